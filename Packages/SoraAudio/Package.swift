@@ -1,0 +1,25 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("ExistentialAny"),
+  .treatAllWarnings(as: .error),
+]
+
+let media: Target.Dependency = .product(name: "SoraMedia", package: "SoraMedia")
+
+let package = Package(
+  name: "SoraAudio",
+  products: [.library(name: "SoraAudio", targets: ["SoraAudio"])],
+  dependencies: [.package(path: "../SoraMedia")],
+  targets: [
+    .systemLibrary(name: "COpus", pkgConfig: "opus", providers: [.apt(["libopus-dev"])]),
+    .target(name: "CSoraOpus", dependencies: ["COpus"]),
+    .target(name: "SoraAudio", dependencies: [media, "CSoraOpus"], swiftSettings: settings),
+    .testTarget(
+      name: "SoraAudioTests", dependencies: ["SoraAudio", media], swiftSettings: settings),
+  ]
+)

@@ -1,0 +1,30 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("ExistentialAny"),
+  .treatAllWarnings(as: .error),
+]
+
+let media: Target.Dependency = .product(name: "SoraMedia", package: "SoraMedia")
+
+let package = Package(
+  name: "SoraCodecs",
+  products: [
+    .library(name: "SoraCodecs", targets: ["SoraCodecs"]),
+    .library(name: "SoraVP8", targets: ["SoraVP8"]),
+  ],
+  dependencies: [.package(path: "../SoraMedia")],
+  targets: [
+    .systemLibrary(name: "CVPX", pkgConfig: "vpx", providers: [.apt(["libvpx-dev"])]),
+    .target(name: "CSoraVPX", dependencies: ["CVPX"]),
+    .target(name: "SoraCodecs", dependencies: [media], swiftSettings: settings),
+    .target(
+      name: "SoraVP8", dependencies: [media, "SoraCodecs", "CSoraVPX"], swiftSettings: settings),
+    .testTarget(
+      name: "SoraVP8Tests", dependencies: ["SoraVP8", "SoraCodecs", media], swiftSettings: settings),
+  ]
+)

@@ -1,0 +1,50 @@
+/// Randomness that is handed in, so that sans-I/O code draws none of its own.
+///
+/// `SoraClock` makes one over the system's generator; tests and simulations make one from a seed.
+/// An instance is confined to its owner: it isn't `Sendable`.
+public final class RandomSource: RandomNumberGenerator {
+  @usableFromInline let generate: () -> UInt64
+
+  /// A source that calls `generate` for every 64 bits.
+  public init(_ generate: @escaping () -> UInt64) {
+    self.generate = generate
+  }
+
+  /// A reproducible source (SplitMix64, Steele, Lea and Flood 2014). Not for secrets.
+  public convenience init(seed: UInt64) {
+    var state = seed
+    self.init {
+      state &+= 0x9E37_79B9_7F4A_7C15
+      var z = state
+      z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+      z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+      return z ^ (z >> 31)
+    }
+  }
+
+  @inlinable
+  public func next() -> UInt64 { generate() }
+
+  /// `count` random bytes.
+  public func bytes(_ count: Int) -> [UInt8] {
+    var result: [UInt8] = []
+    result.reserveCapacity(count)
+    while result.count < count {
+      var word = next()
+      for _ in 0..<min(8, count - result.count) {
+        result.append(UInt8(truncatingIfNeeded: word))
+        word >>= 8
+      }
+    }
+    return result
+  }
+
+  /// A text of `count` characters of the `ice-char` alphabet (RFC 8839 §5.4: letters, digits, `+`, `/`).
+  public func iceString(_ count: Int) -> String {
+    let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+    return String(decoding: bytes(count).map { alphabet[Int($0 & 63)] }, as: UTF8.self)
+  }
+
+  /// A new source seeded from this one, for an owner of its own.
+  public func fork() -> RandomSource { RandomSource(seed: next()) }
+}

@@ -1,0 +1,68 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("ExistentialAny"),
+  .treatAllWarnings(as: .error),
+]
+
+let media: Target.Dependency = .product(name: "SoraMedia", package: "SoraMedia")
+let clock: Target.Dependency = .product(name: "SoraClock", package: "SoraMedia")
+
+let package = Package(
+  name: "SoraTransport",
+  products: [
+    .library(name: "SoraSDP", targets: ["SoraSDP"]),
+    .library(name: "SoraRTP", targets: ["SoraRTP"]),
+    .library(name: "SoraICE", targets: ["SoraICE"]),
+    .library(name: "SoraDTLS", targets: ["SoraDTLS"]),
+    .library(name: "SoraSRTP", targets: ["SoraSRTP"]),
+    .library(name: "SoraCongestion", targets: ["SoraCongestion"]),
+    .library(name: "SoraTransport", targets: ["SoraTransport"]),
+    .library(name: "SoraNetworkSimulator", targets: ["SoraNetworkSimulator"]),
+  ],
+  dependencies: [.package(path: "../SoraMedia")],
+  targets: [
+    .systemLibrary(
+      name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(
+      name: "CSRTP", pkgConfig: "libsrtp2", providers: [.apt(["libsrtp2-dev"])]),
+    .target(name: "CSoraDTLS", dependencies: ["COpenSSL"]),
+    .target(name: "CSoraNetwork"),
+    .target(name: "SoraSDP", dependencies: [media], swiftSettings: settings),
+    .target(name: "SoraRTP", dependencies: [media], swiftSettings: settings),
+    .target(name: "SoraICE", dependencies: [media, "COpenSSL"], swiftSettings: settings),
+    .target(
+      name: "SoraDTLS", dependencies: [media, "CSoraDTLS", "COpenSSL"], swiftSettings: settings),
+    .target(name: "SoraSRTP", dependencies: [media, "CSRTP", "COpenSSL"], swiftSettings: settings),
+    .target(name: "SoraCongestion", dependencies: [media], swiftSettings: settings),
+    .target(
+      name: "SoraTransport",
+      dependencies: [
+        media, clock, "CSoraNetwork", "SoraRTP", "SoraICE", "SoraDTLS", "SoraSRTP",
+        "SoraCongestion",
+      ],
+      swiftSettings: settings),
+    .target(
+      name: "SoraNetworkSimulator",
+      dependencies: [media, "SoraICE", "SoraDTLS", "SoraTransport"],
+      swiftSettings: settings),
+    .testTarget(name: "SoraSDPTests", dependencies: ["SoraSDP"], swiftSettings: settings),
+    .testTarget(name: "SoraRTPTests", dependencies: ["SoraRTP", media], swiftSettings: settings),
+    .testTarget(name: "SoraICETests", dependencies: ["SoraICE", media], swiftSettings: settings),
+    .testTarget(name: "SoraDTLSTests", dependencies: ["SoraDTLS", media], swiftSettings: settings),
+    .testTarget(name: "SoraSRTPTests", dependencies: ["SoraSRTP", media], swiftSettings: settings),
+    .testTarget(
+      name: "SoraCongestionTests", dependencies: ["SoraCongestion", media], swiftSettings: settings),
+    .testTarget(
+      name: "SoraTransportTests",
+      dependencies: ["SoraTransport", "SoraNetworkSimulator", media, clock],
+      swiftSettings: settings),
+    .testTarget(
+      name: "SoraNetworkSimulatorTests", dependencies: ["SoraNetworkSimulator", media],
+      swiftSettings: settings),
+  ]
+)

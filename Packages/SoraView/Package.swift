@@ -1,0 +1,27 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("ExistentialAny"),
+  .treatAllWarnings(as: .error),
+]
+
+let package = Package(
+  name: "SoraView",
+  products: [.library(name: "SoraView", targets: ["SoraView"])],
+  dependencies: [.package(path: "../SoraMedia")],
+  targets: [
+    .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+    .target(
+      name: "SoraView",
+      dependencies: [.product(name: "SoraMedia", package: "SoraMedia"), "CZlib"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "SoraViewTests",
+      dependencies: ["SoraView", .product(name: "SoraMedia", package: "SoraMedia")],
+      swiftSettings: settings),
+  ]
+)
