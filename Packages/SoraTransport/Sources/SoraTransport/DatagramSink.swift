@@ -1,0 +1,17 @@
+public import SoraICE
+
+/// Where datagrams leave: a network loop's sockets, or a simulated network.
+///
+/// Confined to the loop (or simulation) that its owner runs on.
+public protocol DatagramSink: AnyObject {
+  /// Lends memory for one datagram and queues what `write` put there.
+  ///
+  /// - Parameters:
+  ///   - local: the local transport address to send from; one that the sink knows, or the datagram is dropped.
+  ///   - remote: where the datagram goes.
+  ///   - capacity: bytes that `write` may need at most. A sink lends at least as many, or drops.
+  ///   - write: fills the memory from its start and returns how many bytes count; 0 sends nothing.
+  func send(
+    from local: TransportAddress, to remote: TransportAddress, capacity: Int,
+    _ write: (UnsafeMutableRawBufferPointer) -> Int)
+}

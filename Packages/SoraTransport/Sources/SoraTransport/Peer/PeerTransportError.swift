@@ -1,0 +1,38 @@
+public import SoraDTLS
+public import SoraSRTP
+
+/// Why a peer's transport ended, by the stage it died in.
+public enum PeerTransportError: Error, Equatable, Sendable, CustomStringConvertible {
+  /// No candidate pair worked.
+  case noCandidatePair(localCandidates: Int, remoteCandidates: Int)
+  /// The peer stopped answering consent checks (RFC 7675).
+  case consentLost
+  /// The DTLS handshake failed, or the association broke.
+  case dtls(DTLSError)
+  /// SRTP could not be set up from the handshake's keys.
+  case srtp(SRTPError)
+  /// The peer closed the DTLS association (close_notify).
+  case closedByPeer
+
+  /// The stage as a word for logs and one-line messages.
+  public var stage: String {
+    switch self {
+    case .noCandidatePair, .consentLost: "ICE"
+    case .dtls, .closedByPeer: "DTLS"
+    case .srtp: "SRTP"
+    }
+  }
+
+  public var description: String {
+    switch self {
+    case .noCandidatePair(let local, let remote):
+      "ICE: no candidate pair worked (\(local) local, \(remote) remote candidates); check that UDP passes "
+        + "between the two addresses, or offer a TURN server"
+    case .consentLost:
+      "ICE: the peer has stopped answering; it vanished or the network between broke"
+    case .dtls(let error): "DTLS: \(error)"
+    case .srtp(let error): "SRTP: \(error)"
+    case .closedByPeer: "DTLS: the peer closed the connection"
+    }
+  }
+}

@@ -1,0 +1,32 @@
+/// The life of a peer's transport, in the words of W3C's `RTCPeerConnectionState`.
+public enum PeerTransportState: Equatable, Sendable {
+  case new
+  /// ICE checks or the DTLS handshake run.
+  case connecting
+  /// Packets flow, protected.
+  case connected
+  /// No consent response for a while; may recover.
+  case disconnected
+  /// Ended by an error, reported once.
+  case failed(PeerTransportError)
+  /// Ended by `close`.
+  case closed
+}
+
+/// What arrives at a peer's transport. Called on the loop that drives it, inside `receive` or `poll`.
+public protocol PeerTransportDelegate: AnyObject {
+  /// One RTP packet, decrypted in place. The memory is lent for the call; its first bytes are the header.
+  func transport(
+    _ transport: PeerTransport, receivedRTP packet: UnsafeMutableRawBufferPointer, at now: Instant)
+  /// One compound RTCP packet, decrypted in place. The memory is lent for the call.
+  func transport(
+    _ transport: PeerTransport, receivedRTCP packet: UnsafeRawBufferPointer, at now: Instant)
+  /// The state changed. `.failed` and `.closed` come once and last.
+  func transport(
+    _ transport: PeerTransport, changedTo state: PeerTransportState, at now: Instant)
+  /// The remote side named a candidate by host name; resolve it outside and add it again with an address.
+  func transport(_ transport: PeerTransport, needsAddressOf candidate: ICECandidate)
+}
+
+public import SoraICE
+public import SoraMedia
