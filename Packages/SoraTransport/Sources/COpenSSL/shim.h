@@ -1,6 +1,10 @@
 #ifndef SORA_COPENSSL_SHIM_H
 #define SORA_COPENSSL_SHIM_H
 
+// The low-level SHA-1 functions are the only way to keep the midstates of an HMAC without a malloc a packet;
+// OpenSSL 3 marks them deprecated in favour of EVP, whose contexts are duplicated on the heap.
+#define OPENSSL_SUPPRESS_DEPRECATED
+
 #include <openssl/bio.h>
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
