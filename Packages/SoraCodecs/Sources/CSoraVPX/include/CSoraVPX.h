@@ -1,0 +1,21 @@
+// What Swift can't call by itself in libvpx: functions with variable arguments, and macros that fill in ABI versions.
+#ifndef SORA_VPX_H
+#define SORA_VPX_H
+
+#include <vpx/vp8cx.h>
+#include <vpx/vp8dx.h>
+#include <vpx/vpx_decoder.h>
+#include <vpx/vpx_encoder.h>
+
+vpx_codec_err_t sora_vpx_encoder_init(vpx_codec_ctx_t *context, vpx_codec_iface_t *interface,
+                                      const vpx_codec_enc_cfg_t *configuration,
+                                      vpx_codec_flags_t flags);
+vpx_codec_err_t sora_vpx_decoder_init(vpx_codec_ctx_t *context, vpx_codec_iface_t *interface,
+                                      const vpx_codec_dec_cfg_t *configuration,
+                                      vpx_codec_flags_t flags);
+
+// A control whose argument is an int or an unsigned int, which are passed alike.
+vpx_codec_err_t sora_vpx_set(vpx_codec_ctx_t *context, int control, int value);
+vpx_codec_err_t sora_vpx_get(vpx_codec_ctx_t *context, int control, int *value);
+
+#endif

@@ -1,0 +1,99 @@
+public import SoraMedia
+
+/// Hands out picture memory and takes back that which nobody else references any more.
+///
+/// Confined to its owner (a decoder, a converter, a camera); the `PixelBuffer`s go anywhere and may outlive the pool.
+/// Works like `EncodedBufferPool`: a picture is free again when the pool's reference is the only one, so that steady
+/// state allocates nothing, not even the `PixelBuffer` object.
+public final class PixelBufferPool {
+  /// Where to write a picture. Only before the picture is handed on.
+  public struct Writable {
+    public let buffer: PixelBuffer
+    let memory: UnsafeMutableRawPointer
+
+    /// Plane `index` of the picture, writable.
+    public func plane(_ index: Int) -> MutablePlane {
+      let plane = buffer.plane(index)
+      return MutablePlane(
+        base: memory + (plane.base - UnsafeRawPointer(memory)), stride: plane.stride,
+        width: plane.width, height: plane.height)
+    }
+  }
+
+  private struct Slot {
+    var buffer: PixelBuffer
+    let memory: UnsafeMutableRawPointer
+  }
+
+  private var slots: [Slot] = []
+  private var next = 0
+  private let limit: Int
+
+  /// Keeps up to `limit` pictures; when all of them are in use, further ones are made and not kept.
+  public init(limit: Int = 16) {
+    self.limit = max(1, limit)
+  }
+
+  /// Pictures that the pool keeps at the moment, in use or free.
+  public var count: Int { slots.count }
+
+  /// A picture to be written. Its rows are padded to 64 bytes; what it holds is undefined.
+  public func take(width: Int, height: Int, format: PixelFormat = .i420) -> Writable {
+    // A stream keeps its size for long: the slots of another size are dropped as soon as one is met.
+    if let first = slots.first?.buffer,
+      first.width != width || first.height != height || first.format != format
+    {
+      slots.removeAll(keepingCapacity: true)
+      next = 0
+    }
+    for offset in 0..<slots.count {
+      let index = (next + offset) % slots.count
+      if isKnownUniquelyReferenced(&slots[index].buffer) {
+        next = index + 1
+        return Writable(buffer: slots[index].buffer, memory: slots[index].memory)
+      }
+    }
+    let slot = Self.make(width: width, height: height, format: format)
+    if slots.count < limit { slots.append(slot) }
+    return Writable(buffer: slot.buffer, memory: slot.memory)
+  }
+
+  private static func make(width: Int, height: Int, format: PixelFormat) -> Slot {
+    let chromaWidth = (width + 1) / 2
+    let chromaHeight = (height + 1) / 2
+    let yStride = (width + 63) & ~63
+    let cStride = ((format == .i420 ? chromaWidth : chromaWidth * 2) + 63) & ~63
+    let ySize = yStride * height
+    let cSize = cStride * chromaHeight
+    let memory = UnsafeMutableRawPointer.allocate(
+      byteCount: ySize + cSize * (format.planeCount - 1), alignment: 64)
+    let address = UInt(bitPattern: memory)
+    let free: @Sendable () -> Void = { UnsafeMutableRawPointer(bitPattern: address)?.deallocate() }
+    let buffer =
+      switch format {
+      case .i420:
+        PixelBuffer(
+          width: width, height: height, y: memory, yStride: yStride, u: memory + ySize,
+          uStride: cStride, v: memory + ySize + cSize, vStride: cStride, release: free)
+      case .nv12:
+        PixelBuffer(
+          width: width, height: height, y: memory, yStride: yStride, uv: memory + ySize,
+          uvStride: cStride, release: free)
+      }
+    return Slot(buffer: buffer, memory: memory)
+  }
+}
+
+extension MutablePlane {
+  /// Copies the samples of `source`, which must have this plane's width and height.
+  public func copy(from source: Plane) {
+    precondition(source.width == width && source.height == height)
+    if source.stride == stride {
+      base.copyMemory(from: source.base, byteCount: stride * (height - 1) + width)
+      return
+    }
+    for y in 0..<height {
+      (base + y * stride).copyMemory(from: source.base + y * source.stride, byteCount: width)
+    }
+  }
+}

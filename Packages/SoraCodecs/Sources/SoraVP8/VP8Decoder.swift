@@ -1,0 +1,105 @@
+import CSoraVPX
+import CVPX
+public import SoraCodecs
+public import SoraMedia
+
+/// A VP8 decoder over libvpx.
+///
+/// libvpx reuses a picture's memory with the next call, so each picture is copied once, into pooled memory that comes
+/// back when the last reference to it is dropped. Confined to one serial executor or thread, as `VideoDecoder` says.
+public final class VP8Decoder: VideoDecoder {
+  public let kind = VideoCodecKind.vp8
+  public let implementationName = libraryName
+  public private(set) var needsKeyFrame = true
+  public private(set) var isLastFrameCorrupted = false
+  public let settings: VideoDecoderSettings
+
+  private let context: UnsafeMutablePointer<vpx_codec_ctx_t>
+  private var isOpen = false
+  private let pool = PixelBufferPool()
+
+  /// Starts a decoder. Throws `CodecError.library`.
+  public init(_ settings: VideoDecoderSettings = VideoDecoderSettings()) throws(CodecError) {
+    self.settings = settings
+    context = .allocate(capacity: 1)
+    context.initialize(to: vpx_codec_ctx_t())
+    try open()
+  }
+
+  deinit {
+    if isOpen { vpx_codec_destroy(context) }
+    context.deallocate()
+  }
+
+  public func decode(_ frame: EncodedFrame) throws(CodecError) -> VideoFrame? {
+    let bytes = frame.payload.bytes
+    guard let header = VP8FrameHeader(bytes) else {
+      needsKeyFrame = true
+      throw .corruptFrame(detail: "not a VP8 frame header in \(bytes.count) bytes")
+    }
+    guard header.isKeyFrame || !needsKeyFrame else { throw .keyFrameRequired }
+    if header.isKeyFrame {
+      let (pixels, overflow) = header.width.multipliedReportingOverflow(by: header.height)
+      guard !overflow, pixels <= settings.maximumPixels else {
+        needsKeyFrame = true
+        throw .pictureTooLarge(width: header.width, height: header.height)
+      }
+    }
+    if !isOpen { try open() }
+
+    let result = vpx_codec_decode(
+      context, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), UInt32(bytes.count), nil, 0)
+    guard result == VPX_CODEC_OK else {
+      needsKeyFrame = true
+      let detail = errorText(result, context)
+      // The library's state after an error isn't specified: a key frame starts a fresh decoder.
+      vpx_codec_destroy(context)
+      isOpen = false
+      throw .corruptFrame(detail: detail)
+    }
+    needsKeyFrame = false
+
+    var corrupted: Int32 = 0
+    let known = sora_vpx_get(context, Int32(VP8D_GET_FRAME_CORRUPTED.rawValue), &corrupted)
+    isLastFrameCorrupted = known == VPX_CODEC_OK && corrupted != 0
+
+    var iterator: vpx_codec_iter_t?
+    guard let picture = vpx_codec_get_frame(context, &iterator) else { return nil }
+    guard let buffer = copy(picture.pointee) else {
+      needsKeyFrame = true
+      throw .corruptFrame(detail: "the library's picture is not I420")
+    }
+    return VideoFrame(
+      buffer: buffer, timestamp: frame.timestamp, rotation: frame.rotation,
+      rtpTimestamp: frame.rtpTimestamp)
+  }
+
+  private func open() throws(CodecError) {
+    let threads = settings.threads > 0 ? settings.threads : settings.cores
+    var configuration = vpx_codec_dec_cfg_t(
+      threads: UInt32(min(max(threads, 1), 4)), w: 0, h: 0)
+    context.pointee = vpx_codec_ctx_t()
+    let result = sora_vpx_decoder_init(context, vpx_codec_vp8_dx(), &configuration, 0)
+    guard result == VPX_CODEC_OK else { throw libraryError("start a decoder", result, context) }
+    isOpen = true
+  }
+
+  private func copy(_ picture: vpx_image_t) -> PixelBuffer? {
+    guard picture.fmt == VPX_IMG_FMT_I420, picture.d_w > 0, picture.d_h > 0,
+      let y = picture.planes.0, let u = picture.planes.1, let v = picture.planes.2
+    else { return nil }
+    let target = pool.take(width: Int(picture.d_w), height: Int(picture.d_h))
+    copy(y, picture.stride.0, to: target.plane(0))
+    copy(u, picture.stride.1, to: target.plane(1))
+    copy(v, picture.stride.2, to: target.plane(2))
+    return target.buffer
+  }
+
+  private func copy(_ source: UnsafeMutablePointer<UInt8>, _ stride: Int32, to plane: MutablePlane)
+  {
+    for y in 0..<plane.height {
+      (plane.base + y * plane.stride).copyMemory(
+        from: source + y * Int(stride), byteCount: plane.width)
+    }
+  }
+}
