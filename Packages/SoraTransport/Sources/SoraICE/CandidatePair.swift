@@ -1,0 +1,87 @@
+import SoraMedia
+
+/// A candidate of ours, with what pairing needs.
+struct LocalCandidate {
+  let candidate: ICECandidate
+  let base: ICEBase
+  // RFC 8445 §5.1.2.1: the middle 16 bits of the priority.
+  let localPreference: UInt32
+}
+
+/// A candidate of the peer's at an address. A class: pairs see a peer-reflexive candidate turn into a signalled one.
+final class RemoteCandidate {
+  var candidate: ICECandidate
+  let address: TransportAddress
+
+  init(_ candidate: ICECandidate, address: TransportAddress) {
+    self.candidate = candidate
+    self.address = address
+  }
+}
+
+/// The four secrets of one ICE generation. A pair keeps those it was made with, so it stays answerable across a restart.
+struct Credentials: Equatable {
+  let local: ICEParameters
+  let remote: ICEParameters
+
+  /// RFC 8445 §7.2.2: the peer's fragment first.
+  var username: [UInt8] { Array("\(remote.ufrag):\(local.ufrag)".utf8) }
+  var key: [UInt8] { Array(remote.password.utf8) }
+}
+
+/// A base of ours and an address of the peer's, and what is known about the way between them.
+final class CandidatePair {
+  let local: LocalCandidate
+  let remote: RemoteCandidate
+  var priority: UInt64 = 0
+  var state = ICEPairState.waiting
+  // Controlled: USE-CANDIDATE came before our own check succeeded (RFC 8445 §7.3.1.5).
+  var nominateOnSuccess = false
+  var isNominated = false
+  var lastUseCandidate: Instant?
+  var mappedAddress: TransportAddress?
+  // `nil` until the peer's parameters are known; then those of the pair's generation.
+  var credentials: Credentials?
+
+  var requestsSent = 0
+  var requestsReceived = 0
+  var responsesSent = 0
+  var responsesReceived = 0
+  var consentRequestsSent = 0
+  var currentRoundTripTime: Duration?
+  var totalRoundTripTime = Duration.zero
+
+  init(local: LocalCandidate, remote: RemoteCandidate, isControlling: Bool) {
+    self.local = local
+    self.remote = remote
+    updatePriority(isControlling: isControlling)
+  }
+
+  /// RFC 8445 §6.1.2.3.
+  func updatePriority(isControlling: Bool) {
+    // A signalled priority may be out of range (§5.1.2 ends at 2^31 - 1); such a pair is only worth the maximum.
+    let ours = UInt64(min(local.candidate.priority, 0x7FFF_FFFF))
+    let theirs = UInt64(min(remote.candidate.priority, 0x7FFF_FFFF))
+    let (controlling, controlled) = isControlling ? (ours, theirs) : (theirs, ours)
+    priority =
+      min(ours, theirs) << 32 + 2 * max(ours, theirs) + (controlling > controlled ? 1 : 0)
+  }
+
+  func connects(_ base: TransportAddress, _ address: TransportAddress) -> Bool {
+    local.base.address == base && remote.address == address
+  }
+}
+
+/// RFC 8445 §5.1.2.1, for component 1.
+func candidatePriority(_ type: ICECandidateType, localPreference: UInt32) -> UInt32 {
+  type.preference << 24 | (localPreference & 0xFFFF) << 8 | 255
+}
+
+/// Ranks bases: IPv6 before IPv4 (RFC 8421 §4), what leaves the link before what doesn't, loopback last, earlier added first.
+func localPreference(_ ip: IPAddress, index: Int) -> UInt32 {
+  let rank: UInt32 =
+    if ip.isLoopback { ip.isV6 ? 10_000 : 5_000 } else if ip.isLinkLocal {
+      ip.isV6 ? 20_000 : 15_000
+    } else { ip.isV6 ? 60_000 : 50_000 }
+  return rank - UInt32(min(index, 255))
+}

@@ -1,0 +1,44 @@
+import COpenSSL
+
+// RFC 8489 §14.7.
+let stunFingerprintMask: UInt32 = 0x5354_554E
+
+private let crc32Table: [UInt32] = (0..<256).map { index in
+  (0..<8).reduce(UInt32(index)) { value, _ in
+    value & 1 == 1 ? value >> 1 ^ 0xEDB8_8320 : value >> 1
+  }
+}
+
+/// CRC-32 of ITU V.42, as zlib and FINGERPRINT compute it.
+func crc32(_ bytes: UnsafeRawBufferPointer) -> UInt32 {
+  crc32Table.withUnsafeBufferPointer { table in
+    var value = UInt32.max
+    for byte in bytes {
+      value = table[Int((value ^ UInt32(byte)) & 255)] ^ value >> 8
+    }
+    return ~value
+  }
+}
+
+/// HMAC-SHA1 (RFC 2104), 20 bytes.
+func hmacSHA1(_ message: [UInt8], key: [UInt8]) -> [UInt8] {
+  [UInt8](unsafeUninitializedCapacity: 20) { code, count in
+    var length: UInt32 = 0
+    let result = HMAC(
+      EVP_sha1(), key, Int32(truncatingIfNeeded: key.count), message, message.count,
+      code.baseAddress, &length)
+    if result == nil {
+      // Only without memory. An all-zero code fails every comparison with a real one.
+      code.initialize(repeating: 0)
+    }
+    count = 20
+  }
+}
+
+/// Compares without leaving the first difference's position in the time taken.
+func constantTimeEqual(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Bool {
+  guard a.count == b.count, let first = a.baseAddress, let second = b.baseAddress else {
+    return a.count == b.count
+  }
+  return CRYPTO_memcmp(first, second, a.count) == 0
+}

@@ -1,0 +1,175 @@
+public import SoraMedia
+
+/// The 96 bits that pair a STUN response with its request (RFC 8489 §5).
+public struct STUNTransactionID: Hashable, Sendable {
+  let high: UInt32
+  let low: UInt64
+
+  init(high: UInt32, low: UInt64) {
+    self.high = high
+    self.low = low
+  }
+
+  /// A random identifier. With a secure source it can't be guessed by somebody off the path.
+  public init(random: RandomSource) {
+    high = UInt32(truncatingIfNeeded: random.next())
+    low = random.next()
+  }
+}
+
+/// What a STUN message is for (RFC 8489 §5).
+public enum STUNClass: UInt8, Sendable {
+  case request = 0
+  case indication = 1
+  case success = 2
+  case error = 3
+}
+
+/// An attribute of a STUN message, decoded where this module knows its type.
+public enum STUNAttribute: Hashable, Sendable {
+  case mappedAddress(TransportAddress)
+  case xorMappedAddress(TransportAddress)
+  case username([UInt8])
+  case priority(UInt32)
+  case useCandidate
+  /// The tie-breaker of an agent in the controlling role (RFC 8445 §16.1).
+  case iceControlling(UInt64)
+  /// The tie-breaker of an agent in the controlled role.
+  case iceControlled(UInt64)
+  /// A code of 300...699 and its reason.
+  case errorCode(Int, reason: String)
+  case unknownAttributes([UInt16])
+  case software(String)
+  case realm([UInt8])
+  case nonce([UInt8])
+  /// Any other attribute, as it came.
+  case other(type: UInt16, value: [UInt8])
+}
+
+/// A STUN message (RFC 8489): values in, bytes out, and back.
+///
+/// MESSAGE-INTEGRITY and FINGERPRINT aren't among the attributes: `encoded(key:fingerprint:)` appends them, and a parsed message
+/// remembers where they stood, so that `isAuthentic(_:key:)` can check.
+public struct STUNMessage: Sendable {
+  /// The state of the FINGERPRINT attribute of a parsed message (RFC 8489 §14.7).
+  public enum Fingerprint: Sendable { case absent, valid, invalid }
+
+  /// The Binding method.
+  public static let binding: UInt16 = 1
+
+  public var messageClass: STUNClass
+  /// 12 bits; `binding` for all that ICE sends.
+  public var method: UInt16
+  public var transactionID: STUNTransactionID
+  /// In the order of the wire, without those that follow MESSAGE-INTEGRITY.
+  public var attributes: [STUNAttribute]
+  /// Set by parsing.
+  public internal(set) var fingerprint = Fingerprint.absent
+  // Where MESSAGE-INTEGRITY starts in the bytes that were parsed.
+  var integrityOffset: Int?
+
+  public init(
+    _ messageClass: STUNClass, method: UInt16 = STUNMessage.binding,
+    transactionID: STUNTransactionID, attributes: [STUNAttribute] = []
+  ) {
+    self.messageClass = messageClass
+    self.method = method
+    self.transactionID = transactionID
+    self.attributes = attributes
+  }
+
+  /// Whether the message carried MESSAGE-INTEGRITY.
+  public var hasIntegrity: Bool { integrityOffset != nil }
+
+  /// The USERNAME.
+  public var username: [UInt8]? {
+    for case .username(let bytes) in attributes { return bytes }
+    return nil
+  }
+
+  /// The first address the sender says it saw: XOR-MAPPED-ADDRESS, or MAPPED-ADDRESS of an old server.
+  public var mappedAddress: TransportAddress? {
+    for case .xorMappedAddress(let address) in attributes { return address }
+    for case .mappedAddress(let address) in attributes { return address }
+    return nil
+  }
+
+  /// The PRIORITY of a connectivity check.
+  public var priority: UInt32? {
+    for case .priority(let value) in attributes { return value }
+    return nil
+  }
+
+  /// Whether USE-CANDIDATE is there.
+  public var usesCandidate: Bool { attributes.contains(.useCandidate) }
+
+  /// The code of an error response.
+  public var errorCode: Int? {
+    for case .errorCode(let code, _) in attributes { return code }
+    return nil
+  }
+
+  /// The tie-breaker and the role of the sender.
+  var role: (isControlling: Bool, tieBreaker: UInt64)? {
+    for attribute in attributes {
+      if case .iceControlling(let value) = attribute { return (true, value) }
+      if case .iceControlled(let value) = attribute { return (false, value) }
+    }
+    return nil
+  }
+
+  /// The attributes this module doesn't know and that a receiver must understand: those below 0x8000 (RFC 8489 §14).
+  public var unknownRequiredAttributes: [UInt16] {
+    attributes.compactMap {
+      if case .other(let type, _) = $0, type < 0x8000 { return type }
+      return nil
+    }
+  }
+}
+
+/// The numbers of RFC 8489 §18.3 and RFC 8445 §16.1.
+enum STUNAttributeType {
+  static let mappedAddress: UInt16 = 0x0001
+  static let username: UInt16 = 0x0006
+  static let messageIntegrity: UInt16 = 0x0008
+  static let errorCode: UInt16 = 0x0009
+  static let unknownAttributes: UInt16 = 0x000A
+  static let realm: UInt16 = 0x0014
+  static let nonce: UInt16 = 0x0015
+  static let messageIntegritySHA256: UInt16 = 0x001C
+  static let xorMappedAddress: UInt16 = 0x0020
+  static let priority: UInt16 = 0x0024
+  static let useCandidate: UInt16 = 0x0025
+  static let software: UInt16 = 0x8022
+  static let fingerprint: UInt16 = 0x8028
+  static let iceControlled: UInt16 = 0x8029
+  static let iceControlling: UInt16 = 0x802A
+}
+
+let stunMagicCookie: UInt32 = 0x2112_A442
+let stunHeaderSize = 20
+
+/// Whether a datagram looks like STUN: two zero bits, the magic cookie, and a length that fits (RFC 8489 §5).
+public func isSTUN(_ bytes: UnsafeRawBufferPointer) -> Bool {
+  guard bytes.count >= stunHeaderSize, bytes[0] < 4 else { return false }
+  return bytes.bigEndian32(at: 4) == stunMagicCookie && bytes[3] & 3 == 0
+    && Int(bytes.bigEndian16(at: 2)) + stunHeaderSize == bytes.count
+}
+
+extension UnsafeRawBufferPointer {
+  // Callers have checked the bounds; these check again, since a release build of the subscript doesn't.
+  func bigEndian16(at offset: Int) -> UInt16 {
+    guard offset >= 0, offset <= count - 2 else { return 0 }
+    return UInt16(bigEndian: loadUnaligned(fromByteOffset: offset, as: UInt16.self))
+  }
+
+  func bigEndian32(at offset: Int) -> UInt32 {
+    guard offset >= 0, offset <= count - 4 else { return 0 }
+    return UInt32(bigEndian: loadUnaligned(fromByteOffset: offset, as: UInt32.self))
+  }
+
+  func bigEndian64(at offset: Int) -> UInt64 {
+    guard offset >= 0, offset <= count - 8 else { return 0 }
+    return UInt64(bigEndian: loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+  }
+}
