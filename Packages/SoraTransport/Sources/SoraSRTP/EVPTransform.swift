@@ -1,0 +1,135 @@
+import COpenSSL
+import SoraMedia
+
+/// SRTP over libcrypto: RFC 3711's AES-CM with HMAC-SHA1-80, and RFC 7714's AES-GCM.
+final class EVPTransform: SRTPTransform {
+  private let outbound: EVPDirection
+  private let inbound: EVPDirection
+
+  init(
+    profile: SRTPProfile, local: SRTPKeyingMaterial, remote: SRTPKeyingMaterial, window: Int,
+    streams: Int
+  ) throws(SRTPError) {
+    outbound = try EVPDirection(
+      profile: profile, master: local, encrypting: true, window: window, streams: streams)
+    inbound = try EVPDirection(
+      profile: profile, master: remote, encrypting: false, window: window, streams: streams)
+  }
+
+  func protectRTP(
+    _ source: UnsafeRawPointer, into destination: UnsafeMutableRawPointer, count: Int, header: Int
+  ) throws(SRTPError) -> Int {
+    let stream = try outbound.streams.findOrInsert(SRTPPacket.loadUInt32(source, 8))
+    let index = try SRTPIndex.estimate(
+      highest: stream.pointee.rtp.highest, sequence: SRTPPacket.loadUInt16(source, 2))
+    // Two packets under one index would share their key stream, and under GCM give the authentication key away
+    // (RFC 7714 §8.1), so a sender is held to fresh indices as a receiver is.
+    try stream.pointee.rtp.check(index)
+    if source != UnsafeRawPointer(destination) {
+      destination.copyMemory(from: source, byteCount: header)
+    }
+    outbound.setIV(outbound.rtp, ssrc: stream.pointee.ssrc, index: index)
+    let length = try outbound.rtp.protect(
+      source, into: destination, count: count, header: header,
+      rollover: UInt32(truncatingIfNeeded: index >> 16), iv: outbound.iv, scratch: outbound.scratch)
+    stream.pointee.rtp.insert(index)
+    return length
+  }
+
+  func unprotectRTP(
+    _ packet: UnsafeMutableRawPointer, count: Int, header: Int
+  ) throws(SRTPError) -> Int {
+    let ssrc = SRTPPacket.loadUInt32(packet, 8)
+    let known = inbound.streams.find(ssrc)
+    if known == nil, inbound.streams.count >= inbound.streams.limit {
+      throw .tooManyStreams(limit: inbound.streams.limit)
+    }
+    let index = try SRTPIndex.estimate(
+      highest: known?.pointee.rtp.highest ?? 0, sequence: SRTPPacket.loadUInt16(packet, 2))
+    try known?.pointee.rtp.check(index)
+    inbound.setIV(inbound.rtp, ssrc: ssrc, index: index)
+    let length = try inbound.rtp.unprotect(
+      packet, count: count, header: header, rollover: UInt32(truncatingIfNeeded: index >> 16),
+      iv: inbound.iv, scratch: inbound.scratch)
+    let stream = if let known { known } else { try inbound.streams.findOrInsert(ssrc) }
+    stream.pointee.rtp.insert(index)
+    return length
+  }
+
+  func protectRTCP(_ packet: UnsafeMutableRawPointer, count: Int) throws(SRTPError) -> Int {
+    let stream = try outbound.streams.findOrInsert(SRTPPacket.loadUInt32(packet, 4))
+    // RFC 3711 §3.4 counts from 0; libsrtp and its many users count from 1, and receivers don't mind.
+    let index = stream.pointee.rtcp.highest + 1
+    guard index <= SRTPIndex.maximumRTCP else { throw .keyExhausted }
+    outbound.setIV(outbound.rtcp, ssrc: stream.pointee.ssrc, index: index)
+    let length = try outbound.rtcp.protectControl(
+      packet, count: count, index: UInt32(truncatingIfNeeded: index), iv: outbound.iv,
+      scratch: outbound.scratch)
+    stream.pointee.rtcp.insert(index)
+    return length
+  }
+
+  func unprotectRTCP(_ packet: UnsafeMutableRawPointer, count: Int) throws(SRTPError) -> Int {
+    let ssrc = SRTPPacket.loadUInt32(packet, 4)
+    let known = inbound.streams.find(ssrc)
+    if known == nil, inbound.streams.count >= inbound.streams.limit {
+      throw .tooManyStreams(limit: inbound.streams.limit)
+    }
+    let trailer = SRTPPacket.loadUInt32(packet, count - inbound.rtcp.controlTrailer)
+    let index = UInt64(trailer & ~SRTPPacket.encryptedFlag)
+    try known?.pointee.rtcp.check(index)
+    inbound.setIV(inbound.rtcp, ssrc: ssrc, index: index)
+    let length = try inbound.rtcp.unprotectControl(
+      packet, count: count, iv: inbound.iv, scratch: inbound.scratch)
+    let stream = if let known { known } else { try inbound.streams.findOrInsert(ssrc) }
+    stream.pointee.rtcp.insert(index)
+    return length
+  }
+}
+
+/// The contexts of one direction, made once from its master key.
+final class EVPDirection {
+  let rtp: EVPKeys
+  let rtcp: EVPKeys
+  let streams: SRTPStreamTable
+  /// 16 bytes that hold the IV of the packet at hand.
+  let iv: UnsafeMutableRawPointer
+  /// 20 bytes for a whole HMAC.
+  let scratch: UnsafeMutableRawPointer
+
+  init(
+    profile: SRTPProfile, master: SRTPKeyingMaterial, encrypting: Bool, window: Int, streams: Int
+  ) throws(SRTPError) {
+    rtp = try EVPKeys(
+      profile: profile, master: master, encrypting: encrypting,
+      labels: (.rtpEncryption, .rtpAuthentication, .rtpSalt))
+    rtcp = try EVPKeys(
+      profile: profile, master: master, encrypting: encrypting,
+      labels: (.rtcpEncryption, .rtcpAuthentication, .rtcpSalt))
+    self.streams = SRTPStreamTable(limit: streams, window: window)
+    iv = .allocate(byteCount: 16, alignment: 16)
+    scratch = .allocate(byteCount: 32, alignment: 16)
+  }
+
+  deinit {
+    iv.deallocate()
+    scratch.deallocate()
+  }
+
+  @inline(__always)
+  func setIV(_ keys: EVPKeys, ssrc: UInt32, index: UInt64) {
+    let high: UInt64
+    let low: UInt64
+    if keys.hmac != nil {
+      // RFC 3711 §4.1.1: salt * 2^16 XOR SSRC * 2^64 XOR index * 2^16; the last 16 bits count blocks.
+      high = keys.saltHigh ^ UInt64(ssrc)
+      low = keys.saltLow ^ (index << 16)
+    } else {
+      // RFC 7714 §8.1 and §9.1: two zero bytes, the SSRC, and the index in 48 bits, XOR the salt.
+      high = keys.saltHigh ^ (UInt64(ssrc) << 16 | index >> 32)
+      low = keys.saltLow ^ (index << 32)
+    }
+    iv.storeBytes(of: high.bigEndian, as: UInt64.self)
+    iv.storeBytes(of: low.bigEndian, toByteOffset: 8, as: UInt64.self)
+  }
+}

@@ -1,0 +1,128 @@
+import COpenSSL
+import CSRTP
+import SoraMedia
+
+/// SRTP over libsrtp2, with one wildcard stream a direction from which the library makes each SSRC's own.
+final class LibSRTPTransform: SRTPTransform {
+  private let outbound: LibSRTPDirection
+  private let inbound: LibSRTPDirection
+
+  init(
+    profile: SRTPProfile, local: SRTPKeyingMaterial, remote: SRTPKeyingMaterial, window: Int,
+    streams: Int
+  ) throws(SRTPError) {
+    outbound = try LibSRTPDirection(
+      profile: profile, master: local, kind: ssrc_any_outbound, window: window, streams: streams)
+    inbound = try LibSRTPDirection(
+      profile: profile, master: remote, kind: ssrc_any_inbound, window: window, streams: streams)
+  }
+
+  func protectRTP(
+    _ source: UnsafeRawPointer, into destination: UnsafeMutableRawPointer, count: Int, header: Int
+  ) throws(SRTPError) -> Int {
+    if source != UnsafeRawPointer(destination) {
+      destination.copyMemory(from: source, byteCount: count)
+    }
+    var length = Int32(truncatingIfNeeded: count)
+    try outbound.run(ssrc: SRTPPacket.loadUInt32(source, 8)) { session in
+      srtp_protect(session, destination, &length)
+    }
+    return Int(length)
+  }
+
+  func unprotectRTP(
+    _ packet: UnsafeMutableRawPointer, count: Int, header: Int
+  ) throws(SRTPError) -> Int {
+    var length = Int32(truncatingIfNeeded: count)
+    try inbound.run(ssrc: SRTPPacket.loadUInt32(packet, 8)) { session in
+      srtp_unprotect(session, packet, &length)
+    }
+    return Int(length)
+  }
+
+  func protectRTCP(_ packet: UnsafeMutableRawPointer, count: Int) throws(SRTPError) -> Int {
+    var length = Int32(truncatingIfNeeded: count)
+    try outbound.run(ssrc: SRTPPacket.loadUInt32(packet, 4)) { session in
+      srtp_protect_rtcp(session, packet, &length)
+    }
+    return Int(length)
+  }
+
+  func unprotectRTCP(_ packet: UnsafeMutableRawPointer, count: Int) throws(SRTPError) -> Int {
+    var length = Int32(truncatingIfNeeded: count)
+    try inbound.run(ssrc: SRTPPacket.loadUInt32(packet, 4)) { session in
+      srtp_unprotect_rtcp(session, packet, &length)
+    }
+    return Int(length)
+  }
+}
+
+/// One libsrtp session with one wildcard policy.
+private final class LibSRTPDirection {
+  private let session: srtp_t
+  /// libsrtp would keep state for any number of SSRCs; this knows which it has and bounds them.
+  private let known: SRTPStreamTable
+
+  init(
+    profile: SRTPProfile, master: SRTPKeyingMaterial, kind: srtp_ssrc_type_t, window: Int,
+    streams: Int
+  ) throws(SRTPError) {
+    guard LibSRTP.status == srtp_err_status_ok else {
+      throw .libraryFailure(code: Int32(LibSRTP.status.rawValue))
+    }
+    var policy = srtp_policy_t()
+    switch profile {
+    case .aes128CMSHA1_80:
+      // libsrtp's "RTP default" is AES-128 in counter mode with an 80-bit HMAC-SHA1 tag.
+      srtp_crypto_policy_set_rtp_default(&policy.rtp)
+      srtp_crypto_policy_set_rtp_default(&policy.rtcp)
+    case .aeadAES128GCM:
+      srtp_crypto_policy_set_aes_gcm_128_16_auth(&policy.rtp)
+      srtp_crypto_policy_set_aes_gcm_128_16_auth(&policy.rtcp)
+    case .aeadAES256GCM:
+      srtp_crypto_policy_set_aes_gcm_256_16_auth(&policy.rtp)
+      srtp_crypto_policy_set_aes_gcm_256_16_auth(&policy.rtcp)
+    }
+    policy.ssrc.type = kind
+    policy.window_size = UInt(window)
+    policy.allow_repeat_tx = 0
+    var key = master.key + master.salt
+    var session: srtp_t?
+    let status = key.withUnsafeMutableBufferPointer { bytes in
+      policy.key = bytes.baseAddress
+      return srtp_create(&session, &policy)
+    }
+    wipe(&key)
+    guard status == srtp_err_status_ok, let session else {
+      throw .libraryFailure(code: Int32(status.rawValue))
+    }
+    self.session = session
+    known = SRTPStreamTable(limit: streams, window: 64)
+  }
+
+  deinit { srtp_dealloc(session) }
+
+  @inline(__always)
+  func run(
+    ssrc: UInt32, _ operation: (srtp_t) -> srtp_err_status_t
+  ) throws(SRTPError) {
+    let isNew = known.find(ssrc) == nil
+    if isNew, known.count >= known.limit { throw .tooManyStreams(limit: known.limit) }
+    switch operation(session) {
+    case srtp_err_status_ok: break
+    case srtp_err_status_auth_fail: throw .authenticationFailed
+    case srtp_err_status_replay_fail: throw .replayed
+    case srtp_err_status_replay_old, srtp_err_status_pkt_idx_old: throw .tooOld
+    case srtp_err_status_bad_param, srtp_err_status_parse_err, srtp_err_status_cant_check:
+      throw .malformed
+    case srtp_err_status_key_expired: throw .keyExhausted
+    case let other: throw .libraryFailure(code: Int32(other.rawValue))
+    }
+    if isNew { _ = try known.findOrInsert(ssrc) }
+  }
+}
+
+/// libsrtp's process-wide state, made at first use and kept.
+private enum LibSRTP {
+  static let status = srtp_init()
+}

@@ -1,0 +1,187 @@
+public import SoraMedia
+
+/// One DTLS association's SRTP: protects what is sent with the local key, unprotects what arrives with the remote one.
+///
+/// Any number of SSRCs up to a limit share the session; each has its own rollover counter and replay window, made
+/// at its first packet (a received one only once it is authenticated, so that forgeries leave nothing behind).
+/// A session is confined to its owner's thread or loop. It reads no clock and draws no randomness.
+public final class SRTPSession {
+  /// Who does the cryptography. Both speak the same bytes.
+  public enum Implementation: String, Sendable, CaseIterable {
+    /// libsrtp2. The oracle of the tests.
+    case libsrtp
+    /// The transform of this module over libcrypto's keyed contexts. No allocation a packet, and faster.
+    case evp
+  }
+
+  /// The profile both ends agreed on.
+  public let profile: SRTPProfile
+
+  /// Who does the cryptography.
+  public let implementation: Implementation
+
+  /// What was done and dropped so far.
+  public private(set) var statistics = SRTPStatistics()
+
+  private let transform: any SRTPTransform
+  private let tagLength: Int
+
+  /// Makes a session from the keys that DTLS exported.
+  ///
+  /// - Parameters:
+  ///   - local: what this end protects with.
+  ///   - remote: what the peer protects with.
+  ///   - replayWindow: how many packets of reordering are accepted, 64...32,768; rounded up to a power of two.
+  ///   - maximumStreams: how many SSRCs a direction may have; packets of further ones are refused and counted.
+  /// - Throws: ``SRTPError/invalidKeyLength(expected:actual:)``, ``SRTPError/invalidSaltLength(expected:actual:)`` or
+  ///   ``SRTPError/libraryFailure(code:)``.
+  public init(
+    profile: SRTPProfile, local: SRTPKeyingMaterial, remote: SRTPKeyingMaterial,
+    implementation: Implementation = .evp, replayWindow: Int = 1024, maximumStreams: Int = 1024
+  ) throws(SRTPError) {
+    for material in [local, remote] {
+      guard material.key.count == profile.keyLength else {
+        throw .invalidKeyLength(expected: profile.keyLength, actual: material.key.count)
+      }
+      guard material.salt.count == profile.saltLength else {
+        throw .invalidSaltLength(expected: profile.saltLength, actual: material.salt.count)
+      }
+    }
+    var window = 64
+    while window < min(replayWindow, 32_768) { window *= 2 }
+    let streams = max(1, maximumStreams)
+    self.profile = profile
+    self.implementation = implementation
+    self.tagLength = profile.tagLength
+    switch implementation {
+    case .libsrtp:
+      transform = try LibSRTPTransform(
+        profile: profile, local: local, remote: remote, window: window, streams: streams)
+    case .evp:
+      transform = try EVPTransform(
+        profile: profile, local: local, remote: remote, window: window, streams: streams)
+    }
+  }
+
+  /// Protects an RTP packet in place.
+  ///
+  /// - Parameters:
+  ///   - buffer: the packet's buffer, with room for ``SoraMedia/SRTPProfile/rtpOverhead`` bytes after the packet.
+  ///   - count: the packet's length.
+  /// - Returns: the protected packet's length.
+  public func protectRTP(
+    _ buffer: UnsafeMutableRawBufferPointer, count: Int
+  ) throws(SRTPError) -> Int {
+    do throws(SRTPError) {
+      guard let base = buffer.baseAddress, count <= buffer.count,
+        let header = SRTPPacket.rtpHeaderLength(base, count: count)
+      else { throw .malformed }
+      guard buffer.count >= count + tagLength else {
+        throw .bufferTooSmall(needed: count + tagLength)
+      }
+      let length = try transform.protectRTP(base, into: base, count: count, header: header)
+      statistics.packetsProtected &+= 1
+      return length
+    } catch {
+      statistics.count(error)
+      throw error
+    }
+  }
+
+  /// Protects the RTP packet in `source` into `destination`, leaving `source` as it is: the cipher's pass over the
+  /// packet is the copy.
+  ///
+  /// - Parameters:
+  ///   - source: exactly the packet. Must not overlap `destination`.
+  ///   - destination: at least the packet's length and ``SoraMedia/SRTPProfile/rtpOverhead`` bytes.
+  /// - Returns: the protected packet's length.
+  public func protectRTP(
+    from source: UnsafeRawBufferPointer, into destination: UnsafeMutableRawBufferPointer
+  ) throws(SRTPError) -> Int {
+    do throws(SRTPError) {
+      guard let base = source.baseAddress,
+        let header = SRTPPacket.rtpHeaderLength(base, count: source.count)
+      else { throw .malformed }
+      guard let target = destination.baseAddress, destination.count >= source.count + tagLength
+      else { throw .bufferTooSmall(needed: source.count + tagLength) }
+      let length = try transform.protectRTP(base, into: target, count: source.count, header: header)
+      statistics.packetsProtected &+= 1
+      return length
+    } catch {
+      statistics.count(error)
+      throw error
+    }
+  }
+
+  /// Authenticates and decrypts an SRTP packet in place. When it throws, the packet's bytes are undefined.
+  ///
+  /// - Returns: the plain packet's length.
+  public func unprotectRTP(
+    _ buffer: UnsafeMutableRawBufferPointer, count: Int
+  ) throws(SRTPError) -> Int {
+    do throws(SRTPError) {
+      guard let base = buffer.baseAddress, count <= buffer.count,
+        let header = SRTPPacket.rtpHeaderLength(base, count: count), count >= header + tagLength
+      else { throw .malformed }
+      let length = try transform.unprotectRTP(base, count: count, header: header)
+      statistics.packetsUnprotected &+= 1
+      return length
+    } catch {
+      statistics.count(error)
+      throw error
+    }
+  }
+
+  /// Protects a compound RTCP packet in place.
+  ///
+  /// - Parameters:
+  ///   - buffer: the packet's buffer, with room for ``SoraMedia/SRTPProfile/rtcpOverhead`` bytes after the packet.
+  ///   - count: the packet's length.
+  /// - Returns: the protected packet's length.
+  public func protectRTCP(
+    _ buffer: UnsafeMutableRawBufferPointer, count: Int
+  ) throws(SRTPError) -> Int {
+    do throws(SRTPError) {
+      guard let base = buffer.baseAddress, count <= buffer.count,
+        SRTPPacket.isRTCP(base, count: count)
+      else { throw .malformed }
+      guard buffer.count >= count + tagLength + 4 else {
+        throw .bufferTooSmall(needed: count + tagLength + 4)
+      }
+      let length = try transform.protectRTCP(base, count: count)
+      statistics.packetsProtected &+= 1
+      return length
+    } catch {
+      statistics.count(error)
+      throw error
+    }
+  }
+
+  /// Authenticates and decrypts an SRTCP packet in place. When it throws, the packet's bytes are undefined.
+  ///
+  /// A packet that is authenticated only, not encrypted, is refused as malformed: WebRTC always encrypts
+  /// (RFC 8834 §4.1 by way of RFC 5764's profiles).
+  ///
+  /// - Returns: the plain packet's length.
+  public func unprotectRTCP(
+    _ buffer: UnsafeMutableRawBufferPointer, count: Int
+  ) throws(SRTPError) -> Int {
+    do throws(SRTPError) {
+      guard let base = buffer.baseAddress, count <= buffer.count,
+        SRTPPacket.isRTCP(base, count: count), count >= SRTPPacket.rtcpHeader + tagLength + 4
+      else { throw .malformed }
+      // RFC 3711 §3.4: the E flag and the index stand before the tag of the HMAC profile. RFC 7714 §9.2: they
+      // stand after the tag of the AEAD profiles.
+      let trailer = profile == .aes128CMSHA1_80 ? count - tagLength - 4 : count - 4
+      guard SRTPPacket.loadUInt32(base, trailer) & SRTPPacket.encryptedFlag != 0 else {
+        throw .malformed
+      }
+      let length = try transform.unprotectRTCP(base, count: count)
+      statistics.packetsUnprotected &+= 1
+      return length
+    } catch {
+      statistics.count(error)
+      throw error
+    }
+  }
+}
