@@ -1,0 +1,200 @@
+public import SoraMedia
+
+/// Finds missing packets of one source and says when to ask for which of them (RFC 4585 §6.2.1).
+///
+/// Sans-I/O and confined: feed it every packet, ask for `nextDeadline`, and collect what is due. It allocates only
+/// while its list grows.
+public struct NackGenerator: Sendable {
+  public struct Configuration: Sendable {
+    /// How often one packet is asked for.
+    public var maximumTries = 10
+    /// After how long a packet is given up.
+    public var maximumAge = Duration.seconds(1)
+    /// How many packets may be missing; beyond that a key frame is cheaper.
+    public var maximumMissing = 1000
+    /// The most that reordering may delay the first request.
+    public var maximumReorderingDelay = Duration.milliseconds(20)
+    /// The round-trip time to assume until it is known.
+    public var initialRoundTrip = Duration.milliseconds(100)
+
+    public init() {}
+  }
+
+  public struct Statistics: Sendable, Equatable {
+    /// Sequence numbers asked for, repetitions included.
+    public var requested: UInt64 = 0
+    /// Missing packets that came as retransmissions.
+    public var recovered: UInt64 = 0
+    /// Missing packets that had only been overtaken.
+    public var reordered: UInt64 = 0
+    /// Missing packets that weren't recovered.
+    public var givenUp: UInt64 = 0
+    /// Times that the list overflowed.
+    public var overflows: UInt64 = 0
+  }
+
+  private struct Missing {
+    var sequence: Int64
+    var detectedAt: Instant
+    var nextTry: Instant
+    var tries: Int
+  }
+
+  public private(set) var statistics = Statistics()
+  /// Set when so much is missing that only a key frame helps. The owner resets it once it has asked for one.
+  public var keyFrameNeeded = false
+
+  private let configuration: Configuration
+  private var extender = SequenceNumberExtender()
+  /// In rising order of sequence.
+  private var missing: [Missing] = []
+  private var roundTrip: Int64
+  /// How late overtaken packets tend to be; the first request waits for as long.
+  private var reorderingDelay: Int64 = 0
+  private var earliestTry: Instant?
+  private var restartCandidate: UInt16?
+
+  public init(configuration: Configuration = Configuration()) {
+    self.configuration = configuration
+    roundTrip = configuration.initialRoundTrip.wholeNanoseconds
+    missing.reserveCapacity(64)
+  }
+
+  /// The round-trip time to the sender, which paces repetitions.
+  public mutating func setRoundTrip(_ value: Duration) {
+    roundTrip = max(1_000_000, min(value.wholeNanoseconds, 2_000_000_000))
+  }
+
+  /// Packets missing now.
+  public var missingCount: Int { missing.count }
+
+  /// A packet of the source arrived, or was restored from a retransmission.
+  public mutating func received(
+    sequenceNumber: UInt16, isRetransmission: Bool = false, at now: Instant
+  ) {
+    guard let highest = extender.highest else {
+      // A retransmission can't say where the stream stands.
+      if !isRetransmission { extender.extend(sequenceNumber) }
+      return
+    }
+    let sequence = extender.peek(sequenceNumber)
+    if sequence <= highest {
+      if highest - sequence > NackGenerator.restartDistance, !isRetransmission {
+        noteJump(sequenceNumber)
+      }
+      remove(sequence, isRetransmission, now)
+      return
+    }
+    if sequence - highest > NackGenerator.restartDistance {
+      if !isRetransmission { noteJump(sequenceNumber) }
+      return
+    }
+    restartCandidate = nil
+    extender.extend(sequenceNumber)
+    let gap = Int(sequence - highest - 1)
+    if gap == 0 { return }
+    if gap + missing.count > configuration.maximumMissing {
+      statistics.overflows += 1
+      giveUpAll()
+      keyFrameNeeded = true
+      return
+    }
+    let firstTry = now + .nanoseconds(reorderingDelay)
+    for offset in 1...gap {
+      missing.append(
+        Missing(sequence: highest + Int64(offset), detectedAt: now, nextTry: firstTry, tries: 0))
+    }
+    earliestTry = SoraMedia.earliest(earliestTry, firstTry)
+  }
+
+  /// Forgets packets before `sequenceNumber`: whoever wanted them does no more.
+  public mutating func discard(before sequenceNumber: UInt16) {
+    let limit = extender.peek(sequenceNumber)
+    var count = 0
+    while count < missing.count, missing[count].sequence < limit { count += 1 }
+    if count == 0 { return }
+    statistics.givenUp += UInt64(count)
+    missing.removeFirst(count)
+    updateEarliest()
+  }
+
+  /// When `collect` will have something to do.
+  public var nextDeadline: Instant? { earliestTry }
+
+  /// Appends the sequence numbers to ask for now to `requests`, in rising order, and gives up those that were asked
+  /// for too often or too long.
+  public mutating func collect(into requests: inout [UInt16], at now: Instant) {
+    guard let earliestTry, earliestTry <= now else { return }
+    // A request less than a round trip after the last one can't have been answered; a little more covers jitter.
+    let interval = roundTrip + max(5_000_000, roundTrip / 8)
+    let maximumAge = configuration.maximumAge.wholeNanoseconds
+    let maximumTries = configuration.maximumTries
+    var lost: UInt64 = 0
+    var asked: UInt64 = 0
+    missing.removeAll { entry in
+      guard now.nanoseconds(since: entry.detectedAt) > maximumAge || entry.tries >= maximumTries
+      else { return false }
+      // The last request gets its round trip too.
+      guard entry.nextTry <= now else { return false }
+      lost += 1
+      return true
+    }
+    for index in missing.indices where missing[index].nextTry <= now {
+      missing[index].tries += 1
+      missing[index].nextTry = Instant(nanoseconds: now.nanoseconds &+ interval)
+      requests.append(UInt16(truncatingIfNeeded: missing[index].sequence))
+      asked += 1
+    }
+    statistics.requested += asked
+    statistics.givenUp += lost
+    updateEarliest()
+  }
+
+  private static let restartDistance: Int64 = 3000
+
+  /// RFC 3550 A.1: a jump counts once the packet after it confirms it.
+  private mutating func noteJump(_ sequenceNumber: UInt16) {
+    guard restartCandidate == sequenceNumber else {
+      restartCandidate = sequenceNumber &+ 1
+      return
+    }
+    restartCandidate = nil
+    giveUpAll()
+    extender = SequenceNumberExtender()
+    extender.extend(sequenceNumber)
+  }
+
+  private mutating func giveUpAll() {
+    statistics.givenUp += UInt64(missing.count)
+    missing.removeAll(keepingCapacity: true)
+    earliestTry = nil
+  }
+
+  private mutating func remove(_ sequence: Int64, _ isRetransmission: Bool, _ now: Instant) {
+    var low = 0
+    var high = missing.count
+    while low < high {
+      let middle = (low + high) / 2
+      if missing[middle].sequence < sequence { low = middle + 1 } else { high = middle }
+    }
+    guard low < missing.count, missing[low].sequence == sequence else { return }
+    let entry = missing.remove(at: low)
+    if isRetransmission {
+      statistics.recovered += 1
+    } else {
+      statistics.reordered += 1
+      let lateness = now.nanoseconds(since: entry.detectedAt)
+      let limit = configuration.maximumReorderingDelay.wholeNanoseconds
+      // Grows at once, shrinks slowly: a request too many costs a packet, one too late costs a round trip.
+      reorderingDelay = min(
+        limit, max(lateness + lateness / 4, reorderingDelay - reorderingDelay / 32))
+    }
+    updateEarliest()
+  }
+
+  private mutating func updateEarliest() {
+    var earliest: Instant?
+    for entry in missing { earliest = SoraMedia.earliest(earliest, entry.nextTry) }
+    earliestTry = earliest
+  }
+}

@@ -1,0 +1,131 @@
+public import SoraMedia
+
+/// Counts the packets of one source and makes its report blocks (RFC 3550 §6.4.1, appendix A).
+public struct ReceiveStatistics: Sendable {
+  public let ssrc: UInt32
+  /// Ticks a second of the source's RTP clock.
+  public let clockRate: Int
+  /// Packets that arrived, duplicates and retransmissions included.
+  public private(set) var packetsReceived: UInt64 = 0
+  /// Payload bytes that arrived.
+  public private(set) var payloadBytesReceived: UInt64 = 0
+  /// Header and padding bytes that arrived.
+  public private(set) var headerBytesReceived: UInt64 = 0
+  /// Packets that were restored from retransmissions.
+  public private(set) var retransmittedPacketsReceived: UInt64 = 0
+  public private(set) var lastPacketReceivedAt: Instant?
+
+  private var extender = SequenceNumberExtender()
+  private var base: Int64 = 0
+  /// What counts against the expected packets.
+  private var received: Int64 = 0
+  private var expectedPrior: Int64 = 0
+  private var receivedPrior: Int64 = 0
+  /// Losses of the sequence-number spaces before a restart.
+  private var lostBefore: Int64 = 0
+  private var restartCandidate: UInt16?
+  private var jitterTimes16: Int64 = 0
+  private var lastTransit: Int64?
+  private var lastTimestamp: UInt32?
+
+  public init(ssrc: UInt32, clockRate: Int) {
+    self.ssrc = ssrc
+    self.clockRate = max(1, clockRate)
+  }
+
+  /// RFC 3550 A.1's MAX_DROPOUT: a larger jump is a restart, once the next packet confirms it.
+  private static let maximumDropout: Int64 = 3000
+
+  /// A packet arrived. `packetCount` is its whole length. Retransmissions fill losses and leave jitter alone.
+  public mutating func received(
+    _ header: RTPHeader, packetCount: Int, isRetransmission: Bool = false, at now: Instant
+  ) {
+    packetsReceived += 1
+    payloadBytesReceived += UInt64(header.payloadCount)
+    headerBytesReceived += UInt64(max(0, packetCount - header.payloadCount))
+    lastPacketReceivedAt = now
+    if isRetransmission { retransmittedPacketsReceived += 1 }
+
+    guard let highest = extender.highest else {
+      base = extender.extend(header.sequenceNumber)
+      received = 1
+      updateJitter(header.timestamp, now)
+      return
+    }
+    let sequence = extender.peek(header.sequenceNumber)
+    if abs(sequence - highest) > ReceiveStatistics.maximumDropout {
+      guard restartCandidate == header.sequenceNumber, !isRetransmission else {
+        if !isRetransmission { restartCandidate = header.sequenceNumber &+ 1 }
+        return
+      }
+      restart(at: header.sequenceNumber)
+    }
+    restartCandidate = nil
+    extender.extend(header.sequenceNumber)
+    received += 1
+    if !isRetransmission { updateJitter(header.timestamp, now) }
+  }
+
+  private mutating func restart(at sequenceNumber: UInt16) {
+    lostBefore = packetsLost
+    extender = SequenceNumberExtender()
+    base = extender.extend(sequenceNumber)
+    received = 0
+    expectedPrior = 0
+    receivedPrior = 0
+    lastTransit = nil
+  }
+
+  /// RFC 3550 A.8. Packets of one frame share a timestamp and are sent in a burst; only the first of each tells
+  /// about the network.
+  private mutating func updateJitter(_ timestamp: UInt32, _ now: Instant) {
+    if timestamp == lastTimestamp { return }
+    lastTimestamp = timestamp
+    let (seconds, rest) = now.nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
+    let ticks = seconds &* Int64(clockRate) &+ rest * Int64(clockRate) / 1_000_000_000
+    let transit = ticks &- Int64(timestamp)
+    defer { lastTransit = transit }
+    guard let lastTransit else { return }
+    // Only 32 bits of the timestamp exist, so only as many of the difference mean something.
+    let difference = abs(Int64(Int32(truncatingIfNeeded: transit &- lastTransit)))
+    // A jump of the source's clock isn't jitter.
+    if difference > Int64(clockRate) * 5 { return }
+    jitterTimes16 += difference - ((jitterTimes16 + 8) >> 4)
+  }
+
+  /// Interarrival jitter in units of the RTP clock.
+  public var jitterTicks: UInt32 { UInt32(clamping: jitterTimes16 >> 4) }
+
+  /// Interarrival jitter in seconds, as webrtc-stats wants it.
+  public var jitter: Double { Double(jitterTimes16) / 16 / Double(clockRate) }
+
+  /// Packets expected minus packets received since the beginning; negative after duplicates.
+  public var packetsLost: Int64 { lostBefore + expected - received }
+
+  private var expected: Int64 {
+    guard let highest = extender.highest else { return 0 }
+    return highest - base + 1
+  }
+
+  /// The block for the next report; starts a new interval for `fractionLost` (RFC 3550 A.3). `nil` before the first
+  /// packet.
+  public mutating func makeReportBlock(
+    senderReports: SenderReportTracker?, at now: Instant
+  ) -> RTCPReportBlock? {
+    guard let highest = extender.highest else { return nil }
+    let expectedInterval = expected - expectedPrior
+    let lostInterval = expectedInterval - (received - receivedPrior)
+    expectedPrior = expected
+    receivedPrior = received
+    var block = RTCPReportBlock(ssrc: ssrc)
+    if expectedInterval > 0, lostInterval > 0 {
+      block.fractionLost = UInt8(clamping: (lostInterval << 8) / expectedInterval)
+    }
+    block.cumulativeLost = Int32(max(-0x80_0000, min(0x7F_FFFF, packetsLost)))
+    block.extendedHighestSequence = UInt32(truncatingIfNeeded: highest)
+    block.jitter = jitterTicks
+    block.lastSenderReport = senderReports?.lastSenderReport ?? 0
+    block.delaySinceLastSenderReport = senderReports?.delaySinceLast(at: now) ?? 0
+    return block
+  }
+}

@@ -1,0 +1,130 @@
+public import SoraMedia
+
+/// Keeps the last plain RTP packets of one stream, so that they can be sent again.
+///
+/// A ring of slots by sequence number. Memory is reserved in slabs of 32 slots when first needed, and kept:
+/// storing a packet allocates nothing in steady state. Confined to its owner.
+public final class PacketHistory {
+  /// What became of requests for stored packets.
+  public struct Statistics: Sendable, Equatable {
+    public var stored: UInt64 = 0
+    /// Packets handed out to be sent again.
+    public var fetched: UInt64 = 0
+    /// Requests for packets that were never stored or have been overwritten.
+    public var notFound: UInt64 = 0
+    /// Requests for packets that are older than the age limit.
+    public var tooOld: UInt64 = 0
+    /// Requests that came sooner than the minimum interval after the last transmission.
+    public var tooSoon: UInt64 = 0
+    /// Packets that weren't stored because they exceed the slot size.
+    public var tooLarge: UInt64 = 0
+  }
+
+  private struct Slot {
+    var sequenceNumber: UInt16 = 0
+    /// Bytes stored; 0 for an empty slot.
+    var count: Int32 = 0
+    var storedAt = Instant.zero
+    var resentAt = Instant.zero
+    var wasResent = false
+  }
+
+  private static let slotsPerSlab = 32
+
+  /// Bytes that a slot holds.
+  public let slotSize: Int
+  /// Packets that the ring holds.
+  public let capacity: Int
+  /// Packets older than this aren't handed out.
+  public var maximumAge: Duration
+  public private(set) var statistics = Statistics()
+
+  private var slots: [Slot]
+  private var slabs: [UnsafeMutableRawPointer?]
+
+  /// `capacity` is rounded up to a power of two from 32 to 32,768.
+  public init(capacity: Int = 1024, slotSize: Int = 1500, maximumAge: Duration = .seconds(3)) {
+    var rounded = PacketHistory.slotsPerSlab
+    while rounded < capacity, rounded < 32_768 { rounded *= 2 }
+    self.capacity = rounded
+    self.slotSize = max(RTPHeader.fixedCount, slotSize)
+    self.maximumAge = maximumAge
+    slots = Array(repeating: Slot(), count: rounded)
+    slabs = Array(repeating: nil, count: rounded / PacketHistory.slotsPerSlab)
+  }
+
+  deinit {
+    for slab in slabs { slab?.deallocate() }
+  }
+
+  /// Copies a plain packet into the ring. A packet larger than a slot is counted and left out.
+  public func store(_ packet: UnsafeRawBufferPointer, sequenceNumber: UInt16, at now: Instant) {
+    guard packet.count <= slotSize else {
+      statistics.tooLarge += 1
+      return
+    }
+    reserve(sequenceNumber: sequenceNumber).put(packet, at: 0)
+    commit(sequenceNumber: sequenceNumber, count: packet.count, at: now)
+  }
+
+  /// The memory of the slot for `sequenceNumber`, for writing a packet where it will be kept. Nothing is stored
+  /// until `commit`; what the slot held before is forgotten.
+  public func reserve(sequenceNumber: UInt16) -> UnsafeMutableRawBufferPointer {
+    let index = Int(sequenceNumber) & (capacity - 1)
+    slots[index].count = 0
+    return memory(index)
+  }
+
+  /// Takes `count` bytes that were written into the reserved slot as the packet `sequenceNumber`.
+  public func commit(sequenceNumber: UInt16, count: Int, at now: Instant) {
+    let index = Int(sequenceNumber) & (capacity - 1)
+    slots[index] = Slot(
+      sequenceNumber: sequenceNumber, count: Int32(max(0, min(count, slotSize))), storedAt: now)
+    statistics.stored += 1
+  }
+
+  /// The packet to send again now; `nil` (counted) if it isn't there, is too old, or was already sent again less
+  /// than `minimumInterval` ago, usually the round-trip time. Valid until the next call that stores.
+  public func fetch(
+    sequenceNumber: UInt16, minimumInterval: Duration, at now: Instant
+  ) -> UnsafeRawBufferPointer? {
+    let index = Int(sequenceNumber) & (capacity - 1)
+    let slot = slots[index]
+    guard slot.count > 0, slot.sequenceNumber == sequenceNumber else {
+      statistics.notFound += 1
+      return nil
+    }
+    guard now.nanoseconds(since: slot.storedAt) <= maximumAge.wholeNanoseconds else {
+      statistics.tooOld += 1
+      return nil
+    }
+    if slot.wasResent,
+      now.nanoseconds(since: slot.resentAt) < minimumInterval.wholeNanoseconds
+    {
+      statistics.tooSoon += 1
+      return nil
+    }
+    slots[index].wasResent = true
+    slots[index].resentAt = now
+    statistics.fetched += 1
+    return UnsafeRawBufferPointer(rebasing: memory(index)[0..<Int(slot.count)])
+  }
+
+  /// Forgets all packets and keeps the memory.
+  public func removeAll() {
+    for index in slots.indices { slots[index] = Slot() }
+  }
+
+  private func memory(_ index: Int) -> UnsafeMutableRawBufferPointer {
+    let slab = index / PacketHistory.slotsPerSlab
+    let base: UnsafeMutableRawPointer
+    if let existing = slabs[slab] {
+      base = existing
+    } else {
+      base = .allocate(byteCount: slotSize * PacketHistory.slotsPerSlab, alignment: 16)
+      slabs[slab] = base
+    }
+    let offset = (index % PacketHistory.slotsPerSlab) * slotSize
+    return UnsafeMutableRawBufferPointer(start: base + offset, count: slotSize)
+  }
+}

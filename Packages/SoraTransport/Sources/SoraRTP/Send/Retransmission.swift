@@ -1,0 +1,49 @@
+/// The retransmission payload format (RFC 4588 §4): a packet sent again on a source of its own, with the original
+/// sequence number in front of the payload.
+public enum Retransmission {
+  /// Bytes that a retransmission is longer than its original, extensions apart.
+  public static let overhead = 2
+
+  /// Writes the retransmission of `packet`, a plain packet from the history, into `output`.
+  ///
+  /// Marker and timestamp are the original's (RFC 4588 §4). `extensions` are written instead of the original's;
+  /// name the repaired stream in `repairedRid` where rids are used.
+  public static func build(
+    of packet: UnsafeRawBufferPointer, ssrc: UInt32, sequenceNumber: UInt16, payloadType: UInt8,
+    extensions: RTPHeaderExtensions, map: RTPHeaderExtensionMap,
+    into output: UnsafeMutableRawBufferPointer
+  ) throws(RTPError) -> RTPPacketWriter {
+    let original = try RTPHeader(parsing: packet)
+    var header = original
+    header.ssrc = ssrc
+    header.sequenceNumber = sequenceNumber
+    header.payloadType = payloadType
+    var writer = RTPPacketWriter(into: output)
+    try writer.writeHeader(header, extensions: extensions, map: map)
+    let free = writer.free
+    let needed = overhead + original.payloadCount
+    guard free.count >= needed else { throw .noRoom(needed: needed, available: free.count) }
+    free.put16(original.sequenceNumber, at: 0)
+    free.put(packet.part(original.payloadOffset, original.payloadCount), at: overhead)
+    writer.advance(by: needed)
+    return writer
+  }
+
+  /// The header that the original packet had, given the parsed header of a retransmission; its payload range lies
+  /// in the same `packet`, so nothing is copied. `nil` for a packet too short to carry an original, such as a
+  /// padding probe.
+  public static func restore(
+    _ header: RTPHeader, in packet: UnsafeRawBufferPointer, ssrc: UInt32, payloadType: UInt8
+  ) -> RTPHeader? {
+    guard header.payloadCount > overhead, header.payloadOffset >= 0,
+      header.payloadOffset + header.payloadCount <= packet.count
+    else { return nil }
+    var original = header
+    original.sequenceNumber = packet.u16(header.payloadOffset)
+    original.ssrc = ssrc
+    original.payloadType = payloadType & 0x7F
+    original.payloadOffset += overhead
+    original.payloadCount -= overhead
+    return original
+  }
+}
