@@ -1,0 +1,149 @@
+public import SoraMedia
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// Why a YUV4MPEG2 file can't be read, with the way out.
+public enum Y4MError: Error, Equatable, Sendable, CustomStringConvertible {
+  case cannotOpen(path: String, reason: String)
+  case notY4M
+  case unsupportedColourSpace(String)
+  case missingSize
+  case sizeOutOfRange(width: Int, height: Int)
+  case badFrameRate(String)
+  case badFrameHeader(frame: Int)
+  case truncated(frame: Int)
+
+  public var description: String {
+    switch self {
+    case .cannotOpen(let path, let reason): "cannot open \(path): \(reason)"
+    case .notY4M: "not a YUV4MPEG2 file: its first line doesn't begin with YUV4MPEG2"
+    case .unsupportedColourSpace(let name):
+      "colour space \(name) is not supported; convert to 4:2:0 with 8 bits (ffmpeg -pix_fmt yuv420p)"
+    case .missingSize: "the header names no width or height"
+    case .sizeOutOfRange(let width, let height):
+      "size \(width)x\(height) is outside 16x16 to 8192x8192"
+    case .badFrameRate(let text): "frame rate \(text) is not a positive ratio"
+    case .badFrameHeader(let frame): "frame \(frame) doesn't begin with FRAME"
+    case .truncated(let frame): "the file ends inside frame \(frame)"
+    }
+  }
+}
+
+/// Reads the pictures of a YUV4MPEG2 file (8-bit 4:2:0). Confined to one thread at a time.
+public final class Y4MReader {
+  public let width: Int
+  public let height: Int
+  /// Frames a second as a ratio.
+  public let frameRate: (numerator: Int, denominator: Int)
+  /// Frames read so far.
+  public private(set) var framesRead = 0
+
+  private let file: UnsafeMutablePointer<FILE>
+  private let firstFrame: Int
+
+  /// Opens a file and reads its header.
+  public init(path: String) throws(Y4MError) {
+    guard let file = fopen(path, "rb") else {
+      throw .cannotOpen(path: path, reason: String(cString: strerror(errno)))
+    }
+    do throws(Y4MError) {
+      guard let line = Self.readLine(file, limit: 512) else { throw .notY4M }
+      let header = try Y4MHeader(parsing: line)
+      width = header.width
+      height = header.height
+      frameRate = header.frameRate
+      firstFrame = ftell(file)
+      self.file = file
+    } catch {
+      fclose(file)
+      throw error
+    }
+  }
+
+  deinit { fclose(file) }
+
+  /// Frames a second.
+  public var framesPerSecond: Double { Double(frameRate.numerator) / Double(frameRate.denominator) }
+
+  /// The next picture as I420; nil at the end of the file.
+  public func next() throws(Y4MError) -> PixelBuffer? {
+    guard let line = Self.readLine(file, limit: 512) else {
+      if feof(file) != 0 { return nil }
+      throw .badFrameHeader(frame: framesRead)
+    }
+    guard line.starts(with: Array("FRAME".utf8)) else { throw .badFrameHeader(frame: framesRead) }
+    var complete = true
+    let buffer = PixelBuffer(width: width, height: height) { planes in
+      for plane in planes {
+        for y in 0..<plane.height where complete {
+          complete = fread(plane.row(y).baseAddress, 1, plane.width, file) == plane.width
+        }
+      }
+    }
+    guard complete else { throw .truncated(frame: framesRead) }
+    framesRead += 1
+    return buffer
+  }
+
+  /// Goes back to the first picture.
+  public func rewind() {
+    fseek(file, firstFrame, SEEK_SET)
+    framesRead = 0
+  }
+
+  /// A line without its line feed; nil at the end of the file or when there is none within `limit` bytes.
+  private static func readLine(_ file: UnsafeMutablePointer<FILE>, limit: Int) -> [UInt8]? {
+    var line: [UInt8] = []
+    while line.count < limit {
+      let byte = getc(file)
+      if byte == EOF { return nil }
+      if byte == 10 { return line }
+      line.append(UInt8(truncatingIfNeeded: byte))
+    }
+    return nil
+  }
+}
+
+/// The first line of a YUV4MPEG2 file.
+package struct Y4MHeader: Equatable {
+  package var width = 0
+  package var height = 0
+  package var frameRate = (numerator: 30, denominator: 1)
+
+  package init(parsing line: [UInt8]) throws(Y4MError) {
+    let fields = line.split(separator: UInt8(ascii: " ")).map {
+      String(decoding: $0, as: UTF8.self)
+    }
+    guard fields.first == "YUV4MPEG2" else { throw .notY4M }
+    for field in fields.dropFirst() {
+      let value = String(field.dropFirst())
+      switch field.first {
+      case "W": width = Int(value) ?? 0
+      case "H": height = Int(value) ?? 0
+      case "F":
+        let parts = value.split(separator: ":").compactMap { Int($0) }
+        guard parts.count == 2, parts[0] > 0, parts[1] > 0, parts[0] <= 1_000_000,
+          parts[1] <= 1_000_000
+        else { throw .badFrameRate(value) }
+        frameRate = (parts[0], parts[1])
+      case "C":
+        guard ["420", "420jpeg", "420mpeg2", "420paldv"].contains(value) else {
+          throw .unsupportedColourSpace(value)
+        }
+      default: break  // Interlacing, aspect and extensions don't change how samples lie in the file.
+      }
+    }
+    guard width != 0, height != 0 else { throw .missingSize }
+    guard (16...8192).contains(width), (16...8192).contains(height) else {
+      throw .sizeOutOfRange(width: width, height: height)
+    }
+  }
+
+  package static func == (a: Y4MHeader, b: Y4MHeader) -> Bool {
+    a.width == b.width && a.height == b.height && a.frameRate == b.frameRate
+  }
+}

@@ -1,0 +1,67 @@
+import Foundation
+import SoraCapture
+import SoraMedia
+import Testing
+
+@Suite struct Y4MReaderTests {
+  private func write(_ bytes: [UInt8]) throws -> String {
+    let url = FileManager.default.temporaryDirectory.appendingPathComponent(
+      "\(UUID().uuidString).y4m")
+    try Data(bytes).write(to: url)
+    return url.path
+  }
+
+  @Test func picturesComeInOrderAndAgain() throws {
+    var bytes = Array("YUV4MPEG2 W17 H16 F30000:1001 Ip A1:1 C420jpeg XYSCSS=420JPEG\n".utf8)
+    for frame in 0..<3 {
+      bytes += Array("FRAME Ixyz\n".utf8)
+      bytes += [UInt8](repeating: UInt8(frame), count: 17 * 16 + 2 * 9 * 8)
+    }
+    let path = try write(bytes)
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let reader = try Y4MReader(path: path)
+    #expect(reader.width == 17 && reader.height == 16)
+    #expect(abs(reader.framesPerSecond - 29.97) < 0.001)
+    for _ in 0..<2 {
+      for frame in 0..<3 {
+        let picture = try #require(try reader.next())
+        #expect(picture.plane(0).row(15)[16] == UInt8(frame))
+        #expect(picture.plane(2).row(7)[8] == UInt8(frame))
+      }
+      #expect(try reader.next() == nil)
+      reader.rewind()
+    }
+  }
+
+  @Test func badFilesEndInTypedErrors() throws {
+    #expect(throws: Y4MError.self) { _ = try Y4MReader(path: "/nonexistent/file.y4m") }
+    func headerError(_ text: String) -> Y4MError? {
+      do throws(Y4MError) {
+        _ = try Y4MHeader(parsing: Array(text.utf8))
+        return nil
+      } catch { return error }
+    }
+    #expect(headerError("RIFF") == .notY4M)
+    #expect(headerError("YUV4MPEG2 W64 H64 C444") == .unsupportedColourSpace("444"))
+    #expect(headerError("YUV4MPEG2 W64 H64 F0:0") == .badFrameRate("0:0"))
+    #expect(headerError("YUV4MPEG2 W64") == .missingSize)
+    #expect(headerError("YUV4MPEG2 W9999999999999999999 H1") == .missingSize)
+    #expect(headerError("YUV4MPEG2 W64 H20000") == .sizeOutOfRange(width: 64, height: 20000))
+    let path = try write(Array("YUV4MPEG2 W16 H16\nFRAME\nshort".utf8))
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let reader = try Y4MReader(path: path)
+    #expect(throws: Y4MError.truncated(frame: 0)) { _ = try reader.next() }
+  }
+
+  @Test func mutatedHeadersNeverTrap() {
+    let random = RandomSource(seed: 9)
+    let original = Array("YUV4MPEG2 W640 H480 F30:1 Ip A1:1 C420mpeg2".utf8)
+    for _ in 0..<10_000 {
+      var line = original
+      for _ in 0..<1 + random.next() % 6 {
+        line[Int(random.next() % UInt64(line.count))] = UInt8(truncatingIfNeeded: random.next())
+      }
+      _ = try? Y4MHeader(parsing: line)
+    }
+  }
+}
