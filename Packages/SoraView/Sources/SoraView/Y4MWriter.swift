@@ -1,0 +1,97 @@
+public import SoraMedia
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// Why a picture or a film could not be written.
+public struct PictureFileError: Error, Equatable, Sendable, CustomStringConvertible {
+  public var path: String
+  public var reason: String
+
+  public var description: String { "cannot write \(path): \(reason)" }
+
+  init(_ path: String) {
+    self.path = path
+    reason = String(cString: strerror(errno))
+  }
+}
+
+/// Writes pictures to a YUV4MPEG2 file (8-bit 4:2:0). Confined to one thread at a time.
+///
+/// The size is that of the first picture; pictures of another size are left out and counted, because the format has
+/// no way to change it.
+public final class Y4MWriter {
+  public let path: String
+  public private(set) var framesWritten = 0
+  /// Pictures left out because their size differed from the first one's.
+  public private(set) var framesOfAnotherSize = 0
+
+  private let file: UnsafeMutablePointer<FILE>
+  private let framesPerSecond: Int
+  private var size: (width: Int, height: Int)?
+
+  public init(path: String, framesPerSecond: Int) throws(PictureFileError) {
+    guard let file = fopen(path, "wb") else { throw PictureFileError(path) }
+    self.file = file
+    self.path = path
+    self.framesPerSecond = max(1, framesPerSecond)
+  }
+
+  deinit { fclose(file) }
+
+  /// Appends a picture.
+  public func write(_ picture: PixelBuffer) throws(PictureFileError) {
+    if let size {
+      guard size == (picture.width, picture.height) else {
+        framesOfAnotherSize += 1
+        return
+      }
+    } else {
+      size = (picture.width, picture.height)
+      try put(
+        "YUV4MPEG2 W\(picture.width) H\(picture.height) F\(framesPerSecond):1 Ip A1:1 C420jpeg\n")
+    }
+    try put("FRAME\n")
+    try put(picture.plane(0))
+    switch picture.format {
+    case .i420:
+      try put(picture.plane(1))
+      try put(picture.plane(2))
+    case .nv12:
+      for offset in 0..<2 {
+        let plane = picture.plane(1)
+        var row = [UInt8](repeating: 0, count: picture.chromaWidth)
+        for y in 0..<plane.height {
+          let pairs = plane.row(y)
+          for x in 0..<row.count { row[x] = pairs[2 * x + offset] }
+          try row.withUnsafeBytes { bytes throws(PictureFileError) in try put(bytes) }
+        }
+      }
+    }
+    framesWritten += 1
+  }
+
+  /// Hands what is buffered to the system.
+  public func flush() throws(PictureFileError) {
+    guard fflush(file) == 0 else { throw PictureFileError(path) }
+  }
+
+  private func put(_ plane: Plane) throws(PictureFileError) {
+    for y in 0..<plane.height { try put(plane.row(y)) }
+  }
+
+  private func put(_ text: String) throws(PictureFileError) {
+    var text = text
+    let result = text.withUTF8 { fwrite($0.baseAddress, 1, $0.count, file) == $0.count }
+    guard result else { throw PictureFileError(path) }
+  }
+
+  private func put(_ bytes: UnsafeRawBufferPointer) throws(PictureFileError) {
+    guard fwrite(bytes.baseAddress, 1, bytes.count, file) == bytes.count else {
+      throw PictureFileError(path)
+    }
+  }
+}

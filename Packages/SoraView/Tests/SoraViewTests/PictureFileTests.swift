@@ -1,0 +1,110 @@
+import Foundation
+import SoraMedia
+import SoraView
+import Testing
+
+private func solid(
+  _ width: Int, _ height: Int, _ y: UInt8, _ u: UInt8, _ v: UInt8, _ format: PixelFormat = .i420
+)
+  -> PixelBuffer
+{
+  PixelBuffer(width: width, height: height, format: format) { planes in
+    for (index, plane) in planes.enumerated() {
+      for row in 0..<plane.height {
+        let bytes = plane.row(row)
+        for x in 0..<bytes.count {
+          bytes[x] =
+            index == 0 ? y : (format == .nv12 ? (x % 2 == 0 ? u : v) : (index == 1 ? u : v))
+        }
+      }
+    }
+  }
+}
+
+@Suite struct RGBImageTests {
+  /// The primaries of BT.601 in limited range, and what they are in full-range RGB.
+  @Test(
+    arguments: [
+      (16, 128, 128, [0, 0, 0]), (235, 128, 128, [255, 255, 255]), (81, 90, 240, [255, 0, 0]),
+      (145, 54, 34, [0, 255, 0]), (41, 240, 110, [0, 0, 255]),
+    ] as [(UInt8, UInt8, UInt8, [Int])])
+  func coloursComeOut(y: UInt8, u: UInt8, v: UInt8, expected: [Int]) {
+    for format in [PixelFormat.i420, .nv12] {
+      let image = RGBImage(solid(5, 3, y, u, v, format))
+      #expect(image.bytes.count == 45)
+      for channel in 0..<3 { #expect(abs(Int(image.bytes[42 + channel]) - expected[channel]) <= 2) }
+    }
+  }
+}
+
+@Suite struct PNGWriterTests {
+  /// Python's own zlib and struct take the file apart: an independent reader.
+  @Test func anIndependentReaderSeesTheSamePixels() throws {
+    let path = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID()).png").path
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    try PNGWriter.write(solid(33, 17, 81, 90, 240), to: path)
+    let script = """
+      import struct, sys, zlib
+      data = open(sys.argv[1], 'rb').read()
+      assert data[:8] == b'\\x89PNG\\r\\n\\x1a\\n'
+      at, idat, names = 8, b'', []
+      while at < len(data):
+          size, = struct.unpack('>I', data[at:at+4]); name = data[at+4:at+8]; body = data[at+8:at+8+size]
+          assert struct.unpack('>I', data[at+8+size:at+12+size])[0] == zlib.crc32(name + body)
+          names.append(name); at += 12 + size
+          if name == b'IHDR': width, height, depth, colour = struct.unpack('>IIBB', body[:10])
+          if name == b'IDAT': idat += body
+      raw = zlib.decompress(idat); row = width * 3; above = bytes(row); pixels = []
+      for y in range(height):
+          assert raw[y * (row + 1)] == 2
+          line = bytes((a + b) & 255 for a, b in zip(raw[y * (row + 1) + 1:(y + 1) * (row + 1)], above)); above = line
+          pixels.append(line)
+      assert (width, height, depth, colour) == (33, 17, 8, 2) and names[-1] == b'IEND'
+      assert all(line == pixels[0] for line in pixels)
+      print(*pixels[0][:3])
+      """
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = ["python3", "-c", script, path]
+    let pipe = Pipe()
+    process.standardOutput = pipe
+    try process.run()
+    let output = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 0)
+    let values = output.split(whereSeparator: \.isWhitespace).compactMap { Int($0) }
+    #expect(values.count == 3 && values[0] >= 253 && values[1] <= 2 && values[2] <= 2)
+  }
+
+  @Test func aPathThatCannotBeWrittenIsATypedError() {
+    #expect(throws: PictureFileError.self) {
+      try PNGWriter.write(solid(16, 16, 0, 0, 0), to: "/nonexistent/directory/x.png")
+    }
+    #expect(throws: PictureFileError.self) {
+      _ = try Y4MWriter(path: "/nonexistent/directory/x.y4m", framesPerSecond: 30)
+    }
+  }
+}
+
+@Suite struct Y4MWriterTests {
+  @Test func bothLayoutsGiveTheSameFile() throws {
+    var files: [Data] = []
+    for format in [PixelFormat.i420, .nv12] {
+      let path = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID()).y4m").path
+      defer { try? FileManager.default.removeItem(atPath: path) }
+      let writer = try Y4MWriter(path: path, framesPerSecond: 25)
+      try writer.write(solid(17, 15, 100, 90, 200, format))
+      try writer.write(solid(64, 64, 0, 0, 0, format))
+      try writer.write(solid(17, 15, 50, 60, 70, format))
+      try writer.flush()
+      #expect(writer.framesWritten == 2 && writer.framesOfAnotherSize == 1)
+      files.append(try Data(contentsOf: URL(fileURLWithPath: path)))
+    }
+    #expect(files[0] == files[1])
+    let header = Array("YUV4MPEG2 W17 H15 F25:1 Ip A1:1 C420jpeg\nFRAME\n".utf8)
+    #expect(Array(files[0].prefix(header.count)) == header)
+    #expect(files[0].count == header.count + 2 * (17 * 15 + 2 * 9 * 8) + 6)
+    #expect(files[0][header.count] == 100)
+    #expect(files[0][header.count + 17 * 15] == 90)
+  }
+}
