@@ -61,15 +61,8 @@ public final class Y4MWriter {
       try put(picture.plane(1))
       try put(picture.plane(2))
     case .nv12:
-      for offset in 0..<2 {
-        let plane = picture.plane(1)
-        var row = [UInt8](repeating: 0, count: picture.chromaWidth)
-        for y in 0..<plane.height {
-          let pairs = plane.row(y)
-          for x in 0..<row.count { row[x] = pairs[2 * x + offset] }
-          try row.withUnsafeBytes { bytes throws(PictureFileError) in try put(bytes) }
-        }
-      }
+      try putInterleaved(picture.plane(1), offset: 0)
+      try putInterleaved(picture.plane(1), offset: 1)
     }
     framesWritten += 1
   }
@@ -81,6 +74,19 @@ public final class Y4MWriter {
 
   private func put(_ plane: Plane) throws(PictureFileError) {
     for y in 0..<plane.height { try put(plane.row(y)) }
+  }
+
+  /// Every second byte of the rows, from `offset` on.
+  private func putInterleaved(_ plane: Plane, offset: Int) throws(PictureFileError) {
+    var samples: [UInt8] = []
+    samples.reserveCapacity(plane.width / 2 * plane.height)
+    for y in 0..<plane.height {
+      let pairs = plane.row(y)
+      for x in stride(from: offset, to: pairs.count, by: 2) { samples.append(pairs[x]) }
+    }
+    guard fwrite(samples, 1, samples.count, file) == samples.count else {
+      throw PictureFileError(path)
+    }
   }
 
   private func put(_ text: String) throws(PictureFileError) {
