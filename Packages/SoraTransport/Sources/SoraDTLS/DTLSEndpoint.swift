@@ -1,0 +1,96 @@
+public import SoraMedia
+
+/// Which end speaks first (RFC 5763 §5: `a=setup:active` is the client).
+public enum DTLSRole: String, Hashable, Sendable {
+  case client
+  case server
+}
+
+/// What a handshake agreed on.
+public struct DTLSSession: Hashable, Sendable {
+  /// How SRTP packets are protected.
+  public var profile: SRTPProfile
+  /// The SRTP master key and salt of what this end sends (RFC 5764 §4.2).
+  public var localKeyingMaterial: SRTPKeyingMaterial
+  /// The SRTP master key and salt of what the peer sends.
+  public var remoteKeyingMaterial: SRTPKeyingMaterial
+  /// The version on the wire: 0xFEFD is DTLS 1.2.
+  public var tlsVersion: UInt16
+  /// The cipher suite's name in IANA's registry: "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256".
+  public var cipherSuite: String
+  /// The peer's certificate in DER.
+  public var remoteCertificate: [UInt8]
+
+  public init(
+    profile: SRTPProfile, localKeyingMaterial: SRTPKeyingMaterial,
+    remoteKeyingMaterial: SRTPKeyingMaterial, tlsVersion: UInt16, cipherSuite: String,
+    remoteCertificate: [UInt8]
+  ) {
+    self.profile = profile
+    self.localKeyingMaterial = localKeyingMaterial
+    self.remoteKeyingMaterial = remoteKeyingMaterial
+    self.tlsVersion = tlsVersion
+    self.cipherSuite = cipherSuite
+    self.remoteCertificate = remoteCertificate
+  }
+}
+
+/// What happened to an association. After `closed` or `failed` nothing further comes.
+public enum DTLSEvent: Hashable, Sendable {
+  /// The handshake is done and the peer's certificate is the expected one.
+  case connected(DTLSSession)
+  /// One message of the peer.
+  case applicationData([UInt8])
+  /// Either end closed the association.
+  case closed
+  /// The association died.
+  case failed(DTLSError)
+}
+
+/// One end of a DTLS association: the seam between the transport and what speaks DTLS.
+///
+/// Datagrams and the time go in, datagrams, events and the next deadline come out. After every call the owner drains
+/// `nextTransmit()` and `nextEvent()` and sets its timer to `nextDeadline`. Confined to its owner's loop.
+public protocol DTLSEndpoint: AnyObject {
+  /// Begins: a client's first flight is there to be sent. Later calls do nothing.
+  func start(at now: Instant)
+
+  /// Takes one datagram whose first byte says DTLS (20...63, RFC 7983 §7). Anything that isn't DTLS is dropped.
+  func receive(_ datagram: UnsafeRawBufferPointer, at now: Instant)
+
+  /// Resends what is due.
+  func poll(at now: Instant)
+
+  /// When `poll(at:)` wants to be called; `nil` if nothing is pending.
+  var nextDeadline: Instant? { get }
+
+  /// The next datagram to send, or `nil`.
+  func nextTransmit() -> [UInt8]?
+
+  /// The next event, or `nil`.
+  func nextEvent() -> DTLSEvent?
+
+  /// Sends one message.
+  ///
+  /// - Throws: ``DTLSError/notConnected``, or ``DTLSError/messageTooLarge(count:limit:)``.
+  func send(_ applicationData: UnsafeRawBufferPointer, at now: Instant) throws(DTLSError)
+
+  /// Ends the association; the peer is told with a `close_notify`.
+  func close(at now: Instant)
+}
+
+/// Makes endpoints, so that a transport doesn't know who speaks DTLS for it.
+public protocol DTLSEndpointFactory {
+  /// Makes one end of an association.
+  ///
+  /// - Parameters:
+  ///   - certificate: what this end shows; its fingerprint belongs in this end's SDP.
+  ///   - expectedFingerprint: the peer's certificate must hash to this, or the handshake fails with
+  ///     ``DTLSError/fingerprintMismatch(expected:actual:)``. With `nil` any certificate is accepted, and the caller
+  ///     must check ``DTLSSession/remoteCertificate`` before it trusts the peer.
+  ///   - random: the endpoint's randomness, where it isn't a library's own.
+  func makeEndpoint(
+    role: DTLSRole, certificate: DTLSCertificate, expectedFingerprint: DTLSFingerprint?,
+    random: RandomSource
+  ) throws(DTLSError) -> any DTLSEndpoint
+}
