@@ -32,6 +32,8 @@ let package = Package(
       name: "CSRTP", pkgConfig: "libsrtp2", providers: [.apt(["libsrtp2-dev"])]),
     .target(name: "CSoraDTLS", dependencies: ["COpenSSL"]),
     .target(name: "CSoraNetwork"),
+    // Only for tests of hot paths: counts a thread's allocations.
+    .target(name: "CSoraMallocCount"),
     .target(name: "SoraSDP", dependencies: [media], swiftSettings: settings),
     .target(name: "SoraRTP", dependencies: [media], swiftSettings: settings),
     .target(name: "SoraICE", dependencies: [media, "COpenSSL"], swiftSettings: settings),
@@ -59,7 +61,9 @@ let package = Package(
       name: "SoraCongestionTests", dependencies: ["SoraCongestion", media], swiftSettings: settings),
     .testTarget(
       name: "SoraTransportTests",
-      dependencies: ["SoraTransport", "SoraNetworkSimulator", media, clock],
+      dependencies: [
+        "SoraTransport", "SoraNetworkSimulator", "SoraICE", "CSoraMallocCount", media, clock,
+      ],
       swiftSettings: settings),
     .testTarget(
       name: "SoraNetworkSimulatorTests", dependencies: ["SoraNetworkSimulator", media],

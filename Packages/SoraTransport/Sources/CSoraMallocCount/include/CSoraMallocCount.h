@@ -1,0 +1,17 @@
+// Counts this thread's heap allocations. Only for tests: a program that links this target gets its malloc,
+// calloc, realloc, memalign and free from here, and they pass every call on to the C library.
+#ifndef CSORA_MALLOC_COUNT_H
+#define CSORA_MALLOC_COUNT_H
+
+#include <stdint.h>
+
+/// Allocations (malloc, calloc, realloc and the aligned forms) that the calling thread has made so far.
+uint64_t sora_malloc_count(void);
+
+/// Bytes that the calling thread has asked for in those allocations.
+uint64_t sora_malloc_bytes(void);
+
+/// Whether allocations are counted: not under sanitizers, nor with a C library other than glibc.
+int sora_malloc_count_is_on(void);
+
+#endif

@@ -1,0 +1,260 @@
+import CSoraNetwork
+import SoraClock
+import SoraICE
+import SoraMedia
+
+/// What a loop's thread works on. `NetworkLoop` is the handle that others hold; the core outlives it until its
+/// thread has ended.
+final class LoopCore: @unchecked Sendable {
+  // @unchecked: `configuration`, `inbox` and the descriptors are `let`s of Sendable types; `loop` is written once,
+  // before the thread starts; everything else is touched only by the loop's thread, which the entry points check.
+
+  let configuration: NetworkLoop.Configuration
+  let inbox: LoopInbox
+  let poller: Int32
+  let receiver: UnsafeMutablePointer<sora_net_receiver>
+  let sender: OpaquePointer
+  /// Datagrams of each message that the sender holds.
+  let plan: UnsafeMutablePointer<Int>
+  private let events: UnsafeMutablePointer<sora_net_event>
+  /// The handle, for as long as somebody holds it.
+  weak var loop: NetworkLoop?
+
+  // Confined to the thread from here on.
+  var now: Instant = .zero
+  var timers = TimerHeap()
+  var slab = SendSlab()
+  private(set) var sockets: [UInt64: UDPSocket] = [:]
+  private var entries: [ObjectIdentifier: HandlerEntry] = [:]
+  private var lastToken: UInt64 = 0
+  /// What the sockets that are closed by now have done.
+  private var closedSockets = NetworkStatistics()
+  private(set) var isShutDown = false
+
+  /// Sockets with something to flush at the end of the turn.
+  var unflushed: ContiguousArray<UDPSocket> = []
+  /// Handlers that received something in this turn.
+  var batched: ContiguousArray<HandlerEntry> = []
+  private var work: ContiguousArray<LoopWork> = []
+  private var due: ContiguousArray<LoopTimer> = []
+
+  private static let eventCapacity: Int32 = 128
+  private static let wakeToken: UInt64 = 0
+
+  init(configuration: NetworkLoop.Configuration) throws(NetworkError) {
+    self.configuration = configuration
+    inbox = try LoopInbox()
+    poller = sora_net_poller_open()
+    if poller < 0 { throw .system(call: "epoll_create1", code: -poller) }
+    let slotSize = configuration.receiveOffload ? 65_535 : 2048
+    receiver = sora_net_receiver_create(Int32(configuration.receiveBatch), Int32(slotSize))
+    sender = sora_net_sender_create()
+    plan = .allocate(capacity: SORA_NET_SEND_MESSAGES)
+    plan.initialize(repeating: 0, count: SORA_NET_SEND_MESSAGES)
+    events = .allocate(capacity: Int(Self.eventCapacity))
+    events.initialize(repeating: sora_net_event(), count: Int(Self.eventCapacity))
+    let result = sora_net_poller_add(poller, inbox.wakeDescriptor, Self.wakeToken)
+    if result < 0 { throw .system(call: "epoll_ctl", code: -result) }
+  }
+
+  deinit {
+    if poller >= 0 { sora_net_close(poller) }
+    sora_net_receiver_destroy(receiver)
+    sora_net_sender_destroy(sender)
+    plan.deallocate()
+    events.deallocate()
+  }
+
+  @inline(__always)
+  var isCurrent: Bool { sora_net_current_loop() == identity }
+
+  var identity: UnsafeRawPointer { UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque()) }
+
+  @inline(__always)
+  func preconditionCurrent() {
+    precondition(isCurrent, "this may only be used on its network loop")
+  }
+
+  // MARK: The thread
+
+  func start(name: String) throws(NetworkError) {
+    let context = Unmanaged.passRetained(self)
+    let result = sora_net_thread_start(
+      name,
+      { context in
+        guard let context else { return }
+        Unmanaged<LoopCore>.fromOpaque(context).takeRetainedValue().run()
+      }, context.toOpaque())
+    if result < 0 {
+      context.release()
+      throw .system(call: "pthread_create", code: -result)
+    }
+  }
+
+  private func run() {
+    sora_net_set_current_loop(identity)
+    while true {
+      switch inbox.prepareToWait() {
+      case .work: turn(timeout: 0)
+      case .nothing: turn(timeout: timeToNextDeadline())
+      case .finished:
+        shutDown()
+        return
+      }
+    }
+  }
+
+  private func timeToNextDeadline() -> Int64 {
+    guard let deadline = timers.earliest() else { return -1 }
+    let (wait, overflow) = deadline.subtractingReportingOverflow(SystemClock.now.nanoseconds)
+    return overflow ? -1 : max(0, wait)
+  }
+
+  /// Waits, then: receives, ends batches, runs work, fires timers, flushes.
+  private func turn(timeout: Int64) {
+    let count = sora_net_poller_wait(poller, events, Self.eventCapacity, timeout)
+    inbox.endWait()
+    now = SystemClock.now
+    // Held for the turn, so that the executor doesn't go away under a job that drops the last reference.
+    let loop = self.loop
+    if count > 0 {
+      for index in 0..<Int(count) { handle(events[index]) }
+      endBatches()
+    }
+    runWork(loop)
+    fireTimers()
+    flushAll()
+  }
+
+  private func handle(_ event: sora_net_event) {
+    if event.token == Self.wakeToken {
+      sora_net_wake_drain(inbox.wakeDescriptor)
+      return
+    }
+    // Not there when an earlier callback of this turn has closed it.
+    guard let socket = sockets[event.token] else { return }
+    if event.ready & UInt32(SORA_NET_WRITABLE) != 0 { socket.roomAppeared() }
+    if event.ready & UInt32(SORA_NET_READABLE | SORA_NET_FAILED) != 0 {
+      socket.receive(at: now)
+    }
+  }
+
+  private func endBatches() {
+    var index = 0
+    while index < batched.count {
+      let entry = batched[index]
+      entry.isListed = false
+      if entry.sockets > 0 { entry.handler.batchEnded(at: now) }
+      index += 1
+    }
+    batched.removeAll(keepingCapacity: true)
+  }
+
+  private func runWork(_ loop: NetworkLoop?) {
+    inbox.exchange(&work)
+    guard !work.isEmpty else { return }
+    for index in work.indices {
+      switch work[index] {
+      case .closure(let body): body()
+      case .job(let job):
+        // An actor holds its loop, and a job its actor.
+        guard let loop else {
+          preconditionFailure("an actor has outlived the loop it is pinned to")
+        }
+        job.runSynchronously(on: loop.asUnownedSerialExecutor())
+      }
+    }
+    work.removeAll(keepingCapacity: true)
+    now = SystemClock.now
+  }
+
+  private func fireTimers() {
+    // All that are due are taken out first, so that a timer that is set again at once waits for the next turn.
+    while let timer = timers.popDue(at: now.nanoseconds) {
+      timer.isFiring = true
+      due.append(timer)
+    }
+    guard !due.isEmpty else { return }
+    for index in due.indices {
+      let timer = due[index]
+      // Cleared when an earlier callback has set or cancelled it.
+      guard timer.isFiring else { continue }
+      timer.isFiring = false
+      timer.due = LoopTimer.never
+      timer.fire?(now)
+    }
+    due.removeAll(keepingCapacity: true)
+  }
+
+  private func flushAll() {
+    var index = 0
+    while index < unflushed.count {
+      let socket = unflushed[index]
+      socket.isListed = false
+      socket.flush()
+      index += 1
+    }
+    unflushed.removeAll(keepingCapacity: true)
+  }
+
+  // MARK: Sockets
+
+  func openUDP(_ address: TransportAddress, handler: any DatagramHandler) throws(NetworkError)
+    -> UDPSocket
+  {
+    preconditionCurrent()
+    if isShutDown { throw .closed }
+    var name = sora_net_address(address)
+    name.scope = NetworkLoop.scope(of: name)
+    var options = sora_net_udp_options(
+      receive_buffer: Int32(clamping: configuration.receiveBufferBytes),
+      send_buffer: Int32(clamping: configuration.sendBufferBytes),
+      receive_offload: configuration.receiveOffload ? 1 : 0, segmentation_offload: 0)
+    var bound = sora_net_address()
+    let descriptor = sora_net_udp_open(&name, &options, &bound)
+    if descriptor < 0 { throw .binding(address, code: -descriptor) }
+    bound.scope = name.scope
+    let token = lastToken + 1
+    let result = sora_net_poller_add(poller, descriptor, token)
+    if result < 0 {
+      sora_net_close(descriptor)
+      throw .system(call: "epoll_ctl", code: -result)
+    }
+    lastToken = token
+    let entry = entries[ObjectIdentifier(handler)] ?? HandlerEntry(handler)
+    entries[ObjectIdentifier(handler)] = entry
+    entry.sockets += 1
+    let socket = UDPSocket(
+      core: self, descriptor: descriptor, token: token, bound: bound, entry: entry,
+      mergesSends: configuration.segmentationOffload && options.segmentation_offload != 0)
+    sockets[token] = socket
+    return socket
+  }
+
+  /// A socket is being closed.
+  func forget(_ socket: UDPSocket) {
+    sora_net_poller_remove(poller, socket.descriptor)
+    sockets[socket.token] = nil
+    socket.entry.sockets -= 1
+    if socket.entry.sockets == 0 {
+      entries[ObjectIdentifier(socket.entry.handler)] = nil
+    }
+    closedSockets += socket.statistics
+  }
+
+  var statistics: NetworkStatistics {
+    var sum = closedSockets
+    for socket in sockets.values { sum += socket.statistics }
+    return sum
+  }
+
+  // MARK: The end
+
+  /// Closes the sockets and disarms the timers. Work is still run after it.
+  func shutDown() {
+    isShutDown = true
+    for socket in Array(sockets.values) { socket.close() }
+    timers.removeAll()
+    for timer in due { timer.isFiring = false }
+  }
+}

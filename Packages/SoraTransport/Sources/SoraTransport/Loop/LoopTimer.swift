@@ -1,0 +1,149 @@
+public import SoraMedia
+
+/// Calls back once when its deadline has come. Made by `NetworkLoop.makeTimer`, confined to that loop.
+///
+/// Setting `deadline` is meant to be done after every packet: moving it later, or to `nil`, costs a store. While a
+/// deadline is set, the loop keeps the timer, and what its callback captures, alive.
+public final class LoopTimer {
+  static let never = Int64.max
+
+  /// When to fire, or `nil` for never. Set to `nil` right before the callback runs. A deadline that has passed
+  /// fires in the loop's next turn.
+  public var deadline: Instant? {
+    get { due == Self.never ? nil : Instant(nanoseconds: due) }
+    set {
+      core.preconditionCurrent()
+      isFiring = false
+      core.timers.setDeadline(newValue?.nanoseconds ?? Self.never, of: self)
+    }
+  }
+
+  /// Disarms the timer and lets go of its callback: it never fires again.
+  public func cancel() {
+    core.preconditionCurrent()
+    isFiring = false
+    core.timers.remove(self)
+    fire = nil
+  }
+
+  private let core: LoopCore
+  private(set) var fire: ((Instant) -> Void)?
+  /// The deadline that the owner set.
+  var due = LoopTimer.never
+  /// Where it is in the heap; -1 when it isn't there.
+  var index = -1
+  /// Taken from the heap because it is due, and about to be called in this turn.
+  var isFiring = false
+
+  init(core: LoopCore, _ fire: @escaping (Instant) -> Void) {
+    self.core = core
+    self.fire = fire
+  }
+}
+
+/// A binary heap of timers by a key that may lag behind (be earlier than) the timer's deadline: deadlines move
+/// later far more often than they come, so an entry is only put right when it reaches the top.
+struct TimerHeap {
+  private struct Entry {
+    var key: Int64
+    var timer: LoopTimer
+  }
+
+  private var entries: ContiguousArray<Entry> = []
+
+  var count: Int { entries.count }
+
+  mutating func setDeadline(_ deadline: Int64, of timer: LoopTimer) {
+    timer.due = deadline
+    if timer.index < 0 {
+      if deadline == LoopTimer.never || timer.fire == nil { return }
+      timer.index = entries.count
+      entries.append(Entry(key: deadline, timer: timer))
+      siftUp(timer.index)
+    } else if deadline < entries[timer.index].key {
+      entries[timer.index].key = deadline
+      siftUp(timer.index)
+    }
+  }
+
+  mutating func remove(_ timer: LoopTimer) {
+    timer.due = LoopTimer.never
+    guard timer.index >= 0 else { return }
+    removeEntry(at: timer.index)
+  }
+
+  mutating func removeAll() {
+    for entry in entries {
+      entry.timer.index = -1
+      entry.timer.due = LoopTimer.never
+    }
+    entries.removeAll()
+  }
+
+  /// The earliest deadline, or `nil`.
+  mutating func earliest() -> Int64? {
+    while let top = entries.first {
+      if top.timer.due == top.key { return top.key }
+      settleTop()
+    }
+    return nil
+  }
+
+  /// Takes out the earliest timer if it is due at `now`.
+  mutating func popDue(at now: Int64) -> LoopTimer? {
+    guard let key = earliest(), key <= now else { return nil }
+    let timer = entries[0].timer
+    removeEntry(at: 0)
+    return timer
+  }
+
+  private mutating func settleTop() {
+    let due = entries[0].timer.due
+    if due == LoopTimer.never {
+      removeEntry(at: 0)
+    } else {
+      entries[0].key = due
+      siftDown(0)
+    }
+  }
+
+  private mutating func removeEntry(at index: Int) {
+    entries[index].timer.index = -1
+    let last = entries.removeLast()
+    guard index < entries.count else { return }
+    entries[index] = last
+    last.timer.index = index
+    siftDown(index)
+    siftUp(index)
+  }
+
+  private mutating func siftUp(_ start: Int) {
+    var index = start
+    while index > 0 {
+      let parent = (index - 1) / 2
+      if entries[parent].key <= entries[index].key { return }
+      exchange(parent, index)
+      index = parent
+    }
+  }
+
+  private mutating func siftDown(_ start: Int) {
+    var index = start
+    while true {
+      var least = index
+      for child in (2 * index + 1)...(2 * index + 2)
+      where child < entries.count && entries[child].key < entries[least].key {
+        least = child
+      }
+      if least == index { return }
+      exchange(least, index)
+      index = least
+    }
+  }
+
+  private mutating func exchange(_ a: Int, _ b: Int) {
+    entries.swapAt(a, b)
+    entries[a].timer.index = a
+    entries[b].timer.index = b
+  }
+}

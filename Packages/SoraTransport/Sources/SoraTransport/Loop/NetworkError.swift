@@ -1,0 +1,41 @@
+import CSoraNetwork
+public import SoraICE
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// Why a loop or a socket couldn't be made.
+public enum NetworkError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// A system call failed: its name and its `errno`.
+  case system(call: String, code: Int32)
+  /// The address isn't one of this host's, or its interface is down.
+  case addressNotAvailable(TransportAddress)
+  /// Another socket has this address and port.
+  case addressInUse(TransportAddress)
+  /// The loop has been shut down.
+  case closed
+
+  public var description: String {
+    switch self {
+    case .system(let call, let code):
+      "\(call) failed: \(String(cString: strerror(code))) (errno \(code))"
+    case .addressNotAvailable(let address):
+      "\(address) is not an address of this host: choose one that `hostAddresses()` lists"
+    case .addressInUse(let address):
+      "\(address) is in use: choose another port, or 0 for any"
+    case .closed: "the network loop has been shut down"
+    }
+  }
+
+  /// The error for a bind to `address` that failed with `code`.
+  static func binding(_ address: TransportAddress, code: Int32) -> NetworkError {
+    switch code {
+    case EADDRNOTAVAIL, EAFNOSUPPORT, ENODEV: .addressNotAvailable(address)
+    case EADDRINUSE: .addressInUse(address)
+    default: .system(call: "opening a UDP socket on \(address)", code: code)
+    }
+  }
+}

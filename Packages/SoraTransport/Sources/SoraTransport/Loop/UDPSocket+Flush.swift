@@ -1,0 +1,132 @@
+import CSoraNetwork
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+extension UDPSocket {
+  /// UDP's length field bounds a merged message too, and IP's header comes on top.
+  private static let longestMerge = 65_000
+  /// A merged message can be refused because its datagrams are longer than the path's MTU, which says nothing about
+  /// the next one. A device that refuses each time is not asked again.
+  private static let refusalsUntilOff = 8
+
+  /// Hands the queue to the kernel until it is empty or the kernel's buffer full.
+  func flush() {
+    guard !isClosed, !isWaitingForRoom else { return }
+    while queued > 0 {
+      let messages = fillSender()
+      let result = sora_net_sender_send(core.sender, descriptor)
+      statistics.sendCalls &+= 1
+      if result > 0 {
+        for index in 0..<min(Int(result), messages) { messageSent(core.plan[index]) }
+      } else if result == -EAGAIN || result == -EWOULDBLOCK {
+        statistics.sendWaits &+= 1
+        waitForRoom(true)
+        return
+      } else if result != -EINTR {
+        firstMessageFailed(with: result < 0 ? -result : EIO)
+      }
+    }
+  }
+
+  /// The kernel's buffer has room again.
+  func roomAppeared() {
+    guard isWaitingForRoom else { return }
+    waitForRoom(false)
+    flush()
+  }
+
+  private func waitForRoom(_ waits: Bool) {
+    isWaitingForRoom = waits
+    sora_net_poller_watch_writable(core.poller, descriptor, token, waits ? 1 : 0)
+  }
+
+  /// Fills the loop's sender from the head of the queue, and the loop's plan with each message's number of
+  /// datagrams. Returns the number of messages.
+  private func fillSender() -> Int {
+    sora_net_sender_reset(core.sender)
+    var messages = 0
+    var skipped = singles
+    var next = first
+    while let slot = next {
+      var run = 1
+      if skipped > 0 {
+        skipped -= 1
+        next = slot.pointee.next
+      } else {
+        run = mergesSends ? runLength(from: slot, next: &next) : 1
+        if run == 1 { next = slot.pointee.next }
+      }
+      let segment = run > 1 ? UInt16(truncatingIfNeeded: slot.pointee.count) : 0
+      if sora_net_sender_add(core.sender, slot, Int32(run), segment) == 0 { break }
+      core.plan[messages] = run
+      messages += 1
+    }
+    return messages
+  }
+
+  /// How many slots from `start` on make one message: the same destination and the same length, except that the
+  /// last one may be shorter. Leaves the slot after them in `next`.
+  private func runLength(
+    from start: UnsafeMutablePointer<sora_net_slot>,
+    next: inout UnsafeMutablePointer<sora_net_slot>?
+  ) -> Int {
+    let size = start.pointee.count
+    var total = Int(size)
+    var run = 1
+    var candidate = start.pointee.next
+    while let slot = candidate, run < SORA_NET_SEND_SEGMENTS {
+      let count = slot.pointee.count
+      total += Int(count)
+      guard count <= size, total <= Self.longestMerge, slot.pointee.to.isEqual(start.pointee.to)
+      else { break }
+      run += 1
+      candidate = slot.pointee.next
+      if count < size { break }
+    }
+    next = candidate
+    return run
+  }
+
+  private func messageSent(_ datagrams: Int) {
+    statistics.datagramsSent &+= UInt64(datagrams)
+    if datagrams > 1 { statistics.mergedSends &+= 1 } else if singles > 0 { singles -= 1 }
+    for _ in 0..<datagrams {
+      let slot = removeFirst()
+      statistics.bytesSent &+= UInt64(slot.pointee.count)
+      core.slab.give(back: slot)
+    }
+  }
+
+  private func firstMessageFailed(with code: Int32) {
+    let datagrams = core.plan[0]
+    if datagrams > 1 {
+      // Not the datagrams' fault until they have been refused one by one: EIO comes from devices that can't
+      // checksum, EINVAL from segments beyond the MTU, the others from kernels and filters that don't know the option.
+      switch code {
+      case EIO, EINVAL, EMSGSIZE, EOPNOTSUPP, ENOPROTOOPT:
+        statistics.mergeRefusals &+= 1
+        refusals += 1
+        singles = datagrams
+        if code == EIO || refusals >= Self.refusalsUntilOff { mergesSends = false }
+        return
+      default: break
+      }
+    } else if singles > 0 {
+      singles -= 1
+    }
+    let lost = UInt64(datagrams)
+    switch code {
+    case EMSGSIZE: statistics.drops.tooLong &+= lost
+    case ENETUNREACH, EHOSTUNREACH, ENETDOWN, EADDRNOTAVAIL, ENODEV, ENXIO:
+      statistics.drops.unreachable &+= lost
+    case EPERM, EACCES: statistics.drops.notPermitted &+= lost
+    case ENOBUFS, ENOMEM: statistics.drops.noMemory &+= lost
+    default: statistics.drops.failed &+= lost
+    }
+    for _ in 0..<datagrams { core.slab.give(back: removeFirst()) }
+  }
+}

@@ -1,0 +1,55 @@
+import CSoraNetwork
+import SoraMedia
+
+extension UDPSocket {
+  /// Reads and delivers what has arrived, up to the loop's bound for one socket and one turn. What is left is
+  /// reported by epoll again in the next turn, after the other sockets have had theirs.
+  func receive(at now: Instant) {
+    var budget = core.configuration.receiveLimit
+    let receiver = core.receiver
+    while budget > 0 {
+      let count = sora_net_receive(receiver, descriptor)
+      statistics.receiveCalls &+= 1
+      // EAGAIN, or an error that a peer's ICMP left on the socket: reading it has cleared it.
+      guard count > 0, let messages = receiver.pointee.messages else { return }
+      if !entry.isListed {
+        entry.isListed = true
+        core.batched.append(entry)
+      }
+      for index in 0..<Int(count) {
+        budget -= deliver(messages + index, at: now)
+        if isClosed { return }
+      }
+      if count < receiver.pointee.slots { return }
+    }
+  }
+
+  /// Delivers one message's datagrams and returns how many they were.
+  private func deliver(_ message: UnsafeMutablePointer<sora_net_message>, at now: Instant) -> Int {
+    if message.pointee.overflow != 0 {
+      statistics.drops.receiveBufferFull &+= UInt64(message.pointee.overflow &- overflow)
+      overflow = message.pointee.overflow
+    }
+    if message.pointee.truncated != 0 {
+      statistics.drops.truncated &+= 1
+      return 1
+    }
+    let source = message.pointee.from.transportAddress
+    let total = Int(message.pointee.count)
+    let segment = message.pointee.segment == 0 ? max(1, total) : Int(message.pointee.segment)
+    if segment < total { statistics.mergedReceives &+= 1 }
+    var offset = 0
+    var datagrams = 0
+    repeat {
+      let length = min(segment, total - offset)
+      statistics.datagramsReceived &+= 1
+      statistics.bytesReceived &+= UInt64(length)
+      datagrams += 1
+      entry.handler.received(
+        UnsafeMutableRawBufferPointer(start: message.pointee.data + offset, count: length),
+        from: source, on: self, at: now)
+      offset += segment
+    } while offset < total && !isClosed
+    return datagrams
+  }
+}

@@ -1,0 +1,139 @@
+import CSoraNetwork
+public import SoraICE
+
+/// A UDP socket of a loop. Made by `NetworkLoop.openUDP`, confined to that loop.
+///
+/// The loop holds an open socket; `close()` lets go of it and of its handler.
+public final class UDPSocket {
+  /// The address and port that it is bound to.
+  public let localAddress: TransportAddress
+  /// Whether `close()` was called.
+  public private(set) var isClosed = false
+  /// What it has done so far.
+  public internal(set) var statistics = NetworkStatistics()
+
+  let core: LoopCore
+  let descriptor: Int32
+  /// Names the socket in epoll; never used again after it is closed.
+  let token: UInt64
+  let entry: HandlerEntry
+  /// The interface of a link-local address.
+  let scope: UInt32
+
+  // The queue: what was sent in this turn, and what didn't fit into the kernel's buffer earlier.
+  var first: UnsafeMutablePointer<sora_net_slot>?
+  var last: UnsafeMutablePointer<sora_net_slot>?
+  var queued = 0
+  /// In the loop's list of sockets to flush at the end of the turn.
+  var isListed = false
+  /// The kernel's buffer is full: epoll says when it isn't.
+  var isWaitingForRoom = false
+
+  /// Whether runs of datagrams are merged (UDP_SEGMENT).
+  var mergesSends: Bool
+  /// Datagrams at the head of the queue to send one by one, because they were refused as one message.
+  var singles = 0
+  var refusals = 0
+  /// The kernel's count of overflows when it was last read.
+  var overflow: UInt32 = 0
+
+  init(
+    core: LoopCore, descriptor: Int32, token: UInt64, bound: sora_net_address, entry: HandlerEntry,
+    mergesSends: Bool
+  ) {
+    self.core = core
+    self.descriptor = descriptor
+    self.token = token
+    self.entry = entry
+    self.mergesSends = mergesSends
+    localAddress = bound.transportAddress
+    scope = bound.scope
+  }
+
+  /// Datagrams that wait for room in the kernel's buffer or for the end of the turn.
+  public var queuedDatagrams: Int { queued }
+
+  /// Lends memory for one datagram and queues what `write` put there. Never blocks.
+  ///
+  /// What is sent in one turn of the loop leaves at its end in few system calls. Datagrams for one destination
+  /// leave in the order in which they were sent.
+  ///
+  /// - Parameters:
+  ///   - capacity: bytes that `write` needs at most, up to 65,507. No more than 2,048 cost no allocation.
+  ///   - write: fills the memory (16-byte aligned, at least `capacity` bytes) from its start and returns how many
+  ///     bytes count; 0 sends nothing.
+  /// - Returns: whether something was queued. Where the queue is full or the socket closed, `write` isn't called
+  ///   and the loss is counted in `statistics.drops`.
+  @discardableResult
+  public func send(
+    to destination: TransportAddress, capacity: Int = 1500,
+    _ write: (UnsafeMutableRawBufferPointer) -> Int
+  ) -> Bool {
+    core.preconditionCurrent()
+    if isClosed {
+      statistics.drops.closed &+= 1
+      return false
+    }
+    if capacity > SendSlab.longestDatagram || capacity < 0 {
+      statistics.drops.tooLong &+= 1
+      return false
+    }
+    if queued >= core.configuration.queueLimit {
+      // A turn that sends more than the queue holds: the kernel may have room.
+      if !isWaitingForRoom { flush() }
+      if queued >= core.configuration.queueLimit {
+        statistics.drops.queueFull &+= 1
+        return false
+      }
+    }
+    let slot = core.slab.take(capacity: capacity)
+    let room = max(capacity, SendSlab.slotSize)
+    let count = write(UnsafeMutableRawBufferPointer(start: slot.pointee.data, count: room))
+    precondition(count <= room, "more was written than the memory lent for the datagram")
+    // `write` may have closed the socket.
+    guard count > 0, !isClosed else {
+      core.slab.give(back: slot)
+      return false
+    }
+    slot.pointee.count = UInt32(truncatingIfNeeded: count)
+    slot.pointee.to = sora_net_address(destination)
+    slot.pointee.to.scope = scope
+    append(slot)
+    if !isListed {
+      isListed = true
+      core.unflushed.append(self)
+    }
+    return true
+  }
+
+  /// Sends what is queued as far as the kernel takes it at once, then closes the socket and lets go of the handler,
+  /// which isn't called again (also not for datagrams of the same batch). May be called in any callback, and twice.
+  public func close() {
+    core.preconditionCurrent()
+    guard !isClosed else { return }
+    flush()
+    isClosed = true
+    while queued > 0 {
+      statistics.drops.closed &+= 1
+      core.slab.give(back: removeFirst())
+    }
+    core.forget(self)
+    sora_net_close(descriptor)
+  }
+
+  // MARK: The queue
+
+  private func append(_ slot: UnsafeMutablePointer<sora_net_slot>) {
+    if let last { last.pointee.next = slot } else { first = slot }
+    last = slot
+    queued += 1
+  }
+
+  func removeFirst() -> UnsafeMutablePointer<sora_net_slot> {
+    let slot = first.unsafelyUnwrapped
+    first = slot.pointee.next
+    if first == nil { last = nil }
+    queued -= 1
+    return slot
+  }
+}
