@@ -83,6 +83,14 @@ public final class PacketHistory {
     statistics.stored += 1
   }
 
+  /// The packet as it is stored, for sending it the first time with fields patched in place; `nil` if it isn't there
+  /// any more. Valid until the next call that stores.
+  public func stored(sequenceNumber: UInt16) -> UnsafeMutableRawBufferPointer? {
+    let index = Int(sequenceNumber) & (capacity - 1)
+    guard slots[index].count > 0, slots[index].sequenceNumber == sequenceNumber else { return nil }
+    return UnsafeMutableRawBufferPointer(rebasing: memory(index)[0..<Int(slots[index].count)])
+  }
+
   /// The packet to send again now; `nil` (counted) if it isn't there, is too old, or was already sent again less
   /// than `minimumInterval` ago, usually the round-trip time. Valid until the next call that stores.
   public func fetch(

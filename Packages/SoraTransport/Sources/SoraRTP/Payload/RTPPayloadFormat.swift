@@ -1,0 +1,101 @@
+public import SoraMedia
+
+/// How a codec's frames travel in RTP packets. One conforming type a codec; make the two halves once a stream.
+public protocol RTPPayloadFormat: Sendable {
+  /// The encoding name as SDP's `a=rtpmap` writes it.
+  var name: String { get }
+  var kind: MediaKind { get }
+  /// Ticks a second of the RTP clock.
+  var clockRate: Int { get }
+  /// The sending half. `random` gives the starting values that the format wants unpredictable.
+  func makePayloader(random: RandomSource) -> any RTPPayloader
+  /// The receiving half.
+  func makeDepayloader() -> any RTPDepayloader
+}
+
+/// Cuts frames into RTP payloads. Pull-driven: payloads are written straight into the caller's packets.
+///
+/// Confined to the owner of the stream.
+public protocol RTPPayloader: AnyObject {
+  /// Starts on a frame and returns how many packets it takes; 0 when it can't be sent (no bytes). A frame that was
+  /// not finished is dropped. `maximumPayload` is the room for payload in one packet, descriptor included.
+  func begin(_ frame: EncodedFrame, maximumPayload: Int) -> Int
+
+  /// Writes the next payload of the frame to the start of `buffer`, which holds at least `maximumPayload` bytes.
+  /// `nil` after the last.
+  func next(into buffer: UnsafeMutableRawBufferPointer) -> RTPPayloadPart?
+}
+
+/// One written payload.
+public struct RTPPayloadPart: Equatable, Sendable {
+  /// Bytes written.
+  public var count: Int
+  /// The marker bit that the packet carries.
+  public var marker: Bool
+
+  public init(count: Int, marker: Bool) {
+    self.count = count
+    self.marker = marker
+  }
+}
+
+/// Understands the payloads of one stream. Never traps, whatever the bytes are.
+public protocol RTPDepayloader: AnyObject {
+  /// What `payload` is and where its media bytes lie. Stateless with respect to order: packets may come in any.
+  func parse(_ payload: UnsafeRawBufferPointer, marker: Bool) throws(RTPError) -> RTPPayloadInfo
+
+  /// Appends the media bytes of a payload to its frame; called in order within a frame.
+  func append(_ payload: UnsafeRawBufferPointer, info: RTPPayloadInfo, to frame: EncodedBuffer)
+}
+
+extension RTPDepayloader {
+  /// Appends the range that `parse` told, which is all that most formats need.
+  public func append(
+    _ payload: UnsafeRawBufferPointer, info: RTPPayloadInfo, to frame: EncodedBuffer
+  ) {
+    guard info.range.lowerBound >= 0, info.range.upperBound <= payload.count else { return }
+    frame.append(payload.part(info.range.lowerBound, info.range.count))
+  }
+}
+
+/// What one payload carries.
+public struct RTPPayloadInfo: Equatable, Sendable {
+  /// Media bytes inside the payload.
+  public var range: Range<Int>
+  /// The first packet of a frame.
+  public var isFrameStart = false
+  /// The last packet of a frame.
+  public var isFrameEnd = false
+  /// Whether a decoder can start at this frame; only known at its first packet.
+  public var isKeyFrame = false
+  /// The picture id, of 7 or 15 bits; `nil` when the format or sender has none.
+  public var pictureID: UInt16?
+  /// Running index of base-layer frames, modulo 256; `nil` without temporal layers.
+  public var baseLayerIndex: UInt8?
+  /// Temporal layer; 0 is the base.
+  public var temporalLayer: UInt8 = 0
+  /// Whether the frame refers to the base layer only, so that a receiver may enter its layer here.
+  public var isLayerSync = false
+  /// Size in pixels where the payload tells it (key frames); else 0.
+  public var width = 0
+  public var height = 0
+
+  public init(range: Range<Int>) {
+    self.range = range
+  }
+}
+
+/// The payload formats of this module, by SDP name.
+public enum RTPPayloadFormats {
+  public static let vp8 = VP8PayloadFormat()
+  public static let opus = OpusPayloadFormat()
+
+  /// The format with this encoding name, letter case ignored (RFC 4855 §3); `nil` when there is none.
+  public static func named(_ name: String) -> (any RTPPayloadFormat)? {
+    switch name.lowercased() {
+    case "vp8": vp8
+    case "opus": opus
+    default: nil
+    }
+  }
+}

@@ -1,0 +1,138 @@
+/// The VP8 payload descriptor (RFC 7741 §4.2).
+public struct VP8Descriptor: Equatable, Sendable {
+  /// N: no other frame refers to this one.
+  public var isNonReference = false
+  /// S: the payload begins a VP8 partition.
+  public var isPartitionStart = false
+  /// PID: which partition, 0 to 7.
+  public var partitionID: UInt8 = 0
+  /// 7 or 15 bits.
+  public var pictureID: UInt16?
+  /// Whether the picture id takes 15 bits; writers always use them.
+  public var hasLongPictureID = true
+  public var baseLayerIndex: UInt8?
+  /// TID with Y, present together.
+  public var temporalLayer: UInt8?
+  public var isLayerSync = false
+  /// KEYIDX, 0 to 31.
+  public var keyIndex: UInt8?
+
+  public init() {}
+
+  /// The most bytes that a descriptor takes.
+  static let maximumCount = 6
+
+  /// Parses the start of a payload; `count` receives the descriptor's length.
+  public init(
+    parsing payload: UnsafeRawBufferPointer, count: inout Int
+  ) throws(RTPError) {
+    guard payload.count >= 1 else { throw .truncated(needed: 1, available: 0) }
+    let first = payload[0]
+    isNonReference = first & 0x20 != 0
+    isPartitionStart = first & 0x10 != 0
+    partitionID = first & 0x07
+    var offset = 1
+    if first & 0x80 != 0 {
+      guard payload.count > offset else {
+        throw .truncated(needed: offset + 1, available: payload.count)
+      }
+      let extensions = payload[offset]
+      offset += 1
+      if extensions & 0x80 != 0 {  // I
+        guard payload.count > offset else {
+          throw .truncated(needed: offset + 1, available: payload.count)
+        }
+        hasLongPictureID = payload[offset] & 0x80 != 0
+        if hasLongPictureID {
+          guard payload.count > offset + 1 else {
+            throw .truncated(needed: offset + 2, available: payload.count)
+          }
+          pictureID = payload.u16(offset) & 0x7FFF
+          offset += 2
+        } else {
+          pictureID = UInt16(payload[offset])
+          offset += 1
+        }
+      }
+      if extensions & 0x40 != 0 {  // L
+        guard payload.count > offset else {
+          throw .truncated(needed: offset + 1, available: payload.count)
+        }
+        baseLayerIndex = payload[offset]
+        offset += 1
+      }
+      if extensions & 0x30 != 0 {  // T, K
+        guard payload.count > offset else {
+          throw .truncated(needed: offset + 1, available: payload.count)
+        }
+        let byte = payload[offset]
+        if extensions & 0x20 != 0 {
+          temporalLayer = byte >> 6
+          isLayerSync = byte & 0x20 != 0
+        }
+        if extensions & 0x10 != 0 { keyIndex = byte & 0x1F }
+        offset += 1
+      }
+    }
+    count = offset
+  }
+
+  /// Bytes that `write` takes.
+  public var byteCount: Int {
+    let hasLayerByte = temporalLayer != nil || keyIndex != nil
+    if pictureID == nil, baseLayerIndex == nil, !hasLayerByte { return 1 }
+    return 2 + (pictureID != nil ? (hasLongPictureID ? 2 : 1) : 0)
+      + (baseLayerIndex != nil ? 1 : 0) + (hasLayerByte ? 1 : 0)
+  }
+
+  /// Writes the descriptor to the start of `buffer`, which must hold `byteCount` bytes.
+  public func write(into buffer: UnsafeMutableRawBufferPointer) throws(RTPError) {
+    let size = byteCount
+    guard buffer.count >= size else { throw .noRoom(needed: size, available: buffer.count) }
+    buffer[0] =
+      (size > 1 ? 0x80 : 0) | (isNonReference ? 0x20 : 0) | (isPartitionStart ? 0x10 : 0)
+      | partitionID & 0x07
+    if size == 1 { return }
+    let hasLayerByte = temporalLayer != nil || keyIndex != nil
+    buffer[1] =
+      (pictureID != nil ? 0x80 : 0) | (baseLayerIndex != nil ? 0x40 : 0)
+      | (temporalLayer != nil ? 0x20 : 0) | (keyIndex != nil ? 0x10 : 0)
+    var offset = 2
+    if let pictureID {
+      if hasLongPictureID {
+        buffer.put16(0x8000 | pictureID & 0x7FFF, at: offset)
+        offset += 2
+      } else {
+        buffer[offset] = UInt8(truncatingIfNeeded: pictureID & 0x7F)
+        offset += 1
+      }
+    }
+    if let baseLayerIndex {
+      buffer[offset] = baseLayerIndex
+      offset += 1
+    }
+    if hasLayerByte {
+      buffer[offset] =
+        (temporalLayer ?? 0) << 6 | (isLayerSync ? 0x20 : 0) | (keyIndex ?? 0) & 0x1F
+    }
+  }
+}
+
+/// The first bytes of a VP8 frame (RFC 6386 §9.1).
+enum VP8FrameHeader {
+  /// Whether the frame that begins with `bytes` is a key frame: the lowest bit of the frame tag is 0.
+  static func isKeyFrame(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    bytes.count >= 1 && bytes[0] & 0x01 == 0
+  }
+
+  /// Width and height of a key frame; `nil` when the start code isn't there.
+  static func keyFrameSize(_ bytes: UnsafeRawBufferPointer) -> (width: Int, height: Int)? {
+    guard bytes.count >= 10, isKeyFrame(bytes), bytes[3] == 0x9D, bytes[4] == 0x01,
+      bytes[5] == 0x2A
+    else { return nil }
+    // Little-endian, the two highest bits are the upscaling factor.
+    let width = (Int(bytes[6]) | Int(bytes[7]) << 8) & 0x3FFF
+    let height = (Int(bytes[8]) | Int(bytes[9]) << 8) & 0x3FFF
+    return (width, height)
+  }
+}
