@@ -33,13 +33,15 @@ public struct LoopBound<Value>: @unchecked Sendable {
 
     deinit {
       guard !loop.isCurrent else { return }
-      let last = Last(value: value.take())
-      loop.execute { withExtendedLifetime(last) {} }
+      // The closure empties the cell: whoever releases the closure last, the value goes on the loop.
+      let cell = Cell(value.take())
+      loop.execute { cell.value = nil }
     }
   }
 
-  private struct Last: @unchecked Sendable {
-    // @unchecked: handed over once, by the deinit of its only owner.
-    let value: Value?
+  private final class Cell: @unchecked Sendable {
+    // @unchecked: filled by the deinit of its only owner, then touched only by the loop.
+    var value: Value?
+    init(_ value: consuming Value?) { self.value = value }
   }
 }

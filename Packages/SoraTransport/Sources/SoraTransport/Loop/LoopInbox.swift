@@ -1,5 +1,10 @@
 import CSoraNetwork
-import Synchronization
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
 
 /// Work handed to a loop: by actors (`job`) and by anybody (`closure`).
 enum LoopWork: Sendable {
@@ -10,48 +15,60 @@ enum LoopWork: Sendable {
 /// The one part of a loop that other threads touch: a queue of work behind a mutex, and an eventfd that ends the
 /// loop's wait. The loop swaps the whole queue out for an emptied one, so neither side allocates once both arrays
 /// have grown to what they need.
-final class LoopInbox: Sendable {
-  private struct State {
-    var work: ContiguousArray<LoopWork> = []
-    /// The loop is asleep or about to be: the next one to add work has to wake it.
-    var isWaiting = false
-    var isFinished = false
-  }
+final class LoopInbox: @unchecked Sendable {
+  // @unchecked: the variables are touched only between `lock` and `unlock`. (A pthread mutex, because the thread
+  // sanitizer doesn't see the standard library's `Mutex` on Linux and would report every use.)
 
-  private let state = Mutex(State())
+  private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+  private var work: ContiguousArray<LoopWork> = []
+  /// The loop is asleep or about to be: the next one to add work has to wake it.
+  private var isWaiting = false
+  private var isFinished = false
   /// The eventfd.
   let wakeDescriptor: Int32
 
   init() throws(NetworkError) {
+    mutex = .allocate(capacity: 1)
+    mutex.initialize(to: pthread_mutex_t())
+    pthread_mutex_init(mutex, nil)
     wakeDescriptor = sora_net_wake_open()
     if wakeDescriptor < 0 { throw .system(call: "eventfd", code: -wakeDescriptor) }
   }
 
-  deinit { sora_net_close(wakeDescriptor) }
+  deinit {
+    if wakeDescriptor >= 0 { sora_net_close(wakeDescriptor) }
+    pthread_mutex_destroy(mutex)
+    mutex.deallocate()
+  }
+
+  private func lock() { pthread_mutex_lock(mutex) }
+  private func unlock() { pthread_mutex_unlock(mutex) }
 
   /// Adds work, from any thread.
-  func add(_ work: LoopWork) {
-    let wakes = state.withLock { state in
-      state.work.append(work)
-      defer { state.isWaiting = false }
-      return state.isWaiting
-    }
+  func add(_ item: LoopWork) {
+    lock()
+    work.append(item)
+    let wakes = isWaiting
+    isWaiting = false
+    unlock()
     if wakes { sora_net_wake_signal(wakeDescriptor) }
   }
 
   /// Lets the loop's thread end when the work is done.
   func finish() {
-    let wakes = state.withLock { state in
-      state.isFinished = true
-      defer { state.isWaiting = false }
-      return state.isWaiting
-    }
+    lock()
+    isFinished = true
+    let wakes = isWaiting
+    isWaiting = false
+    unlock()
     if wakes { sora_net_wake_signal(wakeDescriptor) }
   }
 
   /// Exchanges the queue for `emptied`, whose memory it takes over.
   func exchange(_ emptied: inout ContiguousArray<LoopWork>) {
-    state.withLock { swap(&$0.work, &emptied) }
+    lock()
+    swap(&work, &emptied)
+    unlock()
   }
 
   /// What the loop finds before it waits.
@@ -61,16 +78,18 @@ final class LoopInbox: Sendable {
 
   /// Tells what there is to do. After `nothing`, whoever adds work signals the eventfd.
   func prepareToWait() -> Outlook {
-    state.withLock { state in
-      if !state.work.isEmpty { return .work }
-      if state.isFinished { return .finished }
-      state.isWaiting = true
-      return .nothing
-    }
+    lock()
+    defer { unlock() }
+    if !work.isEmpty { return .work }
+    if isFinished { return .finished }
+    isWaiting = true
+    return .nothing
   }
 
   /// The wait is over: adding work needs no signal.
   func endWait() {
-    state.withLock { $0.isWaiting = false }
+    lock()
+    isWaiting = false
+    unlock()
   }
 }
