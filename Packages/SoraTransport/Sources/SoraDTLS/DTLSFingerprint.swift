@@ -14,13 +14,14 @@ public struct DTLSFingerprint: Hashable, Sendable, CustomStringConvertible {
   ///   hexadecimal digits between colons, or the hash is of another length.
   public init(parsing text: String) throws(DTLSError) {
     let shown = String(text.prefix(120))
-    let parts = text.split(whereSeparator: { $0 == " " || $0 == "\t" || $0 == "\r" || $0 == "\n" })
+    // Bytes, not characters: "\r\n" is one character.
+    let parts = text.utf8.split(whereSeparator: { [0x20, 0x09, 0x0D, 0x0A].contains($0) })
     guard parts.count == 2 else { throw .invalidFingerprint(shown) }
-    let name = parts[0].lowercased()
+    let name = String(parts[0].prefix(40))?.lowercased() ?? ""
     guard let count = Self.digestLength(name) else {
-      throw .unsupportedHash(String(name.prefix(40)))
+      throw .unsupportedHash(name)
     }
-    let digits = Array(parts[1].utf8)
+    let digits = Array(parts[1])
     guard digits.count == count * 3 - 1 else { throw .invalidFingerprint(shown) }
     var bytes: [UInt8] = []
     bytes.reserveCapacity(count)

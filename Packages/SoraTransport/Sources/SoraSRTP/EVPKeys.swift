@@ -14,7 +14,7 @@ final class EVPKeys {
   let saltHigh: UInt64
   let saltLow: UInt64
 
-  init(
+  convenience init(
     profile: SRTPProfile, master: SRTPKeyingMaterial, encrypting: Bool,
     labels: (
       encryption: SRTPKeyDerivation.Label, authentication: SRTPKeyDerivation.Label,
@@ -23,7 +23,22 @@ final class EVPKeys {
   ) throws(SRTPError) {
     var key = try SRTPKeyDerivation.derive(
       labels.encryption, count: profile.keyLength, from: master)
-    defer { wipe(&key) }
+    // RFC 3711 §8.2: 160 bits of authentication key.
+    var secret = try SRTPKeyDerivation.derive(labels.authentication, count: 20, from: master)
+    var salt = try SRTPKeyDerivation.derive(labels.salt, count: profile.saltLength, from: master)
+    defer {
+      wipe(&key)
+      wipe(&secret)
+      wipe(&salt)
+    }
+    try self.init(
+      profile: profile, key: key, authenticationKey: secret, salt: salt, encrypting: encrypting)
+  }
+
+  /// Takes session keys that are derived already. The AEAD profiles don't use `authenticationKey`.
+  init(
+    profile: SRTPProfile, key: [UInt8], authenticationKey: [UInt8], salt: [UInt8], encrypting: Bool
+  ) throws(SRTPError) {
     let kind: EVPCipher.Kind =
       switch profile {
       case .aes128CMSHA1_80: .counter128
@@ -31,16 +46,7 @@ final class EVPKeys {
       case .aeadAES256GCM: .gcm256
       }
     cipher = try EVPCipher(kind: kind, key: key, direction: encrypting ? .encrypt : .decrypt)
-    if profile == .aes128CMSHA1_80 {
-      // RFC 3711 §8.2: 160 bits of authentication key.
-      var secret = try SRTPKeyDerivation.derive(labels.authentication, count: 20, from: master)
-      hmac = HMACSHA1(key: secret)
-      wipe(&secret)
-    } else {
-      hmac = nil
-    }
-    var salt = try SRTPKeyDerivation.derive(labels.salt, count: profile.saltLength, from: master)
-    defer { wipe(&salt) }
+    hmac = profile == .aes128CMSHA1_80 ? HMACSHA1(key: authenticationKey) : nil
     var high: UInt64 = 0
     var low: UInt64 = 0
     for position in 0..<16 {

@@ -16,6 +16,13 @@ final class EVPTransform: SRTPTransform {
       profile: profile, master: remote, encrypting: false, window: window, streams: streams)
   }
 
+  /// Uses session keys that are derived already, the same for RTP and RTCP and both directions, as the vectors of
+  /// RFC 7714 do.
+  init(profile: SRTPProfile, sessionKeys: SRTPKeyingMaterial) throws(SRTPError) {
+    outbound = try EVPDirection(profile: profile, sessionKeys: sessionKeys, encrypting: true)
+    inbound = try EVPDirection(profile: profile, sessionKeys: sessionKeys, encrypting: false)
+  }
+
   func protectRTP(
     _ source: UnsafeRawPointer, into destination: UnsafeMutableRawPointer, count: Int, header: Int
   ) throws(SRTPError) -> Int {
@@ -97,16 +104,35 @@ final class EVPDirection {
   /// 20 bytes for a whole HMAC.
   let scratch: UnsafeMutableRawPointer
 
-  init(
+  convenience init(
     profile: SRTPProfile, master: SRTPKeyingMaterial, encrypting: Bool, window: Int, streams: Int
   ) throws(SRTPError) {
-    rtp = try EVPKeys(
-      profile: profile, master: master, encrypting: encrypting,
-      labels: (.rtpEncryption, .rtpAuthentication, .rtpSalt))
-    rtcp = try EVPKeys(
-      profile: profile, master: master, encrypting: encrypting,
-      labels: (.rtcpEncryption, .rtcpAuthentication, .rtcpSalt))
-    self.streams = SRTPStreamTable(limit: streams, window: window)
+    self.init(
+      rtp: try EVPKeys(
+        profile: profile, master: master, encrypting: encrypting,
+        labels: (.rtpEncryption, .rtpAuthentication, .rtpSalt)),
+      rtcp: try EVPKeys(
+        profile: profile, master: master, encrypting: encrypting,
+        labels: (.rtcpEncryption, .rtcpAuthentication, .rtcpSalt)),
+      streams: SRTPStreamTable(limit: streams, window: window))
+  }
+
+  convenience init(
+    profile: SRTPProfile, sessionKeys: SRTPKeyingMaterial, encrypting: Bool
+  ) throws(SRTPError) {
+    func keys() throws(SRTPError) -> EVPKeys {
+      try EVPKeys(
+        profile: profile, key: sessionKeys.key, authenticationKey: [], salt: sessionKeys.salt,
+        encrypting: encrypting)
+    }
+    self.init(
+      rtp: try keys(), rtcp: try keys(), streams: SRTPStreamTable(limit: 16, window: 1024))
+  }
+
+  private init(rtp: EVPKeys, rtcp: EVPKeys, streams: SRTPStreamTable) {
+    self.rtp = rtp
+    self.rtcp = rtcp
+    self.streams = streams
     iv = .allocate(byteCount: 16, alignment: 16)
     scratch = .allocate(byteCount: 32, alignment: 16)
   }

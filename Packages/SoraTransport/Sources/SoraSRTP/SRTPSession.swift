@@ -63,6 +63,15 @@ public final class SRTPSession {
     }
   }
 
+  /// A session of the `evp` transform over session keys that are derived already, the same for both directions: for
+  /// RFC 7714's vectors.
+  package init(profile: SRTPProfile, sessionKeys: SRTPKeyingMaterial) throws(SRTPError) {
+    self.profile = profile
+    implementation = .evp
+    tagLength = profile.tagLength
+    transform = try EVPTransform(profile: profile, sessionKeys: sessionKeys)
+  }
+
   /// Protects an RTP packet in place.
   ///
   /// - Parameters:
