@@ -66,7 +66,8 @@ let package = Package(
       ],
       swiftSettings: settings),
     .testTarget(
-      name: "SoraNetworkSimulatorTests", dependencies: ["SoraNetworkSimulator", media],
+      name: "SoraNetworkSimulatorTests",
+      dependencies: ["SoraNetworkSimulator", "SoraICE", "SoraDTLS", media],
       swiftSettings: settings),
   ]
 )

@@ -1,0 +1,103 @@
+import SoraICE
+
+/// A datagram on its way.
+struct DatagramHeader {
+  var source: TransportAddress
+  var destination: TransportAddress
+  var count: Int32
+  /// Which free list the slot's memory belongs to.
+  var isLarge: Bool
+  /// When it entered the queue it is in.
+  var queuedAt: Int64
+  /// Its place in the order in which it entered its link.
+  var linkOrder: UInt64
+  /// Hops left, so that a loop of routers ends.
+  var hopsLeft: UInt8
+
+  /// IP and UDP headers: what the wire carries besides the payload.
+  var wireBytes: Int { Int(count) + (destination.ip.isV4 ? 28 : 48) }
+}
+
+/// Memory for datagrams: slots are handed out and taken back, never freed before the network is.
+struct DatagramPool: ~Copyable {
+  static let smallCapacity = 2048
+  static let largeCapacity = 65_536
+
+  private var headers: UnsafeMutablePointer<DatagramHeader>
+  private var memory: UnsafeMutablePointer<UnsafeMutableRawPointer>
+  private var freeSmall: [Int32] = []
+  private var freeLarge: [Int32] = []
+  private var capacity = 256
+  private(set) var slots = 0
+
+  init() {
+    headers = .allocate(capacity: capacity)
+    memory = .allocate(capacity: capacity)
+  }
+
+  deinit {
+    for slot in 0..<slots { memory[slot].deallocate() }
+    headers.deallocate()
+    memory.deallocate()
+  }
+
+  /// Slots in use.
+  var inUse: Int { slots - freeSmall.count - freeLarge.count }
+
+  mutating func allocate(
+    room: Int, source: TransportAddress, destination: TransportAddress
+  ) -> Int32 {
+    let isLarge = room > DatagramPool.smallCapacity
+    let slot: Int32
+    if let free = isLarge ? freeLarge.popLast() : freeSmall.popLast() {
+      slot = free
+    } else {
+      if slots == capacity { grow() }
+      slot = Int32(slots)
+      memory[slots] = .allocate(
+        byteCount: isLarge ? DatagramPool.largeCapacity : DatagramPool.smallCapacity, alignment: 16)
+      slots += 1
+    }
+    let header = DatagramHeader(
+      source: source, destination: destination, count: 0, isLarge: isLarge, queuedAt: 0,
+      linkOrder: 0, hopsLeft: 16)
+    (headers + Int(slot)).initialize(to: header)
+    return slot
+  }
+
+  mutating func copy(_ slot: Int32) -> Int32 {
+    let original = headers[Int(slot)]
+    let twin = allocate(
+      room: original.isLarge ? DatagramPool.largeCapacity : Int(original.count),
+      source: original.source, destination: original.destination)
+    memory[Int(twin)].copyMemory(from: memory[Int(slot)], byteCount: Int(original.count))
+    headers[Int(twin)] = original
+    return twin
+  }
+
+  mutating func free(_ slot: Int32) {
+    if headers[Int(slot)].isLarge { freeLarge.append(slot) } else { freeSmall.append(slot) }
+  }
+
+  /// The slot's header. The pointer is valid until the next `allocate` or `copy`.
+  func header(_ slot: Int32) -> UnsafeMutablePointer<DatagramHeader> { headers + Int(slot) }
+
+  /// The slot's memory, all of it. Stays where it is while the slot is in use.
+  func buffer(_ slot: Int32) -> UnsafeMutableRawBufferPointer {
+    UnsafeMutableRawBufferPointer(
+      start: memory[Int(slot)],
+      count: headers[Int(slot)].isLarge ? DatagramPool.largeCapacity : DatagramPool.smallCapacity)
+  }
+
+  private mutating func grow() {
+    let moreHeaders = UnsafeMutablePointer<DatagramHeader>.allocate(capacity: capacity * 2)
+    let moreMemory = UnsafeMutablePointer<UnsafeMutableRawPointer>.allocate(capacity: capacity * 2)
+    moreHeaders.moveInitialize(from: headers, count: slots)
+    moreMemory.moveInitialize(from: memory, count: slots)
+    headers.deallocate()
+    memory.deallocate()
+    headers = moreHeaders
+    memory = moreMemory
+    capacity *= 2
+  }
+}

@@ -1,0 +1,273 @@
+public import SoraICE
+import SoraMedia
+
+extension SimulatedNetwork {
+  /// Sends a datagram, see `DatagramSink`. The sender's address has to belong to a host; it needs no binding.
+  public func send(
+    from local: TransportAddress, to remote: TransportAddress, capacity: Int,
+    _ write: (UnsafeMutableRawBufferPointer) -> Int
+  ) {
+    guard capacity > 0, capacity <= DatagramPool.largeCapacity else {
+      drops.tooLarge += 1
+      return
+    }
+    let slot = pool.allocate(room: capacity, source: local, destination: remote)
+    let memory = pool.buffer(slot)
+    // A writer that counts bytes it didn't write sends zeros, not what the slot held: runs stay the same.
+    UnsafeMutableRawBufferPointer(rebasing: memory[0..<capacity]).initializeMemory(
+      as: UInt8.self, repeating: 0)
+    let count = write(memory)
+    guard count > 0, count <= capacity else {
+      if count > 0 { drops.tooLarge += 1 }
+      pool.free(slot)
+      return
+    }
+    pool.header(slot).pointee.count = Int32(count)
+    guard let node = owners[local.ip] else {
+      drops.unknownSender += 1
+      drop(slot, .unknownSender)
+      return
+    }
+    record(.sent, slot)
+    if owners[remote.ip] == node {
+      heap.push(
+        .loopback, at: now.nanoseconds + SimulatedNetwork.loopbackDelay, index: slot)
+      return
+    }
+    route(slot, at: node)
+  }
+
+  /// Sends a copy of `bytes`.
+  public func send(_ bytes: [UInt8], from local: TransportAddress, to remote: TransportAddress) {
+    send(from: local, to: remote, capacity: max(bytes.count, 1)) { memory in
+      memory.copyBytes(from: bytes)
+      return bytes.count
+    }
+  }
+
+  /// Changes a direction's conditions now. The datagram that is being sent finishes at the old rate,
+  /// and those behind it follow at the new one.
+  func apply(_ conditions: LinkConditions, to direction: LinkDirection) {
+    direction.conditions = conditions
+    if !conditions.isUp {
+      // The head stays until its departure event, which finds the link down and drops it.
+      var kept: [Int32] = []
+      while let slot = direction.headSlot {
+        direction.dequeue(wireBytes: pool.header(slot).pointee.wireBytes)
+        kept.append(slot)
+      }
+      for (position, slot) in kept.enumerated() {
+        if position == 0 && direction.isSending {
+          direction.enqueue(slot, wireBytes: pool.header(slot).pointee.wireBytes)
+        } else {
+          direction.statistics.droppedWhileDown += 1
+          drop(slot, .linkDown)
+        }
+      }
+    }
+  }
+
+  // MARK: The way of a datagram
+
+  /// Finds the way on from a node that isn't the destination.
+  func route(_ slot: Int32, at node: Int) {
+    let header = pool.header(slot).pointee
+    guard
+      let next = nextHop(from: node, source: header.source.ip, to: header.destination.ip)
+    else {
+      drops.noRoute += 1
+      drop(slot, .noRoute)
+      return
+    }
+    enter(slot, directions[Int(next)])
+  }
+
+  private func enter(_ slot: Int32, _ direction: LinkDirection) {
+    let header = pool.header(slot)
+    direction.statistics.sentPackets += 1
+    direction.statistics.sentBytes += Int(header.pointee.count)
+    guard direction.conditions.isUp else {
+      direction.statistics.droppedWhileDown += 1
+      drop(slot, .linkDown)
+      return
+    }
+    guard header.pointee.count <= direction.conditions.maximumPayload else {
+      direction.statistics.droppedTooLarge += 1
+      drop(slot, .tooLarge)
+      return
+    }
+    header.pointee.linkOrder = direction.nextOrder
+    direction.nextOrder &+= 1
+    guard direction.conditions.bitsPerSecond != nil || direction.isSending else {
+      travel(slot, direction, from: now.nanoseconds)
+      return
+    }
+    let wireBytes = header.pointee.wireBytes
+    let fits =
+      switch direction.conditions.queue {
+      // An idle link takes any datagram.
+      case .time(let limit):
+        !direction.isSending
+          || direction.waitingTime(at: now.nanoseconds) <= limit.wholeNanoseconds
+      case .bytes(let limit):
+        !direction.isSending || direction.queuedBytes + wireBytes <= limit
+      }
+    guard fits || direction.conditions.bitsPerSecond == nil else {
+      direction.statistics.droppedByQueue += 1
+      drop(slot, .queueFull)
+      return
+    }
+    header.pointee.queuedAt = now.nanoseconds
+    direction.enqueue(slot, wireBytes: wireBytes)
+    direction.statistics.largestQueueBytes = max(
+      direction.statistics.largestQueueBytes, direction.queuedBytes)
+    if !direction.isSending { startSending(direction) }
+  }
+
+  private func startSending(_ direction: LinkDirection) {
+    guard let slot = direction.headSlot else {
+      direction.isSending = false
+      direction.headBytes = 0
+      return
+    }
+    let header = pool.header(slot)
+    direction.isSending = true
+    direction.headBytes = header.pointee.wireBytes
+    direction.headDone = now.nanoseconds + direction.sendingTime(header.pointee.wireBytes)
+    let waited = Duration.nanoseconds(now.nanoseconds - header.pointee.queuedAt)
+    direction.statistics.totalQueueTime += waited
+    direction.statistics.longestQueueTime = max(direction.statistics.longestQueueTime, waited)
+    heap.push(.departure, at: direction.headDone, index: direction.index)
+  }
+
+  func departed(_ direction: LinkDirection) {
+    guard let slot = direction.headSlot else {
+      direction.isSending = false
+      return
+    }
+    direction.dequeue(wireBytes: pool.header(slot).pointee.wireBytes)
+    if direction.conditions.isUp {
+      travel(slot, direction, from: now.nanoseconds)
+    } else {
+      direction.statistics.droppedWhileDown += 1
+      drop(slot, .linkDown)
+    }
+    startSending(direction)
+  }
+
+  /// Loses, copies and delays a datagram that has left the queue.
+  private func travel(_ slot: Int32, _ direction: LinkDirection, from start: Int64) {
+    if direction.random.chance(direction.conditions.loss) {
+      direction.statistics.lostAtRandom += 1
+      drop(slot, .lostAtRandom)
+      return
+    }
+    if let burst = direction.conditions.burstLoss {
+      let leaves = direction.isBad ? burst.badToGood : burst.goodToBad
+      if direction.random.chance(leaves) { direction.isBad.toggle() }
+      if direction.random.chance(direction.isBad ? burst.lossInBad : burst.lossInGood) {
+        direction.statistics.lostInBursts += 1
+        drop(slot, .lostInBurst)
+        return
+      }
+    }
+    schedule(slot, direction, from: start)
+    if direction.random.chance(direction.conditions.duplication) {
+      let twin = pool.copy(slot)
+      direction.statistics.duplicated += 1
+      record(.duplicated, twin)
+      schedule(twin, direction, from: start)
+    }
+  }
+
+  private func schedule(_ slot: Int32, _ direction: LinkDirection, from start: Int64) {
+    let conditions = direction.conditions
+    var travel = conditions.delay.wholeNanoseconds
+    let jitter = conditions.jitter.wholeNanoseconds
+    if jitter > 0 {
+      let draw =
+        conditions.jitterShape == .uniform
+        ? 2 * direction.random.unit() - 1 : direction.random.normal()
+      travel += Int64(draw * Double(jitter))
+    }
+    var arrival = start &+ max(0, travel)
+    if !conditions.jitterReorders { arrival = max(arrival, direction.latestArrival) }
+    if direction.random.chance(conditions.reordering) {
+      direction.statistics.heldBack += 1
+      arrival &+= max(0, conditions.reorderingDelay.wholeNanoseconds)
+    } else {
+      direction.latestArrival = max(direction.latestArrival, arrival)
+    }
+    heap.push(.arrival, at: arrival, index: direction.index, extra: slot)
+  }
+
+  func arrived(_ slot: Int32, _ direction: LinkDirection) {
+    let header = pool.header(slot)
+    direction.statistics.deliveredPackets += 1
+    direction.statistics.deliveredBytes += Int(header.pointee.count)
+    if direction.hasArrived, header.pointee.linkOrder < direction.highestArrived {
+      direction.statistics.arrivedOutOfOrder += 1
+    } else {
+      direction.highestArrived = header.pointee.linkOrder
+      direction.hasArrived = true
+    }
+    let node = hosts[direction.to]
+    if node.isRouter {
+      if header.pointee.hopsLeft == 0 {
+        drops.hopLimit += 1
+        drop(slot, .hopLimit)
+        return
+      }
+      header.pointee.hopsLeft -= 1
+      if let middlebox = node.middlebox {
+        var source = header.pointee.source
+        var destination = header.pointee.destination
+        let bytes = UnsafeMutableRawBufferPointer(
+          rebasing: pool.buffer(slot)[0..<Int(header.pointee.count)])
+        let goesOn = middlebox.forward(
+          source: &source, destination: &destination, payload: bytes,
+          over: links[Int(direction.index) / 2], at: now)
+        pool.header(slot).pointee.source = source
+        pool.header(slot).pointee.destination = destination
+        guard goesOn else {
+          drops.filtered += 1
+          drop(slot, .filtered)
+          return
+        }
+      }
+    }
+    if owners[pool.header(slot).pointee.destination.ip] == direction.to {
+      deliver(slot)
+    } else if node.isRouter {
+      route(slot, at: direction.to)
+    } else {
+      drops.noRoute += 1
+      drop(slot, .noRoute)
+    }
+  }
+
+  func deliver(_ slot: Int32) {
+    let header = pool.header(slot).pointee
+    guard let index = bindings[header.destination] else {
+      drops.noEndpoint += 1
+      drop(slot, .noEndpoint)
+      return
+    }
+    record(.delivered, slot)
+    let bytes = UnsafeMutableRawBufferPointer(
+      rebasing: pool.buffer(slot)[0..<Int(header.count)])
+    endpoints[index].endpoint.received(
+      bytes, from: header.source, on: header.destination, at: now)
+    pool.free(slot)
+    refreshHost(endpoints[index].host)
+  }
+
+  private func drop(_ slot: Int32, _ reason: SimulationLog.Kind) {
+    record(reason, slot)
+    pool.free(slot)
+  }
+
+  private func record(_ kind: SimulationLog.Kind, _ slot: Int32) {
+    log.record(kind, at: now.nanoseconds, pool.header(slot), pool.buffer(slot))
+  }
+}

@@ -1,0 +1,171 @@
+public import SoraMedia
+
+/// A callback that waits in a simulated network, for cancelling it.
+public struct SimulationCallback: Sendable, Hashable {
+  let index: Int32
+  let generation: Int32
+}
+
+extension SimulatedNetwork {
+  struct CallbackRecord {
+    var action: ((Instant) -> Void)?
+    var generation: Int32
+    /// Nanoseconds between repetitions; 0 for once.
+    var interval: Int64
+  }
+
+  // MARK: Callbacks
+
+  /// Calls `action` when the network reaches `instant`, or at once when `run` continues if that has passed.
+  @discardableResult
+  public func at(_ instant: Instant, do action: @escaping (Instant) -> Void) -> SimulationCallback {
+    addCallback(max(instant.nanoseconds, now.nanoseconds), interval: 0, action)
+  }
+
+  /// Calls `action` when `delay` has passed.
+  @discardableResult
+  public func after(_ delay: Duration, do action: @escaping (Instant) -> Void)
+    -> SimulationCallback
+  {
+    at(now + delay, do: action)
+  }
+
+  /// Calls `action` now and again after each `interval` (at least a microsecond), until it is cancelled.
+  @discardableResult
+  public func every(_ interval: Duration, do action: @escaping (Instant) -> Void)
+    -> SimulationCallback
+  {
+    addCallback(now.nanoseconds, interval: max(interval.wholeNanoseconds, 1_000), action)
+  }
+
+  /// Forgets a callback. Nothing happens where it was called already.
+  public func cancel(_ callback: SimulationCallback) {
+    let index = Int(callback.index)
+    guard callbacks[index].generation == callback.generation, callbacks[index].action != nil
+    else { return }
+    release(index)
+  }
+
+  private func addCallback(
+    _ time: Int64, interval: Int64, _ action: @escaping (Instant) -> Void
+  ) -> SimulationCallback {
+    let index: Int32
+    if let free = freeCallbacks.popLast() {
+      index = free
+      callbacks[Int(index)].action = action
+      callbacks[Int(index)].interval = interval
+    } else {
+      index = Int32(callbacks.count)
+      callbacks.append(CallbackRecord(action: action, generation: 0, interval: interval))
+    }
+    let generation = callbacks[Int(index)].generation
+    heap.push(.callback, at: time, index: index, extra: generation)
+    return SimulationCallback(index: index, generation: generation)
+  }
+
+  private func release(_ index: Int) {
+    callbacks[index].action = nil
+    callbacks[index].generation &+= 1
+    freeCallbacks.append(Int32(index))
+  }
+
+  private func call(_ event: SimulationEvent) {
+    let index = Int(event.index)
+    guard callbacks[index].generation == event.extra, let action = callbacks[index].action
+    else { return }
+    if callbacks[index].interval > 0 {
+      heap.push(
+        .callback, at: event.time + callbacks[index].interval, index: event.index,
+        extra: event.extra)
+    } else {
+      release(index)
+    }
+    action(now)
+    deadlinesChanged()
+  }
+
+  // MARK: Running
+
+  /// Serves everything up to and including `end`, which then is `now`.
+  public func run(until end: Instant) {
+    deadlinesChanged()
+    while let event = heap.first, event.time <= end.nanoseconds { step() }
+    now = max(now, end)
+  }
+
+  /// Serves everything within the next `duration`.
+  public func run(for duration: Duration) { run(until: now + duration) }
+
+  /// Runs until `condition` holds, which is looked at after each event.
+  ///
+  /// - Returns: whether it came to hold within `limit`. If so `now` is the time of the event that did it; otherwise
+  ///   `limit` has passed.
+  public func run(
+    until condition: () -> Bool, within limit: Duration
+  ) -> Bool {
+    let end = now + limit
+    deadlinesChanged()
+    if condition() { return true }
+    while let event = heap.first, event.time <= end.nanoseconds {
+      step()
+      if condition() { return true }
+    }
+    now = max(now, end)
+    return false
+  }
+
+  /// Writes a line of the simulation's user into the log, so that what the endpoints did is compared between runs too.
+  public func note(_ text: String) { log.record(.note, at: now.nanoseconds, text) }
+
+  /// Asks every endpoint for its deadline again. Needed only where one was called from outside the network's calls.
+  public func deadlinesChanged() {
+    for index in endpoints.indices { refresh(index) }
+  }
+
+  private func step() {
+    guard let event = heap.pop() else { return }
+    now = Instant(nanoseconds: max(event.time, now.nanoseconds))
+    switch event.kind {
+    case .departure: departed(directions[Int(event.index)])
+    case .arrival: arrived(event.extra, directions[Int(event.index)])
+    case .loopback: deliver(event.index)
+    case .deadline: pollEndpoint(Int(event.index), event.time)
+    case .callback: call(event)
+    case .message: pipes[Int(event.index)].deliverNext(self)
+    }
+  }
+
+  // MARK: Deadlines
+
+  func refreshHost(_ host: Int) {
+    for index in hosts[host].endpoints { refresh(index) }
+  }
+
+  /// Makes sure that an event is in the heap no later than the endpoint's deadline. A deadline that has moved away
+  /// is noticed when the earlier event comes.
+  func refresh(_ index: Int) {
+    guard !endpoints[index].isRemoved, let deadline = endpoints[index].endpoint.nextDeadline
+    else { return }
+    let time = max(deadline.nanoseconds, now.nanoseconds, endpoints[index].notBefore)
+    if time < endpoints[index].scheduled && time < .max {
+      endpoints[index].scheduled = time
+      heap.push(.deadline, at: time, index: Int32(index))
+    }
+  }
+
+  private func pollEndpoint(_ index: Int, _ scheduled: Int64) {
+    // An event that a later, earlier one has replaced.
+    guard endpoints[index].scheduled == scheduled, !endpoints[index].isRemoved else { return }
+    endpoints[index].scheduled = .max
+    let endpoint = endpoints[index].endpoint
+    guard let deadline = endpoint.nextDeadline else { return }
+    if deadline <= now {
+      endpoint.poll(at: now)
+      if let next = endpoint.nextDeadline, next <= now {
+        overduePolls += 1
+        endpoints[index].notBefore = now.nanoseconds + 1_000
+      }
+    }
+    refreshHost(endpoints[index].host)
+  }
+}

@@ -1,0 +1,247 @@
+public import SoraICE
+public import SoraMedia
+public import SoraTransport
+
+/// A network in virtual time: hosts, links with delay, loss and limits, and the endpoints that live on them.
+///
+/// Nothing happens until `run`; then events are served in order of their time, and of their making where times are
+/// equal. No clock is read and all randomness comes from the seed, so a seed and a program make one run, to the byte.
+/// Each direction of each link draws from a generator of its own: a change on one link doesn't shift the dice of the
+/// others.
+///
+/// The network is the `DatagramSink` of every endpoint on it. Confined to one thread. It keeps its endpoints
+/// alive; endpoints that hold it as their sink should do so `unowned`, or end with `removeAllEndpoints()`.
+///
+/// ```swift
+/// let network = SimulatedNetwork(seed: 7)
+/// let a = network.addHost("a", "10.0.0.1")
+/// let b = network.addHost("b", "10.0.0.2")
+/// network.link(a, b, LinkConditions(delay: .milliseconds(50), loss: 0.02))
+/// network.bind(client, to: TransportAddress(ip: a.addresses[0], port: 5000))
+/// network.run(for: .seconds(60))
+/// ```
+public final class SimulatedNetwork: DatagramSink {
+  /// The virtual time. Starts at `Instant.zero`.
+  public internal(set) var now: Instant = .zero
+  /// What happened.
+  public let log: SimulationLog
+  /// Randomness for what lives on the network, from the same seed.
+  public let random: RandomSource
+  /// Datagrams that were dropped outside any link, by reason.
+  public internal(set) var drops = SimulationDrops()
+  /// Polls after which an endpoint still had a deadline that wasn't in the future. Such an endpoint would spin on a
+  /// real loop; here it is polled again a microsecond later.
+  public internal(set) var overduePolls = 0
+
+  var heap = EventHeap()
+  var pool = DatagramPool()
+  var hosts: [SimulatedHost] = []
+  var links: [SimulatedLink] = []
+  var directions: [LinkDirection] = []
+  /// By node: the directions that leave it, with the local addresses they serve (`nil` for all).
+  var exits: [[(direction: Int32, addresses: [IPAddress]?)]] = []
+  var owners: [IPAddress: Int] = [:]
+  var routes: [RouteKey: Int32] = [:]
+  var bindings: [TransportAddress: Int] = [:]
+  var endpoints: [EndpointRecord] = []
+  var callbacks: [CallbackRecord] = []
+  var freeCallbacks: [Int32] = []
+  var pipes: [MessagePipe] = []
+  let seed: UInt64
+  /// Time between two addresses of one host.
+  static let loopbackDelay: Int64 = 20_000
+
+  struct RouteKey: Hashable {
+    var node: Int
+    var source: IPAddress
+    var destination: IPAddress
+  }
+
+  struct EndpointRecord {
+    var endpoint: any SimulatedEndpoint
+    var host: Int
+    /// The time of the earliest event in the heap for it; `.max` for none.
+    var scheduled: Int64
+    /// Keeps an endpoint whose deadline doesn't move from stopping the time.
+    var notBefore: Int64 = .min
+    var isRemoved: Bool
+  }
+
+  /// - Parameters:
+  ///   - seed: decides every draw.
+  ///   - retention: which events can be read from `log` afterwards.
+  public init(seed: UInt64, retention: SimulationLog.Retention = .latest(2_000)) {
+    self.seed = seed
+    log = SimulationLog(retention: retention)
+    random = RandomSource(seed: seed ^ 0x5EED_0FA11)
+  }
+
+  // MARK: Topology
+
+  /// Adds a host.
+  @discardableResult
+  public func addHost(_ name: String, addresses: [IPAddress]) -> SimulatedHost {
+    addNode(name, addresses, isRouter: false, middlebox: nil)
+  }
+
+  /// Adds a host by the text of its addresses. Texts that are no addresses are ignored.
+  @discardableResult
+  public func addHost(_ name: String, _ addresses: String...) -> SimulatedHost {
+    addHost(name, addresses: addresses.compactMap { IPAddress($0) })
+  }
+
+  /// Adds a node that forwards between its links, and lets `middlebox` look at what it forwards. Datagrams to the
+  /// router's own addresses reach the middlebox too (a translator owns its outside address).
+  @discardableResult
+  public func addRouter(
+    _ name: String, addresses: [IPAddress] = [], middlebox: (any SimulatedMiddlebox)? = nil
+  ) -> SimulatedHost {
+    addNode(name, addresses, isRouter: true, middlebox: middlebox)
+  }
+
+  /// Links two nodes, with the same conditions both ways.
+  @discardableResult
+  public func link(
+    _ a: SimulatedHost, _ b: SimulatedHost, _ conditions: LinkConditions = .ideal
+  ) -> SimulatedLink {
+    link(a, b, forward: conditions, backward: conditions)
+  }
+
+  /// Links two nodes.
+  ///
+  /// - Parameters:
+  ///   - forward: conditions from `a` to `b`.
+  ///   - backward: conditions from `b` to `a`.
+  ///   - interfaceA: the addresses of `a` that this link serves, where `a` has several interfaces; `nil` for all.
+  ///   - interfaceB: likewise for `b`.
+  @discardableResult
+  public func link(
+    _ a: SimulatedHost, _ b: SimulatedHost, forward: LinkConditions, backward: LinkConditions,
+    interfaceA: [IPAddress]? = nil, interfaceB: [IPAddress]? = nil
+  ) -> SimulatedLink {
+    let first = addDirection(from: a.index, to: b.index, forward)
+    let second = addDirection(from: b.index, to: a.index, backward)
+    exits[a.index].append((first.index, interfaceA))
+    exits[b.index].append((second.index, interfaceB))
+    routes.removeAll(keepingCapacity: true)
+    let link = SimulatedLink(forward: first, backward: second, network: self)
+    links.append(link)
+    return link
+  }
+
+  /// Gives a host another address, as when it joins a network.
+  public func addAddress(_ address: IPAddress, to host: SimulatedHost) {
+    host.addresses.append(address)
+    owners[address] = host.index
+    routes.removeAll(keepingCapacity: true)
+  }
+
+  /// Takes an address from a host, as when it leaves a network. Datagrams under way to it are dropped.
+  public func removeAddress(_ address: IPAddress, from host: SimulatedHost) {
+    guard owners[address] == host.index else { return }
+    host.addresses.removeAll { $0 == address }
+    owners[address] = nil
+    routes.removeAll(keepingCapacity: true)
+  }
+
+  private func addNode(
+    _ name: String, _ addresses: [IPAddress], isRouter: Bool,
+    middlebox: (any SimulatedMiddlebox)?
+  ) -> SimulatedHost {
+    let host = SimulatedHost(
+      name: name, addresses: addresses, index: hosts.count, isRouter: isRouter,
+      middlebox: middlebox)
+    hosts.append(host)
+    exits.append([])
+    for address in addresses { owners[address] = host.index }
+    routes.removeAll(keepingCapacity: true)
+    return host
+  }
+
+  private func addDirection(from: Int, to: Int, _ conditions: LinkConditions) -> LinkDirection {
+    let index = Int32(directions.count)
+    var mixer = SimulationRandom(seed: seed &+ UInt64(index) &* 0xA076_1D64_78BD_642F)
+    let direction = LinkDirection(
+      index: index, from: from, to: to, conditions: conditions, seed: mixer.next())
+    directions.append(direction)
+    return direction
+  }
+
+  // MARK: Endpoints
+
+  /// Gives `endpoint` the datagrams that come to `address`, which has to belong to a host. An endpoint may be bound to
+  /// several addresses of one host.
+  ///
+  /// - Returns: false where the address belongs to nobody or is taken by another endpoint.
+  @discardableResult
+  public func bind(_ endpoint: any SimulatedEndpoint, to address: TransportAddress) -> Bool {
+    guard let host = owners[address.ip], bindings[address] == nil else { return false }
+    let known = hosts[host].endpoints.first { endpoints[$0].endpoint === endpoint }
+    let index: Int
+    if let known {
+      index = known
+    } else {
+      index = endpoints.count
+      endpoints.append(
+        EndpointRecord(endpoint: endpoint, host: host, scheduled: .max, isRemoved: false))
+      hosts[host].endpoints.append(index)
+    }
+    bindings[address] = index
+    refresh(index)
+    return true
+  }
+
+  /// A port of `address` that nobody is bound to, from 49152 up.
+  public func freePort(on address: IPAddress) -> TransportAddress {
+    var port: UInt16 = 49_152
+    while bindings[TransportAddress(ip: address, port: port)] != nil, port < .max { port += 1 }
+    return TransportAddress(ip: address, port: port)
+  }
+
+  /// Ends a binding.
+  public func unbind(_ address: TransportAddress) { bindings[address] = nil }
+
+  /// Ends all bindings of an endpoint; it is polled no more.
+  public func remove(_ endpoint: any SimulatedEndpoint) {
+    for index in endpoints.indices where endpoints[index].endpoint === endpoint {
+      endpoints[index].isRemoved = true
+      endpoints[index].endpoint = RemovedEndpoint()
+      hosts[endpoints[index].host].endpoints.removeAll { $0 == index }
+      bindings = bindings.filter { $0.value != index }
+    }
+  }
+
+  /// Lets go of every endpoint and callback, which breaks cycles of references at the end of a test.
+  public func removeAllEndpoints() {
+    for record in endpoints where !record.isRemoved { remove(record.endpoint) }
+    for index in callbacks.indices { callbacks[index].action = nil }
+  }
+}
+
+/// Datagrams that a network dropped outside its links.
+public struct SimulationDrops: Sendable, Equatable {
+  /// Sent from an address that no host has.
+  public var unknownSender = 0
+  /// No way to the destination.
+  public var noRoute = 0
+  /// The host is there, but nobody is bound to the port.
+  public var noEndpoint = 0
+  /// Crossed too many routers.
+  public var hopLimit = 0
+  /// A middlebox refused it.
+  public var filtered = 0
+  /// Larger than a datagram may be.
+  public var tooLarge = 0
+
+  public init() {}
+}
+
+/// Stands in the place of an endpoint that was removed, so that nothing keeps the endpoint alive.
+private final class RemovedEndpoint: SimulatedEndpoint {
+  func received(
+    _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress,
+    on local: TransportAddress, at now: Instant
+  ) {}
+  func poll(at now: Instant) {}
+  var nextDeadline: Instant? { nil }
+}
