@@ -1,18 +1,216 @@
 public import SoraMedia
 
 extension ICEAgent {
+  /// Adds the host candidate of a socket and returns it for the description or for trickling.
+  ///
+  /// - Parameter base: The address the socket is bound to; not a wildcard, since `receive` matches it. Adding it again changes nothing.
   @discardableResult
-  public func addLocalCandidate(base: TransportAddress) -> ICECandidate { fatalError() }
-  public func setRemoteParameters(_ parameters: ICEParameters) {}
-  public func addRemoteCandidate(_ candidate: ICECandidate) {}
-  public func endOfRemoteCandidates() {}
-  public func restart(at now: Instant) {}
-  public func receive(
-    _ bytes: UnsafeRawBufferPointer, from remote: TransportAddress, on local: TransportAddress,
-    at now: Instant
-  ) {}
-  public func poll(at now: Instant) {}
-  public var nextDeadline: Instant? { nil }
-  public func noteTraffic(at now: Instant) {}
+  public func addLocalCandidate(base: TransportAddress) -> ICECandidate {
+    addLocalCandidate(.host, address: base, base: ICEBase(address: base))
+  }
+
+  /// Adds a candidate of any type, for what gathers from STUN and TURN servers.
+  ///
+  /// - Parameters:
+  ///   - type: `.host`, `.srflx` or `.relay`.
+  ///   - address: Where the peer can reach us.
+  ///   - base: Where our datagrams leave from: the socket, and for `.relay` the allocation, whose address is `address`.
+  ///   - relatedAddress: What `raddr` says; without it, the base of a reflexive candidate.
+  @discardableResult
+  public func addLocalCandidate(
+    _ type: ICECandidateType, address: TransportAddress, base: ICEBase,
+    relatedAddress: TransportAddress? = nil
+  ) -> ICECandidate {
+    if let known = locals.first(where: {
+      $0.candidate.type == type && $0.candidate.transportAddress == address && $0.base == base
+    }) {
+      return known.candidate
+    }
+    // RFC 8445 §5.1.1.3: one foundation for one type, base address and transport.
+    let sibling = locals.first {
+      $0.candidate.type == type && $0.base.address.ip == base.address.ip
+        && $0.base.transport == base.transport
+    }
+    let foundation = sibling?.candidate.foundation ?? String(nextFoundation)
+    if sibling == nil { nextFoundation += 1 }
+    let preference = localPreference(base.address.ip, index: locals.count)
+    let related = relatedAddress ?? (type == .host || type == .relay ? nil : base.address)
+    let candidate = ICECandidate(
+      foundation: foundation, priority: candidatePriority(type, localPreference: preference),
+      address: .ip(address.ip), port: address.port, type: type,
+      relatedAddress: related.map { .init(address: .ip($0.ip), port: $0.port) })
+    let local = LocalCandidate(candidate: candidate, base: base, localPreference: preference)
+    locals.append(local)
+    for remote in remotes { pairUp(local, remote) }
+    return candidate
+  }
+
+  /// Sets the peer's credentials, from its description.
+  ///
+  /// Other credentials than before mean that the peer restarted ICE: then this side restarts too, and `localParameters` are new.
+  public func setRemoteParameters(_ parameters: ICEParameters) {
+    guard parameters != remoteParameters, state != .closed else { return }
+    if remoteParameters != nil { restart(at: now) }
+    remoteParameters = parameters
+    // RFC 8445 §6.1.1: facing a lite agent, the full one controls.
+    if parameters.isLite, !configuration.isLite, !isControlling { switchRole() }
+    let stale = { (candidate: ICECandidate) in
+      candidate.ufrag.map { $0 != parameters.ufrag } ?? false
+    }
+    for _ in remotes.filter({ stale($0.candidate) }) { statistics.drop(.staleCandidate) }
+    remotes.removeAll { stale($0.candidate) }
+    unresolved.removeAll(where: stale)
+    pairs.removeAll { stale($0.remote.candidate) }
+    triggered.removeAll { stale($0.remote.candidate) }
+    for pair in pairs { pair.credentials = credentials }
+    becomeReady()
+  }
+
+  var credentials: Credentials? {
+    remoteParameters.map { Credentials(local: localParameters, remote: $0) }
+  }
+
+  /// Adds a candidate of the peer's, from its description or trickled (RFC 8838).
+  ///
+  /// One with a host name comes back as `.unresolvedCandidate`. What can't be used is counted and left aside.
+  public func addRemoteCandidate(_ candidate: ICECandidate) {
+    guard isActive else { return statistics.drop(.inactive) }
+    if let ufrag = candidate.ufrag, let remoteParameters, ufrag != remoteParameters.ufrag {
+      return statistics.drop(.staleCandidate)
+    }
+    guard isUsable(candidate) else { return statistics.drop(.unusableCandidate) }
+    guard let address = candidate.transportAddress else {
+      guard !unresolved.contains(candidate) else { return statistics.drop(.duplicateCandidate) }
+      guard remoteCandidateCount < configuration.maxRemoteCandidates else {
+        return statistics.drop(.remoteCandidateLimit)
+      }
+      unresolved.append(candidate)
+      events.append(.unresolvedCandidate(candidate))
+      return
+    }
+    unresolved.removeAll { $0.resolved(to: address.ip) == candidate }
+    if let known = remotes.first(where: { $0.address == address }) {
+      // RFC 8838 §11: the signalled candidate takes the place of the peer-reflexive one.
+      guard known.candidate.type == .prflx, candidate.type != .prflx else {
+        return statistics.drop(.duplicateCandidate)
+      }
+      known.candidate = candidate
+      for pair in pairs where pair.remote === known {
+        pair.updatePriority(isControlling: isControlling)
+      }
+      return
+    }
+    guard remoteCandidateCount < configuration.maxRemoteCandidates else {
+      return statistics.drop(.remoteCandidateLimit)
+    }
+    let remote = RemoteCandidate(candidate, address: address)
+    remotes.append(remote)
+    for local in locals { pairUp(local, remote) }
+  }
+
+  private func isUsable(_ candidate: ICECandidate) -> Bool {
+    if case .other = candidate.type { return false }
+    guard candidate.component == 1, candidate.transport == .udp, candidate.port != 0 else {
+      return false
+    }
+    guard let ip = candidate.address.ip else { return true }
+    return !ip.isUnspecified && !ip.isMulticast && !ip.isV4Mapped
+  }
+
+  /// Says that the peer has no more candidates (RFC 8838 §14): once all checks have failed the agent may fail early.
+  public func endOfRemoteCandidates() { remoteEnded = true }
+
+  /// Starts over with new credentials (RFC 8445 §9). Signal `localParameters` and the candidates again, then set the peer's.
+  ///
+  /// Local candidates stay. So does the selected pair until a new one works; its consent is still checked.
+  public func restart(at now: Instant) {
+    advance(to: now)
+    guard state != .closed else { return }
+    previousLocal = selected == nil ? nil : localParameters
+    localParameters = ICEAgent.makeParameters(random, isLite: configuration.isLite)
+    tieBreaker = random.next()
+    remoteParameters = nil
+    remotes = []
+    unresolved = []
+    remoteEnded = false
+    pairs = []
+    triggered = []
+    transactions.removeAll { $0.purpose != .consent }
+    nominateAt = nil
+    nominating = nil
+    selectedIsCurrent = false
+    checksSent = 0
+    readyAt = nil
+    if startedAt != nil {
+      startedAt = self.now
+      change(to: .checking)
+    }
+  }
+
+  // MARK: Pairing (RFC 8445 §6.1.2)
+
+  func pairUp(_ local: LocalCandidate, _ remote: RemoteCandidate) {
+    // A lite agent has no checklist; its pairs are those the peer checks.
+    guard !configuration.isLite else { return }
+    // §6.1.2.4: a reflexive candidate is replaced by its base, which forms the pair already.
+    guard local.candidate.type == .host || local.candidate.type == .relay else { return }
+    let (ours, theirs) = (local.base.address.ip, remote.address.ip)
+    // §6.1.2.2. Loopback reaches only loopback; where the peer proves otherwise, its check makes the pair.
+    guard ours.isV4 == theirs.isV4, ours.isLinkLocal == theirs.isLinkLocal || ours.isV4,
+      ours.isLoopback == theirs.isLoopback
+    else { return }
+    guard !pairs.contains(where: { $0.connects(local.base.address, remote.address) }) else {
+      return
+    }
+    addPair(CandidatePair(local: local, remote: remote, isControlling: isControlling))
+  }
+
+  /// Makes the pair of a request's addresses, whose remote candidate may be new (RFC 8445 §7.3.1.3).
+  func pairOfRequest(
+    _ message: STUNMessage, from address: TransportAddress, on base: TransportAddress,
+    ufrag: String
+  ) -> CandidatePair? {
+    if let pair = pairs.first(where: { $0.connects(base, address) }) { return pair }
+    guard
+      let local = locals.first(where: {
+        $0.base.address == base && ($0.candidate.type == .host || $0.candidate.type == .relay)
+      }) ?? locals.first(where: { $0.base.address == base })
+    else { return nil }
+    if let remote = remotes.first(where: { $0.address == address }) {
+      return addPair(CandidatePair(local: local, remote: remote, isControlling: isControlling))
+    }
+    guard remoteCandidateCount < configuration.maxRemoteCandidates else {
+      statistics.drop(.remoteCandidateLimit)
+      return nil
+    }
+    let priority =
+      message.priority
+      ?? candidatePriority(.prflx, localPreference: localPreference(address.ip, index: 0))
+    // The fragment stays with it: a check that came before the peer's parameters may be of another generation.
+    let candidate = ICECandidate(
+      foundation: "p\(remotes.count)", priority: priority, address: .ip(address.ip),
+      port: address.port, type: .prflx, extensions: [.init(name: "ufrag", value: ufrag)])
+    let remote = RemoteCandidate(candidate, address: address)
+    remotes.append(remote)
+    return addPair(CandidatePair(local: local, remote: remote, isControlling: isControlling))
+  }
+
+  @discardableResult
+  private func addPair(_ pair: CandidatePair) -> CandidatePair? {
+    if pairs.count >= configuration.maxPairs {
+      // §6.1.2.5: the least of those not begun goes, where it is less.
+      let least = pairs.indices
+        .filter { pairs[$0].state == .waiting || pairs[$0].state == .failed }
+        .min { pairs[$0].priority < pairs[$1].priority }
+      statistics.drop(.pairLimit)
+      guard let least, pairs[least].priority < pair.priority else { return nil }
+      let evicted = pairs.remove(at: least)
+      triggered.removeAll { $0 === evicted }
+    }
+    pair.credentials = credentials
+    // Once the search is over, only the peer's checks begin new ones.
+    if state == .completed { pair.state = .frozen }
+    pairs.append(pair)
+    return pair
+  }
 }
-struct Transaction {}

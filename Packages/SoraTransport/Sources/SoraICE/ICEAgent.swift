@@ -77,7 +77,7 @@ public final class ICEAgent {
   var selected: CandidatePair?
   // Whether `selected` belongs to the present generation, not to the one before a restart.
   var selectedIsCurrent = false
-  var unresolvedCount = 0
+  var unresolved: [ICECandidate] = []
   var remoteEnded = false
   var nextFoundation = 1
   // The generation before a restart, whose checks are still answered.
@@ -120,7 +120,7 @@ public final class ICEAgent {
   public var localCandidates: [ICECandidate] { locals.map(\.candidate) }
 
   /// How many candidates of the peer are known, peer-reflexive ones and names not yet resolved included.
-  public var remoteCandidateCount: Int { remotes.count + unresolvedCount }
+  public var remoteCandidateCount: Int { remotes.count + unresolved.count }
 
   /// A snapshot of every pair, for statistics.
   public var pairStatistics: [ICEPairStatistics] {
@@ -168,9 +168,9 @@ public final class ICEAgent {
   public func start(at now: Instant) {
     advance(to: now)
     guard state == .new else { return }
-    startedAt = now
-    becomeReady()
+    startedAt = self.now
     change(to: .checking)
+    becomeReady()
   }
 
   /// Ends the agent: nothing is sent or answered any more.
@@ -217,6 +217,6 @@ public final class ICEAgent {
     guard startedAt != nil, remoteParameters != nil, readyAt == nil else { return }
     readyAt = now
     nextCheckAt = now
-    lastHeard = now
+    if configuration.isLite { selectBestHeard() }
   }
 }

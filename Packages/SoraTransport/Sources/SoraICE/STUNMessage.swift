@@ -58,7 +58,7 @@ public struct STUNMessage: Sendable {
   public static let binding: UInt16 = 1
 
   public var messageClass: STUNClass
-  /// 12 bits; `binding` for all that ICE sends.
+  /// `binding` for all that ICE sends. Methods above 0xFF would collide with other protocols on the socket (RFC 7983 §7).
   public var method: UInt16
   public var transactionID: STUNTransactionID
   /// In the order of the wire, without those that follow MESSAGE-INTEGRITY.

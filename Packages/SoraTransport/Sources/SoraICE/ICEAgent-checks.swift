@@ -1,0 +1,219 @@
+import SoraMedia
+
+/// A request that waits for its response.
+struct Transaction {
+  enum Purpose { case check, nomination, consent }
+
+  let id: STUNTransactionID
+  let pair: CandidatePair
+  let purpose: Purpose
+  let bytes: [UInt8]
+  /// The role the request claims.
+  let isControlling: Bool
+  let firstSent: Instant
+  var lastSent: Instant
+  var transmissions = 1
+  var timeout: Duration
+  /// When to send again, or to give up.
+  var deadline: Instant
+}
+
+extension ICEAgent {
+  // MARK: Sending checks (RFC 8445 §7.2)
+
+  /// Whether a check could go out now if pacing allows.
+  var hasCheckToSend: Bool {
+    readyAt != nil && !configuration.isLite
+      && (!triggered.isEmpty || pairs.contains { $0.state == .waiting })
+  }
+
+  /// RFC 8445 §6.1.4.2: triggered checks first, then the best waiting pair; one each Ta.
+  ///
+  /// With one component in one checklist, freezing pairs of one foundation (§6.1.2.6) would only delay them; all begin as waiting.
+  func runChecks() {
+    while hasCheckToSend, nextCheckAt <= now {
+      let pair: CandidatePair
+      if !triggered.isEmpty {
+        pair = triggered.removeFirst()
+        guard pair.state == .waiting else { continue }
+      } else {
+        guard
+          let best = pairs.filter({ $0.state == .waiting }).max(by: { $0.priority < $1.priority })
+        else { return }
+        pair = best
+      }
+      pair.state = .inProgress
+      sendRequest(on: pair, .check)
+      checksSent += 1
+      nextCheckAt =
+        now
+        + (checksSent < configuration.fastChecks
+          ? configuration.fastCheckInterval : configuration.checkInterval)
+    }
+  }
+
+  func sendRequest(on pair: CandidatePair, _ purpose: Transaction.Purpose) {
+    guard let credentials = pair.credentials else { return }
+    // §7.1.1: the priority that a candidate learnt from this check would have.
+    let priority = candidatePriority(.prflx, localPreference: pair.local.localPreference)
+    var attributes: [STUNAttribute] = [
+      .username(credentials.username), .priority(priority),
+      isControlling ? .iceControlling(tieBreaker) : .iceControlled(tieBreaker),
+    ]
+    if purpose == .nomination { attributes.append(.useCandidate) }
+    let message = STUNMessage(
+      .request, transactionID: STUNTransactionID(random: random), attributes: attributes)
+    let bytes = message.encoded(key: credentials.key)
+    let timeout =
+      purpose == .consent ? configuration.consentTimeout : configuration.retransmissionTimeout
+    transactions.append(
+      Transaction(
+        id: message.transactionID, pair: pair, purpose: purpose, bytes: bytes,
+        isControlling: isControlling, firstSent: now, lastSent: now, timeout: timeout,
+        deadline: now + timeout))
+    if purpose == .consent {
+      statistics.consentRequestsSent += 1
+      pair.consentRequestsSent += 1
+    } else {
+      statistics.requestsSent += 1
+      pair.requestsSent += 1
+    }
+    send(bytes, from: pair.local.base.address, to: pair.remote.address)
+  }
+
+  /// Sends again what has waited long enough, and gives up what was sent often enough (RFC 8445 §14.3).
+  func runTransactions() {
+    var index = 0
+    while index < transactions.count {
+      guard transactions[index].deadline <= now else {
+        index += 1
+        continue
+      }
+      let transaction = transactions[index]
+      if transaction.purpose == .consent
+        || transaction.transmissions >= configuration.maximumTransmissions
+      {
+        transactions.remove(at: index)
+        // RFC 7675 §5.1: a consent check isn't sent again; silence is measured elsewhere.
+        if transaction.purpose != .consent { fail(transaction.pair) }
+        // `fail` may have changed the list.
+        index = 0
+        continue
+      }
+      let timeout = min(transaction.timeout * 2, configuration.maximumRetransmissionTimeout)
+      transactions[index].timeout = timeout
+      transactions[index].transmissions += 1
+      transactions[index].lastSent = now
+      transactions[index].deadline = now + timeout
+      statistics.retransmissionsSent += 1
+      send(
+        transaction.bytes, from: transaction.pair.local.base.address,
+        to: transaction.pair.remote.address)
+      index += 1
+    }
+  }
+
+  // MARK: Responses (RFC 8445 §7.2.5)
+
+  func takeResponse(
+    _ message: STUNMessage, _ bytes: UnsafeRawBufferPointer, from remote: TransportAddress,
+    on local: TransportAddress
+  ) {
+    guard let index = transactions.firstIndex(where: { $0.id == message.transactionID }) else {
+      return statistics.drop(.unknownTransaction)
+    }
+    let transaction = transactions[index]
+    let pair = transaction.pair
+    guard let credentials = pair.credentials else { return statistics.drop(.unknownTransaction) }
+    // RFC 8489 §9.1.4: a response that isn't the peer's is as if it had never come.
+    guard message.hasIntegrity else {
+      return statistics.drop(
+        message.messageClass == .error ? .unauthenticatedError : .badIntegrity)
+    }
+    guard message.isAuthentic(bytes, key: credentials.key) else {
+      return statistics.drop(.badIntegrity)
+    }
+    transactions.remove(at: index)
+    // §7.2.5.2.1: a way that answers from elsewhere isn't one.
+    guard pair.connects(local, remote) else {
+      statistics.drop(.asymmetricResponse)
+      if transaction.purpose != .consent { fail(pair) }
+      return
+    }
+    if message.messageClass == .error { return takeError(message, transaction) }
+    statistics.responsesReceived += 1
+    pair.responsesReceived += 1
+    if let mapped = message.mappedAddress { pair.mappedAddress = mapped }
+    measure(transaction)
+    if pair === selected { hear() }
+    switch transaction.purpose {
+    case .check: succeed(pair)
+    case .nomination: if isControlling { confirmNomination(of: pair) }
+    case .consent: break
+    }
+  }
+
+  private func measure(_ transaction: Transaction) {
+    // Karn and Partridge: which of several transmissions was answered can't be told.
+    guard transaction.transmissions == 1 else { return }
+    let time = now - transaction.firstSent
+    let pair = transaction.pair
+    pair.currentRoundTripTime = time
+    pair.totalRoundTripTime += time
+    statistics.totalRoundTripTime += time
+    statistics.roundTripTimeMeasurements += 1
+    if pair === selected {
+      statistics.currentRoundTripTime = time
+      publishSelected()
+    }
+  }
+
+  private func takeError(_ message: STUNMessage, _ transaction: Transaction) {
+    let pair = transaction.pair
+    guard let code = message.errorCode else { return statistics.drop(.unauthenticatedError) }
+    switch code {
+    case 487:
+      // §7.2.5.1. Another response may have turned us round already. A lite agent stays what it is.
+      statistics.roleConflicts += 1
+      guard !configuration.isLite else { return }
+      if transaction.isControlling == isControlling {
+        // §16.1: a role lost to a tie-breaker calls for another number.
+        tieBreaker = random.next()
+        switchRole()
+      }
+      guard transaction.purpose != .consent else { return }
+      if pair.state == .inProgress || pair.state == .failed {
+        pair.state = .waiting
+        triggered.append(pair)
+      } else {
+        considerNominating()
+      }
+    case 403 where transaction.purpose == .consent && pair === selected && selectedIsCurrent:
+      loseConsent()  // RFC 7675 §5.2: consent revoked.
+    case 500...599:
+      // §7.2.5.2.4 would fail the pair; an overloaded server deserves another try.
+      guard transaction.purpose != .consent else { return }
+      transactions.append(transaction)
+    default:
+      if transaction.purpose != .consent { fail(pair) }
+    }
+  }
+
+  private func succeed(_ pair: CandidatePair) {
+    pair.state = .succeeded
+    if !isControlling, pair.nominateOnSuccess {
+      nominate(pair)
+    } else {
+      considerSelecting(pair)
+      considerNominating()
+    }
+  }
+
+  private func fail(_ pair: CandidatePair) {
+    pair.state = .failed
+    triggered.removeAll { $0 === pair }
+    transactions.removeAll { $0.pair === pair && $0.purpose != .consent }
+    if nominating === pair { nominating = nil }
+    considerNominating()
+  }
+}

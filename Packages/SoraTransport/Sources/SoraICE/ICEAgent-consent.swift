@@ -1,0 +1,121 @@
+public import SoraMedia
+
+extension ICEAgent {
+  /// Tells a lite agent that authentic traffic (SRTP, DTLS) has come from the peer on the selected pair. Cheap enough for every packet.
+  ///
+  /// A full agent ignores it: only responses to its checks are consent (RFC 7675 §5.1).
+  public func noteTraffic(at now: Instant) {
+    advance(to: now)
+    if configuration.isLite, selected != nil { hear() }
+  }
+
+  /// Sends what is due, and notices what took too long.
+  public func poll(at now: Instant) {
+    advance(to: now)
+    guard isActive, startedAt != nil else { return }
+    runConsent()
+    runTransactions()
+    runChecks()
+    if let nominateAt, nominateAt <= self.now { considerNominating() }
+    runFailure()
+  }
+
+  /// When `poll` wants to be called next; `nil` for never. May be in the past, which means at once.
+  public var nextDeadline: Instant? {
+    guard isActive, let startedAt else { return nil }
+    var deadline = nominateAt
+    for transaction in transactions { deadline = earliest(deadline, transaction.deadline) }
+    if hasCheckToSend { deadline = earliest(deadline, nextCheckAt) }
+    if selected != nil {
+      deadline = earliest(deadline, nextConsentAt)
+      deadline = earliest(deadline, lastHeard + configuration.consentTimeout)
+      if state == .connected || state == .completed {
+        deadline = earliest(deadline, lastHeard + configuration.disconnectedTimeout)
+      }
+    }
+    if isSearching {
+      deadline = earliest(deadline, (readyAt ?? startedAt) + configuration.connectTimeout)
+      if isExhausted, let readyAt {
+        deadline = earliest(deadline, readyAt + configuration.patience)
+      }
+    }
+    return deadline
+  }
+
+  // MARK: Consent (RFC 7675)
+
+  /// The selected peer gave a sign of life.
+  func hear() {
+    lastHeard = now
+    if configuration.isLite {
+      nextConsentAt = configuration.liteAsksWhenSilent ? now + .seconds(2) : nil
+    } else {
+      // §5.1: randomised by ±20 %, so that many agents don't fall into step.
+      let permille = 800 + Int64(random.next() % 401)
+      nextConsentAt =
+        now + .nanoseconds(configuration.consentInterval.wholeNanoseconds / 1000 * permille)
+    }
+    if state == .disconnected, selectedIsCurrent, let selected {
+      change(to: selected.isNominated ? .completed : .connected)
+    }
+  }
+
+  private func runConsent() {
+    guard let pair = selected else { return }
+    let silence = now - lastHeard
+    if silence >= configuration.consentTimeout {
+      if selectedIsCurrent { return loseConsent() }
+      // The pair of before a restart is gone; the search for the next goes on.
+      selected = nil
+      selectedPair = nil
+      nextConsentAt = nil
+      return
+    }
+    if silence >= configuration.disconnectedTimeout, state == .connected || state == .completed {
+      change(to: .disconnected)
+      recheckOthers()
+    }
+    if let due = nextConsentAt, due <= now {
+      sendRequest(on: pair, .consent)
+      // `hear` slows down again. Asking every quarter of a second meanwhile finds out in time on a link that loses a third.
+      let roundTrip = pair.currentRoundTripTime ?? .zero
+      nextConsentAt = now + min(max(.milliseconds(250), roundTrip * 3 / 2), .seconds(1))
+    }
+  }
+
+  /// The selected pair is silent: finds out whether another way still works, where this side may choose.
+  private func recheckOthers() {
+    guard isControlling else { return }
+    for pair in pairs where pair !== selected && pair.state == .succeeded {
+      pair.state = .waiting
+      triggered.append(pair)
+    }
+  }
+
+  func loseConsent() {
+    stop()
+    events.append(.consentLost)
+    change(to: .failed)
+  }
+
+  // MARK: Failure
+
+  private var isSearching: Bool { state == .checking && !selectedIsCurrent }
+
+  /// Whether nothing is left that could still succeed, but for what the peer may start.
+  private var isExhausted: Bool {
+    remoteEnded && readyAt != nil && !configuration.isLite && triggered.isEmpty
+      && !pairs.contains { $0.state == .waiting || $0.state == .inProgress }
+  }
+
+  private func runFailure() {
+    guard isSearching, let startedAt else { return }
+    let begin = readyAt ?? startedAt
+    guard
+      now >= begin + configuration.connectTimeout
+        || isExhausted && now >= begin + configuration.patience
+    else { return }
+    stop()
+    change(to: .failed)
+  }
+}

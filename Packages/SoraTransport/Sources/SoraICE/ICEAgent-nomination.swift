@@ -1,0 +1,118 @@
+import SoraMedia
+
+extension ICEAgent {
+  /// Uses a pair that works before any is nominated, as RFC 8445 §12.1 allows: DTLS begins a round trip earlier.
+  func considerSelecting(_ pair: CandidatePair) {
+    guard readyAt != nil, nominating == nil, pair.state == .succeeded else { return }
+    if let selected, selectedIsCurrent,
+      selected.isNominated || selected.priority >= pair.priority
+    {
+      return
+    }
+    select(pair)
+  }
+
+  /// Regular nomination by the controlling side (RFC 8445 §8.1.1): the best pair that works, as soon as nothing better is likely.
+  func considerNominating() {
+    guard isControlling, isActive, nominating == nil else { return }
+    // A nominated pair is left only when it has gone silent.
+    let silent = state == .disconnected ? selected : nil
+    if selectedIsCurrent, let selected, selected.isNominated, silent == nil { return }
+    guard
+      let best = pairs.filter({ $0.state == .succeeded && $0 !== silent })
+        .max(by: { $0.priority < $1.priority })
+    else { return }
+    let isBetterPossible = pairs.contains {
+      $0.priority > best.priority && ($0.state == .waiting || $0.state == .inProgress)
+    }
+    if isBetterPossible {
+      let deadline = nominateAt ?? now + configuration.nominationDelay
+      nominateAt = deadline
+      guard deadline <= now else { return }
+    }
+    nominateAt = nil
+    nominating = best
+    if best !== selected { select(best) }
+    sendRequest(on: best, .nomination)
+  }
+
+  /// The peer has answered our USE-CANDIDATE (RFC 8445 §7.2.5.3.4).
+  func confirmNomination(of pair: CandidatePair) {
+    if nominating === pair { nominating = nil }
+    pair.isNominated = true
+    select(pair)
+    concludeChecks()
+  }
+
+  /// The controlling peer nominated a pair that works (RFC 8445 §7.3.1.5).
+  func nominate(_ pair: CandidatePair) {
+    pair.nominateOnSuccess = false
+    pair.isNominated = true
+    defer { pair.lastUseCandidate = now }
+    guard readyAt != nil else { return }
+    if let selected, selectedIsCurrent, selected !== pair, selected.isNominated,
+      pair.priority < selected.priority,
+      // An aggressive peer nominates every pair it checks, and the best counts. A peer that moves over to a worse pair, as browsers
+      // do when a network goes, has stopped nominating the other.
+      let last = selected.lastUseCandidate, now - last < .milliseconds(1500)
+    {
+      return
+    }
+    select(pair)
+    concludeChecks()
+  }
+
+  /// A lite agent may have been checked before it was started, or before it knew the peer's parameters.
+  func selectBestHeard() {
+    let best = pairs.filter { $0.state == .succeeded }
+      .max { ($0.isNominated ? 1 : 0, $0.priority) < ($1.isNominated ? 1 : 0, $1.priority) }
+    guard let best else { return }
+    select(best)
+    if best.isNominated { concludeChecks() }
+  }
+
+  /// RFC 8445 §8.1.2: what can't become better isn't checked any more.
+  private func concludeChecks() {
+    guard let selected else { return }
+    for pair in pairs where pair !== selected {
+      guard pair.state == .waiting || pair.state == .inProgress else { continue }
+      // While the peer nominates, a better pair may still come.
+      guard isControlling || pair.priority < selected.priority else { continue }
+      pair.state = .frozen
+    }
+    triggered.removeAll { $0.state != .waiting }
+    transactions.removeAll { $0.purpose == .check && $0.pair.state == .frozen }
+    nominateAt = nil
+  }
+
+  /// Sends on a pair from now on.
+  private func select(_ pair: CandidatePair) {
+    let old = selectedPair
+    let isOther = selected !== pair || !selectedIsCurrent
+    selected = pair
+    selectedIsCurrent = true
+    publishSelected()
+    if old?.local != selectedPair?.local || old?.remote != selectedPair?.remote {
+      statistics.selectedCandidatePairChanges += 1
+      statistics.currentRoundTripTime = pair.currentRoundTripTime
+      events.append(
+        .selectedPair(local: pair.local.base.address, remote: pair.remote.address))
+    }
+    // Selecting anew what is selected says nothing about silence.
+    if isOther { hear() }
+    if state == .checking || state == .connected || state == .completed {
+      change(to: pair.isNominated ? .completed : .connected)
+    }
+  }
+
+  func publishSelected() {
+    guard let selected else {
+      selectedPair = nil
+      return
+    }
+    selectedPair = ICEPair(
+      local: selected.local.base.address, remote: selected.remote.address,
+      localType: selected.local.candidate.type, remoteType: selected.remote.candidate.type,
+      isNominated: selected.isNominated, roundTripTime: selected.currentRoundTripTime)
+  }
+}

@@ -1,0 +1,155 @@
+public import SoraMedia
+
+extension ICEAgent {
+  /// Takes one STUN datagram. The bytes are lent for the call.
+  ///
+  /// - Parameter local: The base it came in on: an address added as a candidate's base.
+  public func receive(
+    _ bytes: UnsafeRawBufferPointer, from remote: TransportAddress, on local: TransportAddress,
+    at now: Instant
+  ) {
+    advance(to: now)
+    guard isActive else { return statistics.drop(.inactive) }
+    guard locals.contains(where: { $0.base.address == local }) else {
+      return statistics.drop(.unknownBase)
+    }
+    guard let message = try? STUNMessage(parsing: bytes) else { return statistics.drop(.malformed) }
+    guard message.fingerprint != .invalid else { return statistics.drop(.badFingerprint) }
+    guard message.method == STUNMessage.binding else { return statistics.drop(.unexpectedMethod) }
+    switch message.messageClass {
+    case .request: answer(message, bytes, from: remote, on: local)
+    case .success, .error: takeResponse(message, bytes, from: remote, on: local)
+    case .indication: break  // A keepalive (RFC 8445 §11): nothing to do, nothing to answer.
+    }
+  }
+
+  /// RFC 8445 §7.3.
+  private func answer(
+    _ message: STUNMessage, _ bytes: UnsafeRawBufferPointer, from remote: TransportAddress,
+    on local: TransportAddress
+  ) {
+    func refuse(_ reason: ICEDropReason, _ code: Int, _ text: String) {
+      statistics.drop(reason)
+      // The sender is unproven, so it gets few of these: they must not make us a reflector.
+      guard now >= errorResponseAllowedAt else { return statistics.drop(.errorRateLimit) }
+      errorResponseAllowedAt = now + .milliseconds(50)
+      reply(
+        .error, to: message, [.errorCode(code, reason: text)], key: nil, from: remote, on: local)
+    }
+    // RFC 8489 §9.1.3, in its order.
+    guard let username = message.username, message.hasIntegrity else {
+      return refuse(.missingCredentials, 400, "Bad Request")
+    }
+    let parts = username.split(
+      separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)
+    let previous = previousLocal.flatMap { parts[0].elementsEqual($0.ufrag.utf8) ? $0 : nil }
+    guard parts[0].elementsEqual(localParameters.ufrag.utf8) || previous != nil else {
+      return refuse(.unknownUsername, 401, "Unauthorized")
+    }
+    let key = Array((previous ?? localParameters).password.utf8)
+    guard message.isAuthentic(bytes, key: key) else {
+      return refuse(.badIntegrity, 401, "Unauthorized")
+    }
+    statistics.requestsReceived += 1
+    let unknown = message.unknownRequiredAttributes
+    guard unknown.isEmpty else {
+      statistics.drop(.unknownAttribute)
+      reply(
+        .error, to: message,
+        [.errorCode(420, reason: "Unknown Attribute"), .unknownAttributes(unknown)], key: key,
+        from: remote, on: local)
+      return
+    }
+    let accept = { [self] in
+      reply(.success, to: message, [.xorMappedAddress(remote)], key: key, from: remote, on: local)
+    }
+    let isOnSelected = selected?.connects(local, remote) ?? false
+    if previous != nil {
+      // The generation before a restart: its pair stays alive, and nothing is learnt.
+      accept()
+      if isOnSelected, configuration.isLite { hear() }
+      return
+    }
+    guard resolveRoleConflict(message) else {
+      statistics.roleConflicts += 1
+      reply(
+        .error, to: message, [.errorCode(487, reason: "Role Conflict")], key: key, from: remote,
+        on: local)
+      return
+    }
+    accept()
+    let ufrag = parts.count == 2 ? String(decoding: parts[1], as: UTF8.self) : ""
+    if let remoteParameters, ufrag != remoteParameters.ufrag {
+      return statistics.drop(.staleCandidate)
+    }
+    guard let pair = pairOfRequest(message, from: remote, on: local, ufrag: ufrag) else { return }
+    pair.requestsReceived += 1
+    pair.responsesSent += 1
+    if pair === selected, configuration.isLite { hear() }
+    learn(from: message, on: pair)
+  }
+
+  private func learn(from message: STUNMessage, on pair: CandidatePair) {
+    if configuration.isLite {
+      // A lite agent's own direction is proven by nobody; it is publicly reachable by definition (RFC 8445 §2.5).
+      pair.state = .succeeded
+      if message.usesCandidate { nominate(pair) } else { considerSelecting(pair) }
+      return
+    }
+    if message.usesCandidate, !isControlling {
+      // RFC 8445 §7.3.1.5.
+      if pair.state == .succeeded { nominate(pair) } else { pair.nominateOnSuccess = true }
+    }
+    trigger(pair)
+  }
+
+  /// RFC 8445 §7.3.1.4.
+  private func trigger(_ pair: CandidatePair) {
+    switch pair.state {
+    case .succeeded: break
+    case .inProgress:
+      // The section makes a second check; sending the first once more at once proves as much.
+      guard
+        let index = transactions.firstIndex(where: { $0.pair === pair && $0.purpose == .check }),
+        now - transactions[index].lastSent >= configuration.checkInterval
+      else { return }
+      transactions[index].deadline = now
+    case .waiting, .frozen, .failed:
+      pair.state = .waiting
+      if !triggered.contains(where: { $0 === pair }) { triggered.append(pair) }
+    }
+  }
+
+  /// Returns whether the request may be answered with success (RFC 8445 §7.3.1.1).
+  private func resolveRoleConflict(_ message: STUNMessage) -> Bool {
+    guard let role = message.role, role.isControlling == isControlling else { return true }
+    // A lite agent can't control, whatever the numbers say.
+    if configuration.isLite { return false }
+    if remoteParameters?.isLite == true { return true }
+    // The greater tie-breaker controls; ours wins a draw.
+    let weControl = tieBreaker >= role.tieBreaker
+    if weControl == isControlling { return false }
+    statistics.roleConflicts += 1
+    switchRole()
+    return true
+  }
+
+  func switchRole() {
+    isControlling.toggle()
+    nominateAt = nil
+    nominating = nil
+    for pair in pairs { pair.updatePriority(isControlling: isControlling) }
+    if isControlling { considerNominating() }
+  }
+
+  private func reply(
+    _ messageClass: STUNClass, to request: STUNMessage, _ attributes: [STUNAttribute],
+    key: [UInt8]?, from remote: TransportAddress, on local: TransportAddress
+  ) {
+    statistics.responsesSent += 1
+    if messageClass == .error { statistics.errorResponsesSent += 1 }
+    let message = STUNMessage(
+      messageClass, transactionID: request.transactionID, attributes: attributes)
+    send(message.encoded(key: key), from: local, to: remote)
+  }
+}
