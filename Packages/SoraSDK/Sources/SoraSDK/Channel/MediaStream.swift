@@ -1,0 +1,137 @@
+public import Foundation
+import SoraMedia
+import Synchronization
+import WebRTC
+
+/// Volumes of received sound.
+public enum MediaStreamAudioVolume {
+  public static let min: Double = 0
+  public static let max: Double = 10
+}
+
+/// What one connection of a channel sends: at most one video and one audio track. Safe from any thread.
+public protocol MediaStream: AnyObject, Sendable {
+  var handlers: MediaStreamHandlers { get }
+  /// For a remote stream the sender's connection id; for the local one `Configuration.publisherStreamId`.
+  var streamId: String { get }
+  var creationTime: Date { get }
+  var mediaChannel: MediaChannel? { get }
+  /// Whether the video track is on. A local track that is off sends black pictures.
+  var videoEnabled: Bool { get set }
+  /// Whether the audio track is on. A local track that is off sends silence.
+  var audioEnabled: Bool { get set }
+  /// Volume of received sound, 0 to 10; nil where there is no audio track. Setting nil does nothing.
+  var remoteAudioVolume: Double? { get set }
+  /// Applied to each frame in `send(videoFrame:)`.
+  var videoFilter: (any VideoFilter)? { get set }
+  /// Shows the stream's pictures; held weakly.
+  var videoRenderer: (any VideoRenderer)? { get set }
+  /// Filters a frame and sends it. nil does nothing.
+  func send(videoFrame: VideoFrame?)
+  /// Sends sound: linear PCM of any rate and length. Linux only: iOS takes it from the microphone.
+  func send(audioFrame: AudioFrame)
+  /// Gives received (or local) sound to `sink`, 10 ms at a time at 48 kHz for received tracks. Linux only.
+  func addAudioSink(_ sink: any AudioSink)
+  func removeAudioSink(_ sink: any AudioSink)
+  /// Gives every picture to `sink` on the thread that made it, beside the renderer. Linux only.
+  func addVideoSink(_ sink: any VideoSink)
+  func removeVideoSink(_ sink: any VideoSink)
+  /// Tells the renderer that the stream is over.
+  func terminate()
+}
+
+public import WebRTC
+
+/// The one implementation of `MediaStream`, over a stream of the engine.
+final class BasicMediaStream: MediaStream, Sendable {
+  let handlers = MediaStreamHandlers()
+  let creationTime = Date()
+  let native: RTCMediaStream
+  private weak let channel: MediaChannel?
+
+  private struct State: Sendable {
+    var filter: (any VideoFilter)?
+    weak var renderer: (any VideoRenderer)?
+    var adapter: VideoRendererAdapter?
+  }
+  private let state = Mutex(State())
+
+  init(_ native: RTCMediaStream, channel: MediaChannel) {
+    self.native = native
+    self.channel = channel
+  }
+
+  var streamId: String { native.streamId }
+  var mediaChannel: MediaChannel? { channel }
+  private var videoTrack: RTCVideoTrack? { native.videoTracks.first }
+  private var audioTrack: RTCAudioTrack? { native.audioTracks.first }
+
+  var videoEnabled: Bool {
+    get { videoTrack?.isEnabled ?? false }
+    set {
+      guard let track = videoTrack, track.isEnabled != newValue else { return }
+      track.isEnabled = newValue
+      handlers.onSwitchVideo?(newValue)
+      videoRenderer?.onSwitch(video: newValue)
+    }
+  }
+
+  var audioEnabled: Bool {
+    get { audioTrack?.isEnabled ?? false }
+    set {
+      guard let track = audioTrack, track.isEnabled != newValue else { return }
+      track.isEnabled = newValue
+      handlers.onSwitchAudio?(newValue)
+      videoRenderer?.onSwitch(audio: newValue)
+    }
+  }
+
+  var remoteAudioVolume: Double? {
+    get { audioTrack?.source.volume }
+    set {
+      guard let newValue, let track = audioTrack else { return }
+      track.source.volume = Swift.min(
+        MediaStreamAudioVolume.max, Swift.max(MediaStreamAudioVolume.min, newValue))
+    }
+  }
+
+  var videoFilter: (any VideoFilter)? {
+    get { state.withLock { $0.filter } }
+    set { state.withLock { $0.filter = newValue } }
+  }
+
+  var videoRenderer: (any VideoRenderer)? {
+    get { state.withLock { $0.renderer } }
+    set {
+      let adapter = newValue.map(VideoRendererAdapter.init)
+      let (old, oldAdapter) = state.withLock { state in
+        defer {
+          state.renderer = newValue
+          state.adapter = adapter
+        }
+        return (state.renderer, state.adapter)
+      }
+      if let oldAdapter { videoTrack?.remove(oldAdapter) }
+      if let adapter, let newValue {
+        videoTrack?.add(adapter)
+        newValue.onAdded(from: self)
+      } else {
+        old?.onRemoved(from: self)
+      }
+    }
+  }
+
+  func send(videoFrame: VideoFrame?) {
+    guard let videoFrame, let track = videoTrack else { return }
+    let frame = videoFilter?.filter(videoFrame: videoFrame) ?? videoFrame
+    track.source.push(frame.nativeFrame.frame)
+  }
+
+  func send(audioFrame: AudioFrame) { audioTrack?.source.push(audioFrame) }
+  func addAudioSink(_ sink: any AudioSink) { audioTrack?.add(sink: sink) }
+  func removeAudioSink(_ sink: any AudioSink) { audioTrack?.remove(sink: sink) }
+  func addVideoSink(_ sink: any VideoSink) { videoTrack?.add(sink: sink) }
+  func removeVideoSink(_ sink: any VideoSink) { videoTrack?.remove(sink: sink) }
+
+  func terminate() { videoRenderer?.onDisconnect(from: mediaChannel) }
+}

@@ -1,0 +1,77 @@
+public import WebRTC
+
+/// Constraints in the libwebrtc style; empty unless decoded.
+public struct MediaConstraints: Codable, Sendable, Equatable {
+  public var mandatory: [String: String] = [:]
+  public var optional: [String: String] = [:]
+
+  init() {}
+
+  var native: RTCMediaConstraints {
+    RTCMediaConstraints(mandatoryConstraints: mandatory, optionalConstraints: optional)
+  }
+}
+
+/// How SDP describes several tracks.
+public enum SDPSemantics: String, Codable, Sendable {
+  case unifiedPlan
+}
+
+/// What to give up first when the encoder or the network can't keep up.
+public enum DegradationPreference: Sendable {
+  case disabled
+  case balanced
+  case maintainFramerate
+  case maintainResolution
+
+  var native: RTCDegradationPreference {
+    switch self {
+    case .disabled: .disabled
+    case .balanced: .balanced
+    case .maintainFramerate: .maintainFramerate
+    case .maintainResolution: .maintainResolution
+    }
+  }
+}
+
+/// Which candidates may be used.
+public enum ICETransportPolicy: String, CustomStringConvertible, Codable, Sendable {
+  /// Only what a TURN server relays.
+  case relay
+  /// Everything. The official SDK decodes only `relay`; this one takes both.
+  case all
+
+  public var description: String { rawValue }
+}
+
+/// Whether the certificate of a TURN server over TLS is verified.
+public enum TLSSecurityPolicy: Sendable {
+  case secure
+  case insecure
+}
+
+/// Settings of the peer connection.
+public struct WebRTCConfiguration: Codable, Sendable {
+  public var constraints = MediaConstraints()
+  /// Replaced by what the server's offer says.
+  public var iceServerInfos: [ICEServerInfo] = []
+  /// Replaced by what the server's offer says.
+  public var iceTransportPolicy: ICETransportPolicy = .relay
+  public var sdpSemantics: SDPSemantics = .unifiedPlan
+  /// Applied to the video sender once its track is attached. Not coded.
+  public var degradationPreference: DegradationPreference?
+
+  public init() {}
+
+  private enum CodingKeys: String, CodingKey {
+    case constraints, iceServerInfos, iceTransportPolicy, sdpSemantics
+  }
+
+  /// The peer connection's settings, before the offer's own are known.
+  var native: RTCConfiguration {
+    var native = RTCConfiguration()
+    native.iceServers = iceServerInfos.map(\.native)
+    native.iceTransportPolicy = iceTransportPolicy == .relay ? .relay : .all
+    return native
+  }
+}

@@ -1,0 +1,119 @@
+public import SoraMedia
+import SoraCongestion
+import SoraRTP
+
+// RTCP that arrives.
+extension RTPSession {
+  /// Takes one plain compound RTCP packet from the transport. What is broken in it is counted and left out.
+  public func receiveRTCP(_ packet: UnsafeRawBufferPointer, at now: Instant) {
+    var reader = RTCPReader(packet)
+    // Each turn consumes at least four bytes of a datagram, or ends.
+    while true {
+      do throws(RTPError) {
+        guard let packet = try reader.next() else { return }
+        handle(packet, at: now)
+      } catch {
+        dropped.malformedRTCP += 1
+        if case .malformedFeedback = error { continue }
+        return
+      }
+    }
+  }
+
+  private func handle(_ packet: RTCPPacket, at now: Instant) {
+    switch packet {
+    case .senderReport(let info, let blocks):
+      if case .media(let stream)? = sources[info.ssrc] {
+        stream.senderReports.received(info, at: now)
+        stream.remoteClock.received(info.ntp, at: now, roundTrip: roundTrip)
+      }
+      handle(blocks, at: now)
+    case .receiverReport(_, let blocks): handle(blocks, at: now)
+    case .pictureLossIndication(_, let media):
+      guard let stream = sendStream(media) else { return }
+      stream.statistics.pliCount &+= 1
+      delegate?.session(self, wantsKeyFrameOn: stream, at: now)
+    case .fullIntraRequest(let request):
+      for entry in request {
+        guard let stream = sendStream(entry.ssrc), stream.firSequenceNumber != entry.sequenceNumber
+        else { continue }
+        stream.firSequenceNumber = entry.sequenceNumber
+        stream.statistics.firCount &+= 1
+        delegate?.session(self, wantsKeyFrameOn: stream, at: now)
+      }
+    case .nack(let nack): handle(nack, at: now)
+    case .transportFeedback(let feedback): handle(feedback, at: now)
+    case .receiverEstimate(let estimate):
+      estimator.receiverEstimate(
+        Bitrate(bitsPerSecond: Int(clamping: estimate.bitsPerSecond)), at: now)
+    case .goodbye(let sources):
+      for ssrc in sources { if case .media(let stream)? = self.sources[ssrc] { remove(stream) } }
+    case .sourceDescription, .unknown: break
+    }
+  }
+
+  private func handle(_ blocks: RTCPReportBlocks, at now: Instant) {
+    for block in blocks {
+      guard let stream = sendStream(block.ssrc) else { continue }
+      stream.received(block, at: now, wallClock: configuration.wallClock)
+      if let measured = stream.remote.roundTrip { setRoundTrip(measured) }
+      if stream.parameters.kind == .video {
+        estimator.lossReport(fraction: stream.remote.fractionLost, at: now)
+      }
+    }
+  }
+
+  func setRoundTrip(_ measured: Duration) {
+    roundTrip = measured
+    for stream in receiveStreams {
+      stream.nack.setRoundTrip(measured)
+      stream.jitterBuffer?.setRoundTrip(measured)
+    }
+  }
+
+  /// RFC 4585 §6.2.1: what is still stored is sent again, at most once a round trip.
+  private func handle(_ nack: RTCPNack, at now: Instant) {
+    guard let stream = sendStream(nack.media), stream.parameters.acceptsNack else { return }
+    stream.statistics.nackCount &+= 1
+    let interval = roundTrip ?? .milliseconds(20)
+    for number in nack {
+      guard
+        let packet = stream.history.fetch(
+          sequenceNumber: number, minimumInterval: interval, at: now)
+      else { continue }
+      let token = PacketToken(stream: stream.index, number: number, isRetransmission: true)
+      if !pacer.enqueue(
+        size: packet.count, priority: .retransmission, token: token.value, at: now)
+      {
+        stream.statistics.packetsDropped &+= 1
+      }
+    }
+    sendPaced(at: now)
+  }
+
+  private func handle(_ message: TransportFeedback, at now: Instant) {
+    packetResults.removeAll(keepingCapacity: true)
+    let reference = feedbackTimeline.reference(of: message)
+    for status in message {
+      let sequence = sent.extend(status.sequenceNumber)
+      guard let entry = sent.unreported(sequence) else { continue }
+      let arrival = status.nanosecondsFromReference.map {
+        Instant(nanoseconds: reference.nanoseconds &+ $0)
+      }
+      // A packet reported lost may still be reported as arrived by a later message.
+      if arrival != nil { sent.markReported(sequence) }
+      packetResults.append(
+        PacketFeedback(
+          sequence: sequence, size: Int(entry.size), sendTime: entry.sendTime, arrivalTime: arrival,
+          probeCluster: entry.probeCluster >= 0 ? Int(entry.probeCluster) : nil))
+    }
+    guard !packetResults.isEmpty else { return }
+    estimator.feedback(packetResults, at: now)
+    applyEstimate(at: now)
+  }
+
+  private func sendStream(_ ssrc: UInt32) -> RTPSendStream? {
+    for stream in sendStreams where stream.parameters.ssrc == ssrc { return stream }
+    return nil
+  }
+}

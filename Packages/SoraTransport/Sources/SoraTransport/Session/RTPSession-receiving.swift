@@ -1,0 +1,152 @@
+public import SoraMedia
+import SoraRTP
+
+extension RTPSession {
+  /// Takes one plain RTP packet from the transport.
+  public func receiveRTP(_ packet: UnsafeMutableRawBufferPointer, at now: Instant) {
+    let bytes = UnsafeRawBufferPointer(packet)
+    guard let header = try? RTPHeader(parsing: bytes) else {
+      dropped.malformedRTP += 1
+      return
+    }
+    let values = RTPHeaderExtensions(of: header, in: bytes, map: receiveExtensions)
+    if let number = values.transportSequenceNumber {
+      feedback.received(sequenceNumber: number, ssrc: header.ssrc, at: now)
+    }
+    guard let source = sources[header.ssrc] ?? newSource(header, values) else { return }
+    switch source {
+    case .media(let stream):
+      guard let payload = payload(header.payloadType, of: stream) else {
+        stream.statistics.packetsDiscarded &+= 1
+        return
+      }
+      if stream.codecName != payload.codecName { stream.codecName = payload.codecName }
+      stream.received.received(header, packetCount: bytes.count, at: now)
+      if stream.sendsNack {
+        stream.nack.received(sequenceNumber: header.sequenceNumber, at: now)
+      }
+      take(header, bytes, values, on: stream, isRetransmission: false, at: now)
+    case .retransmission(let stream):
+      guard let rtx = payload(header.payloadType, of: stream), let original = rtx.associatedType,
+        let restored = Retransmission.restore(
+          header, in: bytes, ssrc: stream.ssrc, payloadType: original)
+      else {
+        stream.statistics.retransmissionsDiscarded &+= 1
+        return
+      }
+      stream.received.received(restored, packetCount: bytes.count, isRetransmission: true, at: now)
+      stream.nack.received(
+        sequenceNumber: restored.sequenceNumber, isRetransmission: true, at: now)
+      take(restored, bytes, values, on: stream, isRetransmission: true, at: now)
+    }
+  }
+
+  private func take(
+    _ header: RTPHeader, _ packet: UnsafeRawBufferPointer, _ values: RTPHeaderExtensions,
+    on stream: RTPReceiveStream, isRetransmission: Bool, at now: Instant
+  ) {
+    let payload = header.payload(in: packet)
+    if let buffer = stream.jitterBuffer {
+      buffer.insert(
+        header, payload: payload, isRetransmission: isRetransmission,
+        rotation: values.videoOrientation, at: now)
+      releaseFrames(of: stream, at: now)
+    } else if stream.kind == .audio, !payload.isEmpty {
+      stream.lastAudioLevel = values.audioLevel
+      delegate?.session(self, receivedAudio: payload, header: header, on: stream, at: now)
+    }
+  }
+
+  /// Gives out every frame that is due.
+  func releaseFrames(at now: Instant) {
+    for stream in receiveStreams where stream.jitterBuffer != nil { releaseFrames(of: stream, at: now) }
+  }
+
+  private func releaseFrames(of stream: RTPReceiveStream, at now: Instant) {
+    guard let buffer = stream.jitterBuffer else { return }
+    while let frame = buffer.nextFrame(at: now) {
+      stream.statistics.framesReceived &+= 1
+      if frame.isKeyFrame {
+        stream.statistics.keyFramesReceived &+= 1
+        stream.keyFrameWanted = false
+      }
+      delegate?.session(self, received: frame, on: stream, at: now)
+    }
+    if buffer.keyFrameNeeded || stream.nack.keyFrameNeeded {
+      stream.nack.keyFrameNeeded = false
+      requestKeyFrame(of: stream, at: now)
+    }
+  }
+
+  private func payload(
+    _ type: UInt8, of stream: RTPReceiveStream
+  ) -> RTPReceiveParameters.Payload? {
+    for section in sections where section.mid == stream.mid { return section.payload(type) }
+    return nil
+  }
+
+  /// Finds out what a source is that was never seen: by what the description says, by its mid, or by its payload
+  /// type where only one section has that (RFC 8843 §9.2).
+  private func newSource(_ header: RTPHeader, _ values: RTPHeaderExtensions) -> Source? {
+    guard sources.count < Self.maximumSources else {
+      dropped.tooManySources += 1
+      return nil
+    }
+    guard let section = section(of: header, values),
+      let payload = section.payload(header.payloadType)
+    else {
+      dropped.unknownSource += 1
+      return nil
+    }
+    let source: Source
+    if payload.associatedType != nil {
+      guard let stream = repairedStream(header.ssrc, in: section) else {
+        dropped.unknownSource += 1
+        return nil
+      }
+      stream.rtxSSRC = header.ssrc
+      source = .retransmission(of: stream)
+    } else {
+      // One section carries one stream: a new source takes the old one's place.
+      for old in receiveStreams where old.mid == section.mid { remove(old) }
+      let stream = RTPReceiveStream(section, ssrc: header.ssrc, payload: payload)
+      if let roundTrip { stream.nack.setRoundTrip(roundTrip) }
+      receiveStreams.append(stream)
+      source = .media(stream)
+    }
+    sources[header.ssrc] = source
+    return source
+  }
+
+  private func section(
+    of header: RTPHeader, _ values: RTPHeaderExtensions
+  ) -> RTPReceiveParameters? {
+    if let mid = values.mid?.description {
+      return sections.first { $0.mid == mid }
+    }
+    if let section = sections.first(where: { section in
+      section.signalledSSRCs.contains(header.ssrc)
+        || section.retransmissionPairs.contains { $0.rtx == header.ssrc }
+    }) {
+      return section
+    }
+    var match: RTPReceiveParameters?
+    for section in sections where section.payload(header.payloadType) != nil {
+      if match != nil { return nil }
+      match = section
+    }
+    return match
+  }
+
+  /// The stream that a retransmission source repairs: the one that the description pairs it with, else the section's.
+  private func repairedStream(
+    _ ssrc: UInt32, in section: RTPReceiveParameters
+  ) -> RTPReceiveStream? {
+    if let pair = section.retransmissionPairs.first(where: { $0.rtx == ssrc }),
+      let stream = receiveStreams.first(where: { $0.ssrc == pair.primary })
+    {
+      return stream
+    }
+    return receiveStreams.first { $0.mid == section.mid }
+  }
+}

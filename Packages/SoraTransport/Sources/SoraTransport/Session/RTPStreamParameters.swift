@@ -1,0 +1,97 @@
+public import SoraMedia
+public import SoraRTP
+
+/// How one stream is sent: the outcome of negotiation for a sending m-section (or one rid of it).
+public struct RTPSendParameters: Sendable, Equatable {
+  public var mid: String
+  public var rid: String?
+  public var kind: MediaKind
+  public var ssrc: UInt32
+  public var payloadType: UInt8
+  /// Encoding name as in SDP, such as `VP8` or `opus`.
+  public var codecName: String
+  /// Ticks a second of the RTP clock.
+  public var clockRate: Int
+  /// The stream and payload type of retransmissions (RFC 4588); nil where they weren't negotiated.
+  public var rtx: (ssrc: UInt32, payloadType: UInt8)?
+  public var extensions: RTPHeaderExtensionMap
+  /// Whether the receiver may ask for lost packets.
+  public var acceptsNack: Bool
+
+  public init(
+    mid: String, rid: String? = nil, kind: MediaKind, ssrc: UInt32, payloadType: UInt8,
+    codecName: String, clockRate: Int, rtx: (ssrc: UInt32, payloadType: UInt8)? = nil,
+    extensions: RTPHeaderExtensionMap = RTPHeaderExtensionMap(), acceptsNack: Bool = true
+  ) {
+    self.mid = mid
+    self.rid = rid
+    self.kind = kind
+    self.ssrc = ssrc
+    self.payloadType = payloadType
+    self.codecName = codecName
+    self.clockRate = clockRate
+    self.rtx = rtx
+    self.extensions = extensions
+    self.acceptsNack = acceptsNack
+  }
+
+  public static func == (a: RTPSendParameters, b: RTPSendParameters) -> Bool {
+    a.mid == b.mid && a.rid == b.rid && a.kind == b.kind && a.ssrc == b.ssrc
+      && a.payloadType == b.payloadType && a.codecName == b.codecName && a.clockRate == b.clockRate
+      && a.rtx?.ssrc == b.rtx?.ssrc && a.rtx?.payloadType == b.rtx?.payloadType
+      && a.extensions == b.extensions && a.acceptsNack == b.acceptsNack
+  }
+}
+
+/// What an m-section may receive: the outcome of negotiation for it.
+public struct RTPReceiveParameters: Sendable, Equatable {
+  /// One payload type of the section.
+  public struct Payload: Sendable, Equatable {
+    public var type: UInt8
+    public var codecName: String
+    public var clockRate: Int
+    /// For `rtx`, the payload type whose packets it repeats.
+    public var associatedType: UInt8?
+
+    public init(type: UInt8, codecName: String, clockRate: Int, associatedType: UInt8? = nil) {
+      self.type = type
+      self.codecName = codecName
+      self.clockRate = clockRate
+      self.associatedType = associatedType
+    }
+  }
+
+  public var mid: String
+  public var kind: MediaKind
+  public var payloads: [Payload]
+  public var extensions: RTPHeaderExtensionMap
+  /// Sources that the description names; others are recognised by their mid or payload type.
+  public var signalledSSRCs: [UInt32]
+  /// Pairs of a source and its retransmission source (`a=ssrc-group:FID`).
+  public var retransmissionPairs: [(primary: UInt32, rtx: UInt32)]
+  /// Whether lost packets may be asked for.
+  public var sendsNack: Bool
+
+  public init(
+    mid: String, kind: MediaKind, payloads: [Payload],
+    extensions: RTPHeaderExtensionMap = RTPHeaderExtensionMap(), signalledSSRCs: [UInt32] = [],
+    retransmissionPairs: [(primary: UInt32, rtx: UInt32)] = [], sendsNack: Bool = true
+  ) {
+    self.mid = mid
+    self.kind = kind
+    self.payloads = payloads
+    self.extensions = extensions
+    self.signalledSSRCs = signalledSSRCs
+    self.retransmissionPairs = retransmissionPairs
+    self.sendsNack = sendsNack
+  }
+
+  public static func == (a: RTPReceiveParameters, b: RTPReceiveParameters) -> Bool {
+    a.mid == b.mid && a.kind == b.kind && a.payloads == b.payloads && a.extensions == b.extensions
+      && a.signalledSSRCs == b.signalledSSRCs && a.sendsNack == b.sendsNack
+      && a.retransmissionPairs.map { $0.primary } == b.retransmissionPairs.map { $0.primary }
+      && a.retransmissionPairs.map { $0.rtx } == b.retransmissionPairs.map { $0.rtx }
+  }
+
+  func payload(_ type: UInt8) -> Payload? { payloads.first { $0.type == type } }
+}

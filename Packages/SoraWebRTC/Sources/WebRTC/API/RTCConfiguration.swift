@@ -1,0 +1,105 @@
+/// A STUN or TURN server (W3C `RTCIceServer`).
+public struct RTCIceServer: Sendable, Equatable {
+  /// `stun:`, `turn:` and `turns:` URLs (RFC 7064, 7065).
+  public var urlStrings: [String]
+  public var username: String?
+  public var credential: String?
+
+  public init(urlStrings: [String], username: String? = nil, credential: String? = nil) {
+    self.urlStrings = urlStrings
+    self.username = username
+    self.credential = credential
+  }
+}
+
+/// Which candidates may be used (W3C `RTCIceTransportPolicy`).
+public enum RTCIceTransportPolicy: Int, Sendable {
+  case none, relay, noHost, all
+}
+
+/// How SDP describes several tracks. Only Unified Plan exists.
+public enum RTCSdpSemantics: Int, Sendable {
+  case unifiedPlan
+}
+
+/// Settings of a peer connection (W3C `RTCConfiguration`).
+public struct RTCConfiguration: Sendable {
+  public var iceServers: [RTCIceServer] = []
+  public var iceTransportPolicy: RTCIceTransportPolicy = .all
+  public var sdpSemantics: RTCSdpSemantics = .unifiedPlan
+  /// Knobs that no standard names.
+  public var settings = RTCSettings()
+
+  public init() {}
+}
+
+/// Knobs beside the standard surface. The defaults are right for a call over the internet.
+public struct RTCSettings: Sendable {
+  /// Whether host candidates are gathered on loopback addresses. They are tried last, cost nothing where the other
+  /// side is elsewhere, and let two programs of one machine talk when it has no network.
+  public var gathersLoopback = true
+  /// Whether host candidates are gathered on IPv6 addresses.
+  public var gathersIPv6 = true
+  /// Local addresses to gather on, as text; empty means every address of the host.
+  public var localAddresses: [String] = []
+  /// First bitrate of the bandwidth estimate, in bits a second.
+  public var startBitrate = 1_000_000
+  /// Least the estimate falls to, in bits a second.
+  public var minBitrate = 50_000
+  /// Most the estimate rises to, in bits a second.
+  public var maxBitrate = 30_000_000
+  /// Threads that the network loops of the process may use together is decided once; this connection's loop is
+  /// taken from the shared group unless one is given to the factory.
+  public var usesDedicatedLoop = false
+
+  public init() {}
+}
+
+/// Constraints in the libwebrtc style. Kept for source compatibility; unknown keys have no effect.
+public final class RTCMediaConstraints: Sendable {
+  public let mandatoryConstraints: [String: String]
+  public let optionalConstraints: [String: String]
+
+  public init(
+    mandatoryConstraints: [String: String]? = nil, optionalConstraints: [String: String]? = nil
+  ) {
+    self.mandatoryConstraints = mandatoryConstraints ?? [:]
+    self.optionalConstraints = optionalConstraints ?? [:]
+  }
+}
+
+/// The kind of a session description (RFC 9429 §4.1).
+public enum RTCSdpType: Int, Sendable {
+  case offer, prAnswer, answer, rollback
+}
+
+/// A session description with its kind.
+public final class RTCSessionDescription: Sendable, CustomStringConvertible {
+  public let type: RTCSdpType
+  public let sdp: String
+
+  public init(type: RTCSdpType, sdp: String) {
+    self.type = type
+    self.sdp = sdp
+  }
+
+  public var description: String { "RTCSessionDescription(\(type), \(sdp.utf8.count) bytes)" }
+}
+
+/// A candidate as signaling carries it.
+public final class RTCIceCandidate: Sendable, CustomStringConvertible {
+  /// The candidate line, `candidate:...` (RFC 8839 §5.1).
+  public let sdp: String
+  public let sdpMid: String?
+  public let sdpMLineIndex: Int32
+  public let serverUrl: String?
+
+  public init(sdp: String, sdpMLineIndex: Int32 = 0, sdpMid: String? = nil, serverUrl: String? = nil) {
+    self.sdp = sdp
+    self.sdpMLineIndex = sdpMLineIndex
+    self.sdpMid = sdpMid
+    self.serverUrl = serverUrl
+  }
+
+  public var description: String { sdp }
+}

@@ -1,0 +1,62 @@
+import SoraDTLS
+import SoraRTP
+import SoraSDP
+import SoraTransport
+
+// From the words of descriptions to those of RTP streams and of DTLS.
+
+extension RTPSendParameters {
+  init(_ section: NegotiatedMedia, _ send: SendParameters, _ encoding: NegotiatedEncoding) {
+    var rtx: (ssrc: UInt32, payloadType: UInt8)?
+    if let ssrc = encoding.rtxSSRC, let type = send.codec.rtxPayloadType { rtx = (ssrc, type) }
+    self.init(
+      mid: section.mid, rid: encoding.rid, kind: section.kind, ssrc: encoding.ssrc,
+      payloadType: send.codec.payloadType, codecName: send.codec.name,
+      clockRate: send.codec.clockRate, rtx: rtx, extensions: section.extensionMap,
+      acceptsNack: send.codec.feedback.contains(.nack))
+  }
+}
+
+extension RTPReceiveParameters {
+  init(_ section: NegotiatedMedia, _ receive: ReceiveParameters) {
+    var payloads: [Payload] = []
+    for codec in receive.codecs {
+      payloads.append(
+        Payload(type: codec.payloadType, codecName: codec.name, clockRate: codec.clockRate))
+      if let rtx = codec.rtxPayloadType {
+        payloads.append(
+          Payload(
+            type: rtx, codecName: "rtx", clockRate: codec.clockRate,
+            associatedType: codec.payloadType))
+      }
+    }
+    self.init(
+      mid: section.mid, kind: section.kind, payloads: payloads, extensions: section.extensionMap,
+      signalledSSRCs: receive.sources.map(\.ssrc),
+      retransmissionPairs: receive.sources.compactMap { source in
+        source.rtxSSRC.map { (source.ssrc, $0) }
+      },
+      sendsNack: receive.codecs.contains { $0.feedback.contains(.nack) })
+  }
+}
+
+extension NegotiatedMedia {
+  /// The header extensions by what they mean.
+  var extensionMap: RTPHeaderExtensionMap {
+    RTPHeaderExtensionMap(extensions.map { (id: Int($0.id), uri: $0.uri) })
+  }
+}
+
+extension SDPFingerprint {
+  init(_ fingerprint: DTLSFingerprint) {
+    self.init(algorithm: fingerprint.algorithm, bytes: fingerprint.bytes)
+  }
+}
+
+extension DTLSFingerprint {
+  /// nil for a hash that DTLS here doesn't know.
+  init?(_ fingerprint: SDPFingerprint) {
+    guard let parsed = try? DTLSFingerprint(parsing: fingerprint.description) else { return nil }
+    self = parsed
+  }
+}

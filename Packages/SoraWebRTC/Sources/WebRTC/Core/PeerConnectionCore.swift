@@ -1,0 +1,366 @@
+public import SoraDTLS
+public import SoraICE
+public import SoraMedia
+public import SoraRTP
+import SoraSDP
+public import SoraTransport
+
+/// A whole peer connection without sockets, threads, clocks or codecs: descriptions and encoded frames in and out.
+///
+/// `RTCPeerConnection` drives one on a network loop; a simulation drives many in virtual time. Confined to its driver.
+public final class PeerConnectionCore {
+  public struct Configuration {
+    public var certificate: DTLSCertificate
+    public var dtls: any DTLSEndpointFactory
+    public var wallClock: WallClock
+    /// Bits a second that the bandwidth estimate starts at, and stays between.
+    public var startBitrate = 1_000_000
+    public var minimumBitrate = 50_000
+    public var maximumBitrate = 30_000_000
+    public var audioCodecs: [CodecCapability] = [.opus]
+    public var videoCodecs: [CodecCapability] = [.vp8]
+    /// Whether the first description is ours (RFC 8445 §6.1.1 makes the offerer the controlling agent).
+    public var isOfferer: Bool
+
+    public init(
+      certificate: DTLSCertificate, dtls: any DTLSEndpointFactory, wallClock: WallClock,
+      isOfferer: Bool = false
+    ) {
+      self.certificate = certificate
+      self.dtls = dtls
+      self.wallClock = wallClock
+      self.isOfferer = isOfferer
+    }
+  }
+
+  public weak var delegate: (any PeerConnectionCoreDelegate)?
+  public let transport: PeerTransport
+  public let session: RTPSession
+  public let negotiator: JSEPNegotiator
+  /// The sections in use after the last exchange.
+  public var media: [NegotiatedMedia] { negotiator.session?.media ?? [] }
+
+  private var sendStreams: [SendKey: RTPSendStream] = [:]
+  private var transceiverOfSSRC: [UInt32: Int] = [:]
+  private var transceiverOfMid: [String: Int] = [:]
+  private var isStarted = false
+  private var targetBitrate: Int
+
+  /// A sending stream: an encoding of a transceiver.
+  private struct SendKey: Hashable {
+    var transceiverID: Int
+    var rid: String?
+  }
+
+  public init(configuration: Configuration, random: RandomSource, sink: any DatagramSink) {
+    transport = PeerTransport(
+      configuration: PeerTransport.Configuration(
+        ice: ICEAgent.Configuration(isControlling: configuration.isOfferer),
+        certificate: configuration.certificate, dtls: configuration.dtls),
+      random: random.fork(), sink: sink)
+    let local = transport.ice.localParameters
+    var negotiation = NegotiationConfiguration(
+      iceUfrag: local.ufrag, icePassword: local.password,
+      fingerprints: [SDPFingerprint(configuration.certificate.fingerprint)])
+    negotiation.audioCodecs = configuration.audioCodecs
+    negotiation.videoCodecs = configuration.videoCodecs
+    negotiator = JSEPNegotiator(configuration: negotiation, random: random.fork())
+    var sessionConfiguration = RTPSession.Configuration(
+      cname: negotiator.cname, wallClock: configuration.wallClock)
+    sessionConfiguration.estimator.startRate = .bitsPerSecond(configuration.startBitrate)
+    sessionConfiguration.estimator.minimumRate = .bitsPerSecond(configuration.minimumBitrate)
+    sessionConfiguration.estimator.maximumRate = .bitsPerSecond(configuration.maximumBitrate)
+    session = RTPSession(
+      configuration: sessionConfiguration, random: random.fork(), output: transport)
+    targetBitrate = configuration.startBitrate
+    transport.delegate = self
+    session.delegate = self
+  }
+
+  // MARK: Descriptions
+
+  public func createOffer() throws(NegotiationError) -> String { try negotiator.createOffer().text }
+
+  public func createAnswer() throws(NegotiationError) -> String {
+    try negotiator.createAnswer().text
+  }
+
+  /// Applies our own description, and adds host candidates on the given addresses the first time.
+  ///
+  /// - Parameter addresses: transport addresses of sockets that are bound and feed `receive`.
+  public func setLocalDescription(
+    _ kind: DescriptionKind, _ sdp: String, addresses: [TransportAddress], at now: Instant
+  ) throws(NegotiationError) {
+    try negotiator.setLocalDescription(kind, sdp)
+    if transport.ice.localCandidates.isEmpty {
+      for address in addresses {
+        let candidate = transport.addLocalCandidate(address).description
+        negotiator.localCandidates.append(candidate)
+        tell(.candidateGenerated(candidate), at: now)
+      }
+      negotiator.endOfLocalCandidates = true
+    }
+    drain(at: now)
+  }
+
+  /// Applies the other side's description.
+  public func setRemoteDescription(
+    _ kind: DescriptionKind, _ sdp: String, at now: Instant
+  ) throws(NegotiationError) {
+    try negotiator.setRemoteDescription(kind, sdp)
+    drain(at: now)
+  }
+
+  /// Our description with the candidates so far.
+  public var localDescription: String? { negotiator.localDescription?.text }
+  /// The other side's description with the candidates so far.
+  public var remoteDescription: String? { negotiator.remoteDescription?.text }
+
+  /// Adds a candidate that came apart from a description. Empty text ends the candidates.
+  public func addRemoteCandidate(
+    _ text: String, mid: String? = nil, mLineIndex: Int? = nil, at now: Instant
+  ) throws(NegotiationError) {
+    guard try negotiator.addRemoteCandidate(text, mid: mid, mLineIndex: mLineIndex) else { return }
+    if text.isEmpty {
+      transport.endOfRemoteCandidates(at: now)
+    } else if let candidate = try? ICECandidate(parsing: text) {
+      transport.addRemoteCandidate(candidate, at: now)
+    }
+  }
+
+  // MARK: Media
+
+  /// The streams that a transceiver sends, one an encoding.
+  public func sendStreams(transceiverID: Int) -> [RTPSendStream] {
+    sendStreams.filter { $0.key.transceiverID == transceiverID }
+      .sorted { ($0.key.rid ?? "") < ($1.key.rid ?? "") }.map(\.value)
+  }
+
+  /// The stream that a transceiver receives, once packets have come.
+  public func receiveStream(transceiverID: Int) -> RTPReceiveStream? {
+    session.receiveStreams.first { transceiverOfMid[$0.mid] == transceiverID }
+  }
+
+  /// Sends an encoded frame of a transceiver's track. Frames before the connection stands are dropped.
+  public func send(
+    _ frame: EncodedFrame, transceiverID: Int, rid: String? = nil, level: RTPAudioLevel? = nil,
+    at now: Instant
+  ) {
+    guard transport.isWritable,
+      let stream = sendStreams[SendKey(transceiverID: transceiverID, rid: rid)]
+    else { return }
+    session.send(frame, on: stream, level: level, at: now)
+  }
+
+  /// Asks the sender of a received video for a key frame.
+  public func requestKeyFrame(transceiverID: Int, at now: Instant) {
+    receiveStream(transceiverID: transceiverID)?.requestKeyFrame()
+    session.poll(at: now)
+  }
+
+  /// Bits a second that a video transceiver may send: the estimate less what audio needs, within the other side's limit.
+  public func videoBitrate(transceiverID: Int) -> Int {
+    var audio = 0
+    var videos = 0
+    var limit: Int?
+    for section in media {
+      guard let send = section.send else { continue }
+      switch section.kind {
+      case .audio: audio += min(send.maximumBitrate ?? 64_000, 128_000)
+      case .video:
+        videos += 1
+        if section.transceiverID == transceiverID { limit = send.maximumBitrate }
+      }
+    }
+    let share = max(30_000, (targetBitrate - audio) / max(1, videos))
+    return min(share, limit ?? share)
+  }
+
+  // MARK: Driving
+
+  /// Takes one datagram of the sockets. The memory is lent for the call.
+  public func receive(
+    _ bytes: UnsafeMutableRawBufferPointer, from remote: TransportAddress, on local: TransportAddress,
+    at now: Instant
+  ) {
+    transport.receive(bytes, from: remote, on: local, at: now)
+  }
+
+  /// Lets timers run.
+  public func poll(at now: Instant) {
+    transport.poll(at: now)
+    if transport.isWritable { session.poll(at: now) }
+  }
+
+  /// When `poll` wants to be called next.
+  public var nextDeadline: Instant? {
+    transport.isWritable
+      ? earliest(transport.nextDeadline, session.nextDeadline) : transport.nextDeadline
+  }
+
+  /// Ends the connection: BYE for every stream, then close_notify.
+  public func close(at now: Instant) {
+    for stream in sendStreams.values { session.removeSendStream(stream) }
+    sendStreams = [:]
+    transport.close(at: now)
+    negotiator.close()
+    drain(at: now)
+  }
+
+  // MARK: Moving on
+
+  private func tell(_ event: PeerConnectionEvent, at now: Instant) {
+    delegate?.core(self, event: event, at: now)
+  }
+
+  /// Carries the negotiator's outcome to the transport, the session and the owner.
+  private func drain(at now: Instant) {
+    while let event = negotiator.nextEvent() {
+      switch event {
+      case .signalingStateChanged(let state): tell(.signalingStateChanged(state), at: now)
+      case .streamAdded(let id): tell(.streamAdded(id: id), at: now)
+      case .trackAdded(let transceiver, let ids):
+        tell(.trackAdded(transceiver, streamIDs: ids), at: now)
+      case .trackRemoved(let transceiver, let ids):
+        tell(.trackRemoved(transceiver, streamIDs: ids), at: now)
+      case .streamRemoved(let id): tell(.streamRemoved(id: id), at: now)
+      case .remoteICERestarted:
+        transport.ice.restart(at: now)
+        let local = transport.ice.localParameters
+        negotiator.configuration.iceUfrag = local.ufrag
+        negotiator.configuration.icePassword = local.password
+      case .negotiated:
+        apply(at: now)
+        tell(.negotiated, at: now)
+      case .transceiverAdded, .directionChanged, .transceiverStopped: break
+      }
+    }
+  }
+
+  private func apply(at now: Instant) {
+    guard let negotiated = negotiator.session else { return }
+    applySending(negotiated.media)
+    applyReceiving(negotiated.media)
+    if let transport = negotiated.transport { start(transport, at: now) }
+  }
+
+  private func start(_ remote: NegotiatedTransport, at now: Instant) {
+    guard
+      let parameters = try? ICEParameters(
+        ufrag: remote.remoteUfrag, password: remote.remotePassword, isLite: remote.isRemoteLite),
+      let fingerprint = remote.remoteFingerprints.lazy.compactMap({ DTLSFingerprint($0) }).first
+    else { return }
+    if !isStarted {
+      isStarted = true
+      transport.ice.isControlling = remote.isControlling
+    }
+    transport.start(
+      PeerTransport.RemoteDescription(
+        ice: parameters, fingerprint: fingerprint,
+        localRole: remote.setup == .passive ? .server : .client),
+      at: now)
+    for text in remote.remoteCandidates {
+      if let candidate = try? ICECandidate(parsing: text) {
+        transport.addRemoteCandidate(candidate, at: now)
+      }
+    }
+    if remote.endOfRemoteCandidates { transport.endOfRemoteCandidates(at: now) }
+  }
+
+  private func applySending(_ media: [NegotiatedMedia]) {
+    var wanted: [SendKey: RTPSendParameters] = [:]
+    for section in media {
+      guard let send = section.send else { continue }
+      for encoding in send.encodings where encoding.isActive {
+        wanted[SendKey(transceiverID: section.transceiverID, rid: encoding.rid)] =
+          RTPSendParameters(section, send, encoding)
+      }
+    }
+    for (key, stream) in sendStreams {
+      if let parameters = wanted[key], parameters.ssrc == stream.parameters.ssrc,
+        parameters.codecName == stream.parameters.codecName
+      {
+        session.update(stream, parameters)
+        wanted[key] = nil
+      } else {
+        session.removeSendStream(stream)
+        sendStreams[key] = nil
+        transceiverOfSSRC[stream.parameters.ssrc] = nil
+      }
+    }
+    for (key, parameters) in wanted {
+      guard let stream = session.addSendStream(parameters) else { continue }
+      sendStreams[key] = stream
+      transceiverOfSSRC[parameters.ssrc] = key.transceiverID
+    }
+  }
+
+  private func applyReceiving(_ media: [NegotiatedMedia]) {
+    transceiverOfMid = [:]
+    var sections: [RTPReceiveParameters] = []
+    for section in media {
+      guard let receive = section.receive else { continue }
+      transceiverOfMid[section.mid] = section.transceiverID
+      sections.append(RTPReceiveParameters(section, receive))
+    }
+    session.setReceiveSections(sections)
+  }
+}
+
+extension PeerConnectionCore: PeerTransportDelegate {
+  public func transport(
+    _ transport: PeerTransport, receivedRTP packet: UnsafeMutableRawBufferPointer, at now: Instant
+  ) {
+    session.receiveRTP(packet, at: now)
+  }
+
+  public func transport(
+    _ transport: PeerTransport, receivedRTCP packet: UnsafeRawBufferPointer, at now: Instant
+  ) {
+    session.receiveRTCP(packet, at: now)
+  }
+
+  public func transport(
+    _ transport: PeerTransport, changedTo state: PeerTransportState, at now: Instant
+  ) {
+    tell(.transportStateChanged(state), at: now)
+  }
+
+  public func transport(_ transport: PeerTransport, needsAddressOf candidate: ICECandidate) {
+    tell(.addressNeeded(candidate), at: .zero)
+  }
+}
+
+extension PeerConnectionCore: RTPSessionDelegate {
+  public func session(
+    _ session: RTPSession, received frame: EncodedFrame, on stream: RTPReceiveStream,
+    at now: Instant
+  ) {
+    guard let id = transceiverOfMid[stream.mid] else { return }
+    delegate?.core(
+      self, receivedVideo: frame, codec: stream.codecName, transceiverID: id, at: now)
+  }
+
+  public func session(
+    _ session: RTPSession, receivedAudio payload: UnsafeRawBufferPointer, header: RTPHeader,
+    on stream: RTPReceiveStream, at now: Instant
+  ) {
+    guard let id = transceiverOfMid[stream.mid] else { return }
+    delegate?.core(
+      self, receivedAudio: payload, header: header, transceiverID: id, at: now)
+  }
+
+  public func session(
+    _ session: RTPSession, wantsKeyFrameOn stream: RTPSendStream, at now: Instant
+  ) {
+    guard let id = transceiverOfSSRC[stream.parameters.ssrc] else { return }
+    tell(.keyFrameWanted(transceiverID: id), at: now)
+  }
+
+  public func session(
+    _ session: RTPSession, changedTargetBitrate bitsPerSecond: Int, at now: Instant
+  ) {
+    targetBitrate = bitsPerSecond
+    tell(.targetBitrateChanged(bitsPerSecond), at: now)
+  }
+}
