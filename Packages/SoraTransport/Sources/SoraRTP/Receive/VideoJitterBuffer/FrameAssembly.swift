@@ -1,0 +1,100 @@
+import SoraMedia
+
+/// A frame whose packets are arriving.
+struct FrameAssembly {
+  let rtpTimestamp: UInt32
+  /// The timestamp without wraps.
+  let timestamp: Int64
+  let payloadType: UInt8
+  /// The lowest and highest sequence numbers that belong to the frame, as far as seen.
+  var lowest: Int64
+  var highest: Int64
+  /// The first packet of the frame has arrived: `nextSequence` and `buffer` count.
+  var isStarted = false
+  var firstSequence: Int64 = 0
+  /// What has to arrive next for the bytes to go on.
+  var nextSequence: Int64 = 0
+  /// The last packet of the frame, known by its marker.
+  var endSequence: Int64?
+  var isComplete = false
+  var buffer: EncodedBuffer?
+  /// What the first packet said; of others only the layers are kept.
+  var info: RTPPayloadInfo
+  var packetCount = 0
+  let firstArrival: Instant
+  /// When a packet first came before its turn.
+  var gapSince: Instant?
+  var hasRetransmission = false
+  var rotation: VideoRotation?
+
+  init(
+    header: RTPHeader, timestamp: Int64, sequence: Int64, info: RTPPayloadInfo, at now: Instant
+  ) {
+    rtpTimestamp = header.timestamp
+    self.timestamp = timestamp
+    payloadType = header.payloadType
+    lowest = sequence
+    highest = sequence
+    self.info = info
+    firstArrival = now
+  }
+
+  /// A frame that is known to be one that a decoder can't start at.
+  var isKnownDelta: Bool { isStarted && !info.isKeyFrame }
+}
+
+/// Knows which temporal layers can be decoded after a frame was lost (RFC 7741 §4.2, TL0PICIDX and Y).
+struct LayerContinuity {
+  private var baseLayerIndex: UInt8?
+  private var pictureID: UInt16?
+  /// The lowest layer that misses a reference; frames of it and above can't be decoded until a layer sync.
+  private(set) var brokenFrom: UInt8 = .max
+  private(set) var brokenSince: Instant?
+
+  /// Whether exactly no frame lies between the last released one and `info`: the missing packets, if any, were
+  /// padding.
+  func follows(_ info: RTPPayloadInfo) -> Bool {
+    guard let pictureID, let next = info.pictureID else { return false }
+    return next == (pictureID &+ 1) & 0x7FFF || (pictureID == 0x7F && next == 0)
+  }
+
+  /// Whether a frame can be decoded although frames before it may be missing.
+  func isDecodableAfterLoss(_ info: RTPPayloadInfo) -> Bool {
+    guard let baseLayerIndex, let index = info.baseLayerIndex else { return false }
+    if info.temporalLayer == 0 { return index == baseLayerIndex &+ 1 }
+    return index == baseLayerIndex && info.isLayerSync
+  }
+
+  /// Whether a frame whose predecessors have all arrived, except those dropped for their layer, can be decoded.
+  func isDecodable(_ info: RTPPayloadInfo) -> Bool {
+    info.temporalLayer < brokenFrom || info.isLayerSync
+  }
+
+  /// Whether dropping this frame harms nothing but its own layer.
+  func isSkippable(_ info: RTPPayloadInfo) -> Bool {
+    guard let baseLayerIndex, let index = info.baseLayerIndex else { return false }
+    return info.temporalLayer > 0 && index == baseLayerIndex
+  }
+
+  mutating func released(_ info: RTPPayloadInfo, afterLoss: Bool, at now: Instant) {
+    pictureID = info.pictureID
+    baseLayerIndex = info.baseLayerIndex
+    if info.isKeyFrame {
+      brokenFrom = .max
+      brokenSince = nil
+    } else if afterLoss {
+      brokenFrom = info.temporalLayer + 1
+      if brokenSince == nil { brokenSince = now }
+    } else if info.isLayerSync, info.temporalLayer >= brokenFrom {
+      brokenFrom = info.temporalLayer + 1
+    }
+  }
+
+  /// A frame of a higher layer was dropped.
+  mutating func skipped(_ info: RTPPayloadInfo, at now: Instant) {
+    brokenFrom = min(brokenFrom, max(1, info.temporalLayer))
+    // The next frame's picture id follows the dropped one's.
+    pictureID = info.pictureID
+    if brokenSince == nil { brokenSince = now }
+  }
+}

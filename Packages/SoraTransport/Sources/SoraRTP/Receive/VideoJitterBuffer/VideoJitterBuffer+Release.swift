@@ -1,0 +1,247 @@
+public import SoraMedia
+
+// When frames leave the buffer, and what happens while one can't.
+
+extension VideoJitterBuffer {
+  /// How long missing packets are waited for before a key frame is asked for as well.
+  private var keyFrameWait: Int64 { min(400_000_000, max(100_000_000, 2 * roundTrip + 50_000_000)) }
+
+  /// How long missing packets are waited for at all.
+  private var longestWait: Int64 { min(600_000_000, max(300_000_000, 4 * roundTrip + 100_000_000)) }
+
+  /// How often a request for a key frame is repeated.
+  private var keyFrameRequestInterval: Int64 { max(150_000_000, roundTrip + roundTrip / 2) }
+
+  /// How long a broken temporal layer is put up with.
+  private static let layerPatience: Int64 = 2_000_000_000
+
+  /// The next frame in decode order, if it is time for it. Its `timestamp` is when it should be shown: never before
+  /// the one of the frame before it. `nil` sets `nextDeadline`.
+  public func nextFrame(at now: Instant) -> EncodedFrame? {
+    nextDeadline = nil
+    while let head = frames.first {
+      skipPadding()
+      switch judge(head) {
+      case .release(let afterLoss):
+        let due = renderTime(of: head, now)
+        let start = due - configuration.decodeLead
+        if start > now {
+          nextDeadline = start
+          addKeyFrameDeadline()
+          return nil
+        }
+        return release(due, afterLoss, now)
+      case .drop:
+        drop(head, now)
+      case .wait:
+        if waitsForKeyFrame, let key = laterKeyFrame() {
+          dropFrames(key)
+          continue
+        }
+        guard let since = blockedSince(head) else {
+          addKeyFrameDeadline()
+          return nil
+        }
+        let waited = now.nanoseconds(since: since)
+        if waited >= longestWait {
+          statistics.waitsGivenUp += 1
+          giveUp(head, now)
+          continue
+        }
+        guard waited >= keyFrameWait else {
+          nextDeadline = Instant(nanoseconds: since.nanoseconds &+ keyFrameWait)
+          addKeyFrameDeadline()
+          return nil
+        }
+        // Waited long enough to go on without what is missing, where something can be decoded without it.
+        if !waitsForKeyFrame, head.isComplete,
+          head.info.isKeyFrame || layers.isDecodableAfterLoss(head.info)
+        {
+          hasGap = true
+          continue
+        }
+        if let key = laterKeyFrame() {
+          dropFrames(key)
+          hasGap = true
+          continue
+        }
+        asksEarly = true
+        nextDeadline = Instant(nanoseconds: since.nanoseconds &+ longestWait)
+        addKeyFrameDeadline()
+        return nil
+      }
+    }
+    addKeyFrameDeadline()
+    return nil
+  }
+
+  /// Whether the sender has to make a key frame for pictures to go on.
+  public var keyFrameNeeded: Bool {
+    if asksEarly { return true }
+    guard waitsForKeyFrame, statistics.packetsReceived > 0 else { return false }
+    // One that is arriving is as good as one that is asked for.
+    for frame in frames where frame.isStarted && frame.info.isKeyFrame { return false }
+    // At the very beginning the first frame may still turn out to be one.
+    if lastDone == nil, frames.allSatisfy({ !$0.isStarted }) { return false }
+    return true
+  }
+
+  /// Whether to ask the sender for a key frame now. Answers true once for each request: again after about one and a
+  /// half round trips while the need lasts.
+  public func takeKeyFrameRequest(at now: Instant) -> Bool {
+    guard keyFrameNeeded else { return false }
+    if let last = lastKeyFrameRequest, now.nanoseconds(since: last) < keyFrameRequestInterval {
+      nextDeadline = earliest(
+        nextDeadline, Instant(nanoseconds: last.nanoseconds &+ keyFrameRequestInterval))
+      return false
+    }
+    lastKeyFrameRequest = now
+    nextDeadline = earliest(
+      nextDeadline, Instant(nanoseconds: now.nanoseconds &+ keyFrameRequestInterval))
+    statistics.keyFrameRequests += 1
+    return true
+  }
+
+  private enum Verdict {
+    case release(afterLoss: Bool)
+    case drop
+    case wait
+  }
+
+  /// What to do with the frame at the head.
+  private func judge(_ head: FrameAssembly) -> Verdict {
+    if waitsForKeyFrame {
+      if head.isKnownDelta { return .drop }
+      return head.isComplete ? .release(afterLoss: false) : .wait
+    }
+    guard head.isComplete else { return .wait }
+    let isNext = !hasGap && lastDone.map { head.firstSequence == $0 &+ 1 } ?? false
+    if isNext || (!hasGap && layers.follows(head.info)) {
+      if head.info.isKeyFrame || layers.isDecodable(head.info) { return .release(afterLoss: false) }
+      return .drop
+    }
+    // Frames before it are missing: wait for them, unless they have been given up.
+    guard hasGap else { return .wait }
+    if head.info.isKeyFrame { return .release(afterLoss: false) }
+    return layers.isDecodableAfterLoss(head.info) ? .release(afterLoss: true) : .drop
+  }
+
+  private func drop(_ head: FrameAssembly, _ now: Instant) {
+    if !waitsForKeyFrame {
+      if layers.isSkippable(head.info) {
+        layers.skipped(head.info, at: now)
+        if let since = layers.brokenSince,
+          now.nanoseconds(since: since) > VideoJitterBuffer.layerPatience
+        {
+          asksEarly = true
+        }
+      } else {
+        waitsForKeyFrame = true
+        asksEarly = false
+      }
+    }
+    dropHead()
+  }
+
+  /// Missing packets haven't come in time.
+  private func giveUp(_ head: FrameAssembly, _ now: Instant) {
+    if waitsForKeyFrame {
+      asksEarly = false
+      dropHead()
+      return
+    }
+    hasGap = true
+    // A complete frame may be decodable by its layer: the next judgement says so.
+    if head.isComplete { return }
+    if layers.isSkippable(head.info) {
+      layers.skipped(head.info, at: now)
+    } else {
+      waitsForKeyFrame = true
+      asksEarly = false
+    }
+    dropHead()
+  }
+
+  private func release(_ due: Instant, _ afterLoss: Bool, _ now: Instant) -> EncodedFrame? {
+    let head = frames.removeFirst()
+    forgetStashed(head)
+    lastDone = max(head.nextSequence - 1, head.highest)
+    layers.released(head.info, afterLoss: afterLoss, at: now)
+    hasGap = false
+    waitsForKeyFrame = false
+    if head.info.isKeyFrame || layers.brokenSince == nil { asksEarly = false }
+    if head.info.isKeyFrame { lastKeyFrameRequest = nil }
+    rotation = head.rotation ?? rotation
+    currentFormat = format(payloadType: head.payloadType)
+    lastRenderTime = due
+    statistics.framesEmitted += 1
+    statistics.jitterBufferDelay += .nanoseconds(now.nanoseconds(since: head.firstArrival))
+    guard let buffer = head.buffer else { return nil }
+    return EncodedFrame(
+      payload: buffer, isKeyFrame: head.info.isKeyFrame, rtpTimestamp: head.rtpTimestamp,
+      timestamp: due, width: head.info.width, height: head.info.height, rotation: rotation,
+      temporalLayer: Int(head.info.temporalLayer))
+  }
+
+  private func renderTime(of frame: FrameAssembly, _ now: Instant) -> Instant {
+    let wanted = timing.renderTime(timestamp: frame.timestamp) ?? now
+    let latest = frame.firstArrival + configuration.maximumDelay
+    return max(lastRenderTime, max(now, min(wanted, latest)))
+  }
+
+  /// Since when the head waits for packets that should have been here: something later has arrived. `nil` while
+  /// its packets may simply be on their way.
+  private func blockedSince(_ head: FrameAssembly) -> Instant? {
+    if head.isComplete { return head.firstArrival }
+    if !head.isStarted { return head.gapSince ?? head.firstArrival }
+    if let since = head.gapSince { return since }
+    return frames.count > 1 ? frames[1].firstArrival : nil
+  }
+
+  /// The index of the first complete key frame behind the head.
+  private func laterKeyFrame() -> Int? {
+    for index in frames.indices.dropFirst() {
+      if frames[index].isComplete && frames[index].info.isKeyFrame { return index }
+    }
+    return nil
+  }
+
+  /// Packets without content between frames count as done.
+  private func skipPadding() {
+    guard var last = lastDone else { return }
+    while isEmpty(last &+ 1) { last += 1 }
+    lastDone = last
+  }
+
+  /// A request for a key frame is repeated while the need lasts; the first one needs no deadline, because the
+  /// owner asks after every round.
+  private func addKeyFrameDeadline() {
+    guard keyFrameNeeded, let last = lastKeyFrameRequest else { return }
+    nextDeadline = earliest(
+      nextDeadline, Instant(nanoseconds: last.nanoseconds &+ keyFrameRequestInterval))
+  }
+
+  func dropHead() { dropFrames(1) }
+
+  /// Drops the first `count` frames with their stashed packets.
+  func dropFrames(_ count: Int) {
+    guard count > 0, count <= frames.count else { return }
+    for index in 0..<count {
+      let frame = frames[index]
+      forgetStashed(frame)
+      lastDone = max(lastDone ?? frame.highest, frame.highest)
+      statistics.framesDropped += 1
+    }
+    frames.removeFirst(count)
+  }
+
+  /// Gives back the slots of packets of a frame that goes.
+  private func forgetStashed(_ frame: FrameAssembly) {
+    guard stash.count > 0 else { return }
+    var sequence = frame.lowest
+    while sequence <= frame.highest {
+      stash.remove(sequence)
+      sequence += 1
+    }
+  }
+}

@@ -1,0 +1,350 @@
+public import SoraMedia
+
+/// Puts the packets of one video stream back into frames and hands these out in decode order, at the right time.
+///
+/// Feed it every packet with `insert`, then call `nextFrame(at:)` until it returns `nil`, and again at
+/// `nextDeadline`. Ask `takeKeyFrameRequest(at:)` after each round whether the sender must be asked for a key frame.
+/// Each payload is copied once, into its frame; packets that come before their turn are copied twice. Memory is
+/// bounded. Sans-I/O, confined to its owner.
+public final class VideoJitterBuffer {
+  public struct Configuration: Sendable {
+    /// The least playout delay.
+    public var minimumDelay = Duration.zero
+    /// The most playout delay.
+    public var maximumDelay = Duration.milliseconds(500)
+    /// How long before its render time a frame is handed out, for decoding.
+    public var decodeLead = Duration.milliseconds(10)
+    /// The largest payload that may come out of order.
+    public var maximumPayload = 1500
+    /// Frames held at the same time.
+    public var maximumFrames = 256
+
+    public init() {}
+  }
+
+  /// Sequence numbers that the buffer spans: a power of two.
+  static let window = 2048
+  /// RFC 3550 A.1: a larger jump is a restart of the source.
+  static let maximumDropout: Int64 = 3000
+
+  let configuration: Configuration
+  public internal(set) var statistics = VideoJitterBufferStatistics()
+  /// The format of the frame that `nextFrame(at:)` returned last.
+  public internal(set) var currentFormat: (any RTPPayloadFormat)?
+
+  private var formats: [(any RTPPayloadFormat)?] = Array(repeating: nil, count: 128)
+  private var depayloaders: [(any RTPDepayloader)?] = Array(repeating: nil, count: 128)
+  private var extender = SequenceNumberExtender()
+  private var timestampExtender = TimestampExtender()
+  private var restartCandidate: UInt16?
+  /// The extended sequence numbers that arrived, by number modulo the window.
+  private var seen = [Int64](repeating: .min, count: VideoJitterBuffer.window)
+  /// Those of them that carried nothing.
+  private var empty = [Int64](repeating: .min, count: VideoJitterBuffer.window)
+  private var pool: [EncodedBuffer] = []
+  private var largestRecent = 4096
+  private var largestRecentKey = 16_384
+
+  var stash: PacketStash
+  /// Frames in order of their sequence numbers.
+  var frames: [FrameAssembly] = []
+  var timing: PlayoutTiming
+  var layers = LayerContinuity()
+  /// The last sequence number of the last frame that was released or dropped.
+  var lastDone: Int64?
+  /// Something before the head was given up: only the layers can tell whether the head is decodable.
+  var hasGap = false
+  /// Only a key frame can go on.
+  var waitsForKeyFrame = true
+  /// A key frame is asked for while the wait for missing packets goes on; whichever comes first helps.
+  var asksEarly = false
+  var lastKeyFrameRequest: Instant?
+  var lastRenderTime = Instant(nanoseconds: .min)
+  var rotation = VideoRotation.none
+  var roundTrip: Int64 = 100_000_000
+  /// When `nextFrame(at:)` has something to do without new packets; `nil` if only packets help.
+  public internal(set) var nextDeadline: Instant?
+
+  public init(configuration: Configuration = Configuration()) {
+    self.configuration = configuration
+    stash = PacketStash(
+      window: VideoJitterBuffer.window, slotSize: max(64, configuration.maximumPayload),
+      maximumSlots: VideoJitterBuffer.window)
+    timing = PlayoutTiming(
+      clockRate: 90_000, minimum: configuration.minimumDelay, maximum: configuration.maximumDelay)
+    frames.reserveCapacity(32)
+  }
+
+  /// Packets with `payloadType` carry `format`, a video format with a 90 kHz clock; `nil` takes it back.
+  public func setFormat(_ format: (any RTPPayloadFormat)?, payloadType: UInt8) {
+    let index = Int(payloadType & 0x7F)
+    formats[index] = format
+    depayloaders[index] = format?.makeDepayloader()
+  }
+
+  func format(payloadType: UInt8) -> (any RTPPayloadFormat)? { formats[Int(payloadType & 0x7F)] }
+
+  /// The round-trip time to the sender, which says how long waiting for a retransmission makes sense.
+  public func setRoundTrip(_ value: Duration) {
+    roundTrip = max(1_000_000, min(value.wholeNanoseconds, 2_000_000_000))
+  }
+
+  /// The playout delay in use: how much later than the fastest frames a frame is shown.
+  public var playoutDelay: Duration { .nanoseconds(timing.delay) }
+
+  /// The playout delay that recent jitter asks for.
+  public var targetDelay: Duration { .nanoseconds(timing.target) }
+
+  /// The first sequence number that is still of use; earlier ones needn't be asked for again.
+  public var oldestUsefulSequenceNumber: UInt16? {
+    lastDone.map { UInt16(truncatingIfNeeded: $0 &+ 1) }
+  }
+
+  /// Takes one packet. `payload` is what `header` delimits, lent for the call; packets restored from
+  /// retransmissions say so. `rotation` is the packet's video orientation, if it carried one.
+  public func insert(
+    _ header: RTPHeader, payload: UnsafeRawBufferPointer, isRetransmission: Bool = false,
+    rotation: VideoRotation? = nil, at now: Instant
+  ) {
+    statistics.packetsReceived += 1
+    guard let sequence = place(header.sequenceNumber, isRetransmission) else { return }
+    let mark = Int(sequence & Int64(VideoJitterBuffer.window - 1))
+    guard seen[mark] != sequence else {
+      statistics.packetsDiscarded.duplicate += 1
+      return
+    }
+    if let lastDone, sequence <= lastDone {
+      statistics.packetsDiscarded.late += 1
+      return
+    }
+    if payload.isEmpty {
+      seen[mark] = sequence
+      empty[mark] = sequence
+      statistics.paddingPackets += 1
+      closePadding(after: sequence, now)
+      return
+    }
+    guard let depayloader = depayloaders[Int(header.payloadType & 0x7F)] else {
+      statistics.packetsDiscarded.unknownFormat += 1
+      return
+    }
+    let info: RTPPayloadInfo
+    do throws(RTPError) {
+      info = try depayloader.parse(payload, marker: header.marker)
+    } catch {
+      statistics.packetsDiscarded.malformed += 1
+      return
+    }
+    guard makeRoom(for: sequence) else {
+      statistics.packetsDiscarded.overflow += 1
+      return
+    }
+    seen[mark] = sequence
+    let index = frameIndex(header, sequence, info, now)
+    frames[index].hasRetransmission = frames[index].hasRetransmission || isRetransmission
+    if let rotation { frames[index].rotation = rotation }
+    add(payload, info, sequence, to: index, depayloader, now)
+    noteCompletion(index, now)
+    if index > 0 { noteCompletion(index - 1, now) }
+  }
+
+  /// Extends the sequence number; `nil` when the packet is to be ignored.
+  private func place(_ number: UInt16, _ isRetransmission: Bool) -> Int64? {
+    guard let highest = extender.highest else { return extender.extend(number) }
+    let sequence = extender.peek(number)
+    if abs(sequence - highest) > VideoJitterBuffer.maximumDropout {
+      guard !isRetransmission, restartCandidate == number else {
+        if !isRetransmission { restartCandidate = number &+ 1 }
+        statistics.packetsDiscarded.jump += 1
+        return nil
+      }
+      restart()
+      return extender.extend(number)
+    }
+    if !isRetransmission { restartCandidate = nil }
+    guard sequence > highest - Int64(VideoJitterBuffer.window) else {
+      statistics.packetsDiscarded.late += 1
+      return nil
+    }
+    return extender.extend(number)
+  }
+
+  /// The source began anew with other numbers.
+  private func restart() {
+    statistics.restarts += 1
+    dropFrames(frames.count)
+    stash.removeAll()
+    for index in seen.indices {
+      seen[index] = .min
+      empty[index] = .min
+    }
+    extender = SequenceNumberExtender()
+    timestampExtender = TimestampExtender()
+    restartCandidate = nil
+    lastDone = nil
+    layers = LayerContinuity()
+    hasGap = false
+    waitsForKeyFrame = true
+    asksEarly = false
+    lastKeyFrameRequest = nil
+    lastRenderTime = Instant(nanoseconds: .min)
+    timing.reset()
+  }
+
+  /// Drops old frames until the window and the frame limit admit `sequence`; false if it is itself too old.
+  private func makeRoom(for sequence: Int64) -> Bool {
+    while let head = frames.first,
+      sequence - head.lowest >= Int64(VideoJitterBuffer.window)
+        || frames.count >= configuration.maximumFrames
+    {
+      dropHead()
+      waitsForKeyFrame = true
+    }
+    if let last = frames.last, last.highest - sequence >= Int64(VideoJitterBuffer.window) {
+      return false
+    }
+    return lastDone.map { sequence > $0 } ?? true
+  }
+
+  /// The frame that the packet belongs to, made when it is the first of it.
+  private func frameIndex(
+    _ header: RTPHeader, _ sequence: Int64, _ info: RTPPayloadInfo, _ now: Instant
+  ) -> Int {
+    var index = frames.count
+    while index > 0 {
+      let frame = frames[index - 1]
+      if frame.rtpTimestamp == header.timestamp, frame.payloadType == header.payloadType {
+        return index - 1
+      }
+      if frame.lowest < sequence { break }
+      index -= 1
+    }
+    frames.insert(
+      FrameAssembly(
+        header: header, timestamp: timestampExtender.extend(header.timestamp), sequence: sequence,
+        info: info, at: now), at: index)
+    return index
+  }
+
+  private func add(
+    _ payload: UnsafeRawBufferPointer, _ info: RTPPayloadInfo, _ sequence: Int64, to index: Int,
+    _ depayloader: any RTPDepayloader, _ now: Instant
+  ) {
+    frames[index].lowest = min(frames[index].lowest, sequence)
+    frames[index].highest = max(frames[index].highest, sequence)
+    frames[index].packetCount += 1
+    if info.isFrameEnd { frames[index].endSequence = sequence }
+    if info.isFrameStart, !frames[index].isStarted {
+      frames[index].isStarted = true
+      frames[index].firstSequence = sequence
+      frames[index].nextSequence = sequence
+      frames[index].info = info
+      frames[index].buffer = takeBuffer(isKeyFrame: info.isKeyFrame)
+    }
+    guard frames[index].isStarted, frames[index].nextSequence == sequence,
+      let buffer = frames[index].buffer
+    else {
+      if frames[index].gapSince == nil { frames[index].gapSince = now }
+      if stash.insert(payload, info: info, sequence: sequence) {
+        statistics.stashCopies += 1
+        statistics.bytesCopied += UInt64(payload.count)
+      } else {
+        // Forget that it came, so that a retransmission is welcome.
+        seen[Int(sequence & Int64(VideoJitterBuffer.window - 1))] = .min
+        statistics.packetsDiscarded.overflow += 1
+      }
+      return
+    }
+    append(payload, info, to: buffer, depayloader)
+    frames[index].nextSequence += 1
+    drain(index, buffer, depayloader)
+  }
+
+  /// Appends what was stashed behind the packet that has just come.
+  private func drain(_ index: Int, _ buffer: EncodedBuffer, _ depayloader: any RTPDepayloader) {
+    while frames[index].nextSequence <= frames[index].highest {
+      let sequence = frames[index].nextSequence
+      if let (payload, info) = stash.find(sequence) {
+        append(payload, info, to: buffer, depayloader)
+        stash.remove(sequence)
+      } else if !isEmpty(sequence) {
+        return
+      }
+      frames[index].nextSequence += 1
+    }
+    frames[index].gapSince = nil
+  }
+
+  private func append(
+    _ payload: UnsafeRawBufferPointer, _ info: RTPPayloadInfo, to buffer: EncodedBuffer,
+    _ depayloader: any RTPDepayloader
+  ) {
+    let before = buffer.count
+    depayloader.append(payload, info: info, to: buffer)
+    statistics.payloadCopies += 1
+    statistics.bytesCopied += UInt64(buffer.count - before)
+  }
+
+  /// A padding packet may be what a frame was waiting for.
+  private func closePadding(after sequence: Int64, _ now: Instant) {
+    for index in frames.indices where frames[index].isStarted && !frames[index].isComplete {
+      guard frames[index].nextSequence <= sequence, let buffer = frames[index].buffer,
+        let depayloader = depayloaders[Int(frames[index].payloadType & 0x7F)]
+      else { continue }
+      drain(index, buffer, depayloader)
+      noteCompletion(index, now)
+    }
+  }
+
+  /// Whether a packet without content arrived with this number.
+  func isEmpty(_ sequence: Int64) -> Bool {
+    empty[Int(sequence & Int64(VideoJitterBuffer.window - 1))] == sequence
+  }
+
+  private func noteCompletion(_ index: Int, _ now: Instant) {
+    let frame = frames[index]
+    guard frame.isStarted, !frame.isComplete else { return }
+    if let end = frame.endSequence {
+      guard frame.nextSequence > end else { return }
+    } else {
+      // Without a marker, the beginning of the next frame shows the end of this one.
+      guard index + 1 < frames.count, frames[index + 1].isStarted,
+        frames[index + 1].firstSequence == frame.nextSequence
+      else { return }
+    }
+    frames[index].isComplete = true
+    statistics.framesReceived += 1
+    if frame.packetCount > 1 { statistics.framesAssembledFromMultiplePackets += 1 }
+    if frame.info.isKeyFrame { statistics.keyFramesReceived += 1 }
+    statistics.totalAssemblyTime += .nanoseconds(now.nanoseconds(since: frame.firstArrival))
+    let size = frame.buffer?.count ?? 0
+    if frame.info.isKeyFrame {
+      largestRecentKey = max(size, largestRecentKey - largestRecentKey / 8)
+    } else {
+      largestRecent = max(size, largestRecent - largestRecent / 64)
+    }
+    timing.frameCompleted(
+      timestamp: frame.timestamp, isTypical: !frame.hasRetransmission, at: now)
+  }
+
+  /// An empty buffer, one that came back where possible.
+  private func takeBuffer(isKeyFrame: Bool) -> EncodedBuffer {
+    let wanted = isKeyFrame ? largestRecentKey : largestRecent
+    for index in pool.indices where pool[index].capacity >= wanted {
+      if isKnownUniquelyReferenced(&pool[index]) {
+        pool[index].reset()
+        return pool[index]
+      }
+    }
+    let buffer = EncodedBuffer(capacity: wanted + wanted / 4)
+    if pool.count < 16 {
+      pool.append(buffer)
+    } else {
+      for index in pool.indices where isKnownUniquelyReferenced(&pool[index]) {
+        pool[index] = buffer
+        break
+      }
+    }
+    return buffer
+  }
+}
