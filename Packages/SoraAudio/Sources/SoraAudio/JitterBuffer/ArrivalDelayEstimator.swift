@@ -1,0 +1,96 @@
+import SoraMedia
+
+/// How late packets come, compared with the fastest ones around them; and from that, how long to keep audio back.
+///
+/// The same idea as libwebrtc's NetEq: the worst relative delay of each half second goes into a histogram whose old
+/// entries fade, and the target is a high quantile of it. Delays are in nanoseconds.
+struct ArrivalDelayEstimator {
+  private static let bucket: Int64 = 5_000_000
+  private static let bucketCount = 400
+  private static let interval: Int64 = 500_000_000
+  private static let window: Int64 = 2_000_000_000
+  private static let quantile = 0.95
+  private static let forgetFactor = 0.983
+  private static let historyLimit = 1_024
+
+  /// Transit times (arrival minus media time) that may still become the window's minimum, rising.
+  private var candidates: [(arrival: Int64, transit: Int64)] = []
+  private var head = 0
+  private var histogram = [Double](repeating: 0, count: bucketCount)
+  private var intervals = 0
+  private var intervalStart: Int64?
+  private var intervalWorst: Int64 = 0
+  private var quantileDelay: Int64 = 40_000_000
+
+  init() { candidates.reserveCapacity(2 * Self.historyLimit) }
+
+  mutating func reset() {
+    candidates.removeAll(keepingCapacity: true)
+    head = 0
+    for index in histogram.indices { histogram[index] = 0 }
+    intervals = 0
+    intervalStart = nil
+    intervalWorst = 0
+    quantileDelay = 40_000_000
+  }
+
+  /// The transit time of the fastest packet of the last two seconds; nil before the first packet.
+  var fastestTransit: Int64? { head < candidates.count ? candidates[head].transit : nil }
+
+  /// The delay that nearly all packets keep within.
+  var targetDelay: Int64 {
+    // Too few intervals to speak of quantiles: the worst so far counts, too.
+    intervals < 4 ? max(quantileDelay, min(intervalWorst, Self.bucket * 399)) : quantileDelay
+  }
+
+  /// Takes note of a packet. Returns how much later it came than the fastest one.
+  @discardableResult
+  mutating func add(arrival: Int64, mediaTime: Int64) -> Int64 {
+    let transit = arrival &- mediaTime
+    while candidates.count > head, let last = candidates.last, last.transit >= transit {
+      candidates.removeLast()
+    }
+    candidates.append((arrival, transit))
+    while candidates.count - head > 1,
+      arrival &- candidates[head].arrival > Self.window
+        || candidates.count - head > Self.historyLimit
+    {
+      head += 1
+    }
+    if head > Self.historyLimit / 2 {
+      candidates.removeFirst(head)
+      head = 0
+    }
+    let relative = max(0, transit &- candidates[head].transit)
+    intervalWorst = max(intervalWorst, relative)
+    if let start = intervalStart {
+      if arrival &- start >= Self.interval {
+        closeInterval()
+        intervalStart = arrival
+      }
+    } else {
+      intervalStart = arrival
+    }
+    return relative
+  }
+
+  private mutating func closeInterval() {
+    let index = Int(min(intervalWorst / Self.bucket, Int64(Self.bucketCount - 1)))
+    intervals += 1
+    // The first intervals weigh more, so that the start of a call doesn't last for half a minute.
+    let keep = min(Self.forgetFactor, 1 - 2 / Double(intervals + 1))
+    for other in histogram.indices { histogram[other] *= keep }
+    histogram[index] += 1 - max(0, keep)
+    intervalWorst = 0
+    var sum = 0.0
+    var total = 0.0
+    for value in histogram { total += value }
+    for (position, value) in histogram.enumerated() {
+      sum += value
+      if sum >= Self.quantile * total {
+        quantileDelay = Int64(position + 1) * Self.bucket
+        return
+      }
+    }
+  }
+}

@@ -1,0 +1,236 @@
+public import SoraMedia
+
+/// Turns packets that come unevenly, late, twice or never into audio that never stops.
+///
+/// Packets go in as they arrive; 10 ms of audio at a time are pulled out at the pace of the sound device. The delay adapts
+/// to the jitter of the last half minute: it grows when packets would come too late and shrinks when it can, by taking out
+/// or repeating pitch periods. Lost packets are restored from redundancy or concealed by the decoder.
+///
+/// Sans-I/O and confined: it isn't `Sendable`, and all its calls come from one serial executor or thread. Steady state
+/// allocates nothing.
+public final class AudioJitterBuffer {
+  /// How an `AudioJitterBuffer` works.
+  public struct Configuration: Sendable, Hashable {
+    /// Packets that are kept at most; one more makes the buffer start over.
+    public var maximumPackets: Int
+    /// Bounds of the delay that is aimed for.
+    public var minimumDelay: Duration
+    public var maximumDelay: Duration
+
+    public init(
+      maximumPackets: Int = 200, minimumDelay: Duration = .zero,
+      maximumDelay: Duration = .milliseconds(1_000)
+    ) {
+      self.maximumPackets = maximumPackets
+      self.minimumDelay = minimumDelay
+      self.maximumDelay = maximumDelay
+    }
+  }
+
+  /// What 10 ms of output are made of.
+  public enum Content: Sendable, Hashable {
+    /// Silence: nothing has come yet.
+    case silence
+    /// Decoded packets, perhaps stretched or restored from redundancy.
+    case audio
+    /// Made up for packets that are missing.
+    case concealment
+    /// The sender transmits nothing on purpose.
+    case comfortNoise
+  }
+
+  /// What one pull gave.
+  public struct Playout: Sendable, Hashable {
+    public var content: Content
+    /// The RTP timestamp of the first sample; nil where nothing has come yet. To keep pictures in step.
+    public var rtpTimestamp: UInt32?
+  }
+
+  /// Samples of each channel that one pull gives: 10 ms at 48 kHz.
+  public static let samplesPerPull = 480
+
+  /// Channels of the output, interleaved.
+  public let channels: Int
+  public var configuration: Configuration
+  public internal(set) var stats = AudioJitterBufferStats()
+
+  let decoder: any AudioPayloadDecoder
+  let stretcher: TimeStretcher
+  var packets: AudioPacketBuffer
+  var queue: AudioSampleQueue
+  var estimator = ArrivalDelayEstimator()
+  var phase = PlayoutPolicy.Phase.starting
+  /// The timestamp behind what was decoded, restored or given up last.
+  var expected: Int64 = 0
+  var lastSequenceNumber: Int64 = 0
+  var generated = 0
+  var isSilenceAnnounced = false
+  var content = Content.silence
+  var isConcealing = false
+  var delays = DelayHistory()
+  var pullsUntilStretch = 0
+  var failedStretches = 0
+  var continuation: UnsafeMutablePointer<Int16>
+
+  private var newestSequenceNumber: Int64?
+  private var newestTimestamp: Int64 = 0
+  private var lateRun = 0
+
+  /// A buffer that decodes with `decoder`, which must be its alone.
+  public init(
+    decoder: any AudioPayloadDecoder, configuration: Configuration = Configuration()
+  ) {
+    self.decoder = decoder
+    self.configuration = configuration
+    channels = min(max(decoder.channels, 1), 2)
+    packets = AudioPacketBuffer(capacity: min(max(configuration.maximumPackets, 4), 2_000))
+    queue = AudioSampleQueue(channels: channels)
+    stretcher = TimeStretcher(channels: channels)
+    continuation = .allocate(capacity: Self.mergeCount * 2)
+    continuation.initialize(repeating: 0, count: Self.mergeCount * 2)
+  }
+
+  deinit {
+    packets.deallocate()
+    queue.deallocate()
+    stretcher.deallocate()
+    continuation.deallocate()
+  }
+
+  /// Takes in the payload of one RTP packet (48 kHz clock) that arrived at `now`. The bytes are copied.
+  ///
+  /// Late, duplicate, malformed and surplus packets are dropped and counted in `stats`.
+  public func insert(
+    sequenceNumber: UInt16, timestamp: UInt32, payload: UnsafeRawBufferPointer, at now: Instant
+  ) {
+    guard let sampleCount = decoder.sampleCount(of: payload), sampleCount > 0,
+      sampleCount <= 5_760
+    else {
+      stats.packetsMalformed += 1
+      return
+    }
+    let sequence = extend(sequenceNumber)
+    let time = extend(timestamp)
+    let isNewest = newestSequenceNumber.map { sequence > $0 } ?? true
+    if isNewest {
+      newestSequenceNumber = sequence
+      newestTimestamp = time
+    }
+    observe(time, at: now, isNewest: isNewest)
+
+    if phase != .starting, time < expected {
+      stats.packetsDiscarded += 1
+      stats.packetsLate += 1
+      lateRun += 1
+      // Half a second of nothing but late packets: the sender's clock has jumped back.
+      if lateRun >= 25 { restart(flushing: true) }
+      return
+    }
+    switch packets.insert(
+      sequenceNumber: sequence, timestamp: time, sampleCount: sampleCount,
+      arrival: now.nanoseconds, payload: payload)
+    {
+    case .stored:
+      stats.packetsInserted += 1
+      lateRun = 0
+    case .duplicate: stats.packetsDuplicated += 1
+    case .tooLarge: stats.packetsMalformed += 1
+    case .full:
+      stats.packetsDiscarded += UInt64(packets.count) + 1
+      restart(flushing: true)
+    }
+  }
+
+  /// Forgets the stream, as at the start, but for the counters. For another SSRC.
+  public func reset() {
+    restart(flushing: true)
+    newestSequenceNumber = nil
+    newestTimestamp = 0
+    queue.reset()
+    decoder.reset()
+    isSilenceAnnounced = false
+    content = .silence
+  }
+
+  /// Packets that wait.
+  public var packetCount: Int { packets.count }
+
+  /// The delay that is aimed for at present, counted from the fastest packets.
+  public var targetDelay: Duration { .nanoseconds(target) }
+
+  /// The delay of what is played at present, likewise; nil before anything was.
+  public var currentDelay: Duration? { delays.minimum.map { .nanoseconds($0) } }
+
+  /// A packet must be there one pull before its first sample is due.
+  private static let pullMargin: Int64 = 10_000_000
+
+  var target: Int64 {
+    let lowest = configuration.minimumDelay.wholeNanoseconds
+    let highest = max(lowest, configuration.maximumDelay.wholeNanoseconds)
+    return min(max(estimator.targetDelay + Self.pullMargin, lowest), highest)
+  }
+
+  func restart(flushing: Bool) {
+    phase = .starting
+    generated = 0
+    lateRun = 0
+    delays.clear()
+    if flushing {
+      packets.removeAll()
+      estimator.reset()
+      stats.flushes += 1
+    }
+  }
+
+  static func nanoseconds(_ samples: Int64) -> Int64 { samples &* 62_500 / 3 }
+
+  private func observe(_ time: Int64, at now: Instant, isNewest: Bool) {
+    let media = Self.nanoseconds(time)
+    if !isNewest, let fastest = estimator.fastestTransit {
+      // A retransmission is as late as the round trip is long; holding all audio back for it would not pay.
+      guard now.nanoseconds &- media &- fastest < 120_000_000 else { return }
+    }
+    estimator.add(arrival: now.nanoseconds, mediaTime: media)
+  }
+
+  /// Continues 16 bits from the newest number (RFC 3550 §A.1 in spirit): the nearest one is meant.
+  private func extend(_ number: UInt16) -> Int64 {
+    guard let newest = newestSequenceNumber else { return Int64(number) }
+    return newest + Int64(Int16(truncatingIfNeeded: Int64(number) &- newest))
+  }
+
+  private func extend(_ timestamp: UInt32) -> Int64 {
+    guard newestSequenceNumber != nil else { return Int64(timestamp) }
+    return newestTimestamp &+ Int64(Int32(truncatingIfNeeded: Int64(timestamp) &- newestTimestamp))
+  }
+}
+
+/// The playout delay at the last pulls. A device may pull unevenly; what counts is the least.
+struct DelayHistory {
+  private static let length = 10
+  private var values: [Int64] = []
+  private var position = 0
+
+  init() { values.reserveCapacity(Self.length) }
+
+  /// The least of the last pulls; nil until there were enough.
+  var minimum: Int64? { values.count == Self.length ? values.min() : nil }
+
+  mutating func add(_ value: Int64) {
+    if values.count < Self.length {
+      values.append(value)
+    } else {
+      values[position] = value
+    }
+    position = (position + 1) % Self.length
+  }
+
+  mutating func shift(_ amount: Int64) {
+    for index in values.indices { values[index] &+= amount }
+  }
+
+  mutating func clear() {
+    values.removeAll(keepingCapacity: true)
+    position = 0
+  }
+}

@@ -1,0 +1,88 @@
+/// Packets that wait to be decoded, in the order of their RTP timestamps. Bounded; reuses its memory.
+struct AudioPacketBuffer {
+  struct Packet {
+    /// Extended beyond 16 bits.
+    var sequenceNumber: Int64
+    /// Extended beyond 32 bits.
+    var timestamp: Int64
+    /// Samples of each channel.
+    var sampleCount: Int
+    /// Nanoseconds of the local clock.
+    var arrival: Int64
+    fileprivate(set) var size: Int
+    fileprivate(set) var slot: Int
+
+    var end: Int64 { timestamp &+ Int64(sampleCount) }
+  }
+
+  enum Insertion {
+    case stored
+    case duplicate
+    case full
+    case tooLarge
+  }
+
+  static let maximumPayload = 1_500
+
+  private let capacity: Int
+  private var packets: [Packet] = []
+  private var slots: [UnsafeMutableRawPointer] = []
+  private var freeSlots: [Int] = []
+
+  /// Room for `capacity` packets. Memory is taken as packets come, and given back by `deallocate`.
+  init(capacity: Int) {
+    self.capacity = capacity
+    packets.reserveCapacity(capacity)
+    slots.reserveCapacity(capacity)
+    freeSlots.reserveCapacity(capacity)
+  }
+
+  func deallocate() {
+    for slot in slots { slot.deallocate() }
+  }
+
+  var count: Int { packets.count }
+  var first: Packet? { packets.first }
+
+  func payload(_ packet: Packet) -> UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(start: slots[packet.slot], count: packet.size)
+  }
+
+  mutating func insert(
+    sequenceNumber: Int64, timestamp: Int64, sampleCount: Int, arrival: Int64,
+    payload: UnsafeRawBufferPointer
+  ) -> Insertion {
+    guard payload.count <= Self.maximumPayload, let source = payload.baseAddress else {
+      return .tooLarge
+    }
+    // Nearly every packet is the newest: look from the back.
+    var index = packets.count
+    while index > 0, packets[index - 1].timestamp > timestamp { index -= 1 }
+    if index > 0, packets[index - 1].timestamp == timestamp { return .duplicate }
+    guard packets.count < capacity else { return .full }
+    let slot: Int
+    if let free = freeSlots.popLast() {
+      slot = free
+    } else {
+      slot = slots.count
+      slots.append(.allocate(byteCount: Self.maximumPayload, alignment: 16))
+    }
+    slots[slot].copyMemory(from: source, byteCount: payload.count)
+    packets.insert(
+      Packet(
+        sequenceNumber: sequenceNumber, timestamp: timestamp, sampleCount: sampleCount,
+        arrival: arrival, size: payload.count, slot: slot), at: index)
+    return .stored
+  }
+
+  /// Takes the first packet off. Its payload stays valid until the next insertion.
+  mutating func removeFirst() {
+    let packet = packets.removeFirst()
+    freeSlots.append(packet.slot)
+  }
+
+  mutating func removeAll() {
+    for packet in packets { freeSlots.append(packet.slot) }
+    packets.removeAll(keepingCapacity: true)
+  }
+}
