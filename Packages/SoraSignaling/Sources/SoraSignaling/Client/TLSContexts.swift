@@ -1,0 +1,80 @@
+import NIOSSL
+
+enum TLSContexts {
+  static func client(_ options: TLSOptions) throws(SignalingError) -> NIOSSLContext {
+    var configuration = TLSConfiguration.makeClientConfiguration()
+    configuration.minimumTLSVersion = .tlsv12
+    configuration.certificateVerification = options.insecure ? .none : .fullVerification
+    switch options.trust {
+    case .system: break
+    case .file(let path):
+      configuration.trustRoots = .certificates(
+        try certificates("tls.trust", path) { try NIOSSLCertificate.fromPEMFile(path) })
+    case .pem(let text):
+      configuration.trustRoots = .certificates(
+        try certificates("tls.trust", "PEM text") {
+          try NIOSSLCertificate.fromPEMBytes(Array(text.utf8))
+        })
+    }
+    if let identity = options.clientIdentity {
+      let (chain, key) = try load(identity)
+      configuration.certificateChain = chain
+      configuration.privateKey = key
+    }
+    return try context(configuration)
+  }
+
+  static func server(_ identity: TLSOptions.Identity) throws(SignalingError) -> NIOSSLContext {
+    let (chain, key) = try load(identity)
+    var configuration = TLSConfiguration.makeServerConfiguration(
+      certificateChain: chain, privateKey: key)
+    configuration.minimumTLSVersion = .tlsv12
+    return try context(configuration)
+  }
+
+  private static func load(
+    _ identity: TLSOptions.Identity
+  ) throws(SignalingError) -> ([NIOSSLCertificateSource], NIOSSLPrivateKeySource) {
+    let chain = try certificates("tls.certificateFile", identity.certificateFile) {
+      try NIOSSLCertificate.fromPEMFile(identity.certificateFile)
+    }
+    do {
+      let key = try NIOSSLPrivateKey(file: identity.keyFile, format: .pem)
+      return (chain.map { .certificate($0) }, .privateKey(key))
+    } catch {
+      throw unusable("tls.keyFile", identity.keyFile, "\(error)")
+    }
+  }
+
+  private static func certificates(
+    _ field: String, _ source: String, _ load: () throws -> [NIOSSLCertificate]
+  ) throws(SignalingError) -> [NIOSSLCertificate] {
+    let certificates: [NIOSSLCertificate]
+    do {
+      certificates = try load()
+    } catch {
+      throw unusable(field, source, "\(error)")
+    }
+    guard !certificates.isEmpty else { throw unusable(field, source, "no certificate in it") }
+    return certificates
+  }
+
+  private static func context(
+    _ configuration: TLSConfiguration
+  ) throws(SignalingError) -> NIOSSLContext {
+    do {
+      return try NIOSSLContext(configuration: configuration)
+    } catch {
+      throw unusable("tls", "certificate and key", "\(error)")
+    }
+  }
+
+  private static func unusable(
+    _ field: String, _ value: String, _ detail: String
+  ) -> SignalingError {
+    SignalingError(
+      stage: .configuration, code: .invalidConfiguration, field: field, value: value,
+      detail: "a TLS file can't be used: \(detail)",
+      wayOut: "give readable PEM files, the key without a passphrase")
+  }
+}

@@ -1,0 +1,84 @@
+public import Logging
+
+/// How a client trusts a server, and shows itself.
+public struct TLSOptions: Sendable, Hashable {
+  public enum Trust: Sendable, Hashable {
+    /// The certificate authorities of the system.
+    case system
+    /// Only those of a PEM file.
+    case file(String)
+    /// Only those of a PEM text.
+    case pem(String)
+  }
+
+  /// PEM files of a certificate chain, its own first, and of its key.
+  public struct Identity: Sendable, Hashable {
+    public var certificateFile: String
+    public var keyFile: String
+
+    public init(certificateFile: String, keyFile: String) {
+      self.certificateFile = certificateFile
+      self.keyFile = keyFile
+    }
+  }
+
+  public var trust: Trust
+  /// True accepts any certificate. Only for tests and closed networks.
+  public var insecure: Bool
+  public var clientIdentity: Identity?
+
+  public init(trust: Trust = .system, insecure: Bool = false, clientIdentity: Identity? = nil) {
+    self.trust = trust
+    self.insecure = insecure
+    self.clientIdentity = clientIdentity
+  }
+}
+
+/// An HTTP proxy that is asked for a tunnel with `CONNECT`.
+public struct ProxyOptions: Sendable, Hashable {
+  public var host: String
+  public var port: Int
+  /// The `User-Agent` that the proxy sees.
+  public var agent: String?
+  /// With a user name, Basic authentication is used (RFC 7617).
+  public var username: String?
+  public var password: String?
+
+  public init(
+    host: String, port: Int, agent: String? = nil, username: String? = nil,
+    password: String? = nil
+  ) {
+    self.host = host
+    self.port = port
+    self.agent = agent
+    self.username = username
+    self.password = password
+  }
+}
+
+/// How `WebSocketClient` opens a connection.
+public struct WebSocketOptions: Sendable {
+  public var tls: TLSOptions
+  public var proxy: ProxyOptions?
+  /// Sent as `User-Agent`.
+  public var userAgent: String
+  /// From the call until the WebSocket is open.
+  public var timeout: Duration
+  /// Bytes of one message, fragments together. At most 4 GiB minus one.
+  public var maximumMessageSize: Int
+  public var logger: Logger
+
+  public init(
+    tls: TLSOptions = TLSOptions(), proxy: ProxyOptions? = nil,
+    userAgent: String = "Sora Swift SDK", timeout: Duration = .seconds(10),
+    maximumMessageSize: Int = SignalingMessage.maximumSize,
+    logger: Logger = Logger(label: "sora.signaling")
+  ) {
+    self.tls = tls
+    self.proxy = proxy
+    self.userAgent = userAgent
+    self.timeout = timeout
+    self.maximumMessageSize = maximumMessageSize
+    self.logger = logger
+  }
+}

@@ -1,0 +1,220 @@
+public import Logging
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import NIOSSL
+import NIOWebSocket
+import Synchronization
+
+/// A WebSocket server at one path, with plain HTTP at all others of the same port.
+///
+/// It knows nothing of channels and media: it hands out connections and requests.
+public final class SignalingServer: Sendable {
+  public struct Configuration: Sendable {
+    /// PEM files; nil serves `ws` and `http`.
+    public var tls: TLSOptions.Identity?
+    /// The path of WebSockets, compared exactly.
+    public var path: String
+    /// Bytes of one message, fragments together.
+    public var maximumMessageSize: Int
+    /// How long a client may take for TLS and one request, and stay idle between requests.
+    public var requestTimeout: Duration
+    /// More clients at once are turned away.
+    public var maximumConnections: Int
+    public var logger: Logger
+
+    public init(
+      tls: TLSOptions.Identity? = nil, path: String = "/signaling",
+      maximumMessageSize: Int = SignalingMessage.maximumSize,
+      requestTimeout: Duration = .seconds(10), maximumConnections: Int = 10_000,
+      logger: Logger = Logger(label: "sora.signaling.server")
+    ) {
+      self.tls = tls
+      self.path = path
+      self.maximumMessageSize = maximumMessageSize
+      self.requestTimeout = requestTimeout
+      self.maximumConnections = maximumConnections
+      self.logger = logger
+    }
+  }
+
+  private struct State {
+    var channels: [ObjectIdentifier: any Channel] = [:]
+    var connections: [ObjectIdentifier: WebSocketConnection] = [:]
+    var isStopped = false
+  }
+
+  /// What the open sockets of one server share.
+  private final class Registry: Sendable {
+    private let state = Mutex(State())
+
+    func add(_ channel: any Channel, limit: Int) -> Bool {
+      let key = ObjectIdentifier(channel)
+      let isAdded = state.withLock { state in
+        guard !state.isStopped, state.channels.count < limit else { return false }
+        state.channels[key] = channel
+        return true
+      }
+      guard isAdded else { return false }
+      channel.closeFuture.whenComplete { [self] _ in
+        state.withLock { state in
+          state.channels[key] = nil
+          state.connections[key] = nil
+        }
+      }
+      return true
+    }
+
+    func add(_ connection: WebSocketConnection, on channel: any Channel) {
+      let isStopped = state.withLock { state in
+        if state.channels[ObjectIdentifier(channel)] != nil {
+          state.connections[ObjectIdentifier(channel)] = connection
+        }
+        return state.isStopped
+      }
+      if isStopped { connection.close(code: .goingAway) }
+    }
+
+    func stop() -> (connections: [WebSocketConnection], channels: [any Channel]) {
+      state.withLock { state in
+        state.isStopped = true
+        let sockets = Set(state.connections.keys)
+        return (
+          Array(state.connections.values),
+          state.channels.filter { !sockets.contains($0.key) }.map(\.value)
+        )
+      }
+    }
+
+    var all: [any Channel] { state.withLock { Array($0.channels.values) } }
+  }
+
+  /// The port that is open; of port 0, the one that the system chose.
+  public let boundPort: Int
+  /// The address that is open.
+  public let boundHost: String
+  public let configuration: Configuration
+
+  private let channel: any Channel
+  private let registry: Registry
+
+  /// Opens the port.
+  ///
+  /// - Parameters:
+  ///   - host: an address or name of this machine; `0.0.0.0` or `::` for all addresses.
+  ///   - port: 0 takes a free one.
+  ///   - http: answers every request that is no WebSocket handshake at the path. Runs in a task
+  ///     of its own for each request.
+  ///   - onConnection: called on the event loop, before the first message; must not block.
+  /// - Throws: `listenFailed`, or `invalidConfiguration` for files that can't be used.
+  public static func start(
+    host: String = "127.0.0.1", port: Int = 0, configuration: Configuration = Configuration(),
+    http: @escaping @Sendable (HTTPRequest) async -> HTTPResponse = { _ in .notFound },
+    onConnection: @escaping @Sendable (WebSocketConnection) -> Void
+  ) async throws(SignalingError) -> SignalingServer {
+    guard (0...65535).contains(port) else {
+      throw SignalingError(
+        stage: .configuration, code: .invalidConfiguration, field: "port", value: "\(port)",
+        detail: "the port is out of range", wayOut: "use 0 to 65535")
+    }
+    let tls: NIOSSLContext?
+    if let identity = configuration.tls {
+      tls = try TLSContexts.server(identity)
+    } else {
+      tls = nil
+    }
+    let registry = Registry()
+    let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+      .serverChannelOption(.backlog, value: 256)
+      .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+      .childChannelOption(.socketOption(.tcp_nodelay), value: 1)
+      .childChannelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture {
+          guard registry.add(channel, limit: configuration.maximumConnections) else {
+            configuration.logger.warning("a client was turned away: too many connections")
+            throw ChannelError.operationUnsupported
+          }
+          try initialize(
+            channel, configuration: configuration, tls: tls, registry: registry, http: http,
+            onConnection: onConnection)
+        }
+      }
+    let channel: any Channel
+    do {
+      channel = try await bootstrap.bind(host: host, port: port).get()
+    } catch {
+      throw SignalingError(
+        stage: .listen, code: .listenFailed, field: "host:port", value: "\(host):\(port)",
+        detail: "the port can't be opened: \(error)",
+        wayOut: "choose an address of this machine and a free port, or port 0")
+    }
+    return SignalingServer(channel: channel, configuration: configuration, registry: registry)
+  }
+
+  private init(channel: any Channel, configuration: Configuration, registry: Registry) {
+    self.channel = channel
+    self.configuration = configuration
+    self.registry = registry
+    boundPort = channel.localAddress?.port ?? 0
+    boundHost = channel.localAddress?.ipAddress ?? ""
+  }
+
+  /// Closes the port, closes every WebSocket with 1001, and waits until all have ended, at the
+  /// latest after the close timeout of three seconds.
+  public func stop() async {
+    try? await channel.close()
+    let (connections, channels) = registry.stop()
+    for connection in connections { connection.close(code: .goingAway, reason: "server stops") }
+    for channel in channels { channel.close(promise: nil) }
+    for channel in registry.all { try? await channel.closeFuture.get() }
+  }
+
+  // MARK: One client
+
+  private static func initialize(
+    _ channel: any Channel, configuration: Configuration, tls: NIOSSLContext?,
+    registry: Registry, http: @escaping @Sendable (HTTPRequest) async -> HTTPResponse,
+    onConnection: @escaping @Sendable (WebSocketConnection) -> Void
+  ) throws {
+    let pipeline = channel.pipeline.syncOperations
+    let deadline = RequestDeadline(
+      channel: channel, limit: TimeAmount(configuration.requestTimeout))
+    deadline.start()
+    let boundDeadline = NIOLoopBound(deadline, eventLoop: channel.eventLoop)
+    channel.closeFuture.whenComplete { _ in boundDeadline.value.stop() }
+    if let tls { try pipeline.addHandler(NIOSSLServerHandler(context: tls)) }
+
+    let upgrader = NIOTypedWebSocketServerUpgrader<Void>(
+      maxFrameSize: configuration.maximumMessageSize, enableAutomaticErrorHandling: false,
+      shouldUpgrade: { channel, head in
+        let path = head.uri.prefix { $0 != "?" }
+        return channel.eventLoop.makeSucceededFuture(
+          path == configuration.path ? HTTPHeaders() : nil)
+      },
+      upgradePipelineHandler: { channel, head in
+        channel.eventLoop.makeCompletedFuture {
+          boundDeadline.value.stop()
+          let request = HTTPRequest(head, body: [], remoteAddress: channel.remoteAddress)
+          let connection = WebSocketConnection(
+            channel: channel, url: request.path, request: request,
+            maximumMessageSize: configuration.maximumMessageSize, logger: configuration.logger)
+          try channel.pipeline.syncOperations.addHandler(
+            WebSocketFrameHandler(
+              role: .server, connection: connection, logger: configuration.logger))
+          registry.add(connection, on: channel)
+          onConnection(connection)
+        }
+      })
+    let upgrade = NIOTypedHTTPServerUpgradeConfiguration<Void>(
+      upgraders: [upgrader],
+      notUpgradingCompletionHandler: { channel in
+        channel.eventLoop.makeCompletedFuture {
+          try channel.pipeline.syncOperations.addHandler(
+            HTTPServerHandler(respond: http, deadline: boundDeadline))
+        }
+      })
+    let upgraded = try pipeline.configureUpgradableHTTPServerPipeline(
+      configuration: NIOUpgradableHTTPServerPipelineConfiguration(upgradeConfiguration: upgrade))
+    upgraded.whenFailure { _ in channel.close(promise: nil) }
+  }
+}
