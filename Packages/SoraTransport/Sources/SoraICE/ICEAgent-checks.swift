@@ -95,8 +95,8 @@ extension ICEAgent {
       {
         transactions.remove(at: index)
         // RFC 7675 §5.1: a consent check isn't sent again; silence is measured elsewhere.
-        if transaction.purpose != .consent { fail(transaction.pair) }
-        // `fail` may have changed the list.
+        if transaction.purpose != .consent { giveUp(transaction) }
+        // `giveUp` may have changed the list.
         index = 0
         continue
       }
@@ -206,6 +206,20 @@ extension ICEAgent {
     } else {
       considerSelecting(pair)
       considerNominating()
+    }
+  }
+
+  /// A request was never answered.
+  private func giveUp(_ transaction: Transaction) {
+    let pair = transaction.pair
+    if transaction.purpose == .nomination, pair === selected,
+      now - lastHeard < configuration.disconnectedTimeout
+    {
+      // Bad luck on a link that loses much: its consent is fresh. Nominate again.
+      nominating = nil
+      considerNominating()
+    } else {
+      fail(pair)
     }
   }
 

@@ -28,9 +28,9 @@ public final class ICEAgent {
     public var fastChecks = 20
     /// The first wait for a response; doubles with each retransmission up to `maximumRetransmissionTimeout`.
     public var retransmissionTimeout: Duration = .milliseconds(250)
-    public var maximumRetransmissionTimeout: Duration = .seconds(2)
+    public var maximumRetransmissionTimeout: Duration = .seconds(1)
     /// Transmissions of one check before its pair fails: with the default timeouts that is after 9.75 s.
-    public var maximumTransmissions = 7
+    public var maximumTransmissions = 11
     /// How long a controlling agent that has a valid pair waits for a better one before it nominates.
     public var nominationDelay: Duration = .milliseconds(100)
     /// Time from `start` (or from the peer's parameters, where they come later) until an agent without a working pair fails.

@@ -1,0 +1,70 @@
+import SoraICE
+import SoraMedia
+import Testing
+
+@Suite struct ICERestartTests {
+  @Test(arguments: [true, false])
+  func newCredentialsFindAPairAnew(withLite: Bool) {
+    let link = withLite ? LossyLink.lite(seed: 1) : LossyLink.full(seed: 1)
+    link.start()
+    link.run(for: .seconds(5))
+    let (a, b) = (link.nodes[0].agent, link.nodes[1].agent)
+    let old = (a.localParameters, b.localParameters)
+    a.restart(at: link.now)
+    #expect(a.localParameters != old.0 && a.state == .checking)
+    // The pair stays while signalling takes its time, longer than consent lasts.
+    link.run(for: .seconds(8))
+    #expect(a.selectedPair != nil && b.selectedPair != nil)
+    #expect(b.state == .completed)
+    // The answerer restarts by taking over other parameters.
+    b.setRemoteParameters(a.localParameters)
+    #expect(b.localParameters != old.1)
+    for candidate in a.localCandidates { b.addRemoteCandidate(candidate) }
+    a.setRemoteParameters(b.localParameters)
+    for candidate in b.localCandidates { a.addRemoteCandidate(candidate) }
+    #expect(link.run(for: .seconds(1)) { link.bothCompleted })
+    link.run(for: .seconds(30))
+    #expect(link.bothCompleted)
+    #expect(!link.events(0).contains(.consentLost) && !link.events(1).contains(.consentLost))
+  }
+
+  @Test func aRestartMovesToAnotherAddress() {
+    let link = LossyLink.lite(seed: 2)
+    link.start()
+    link.run(for: .seconds(2))
+    let (a, b) = (link.nodes[0].agent, link.nodes[1].agent)
+    // The old network is gone; a new address appears.
+    link.blocked = { from, to in from.ip == IPAddress("10.0.0.1") || to.ip == IPAddress("10.0.0.1")
+    }
+    let other = TransportAddress("10.0.5.5:1000")!
+    link.nodes[0].addresses.append(other)
+    a.restart(at: link.now)
+    a.addLocalCandidate(base: other)
+    b.restart(at: link.now)
+    link.exchange()
+    #expect(link.run(for: .seconds(2)) { link.bothCompleted })
+    #expect(b.selectedPair?.remote == other)
+  }
+
+  @Test func aRestartLeadsOutOfFailure() {
+    let link = LossyLink.full(seed: 3)
+    link.blocked = { _, _ in true }
+    link.start()
+    #expect(link.run(for: .seconds(20)) { link.nodes.allSatisfy { $0.agent.state == .failed } })
+    link.blocked = { _, _ in false }
+    for node in link.nodes { node.agent.restart(at: link.now) }
+    link.exchange()
+    #expect(link.run(for: .seconds(2)) { link.bothCompleted })
+  }
+
+  @Test func aRestartThatFindsNothingFails() {
+    let link = LossyLink.full(seed: 4)
+    link.start()
+    link.run(for: .seconds(2))
+    let agent = link.nodes[0].agent
+    agent.restart(at: link.now)
+    let restarted = link.now
+    #expect(link.run(for: .seconds(60)) { agent.state == .failed })
+    #expect(link.now - restarted == .seconds(15))
+  }
+}
