@@ -1,0 +1,45 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("ExistentialAny"),
+  .treatAllWarnings(as: .error),
+]
+
+let media: Target.Dependency = .product(name: "SoraMedia", package: "SoraMedia")
+let clock: Target.Dependency = .product(name: "SoraClock", package: "SoraMedia")
+
+func transport(_ name: String) -> Target.Dependency {
+  .product(name: name, package: "SoraTransport")
+}
+
+let package = Package(
+  name: "SoraWebRTC",
+  products: [.library(name: "WebRTC", targets: ["WebRTC"])],
+  dependencies: [
+    .package(path: "../SoraMedia"),
+    .package(path: "../SoraTransport"),
+    .package(path: "../SoraCodecs"),
+    .package(path: "../SoraAudio"),
+  ],
+  targets: [
+    .target(
+      name: "WebRTC",
+      dependencies: [
+        media, clock, transport("SoraSDP"), transport("SoraRTP"), transport("SoraICE"),
+        transport("SoraDTLS"), transport("SoraSRTP"), transport("SoraCongestion"),
+        transport("SoraTransport"),
+        .product(name: "SoraCodecs", package: "SoraCodecs"),
+        .product(name: "SoraVP8", package: "SoraCodecs"),
+        .product(name: "SoraAudio", package: "SoraAudio"),
+      ],
+      swiftSettings: settings),
+    .testTarget(
+      name: "WebRTCTests",
+      dependencies: ["WebRTC", media, clock, transport("SoraSDP")],
+      swiftSettings: settings),
+  ]
+)

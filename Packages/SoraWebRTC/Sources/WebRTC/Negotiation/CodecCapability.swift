@@ -1,0 +1,117 @@
+public import SoraMedia
+public import SoraSDP
+
+/// A codec that can be negotiated, as we write it into offers and answers.
+public struct CodecCapability: Sendable, Hashable {
+  public var kind: MediaKind
+  /// The encoding name, for example `VP8`. Compared without case.
+  public var name: String
+  /// Hz.
+  public var clockRate: Int
+  /// Audio channels as rtpmap writes them; nil where it writes none.
+  public var channels: Int?
+  /// What we want to receive.
+  public var parameters: FormatParameters
+  /// RTCP feedback that we give and understand, for example `nack pli`.
+  public var feedback: [String]
+  /// Whether lost packets are retransmitted in a stream of their own (RFC 4588).
+  public var usesRetransmission: Bool
+  /// The payload type to offer where it is free; the retransmission gets the next free one.
+  public var preferredPayloadType: UInt8?
+
+  public init(
+    kind: MediaKind, name: String, clockRate: Int, channels: Int? = nil,
+    parameters: FormatParameters = [:], feedback: [String] = [], usesRetransmission: Bool = false,
+    preferredPayloadType: UInt8? = nil
+  ) {
+    self.kind = kind
+    self.name = name
+    self.clockRate = clockRate
+    self.channels = channels
+    self.parameters = parameters
+    self.feedback = feedback
+    self.usesRetransmission = usesRetransmission
+    self.preferredPayloadType = preferredPayloadType
+  }
+
+  /// Opus as RFC 7587 §7 wants it written: 48 kHz and two channels, whatever is sent.
+  public static let opus = CodecCapability(
+    kind: .audio, name: "opus", clockRate: 48000, channels: 2,
+    parameters: ["minptime": "10", "useinbandfec": "1"], feedback: ["transport-cc"],
+    preferredPayloadType: 111)
+
+  /// VP8 (RFC 7741).
+  public static let vp8 = CodecCapability.video("VP8", preferredPayloadType: 96)
+
+  /// A video codec with the usual feedback and retransmission.
+  public static func video(
+    _ name: String, parameters: FormatParameters = [:], preferredPayloadType: UInt8? = nil
+  ) -> CodecCapability {
+    CodecCapability(
+      kind: .video, name: name, clockRate: 90000, parameters: parameters,
+      feedback: ["goog-remb", "transport-cc", "ccm fir", "nack", "nack pli"],
+      usesRetransmission: true, preferredPayloadType: preferredPayloadType)
+  }
+
+  /// `opus/48000/2`.
+  public var label: String { "\(name)/\(clockRate)" + (channels.map { "/\($0)" } ?? "") }
+
+  /// The parameters to answer with where `codec` is this codec in a compatible format, else nil.
+  func answer(to codec: SDPCodec, rules: FormatRules) -> FormatParameters? {
+    guard isSameText(name, codec.name), clockRate == codec.clockRate,
+      (channels ?? 1) == (codec.channels ?? 1)
+    else { return nil }
+    return rules.rule(for: name)(parameters, codec.parameters)
+  }
+}
+
+/// ASCII text compared without case, as encoding names are (RFC 8866 §6.6).
+func isSameText(_ a: String, _ b: String) -> Bool { a == b || a.lowercased() == b.lowercased() }
+
+/// RTCP feedback that both sides of a codec agreed on.
+public struct FeedbackKinds: OptionSet, Sendable, Hashable {
+  public let rawValue: UInt8
+  public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+  /// Generic NACK (RFC 4585 §6.2.1).
+  public static let nack = FeedbackKinds(rawValue: 1)
+  /// Picture loss indication (RFC 4585 §6.3.1).
+  public static let pli = FeedbackKinds(rawValue: 2)
+  /// Full intra request (RFC 5104 §4.3.1).
+  public static let fir = FeedbackKinds(rawValue: 4)
+  /// Transport-wide feedback.
+  public static let transportCC = FeedbackKinds(rawValue: 8)
+  /// Receiver estimated maximum bitrate.
+  public static let remb = FeedbackKinds(rawValue: 16)
+
+  init(_ names: some Sequence<String>) {
+    self = []
+    for name in names {
+      switch name {
+      case "nack": insert(.nack)
+      case "nack pli": insert(.pli)
+      case "ccm fir": insert(.fir)
+      case "transport-cc": insert(.transportCC)
+      case "goog-remb": insert(.remb)
+      default: break
+      }
+    }
+  }
+}
+
+/// The header extensions that this stack may negotiate, by URI.
+public enum HeaderExtensionURI {
+  public static let mid = "urn:ietf:params:rtp-hdrext:sdes:mid"
+  public static let rid = "urn:ietf:params:rtp-hdrext:sdes:rtp-stream-id"
+  public static let repairedRid = "urn:ietf:params:rtp-hdrext:sdes:repaired-rtp-stream-id"
+  public static let absSendTime = "http://www.webrtc.org/experiments/rtp-hdrext/abs-send-time"
+  public static let audioLevel = "urn:ietf:params:rtp-hdrext:ssrc-audio-level"
+  public static let transportCC =
+    "http://www.ietf.org/id/draft-holmer-rmcat-transport-wide-cc-extensions-01"
+  public static let videoOrientation = "urn:3gpp:video-orientation"
+
+  /// What is offered for audio, in order.
+  public static let audio = [audioLevel, absSendTime, transportCC, mid]
+  /// What is offered for video, in order.
+  public static let video = [absSendTime, videoOrientation, transportCC, mid, rid, repairedRid]
+}

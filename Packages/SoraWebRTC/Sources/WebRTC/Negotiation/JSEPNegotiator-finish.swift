@@ -1,0 +1,214 @@
+import SoraMedia
+import SoraSDP
+
+/// Completing an exchange, whichever side answered.
+extension JSEPNegotiator {
+  /// Puts a complete exchange into force. Throws before anything changes.
+  func finishExchange(
+    local: SessionDescription, remote: SessionDescription, isOfferer: Bool, setup: SDPSetup?
+  ) throws(NegotiationError) {
+    let inUse = local.media.indices.filter {
+      !local.media[$0].isRejected && !remote.media[$0].isRejected
+    }
+    let parameters =
+      inUse.isEmpty ? nil : try SessionTransport.parameters(of: remote, sections: inUse)
+
+    let isInitialOfferer = isInitialOfferer ?? isOfferer
+    self.isInitialOfferer = isInitialOfferer
+    self.setup = setup
+    if isOfferer {
+      payloadTypes.reserve(remote)
+      extensionIDs.learn(remote)
+    }
+    let active = Set(inUse)
+    for index in slots.indices {
+      guard active.contains(index) else {
+        if let transceiver = slots[index].transceiver { displace(transceiver) }
+        slots[index].use = .free
+        continue
+      }
+      guard let transceiver = slots[index].transceiver else { continue }
+      settle(transceiver, local.media[index], remote.media[index], isOfferer: isOfferer)
+    }
+    for transceiver in displaced { finishStopping(transceiver) }
+    for transceiver in transceivers { transceiver.isFromRemoteOffer = false }
+    displaced = []
+    snapshot = nil
+    created = nil
+    currentLocal = local
+    currentRemote = remote
+    currentLocalIsOffer = isOfferer
+    pendingLocal = nil
+    pendingRemote = nil
+
+    var next = NegotiatedSession(transport: session?.transport, media: [], data: nil)
+    if let parameters {
+      next.transport = transport(parameters, isInitialOfferer: isInitialOfferer)
+    }
+    for index in inUse {
+      switch slots[index].use {
+      case .media(let transceiver):
+        next.media.append(
+          media(
+            transceiver, index: index, local: local.media[index], remote: remote.media[index],
+            remoteLimit: remote.maximumBitrate, isOfferer: isOfferer))
+      case .data:
+        next.data = NegotiatedData(
+          mid: slots[index].mid, index: index,
+          remoteSCTPPort: remote.media[index].sctpPort ?? 5000,
+          remoteMaximumMessageSize: remote.media[index].maximumMessageSize ?? 65536)
+      case .free: break
+      }
+    }
+    session = next
+    setState(.stable)
+    publishRemoteTracks()
+    emit(.negotiated)
+  }
+
+  private func settle(
+    _ transceiver: JSEPTransceiver, _ local: MediaDescription, _ remote: MediaDescription,
+    isOfferer: Bool
+  ) {
+    let direction = local.direction.intersection(remote.direction.reversed)
+    if transceiver.currentDirection != direction {
+      transceiver.currentDirection = direction
+      emit(.directionChanged(transceiver))
+    }
+    if direction.sends {
+      transceiver.hasEverSent = true
+      settleEncodings(transceiver, local, remote)
+    }
+    guard isOfferer else { return }
+    updateReceiver(transceiver, remote)
+    for match in CodecMatch.all(
+      in: remote, capabilities: knownCapabilities(transceiver, transceiver.kind),
+      rules: configuration.formatRules)
+    {
+      transceiver.payloadTypes[match.capability] = PayloadTypePair(
+        media: match.remote.payloadType, retransmission: match.retransmission)
+    }
+  }
+
+  /// Without agreement on simulcast the first encoding alone is sent (WebRTC §4.4.1.6).
+  private func settleEncodings(
+    _ transceiver: JSEPTransceiver, _ local: MediaDescription, _ remote: MediaDescription
+  ) {
+    let wanted = Set(remote.simulcastLayers(.recv).map(\.rid))
+    let agreed = Set(local.simulcastLayers(.send).map(\.rid)).intersection(wanted)
+    let kept = transceiver.sender.encodings.filter { $0.rid.map { agreed.contains($0) } ?? false }
+    if !kept.isEmpty {
+      transceiver.sender.encodings = kept
+    } else if var first = transceiver.sender.encodings.first {
+      first.rid = nil
+      transceiver.sender.encodings = [first]
+    }
+  }
+
+  // MARK: The result
+
+  private func transport(_ parameters: SessionTransport.Parameters, isInitialOfferer: Bool)
+    -> NegotiatedTransport
+  {
+    // RFC 8445 §6.1.1: a full agent controls a lite one; else the first offerer controls.
+    let isControlling =
+      parameters.isLite == configuration.isICELite ? isInitialOfferer : parameters.isLite
+    return NegotiatedTransport(
+      remoteUfrag: parameters.ufrag, remotePassword: parameters.password,
+      isRemoteLite: parameters.isLite, isControlling: isControlling,
+      remoteCandidates: parameters.candidates,
+      endOfRemoteCandidates: parameters.endOfCandidates,
+      isRemoteTrickling: parameters.isTrickling, remoteFingerprints: parameters.fingerprints,
+      setup: setup ?? .active)
+  }
+
+  private func media(
+    _ transceiver: JSEPTransceiver, index: Int, local: MediaDescription,
+    remote: MediaDescription, remoteLimit: Int?, isOfferer: Bool
+  ) -> NegotiatedMedia {
+    let direction = transceiver.currentDirection ?? .inactive
+    let codecs = commonCodecs(transceiver, local: local, remote: remote, isOfferer: isOfferer)
+    var result = NegotiatedMedia(
+      mid: transceiver.mid ?? "", index: index, transceiverID: transceiver.id,
+      kind: transceiver.kind, direction: direction, send: nil, receive: nil,
+      extensions: commonExtensions(local: local, remote: remote))
+    if direction.sends, let codec = codecs.first?.send {
+      result.send = SendParameters(
+        codec: codec, codecs: codecs.map(\.send),
+        encodings: encodings(
+          transceiver, local: local, remote: remote, hasRTX: codec.rtxPayloadType != nil),
+        maximumBitrate: remote.maximumBitrate ?? remoteLimit, cname: cname,
+        streamIDs: transceiver.sender.streamIDs, trackID: transceiver.sender.trackID,
+        reducedSizeRTCP: local.rtcpReducedSize && remote.rtcpReducedSize)
+    }
+    if direction.receives {
+      let offered = Set(remote.simulcastLayers(.send).map(\.rid))
+      result.receive = ReceiveParameters(
+        codecs: codecs.map(\.receive), sources: remote.remoteSources,
+        streamIDs: transceiver.receiver.streamIDs, trackID: transceiver.receiver.trackID,
+        rids: local.simulcastLayers(.recv).map(\.rid).filter { offered.contains($0) })
+    }
+    return result
+  }
+
+  /// The codecs in both descriptions, in the order of the answer. We send with the payload types of the peer's
+  /// description and receive with those of ours (RFC 3264 §5.1, §6.1).
+  private func commonCodecs(
+    _ transceiver: JSEPTransceiver, local: MediaDescription, remote: MediaDescription,
+    isOfferer: Bool
+  ) -> [(send: NegotiatedCodec, receive: NegotiatedCodec)] {
+    let known = knownCapabilities(transceiver, transceiver.kind)
+    let rules = configuration.formatRules
+    let ours = CodecMatch.all(in: local, capabilities: known, rules: rules)
+    let theirs = CodecMatch.all(in: remote, capabilities: known, rules: rules)
+    return (isOfferer ? theirs : ours).compactMap { match in
+      guard let our = ours.first(where: { $0.capability == match.capability }),
+        let their = theirs.first(where: { $0.capability == match.capability })
+      else { return nil }
+      let feedback = FeedbackKinds(our.remote.feedback)
+        .intersection(FeedbackKinds(their.remote.feedback))
+      return (their.negotiated(feedback), our.negotiated(feedback))
+    }
+  }
+
+  private func commonExtensions(local: MediaDescription, remote: MediaDescription)
+    -> [NegotiatedHeaderExtension]
+  {
+    let theirs = Dictionary(
+      remote.extensions.map { ($0.uri, $0) }, uniquingKeysWith: { first, _ in first })
+    return local.extensions.compactMap { our in
+      guard let their = theirs[our.uri], let id = UInt8(exactly: our.id) else { return nil }
+      let direction = (our.direction ?? .sendrecv)
+        .intersection((their.direction ?? .sendrecv).reversed)
+      return direction == .inactive
+        ? nil : NegotiatedHeaderExtension(id: id, uri: our.uri, direction: direction)
+    }
+  }
+
+  private func encodings(
+    _ transceiver: JSEPTransceiver, local: MediaDescription, remote: MediaDescription, hasRTX: Bool
+  ) -> [NegotiatedEncoding] {
+    let paused = Set(
+      (local.simulcastLayers(.send) + remote.simulcastLayers(.recv)).filter(\.isPaused).map(\.rid))
+    let restrictions = Dictionary(
+      remote.rids.filter { $0.direction == .recv }.map { ($0.id, $0.restrictions) },
+      uniquingKeysWith: { first, _ in first })
+    return transceiver.sender.encodings.map { encoding in
+      let isPaused = encoding.rid.map { paused.contains($0) } ?? false
+      return NegotiatedEncoding(
+        rid: encoding.rid, ssrc: encoding.ssrc, rtxSSRC: hasRTX ? encoding.rtxSSRC : nil,
+        isActive: encoding.isActive && !isPaused,
+        restrictions: encoding.rid.flatMap { restrictions[$0] } ?? [:])
+    }
+  }
+}
+
+extension CodecMatch {
+  /// The matched codec as the description that was searched writes it.
+  fileprivate func negotiated(_ feedback: FeedbackKinds) -> NegotiatedCodec {
+    NegotiatedCodec(
+      name: capability.name, clockRate: remote.clockRate, channels: remote.channels,
+      payloadType: remote.payloadType, rtxPayloadType: retransmission,
+      parameters: remote.parameters, feedback: feedback)
+  }
+}

@@ -1,0 +1,208 @@
+import SoraMedia
+public import SoraSDP
+
+/// Applying the peer's descriptions (RFC 9429 §5.6, §5.10, §5.11).
+extension JSEPNegotiator {
+  /// Applies an offer or an answer of the peer.
+  ///
+  /// An offer that crosses one of ours, or replaces the peer's own unanswered one, rolls that back first.
+  public func setRemoteDescription(_ kind: DescriptionKind, _ description: SessionDescription)
+    throws(NegotiationError)
+  {
+    switch (kind, signalingState) {
+    case (.offer, .stable), (.offer, .haveLocalOffer), (.offer, .haveRemoteOffer),
+      (.answer, .haveLocalOffer):
+      break
+    default: throw .invalidState(operation: "setRemoteDescription", state: signalingState)
+    }
+    do { try description.validate() } catch { throw .malformed(error) }
+    switch kind {
+    case .offer: try applyRemoteOffer(description)
+    case .answer: try applyRemoteAnswer(description)
+    }
+  }
+
+  // MARK: Offer
+
+  private func applyRemoteOffer(_ offer: SessionDescription) throws(NegotiationError) {
+    try checkSections(of: offer, against: snapshot?.slots ?? slots)
+    let decisions = try decide(offer)
+    let accepted = offer.media.indices.filter { index in
+      switch decisions[index] {
+      case .media, .data: true
+      case .rejected, .unused: false
+      }
+    }
+    var credentials: (String, String)?
+    if !accepted.isEmpty {
+      let parameters = try SessionTransport.parameters(of: offer, sections: accepted)
+      credentials = (parameters.ufrag, parameters.password)
+      _ = try answerSetup(offer)
+    }
+
+    if signalingState != .stable {
+      returnToSnapshot()
+      setState(.stable)
+    }
+    takeSnapshot()
+    created = nil
+    payloadTypes.reserve(offer)
+    extensionIDs.learn(offer)
+    for (index, section) in offer.media.enumerated() {
+      let slot = take(section, index: index, decision: decisions[index], offer: offer)
+      if index < slots.count { slots[index] = slot } else { slots.append(slot) }
+    }
+    pendingRemote = offer
+    setState(.haveRemoteOffer)
+    publishRemoteTracks()
+    if let old = session?.transport, let credentials,
+      credentials != (old.remoteUfrag, old.remotePassword)
+    {
+      emit(.remoteICERestarted)
+    }
+  }
+
+  /// The sections must continue those there were (RFC 9429 §5.2.2), each in use with a mid of its own.
+  private func checkSections(of offer: SessionDescription, against slots: [Slot])
+    throws(NegotiationError)
+  {
+    guard offer.media.count >= slots.count else {
+      throw .sectionMismatch(
+        index: offer.media.count,
+        detail: "it was there before and is missing: keep it, with port 0 when it isn't needed")
+    }
+    var mids: Set<String> = []
+    for (index, section) in offer.media.enumerated() where !section.isRejected {
+      guard let mid = section.mid else {
+        throw .missingMid(
+          index: index, kind: section.kind, line: offer.lineNumber(section: index))
+      }
+      guard mids.insert(mid).inserted else { throw .duplicateMid(mid) }
+      guard let old = slots[safe: index], old.mid == mid, old.kind != section.kind else { continue }
+      if case .free = old.use { continue }
+      throw .sectionMismatch(
+        index: index, detail: "it was \(old.kind) and is \(section.kind) under the same mid")
+    }
+  }
+
+  private func take(
+    _ section: MediaDescription, index: Int, decision: Decision, offer: SessionDescription
+  ) -> Slot {
+    let old = slots[safe: index]
+    let mid = section.mid ?? old?.mid ?? ""
+    guard case .media(let kind) = decision else {
+      if let transceiver = old?.transceiver { displace(transceiver) }
+      if case .data = decision { return Slot(section, mid: mid, use: .data) }
+      return Slot(section, mid: mid, use: .free)
+    }
+    let transceiver: JSEPTransceiver
+    if let known = old?.transceiver, known.mid == mid, known.kind == kind, !known.isStopped {
+      transceiver = known
+    } else {
+      // The section may be new, or one that the peer took away from another transceiver.
+      if let other = old?.transceiver { displace(other) }
+      transceiver = associate(kind, peerReceives: section.direction.receives)
+    }
+    transceiver.mid = mid
+    transceiver.mLineIndex = index
+    learnPayloadTypes(transceiver, section)
+    if configuration.sendsSimulcast { adoptSimulcast(transceiver, section) }
+    updateReceiver(transceiver, section)
+    return Slot(section, mid: mid, use: .media(transceiver))
+  }
+
+  /// RFC 9429 §5.10: the first transceiver that addTrack made and that has no section yet, else a new one.
+  private func associate(_ kind: MediaKind, peerReceives: Bool) -> JSEPTransceiver {
+    let waiting = transceivers.first {
+      peerReceives && $0.kind == kind && $0.isFromAddTrack && $0.mid == nil && !$0.isStopping
+        && !$0.isDisplaced
+    }
+    if let waiting { return waiting }
+    let transceiver = addTransceiver(kind, direction: .recvonly)
+    transceiver.isFromRemoteOffer = true
+    emit(.transceiverAdded(transceiver))
+    return transceiver
+  }
+
+  private func learnPayloadTypes(_ transceiver: JSEPTransceiver, _ section: MediaDescription) {
+    transceiver.payloadTypes = [:]
+    for match in CodecMatch.all(
+      in: section, capabilities: capabilities(transceiver), rules: configuration.formatRules)
+    {
+      let pair = PayloadTypePair(
+        media: match.remote.payloadType, retransmission: match.retransmission)
+      transceiver.payloadTypes[match.capability] = pair
+      payloadTypes.learn(match.capability, pair)
+    }
+  }
+
+  /// Takes over the layers that the peer wants to receive; those known by rid keep their SSRCs and settings.
+  private func adoptSimulcast(_ transceiver: JSEPTransceiver, _ section: MediaDescription) {
+    let layers = section.simulcastLayers(.recv)
+    guard !layers.isEmpty else { return }
+    let old = transceiver.sender.encodings
+    var unnamed = old.first { $0.rid == nil }
+    transceiver.sender.encodings = layers.map { layer in
+      if let known = old.first(where: { $0.rid == layer.rid }) { return known }
+      var encoding = unnamed ?? makeEncoding(rid: nil)
+      unnamed = nil
+      encoding.rid = layer.rid
+      return encoding
+    }
+  }
+
+  // MARK: Answer
+
+  private func applyRemoteAnswer(_ answer: SessionDescription) throws(NegotiationError) {
+    guard let offer = pendingLocal else { return }
+    guard answer.media.count == offer.media.count else {
+      throw .sectionMismatch(
+        index: min(answer.media.count, offer.media.count),
+        detail: "the answer must have as many sections as the offer, \(offer.media.count)")
+    }
+    var setup = self.setup
+    let inUse = answer.media.indices.filter { !answer.media[$0].isRejected }
+    for (index, pair) in zip(offer.media, answer.media).enumerated() {
+      let (offered, answered) = pair
+      if answered.isRejected { continue }
+      guard offered.kind == answered.kind, answered.mid == nil || answered.mid == offered.mid else {
+        throw .sectionMismatch(
+          index: index, detail: "the answer has another kind or mid than the offer")
+      }
+      if offered.isRejected {
+        throw .sectionMismatch(
+          index: index, detail: "the offer gave it up and the answer accepts it")
+      }
+      guard inUse.count == 1 || answer.bundle?.contains(offered.mid ?? "") == true else {
+        throw .sectionMismatch(
+          index: index, detail: "the answer leaves it out of the BUNDLE group: one transport only")
+      }
+      switch answered.setup ?? answer.setup ?? .active {
+      // The roles are those of the peer; ours are the opposite (RFC 8842 §5).
+      case .active: setup = .passive
+      case .passive: setup = .active
+      case let other: throw .unusableSetup(other.rawValue)
+      }
+      guard let kind = answered.mediaKind else { continue }
+      guard answered.rtcpMux else {
+        throw .sectionMismatch(index: index, detail: "the answer has no a=rtcp-mux")
+      }
+      let matches = CodecMatch.all(
+        in: answered, capabilities: knownCapabilities(slots[index].transceiver, kind),
+        rules: configuration.formatRules)
+      if matches.isEmpty {
+        throw .sectionMismatch(
+          index: index,
+          detail: "the answer accepts none of the offered codecs: "
+            + answered.codecs.prefix(32).map(\.description).joined(separator: ", "))
+      }
+    }
+    try finishExchange(local: offer, remote: answer, isOfferer: true, setup: setup)
+  }
+
+  /// All codecs a section of a transceiver may hold, preferred ones first.
+  func knownCapabilities(_ transceiver: JSEPTransceiver?, _ kind: MediaKind) -> [CodecCapability] {
+    let preferred = transceiver?.codecPreferences ?? []
+    return preferred + capabilities(kind).filter { !preferred.contains($0) }
+  }
+}

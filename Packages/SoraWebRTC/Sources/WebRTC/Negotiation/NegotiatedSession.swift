@@ -1,0 +1,162 @@
+public import SoraMedia
+public import SoraSDP
+
+/// What an exchange of descriptions settled: plain values for the layers that connect and move media.
+public struct NegotiatedSession: Sendable, Hashable {
+  /// nil where no section is in use.
+  public var transport: NegotiatedTransport?
+  /// The sections in use, by index. Rejected ones are left out.
+  public var media: [NegotiatedMedia]
+  /// The data channel section, where one is in use.
+  public var data: NegotiatedData?
+}
+
+/// The one transport that all sections share.
+public struct NegotiatedTransport: Sendable, Hashable {
+  public var remoteUfrag: String
+  public var remotePassword: String
+  /// The peer is an ICE-lite agent.
+  public var isRemoteLite: Bool
+  /// Whether we are the controlling agent (RFC 8445 §6.1.1). Conflicts are left to ICE.
+  public var isControlling: Bool
+  /// Candidates in the remote description, each `candidate:...`, without repetitions.
+  public var remoteCandidates: [String]
+  /// No further candidates will come.
+  public var endOfRemoteCandidates: Bool
+  /// The peer said that it trickles candidates.
+  public var isRemoteTrickling: Bool
+  /// The peer's certificate must match one of them.
+  public var remoteFingerprints: [SDPFingerprint]
+  /// Our own DTLS role: `.active` is the client, `.passive` the server.
+  public var setup: SDPSetup
+}
+
+/// A codec with the payload types of one direction.
+public struct NegotiatedCodec: Sendable, Hashable {
+  public var name: String
+  /// Hz.
+  public var clockRate: Int
+  public var channels: Int?
+  public var payloadType: UInt8
+  /// nil where lost packets are not retransmitted.
+  public var rtxPayloadType: UInt8?
+  /// What the receiver of this direction asked for.
+  public var parameters: FormatParameters
+  /// Feedback that both sides agreed on.
+  public var feedback: FeedbackKinds
+}
+
+/// A header extension that both sides agreed on.
+public struct NegotiatedHeaderExtension: Sendable, Hashable {
+  public var id: UInt8
+  public var uri: String
+  /// From our point of view.
+  public var direction: MediaDirection
+}
+
+/// One encoding to send.
+public struct NegotiatedEncoding: Sendable, Hashable {
+  /// nil without simulcast.
+  public var rid: String?
+  public var ssrc: UInt32
+  /// nil where the codec has no retransmission.
+  public var rtxSSRC: UInt32?
+  /// False while paused by either side.
+  public var isActive: Bool
+  /// What the peer's `a=rid` says, for example `max-width`.
+  public var restrictions: FormatParameters
+}
+
+/// What to send in a section.
+public struct SendParameters: Sendable, Hashable {
+  /// The codec to use: the first common one in the answer.
+  public var codec: NegotiatedCodec
+  /// All codecs the peer accepts, ``codec`` first.
+  public var codecs: [NegotiatedCodec]
+  /// At least one.
+  public var encodings: [NegotiatedEncoding]
+  /// The peer's limit for the section in bits per second; nil without one.
+  public var maximumBitrate: Int?
+  public var cname: String
+  public var streamIDs: [String]
+  public var trackID: String
+  /// The peer accepts reduced-size RTCP (RFC 5506).
+  public var reducedSizeRTCP: Bool
+}
+
+/// A source that the peer announced.
+public struct RemoteSource: Sendable, Hashable {
+  public var ssrc: UInt32
+  public var rtxSSRC: UInt32?
+  public var cname: String?
+}
+
+/// What may arrive in a section.
+public struct ReceiveParameters: Sendable, Hashable {
+  public var codecs: [NegotiatedCodec]
+  /// Empty where the peer announces none (simulcast, or mid alone); then mid and rid tell packets apart.
+  public var sources: [RemoteSource]
+  public var streamIDs: [String]
+  public var trackID: String
+  /// The simulcast layers the peer sends, where it does.
+  public var rids: [String]
+
+  /// The codec of a payload type, and whether it is that of retransmissions.
+  public func codec(payloadType: UInt8) -> (codec: NegotiatedCodec, isRetransmission: Bool)? {
+    for codec in codecs {
+      if codec.payloadType == payloadType { return (codec, false) }
+      if codec.rtxPayloadType == payloadType { return (codec, true) }
+    }
+    return nil
+  }
+}
+
+/// One media section in use.
+public struct NegotiatedMedia: Sendable, Hashable {
+  public var mid: String
+  /// The m-line index.
+  public var index: Int
+  /// ``JSEPTransceiver/id``.
+  public var transceiverID: Int
+  public var kind: MediaKind
+  public var direction: MediaDirection
+  /// nil while we don't send.
+  public var send: SendParameters?
+  /// nil while we don't receive.
+  public var receive: ReceiveParameters?
+  public var extensions: [NegotiatedHeaderExtension]
+
+  /// The id of a header extension.
+  public func extensionID(_ uri: String) -> UInt8? { extensions.first { $0.uri == uri }?.id }
+}
+
+/// The data channel section in use.
+public struct NegotiatedData: Sendable, Hashable {
+  public var mid: String
+  public var index: Int
+  public var remoteSCTPPort: UInt16
+  /// Bytes; 0 means any (RFC 8841 §6). 65536 where the peer doesn't say.
+  public var remoteMaximumMessageSize: UInt64
+}
+
+/// What changed with a description, in the order it must be told.
+public enum NegotiationEvent {
+  case signalingStateChanged(SignalingState)
+  /// The peer offered a section that no transceiver was there for.
+  case transceiverAdded(JSEPTransceiver)
+  /// ``JSEPTransceiver/currentDirection`` has a new value.
+  case directionChanged(JSEPTransceiver)
+  case transceiverStopped(JSEPTransceiver)
+  /// A stream has its first track.
+  case streamAdded(id: String)
+  /// The peer sends a track, or has put it into these streams in addition.
+  case trackAdded(JSEPTransceiver, streamIDs: [String])
+  /// The peer no longer sends a track, or has taken it out of these streams.
+  case trackRemoved(JSEPTransceiver, streamIDs: [String])
+  /// A stream has lost its last track.
+  case streamRemoved(id: String)
+  /// The peer's ICE credentials changed (RFC 8445 §9): set new local ones before answering.
+  case remoteICERestarted
+  /// ``JSEPNegotiator/session`` has a new value.
+  case negotiated
+}
