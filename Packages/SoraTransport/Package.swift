@@ -56,7 +56,9 @@ let package = Package(
     .testTarget(name: "SoraRTPTests", dependencies: ["SoraRTP", media], swiftSettings: settings),
     .testTarget(name: "SoraICETests", dependencies: ["SoraICE", media], swiftSettings: settings),
     .testTarget(name: "SoraDTLSTests", dependencies: ["SoraDTLS", media], swiftSettings: settings),
-    .testTarget(name: "SoraSRTPTests", dependencies: ["SoraSRTP", media], swiftSettings: settings),
+    .testTarget(
+      name: "SoraSRTPTests", dependencies: ["SoraSRTP", "CSoraMallocCount", media],
+      swiftSettings: settings),
     .testTarget(
       name: "SoraCongestionTests", dependencies: ["SoraCongestion", media], swiftSettings: settings),
     .testTarget(

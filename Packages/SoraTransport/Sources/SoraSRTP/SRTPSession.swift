@@ -63,6 +63,17 @@ public final class SRTPSession {
     }
   }
 
+  /// As the initializer above, with keys and salts as pairs.
+  public convenience init(
+    profile: SRTPProfile, local: (key: [UInt8], salt: [UInt8]),
+    remote: (key: [UInt8], salt: [UInt8]), implementation: Implementation = .evp
+  ) throws(SRTPError) {
+    try self.init(
+      profile: profile, local: SRTPKeyingMaterial(key: local.key, salt: local.salt),
+      remote: SRTPKeyingMaterial(key: remote.key, salt: remote.salt),
+      implementation: implementation)
+  }
+
   /// A session of the `evp` transform over session keys that are derived already, the same for both directions: for
   /// RFC 7714's vectors.
   package init(profile: SRTPProfile, sessionKeys: SRTPKeyingMaterial) throws(SRTPError) {
