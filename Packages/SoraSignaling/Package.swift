@@ -31,6 +31,12 @@ let package = Package(
       ],
       swiftSettings: settings),
     .testTarget(
-      name: "SoraSignalingTests", dependencies: ["SoraSignaling"], swiftSettings: settings),
+      name: "SoraSignalingTests",
+      dependencies: [
+        "SoraSignaling",
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+      ],
+      swiftSettings: settings),
   ]
 )

@@ -1,0 +1,222 @@
+import Foundation
+import NIOCore
+import NIOPosix
+import SoraSignaling
+import Synchronization
+
+/// A `SignalingServer` whose connections are handled by a closure, each in its own task.
+func startServer(
+  configuration: SignalingServer.Configuration = .init(),
+  http: @escaping @Sendable (HTTPRequest) async -> HTTPResponse = { _ in .notFound },
+  serve: @escaping @Sendable (WebSocketConnection) async -> Void
+) async throws -> SignalingServer {
+  try await SignalingServer.start(configuration: configuration, http: http) { connection in
+    Task { await serve(connection) }
+  }
+}
+
+extension SignalingServer {
+  var url: String { "ws://127.0.0.1:\(boundPort)/signaling" }
+}
+
+/// Runs to the end of a connection and tells how it ended.
+func drain(_ connection: WebSocketConnection) async -> WebSocketClose? {
+  for await event in connection.messages {
+    if case .closed(let close) = event { return close }
+  }
+  return nil
+}
+
+func echo(_ connection: WebSocketConnection) async {
+  for await event in connection.messages {
+    switch event {
+    case .text(let text): connection.send(text: text)
+    case .binary(let bytes): connection.send(binary: bytes)
+    case .closed: return
+    }
+  }
+}
+
+func errorOf(_ body: () async throws -> Void) async -> SignalingError? {
+  do {
+    try await body()
+    return nil
+  } catch {
+    return error as? SignalingError
+  }
+}
+
+/// A list that other threads fill and a test waits on.
+final class Recorder<Element: Sendable>: Sendable {
+  private struct State {
+    var elements: [Element] = []
+    var waiters: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+  }
+
+  private let state = Mutex(State())
+
+  var elements: [Element] { state.withLock { $0.elements } }
+
+  func append(_ element: Element) {
+    let ready = state.withLock { state in
+      state.elements.append(element)
+      let count = state.elements.count
+      defer { state.waiters.removeAll { $0.count <= count } }
+      return state.waiters.filter { $0.count <= count }
+    }
+    for waiter in ready { waiter.continuation.resume() }
+  }
+
+  /// Waits until there are so many elements.
+  func wait(for count: Int) async {
+    await withCheckedContinuation { continuation in
+      let isReady = state.withLock { state in
+        if state.elements.count < count { state.waiters.append((count, continuation)) }
+        return state.elements.count >= count
+      }
+      if isReady { continuation.resume() }
+    }
+  }
+}
+
+/// A TCP peer that says what a test wants, byte for byte.
+final class RawServer: Sendable {
+  /// Everything that came, over all connections.
+  let received: Recorder<[UInt8]>
+  let closed: Recorder<Void>
+  let port: Int
+  private let channel: any Channel
+
+  var url: String { "ws://127.0.0.1:\(port)/signaling" }
+
+  /// - Parameter answer: gets the request's text once, up to its empty line.
+  init(_ answer: @escaping @Sendable (String) -> [UInt8]?) async throws {
+    let received = Recorder<[UInt8]>()
+    let closed = Recorder<Void>()
+    channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+      .childChannelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture {
+          try channel.pipeline.syncOperations.addHandler(
+            RawHandler(answer: answer, received: received, closed: closed))
+        }
+      }
+      .bind(host: "127.0.0.1", port: 0).get()
+    port = channel.localAddress?.port ?? 0
+    self.received = received
+    self.closed = closed
+  }
+
+  func stop() async { try? await channel.close() }
+}
+
+final class RawHandler: ChannelInboundHandler {
+  typealias InboundIn = ByteBuffer
+
+  private let answer: (String) -> [UInt8]?
+  private let received: Recorder<[UInt8]>
+  private let closed: Recorder<Void>
+  private var request: [UInt8]? = []
+
+  init(
+    answer: @escaping (String) -> [UInt8]?, received: Recorder<[UInt8]>, closed: Recorder<Void>
+  ) {
+    self.answer = answer
+    self.received = received
+    self.closed = closed
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    let bytes = Array(unwrapInboundIn(data).readableBytesView)
+    guard var request else { return received.append(bytes) }
+    request.append(contentsOf: bytes)
+    self.request = request
+    guard request.suffix(4) == [13, 10, 13, 10] else { return }
+    self.request = nil
+    if let response = answer(String(decoding: request, as: UTF8.self)) {
+      context.channel.writeAndFlush(ByteBuffer(bytes: response), promise: nil)
+    } else {
+      context.close(promise: nil)
+    }
+  }
+
+  func channelInactive(context: ChannelHandlerContext) { closed.append(()) }
+}
+
+/// The response that accepts the handshake of a request.
+func acceptance(_ request: String) -> [UInt8] {
+  let line = request.split(separator: "\r\n").first { $0.hasPrefix("Sec-WebSocket-Key: ") } ?? ""
+  let key = line.dropFirst("Sec-WebSocket-Key: ".count)
+  let digest = SHA1.digest(Array((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8))
+  let accept = Data(digest).base64EncodedString()
+  return Array(
+    ("HTTP/1.1 101 Switching Protocols\r\nupgrade: WebSocket\r\nconnection: keep-alive, Upgrade\r\n"
+      + "Sec-WebSocket-Accept: \(accept)\r\n\r\n").utf8)
+}
+
+/// A TCP client that sends bytes and records what comes.
+final class RawClient: Sendable {
+  let received = Recorder<[UInt8]>()
+  let closed = Recorder<Void>()
+  private let channel: any Channel
+
+  init(port: Int) async throws {
+    let (received, closed) = (received, closed)
+    channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+      .channelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture {
+          try channel.pipeline.syncOperations.addHandler(
+            RawClientHandler(received: received, closed: closed))
+        }
+      }
+      .connect(host: "127.0.0.1", port: port).get()
+  }
+
+  func send(_ bytes: [UInt8]) { channel.writeAndFlush(ByteBuffer(bytes: bytes), promise: nil) }
+  func send(_ text: String) { send(Array(text.utf8)) }
+  func close() { channel.close(promise: nil) }
+
+  /// All bytes so far.
+  var bytes: [UInt8] { received.elements.flatMap { $0 } }
+
+  /// Waits until the bytes so far satisfy a condition.
+  func wait(until condition: ([UInt8]) -> Bool) async -> [UInt8] {
+    var count = 0
+    while true {
+      let parts = received.elements
+      let bytes = parts.flatMap { $0 }
+      if condition(bytes) { return bytes }
+      count = parts.count + 1
+      await received.wait(for: count)
+    }
+  }
+
+  static let upgrade =
+    "GET /signaling HTTP/1.1\r\nHost: anything\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    + "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+}
+
+final class RawClientHandler: ChannelInboundHandler {
+  typealias InboundIn = ByteBuffer
+
+  private let received: Recorder<[UInt8]>
+  private let closed: Recorder<Void>
+
+  init(received: Recorder<[UInt8]>, closed: Recorder<Void>) {
+    self.received = received
+    self.closed = closed
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    received.append(Array(unwrapInboundIn(data).readableBytesView))
+  }
+
+  func channelInactive(context: ChannelHandlerContext) { closed.append(()) }
+  func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+}
+
+/// A port of this machine on which nothing listens.
+func unusedPort() async throws -> Int {
+  let server = try await RawServer { _ in nil }
+  await server.stop()
+  return server.port
+}
