@@ -124,7 +124,11 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "SoraSignalingTests",
-      dependencies: ["SoraSignaling"],
+      dependencies: [
+        "SoraSignaling",
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+      ],
       path: "Packages/SoraSignaling/Tests/SoraSignalingTests",
       swiftSettings: settings),
     // Packages/SoraTransport
@@ -215,7 +219,7 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "SoraSRTPTests",
-      dependencies: ["SoraSRTP", "SoraMedia"],
+      dependencies: ["SoraSRTP", "CSoraMallocCount", "SoraMedia"],
       path: "Packages/SoraTransport/Tests/SoraSRTPTests",
       swiftSettings: settings),
     .testTarget(
