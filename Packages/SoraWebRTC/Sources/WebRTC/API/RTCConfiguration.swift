@@ -94,7 +94,9 @@ public final class RTCIceCandidate: Sendable, CustomStringConvertible {
   public let sdpMLineIndex: Int32
   public let serverUrl: String?
 
-  public init(sdp: String, sdpMLineIndex: Int32 = 0, sdpMid: String? = nil, serverUrl: String? = nil) {
+  public init(
+    sdp: String, sdpMLineIndex: Int32 = 0, sdpMid: String? = nil, serverUrl: String? = nil
+  ) {
     self.sdp = sdp
     self.sdpMLineIndex = sdpMLineIndex
     self.sdpMid = sdpMid

@@ -29,7 +29,9 @@ public final class RTCVideoFrame: Sendable {
   public var width: Int32 { Int32(clamping: frame.width) }
   public var height: Int32 { Int32(clamping: frame.height) }
   public var buffer: PixelBuffer { frame.buffer }
-  public var rotation: RTCVideoRotation { RTCVideoRotation(rawValue: frame.rotation.degrees) ?? ._0 }
+  public var rotation: RTCVideoRotation {
+    RTCVideoRotation(rawValue: frame.rotation.degrees) ?? ._0
+  }
   /// Capture or render time in nanoseconds on the monotonic clock.
   public var timeStampNs: Int64 { frame.timestamp.nanoseconds }
 }

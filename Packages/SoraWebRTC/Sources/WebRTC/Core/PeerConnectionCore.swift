@@ -180,7 +180,8 @@ public final class PeerConnectionCore {
 
   /// Takes one datagram of the sockets. The memory is lent for the call.
   public func receive(
-    _ bytes: UnsafeMutableRawBufferPointer, from remote: TransportAddress, on local: TransportAddress,
+    _ bytes: UnsafeMutableRawBufferPointer, from remote: TransportAddress,
+    on local: TransportAddress,
     at now: Instant
   ) {
     transport.receive(bytes, from: remote, on: local, at: now)

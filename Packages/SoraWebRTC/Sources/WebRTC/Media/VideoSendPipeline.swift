@@ -38,6 +38,8 @@ final class VideoSendPipeline: VideoSink, @unchecked Sendable {
   private let output: @Sendable (EncodedFrame) -> Void
   private let now: @Sendable () -> Instant
   private weak let track: RTCVideoTrack?
+  /// Bits a second that the receiver allows; nil where it sets no limit, and the picture's size does.
+  private let limit: Int?
   private var encoder: (any VideoEncoder)?
   private var encoderName = ""
   private var frameRate = FrameRateMeter()
@@ -48,11 +50,12 @@ final class VideoSendPipeline: VideoSink, @unchecked Sendable {
   ///   - makeEncoder: called on the encoder's queue with the first frame and the target bitrate.
   ///   - output: takes each encoded frame, on the encoder's queue.
   init(
-    track: RTCVideoTrack?, bitrate: Int, now: @escaping @Sendable () -> Instant,
+    track: RTCVideoTrack?, bitrate: Int, limit: Int?, now: @escaping @Sendable () -> Instant,
     makeEncoder: @escaping @Sendable (VideoFrame, Int) throws -> any VideoEncoder,
     output: @escaping @Sendable (EncodedFrame) -> Void
   ) {
     shared = Mutex(Shared(targetBitrate: bitrate))
+    self.limit = limit
     self.track = track
     self.now = now
     self.makeEncoder = makeEncoder
@@ -92,6 +95,18 @@ final class VideoSendPipeline: VideoSink, @unchecked Sendable {
     if schedule { queue.async { self.encodePending() } }
   }
 
+  /// More than this shows no difference to most eyes: what libwebrtc stops at for one stream of a size when nobody
+  /// says otherwise.
+  static func sensibleBitrate(width: Int, height: Int) -> Int {
+    switch width * height {
+    case ...(320 * 240): 600_000
+    case ...(640 * 480): 1_700_000
+    case ...(960 * 540): 2_000_000
+    case ...(1280 * 720): 2_500_000
+    default: 5_000_000
+    }
+  }
+
   private func encodePending() {
     while true {
       let work = shared.withLock { shared -> (VideoFrame, Bool, Int)? in
@@ -109,7 +124,9 @@ final class VideoSendPipeline: VideoSink, @unchecked Sendable {
     }
   }
 
-  private func encode(_ captured: VideoFrame, keyFrame: Bool, bitrate: Int) {
+  private func encode(_ captured: VideoFrame, keyFrame: Bool, bitrate target: Int) {
+    let bitrate = min(
+      target, limit ?? Self.sensibleBitrate(width: captured.width, height: captured.height))
     // W3C mediacapture-main §4.3.1: a disabled video track gives black pictures.
     let frame = track?.isEnabled == false ? captured.blackened() : captured
     let started = now()

@@ -29,7 +29,9 @@ extension JSEPNegotiator {
   /// Order: tracks that go, streams that lost their last track, tracks that come, streams that are new. So a stream
   /// has all its tracks when it is announced, and none when it is taken back.
   func publishRemoteTracks() {
-    let now = transceivers.filter { $0.isRemoteSending && !$0.isStopped }.map {
+    let sending = transceivers.filter { $0.isRemoteSending && !$0.isStopped }
+      .sorted { ($0.mLineIndex ?? .max) < ($1.mLineIndex ?? .max) }
+    let now = sending.map {
       PublishedTrack(
         transceiver: $0, trackID: $0.receiver.trackID, streamIDs: $0.receiver.streamIDs)
     }

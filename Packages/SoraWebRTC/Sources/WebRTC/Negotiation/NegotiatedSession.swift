@@ -89,6 +89,12 @@ public struct RemoteSource: Sendable, Hashable {
   public var ssrc: UInt32
   public var rtxSSRC: UInt32?
   public var cname: String?
+
+  public init(ssrc: UInt32, rtxSSRC: UInt32? = nil, cname: String? = nil) {
+    self.ssrc = ssrc
+    self.rtxSSRC = rtxSSRC
+    self.cname = cname
+  }
 }
 
 /// What may arrive in a section.

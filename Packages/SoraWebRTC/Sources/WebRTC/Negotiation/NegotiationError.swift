@@ -39,6 +39,12 @@ public enum NegotiationError: Error, Sendable, Equatable, CustomStringConvertibl
     public var index: Int
     public var kind: String
     public var reason: SectionRejection
+
+    public init(index: Int, kind: String, reason: SectionRejection) {
+      self.index = index
+      self.kind = kind
+      self.reason = reason
+    }
   }
 
   /// The call doesn't fit the signaling state.

@@ -1,0 +1,33 @@
+public import SoraTransport
+
+/// What happens to a peer connection. All calls come on the connection's own serial queue, in order; none blocks the
+/// network. Every method has an empty default.
+public protocol RTCPeerConnectionDelegate: AnyObject, Sendable {
+  func peerConnection(_ peerConnection: RTCPeerConnection, didChange stateChanged: RTCSignalingState)
+  /// The other side started a stream.
+  func peerConnection(_ peerConnection: RTCPeerConnection, didAdd stream: RTCMediaStream)
+  /// The other side withdrew a stream.
+  func peerConnection(_ peerConnection: RTCPeerConnection, didRemove stream: RTCMediaStream)
+  func peerConnection(_ peerConnection: RTCPeerConnection, didChange newState: RTCIceConnectionState)
+  func peerConnection(_ peerConnection: RTCPeerConnection, didChange newState: RTCIceGatheringState)
+  func peerConnection(_ peerConnection: RTCPeerConnection, didChange newState: RTCPeerConnectionState)
+  /// A local candidate to signal.
+  func peerConnection(_ peerConnection: RTCPeerConnection, didGenerate candidate: RTCIceCandidate)
+  /// A track of a received stream came up.
+  func peerConnection(
+    _ peerConnection: RTCPeerConnection, didStartReceivingOn transceiver: RTCRtpTransceiver)
+  /// The connection failed; called once, before the state changes to `failed`.
+  func peerConnection(_ peerConnection: RTCPeerConnection, didFailWith error: PeerTransportError)
+}
+
+extension RTCPeerConnectionDelegate {
+  public func peerConnection(_: RTCPeerConnection, didChange: RTCSignalingState) {}
+  public func peerConnection(_: RTCPeerConnection, didAdd: RTCMediaStream) {}
+  public func peerConnection(_: RTCPeerConnection, didRemove: RTCMediaStream) {}
+  public func peerConnection(_: RTCPeerConnection, didChange: RTCIceConnectionState) {}
+  public func peerConnection(_: RTCPeerConnection, didChange: RTCIceGatheringState) {}
+  public func peerConnection(_: RTCPeerConnection, didChange: RTCPeerConnectionState) {}
+  public func peerConnection(_: RTCPeerConnection, didGenerate: RTCIceCandidate) {}
+  public func peerConnection(_: RTCPeerConnection, didStartReceivingOn: RTCRtpTransceiver) {}
+  public func peerConnection(_: RTCPeerConnection, didFailWith: PeerTransportError) {}
+}

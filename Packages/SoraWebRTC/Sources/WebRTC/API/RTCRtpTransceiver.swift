@@ -1,0 +1,111 @@
+public import SoraMedia
+import Synchronization
+
+/// Sends a track in an m-section. Safe from any thread.
+public final class RTCRtpSender: Sendable {
+  private struct State: Sendable {
+    var track: RTCMediaStreamTrack?
+    var streamIds: [String] = []
+    var parameters = RTCRtpParameters()
+  }
+
+  public let senderId: String
+  private let state = Mutex(State())
+  private let changed: @Sendable () -> Void
+
+  init(senderId: String, changed: @escaping @Sendable () -> Void) {
+    self.senderId = senderId
+    self.changed = changed
+  }
+
+  /// What is sent. Setting it lets the transceiver send with the next description.
+  public var track: RTCMediaStreamTrack? {
+    get { state.withLock { $0.track } }
+    set {
+      state.withLock { $0.track = newValue }
+      changed()
+    }
+  }
+
+  /// The streams that the track belongs to.
+  public var streamIds: [String] {
+    get { state.withLock { $0.streamIds } }
+    set {
+      state.withLock { $0.streamIds = newValue }
+      changed()
+    }
+  }
+
+  /// Encodings and the degradation preference; in force from the next frame on.
+  public var parameters: RTCRtpParameters {
+    get { state.withLock { $0.parameters } }
+    set {
+      state.withLock { $0.parameters = newValue }
+      changed()
+    }
+  }
+}
+
+/// Receives a track in an m-section. Safe from any thread.
+public final class RTCRtpReceiver: Sendable {
+  public let receiverId: String
+  public let track: RTCMediaStreamTrack
+
+  init(receiverId: String, track: RTCMediaStreamTrack) {
+    self.receiverId = receiverId
+    self.track = track
+  }
+}
+
+/// A sender and a receiver that share an m-section. Safe from any thread.
+public final class RTCRtpTransceiver: Sendable {
+  public let mediaType: RTCRtpMediaType
+  public let sender: RTCRtpSender
+  public let receiver: RTCRtpReceiver
+
+  /// `JSEPTransceiver.id` in the connection's negotiator.
+  let id: Int
+  private struct State: Sendable {
+    var mid = ""
+    var direction: RTCRtpTransceiverDirection
+    var currentDirection: RTCRtpTransceiverDirection?
+  }
+  private let state: Mutex<State>
+  private let directionChanged: @Sendable (RTCRtpTransceiverDirection) -> Void
+
+  init(
+    id: Int, kind: MediaKind, direction: RTCRtpTransceiverDirection, sender: RTCRtpSender,
+    receiver: RTCRtpReceiver,
+    directionChanged: @escaping @Sendable (RTCRtpTransceiverDirection) -> Void
+  ) {
+    self.id = id
+    mediaType = kind == .audio ? .audio : .video
+    self.sender = sender
+    self.receiver = receiver
+    state = Mutex(State(direction: direction))
+    self.directionChanged = directionChanged
+  }
+
+  /// The id of its m-section; empty before one is negotiated.
+  public var mid: String { state.withLock { $0.mid } }
+
+  /// What the next description offers or answers.
+  public var direction: RTCRtpTransceiverDirection { state.withLock { $0.direction } }
+
+  /// What was negotiated last; nil before that.
+  public var currentDirection: RTCRtpTransceiverDirection? {
+    state.withLock { $0.currentDirection }
+  }
+
+  public func setDirection(_ direction: RTCRtpTransceiverDirection) {
+    state.withLock { $0.direction = direction }
+    directionChanged(direction)
+  }
+
+  func update(mid: String, current: RTCRtpTransceiverDirection?) {
+    state.withLock {
+      $0.mid = mid
+      $0.currentDirection = current
+    }
+  }
+}

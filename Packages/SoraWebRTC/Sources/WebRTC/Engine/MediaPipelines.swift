@@ -1,0 +1,208 @@
+import SoraAudio
+import SoraCodecs
+import SoraMedia
+import SoraRTP
+import SoraSDP
+import Synchronization
+
+/// The encoders and decoders of one peer connection, by transceiver. Confined to its network loop; the pipelines run on
+/// queues of their own and come back through the closures given here.
+final class MediaPipelines {
+  /// What a pipeline needs from the connection. All may be called from any thread.
+  struct Environment: Sendable {
+    var registry: VideoCodecRegistry
+    var playout: AudioPlayout
+    var now: @Sendable () -> Instant
+    var sendVideo: @Sendable (EncodedFrame, _ transceiverID: Int) -> Void
+    var sendAudio: @Sendable (EncodedFrame, RTPAudioLevel, _ transceiverID: Int) -> Void
+    var needKeyFrame: @Sendable (_ transceiverID: Int) -> Void
+  }
+
+  private struct VideoSending {
+    var track: RTCVideoTrack
+    var codec: String
+    var pipeline: VideoSendPipeline
+  }
+  private struct AudioSending {
+    var track: RTCAudioTrack
+    var parameters: FormatParameters
+    var pipeline: AudioSendPipeline
+  }
+
+  private let environment: Environment
+  /// Finds the public face of a transceiver.
+  private let transceiver: (Int) -> RTCRtpTransceiver?
+  private var videoSending: [Int: VideoSending] = [:]
+  private var audioSending: [Int: AudioSending] = [:]
+  private var videoReceiving: [Int: (codec: String, pipeline: VideoReceivePipeline)] = [:]
+  private var audioReceiving: [Int: AudioReceivePipeline] = [:]
+  /// What `setBitrate` said last, for pipelines that are yet to be made.
+  private var bitrates: [Int: Int] = [:]
+
+  init(environment: Environment, transceiver: @escaping (Int) -> RTCRtpTransceiver?) {
+    self.environment = environment
+    self.transceiver = transceiver
+  }
+
+  /// Makes pipelines for what was negotiated, and ends those that aren't wanted any more. Nothing is encoded before the
+  /// transport is connected.
+  func apply(_ media: [NegotiatedMedia], isConnected: Bool) {
+    var videoIDs: Set<Int> = []
+    var audioIDs: Set<Int> = []
+    for section in media {
+      guard let send = section.send, isConnected, let track = transceiver(section.transceiverID)?.sender.track
+      else { continue }
+      if let track = track as? RTCVideoTrack {
+        videoIDs.insert(section.transceiverID)
+        startVideo(track, send, section.transceiverID)
+      } else if let track = track as? RTCAudioTrack {
+        audioIDs.insert(section.transceiverID)
+        startAudio(track, send, section.transceiverID)
+      }
+    }
+    for id in videoSending.keys where !videoIDs.contains(id) { stopVideo(id) }
+    for id in audioSending.keys where !audioIDs.contains(id) { stopAudio(id) }
+    let receiving = Set(media.filter { $0.receive != nil }.map(\.transceiverID))
+    for id in videoReceiving.keys where !receiving.contains(id) {
+      videoReceiving.removeValue(forKey: id)?.pipeline.stop()
+    }
+    for id in audioReceiving.keys where !receiving.contains(id) {
+      if let pipeline = audioReceiving.removeValue(forKey: id) { environment.playout.remove(pipeline) }
+    }
+  }
+
+  func stopAll() { apply([], isConnected: false) }
+
+  // MARK: Sending
+
+  private func startVideo(_ track: RTCVideoTrack, _ send: SendParameters, _ id: Int) {
+    if let current = videoSending[id], current.track === track, current.codec == send.codec.name { return }
+    stopVideo(id)
+    guard let kind = VideoCodecKind(encodingName: send.codec.name) else { return }
+    let registry = environment.registry
+    let sendVideo = environment.sendVideo
+    let limit = send.maximumBitrate
+    let pipeline = VideoSendPipeline(
+      track: track, bitrate: bitrates[id] ?? limit ?? 1_000_000, limit: limit,
+      now: environment.now,
+      makeEncoder: { frame, bitrate in
+        try registry.makeEncoder(
+          kind,
+          settings: VideoEncoderSettings(
+            width: frame.width, height: frame.height, targetBitsPerSecond: bitrate))
+      },
+      output: { sendVideo($0, id) })
+    videoSending[id] = VideoSending(track: track, codec: send.codec.name, pipeline: pipeline)
+    track.add(sink: pipeline)
+  }
+
+  private func stopVideo(_ id: Int) {
+    guard let sending = videoSending.removeValue(forKey: id) else { return }
+    sending.track.remove(sink: sending.pipeline)
+    sending.pipeline.stop()
+  }
+
+  private func startAudio(_ track: RTCAudioTrack, _ send: SendParameters, _ id: Int) {
+    if let current = audioSending[id], current.track === track,
+      current.parameters == send.codec.parameters
+    {
+      return
+    }
+    stopAudio(id)
+    let sendAudio = environment.sendAudio
+    let settings = OpusEncoderSettings(
+      parameters: send.codec.parameters, limit: send.maximumBitrate)
+    guard
+      let pipeline = try? AudioSendPipeline(
+        track: track, settings: settings, output: { sendAudio($0, $1, id) })
+    else { return }
+    audioSending[id] = AudioSending(
+      track: track, parameters: send.codec.parameters, pipeline: pipeline)
+    track.add(sink: pipeline)
+  }
+
+  private func stopAudio(_ id: Int) {
+    guard let sending = audioSending.removeValue(forKey: id) else { return }
+    sending.track.remove(sink: sending.pipeline)
+    sending.pipeline.stop()
+  }
+
+  func requestKeyFrame(transceiverID: Int) { videoSending[transceiverID]?.pipeline.requestKeyFrame() }
+
+  func setBitrate(_ bitsPerSecond: Int, transceiverID: Int) {
+    bitrates[transceiverID] = bitsPerSecond
+    videoSending[transceiverID]?.pipeline.setTargetBitrate(bitsPerSecond)
+  }
+
+  // MARK: Receiving
+
+  func decode(_ frame: EncodedFrame, codec: String, transceiverID id: Int) {
+    if let current = videoReceiving[id], current.codec == codec {
+      current.pipeline.decode(frame)
+      return
+    }
+    videoReceiving.removeValue(forKey: id)?.pipeline.stop()
+    guard let kind = VideoCodecKind(encodingName: codec),
+      let track = transceiver(id)?.receiver.track as? RTCVideoTrack
+    else { return }
+    let registry = environment.registry
+    let needKeyFrame = environment.needKeyFrame
+    let pipeline = VideoReceivePipeline(
+      now: environment.now,
+      makeDecoder: { try registry.makeDecoder(kind) },
+      needsKeyFrame: { needKeyFrame(id) },
+      output: { track.source.push($0) })
+    videoReceiving[id] = (codec, pipeline)
+    pipeline.decode(frame)
+  }
+
+  func decode(
+    _ payload: UnsafeRawBufferPointer, _ header: RTPHeader, transceiverID id: Int, at now: Instant
+  ) {
+    if let pipeline = audioReceiving[id] {
+      pipeline.insert(header, payload, at: now)
+      return
+    }
+    guard let track = transceiver(id)?.receiver.track as? RTCAudioTrack,
+      let pipeline = try? AudioReceivePipeline(track: track)
+    else { return }
+    audioReceiving[id] = pipeline
+    environment.playout.add(pipeline)
+    pipeline.insert(header, payload, at: now)
+  }
+
+  // MARK: Statistics
+
+  func videoSendStatistics(_ id: Int) -> VideoSendPipeline.Statistics? {
+    videoSending[id]?.pipeline.statistics
+  }
+  func videoReceiveStatistics(_ id: Int) -> VideoReceivePipeline.Statistics? {
+    videoReceiving[id]?.pipeline.statistics
+  }
+  func audioReceiveStatistics(_ id: Int) -> AudioJitterBufferStats? {
+    audioReceiving[id]?.statistics
+  }
+}
+
+extension OpusEncoderSettings {
+  /// What the receiver asked for in its format parameters (RFC 7587 §6.1), within the section's bandwidth.
+  init(parameters: FormatParameters, limit: Int?) {
+    self.init()
+    func flag(_ key: String) -> Bool { parameters[key] == "1" }
+    func number(_ key: String) -> Int? { parameters[key].flatMap { Int($0) } }
+    channels = flag("stereo") ? 2 : 1
+    usesInBandFEC = flag("useinbandfec")
+    usesDTX = flag("usedtx")
+    if flag("cbr") { usesVariableBitrate = false }
+    // libwebrtc's defaults (32 kbit/s mono, 64 stereo) are what users compare with.
+    let wanted = number("maxaveragebitrate") ?? (channels == 2 ? 64_000 : 32_000)
+    let allowed = limit.map { number("maxaveragebitrate") == nil ? $0 : min($0, wanted) } ?? wanted
+    bitsPerSecond = min(510_000, max(6_000, allowed))
+    if let rate = number("maxplaybackrate") {
+      maximumBandwidth = OpusBandwidth(maximumPlaybackRate: rate)
+    }
+    if let time = number("ptime") ?? number("maxptime").map({ min($0, 20) }) {
+      frameDuration = OpusFrameDuration(notLongerThan: Double(time))
+    }
+  }
+}

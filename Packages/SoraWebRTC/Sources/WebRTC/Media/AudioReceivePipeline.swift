@@ -1,0 +1,52 @@
+import SoraAudio
+import SoraMedia
+import SoraRTP
+import Synchronization
+
+/// From Opus packets to a track's sound: the network loop puts packets in, the playout thread takes 10 ms at a time.
+final class AudioReceivePipeline: Sendable {
+  private let buffer: Mutex<AudioJitterBuffer>
+  private let track: RTCAudioTrack
+  private let channels: Int
+
+  init(track: RTCAudioTrack) throws(AudioCodecError) {
+    let decoder = try OpusDecoder(channels: 2)
+    channels = decoder.channels
+    buffer = Mutex(AudioJitterBuffer(decoder: decoder))
+    self.track = track
+  }
+
+  var statistics: AudioJitterBufferStats { buffer.withLock { $0.stats } }
+
+  /// Takes one packet. From the network loop.
+  func insert(_ header: RTPHeader, _ payload: UnsafeRawBufferPointer, at now: Instant) {
+    buffer.withLock {
+      $0.insert(
+        sequenceNumber: header.sequenceNumber, timestamp: header.timestamp, payload: payload,
+        at: now)
+    }
+  }
+
+  /// Gives the next 10 ms to the track's sinks. On the playout thread.
+  func playOut(at now: Instant) {
+    let count = AudioJitterBuffer.samplesPerPull * channels
+    var hasBegun = false
+    var samples = [Int16](unsafeUninitializedCapacity: count) { output, initialized in
+      let playout = buffer.withLock {
+        $0.getAudio(at: now, into: UnsafeMutableBufferPointer(rebasing: output[..<count]))
+      }
+      hasBegun = playout.rtpTimestamp != nil
+      initialized = count
+    }
+    // Before the first packet there is nothing to hear, and nothing to count as heard.
+    guard hasBegun, track.isEnabled else { return }
+    let volume = track.source.volume
+    if volume != 1 {
+      for index in samples.indices {
+        samples[index] = Int16(clamping: Int((Double(samples[index]) * volume).rounded()))
+      }
+    }
+    track.source.push(
+      AudioFrame(samples: samples, sampleRate: 48_000, channels: channels, timestamp: now))
+  }
+}
