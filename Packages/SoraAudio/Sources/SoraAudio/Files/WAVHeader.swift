@@ -136,7 +136,9 @@ public struct WAVHeader: Sendable, Hashable {
   }
 
   /// Converts whole samples from their bytes; returns how many samples (of any channel) were written.
-  public func convert(_ bytes: UnsafeRawBufferPointer, into output: UnsafeMutableBufferPointer<Int16>)
+  public func convert(
+    _ bytes: UnsafeRawBufferPointer, into output: UnsafeMutableBufferPointer<Int16>
+  )
     -> Int
   {
     let size = encoding.byteCount

@@ -46,7 +46,9 @@ public struct ToneSource: Sendable {
       start = beepStart(Int64(Double(index) / period) + 1)
     }
     let offset = index - start
-    if offset >= 0, offset < Int64(beepLength) { value += Self.beepAmplitude * sine(1_000 * offset) }
+    if offset >= 0, offset < Int64(beepLength) {
+      value += Self.beepAmplitude * sine(1_000 * offset)
+    }
     return Int16(value.rounded())
   }
 

@@ -1,0 +1,154 @@
+import Foundation
+import SoraAudio
+import SoraMedia
+import Testing
+
+@Suite struct WAVTests {
+  private func temporary(_ body: (String) throws -> Void) throws {
+    let path = FileManager.default.temporaryDirectory.path + "/wav-\(UUID().uuidString).wav"
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    try body(path)
+  }
+
+  private func little<T: FixedWidthInteger>(_ value: T) -> [UInt8] {
+    withUnsafeBytes(of: value.littleEndian) { Array($0) }
+  }
+
+  private func file(
+    code: Int = 1, bits: Int, channels: Int = 1, rate: Int = 44_100, extensible: Bool = false,
+    extra: [UInt8] = [], data: [UInt8]
+  ) -> [UInt8] {
+    var format = little(UInt16(extensible ? 0xFFFE : code)) + little(UInt16(channels))
+    format += little(UInt32(rate)) + little(UInt32(rate * channels * bits / 8))
+    format += little(UInt16(channels * bits / 8)) + little(UInt16(bits))
+    if extensible {
+      format += little(UInt16(22)) + little(UInt16(bits)) + little(UInt32(0))
+      format += little(UInt16(code)) + [UInt8](repeating: 0, count: 14)
+    }
+    return Array("RIFF".utf8) + little(UInt32(0)) + Array("WAVE".utf8) + extra
+      + Array("fmt ".utf8) + little(UInt32(format.count)) + format
+      + Array("data".utf8) + little(UInt32(data.count)) + data
+  }
+
+  private func read(_ reader: WAVReader) throws -> [Int16] {
+    var output: [Int16] = []
+    var block = [Int16](repeating: 0, count: 1_000 * reader.channels)
+    while true {
+      let count = try block.withUnsafeMutableBufferPointer { try reader.read(into: $0) }
+      if count == 0 { return output }
+      output += block.prefix(count * reader.channels)
+    }
+  }
+
+  @Test(arguments: [1, 2])
+  func writtenSamplesAreReadBack(_ channels: Int) throws {
+    try temporary { path in
+      let samples = Signals.voice(count: 100_000)
+      let writer = try WAVWriter(path: path, sampleRate: 48_000, channels: channels)
+      for start in stride(from: 0, to: samples.count, by: 4_000) {
+        try samples[start..<(start + 4_000)].withUnsafeBufferPointer { try writer.write($0) }
+      }
+      try writer.close()
+      try writer.close()
+      let reader = try WAVReader(path: path)
+      #expect(reader.sampleRate == 48_000 && reader.channels == channels)
+      #expect(reader.frameCount == 100_000 / channels)
+      #expect(try read(reader) == samples)
+      reader.seek(toFrame: reader.frameCount - 10)
+      #expect(try read(reader) == samples.suffix(10 * channels))
+      let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int
+      #expect(size == 44 + 200_000)
+    }
+  }
+
+  @Test func aFileThatWasNeverClosedIsRead() throws {
+    try temporary { path in
+      try Data(
+        file(bits: 16, data: [1, 0, 2, 0, 3, 0]).enumerated().map {
+          (40..<44).contains($0.offset) ? 0xFF : $0.element
+        }
+      ).write(to: URL(fileURLWithPath: path))
+      #expect(try read(WAVReader(path: path)) == [1, 2, 3])
+    }
+  }
+
+  @Test func everyEncodingIsConverted() throws {
+    let list = Array("LIST".utf8) + little(UInt32(9_001)) + [UInt8](repeating: 7, count: 9_002)
+    let float = little(Float(0.5).bitPattern) + little(Float(-2).bitPattern)
+    let nan = little(Float.nan.bitPattern)
+    let cases: [([UInt8], [Int16])] = [
+      (file(bits: 8, data: [128, 255, 0]), [0, 32_512, -32_768]),
+      (file(bits: 16, extra: list, data: [0, 128, 255, 127]), [-32_768, 32_767]),
+      (file(bits: 24, data: [9, 0, 128, 9, 255, 127]), [-32_768, 32_767]),
+      (file(bits: 32, data: [9, 9, 1, 0]), [1]),
+      (file(code: 3, bits: 32, data: float + nan), [16_384, -32_768, 0]),
+      (file(code: 3, bits: 32, extensible: true, data: float), [16_384, -32_768]),
+      (file(bits: 16, channels: 2, extensible: true, data: [1, 0, 2, 0, 3]), [1, 2]),
+    ]
+    for (bytes, expected) in cases {
+      try temporary { path in
+        try Data(bytes).write(to: URL(fileURLWithPath: path))
+        #expect(try read(WAVReader(path: path)) == expected)
+      }
+    }
+  }
+
+  @Test func errorsNameTheField() throws {
+    func error(_ bytes: [UInt8]) -> WAVError? {
+      do {
+        _ = try bytes.withUnsafeBytes { try WAVHeader(parsing: $0) }
+        return nil
+      } catch {
+        return error as? WAVError
+      }
+    }
+    #expect(error(Array("OggS and more text".utf8)) == .notWAVE)
+    #expect(error(Array("RIFF".utf8)) == .truncatedHeader)
+    #expect(
+      error(file(code: 85, bits: 16, data: [0, 0])) == .unsupported(field: "format code", value: 85)
+    )
+    #expect(
+      error(file(bits: 12, data: [0, 0])) == .unsupported(field: "bits a sample", value: 12))
+    #expect(
+      error(file(bits: 16, channels: 6, data: [0, 0]))
+        == .unsupported(field: "number of channels", value: 6))
+    #expect(
+      error(file(bits: 16, rate: 1, data: [0, 0])) == .unsupported(field: "sample rate", value: 1))
+    #expect(error(file(bits: 16, data: [0])) == .noData)
+    #expect(throws: WAVError.system(call: "open", path: "/nonexistent.wav", errno: 2)) {
+      _ = try WAVReader(path: "/nonexistent.wav")
+    }
+    #expect(throws: WAVError.unsupported(field: "number of channels", value: 3)) {
+      _ = try WAVWriter(path: "/nonexistent.wav", sampleRate: 48_000, channels: 3)
+    }
+  }
+
+  @Test func mutatedHeadersNeverTrap() throws {
+    let random = RandomSource(seed: 41)
+    let seeds = [
+      file(bits: 16, data: [1, 2, 3, 4]),
+      file(code: 3, bits: 32, extensible: true, data: [0, 0, 0, 0]),
+      file(
+        bits: 24, channels: 2, extra: Array("LIST".utf8) + little(UInt32(2)) + [0, 0], data: [1]),
+    ]
+    var output = [Int16](repeating: 0, count: 64)
+    var parsed = 0
+    for round in 0..<12_000 {
+      var bytes = seeds[round % seeds.count]
+      for _ in 0...(random.next() % 5) {
+        bytes[Int(random.next() % UInt64(bytes.count))] = UInt8(truncatingIfNeeded: random.next())
+      }
+      if round % 7 == 0 { bytes.removeLast(Int(random.next() % UInt64(bytes.count))) }
+      bytes.withUnsafeBytes { bytes in
+        guard let header = try? WAVHeader(parsing: bytes) else { return }
+        parsed += 1
+        guard header.dataOffset <= bytes.count else { return }
+        output.withUnsafeMutableBufferPointer {
+          _ = header.convert(
+            UnsafeRawBufferPointer(rebasing: bytes[header.dataOffset...]), into: $0)
+        }
+      }
+    }
+    #expect(parsed > 100)
+  }
+}
