@@ -125,8 +125,10 @@ struct ExtensionTable {
   mutating func learn(_ description: SessionDescription) {
     for section in description.media {
       for item in section.extensions where item.id < 15 {
+        // An id that already means another URI can't be offered for this one in the same session.
+        guard !isReserved[Int(item.id)] else { continue }
         isReserved[Int(item.id)] = true
-        if ids[item.uri] == nil, ids.count < 64 { ids[item.uri] = UInt8(item.id) }
+        if ids[item.uri] == nil { ids[item.uri] = UInt8(item.id) }
       }
     }
   }
