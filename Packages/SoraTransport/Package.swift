@@ -60,7 +60,9 @@ let package = Package(
       name: "SoraSRTPTests", dependencies: ["SoraSRTP", "CSoraMallocCount", media],
       swiftSettings: settings),
     .testTarget(
-      name: "SoraCongestionTests", dependencies: ["SoraCongestion", media], swiftSettings: settings),
+      name: "SoraCongestionTests",
+      dependencies: ["SoraCongestion", "SoraNetworkSimulator", "SoraICE", media],
+      swiftSettings: settings),
     .testTarget(
       name: "SoraTransportTests",
       dependencies: [

@@ -1,0 +1,276 @@
+public import SoraMedia
+
+/// Estimates how much may be sent, from what transport-wide feedback says about what was sent.
+///
+/// Google congestion control as in draft-ietf-rmcat-gcc-02: a delay-based rate (§5: arrival-time differences, trend,
+/// over-use detector, rate control) and a loss-based bound (§6), plus probing, a receiver's REMB as a cap, and a way
+/// down when feedback stays away. Where peers send no transport-wide feedback, `lossReport` and REMB alone steer.
+///
+/// Sans-I/O and confined to its owner. Per packet and per feedback message nothing is allocated.
+public final class BandwidthEstimator {
+  /// Where the estimate starts and ends.
+  public struct Configuration: Sendable, Equatable {
+    /// The estimate before anything is known.
+    public var start: Bitrate
+    /// The estimate never falls below this.
+    public var minimum: Bitrate
+    /// The most that the application can use: the estimate and the probes stop there.
+    public var maximum: Bitrate
+    /// Whether probes are asked for.
+    public var probes: Bool
+
+    public init(
+      start: Bitrate = .kilobits(500), minimum: Bitrate = .kilobits(30),
+      maximum: Bitrate = .megabits(5.5), probes: Bool = true
+    ) {
+      self.start = start
+      self.minimum = minimum
+      self.maximum = maximum
+      self.probes = probes
+    }
+  }
+
+  /// Counters, for statistics and tests.
+  public struct Statistics: Sendable, Equatable {
+    /// Times that over-use was called.
+    public var overuses = 0
+    /// Probes asked for, and probes that gave a result.
+    public var probesRequested = 0
+    public var probesMeasured = 0
+    /// Times that the rate was lowered because feedback stayed away.
+    public var feedbackTimeouts = 0
+    /// Packets reported as arrived, and as lost when first reported.
+    public var packetsAcknowledged = 0
+    public var packetsLost = 0
+  }
+
+  /// The rate to send at, everything included.
+  public private(set) var estimate: Bitrate
+  /// The smoothed round-trip time, from feedback or from `roundTripReport`; `nil` before either.
+  public private(set) var roundTripTime: Duration?
+  /// What the delay says at the moment.
+  public var usage: NetworkUsage { detector.usage }
+  /// Share of packets lost in the latest window, 0...1.
+  public var lossFraction: Double { loss.fraction }
+  /// The rate at which packets arrive; `nil` before half a second of feedback.
+  public var acknowledgedRate: Bitrate? {
+    acknowledged.estimate.map { Bitrate(bitsPerSecond: Int($0)) }
+  }
+  /// Whether much less than the estimate is being sent.
+  public var isApplicationLimited: Bool { limit.isLimited }
+  public private(set) var statistics = Statistics()
+
+  private var configuration: Configuration
+  private var interArrival = InterArrival()
+  private var detector = DelayDetector()
+  private var acknowledged = AcknowledgedRate()
+  private var control: RateControl
+  private var loss = LossControl()
+  private var queue = QueueDrain()
+  private var limit = ApplicationLimit()
+  private var probing = ProbeController()
+  private var probes = ProbeEstimator()
+  private var receiverCap: Bitrate?
+  private var roundTrip: Int64 = 100_000_000
+  private var lastOveruse: Int64?
+  private var hasFeedback = false
+  private var lastSent: Int64?
+  private var lastArrival: Int64?
+  private var lastLossReport: Int64?
+  /// When the first packet was sent that no feedback has followed.
+  private var unansweredSince: Int64?
+  private var lastTimeout: Int64 = 0
+
+  public init(configuration: Configuration = Configuration()) {
+    self.configuration = configuration
+    let lowest = max(configuration.minimum, .kilobits(5))
+    let highest = max(configuration.maximum, lowest)
+    estimate = min(max(configuration.start, lowest), highest)
+    control = RateControl(
+      rate: Double(estimate.bitsPerSecond),
+      bounds: Double(lowest.bitsPerSecond)...Double(highest.bitsPerSecond))
+  }
+
+  /// Changes the most that the application can use, as when layers are switched on or off.
+  public func setMaximum(_ maximum: Bitrate, at now: Instant) {
+    let before = control.bounds.upperBound
+    let highest = max(Double(maximum.bitsPerSecond), control.bounds.lowerBound)
+    configuration.maximum = maximum
+    control.bounds = control.bounds.lowerBound...highest
+    if configuration.probes, highest > before {
+      probing.maximumRaised(
+        to: highest, estimate: Double(estimate.bitsPerSecond), at: now.nanoseconds)
+    }
+    combine()
+  }
+
+  // MARK: Sending
+
+  /// A packet with a transport-wide sequence number leaves now.
+  public func packetSent(sequence: Int64, size: Int, at now: Instant, probeCluster: Int? = nil) {
+    if configuration.probes, lastSent == nil {
+      probing.start(
+        Double(estimate.bitsPerSecond), maximum: control.bounds.upperBound, at: now.nanoseconds)
+    }
+    lastSent = now.nanoseconds
+    if unansweredSince == nil { unansweredSince = now.nanoseconds }
+    if probeCluster == nil { limit.sent(size, estimate: estimate, at: now.nanoseconds) }
+  }
+
+  /// The next burst to send, if one is due; hand it to `Pacer.startProbe(_:at:)`. Ask after `packetSent`, `feedback`
+  /// and `poll`.
+  public func nextProbe() -> ProbeRequest? {
+    guard let request = probing.next() else { return nil }
+    probes.began(request)
+    statistics.probesRequested += 1
+    return request
+  }
+
+  // MARK: Feedback
+
+  /// Takes what one feedback message says, in the order of sequence numbers.
+  public func feedback(_ results: [PacketFeedback], at now: Instant) {
+    guard !results.isEmpty else { return }
+    hasFeedback = true
+    unansweredSince = nil
+    limit.advance(estimate, at: now.nanoseconds)
+    var shortest: Int64 = .max
+    for result in results {
+      guard let arrival = result.arrivalTime else {
+        loss.add(sequence: result.sequence, isLost: true)
+        statistics.packetsLost += 1
+        continue
+      }
+      loss.add(sequence: result.sequence, isLost: false)
+      statistics.packetsAcknowledged += 1
+      shortest = min(shortest, now.nanoseconds(since: result.sendTime))
+      arrived(result, arrival.nanoseconds)
+    }
+    if shortest >= 0, shortest < 60_000_000_000 {
+      noteRoundTrip(shortest)
+      queue.note(shortest, at: now.nanoseconds)
+    }
+    step(at: now.nanoseconds)
+  }
+
+  private func arrived(_ result: PacketFeedback, _ arrival: Int64) {
+    let sent = result.sendTime.nanoseconds
+    // After a pause the queue is another one.
+    if let lastArrival, arrival &- lastArrival > 2_000_000_000 {
+      interArrival = InterArrival()
+      detector.reset()
+    }
+    lastArrival = max(lastArrival ?? arrival, arrival)
+    acknowledged.add(
+      size: result.size, arrived: arrival, isApplicationLimited: limit.isLimited)
+    if let difference = interArrival.add(sent: sent, arrived: arrival) {
+      let before = detector.usage
+      detector.update(difference, arrived: arrival)
+      if detector.usage == .overuse, before != .overuse { statistics.overuses += 1 }
+    }
+    if let cluster = result.probeCluster {
+      probes.add(cluster: cluster, size: result.size, sent: sent, arrived: arrival)
+    }
+  }
+
+  private func step(at now: Int64) {
+    if detector.usage == .overuse { lastOveruse = now }
+    let target = Double(estimate.bitsPerSecond)
+    control.update(
+      detector.usage, acknowledged: acknowledged.estimate, roundTrip: roundTrip, at: now)
+    if let measured = probes.result() {
+      statistics.probesMeasured = probes.measuredCount
+      if detector.usage != .overuse {
+        control.raise(to: measured)
+        acknowledged.raise(to: min(measured, control.rate))
+        loss.raise(to: min(measured, control.rate))
+      }
+      probing.measured(measured, maximum: control.bounds.upperBound, at: now)
+    }
+    queue.update(
+      isOverused: detector.usage == .overuse, acknowledged: acknowledged.estimate, at: now)
+    loss.update(target: target, delayBased: control.rate, roundTrip: roundTrip, at: now)
+    combine()
+    considerProbe(at: now)
+  }
+
+  private func considerProbe(at now: Int64) {
+    guard configuration.probes, hasFeedback else { return }
+    let maximum = min(
+      control.bounds.upperBound, Double(receiverCap?.bitsPerSecond ?? .max))
+    probing.update(
+      estimate: Double(estimate.bitsPerSecond), maximum: maximum, usage: detector.usage,
+      lastOveruse: lastOveruse, limitedSince: limit.since,
+      isLossy: loss.bound != nil && loss.fraction > 0.02, at: now)
+  }
+
+  /// The receiver's own estimate (REMB, draft-alvestrand-rmcat-remb-03), a cap until the next one.
+  public func receiverEstimate(_ rate: Bitrate, at now: Instant) {
+    receiverCap = rate
+    // Without feedback of its own kind this is the best there is.
+    if !hasFeedback { control.raise(to: Double(rate.bitsPerSecond)) }
+    combine()
+  }
+
+  /// The loss of a receiver report (RFC 3550 §6.4.1), 0...1. Steers only where no transport-wide feedback comes.
+  public func lossReport(fraction: Double, at now: Instant) {
+    guard !hasFeedback else { return }
+    let elapsed = now.nanoseconds(since: Instant(nanoseconds: lastLossReport ?? now.nanoseconds))
+    guard lastLossReport == nil || elapsed >= 200_000_000 else { return }
+    lastLossReport = now.nanoseconds
+    // draft-ietf-rmcat-gcc-02 §6.
+    if fraction > 0.1 {
+      control.lower(by: 1 - 0.5 * min(fraction, 1))
+    } else if fraction < 0.02 {
+      let growth = 1 + 0.08 * min(Double(elapsed) / 1e9, 1)
+      control.raise(to: control.rate * growth + 1_000)
+    }
+    combine()
+  }
+
+  /// A round-trip time from RTCP reports or ICE checks, for streams without transport-wide feedback.
+  public func roundTripReport(_ duration: Duration) {
+    if !hasFeedback { noteRoundTrip(max(0, duration.wholeNanoseconds)) }
+  }
+
+  private func noteRoundTrip(_ sample: Int64) {
+    roundTrip = roundTripTime == nil ? sample : roundTrip + (sample - roundTrip) / 8
+    roundTripTime = .nanoseconds(roundTrip)
+  }
+
+  // MARK: Time
+
+  /// Lowers the rate when feedback stays away, and looks whether a probe is due.
+  public func poll(at now: Instant) {
+    limit.advance(estimate, at: now.nanoseconds)
+    if let deadline = timeoutDeadline, deadline <= now.nanoseconds {
+      lastTimeout = now.nanoseconds
+      statistics.feedbackTimeouts += 1
+      control.lower(by: 0.8)
+      combine()
+    }
+  }
+
+  /// When `poll` is wanted; `nil` while nothing is waited for.
+  public var nextDeadline: Instant? {
+    timeoutDeadline.map { Instant(nanoseconds: $0) }
+  }
+
+  private var timeoutDeadline: Int64? {
+    // A peer that never sent feedback won't be missed.
+    guard hasFeedback, let unansweredSince, control.rate > control.bounds.lowerBound else {
+      return nil
+    }
+    let patience = max(1_000_000_000, 3 &* min(roundTrip, 10_000_000_000))
+    return max(unansweredSince &+ patience, lastTimeout &+ 500_000_000)
+  }
+
+  private func combine() {
+    var rate = control.rate
+    if let bound = loss.bound { rate = min(rate, bound) }
+    if let drain = queue.bound { rate = min(rate, drain) }
+    if let receiverCap { rate = min(rate, Double(receiverCap.bitsPerSecond)) }
+    rate = min(max(rate, control.bounds.lowerBound), control.bounds.upperBound)
+    estimate = Bitrate(bitsPerSecond: Int(rate))
+  }
+}

@@ -1,0 +1,186 @@
+/// A wish to send a short burst at a rate, to see whether the path carries it.
+public struct ProbeRequest: Sendable, Hashable {
+  /// Names the burst; goes with each of its packets through `packetSent` and `PacketFeedback`.
+  public var cluster: Int
+  /// How fast to send.
+  public var rate: Bitrate
+  /// The burst is done when it has at least this many packets and bytes.
+  public var minimumPackets: Int
+  public var minimumBytes: Int
+
+  public init(cluster: Int, rate: Bitrate, minimumPackets: Int = 5, minimumBytes: Int) {
+    self.cluster = cluster
+    self.rate = rate
+    self.minimumPackets = minimumPackets
+    self.minimumBytes = minimumBytes
+  }
+}
+
+/// Decides when to probe, and how fast.
+struct ProbeController {
+  private static let limitedInterval: Int64 = 5_000_000_000
+  private static let steadyInterval: Int64 = 10_000_000_000
+  private static let recoveryInterval: Int64 = 3_000_000_000
+  /// How long after over-use nothing is probed outside of recovery.
+  private static let quietTime: Int64 = 5_000_000_000
+  private static let patience: Int64 = 1_000_000_000
+  private static let duration: Int64 = 15_000_000
+
+  private var waiting: [ProbeRequest] = []
+  private var nextCluster = 1
+  private var hasStarted = false
+  private var lastProbe: Int64 = .min / 2
+  /// A result above this makes a faster probe follow.
+  private var goOnAbove: Double?
+  private var lastRate = 0.0
+  /// The highest estimate that the path was known to carry in the latest half minute.
+  private var recentBest = 0.0
+  private var recentBestAt: Int64 = 0
+
+  mutating func next() -> ProbeRequest? { waiting.isEmpty ? nil : waiting.removeFirst() }
+
+  /// Two bursts at the beginning: three and six times the start rate.
+  mutating func start(_ rate: Double, maximum: Double, at now: Int64) {
+    guard !hasStarted else { return }
+    hasStarted = true
+    guard rate < maximum else { return }
+    request(min(3 * rate, maximum), at: now)
+    if 3 * rate < maximum { request(min(6 * rate, maximum), at: now) }
+    goOnAbove = 0.7 * lastRate
+  }
+
+  /// The application may use more than before.
+  mutating func maximumRaised(to maximum: Double, estimate: Double, at now: Int64) {
+    guard hasStarted, estimate < maximum, estimate > 0 else { return }
+    request(min(3 * estimate, maximum), at: now)
+    goOnAbove = 0.7 * lastRate
+  }
+
+  mutating func measured(_ rate: Double, maximum: Double, at now: Int64) {
+    guard let threshold = goOnAbove, now &- lastProbe < Self.patience, rate > threshold,
+      lastRate < maximum
+    else { return }
+    request(min(2 * rate, maximum), at: now)
+    goOnAbove = 0.7 * lastRate
+  }
+
+  /// Looks whether a burst is due; called with each feedback and poll.
+  mutating func update(
+    estimate: Double, maximum: Double, usage: NetworkUsage, lastOveruse: Int64?,
+    limitedSince: Int64?, isLossy: Bool, at now: Int64
+  ) {
+    if estimate >= recentBest || now &- recentBestAt > 30_000_000_000 {
+      recentBest = estimate
+      recentBestAt = now
+    }
+    if now &- lastProbe > Self.patience { goOnAbove = nil }
+    guard hasStarted, usage == .normal, estimate < 0.95 * maximum, !isLossy else { return }
+    let sinceProbe = now &- lastProbe
+    let sinceOveruse = now &- (lastOveruse ?? (.min / 2))
+    if estimate < 0.66 * recentBest {
+      // After a fall: see early whether the link is back.
+      guard sinceProbe > Self.recoveryInterval, sinceOveruse > Self.recoveryInterval else { return }
+      request(min(max(0.85 * recentBest, 1.5 * estimate), 2 * estimate, maximum), at: now)
+    } else if let limitedSince, now &- limitedSince > 1_000_000_000 {
+      guard sinceProbe > Self.limitedInterval, sinceOveruse > Self.quietTime else { return }
+      request(min(2 * estimate, maximum), at: now)
+    } else {
+      guard sinceProbe > Self.steadyInterval, sinceOveruse > Self.quietTime else { return }
+      request(min(2 * estimate, maximum), at: now)
+    }
+    goOnAbove = 0.7 * lastRate
+  }
+
+  private mutating func request(_ rate: Double, at now: Int64) {
+    guard waiting.count < 4 else { return }
+    let bitrate = Bitrate(bitsPerSecond: Int(rate))
+    waiting.append(
+      ProbeRequest(
+        cluster: nextCluster, rate: bitrate,
+        minimumBytes: Int(bitrate.bytes(inNanoseconds: Self.duration))))
+    nextCluster += 1
+    lastProbe = now
+    lastRate = rate
+  }
+
+}
+
+/// Measures what arrived of a burst.
+struct ProbeEstimator {
+  private struct Cluster {
+    var id = 0
+    var minimumPackets = 0
+    var minimumBytes = 0
+    var packets = 0
+    var bytes = 0
+    var firstSend: Int64 = .max
+    var lastSend: Int64 = .min
+    var lastSendSize = 0
+    var firstArrival: Int64 = .max
+    var lastArrival: Int64 = .min
+    var firstArrivalSize = 0
+    var hasNews = false
+    var isMeasured = false
+  }
+
+  private var clusters: [Cluster] = []
+  /// Bursts that gave a result.
+  private(set) var measuredCount = 0
+
+  /// A burst has been handed out.
+  mutating func began(_ request: ProbeRequest) {
+    if clusters.count == 8 { clusters.removeFirst() }
+    var cluster = Cluster()
+    cluster.id = request.cluster
+    cluster.minimumPackets = request.minimumPackets * 4 / 5
+    cluster.minimumBytes = request.minimumBytes * 4 / 5
+    clusters.append(cluster)
+  }
+
+  mutating func add(cluster id: Int, size: Int, sent: Int64, arrived: Int64) {
+    for index in clusters.indices where clusters[index].id == id {
+      clusters[index].packets += 1
+      clusters[index].bytes += size
+      clusters[index].firstSend = min(clusters[index].firstSend, sent)
+      if sent > clusters[index].lastSend {
+        clusters[index].lastSend = sent
+        clusters[index].lastSendSize = size
+      }
+      if arrived < clusters[index].firstArrival {
+        clusters[index].firstArrival = arrived
+        clusters[index].firstArrivalSize = size
+      }
+      clusters[index].lastArrival = max(clusters[index].lastArrival, arrived)
+      clusters[index].hasNews = true
+    }
+  }
+
+  /// What the bursts that have news since the last call show, the fastest of them; bits per second.
+  mutating func result() -> Double? {
+    var best: Double?
+    for index in clusters.indices where clusters[index].hasNews {
+      clusters[index].hasNews = false
+      guard let rate = measure(clusters[index]) else { continue }
+      if !clusters[index].isMeasured { measuredCount += 1 }
+      clusters[index].isMeasured = true
+      best = max(best ?? 0, rate)
+    }
+    return best
+  }
+
+  private func measure(_ cluster: Cluster) -> Double? {
+    guard cluster.packets >= cluster.minimumPackets, cluster.bytes >= cluster.minimumBytes
+    else { return nil }
+    let sending = cluster.lastSend &- cluster.firstSend
+    let arriving = cluster.lastArrival &- cluster.firstArrival
+    guard sending > 0, sending < 1_000_000_000, arriving > 0, arriving < 1_000_000_000
+    else { return nil }
+    // Between the first and the last packet, the last sent and the first arrived aren't on the way.
+    let sendRate = Double(cluster.bytes - cluster.lastSendSize) * 8e9 / Double(sending)
+    let arrivalRate = Double(cluster.bytes - cluster.firstArrivalSize) * 8e9 / Double(arriving)
+    // Packets can't come out twice as fast as they went in: something on the way gathers them.
+    guard arrivalRate < 2 * sendRate else { return nil }
+    // A burst that was slowed down filled the link: stay a little below it.
+    return arrivalRate < 0.9 * sendRate ? 0.95 * arrivalRate : min(sendRate, arrivalRate)
+  }
+}

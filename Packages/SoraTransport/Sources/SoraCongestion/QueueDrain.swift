@@ -1,0 +1,47 @@
+/// Goes further down for a moment when a long queue stands in the network.
+///
+/// A decrease to 85 % of what arrives (draft-ietf-rmcat-gcc-02 §5.5) empties a queue of a second in six. When
+/// over-use comes with a queue this long, the rate is bounded to 60 % until the queue is short, at most three
+/// seconds, and then not again for a while, so that another flow's standing queue can't starve this one.
+struct QueueDrain {
+  private static let long: Int64 = 250_000_000
+  private static let short: Int64 = 80_000_000
+  private static let longest: Int64 = 3_000_000_000
+  private static let pause: Int64 = 5_000_000_000
+  private static let memory: Int64 = 30_000_000_000
+
+  /// Bits per second; `nil` while nothing is being drained.
+  private(set) var bound: Double?
+  private var since: Int64 = .min / 2
+  /// The round trip now above the shortest of the latest half minute to minute.
+  private var queued: Int64 = 0
+  private var latest: Int64 = 0
+  private var shortest: Int64 = .max
+  private var previousShortest: Int64 = .max
+  private var memoryStart: Int64?
+
+  /// Takes the shortest round trip of a feedback message, in nanoseconds.
+  mutating func note(_ roundTrip: Int64, at now: Int64) {
+    if now &- (memoryStart ?? .min / 2) > Self.memory {
+      previousShortest = shortest
+      shortest = roundTrip
+      memoryStart = now
+    }
+    latest = roundTrip
+    shortest = min(shortest, roundTrip)
+    queued = roundTrip &- min(shortest, previousShortest)
+  }
+
+  mutating func update(isOverused: Bool, acknowledged: Double?, at now: Int64) {
+    if let old = bound {
+      // What arrives within a round trip was sent before the bound: it still tells the link's rate, not ours.
+      if now &- since < latest, let acknowledged { bound = min(old, 0.6 * acknowledged) }
+      if queued < Self.short || now &- since > Self.longest { bound = nil }
+      return
+    }
+    guard isOverused, queued > Self.long, now &- since > Self.pause, let acknowledged
+    else { return }
+    bound = 0.6 * acknowledged
+    since = now
+  }
+}

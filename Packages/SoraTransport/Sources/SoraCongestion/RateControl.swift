@@ -1,0 +1,119 @@
+/// Turns over-use into a rate: additive and multiplicative increase, multiplicative decrease
+/// (draft-ietf-rmcat-gcc-02 §5.5). Rates in bits per second, times in nanoseconds.
+struct RateControl {
+  private enum State { case hold, increase, decrease }
+
+  /// §5.5: beta.
+  private static let decreaseFactor = 0.85
+  /// §5.5: eta, per second.
+  private static let increasePerSecond = 1.08
+
+  private(set) var rate: Double
+  var bounds: ClosedRange<Double>
+  private var state = State.hold
+  /// When the rate was decreased last.
+  private(set) var lastDecrease: Int64?
+  private var lastUpdate: Int64?
+  // The average and the spread of the rate at which over-use was seen, in kbit/s: where the link's capacity is taken to be.
+  private var capacity: Double?
+  private var capacityDeviation = 0.4
+
+  init(rate: Double, bounds: ClosedRange<Double>) {
+    self.rate = rate
+    self.bounds = bounds
+  }
+
+  /// Takes the rate that a probe measured.
+  mutating func raise(to measured: Double) {
+    guard measured > rate else { return }
+    rate = clamp(measured)
+    // Beyond where over-use was seen: the link has changed.
+    if let upper = upperCapacity, measured > upper { capacity = nil }
+  }
+
+  /// Lowers the rate for a reason of its own (no feedback).
+  mutating func lower(by factor: Double) { rate = clamp(rate * factor) }
+
+  /// One step after feedback.
+  mutating func update(
+    _ usage: NetworkUsage, acknowledged: Double?, roundTrip: Int64, at now: Int64
+  ) {
+    // §5.5: the state machine.
+    switch usage {
+    case .overuse: state = .decrease
+    case .underuse: state = .hold
+    case .normal: if state == .hold { state = .increase }
+    }
+    let elapsed = Double(min(max(now &- (lastUpdate ?? now), 0), 1_000_000_000)) / 1e9
+    lastUpdate = now
+    switch state {
+    case .hold: break
+    case .increase: increase(acknowledged, roundTrip: roundTrip, elapsed: elapsed)
+    case .decrease: decrease(acknowledged, roundTrip: roundTrip, at: now)
+    }
+  }
+
+  private mutating func increase(_ acknowledged: Double?, roundTrip: Int64, elapsed: Double) {
+    if let acknowledged, let upper = upperCapacity, acknowledged > upper { capacity = nil }
+    var increased = rate
+    if capacity != nil {
+      // §5.5: near the capacity, half a packet per response time.
+      let frame = rate / 30
+      let packets = max(1, (frame / (1200 * 8)).rounded(.up))
+      let packet = frame / packets
+      let response = 2 * (Double(roundTrip) / 1e9 + 0.1)
+      increased += max(packet / response, 4_000) * elapsed
+    } else {
+      increased = rate * pow108(elapsed) + 1_000 * elapsed
+    }
+    // §5.5: not beyond one and a half times what arrives, or an application with little to send would raise it for ever.
+    if let acknowledged { increased = min(increased, max(rate, 1.5 * acknowledged + 10_000)) }
+    rate = clamp(increased)
+  }
+
+  private mutating func decrease(_ acknowledged: Double?, roundTrip: Int64, at now: Int64) {
+    state = .hold
+    let arriving = acknowledged ?? rate
+    // The effect of a decrease shows after a round trip.
+    let pause = min(max(roundTrip, 10_000_000), 200_000_000)
+    if let lastDecrease, now &- lastDecrease < pause, arriving > rate / 2 { return }
+    var target = Self.decreaseFactor * arriving
+    if target > rate, let capacity { target = Self.decreaseFactor * capacity * 1_000 }
+    if let capacity, arriving < capacity * 1_000 - 3_000 * deviation(capacity) {
+      self.capacity = nil
+    }
+    noteCapacity(arriving / 1_000)
+    rate = clamp(min(rate, target))
+    lastDecrease = now
+  }
+
+  private mutating func noteCapacity(_ sample: Double) {
+    guard let old = capacity else {
+      capacity = sample
+      return
+    }
+    let updated = 0.95 * old + 0.05 * sample
+    let error = updated - sample
+    capacityDeviation = 0.95 * capacityDeviation + 0.05 * error * error / max(updated, 1)
+    capacityDeviation = min(max(capacityDeviation, 0.4), 2.5)
+    capacity = updated
+  }
+
+  private func deviation(_ capacity: Double) -> Double {
+    (capacityDeviation * capacity).squareRoot()
+  }
+
+  private var upperCapacity: Double? {
+    capacity.map { ($0 + 3 * deviation($0)) * 1_000 }
+  }
+
+  private func clamp(_ value: Double) -> Double {
+    min(max(value, bounds.lowerBound), bounds.upperBound)
+  }
+
+  /// 1.08 to the power of 0...1, without libm so that every machine gets the same bits: the exponential's series.
+  private func pow108(_ exponent: Double) -> Double {
+    let x = 0.076_961_041_136_128_4 * exponent
+    return 1 + x * (1 + x / 2 * (1 + x / 3 * (1 + x / 4)))
+  }
+}

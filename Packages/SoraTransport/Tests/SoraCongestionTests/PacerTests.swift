@@ -1,0 +1,101 @@
+import SoraCongestion
+import SoraMedia
+import Testing
+
+@Suite struct PacerTests {
+  /// Takes what leaves until nothing waits, following `nextDeadline`.
+  func drain(_ pacer: Pacer, from start: Instant, limit: Int = 100_000) -> [(
+    token: Int, time: Instant
+  )] {
+    var now = start
+    var left: [(Int, Instant)] = []
+    for _ in 0..<limit {
+      while let token = pacer.next(at: now) { left.append((token, now)) }
+      guard let deadline = pacer.nextDeadline else { return left }
+      now = max(deadline, now)
+    }
+    return left
+  }
+
+  @Test func packetsLeaveAtTwoAndAHalfTimesTheRate() {
+    let pacer = Pacer(rate: .megabits(1))
+    for token in 0..<250 {
+      #expect(pacer.enqueue(size: 1_250, priority: .video, token: token, at: .zero))
+    }
+    let left = drain(pacer, from: .zero)
+    #expect(left.map(\.token) == Array(0..<250))
+    // 312,500 bytes at 2.5 Mbit/s are one second.
+    let seconds = (left[249].time - Instant.zero).inSeconds
+    #expect(abs(seconds - 1) < 0.02)
+    // Nothing leaves in bursts of more than 5 ms.
+    let first = left.filter { $0.time == .zero }.count
+    #expect(first <= 3)
+  }
+
+  @Test func prioritiesGoInOrderAndAudioAtOnce() {
+    let pacer = Pacer(rate: .kilobits(300))
+    for token in 0..<20 {
+      _ = pacer.enqueue(size: 1200, priority: .video, token: token, at: .zero)
+    }
+    _ = pacer.enqueue(size: 1200, priority: .padding, token: 300, at: .zero)
+    #expect(pacer.next(at: .zero) == 0)
+    while pacer.next(at: .zero) != nil {}
+    _ = pacer.enqueue(size: 1200, priority: .retransmission, token: 100, at: .zero)
+    _ = pacer.enqueue(size: 100, priority: .audio, token: 200, at: .zero)
+    #expect(pacer.nextDeadline == .zero)
+    #expect(pacer.next(at: .zero) == 200)
+    #expect(pacer.next(at: .zero) == nil)
+    let rest = drain(pacer, from: .zero).map(\.token)
+    #expect(rest.first == 100)
+    #expect(rest.last == 300)
+  }
+
+  @Test func theRateRisesBeforePacketsWaitTwoSeconds() {
+    let pacer = Pacer(rate: .kilobits(100))
+    for token in 0..<500 {
+      _ = pacer.enqueue(size: 1000, priority: .video, token: token, at: .zero)
+    }
+    // 4 Mbit at 250 kbit/s would take 16 seconds.
+    let last = drain(pacer, from: .zero).last
+    #expect((last?.time ?? .distantFuture) < .zero + .milliseconds(2_050))
+  }
+
+  @Test func aFullQueueRefuses() {
+    let pacer = Pacer(rate: .kilobits(100))
+    var taken = 0
+    for token in 0..<10_000
+    where pacer.enqueue(size: 10, priority: .video, token: token, at: .zero) {
+      taken += 1
+    }
+    #expect(taken == 8_192)
+    #expect(pacer.queuedPackets == 8_192)
+    #expect(pacer.queuedBytes == 81_920)
+  }
+
+  @Test func aProbeIsSentAtItsRateAndPadded() {
+    let pacer = Pacer(rate: .kilobits(300))
+    let request = ProbeRequest(cluster: 7, rate: .megabits(2), minimumBytes: 3_750)
+    pacer.startProbe(request, at: .zero)
+    _ = pacer.enqueue(size: 1000, priority: .video, token: 1, at: .zero)
+    var now = Instant.zero
+    var sent: [(Int, Instant)] = []
+    while let deadline = pacer.nextDeadline, sent.count < 100 {
+      now = max(now, deadline)
+      if pacer.next(at: now) != nil {
+        #expect(pacer.probeCluster == 7)
+        sent.append((1000, now))
+        continue
+      }
+      let padding = pacer.paddingSize(at: now)
+      #expect(padding > 0)
+      #expect(pacer.probeCluster == 7)
+      sent.append((padding, now))
+      pacer.paddingSent(size: padding, at: now)
+    }
+    let bytes = sent.dropLast().reduce(0) { $0 + $1.0 }
+    let seconds = (sent.last!.1 - Instant.zero).inSeconds
+    #expect(sent.count >= 5)
+    #expect(abs(Double(bytes) * 8 / seconds - 2_000_000) < 20_000)
+    #expect(pacer.nextDeadline == nil)
+  }
+}
