@@ -86,7 +86,7 @@ public struct TransportFeedback: Sequence {
 
     public mutating func next() -> Status? {
       guard left > 0 else { return nil }
-      if chunk.remaining == 0 {
+      while chunk.remaining == 0 {
         chunk = StatusChunk(packet.u16(chunkOffset), limit: left)
         chunkOffset += 2
       }
@@ -124,8 +124,7 @@ struct StatusChunk {
       bitsPerSymbol = 0
       bits = (word >> 13) & 0x3
       remaining = min(Int(word & 0x1FFF), limit)
-      // A run of zero packets says nothing and would never end the walk over the chunks of a long message early:
-      // each chunk still takes two bytes, so the walk is bounded by the message.
+      // A run of no packets is possible and harmless: each chunk takes two bytes, so a walk ends with the message.
     } else if word & 0x4000 == 0 {
       bitsPerSymbol = 1
       bits = word << 2

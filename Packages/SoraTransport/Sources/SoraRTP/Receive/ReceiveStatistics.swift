@@ -30,7 +30,7 @@ public struct ReceiveStatistics: Sendable {
 
   public init(ssrc: UInt32, clockRate: Int) {
     self.ssrc = ssrc
-    self.clockRate = max(1, clockRate)
+    self.clockRate = max(1, min(clockRate, 1_000_000_000))
   }
 
   /// RFC 3550 A.1's MAX_DROPOUT: a larger jump is a restart, once the next packet confirms it.

@@ -13,7 +13,7 @@ public struct SenderReportTracker: Sendable {
   public let clockRate: Int
 
   public init(clockRate: Int) {
-    self.clockRate = max(1, clockRate)
+    self.clockRate = max(1, min(clockRate, 1_000_000_000))
   }
 
   public mutating func received(_ report: RTCPSenderInfo, at now: Instant) {

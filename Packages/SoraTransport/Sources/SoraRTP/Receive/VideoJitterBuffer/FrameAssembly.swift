@@ -86,7 +86,9 @@ struct LayerContinuity {
       brokenFrom = info.temporalLayer + 1
       if brokenSince == nil { brokenSince = now }
     } else if info.isLayerSync, info.temporalLayer >= brokenFrom {
+      // Layers above it, if there are any, show that they are broken when their next frame is skipped.
       brokenFrom = info.temporalLayer + 1
+      brokenSince = nil
     }
   }
 

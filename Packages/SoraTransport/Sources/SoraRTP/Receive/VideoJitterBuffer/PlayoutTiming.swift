@@ -29,7 +29,7 @@ struct PlayoutTiming {
   private(set) var target: Int64
 
   init(clockRate: Int, minimum: Duration, maximum: Duration) {
-    self.clockRate = Int64(max(1, clockRate))
+    self.clockRate = Int64(max(1, min(clockRate, 1_000_000_000)))
     self.minimum = max(0, minimum.wholeNanoseconds)
     self.maximum = max(self.minimum, maximum.wholeNanoseconds)
     delay = min(self.maximum, max(self.minimum, 10_000_000))
@@ -40,7 +40,7 @@ struct PlayoutTiming {
   /// those is the jitter buffer's decision and not a property of the path.
   mutating func frameCompleted(timestamp: Int64, isTypical: Bool, at now: Instant) {
     let transit = now.nanoseconds &- mediaNanoseconds(timestamp)
-    if let baseline, abs(transit &- baseline) > PlayoutTiming.jumpNanoseconds { reset() }
+    if let baseline, (transit &- baseline).magnitude > PlayoutTiming.jumpNanoseconds { reset() }
     if let start = windowStart {
       if now.nanoseconds &- start > PlayoutTiming.windowNanoseconds {
         previousMinimum = currentMinimum
