@@ -93,6 +93,29 @@ import Testing
     }
   }
 
+  @Test func aFileBecomesASourceAt48Kilohertz() throws {
+    try temporary { path in
+      let tone = (0..<22_050).map { Int16(10_000 * sin(2 * Double.pi * 500 * Double($0) / 22_050)) }
+      let writer = try WAVWriter(path: path, sampleRate: 22_050, channels: 1)
+      try tone.withUnsafeBufferPointer { try writer.write($0) }
+      try writer.close()
+      for loops in [false, true] {
+        let source = try WAVSource(path: path, channels: 2, loops: loops)
+        var block = [Int16](repeating: 1, count: 960)
+        var output: [Int16] = []
+        var counts: [Int] = []
+        for _ in 0..<250 {
+          counts.append(try block.withUnsafeMutableBufferPointer { try source.read(into: $0) })
+          output += block
+        }
+        let left = stride(from: 0, to: output.count, by: 2).map { output[$0] }
+        #expect(Signals.toneSNR(Array(left[2_400..<45_000]), frequency: 500) > 60)
+        #expect(loops ? counts.allSatisfy { $0 == 480 } : counts.last == 0)
+        if !loops { #expect(abs(counts.reduce(0, +) - 48_000) <= 4) }
+      }
+    }
+  }
+
   @Test func errorsNameTheField() throws {
     func error(_ bytes: [UInt8]) -> WAVError? {
       do {

@@ -85,7 +85,7 @@ public struct VideoEncoderSettings: Sendable, Hashable {
 
 /// What a decoder is made with.
 public struct VideoDecoderSettings: Sendable, Hashable {
-  /// Threads of the decoder. 0 chooses by `cores`.
+  /// Threads of the decoder. 0 chooses by size and `cores`.
   public var threads: Int
   /// Cores that the choice of threads may count on.
   public var cores: Int

@@ -16,6 +16,7 @@ public final class VP8Decoder: VideoDecoder {
 
   private let context: UnsafeMutablePointer<vpx_codec_ctx_t>
   private var isOpen = false
+  private var openThreads = 1
   private let pool = PixelBufferPool()
 
   /// Starts a decoder. Throws `CodecError.library`.
@@ -23,7 +24,7 @@ public final class VP8Decoder: VideoDecoder {
     self.settings = settings
     context = .allocate(capacity: 1)
     context.initialize(to: vpx_codec_ctx_t())
-    try open()
+    try open(threads: 1)
   }
 
   deinit {
@@ -45,7 +46,10 @@ public final class VP8Decoder: VideoDecoder {
         throw .pictureTooLarge(width: header.width, height: header.height)
       }
     }
-    if !isOpen { try open() }
+    if header.isKeyFrame {
+      let threads = threadCount(header.width &* header.height)
+      if !isOpen || threads != openThreads { try open(threads: threads) }
+    }
 
     let result = vpx_codec_decode(
       context, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), UInt32(bytes.count), nil, 0)
@@ -74,14 +78,24 @@ public final class VP8Decoder: VideoDecoder {
       rtpTimestamp: frame.rtpTimestamp)
   }
 
-  private func open() throws(CodecError) {
-    let threads = settings.threads > 0 ? settings.threads : settings.cores
-    var configuration = vpx_codec_dec_cfg_t(
-      threads: UInt32(min(max(threads, 1), 4)), w: 0, h: 0)
+  /// Decoding is cheap: below 720p, more threads would only wake each other up.
+  private func threadCount(_ pixels: Int) -> Int {
+    if settings.threads > 0 { return min(settings.threads, 8) }
+    return pixels < 1_280 * 720 ? 1 : min(max(settings.cores, 1), 4)
+  }
+
+  private func open(threads: Int) throws(CodecError) {
+    if isOpen {
+      vpx_codec_destroy(context)
+      isOpen = false
+      needsKeyFrame = true
+    }
+    var configuration = vpx_codec_dec_cfg_t(threads: UInt32(threads), w: 0, h: 0)
     context.pointee = vpx_codec_ctx_t()
     let result = sora_vpx_decoder_init(context, vpx_codec_vp8_dx(), &configuration, 0)
     guard result == VPX_CODEC_OK else { throw libraryError("start a decoder", result, context) }
     isOpen = true
+    openThreads = threads
   }
 
   private func copy(_ picture: vpx_image_t) -> PixelBuffer? {

@@ -267,14 +267,15 @@ extension VP8Encoder {
     guard result == VPX_CODEC_OK else { throw libraryError(operation, result, context) }
   }
 
-  /// The library's speed: the larger the picture, the less time there is for each block. Negative means fixed, so that
-  /// quality doesn't depend on how busy the machine is.
+  /// The library's speed. Negative means fixed, so that quality doesn't depend on how busy the machine is.
+  ///
+  /// Measured on a moving pattern at 720p30 and 2 Mbit/s (2.5 GHz Xeon, one thread): -6 takes 8.4 ms a frame, -8 takes
+  /// 7.0 ms and loses 1.8 dB, -12 takes 5.3 ms and loses 2.9 dB. Small pictures leave time for -4, worth 1 dB.
   private static func speed(_ width: Int, _ height: Int) -> Int {
     switch width &* height {
-    case ...(352 * 288): -6
-    case ...(640 * 480): -8
-    case ...(1280 * 720): -10
-    default: -12
+    case ...(352 * 288): -4
+    case ...(1280 * 720): -6
+    default: -8
     }
   }
 }
