@@ -59,8 +59,9 @@ public final class ICEAgent {
   public internal(set) var localParameters: ICEParameters
   /// The peer's, once set.
   public internal(set) var remoteParameters: ICEParameters?
-  /// Whether this agent nominates now; a role conflict may have turned it round.
-  public internal(set) var isControlling: Bool
+  /// Whether this agent nominates now; a role conflict may have turned it round. Set it before `start` where the other
+  /// side's description decides: a full agent controls a lite one, whoever offered (RFC 8445 §6.1.1).
+  public var isControlling: Bool
   public internal(set) var state = ICEConnectionState.new
   /// The pair to send on, once one works. Across a restart the old one stays until a new one works.
   public internal(set) var selectedPair: ICEPair?

@@ -391,7 +391,6 @@ extension SRTPSession {
   fileprivate convenience init(_ session: DTLSSession) throws(SRTPError) {
     try self.init(
       profile: session.profile,
-      local: (session.localKeyingMaterial.key, session.localKeyingMaterial.salt),
-      remote: (session.remoteKeyingMaterial.key, session.remoteKeyingMaterial.salt))
+      local: session.localKeyingMaterial, remote: session.remoteKeyingMaterial)
   }
 }

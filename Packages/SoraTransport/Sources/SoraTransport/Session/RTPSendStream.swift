@@ -1,5 +1,5 @@
-public import SoraMedia
-public import SoraRTP
+import SoraMedia
+import SoraRTP
 
 /// One outgoing stream: cuts frames into packets, keeps them for retransmission, and counts.
 ///
@@ -43,7 +43,12 @@ public final class RTPSendStream {
   /// Position in the session; part of the pacer's tokens.
   let index: Int
   let history: PacketHistory
+  /// The mid and rid as packets carry them.
+  private(set) var mid: RTPExtensionText?
+  private(set) var rid: RTPExtensionText?
   var rtxSequenceNumber: UInt16
+  /// The number of the packet that left last.
+  var lastSent: UInt16?
   var firSequenceNumber: UInt8?
   private let payloader: any RTPPayloader
   private var sequenceNumber: UInt16
@@ -63,11 +68,17 @@ public final class RTPSendStream {
     sequenceNumber = UInt16(truncatingIfNeeded: random.next()) & 0x7FFF
     rtxSequenceNumber = UInt16(truncatingIfNeeded: random.next()) & 0x7FFF
     timestampOffset = UInt32(truncatingIfNeeded: random.next())
+    mid = RTPExtensionText(parameters.mid)
+    rid = parameters.rid.flatMap { RTPExtensionText($0) }
     history = PacketHistory(capacity: parameters.kind == .audio ? 128 : 1024)
   }
 
   /// Takes over the outcome of a later negotiation.
-  func update(_ parameters: RTPSendParameters) { self.parameters = parameters }
+  func update(_ parameters: RTPSendParameters) {
+    self.parameters = parameters
+    mid = RTPExtensionText(parameters.mid)
+    rid = parameters.rid.flatMap { RTPExtensionText($0) }
+  }
 
   /// Cuts a frame into packets in the history.
   ///
@@ -81,8 +92,8 @@ public final class RTPSendStream {
     values.absSendTime = 0
     values.audioLevel = level
     if !isKnownToReceiver {
-      values.mid = RTPExtensionText(parameters.mid)
-      if let rid = parameters.rid { values.rid = RTPExtensionText(rid) }
+      values.mid = mid
+      values.rid = rid
     }
     if parameters.kind == .video, frame.rotation != .none { values.videoOrientation = frame.rotation }
     let timestamp = frame.rtpTimestamp &+ timestampOffset

@@ -73,7 +73,8 @@ extension RTPSession {
 
   /// RFC 4585 §6.2.1: what is still stored is sent again, at most once a round trip.
   private func handle(_ nack: RTCPNack, at now: Instant) {
-    guard let stream = sendStream(nack.media), stream.parameters.acceptsNack else { return }
+    guard let stream = sendStream(nack.media), stream.parameters.acceptsNack, stream.parameters.rtx != nil
+    else { return }
     stream.statistics.nackCount &+= 1
     let interval = roundTrip ?? .milliseconds(20)
     for number in nack {

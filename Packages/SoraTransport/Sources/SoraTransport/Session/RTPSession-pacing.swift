@@ -4,11 +4,23 @@ import SoraRTP
 
 // What leaves, and when.
 extension RTPSession {
-  /// Sends what the pacer lets go now.
+  /// Sends what the pacer lets go now, probes included.
   func sendPaced(at now: Instant) {
-    while let token = pacer.next(at: now) {
-      transmit(PacketToken(token), at: now)
+    while true {
+      while let token = pacer.next(at: now) { transmit(PacketToken(token), at: now) }
+      startProbes(at: now)
+      let padding = pacer.paddingSize(at: now)
+      guard padding > 0 else { return }
+      guard let size = sendPadding(at: now) else {
+        pacer.cancelProbes()
+        return
+      }
+      pacer.paddingSent(size: size, at: now)
     }
+  }
+
+  private func startProbes(at now: Instant) {
+    while let probe = estimator.nextProbe() { pacer.startProbe(probe, at: now) }
   }
 
   private func transmit(_ token: PacketToken, at now: Instant) {
@@ -20,51 +32,60 @@ extension RTPSession {
       return
     }
     guard let header = try? RTPHeader(parsing: UnsafeRawBufferPointer(packet)) else { return }
-    stamp(packet, header, map: stream.parameters.extensions, probeCluster: nil, at: now)
+    stamp(packet, header, map: stream.parameters.extensions, at: now)
     if output.sendRTP(UnsafeRawBufferPointer(packet)) {
       stream.countSent(packet.count, payload: header.payloadCount, isRetransmission: false)
+      stream.lastSent = token.number
     } else {
       stream.statistics.packetsDropped &+= 1
     }
   }
 
-  /// Sends a stored packet again: on the retransmission stream where there is one (RFC 4588), else as it was.
+  /// Fills a probe with the last packet of a video stream sent again, which repairs a loss if there was one.
+  ///
+  /// - Returns: bytes sent; nil where there is nothing to send again.
+  private func sendPadding(at now: Instant) -> Int? {
+    for stream in sendStreams where stream.parameters.kind == .video && stream.parameters.rtx != nil {
+      guard let number = stream.lastSent, let packet = stream.history.stored(sequenceNumber: number)
+      else { continue }
+      return retransmit(UnsafeRawBufferPointer(packet), on: stream, at: now)
+    }
+    return nil
+  }
+
+  /// Sends a stored packet again on the retransmission stream (RFC 4588). SRTP never protects one number twice: under
+  /// GCM that would give the authentication key away.
+  @discardableResult
   private func retransmit(
     _ original: UnsafeRawBufferPointer, on stream: RTPSendStream, at now: Instant
-  ) {
-    scratch.withUnsafeMutableBytes { scratch in
-      let map = stream.parameters.extensions
-      let count: Int
-      if let rtx = stream.parameters.rtx {
-        var values = RTPHeaderExtensions()
-        values.transportSequenceNumber = 0
-        values.absSendTime = 0
-        values.mid = RTPExtensionText(stream.parameters.mid)
-        if let rid = stream.parameters.rid { values.repairedRid = RTPExtensionText(rid) }
-        guard
-          let writer = try? Retransmission.build(
-            of: original, ssrc: rtx.ssrc, sequenceNumber: stream.rtxSequenceNumber,
-            payloadType: rtx.payloadType, extensions: values, map: map, into: scratch)
-        else { return }
-        stream.rtxSequenceNumber &+= 1
-        count = writer.count
-      } else {
-        count = original.count
-        scratch.copyMemory(from: original)
-      }
-      let packet = UnsafeMutableRawBufferPointer(rebasing: scratch[..<count])
-      guard let header = try? RTPHeader(parsing: UnsafeRawBufferPointer(packet)) else { return }
-      stamp(packet, header, map: map, probeCluster: nil, at: now)
-      if output.sendRTP(UnsafeRawBufferPointer(packet)) {
-        stream.countSent(count, payload: header.payloadCount, isRetransmission: true)
-      }
+  ) -> Int? {
+    guard let rtx = stream.parameters.rtx else { return nil }
+    let map = stream.parameters.extensions
+    var values = RTPHeaderExtensions()
+    values.transportSequenceNumber = 0
+    values.absSendTime = 0
+    values.mid = stream.mid
+    values.repairedRid = stream.rid
+    return scratch.withUnsafeMutableBytes { scratch -> Int? in
+      guard
+        let writer = try? Retransmission.build(
+          of: original, ssrc: rtx.ssrc, sequenceNumber: stream.rtxSequenceNumber,
+          payloadType: rtx.payloadType, extensions: values, map: map, into: scratch)
+      else { return nil }
+      stream.rtxSequenceNumber &+= 1
+      let packet = UnsafeMutableRawBufferPointer(rebasing: scratch[..<writer.count])
+      guard let header = try? RTPHeader(parsing: UnsafeRawBufferPointer(packet)) else { return nil }
+      stamp(packet, header, map: map, at: now)
+      guard output.sendRTP(UnsafeRawBufferPointer(packet)) else { return nil }
+      stream.countSent(writer.count, payload: header.payloadCount, isRetransmission: true)
+      return writer.count
     }
   }
 
   /// Writes what is known only when a packet really leaves: its time and its transport-wide number.
   private func stamp(
     _ packet: UnsafeMutableRawBufferPointer, _ header: RTPHeader, map: RTPHeaderExtensionMap,
-    probeCluster: Int?, at now: Instant
+    at now: Instant
   ) {
     let bytes = UnsafeRawBufferPointer(packet)
     if let id = map.absSendTime, let range = header.extensionRange(id: id, in: bytes) {
@@ -72,11 +93,12 @@ extension RTPSession {
         RTPHeaderExtensions.absSendTime(at: now), at: range.lowerBound, in: packet)
     }
     if let id = map.transportSequenceNumber, let range = header.extensionRange(id: id, in: bytes) {
-      let sequence = sent.append(size: packet.count, probeCluster: probeCluster, at: now)
+      let sequence = sent.append(
+        size: packet.count, probeCluster: pacer.probeCluster, at: now)
       RTPPacket.setTransportSequenceNumber(
         UInt16(truncatingIfNeeded: sequence), at: range.lowerBound, in: packet)
       estimator.packetSent(
-        sequence: sequence, size: packet.count, at: now, probeCluster: probeCluster)
+        sequence: sequence, size: packet.count, at: now, probeCluster: pacer.probeCluster)
     }
   }
 

@@ -72,7 +72,8 @@ extension RTPSession {
       }
       delegate?.session(self, received: frame, on: stream, at: now)
     }
-    if buffer.keyFrameNeeded || stream.nack.keyFrameNeeded {
+    if let number = buffer.oldestUsefulSequenceNumber { stream.nack.discard(before: number) }
+    if buffer.takeKeyFrameRequest(at: now) || stream.nack.keyFrameNeeded {
       stream.nack.keyFrameNeeded = false
       requestKeyFrame(of: stream, at: now)
     }

@@ -60,13 +60,21 @@ extension RTPSession {
       missing.removeAll(keepingCapacity: true)
       stream.nack.collect(into: &missing, at: now)
       guard !missing.isEmpty else { continue }
-      output.sendRTCP(capacity: Self.reportCapacity) { buffer in
-        var writer = RTCPWriter(into: buffer)
-        guard
-          (try? writer.nack(sender: feedbackSSRC, media: stream.ssrc, missing: missing)) != nil
-        else { return 0 }
+      var written = 0
+      // Every turn writes at least one number of a bounded list.
+      while written < missing.count {
+        let before = written
+        output.sendRTCP(capacity: Self.reportCapacity) { buffer in
+          var writer = RTCPWriter(into: buffer)
+          guard
+            let count = try? writer.nack(
+              sender: feedbackSSRC, media: stream.ssrc, missing: missing, from: written)
+          else { return 0 }
+          written += count
+          return writer.count
+        }
+        if written == before { break }
         stream.statistics.nackCount &+= 1
-        return writer.count
       }
     }
   }

@@ -45,7 +45,7 @@ public final class RTPSession {
   let random: RandomSource
   let output: any RTPSessionOutput
   let estimator: BandwidthEstimator
-  var pacer: Pacer
+  let pacer: Pacer
   var sent = SentPacketRing()
   var feedback = TransportFeedbackGenerator()
   var feedbackTimeline = TransportFeedbackTimeline()
@@ -75,9 +75,13 @@ public final class RTPSession {
     self.random = random
     self.output = output
     estimator = BandwidthEstimator(configuration: configuration.estimator)
-    pacer = Pacer()
+    pacer = Pacer(rate: configuration.estimator.start)
+    lastTarget = configuration.estimator.start.bitsPerSecond
     reporterSSRC = UInt32(truncatingIfNeeded: random.next()) | 1
   }
+
+  /// Bits a second that the network is believed to take.
+  public var estimatedBitrate: Int { estimator.estimate.bitsPerSecond }
 
   // MARK: Streams
 

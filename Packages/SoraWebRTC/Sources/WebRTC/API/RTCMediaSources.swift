@@ -1,5 +1,5 @@
 public import SoraMedia
-public import Synchronization
+import Synchronization
 
 /// Where a track's data comes from.
 open class RTCMediaSource: @unchecked Sendable {

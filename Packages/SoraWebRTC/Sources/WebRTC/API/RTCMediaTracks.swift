@@ -1,5 +1,5 @@
-public import Foundation
-public import SoraMedia
+import Foundation
+import SoraMedia
 import Synchronization
 
 /// Base of audio and video tracks. Safe from any thread.

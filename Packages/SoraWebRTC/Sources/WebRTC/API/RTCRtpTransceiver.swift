@@ -1,4 +1,4 @@
-public import SoraMedia
+import SoraMedia
 import Synchronization
 
 /// Sends a track in an m-section. Safe from any thread.
@@ -33,6 +33,14 @@ public final class RTCRtpSender: Sendable {
     set {
       state.withLock { $0.streamIds = newValue }
       changed()
+    }
+  }
+
+  /// Sets what was attached while the transceiver was made, which the negotiator knows already.
+  func initialize(track: RTCMediaStreamTrack?, streamIds: [String]) {
+    state.withLock {
+      $0.track = track
+      $0.streamIds = streamIds
     }
   }
 

@@ -1,3 +1,4 @@
+import SoraCongestion
 public import SoraDTLS
 public import SoraICE
 public import SoraMedia
@@ -67,9 +68,10 @@ public final class PeerConnectionCore {
     negotiator = JSEPNegotiator(configuration: negotiation, random: random.fork())
     var sessionConfiguration = RTPSession.Configuration(
       cname: negotiator.cname, wallClock: configuration.wallClock)
-    sessionConfiguration.estimator.startRate = .bitsPerSecond(configuration.startBitrate)
-    sessionConfiguration.estimator.minimumRate = .bitsPerSecond(configuration.minimumBitrate)
-    sessionConfiguration.estimator.maximumRate = .bitsPerSecond(configuration.maximumBitrate)
+    sessionConfiguration.estimator = BandwidthEstimator.Configuration(
+      start: Bitrate(bitsPerSecond: configuration.startBitrate),
+      minimum: Bitrate(bitsPerSecond: configuration.minimumBitrate),
+      maximum: Bitrate(bitsPerSecond: configuration.maximumBitrate))
     session = RTPSession(
       configuration: sessionConfiguration, random: random.fork(), output: transport)
     targetBitrate = configuration.startBitrate
@@ -91,7 +93,7 @@ public final class PeerConnectionCore {
   public func setLocalDescription(
     _ kind: DescriptionKind, _ sdp: String, addresses: [TransportAddress], at now: Instant
   ) throws(NegotiationError) {
-    try negotiator.setLocalDescription(kind, sdp)
+    try negotiator.setLocalDescription(kind, .init(sdp: sdp))
     if transport.ice.localCandidates.isEmpty {
       for address in addresses {
         let candidate = transport.addLocalCandidate(address).description
@@ -107,7 +109,7 @@ public final class PeerConnectionCore {
   public func setRemoteDescription(
     _ kind: DescriptionKind, _ sdp: String, at now: Instant
   ) throws(NegotiationError) {
-    try negotiator.setRemoteDescription(kind, sdp)
+    try negotiator.setRemoteDescription(kind, .init(sdp: sdp))
     drain(at: now)
   }
 
@@ -363,5 +365,16 @@ extension PeerConnectionCore: RTPSessionDelegate {
   ) {
     targetBitrate = bitsPerSecond
     tell(.targetBitrateChanged(bitsPerSecond), at: now)
+  }
+}
+
+extension SessionDescription {
+  /// Parses a description; what is wrong with it becomes a negotiation error.
+  fileprivate init(sdp: String) throws(NegotiationError) {
+    do throws(SDPError) {
+      try self.init(parsing: sdp)
+    } catch {
+      throw .malformed(error)
+    }
   }
 }

@@ -13,7 +13,8 @@ final class PeerConnectionDriver {
   /// Told of everything that isn't media; on the loop.
   var onEvent: ((PeerConnectionEvent) -> Void)?
 
-  private let sockets: SocketSet
+  private let sockets = UDPSocketSet()
+  private var addresses: [TransportAddress] = []
   private var timer: LoopTimer?
   private let settings: RTCSettings
   private var isClosed = false
@@ -25,7 +26,6 @@ final class PeerConnectionDriver {
     self.loop = loop
     self.settings = settings
     self.media = media
-    sockets = SocketSet()
     core = PeerConnectionCore(configuration: configuration, random: random, sink: sockets)
     core.delegate = self
     timer = loop.makeTimer { [weak self] now in self?.turn(at: now) }
@@ -33,15 +33,16 @@ final class PeerConnectionDriver {
 
   /// Opens a socket on every address that the settings allow, once, and returns their addresses.
   func openSockets() throws(NetworkError) -> [TransportAddress] {
-    if sockets.isEmpty {
+    if addresses.isEmpty {
       for address in try localAddresses() {
         // An address that can't be bound (an interface that just went down) costs a candidate, not the call.
         if let socket = try? loop.openUDP(TransportAddress(ip: address, port: 0), handler: self) {
-          sockets.add(socket)
+          sockets.insert(socket)
+          addresses.append(socket.localAddress)
         }
       }
     }
-    return sockets.addresses
+    return addresses
   }
 
   private func localAddresses() throws(NetworkError) -> [IPAddress] {
@@ -73,7 +74,7 @@ final class PeerConnectionDriver {
     timer = nil
     // The farewell (BYE, close_notify) leaves with the end of this turn; the sockets close in the next.
     let sockets = LoopBound(sockets, loop: loop)
-    loop.execute { sockets.value.closeAll() }
+    loop.execute { sockets.value.close() }
   }
 
   private func turn(at now: Instant) {
@@ -128,31 +129,6 @@ extension PeerConnectionDriver: PeerConnectionCoreDelegate {
       media.setBitrate(
         core.videoBitrate(transceiverID: section.transceiverID),
         transceiverID: section.transceiverID)
-    }
-  }
-}
-
-/// The sockets of one connection, as the sink that its transport sends through.
-private final class SocketSet: DatagramSink {
-  private var sockets: [UDPSocket] = []
-
-  var isEmpty: Bool { sockets.isEmpty }
-  var addresses: [TransportAddress] { sockets.map(\.localAddress) }
-
-  func add(_ socket: UDPSocket) { sockets.append(socket) }
-
-  func closeAll() {
-    for socket in sockets { socket.close() }
-    sockets = []
-  }
-
-  func send(
-    from local: TransportAddress, to remote: TransportAddress, capacity: Int,
-    _ write: (UnsafeMutableRawBufferPointer) -> Int
-  ) {
-    for socket in sockets where socket.localAddress == local {
-      socket.send(to: remote, capacity: capacity, write)
-      return
     }
   }
 }

@@ -4,24 +4,27 @@ import SoraRTP
 import Synchronization
 
 /// From Opus packets to a track's sound: the network loop puts packets in, the playout thread takes 10 ms at a time.
-final class AudioReceivePipeline: Sendable {
-  private let buffer: Mutex<AudioJitterBuffer>
+final class AudioReceivePipeline: @unchecked Sendable {
+  // @unchecked: `buffer` is touched only under `lock`.
+
+  private let lock = Mutex(())
+  private let buffer: AudioJitterBuffer
   private let track: RTCAudioTrack
   private let channels: Int
 
   init(track: RTCAudioTrack) throws(AudioCodecError) {
     let decoder = try OpusDecoder(channels: 2)
     channels = decoder.channels
-    buffer = Mutex(AudioJitterBuffer(decoder: decoder))
+    buffer = AudioJitterBuffer(decoder: decoder)
     self.track = track
   }
 
-  var statistics: AudioJitterBufferStats { buffer.withLock { $0.stats } }
+  var statistics: AudioJitterBufferStats { lock.withLock { _ in buffer.stats } }
 
   /// Takes one packet. From the network loop.
   func insert(_ header: RTPHeader, _ payload: UnsafeRawBufferPointer, at now: Instant) {
-    buffer.withLock {
-      $0.insert(
+    lock.withLock { _ in
+      buffer.insert(
         sequenceNumber: header.sequenceNumber, timestamp: header.timestamp, payload: payload,
         at: now)
     }
@@ -32,8 +35,8 @@ final class AudioReceivePipeline: Sendable {
     let count = AudioJitterBuffer.samplesPerPull * channels
     var hasBegun = false
     var samples = [Int16](unsafeUninitializedCapacity: count) { output, initialized in
-      let playout = buffer.withLock {
-        $0.getAudio(at: now, into: UnsafeMutableBufferPointer(rebasing: output[..<count]))
+      let playout = lock.withLock { _ in
+        buffer.getAudio(at: now, into: UnsafeMutableBufferPointer(rebasing: output[..<count]))
       }
       hasBegun = playout.rtpTimestamp != nil
       initialized = count

@@ -23,7 +23,7 @@ final class VideoReceivePipeline: @unchecked Sendable {
     var height = 0
   }
 
-  private struct Shared {
+  fileprivate struct Shared {
     var pending: [EncodedFrame] = []
     var isScheduled = false
     var needsKeyFrame = true

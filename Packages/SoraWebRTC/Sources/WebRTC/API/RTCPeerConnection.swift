@@ -1,0 +1,245 @@
+import Dispatch
+import Foundation
+import SoraClock
+import SoraDTLS
+import SoraSDP
+import SoraMedia
+import SoraRTP
+public import SoraTransport
+import Synchronization
+
+/// A connection to another WebRTC endpoint (W3C `RTCPeerConnection`, with the names of libwebrtc's Swift face).
+///
+/// Safe from any thread. The delegate is called on a serial queue of the connection's own. A connection that is let go
+/// of without `close` closes itself.
+public final class RTCPeerConnection: Sendable {
+  public let configuration: RTCConfiguration
+  let actor: PeerConnectionActor
+  let mirror = PeerConnectionMirror()
+
+  init(
+    _ configuration: RTCConfiguration, factory: RTCPeerConnectionFactory,
+    delegate: (any RTCPeerConnectionDelegate)?
+  ) throws {
+    self.configuration = configuration
+    guard let dtls = factory.dtls else { throw DTLSError.notConnected }
+    let certificate = try DTLSCertificate.generate()
+    let loop = try NetworkLoopGroup.shared.next()
+    let actor = PeerConnectionActor(loop: loop)
+    self.actor = actor
+    mirror.setDelegate(delegate, of: self)
+    let mirror = mirror
+    let settings = configuration.settings
+    let environment = MediaPipelines.Environment(
+      registry: factory.videoCodecs, playout: factory.playout,
+      now: { SystemClock.now },
+      sendVideo: { frame, id in
+        actor.execute { driver in
+          driver.perform { core, now in core.send(frame, transceiverID: id, at: now) }
+        }
+      },
+      sendAudio: { frame, level, id in
+        actor.execute { driver in
+          driver.perform { core, now in core.send(frame, transceiverID: id, level: level, at: now) }
+        }
+      },
+      needKeyFrame: { id in
+        actor.execute { driver in
+          driver.perform { core, now in core.requestKeyFrame(transceiverID: id, at: now) }
+        }
+      })
+    actor.start {
+      let now = SystemClock.now
+      var core = PeerConnectionCore.Configuration(
+        certificate: certificate, dtls: dtls,
+        wallClock: WallClock(unixNanoseconds: SystemClock.realtimeNanoseconds, at: now))
+      core.startBitrate = settings.startBitrate
+      core.minimumBitrate = settings.minBitrate
+      core.maximumBitrate = settings.maxBitrate
+      let driver = PeerConnectionDriver(
+        loop: loop, configuration: core, settings: settings, random: .system(),
+        media: MediaPipelines(environment: environment) { mirror.transceiver(id: $0) })
+      driver.onEvent = { [unowned driver] event in
+        mirror.handle(event, driver: driver, actor: actor)
+      }
+      return driver
+    }
+  }
+
+  deinit { actor.close() }
+
+  // MARK: State
+
+  public var delegate: (any RTCPeerConnectionDelegate)? {
+    get { mirror.delegate }
+    set { mirror.setDelegate(newValue, of: self) }
+  }
+  public var signalingState: RTCSignalingState { mirror.state.signaling }
+  public var iceConnectionState: RTCIceConnectionState { mirror.state.ice }
+  public var iceGatheringState: RTCIceGatheringState { mirror.state.gathering }
+  public var connectionState: RTCPeerConnectionState { mirror.state.connection }
+  /// Why the connection failed; nil while it hasn't.
+  public var failure: PeerTransportError? { mirror.state.failure }
+  /// Streams given to `add`.
+  public var localStreams: [RTCMediaStream] { mirror.state.localStreams }
+  /// Streams that the other side sends now.
+  public var remoteStreams: [RTCMediaStream] { mirror.state.remoteStreams }
+  /// In the order of their creation.
+  public var transceivers: [RTCRtpTransceiver] { mirror.state.transceivers }
+  public var senders: [RTCRtpSender] { transceivers.map(\.sender) }
+  public var receivers: [RTCRtpReceiver] { transceivers.map(\.receiver) }
+  public var localDescription: RTCSessionDescription? { mirror.state.localDescription }
+  public var remoteDescription: RTCSessionDescription? { mirror.state.remoteDescription }
+
+  // MARK: Descriptions
+
+  /// Creates an offer of what the transceivers want.
+  ///
+  /// - Throws: `NegotiationError`.
+  public func offer(for constraints: RTCMediaConstraints? = nil) async throws -> RTCSessionDescription {
+    let sdp = try await run { driver in try driver.perform { core, _ in try core.createOffer() } }
+    return RTCSessionDescription(type: .offer, sdp: sdp)
+  }
+
+  /// Creates an answer to the offer that was set.
+  ///
+  /// - Throws: `NegotiationError`, also where no section of the offer could be accepted.
+  public func answer(for constraints: RTCMediaConstraints? = nil) async throws -> RTCSessionDescription {
+    let sdp = try await run { driver in try driver.perform { core, _ in try core.createAnswer() } }
+    return RTCSessionDescription(type: .answer, sdp: sdp)
+  }
+
+  /// Applies an offer or answer that this connection created, and gathers candidates.
+  ///
+  /// - Throws: `NegotiationError`, `NetworkError`.
+  public func setLocalDescription(_ description: RTCSessionDescription) async throws {
+    let kind = try description.kind
+    let mirror = mirror
+    mirror.startGathering()
+    try await run { driver in
+      let addresses = try driver.openSockets()
+      try driver.perform { core, now in
+        try core.setLocalDescription(kind, description.sdp, addresses: addresses, at: now)
+        mirror.update(from: core, local: core.localDescription, kind: kind)
+      }
+    }
+    mirror.finishGathering()
+  }
+
+  /// Applies the other side's offer or answer.
+  ///
+  /// - Throws: `NegotiationError`.
+  public func setRemoteDescription(_ description: RTCSessionDescription) async throws {
+    let kind = try description.kind
+    let mirror = mirror
+    try await run { driver in
+      try driver.perform { core, now in
+        try core.setRemoteDescription(kind, description.sdp, at: now)
+        mirror.update(from: core, remote: description.sdp, kind: kind)
+      }
+    }
+  }
+
+  /// Adds a candidate of the other side.
+  ///
+  /// - Throws: `NegotiationError`.
+  public func add(_ candidate: RTCIceCandidate) async throws {
+    try await run { driver in
+      try driver.perform { core, now in
+        try core.addRemoteCandidate(
+          candidate.sdp, mid: candidate.sdpMid, mLineIndex: Int(candidate.sdpMLineIndex), at: now)
+      }
+    }
+  }
+
+  // MARK: Tracks
+
+  /// Adds a transceiver; it is negotiated with the next offer.
+  @discardableResult
+  public func addTransceiver(
+    of mediaType: RTCRtpMediaType, direction: RTCRtpTransceiverDirection = .sendRecv,
+    track: RTCMediaStreamTrack? = nil, streamIds: [String] = []
+  ) async throws -> RTCRtpTransceiver {
+    let mirror = mirror
+    let actor = actor
+    return try await run { driver in
+      let made = driver.core.negotiator.addTransceiver(
+        mediaType == .audio ? .audio : .video, direction: MediaDirection(direction),
+        trackID: track?.trackId, streamIDs: streamIds)
+      mirror.synchronize(with: driver.core, actor: actor)
+      let transceiver = mirror.transceiver(id: made.id)!
+      transceiver.sender.initialize(track: track, streamIds: streamIds)
+      return transceiver
+    }
+  }
+
+  /// Adds the tracks of a stream; they are negotiated with the next description.
+  public func add(_ stream: RTCMediaStream) async throws {
+    let mirror = mirror
+    let actor = actor
+    try await run { driver in
+      for track in stream.audioTracks as [RTCMediaStreamTrack] + stream.videoTracks {
+        let made = driver.core.negotiator.addTrack(
+          track is RTCAudioTrack ? .audio : .video, trackID: track.trackId,
+          streamIDs: [stream.streamId])
+        mirror.synchronize(with: driver.core, actor: actor)
+        mirror.transceiver(id: made.id)?.sender.initialize(
+          track: track, streamIds: [stream.streamId])
+      }
+    }
+    mirror.modify { $0.localStreams.append(stream) }
+  }
+
+  /// Takes the tracks of a stream away with the next description.
+  public func remove(_ stream: RTCMediaStream) {
+    mirror.modify { $0.localStreams.removeAll { $0 === stream } }
+    for sender in senders {
+      guard let track = sender.track else { continue }
+      if stream.audioTracks.contains(where: { $0 === track })
+        || stream.videoTracks.contains(where: { $0 === track })
+      {
+        sender.track = nil
+      }
+    }
+  }
+
+  // MARK: Statistics and the end
+
+  /// Statistics with the names of W3C webrtc-stats.
+  public func statistics() async -> RTCStatisticsReport {
+    let mirror = mirror
+    let report = try? await actor.run { driver in
+      StatisticsCollector(driver: driver, transceivers: mirror.state.transceivers).report()
+    }
+    return (report ?? nil) ?? RTCStatisticsReport(timestamp_us: 0, statistics: [])
+  }
+
+  /// Ends the connection. The other side is told; the delegate hears of the state `closed`.
+  public func close() {
+    mirror.close()
+    actor.close()
+  }
+
+  private func run<Result: Sendable>(
+    _ body: @Sendable (PeerConnectionDriver) throws -> Result
+  ) async throws -> Result {
+    guard let result = try await actor.run(body) else {
+      throw NegotiationError.invalidState(operation: "a call", state: .closed)
+    }
+    return result
+  }
+}
+
+extension RTCSessionDescription {
+  /// The kind as the negotiator knows it.
+  var kind: DescriptionKind {
+    get throws(NegotiationError) {
+      switch type {
+      case .offer: .offer
+      case .answer: .answer
+      case .prAnswer, .rollback:
+        throw .notCreatedHere(detail: "provisional answers and rollbacks are not descriptions to apply")
+      }
+    }
+  }
+}

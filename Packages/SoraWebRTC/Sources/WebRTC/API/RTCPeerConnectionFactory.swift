@@ -1,0 +1,51 @@
+import SoraAudio
+public import SoraCodecs
+import SoraDTLS
+import SoraVP8
+
+/// Makes peer connections, tracks and sources. One a process is enough; several are harmless.
+public final class RTCPeerConnectionFactory: Sendable {
+  /// Codecs, in order of preference.
+  public let videoCodecs: VideoCodecRegistry
+  let playout = AudioPlayout()
+  let dtls: OpenSSLDTLSFactory?
+
+  /// A factory with the codecs that this module links: VP8 and Opus.
+  public convenience init() {
+    self.init(videoCodecs: VideoCodecRegistry([VP8CodecFactory()]))
+  }
+
+  /// A factory with video codecs of the caller's choice.
+  public init(videoCodecs: VideoCodecRegistry) {
+    self.videoCodecs = videoCodecs
+    dtls = try? OpenSSLDTLSFactory()
+  }
+
+  /// A new connection; nil where the system gives no network loop or the crypto library doesn't start.
+  ///
+  /// - Parameter delegate: held weakly.
+  public func peerConnection(
+    with configuration: RTCConfiguration, constraints: RTCMediaConstraints? = nil,
+    delegate: (any RTCPeerConnectionDelegate)? = nil
+  ) -> RTCPeerConnection? {
+    try? RTCPeerConnection(configuration, factory: self, delegate: delegate)
+  }
+
+  public func videoSource() -> RTCVideoSource { RTCVideoSource() }
+
+  public func videoTrack(with source: RTCVideoSource, trackId: String) -> RTCVideoTrack {
+    RTCVideoTrack(source: source, trackId: trackId)
+  }
+
+  public func audioSource(with constraints: RTCMediaConstraints? = nil) -> RTCAudioSource {
+    RTCAudioSource()
+  }
+
+  public func audioTrack(with source: RTCAudioSource, trackId: String) -> RTCAudioTrack {
+    RTCAudioTrack(source: source, trackId: trackId)
+  }
+
+  public func mediaStream(withStreamId streamId: String) -> RTCMediaStream {
+    RTCMediaStream(streamId: streamId)
+  }
+}

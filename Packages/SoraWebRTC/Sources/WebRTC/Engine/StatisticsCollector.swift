@@ -1,0 +1,238 @@
+import SoraAudio
+import SoraClock
+import SoraDTLS
+import SoraICE
+import SoraMedia
+import SoraRTP
+import SoraSDP
+import SoraTransport
+
+/// Puts a connection's counters into W3C webrtc-stats objects. Runs on the connection's loop.
+struct StatisticsCollector {
+  let driver: PeerConnectionDriver
+  let transceivers: [RTCRtpTransceiver]
+  private let timestamp = Double(SystemClock.realtimeNanoseconds) / 1_000
+
+  init(driver: PeerConnectionDriver, transceivers: [RTCRtpTransceiver]) {
+    self.driver = driver
+    self.transceivers = transceivers
+  }
+
+  func report() -> RTCStatisticsReport {
+    var all: [RTCStatistics] = []
+    for section in driver.core.media {
+      all += codecs(of: section)
+      if section.send != nil { all += outbound(section) }
+      if section.receive != nil { all += inbound(section) }
+    }
+    all += transport()
+    return RTCStatisticsReport(timestamp_us: timestamp, statistics: all)
+  }
+
+  private func object(
+    _ id: String, _ type: String, _ values: [String: RTCStatisticsValue?]
+  ) -> RTCStatistics {
+    RTCStatistics(
+      id: id, type: type, timestamp_us: timestamp, values: values.compactMapValues { $0 })
+  }
+
+  private func codecID(_ section: NegotiatedMedia, _ payloadType: UInt8) -> String {
+    "codec-\(section.mid)-\(payloadType)"
+  }
+
+  private func codecs(of section: NegotiatedMedia) -> [RTCStatistics] {
+    let codecs = section.send.map { [$0.codec] } ?? section.receive?.codecs ?? []
+    return codecs.map { codec in
+      object(
+        codecID(section, codec.payloadType), "codec",
+        [
+          "payloadType": .integer(Int64(codec.payloadType)),
+          "mimeType": .string("\(section.kind.rawValue)/\(codec.name)"),
+          "clockRate": .integer(Int64(codec.clockRate)),
+          "channels": codec.channels.map { .integer(Int64($0)) },
+          "sdpFmtpLine": .string(codec.parameters.description), "transportId": .string("transport"),
+        ])
+    }
+  }
+
+  private func outbound(_ section: NegotiatedMedia) -> [RTCStatistics] {
+    var result: [RTCStatistics] = []
+    for stream in driver.core.sendStreams(transceiverID: section.transceiverID) {
+      let s = stream.statistics
+      let id = "outbound-\(stream.parameters.ssrc)"
+      let remoteID = "remote-inbound-\(stream.parameters.ssrc)"
+      var values: [String: RTCStatisticsValue?] = [
+        "ssrc": .integer(Int64(stream.parameters.ssrc)), "kind": .string(section.kind.rawValue),
+        "mid": .string(section.mid), "rid": stream.parameters.rid.map { .string($0) },
+        "transportId": .string("transport"),
+        "codecId": .string(codecID(section, stream.parameters.payloadType)),
+        "packetsSent": .integer(s.packetsSent), "bytesSent": .integer(s.bytesSent),
+        "headerBytesSent": .integer(s.headerBytesSent),
+        "retransmittedPacketsSent": .integer(s.retransmittedPacketsSent),
+        "retransmittedBytesSent": .integer(s.retransmittedBytesSent),
+        "nackCount": .integer(s.nackCount), "remoteId": .string(remoteID),
+        "totalPacketSendDelay": .double(s.totalPacketSendDelay.inSeconds),
+      ]
+      if section.kind == .video {
+        values["framesSent"] = .integer(s.framesSent)
+        values["pliCount"] = .integer(s.pliCount)
+        values["firCount"] = .integer(s.firCount)
+        values["targetBitrate"] = .integer(
+          Int64(driver.core.videoBitrate(transceiverID: section.transceiverID)))
+        if let encoder = driver.media.videoSendStatistics(section.transceiverID) {
+          values["framesEncoded"] = .integer(encoder.framesEncoded)
+          values["keyFramesEncoded"] = .integer(encoder.keyFramesEncoded)
+          values["totalEncodeTime"] = .double(encoder.totalEncodeTime.inSeconds)
+          values["frameWidth"] = .integer(Int64(encoder.width))
+          values["frameHeight"] = .integer(Int64(encoder.height))
+        }
+      }
+      result.append(object(id, "outbound-rtp", values))
+      guard stream.remote.reports > 0 else { continue }
+      result.append(
+        object(
+          remoteID, "remote-inbound-rtp",
+          [
+            "ssrc": .integer(Int64(stream.parameters.ssrc)), "kind": .string(section.kind.rawValue),
+            "localId": .string(id), "fractionLost": .double(stream.remote.fractionLost),
+            "packetsLost": .integer(stream.remote.packetsLost),
+            "jitter": .double(stream.remote.jitter),
+            "roundTripTime": stream.remote.roundTrip.map { .double($0.inSeconds) },
+          ]))
+    }
+    return result
+  }
+
+  private func inbound(_ section: NegotiatedMedia) -> [RTCStatistics] {
+    guard let stream = driver.core.receiveStream(transceiverID: section.transceiverID) else { return [] }
+    let received = stream.received
+    var values: [String: RTCStatisticsValue?] = [
+      "ssrc": .integer(Int64(stream.ssrc)), "kind": .string(section.kind.rawValue),
+      "mid": .string(section.mid), "transportId": .string("transport"),
+      "trackIdentifier": section.receive.map { .string($0.trackID) },
+      "codecId": section.receive?.codecs.first { $0.name == stream.codecName }.map {
+        .string(codecID(section, $0.payloadType))
+      },
+      "packetsReceived": .integer(received.packetsReceived),
+      "bytesReceived": .integer(received.payloadBytesReceived),
+      "headerBytesReceived": .integer(received.headerBytesReceived),
+      "retransmittedPacketsReceived": .integer(received.retransmittedPacketsReceived),
+      "packetsLost": .integer(received.packetsLost), "jitter": .double(received.jitter),
+      "nackCount": .integer(stream.statistics.nackCount),
+      "packetsDiscarded": .integer(stream.statistics.packetsDiscarded),
+    ]
+    switch section.kind {
+    case .video: addVideo(&values, stream, section.transceiverID)
+    case .audio: addAudio(&values, stream, section.transceiverID)
+    }
+    return [object("inbound-\(stream.ssrc)", "inbound-rtp", values)]
+  }
+
+  private func addVideo(
+    _ values: inout [String: RTCStatisticsValue?], _ stream: RTPReceiveStream, _ id: Int
+  ) {
+    values["framesReceived"] = .integer(stream.statistics.framesReceived)
+    values["pliCount"] = .integer(stream.statistics.pliCount)
+    if let buffer = stream.jitterBuffer {
+      values["jitterBufferDelay"] = .double(buffer.statistics.jitterBufferDelay.inSeconds)
+      values["jitterBufferEmittedCount"] = .integer(buffer.statistics.framesEmitted)
+      values["jitterBufferTargetDelay"] = .double(buffer.targetDelay.inSeconds)
+    }
+    guard let decoder = driver.media.videoReceiveStatistics(id) else { return }
+    values["framesDecoded"] = .integer(decoder.framesDecoded)
+    values["keyFramesDecoded"] = .integer(decoder.keyFramesDecoded)
+    values["framesDropped"] = .integer(decoder.framesDropped)
+    values["totalDecodeTime"] = .double(decoder.totalDecodeTime.inSeconds)
+    values["freezeCount"] = .integer(decoder.freezeCount)
+    values["totalFreezesDuration"] = .double(decoder.totalFreezesDuration.inSeconds)
+    values["frameWidth"] = .integer(Int64(decoder.width))
+    values["frameHeight"] = .integer(Int64(decoder.height))
+  }
+
+  private func addAudio(
+    _ values: inout [String: RTCStatisticsValue?], _ stream: RTPReceiveStream, _ id: Int
+  ) {
+    values["audioLevel"] = stream.lastAudioLevel.map { .double(pow(10, -Double($0.level) / 20)) }
+    guard let audio = driver.media.audioReceiveStatistics(id) else { return }
+    values["totalSamplesReceived"] = .integer(audio.totalSamplesReceived)
+    values["concealedSamples"] = .integer(audio.concealedSamples)
+    values["silentConcealedSamples"] = .integer(audio.silentConcealedSamples)
+    values["concealmentEvents"] = .integer(audio.concealmentEvents)
+    values["insertedSamplesForDeceleration"] = .integer(audio.insertedSamplesForDeceleration)
+    values["removedSamplesForAcceleration"] = .integer(audio.removedSamplesForAcceleration)
+    values["jitterBufferDelay"] = .double(audio.jitterBufferDelay)
+    values["jitterBufferTargetDelay"] = .double(audio.jitterBufferTargetDelay)
+    values["jitterBufferEmittedCount"] = .integer(audio.jitterBufferEmittedCount)
+    values["totalAudioEnergy"] = .double(audio.totalAudioEnergy)
+    values["totalSamplesDuration"] = .double(audio.totalSamplesDuration)
+  }
+
+  private func transport() -> [RTCStatistics] {
+    let transport = driver.core.transport
+    let s = transport.statistics
+    let pair = transport.ice.selectedPair
+    var result = [
+      object(
+        "transport", "transport",
+        [
+          "packetsSent": .integer(s.datagramsSent), "packetsReceived": .integer(s.datagramsReceived),
+          "bytesSent": .integer(s.bytesSent), "bytesReceived": .integer(s.bytesReceived),
+          "iceState": .string(transport.ice.state.rawValue),
+          "iceLocalUsernameFragment": .string(transport.ice.localParameters.ufrag),
+          "dtlsState": .string(transport.session == nil ? "new" : "connected"),
+          "tlsVersion": transport.session.map { .string(String($0.tlsVersion, radix: 16, uppercase: true)) },
+          "dtlsCipher": transport.session.map { .string($0.cipherSuite) },
+          "srtpCipher": transport.session.map { .string($0.profile.name) },
+          "selectedCandidatePairId": pair == nil ? nil : .string("pair"),
+          "selectedCandidatePairChanges": .integer(
+            Int64(transport.ice.statistics.selectedCandidatePairChanges)),
+        ])
+    ]
+    guard let pair else { return result }
+    let ice = transport.ice.statistics
+    result.append(
+      object(
+        "pair", "candidate-pair",
+        [
+          "transportId": .string("transport"), "localCandidateId": .string("local"),
+          "remoteCandidateId": .string("remote"), "state": .string("succeeded"),
+          "nominated": .boolean(pair.isNominated),
+          "currentRoundTripTime": ice.currentRoundTripTime.map { .double($0.inSeconds) },
+          "totalRoundTripTime": .double(ice.totalRoundTripTime.inSeconds),
+          "requestsSent": .integer(Int64(ice.requestsSent)),
+          "requestsReceived": .integer(Int64(ice.requestsReceived)),
+          "responsesSent": .integer(Int64(ice.responsesSent)),
+          "responsesReceived": .integer(Int64(ice.responsesReceived)),
+          "consentRequestsSent": .integer(Int64(ice.consentRequestsSent)),
+          "availableOutgoingBitrate": .integer(
+            Int64(driver.core.session.estimatedBitrate)),
+          "bytesSent": .integer(s.bytesSent), "bytesReceived": .integer(s.bytesReceived),
+        ]))
+    for (id, address, kind, type) in [
+      ("local", pair.local, pair.localType, "local-candidate"),
+      ("remote", pair.remote, pair.remoteType, "remote-candidate"),
+    ] {
+      result.append(
+        object(
+          id, type,
+          [
+            "transportId": .string("transport"), "address": .string(address.ip.description),
+            "port": .integer(Int64(address.port)), "protocol": .string("udp"),
+            "candidateType": .string("\(kind)"),
+          ]))
+    }
+    return result
+  }
+}
+
+extension RTCStatisticsValue {
+  fileprivate static func integer(_ value: UInt64) -> RTCStatisticsValue {
+    .integer(Int64(clamping: value))
+  }
+}
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
