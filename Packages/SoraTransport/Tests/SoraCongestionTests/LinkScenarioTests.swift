@@ -55,6 +55,25 @@ import Testing
     #expect(later.low > 2_000_000)
   }
 
+  @Test(arguments: 1...8)
+  func aRoughLimitIsFoundWhateverTheDice(seed: UInt64) {
+    let scenario = CongestionScenario(
+      seed: seed,
+      LinkConditions(
+        delay: .milliseconds(50), jitter: .milliseconds(10), loss: 0.02, bitsPerSecond: 1_500_000,
+        queue: .time(.milliseconds(300))))
+    scenario.run(.seconds(15))
+    let before = scenario.link.forwardStatistics
+    let settled = scenario.run(.seconds(60))
+    let after = scenario.link.forwardStatistics
+    let queue =
+      (after.totalQueueTime - before.totalQueueTime).inMilliseconds
+      / Double(after.deliveredPackets - before.deliveredPackets)
+    print("1.5 Mbit/s, 2 % loss, ±10 ms, seed \(seed): \(settled), mean queue \(queue) ms")
+    #expect(settled.mean > 0.75 * 1_500_000 && settled.mean < 1.05 * 1_500_000)
+    #expect(queue < 120)
+  }
+
   @Test func lossThatTheRateDoesNotMakeIsDiscounted() {
     let scenario = CongestionScenario(
       seed: 4, LinkConditions(delay: .milliseconds(30), loss: 0.15, bitsPerSecond: 10_000_000))

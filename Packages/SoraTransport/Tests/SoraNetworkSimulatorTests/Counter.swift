@@ -34,6 +34,7 @@ final class Counter: SimulatedEndpoint {
 final class Pair {
   let network: SimulatedNetwork
   let link: SimulatedLink
+  let rightHost: SimulatedHost
   let left = Counter()
   let right = Counter()
   let leftAddress = TransportAddress(ip: IPAddress("10.0.0.1")!, port: 1000)
@@ -46,6 +47,7 @@ final class Pair {
     network = SimulatedNetwork(seed: seed, retention: retention)
     let a = network.addHost("left", "10.0.0.1")
     let b = network.addHost("right", "10.0.0.2")
+    rightHost = b
     link = network.link(a, b, conditions)
     network.bind(left, to: leftAddress)
     network.bind(right, to: rightAddress)

@@ -132,13 +132,18 @@ import Testing
     #expect(counter.times == [.zero, .zero + .milliseconds(80)])
   }
 
-  @Test func anAddressThatGoesTakesItsTrafficAlong() throws {
+  @Test func anAddressThatGoesLosesWhatIsUnderWayToIt() throws {
     let pair = Pair(LinkConditions(delay: .milliseconds(10)))
     pair.send(1)
     pair.network.run(for: .milliseconds(5))
-    let host = pair.network.addHost("spare", "10.0.0.9")
-    pair.network.removeAddress(pair.rightAddress.ip, from: host)
+    pair.network.removeAddress(pair.rightAddress.ip, from: pair.rightHost)
     pair.network.run(for: .milliseconds(10))
-    #expect(pair.right.numbers == [1])
+    #expect(pair.right.numbers.isEmpty)
+    #expect(pair.network.drops.noRoute == 1)
+    // The binding is still there when the address comes back.
+    pair.network.addAddress(pair.rightAddress.ip, to: pair.rightHost)
+    pair.send(2)
+    pair.network.run(for: .milliseconds(20))
+    #expect(pair.right.numbers == [2])
   }
 }
