@@ -24,6 +24,7 @@ let package = Package(
     .package(path: "../SoraTransport"),
     .package(path: "../SoraCodecs"),
     .package(path: "../SoraAudio"),
+    .package(path: "../SoraCapture"),
   ],
   targets: [
     .target(
@@ -39,7 +40,11 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "WebRTCTests",
-      dependencies: ["WebRTC", media, clock, transport("SoraSDP")],
+      dependencies: [
+        "WebRTC", media, clock, transport("SoraSDP"), transport("SoraTransport"),
+        .product(name: "SoraCapture", package: "SoraCapture"),
+        .product(name: "SoraAudio", package: "SoraAudio"),
+      ],
       swiftSettings: settings),
   ]
 )

@@ -1,0 +1,153 @@
+import Dispatch
+import Foundation
+import SoraAudio
+import SoraCapture
+import SoraClock
+import SoraMedia
+import SoraTransport
+import Synchronization
+import Testing
+import WebRTC
+
+/// Two peer connections of this process, over real sockets, codecs and DTLS.
+@Suite(.serialized) struct CallTests {
+  @Test(.timeLimit(.minutes(1))) func picturesAndSoundCrossBothWays() async throws {
+    let factory = RTCPeerConnectionFactory()
+    let caller = try Party(factory, "caller")
+    let callee = try Party(factory, "callee")
+    try await caller.connection.add(caller.stream)
+    try await callee.connection.add(callee.stream)
+    try await Party.negotiate(from: caller, to: callee)
+    caller.startMedia()
+    callee.startMedia()
+    for party in [caller, callee] {
+      try await party.waitUntil { $0.stamps.count >= 60 && $0.audioSamples >= 48_000 && $0.peakLevel > 8_000 }
+    }
+    for party in [caller, callee] {
+      let received = party.received.withLock { $0 }
+      let indices = received.stamps.map(\.index)
+      #expect(indices == indices.sorted(), "frames come in order")
+      #expect((received.psnr.min() ?? 0) > 28)
+      let statistics = await party.connection.statistics()
+      #expect(statistics.all("inbound-rtp").count == 2)
+      #expect(statistics.all("outbound-rtp").count == 2)
+      let transport = try #require(statistics.all("transport").first)
+      #expect(transport.text("srtpCipher") == "SRTP_AEAD_AES_128_GCM")
+      #expect(party.connection.connectionState == .connected)
+      party.stopMedia()
+    }
+    caller.connection.close()
+    try await callee.waitUntil { $0.states.contains(.failed) || $0.states.contains(.closed) }
+    callee.connection.close()
+  }
+}
+
+/// One end of a call: sends the test pattern and a tone, and notes what it receives.
+final class Party: RTCPeerConnectionDelegate, VideoSink, AudioSink, Sendable {
+  struct Received: Sendable {
+    var stamps: [FrameStamp] = []
+    var psnr: [Double] = []
+    var audioSamples = 0
+    var peakLevel: Int16 = 0
+    var states: [RTCPeerConnectionState] = []
+    var candidates: [RTCIceCandidate] = []
+    var streams: [String] = []
+    var failure: PeerTransportError?
+  }
+
+  let connection: RTCPeerConnection
+  let stream: RTCMediaStream
+  let received = Mutex(Received())
+  private let video: RTCVideoSource
+  private let audio: RTCAudioSource
+  private let stop = Mutex<@Sendable () -> Void>({})
+
+  init(_ factory: RTCPeerConnectionFactory, _ name: String) throws {
+    connection = try #require(factory.peerConnection(with: RTCConfiguration()))
+    video = factory.videoSource()
+    audio = factory.audioSource()
+    stream = factory.mediaStream(withStreamId: name)
+    stream.addVideoTrack(factory.videoTrack(with: video, trackId: "\(name)-video"))
+    stream.addAudioTrack(factory.audioTrack(with: audio, trackId: "\(name)-audio"))
+    connection.delegate = self
+  }
+
+  static func negotiate(from a: Party, to b: Party) async throws {
+    let offer = try await a.connection.offer()
+    try await a.connection.setLocalDescription(offer)
+    try await b.connection.setRemoteDescription(try #require(a.connection.localDescription))
+    let answer = try await b.connection.answer()
+    try await b.connection.setLocalDescription(answer)
+    try await a.connection.setRemoteDescription(try #require(b.connection.localDescription))
+  }
+
+  func startMedia() {
+    let pattern = TestPattern(width: 320, height: 180)
+    let next = Mutex(UInt32(0))
+    let source = DispatchSource.makeTimerSource(queue: .global())
+    source.schedule(deadline: .now(), repeating: 1.0 / 30)
+    source.setEventHandler { [video, audio] in
+      let index = next.withLock { next in
+        defer { next += 1 }
+        return next
+      }
+      var tone = ToneSource()
+      tone.position = Int64(index) * 1600
+      var samples = [Int16](repeating: 0, count: 1600)
+      samples.withUnsafeMutableBufferPointer { tone.read(into: $0) }
+      let milliseconds = UInt32(truncatingIfNeeded: SystemClock.realtimeMilliseconds)
+      let now = SystemClock.now
+      video.push(VideoFrame(buffer: pattern.frame(index: index, milliseconds: milliseconds), timestamp: now))
+      audio.push(AudioFrame(samples: samples, sampleRate: 48_000, channels: 1, timestamp: now))
+    }
+    source.resume()
+    stop.withLock { $0 = { [source = Unchecked(source)] in source.value.cancel() } }
+  }
+
+  func stopMedia() { stop.withLock { $0 }() }
+
+  func waitUntil(_ condition: (Received) -> Bool) async throws {
+    while !received.withLock({ condition($0) }) {
+      try await Task.sleep(for: .milliseconds(10))
+    }
+  }
+
+  func receive(_ frame: VideoFrame) {
+    guard let stamp = FrameStamp(reading: frame.buffer) else { return }
+    let drawn = TestPattern(width: frame.width, height: frame.height).frame(
+      index: stamp.index, milliseconds: stamp.milliseconds)
+    let quality = PictureQuality.psnr(drawn, frame.buffer)
+    received.withLock {
+      $0.stamps.append(stamp)
+      if let quality { $0.psnr.append(quality) }
+    }
+  }
+
+  func receive(_ frame: AudioFrame) {
+    received.withLock {
+      $0.audioSamples += frame.frameCount
+      $0.peakLevel = max($0.peakLevel, frame.samples.max() ?? 0)
+    }
+  }
+
+  func peerConnection(_: RTCPeerConnection, didChange newState: RTCPeerConnectionState) {
+    received.withLock { $0.states.append(newState) }
+  }
+  func peerConnection(_: RTCPeerConnection, didGenerate candidate: RTCIceCandidate) {
+    received.withLock { $0.candidates.append(candidate) }
+  }
+  func peerConnection(_: RTCPeerConnection, didFailWith error: PeerTransportError) {
+    received.withLock { $0.failure = error }
+  }
+  func peerConnection(_: RTCPeerConnection, didAdd stream: RTCMediaStream) {
+    received.withLock { $0.streams.append(stream.streamId) }
+    for track in stream.videoTracks { track.add(sink: self) }
+    for track in stream.audioTracks { track.add(sink: self) }
+  }
+}
+
+/// A timer, which Dispatch lets any thread cancel.
+private struct Unchecked: @unchecked Sendable {
+  let value: any DispatchSourceTimer
+  init(_ value: any DispatchSourceTimer) { self.value = value }
+}
