@@ -7,7 +7,7 @@ at the root (the command, the integration tests) stands in root.json beside this
 
     generate.py                write Package.swift
     generate.py --check        exit 1 when Package.swift isn't what would be written
-    generate.py --integration  print the names of the root's own test targets
+    generate.py --integration  print the names of the test targets that need peers from outside
     generate.py --packages     print the packages, those without outside dependencies first
 """
 
@@ -388,14 +388,14 @@ def packages_to_build_alone(folders):
 def main():
     parser = argparse.ArgumentParser(description="Writes the root's Package.swift from Packages/*.")
     parser.add_argument("--check", action="store_true", help="report drift instead of writing")
-    parser.add_argument("--integration", action="store_true", help="print the root's own test targets")
+    parser.add_argument("--integration", action="store_true", help="print the test targets that need peers from outside")
     parser.add_argument("--packages", action="store_true", help="print the packages in the order to build them in")
     options = parser.parse_args()
 
     extra = json.loads(EXTRA.read_text())
     if options.integration:
         for target in extra.get("targets", []):
-            if target["type"] == "test":
+            if target.get("needsPeers"):
                 print(target["name"])
         return
     folders = package_folders()

@@ -1,0 +1,64 @@
+import SoraICE
+import SoraMedia
+import SoraNetworkSimulator
+import SoraRTP
+import SoraServer
+import SoraTransport
+
+/// The development server in a simulated network: the same core that `sora serve` runs, without a socket or a clock.
+final class SimulatedServer: SimulatedEndpoint, SFUCoreDelegate {
+  let core: SFUCore
+  private let network: SimulatedNetwork
+  private var clients: [SFUPeerID: SimulatedClient] = [:]
+  /// One-way time of a signaling message.
+  private let signalingDelay: Duration
+
+  init(_ network: SimulatedNetwork, address: TransportAddress, signalingDelay: Duration) throws {
+    self.network = network
+    self.signalingDelay = signalingDelay
+    core = SFUCore(
+      configuration: SFUCore.Configuration(
+        certificate: try SimulationCertificate.make(0), dtls: StandInDTLSFactory(),
+        wallClock: WallClock(unixNanoseconds: 1_700_000_000_000_000_000, at: .zero),
+        mediaAddresses: [address]),
+      random: network.random.fork(), sink: network)
+    core.delegate = self
+    network.bind(self, to: address)
+  }
+
+  /// Opens the client's signaling connection.
+  func accept(_ client: SimulatedClient) -> SFUPeerID? {
+    let peer = core.accept(at: network.now)
+    if let peer { clients[peer] = client }
+    return peer
+  }
+
+  /// A message of a client is on its way.
+  func send(_ message: SFUMessage, from peer: SFUPeerID) {
+    network.after(signalingDelay) { [core] now in core.receive(message, from: peer, at: now) }
+  }
+
+  func received(
+    _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress,
+    on local: TransportAddress, at now: Instant
+  ) {
+    core.received(bytes, from: source, on: local, at: now)
+  }
+
+  func poll(at now: Instant) { core.poll(at: now) }
+  var nextDeadline: Instant? { core.nextDeadline }
+
+  func core(_ core: SFUCore, sends output: SFUOutput, to peer: SFUPeerID, at now: Instant) {
+    guard let client = clients[peer] else { return }
+    network.after(signalingDelay) { [weak client] now in client?.handle(output, at: now) }
+  }
+
+  func core(_ core: SFUCore, event: SFUEvent, at now: Instant) {
+    switch event {
+    case .joined(let channel, _, let role): network.note("joined \(channel) \(role.rawValue)")
+    case .left(let channel, _, let role, let reason):
+      network.note("left \(channel) \(role.rawValue) \(reason)")
+    case .refused(_, let reason): network.note("refused \(reason)")
+    }
+  }
+}
