@@ -1,0 +1,49 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("ExistentialAny"),
+  .treatAllWarnings(as: .error),
+]
+
+let media: Target.Dependency = .product(name: "SoraMedia", package: "SoraMedia")
+let clock: Target.Dependency = .product(name: "SoraClock", package: "SoraMedia")
+let signaling: Target.Dependency = .product(name: "SoraSignaling", package: "SoraSignaling")
+
+/// A module of the package that holds protocols and sockets.
+func transport(_ name: String) -> Target.Dependency {
+  .product(name: name, package: "SoraTransport")
+}
+
+let package = Package(
+  name: "SoraServer",
+  products: [.library(name: "SoraServer", targets: ["SoraServer"])],
+  dependencies: [
+    .package(path: "../SoraMedia"),
+    .package(path: "../SoraTransport"),
+    .package(path: "../SoraSignaling"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+  ],
+  targets: [
+    .target(
+      name: "SoraServer",
+      dependencies: [
+        media, clock, signaling, transport("SoraSDP"), transport("SoraRTP"), transport("SoraICE"),
+        transport("SoraDTLS"), transport("SoraSRTP"), transport("SoraCongestion"),
+        transport("SoraTransport"), .product(name: "Logging", package: "swift-log"),
+      ],
+      resources: [.embedInCode("Page/index.html"), .embedInCode("Page/sora.js")],
+      swiftSettings: settings),
+    .testTarget(
+      name: "SoraServerTests",
+      dependencies: [
+        "SoraServer", media, clock, signaling, transport("SoraSDP"), transport("SoraRTP"),
+        transport("SoraICE"), transport("SoraDTLS"), transport("SoraTransport"),
+        transport("SoraNetworkSimulator"),
+      ],
+      swiftSettings: settings),
+  ]
+)

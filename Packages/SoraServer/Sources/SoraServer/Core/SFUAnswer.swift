@@ -1,0 +1,102 @@
+import SoraDTLS
+import SoraICE
+import SoraMedia
+import SoraRTP
+import SoraSDP
+
+/// Why an answer can't be used.
+struct SFUAnswerError: Error {
+  var reason: String
+}
+
+/// What a client's answer says, section by section in the order of the offer.
+struct SFUAnswer {
+  struct Section {
+    var isRejected: Bool
+    /// The client's directions.
+    var sends: Bool
+    var receives: Bool
+    var payloadTypes: Set<UInt8>
+    /// Payload types that generic NACK is agreed for.
+    var nackTypes: Set<UInt8>
+    var extensions: RTPHeaderExtensionMap
+  }
+
+  struct Transport {
+    var ice: ICEParameters
+    var fingerprint: DTLSFingerprint
+    var localRole: DTLSRole
+    var candidates: [ICECandidate]
+    var endOfCandidates: Bool
+  }
+
+  var sections: [Section] = []
+  var transport: Transport
+
+  init(parsing text: String, to offered: [SFUSection]) throws(SFUAnswerError) {
+    let sdp: SessionDescription
+    do throws(SDPError) {
+      sdp = try SessionDescription(parsing: text)
+    } catch {
+      throw SFUAnswerError(reason: "\(error)")
+    }
+    // RFC 3264 §6.
+    guard sdp.media.count == offered.count else {
+      throw SFUAnswerError(
+        reason: "it has \(sdp.media.count) sections, the offer had \(offered.count)")
+    }
+    for (index, media) in sdp.media.enumerated() {
+      guard media.kind == offered[index].kind.rawValue else {
+        throw SFUAnswerError(reason: "section \(index) is not \(offered[index].kind.rawValue)")
+      }
+      let isRejected = media.port == 0 && !media.isBundleOnly
+      guard isRejected || media.mid == offered[index].mid else {
+        throw SFUAnswerError(reason: "section \(index) has another mid than the offer")
+      }
+      let codecs = media.codecs
+      sections.append(
+        Section(
+          isRejected: isRejected, sends: !isRejected && media.direction.sends,
+          receives: !isRejected && media.direction.receives,
+          payloadTypes: Set(codecs.map(\.payloadType)),
+          nackTypes: Set(codecs.filter { $0.feedback.contains("nack") }.map(\.payloadType)),
+          extensions: RTPHeaderExtensionMap(
+            media.extensions.filter { $0.direction != .inactive }
+              .map { (id: Int($0.id), uri: $0.uri) })))
+    }
+    guard let first = sdp.media.first(where: { $0.port != 0 || $0.isBundleOnly }) else {
+      throw SFUAnswerError(reason: "every section is rejected")
+    }
+    transport = try SFUAnswer.transport(first, sdp)
+  }
+
+  /// The transport of the bundle: what its first section says, or the session.
+  private static func transport(
+    _ media: MediaDescription, _ sdp: SessionDescription
+  ) throws(SFUAnswerError) -> Transport {
+    guard let ufrag = media.iceUfrag ?? sdp.iceUfrag,
+      let password = media.icePassword ?? sdp.icePassword
+    else { throw SFUAnswerError(reason: "ice-ufrag or ice-pwd is missing") }
+    let ice: ICEParameters
+    do throws(ICEError) {
+      ice = try ICEParameters(ufrag: ufrag, password: password, isLite: sdp.isICELite)
+    } catch {
+      throw SFUAnswerError(reason: "\(error)")
+    }
+    let fingerprints = media.fingerprints + sdp.fingerprints
+    guard
+      let fingerprint = fingerprints.lazy
+        .compactMap({ try? DTLSFingerprint(parsing: $0.description) }).first
+    else { throw SFUAnswerError(reason: "a usable fingerprint is missing") }
+    let role: DTLSRole
+    switch media.setup ?? sdp.setup {
+    case .active: role = .server
+    case .passive: role = .client
+    default: throw SFUAnswerError(reason: "setup must be active or passive")
+    }
+    return Transport(
+      ice: ice, fingerprint: fingerprint, localRole: role,
+      candidates: media.candidates.prefix(64).compactMap { try? ICECandidate(parsing: $0) },
+      endOfCandidates: media.endOfCandidates || sdp.endOfCandidates)
+  }
+}

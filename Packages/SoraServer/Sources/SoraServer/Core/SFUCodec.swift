@@ -1,0 +1,105 @@
+import SoraMedia
+import SoraSDP
+
+/// A codec with its parameters, as a publisher sends it. The payload isn't looked at, so a name and a clock suffice.
+struct SFUCodec: Hashable {
+  var kind: MediaKind
+  var name: String
+  var clockRate: Int
+  var channels: Int?
+  /// In the order they are written.
+  var parameters: FormatParameters
+
+  /// What RTCP feedback the server gives and understands.
+  var feedback: [String] {
+    kind == .audio
+      ? ["transport-cc"] : ["goog-remb", "transport-cc", "ccm fir", "nack", "nack pli"]
+  }
+
+  /// Opus with what a client wishes.
+  static func opus(_ request: SFUConnectRequest.Audio) -> SFUCodec {
+    var parameters: FormatParameters = ["minptime": "10", "useinbandfec": "1", "stereo": "1"]
+    if let bitRate = request.bitRate {
+      parameters["maxaveragebitrate"] = "\(bitRate &* 1000)"
+    }
+    merge(request.parameters, into: &parameters)
+    return SFUCodec(
+      kind: .audio, name: "opus", clockRate: 48_000, channels: 2, parameters: parameters)
+  }
+
+  /// The video codec of a name; nil where the server doesn't know it.
+  static func video(_ request: SFUConnectRequest.Video) -> SFUCodec? {
+    let name = request.codec?.uppercased() ?? "VP9"
+    var parameters: FormatParameters
+    switch name {
+    case "VP8": parameters = [:]
+    case "VP9": parameters = ["profile-id": "0"]
+    case "AV1": parameters = ["level-idx": "5", "profile": "0", "tier": "0"]
+    case "H264":
+      parameters = [
+        "level-asymmetry-allowed": "1", "packetization-mode": "1", "profile-level-id": "42e01f",
+      ]
+    case "H265":
+      parameters = ["level-id": "93", "profile-id": "1", "tier-flag": "0", "tx-mode": "SRST"]
+    default: return nil
+    }
+    merge(request.parameters, into: &parameters)
+    return SFUCodec(kind: .video, name: name, clockRate: 90_000, parameters: parameters)
+  }
+
+  /// Sorted, so that a request makes one description whatever a dictionary's order is.
+  private static func merge(_ wishes: [String: String], into parameters: inout FormatParameters) {
+    for (key, value) in wishes.sorted(by: { $0.key < $1.key }) { parameters[key] = value }
+  }
+
+  /// The payload types a codec has unless they are taken: its own and that of its retransmissions.
+  var usualPayloadTypes: (media: UInt8, rtx: UInt8?) {
+    switch name {
+    case "opus": (109, nil)
+    case "VP8": (120, 121)
+    case "VP9": (122, 123)
+    case "AV1": (124, 125)
+    case "H264": (126, 127)
+    default: (118, 119)
+    }
+  }
+}
+
+/// The payload types of one connection: one meaning each over all sections, because they are bundled
+/// (RFC 8843 §10.1.2).
+struct SFUPayloadTypes {
+  struct Assignment: Equatable {
+    var media: UInt8
+    var rtx: UInt8?
+  }
+
+  private var assigned: [(codec: SFUCodec, types: Assignment)] = []
+  private var next: UInt8 = 96
+
+  init() {}
+
+  mutating func assignment(of codec: SFUCodec) -> Assignment {
+    if let known = assigned.first(where: { $0.codec == codec }) { return known.types }
+    let usual = codec.usualPayloadTypes
+    var types = Assignment(media: usual.media, rtx: usual.rtx)
+    if assigned.contains(where: { $0.types.media == usual.media }) {
+      types.media = take()
+      if usual.rtx != nil { types.rtx = take() }
+    }
+    assigned.append((codec, types))
+    return types
+  }
+
+  /// 96 to 117 without Opus', then 35 to 63 (RFC 3551 §6, RFC 5761 §4). Wraps when a connection has seen
+  /// more codec settings than there are numbers, which needs more publishers with differing wishes than that.
+  private mutating func take() -> UInt8 {
+    let type = next
+    switch next {
+    case 108: next = 110
+    case 117: next = 35
+    case 63: next = 96
+    default: next += 1
+    }
+    return type
+  }
+}

@@ -1,0 +1,43 @@
+public import SoraDTLS
+public import SoraICE
+public import SoraRTP
+
+extension SFUCore {
+  /// How a server works. The defaults suit development and tests.
+  public struct Configuration {
+    public var certificate: DTLSCertificate
+    /// Speaks DTLS: libssl's, or a stand-in in a simulation.
+    public var dtls: any DTLSEndpointFactory
+    /// Relates the instants that the core is handed to the time of day.
+    public var wallClock: WallClock
+    /// Bound sockets that feed `received`; each becomes a candidate in every offer.
+    public var mediaAddresses: [TransportAddress]
+    /// What `offer.version` says.
+    public var version = "2025.1.0"
+    public var pingInterval = Duration.seconds(5)
+    /// Every how many pings ask for statistics; 0 for none.
+    public var pingsPerStatistics = 3
+    /// How long a client may leave pings unanswered.
+    public var pongTimeout = Duration.seconds(60)
+    /// From the open WebSocket until `connect`.
+    public var connectTimeout = Duration.seconds(10)
+    /// From `connect` until media can flow.
+    public var mediaTimeout = Duration.seconds(30)
+    /// From an offer until its answer.
+    public var answerTimeout = Duration.seconds(30)
+    /// The least time between two requests for a key frame to one publisher.
+    public var keyFrameInterval = Duration.milliseconds(300)
+    /// Clients at once, whether they are connected already or not.
+    public var maximumPeers = 1000
+
+    public init(
+      certificate: DTLSCertificate, dtls: any DTLSEndpointFactory, wallClock: WallClock,
+      mediaAddresses: [TransportAddress]
+    ) {
+      self.certificate = certificate
+      self.dtls = dtls
+      self.wallClock = wallClock
+      self.mediaAddresses = mediaAddresses
+    }
+  }
+}

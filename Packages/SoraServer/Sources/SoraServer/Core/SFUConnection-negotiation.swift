@@ -1,0 +1,210 @@
+import SoraICE
+import SoraMedia
+import SoraRTP
+import SoraTransport
+
+// Offers that follow what is published in the channel, one at a time.
+extension SFUConnection {
+  private static let maximumSections = 400
+
+  /// The client's own sections come first: official clients attach their tracks to the first of each kind.
+  func makeUploadSections() {
+    var codecs: [SFUCodec] = []
+    if request.role.sends {
+      if request.audio != nil { codecs.append(opus) }
+      if let video = request.video, let codec = SFUCodec.video(video) { codecs.append(codec) }
+    }
+    for codec in codecs {
+      let types = payloadTypes.assignment(of: codec)
+      let track = PublishedTrack(
+        codec: codec, types: types, mid: SFUIdentifier.makeMid(codec.kind, core.random),
+        publisherID: connectionID, trackID: SFUIdentifier.make(core.random))
+      uploads.append(track)
+      sections.append(
+        SFUSection(
+          kind: codec.kind, mid: track.mid, content: .upload(track), codec: codec, types: types))
+    }
+    if sections.isEmpty {
+      sections.append(
+        SFUSection(
+          kind: .audio, mid: SFUIdentifier.makeMid(.audio, core.random), content: .anchor,
+          codec: opus, types: payloadTypes.assignment(of: opus)))
+    }
+  }
+
+  func sendOffer(at now: Instant) {
+    _ = applyChanges()
+    let sdp = describe(at: now)
+    let audio = uploads.first { $0.kind == .audio }
+    let video = uploads.first { $0.kind == .video }
+    core.emit(
+      .offer(
+        SFUOffer(
+          sdp: sdp, connectionID: connectionID, clientID: clientID, bundleID: bundleID,
+          channelID: channel.id, sessionID: channel.sessionID, version: core.configuration.version,
+          audioMid: audio?.mid, videoMid: video?.mid, audio: request.audio != nil,
+          audioCodec: request.audio == nil ? nil : "OPUS", audioBitRate: request.audio?.bitRate,
+          video: request.video != nil,
+          videoCodec: request.video.map { $0.codec?.uppercased() ?? "VP9" },
+          videoBitRate: request.video?.bitRate)),
+      to: peer)
+  }
+
+  /// Offers what has changed in the channel, now or when the exchange under way has ended.
+  func synchronize(at now: Instant) {
+    guard !isEnded else { return }
+    guard answerBy == nil, hasAnswered else {
+      needsOffer = true
+      return
+    }
+    needsOffer = false
+    guard applyChanges() else { return }
+    core.emit(.reOffer(sdp: describe(at: now)), to: peer)
+  }
+
+  private func describe(at now: Instant) -> String {
+    descriptionVersion += 1
+    answerBy = now + core.configuration.answerTimeout
+    return SFUDescription.offer(of: self)
+  }
+
+  // MARK: What is received
+
+  /// The tracks that this connection should be sent, in the order of their publishers.
+  private var wantedTracks: [PublishedTrack] {
+    guard request.role.receives else { return [] }
+    var tracks: [PublishedTrack] = []
+    for member in channel.members
+    where member !== self && member.isConnected && member.bundleID != bundleID {
+      for track in member.uploads
+      where track.isSending && receives(track.kind) && !refusedTracks.contains(track.trackID) {
+        tracks.append(track)
+      }
+    }
+    return tracks
+  }
+
+  /// Brings the sections in line with the channel. Returns whether anything changed.
+  private func applyChanges() -> Bool {
+    var wanted = wantedTracks
+    var hasChanged = false
+    for index in sections.indices {
+      guard case .forward(let subscription) = sections[index].content else { continue }
+      if let position = wanted.firstIndex(where: { $0 === subscription.source }) {
+        wanted.remove(at: position)
+      } else {
+        detach(subscription)
+        sections[index].content = .none
+        sections[index].isStopped = true
+        sections[index].isRecyclable = false
+        hasChanged = true
+      }
+    }
+    for track in wanted where add(track) { hasChanged = true }
+    return hasChanged
+  }
+
+  private func add(_ track: PublishedTrack) -> Bool {
+    let free = sections.firstIndex { $0.isRecyclable && $0.kind == track.kind }
+    guard free != nil || sections.count < Self.maximumSections else {
+      dropped.tooManySections += 1
+      return false
+    }
+    // One setting of Opus for all sections: a payload type has one meaning, and what a receiver may send matters to
+    // nobody here.
+    let codec = track.kind == .audio ? opus : track.codec
+    let types = payloadTypes.assignment(of: codec)
+    let subscription = SubscribedTrack(
+      source: track, subscriber: self, mid: SFUIdentifier.makeMid(track.kind, core.random),
+      ssrc: makeSSRC(), rtxSSRC: types.rtx == nil ? nil : makeSSRC(), types: types,
+      random: core.random)
+    subscriptions.append(subscription)
+    subscriptionsBySSRC[subscription.ssrc] = subscription
+    track.subscriptions.append(subscription)
+    let section = SFUSection(
+      kind: track.kind, mid: subscription.mid?.description ?? "", content: .forward(subscription),
+      codec: codec, types: types)
+    if let free { sections[free] = section } else { sections.append(section) }
+    return true
+  }
+
+  private func makeSSRC() -> UInt32 {
+    while true {
+      let ssrc = UInt32(truncatingIfNeeded: core.random.next())
+      let isTaken =
+        ssrc == 0 || ssrc == reporterSSRC
+        || subscriptions.contains { $0.ssrc == ssrc || $0.rtxSSRC == ssrc }
+      if !isTaken { return ssrc }
+    }
+  }
+
+  func detach(_ subscription: SubscribedTrack) {
+    subscription.isActive = false
+    subscription.source.subscriptions.removeAll { $0 === subscription }
+    subscriptions.removeAll { $0 === subscription }
+    subscriptionsBySSRC[subscription.ssrc] = nil
+  }
+
+  // MARK: Answers
+
+  func receiveAnswer(_ text: String, at now: Instant) {
+    guard answerBy != nil else {
+      dropped.unexpectedMessage += 1
+      return
+    }
+    let answer: SFUAnswer
+    do throws(SFUAnswerError) {
+      answer = try SFUAnswer(parsing: text, to: sections)
+    } catch {
+      return end(.refused("INVALID-ANSWER: \(error.reason)"), at: now)
+    }
+    answerBy = nil
+    for index in sections.indices { apply(answer.sections[index], index, at: now) }
+    if !hasAnswered {
+      hasAnswered = true
+      start(answer.transport, at: now)
+    }
+    if !isEnded, needsOffer { synchronize(at: now) }
+  }
+
+  private func apply(_ answer: SFUAnswer.Section, _ index: Int, at now: Instant) {
+    switch sections[index].content {
+    case .upload(let track):
+      // Settled with the first answer: later offers repeat it.
+      guard !hasAnswered else { return }
+      track.isSending = answer.sends && answer.payloadTypes.contains(track.types.media)
+      track.extensions = answer.extensions
+      track.sendsNack = answer.nackTypes.contains(track.types.media)
+      for kind in RTPHeaderExtensionKind.allCases where uploadExtensions[kind] == nil {
+        uploadExtensions[kind] = answer.extensions[kind]
+      }
+    case .forward(let subscription):
+      if answer.isRejected {
+        refusedTracks.insert(subscription.source.trackID)
+        detach(subscription)
+        sections[index].content = .none
+        sections[index].isStopped = true
+        sections[index].isRecyclable = true
+        return
+      }
+      subscription.extensions = answer.extensions
+      subscription.acceptsNack =
+        answer.nackTypes.contains(subscription.types.media)
+        && subscription.types.rtx.map { answer.payloadTypes.contains($0) } ?? false
+      let isActive = answer.receives && answer.payloadTypes.contains(subscription.types.media)
+      let isNew = isActive && !subscription.isActive
+      subscription.isActive = isActive
+      if isNew, transport.isWritable { requestKeyFrame(of: subscription.source, at: now) }
+    case .anchor: break
+    case .none: sections[index].isRecyclable = true
+    }
+  }
+
+  private func start(_ remote: SFUAnswer.Transport, at now: Instant) {
+    transport.start(
+      PeerTransport.RemoteDescription(
+        ice: remote.ice, fingerprint: remote.fingerprint, localRole: remote.localRole), at: now)
+    for candidate in remote.candidates { transport.addRemoteCandidate(candidate, at: now) }
+    if remote.endOfCandidates { transport.endOfRemoteCandidates(at: now) }
+  }
+}

@@ -1,0 +1,354 @@
+public import SoraICE
+public import SoraMedia
+import SoraRTP
+public import SoraTransport
+
+/// A forwarding server without sockets, threads and clocks: signaling messages, datagrams and the time go in; messages,
+/// datagrams and the next deadline come out.
+///
+/// It owns channels and connections. All connections share the sockets at `Configuration.mediaAddresses`: STUN
+/// requests find theirs by the user name, everything else by the address it comes from, which authenticated STUN has
+/// taught. The same core runs on a network loop and in a simulated network. Confined to what drives it.
+public final class SFUCore {
+  public let configuration: Configuration
+  public weak var delegate: (any SFUCoreDelegate)?
+  /// Datagrams that belong to no connection; what connections dropped is in their status.
+  public internal(set) var dropped = SFUDropped()
+
+  let random: RandomSource
+  let sink: any DatagramSink
+  /// Clients in the order in which they came.
+  private var peers: [Peer] = []
+  private var nextPeer = 1
+  /// Connections in the order of their `connect`.
+  private(set) var connections: [SFUConnection] = []
+  private(set) var channels: [SFUChannel] = []
+  private var byUser: [String: SFUConnection] = [:]
+  private var byAddress: [TransportAddress: SFUConnection] = [:]
+  /// Where the last datagram came from: bursts of one sender skip the look-up.
+  private var latest: (address: TransportAddress, connection: SFUConnection)?
+  private var outbox: [Outgoing] = []
+  private var isDelivering = false
+
+  private struct Peer {
+    let id: SFUPeerID
+    /// When `connect` has to be there.
+    var connectBy: Instant
+    var connection: SFUConnection?
+  }
+
+  private enum Outgoing {
+    case output(SFUOutput, SFUPeerID)
+    case event(SFUEvent)
+  }
+
+  /// - Parameters:
+  ///   - random: for identifiers, keys of ICE and sources; the system's in a real server.
+  ///   - sink: sends from the configured media addresses.
+  public init(configuration: Configuration, random: RandomSource, sink: any DatagramSink) {
+    self.configuration = configuration
+    self.random = random
+    self.sink = sink
+  }
+
+  // MARK: Signaling
+
+  /// A client has opened its WebSocket. nil where the server is full: close it with 1013.
+  public func accept(at now: Instant) -> SFUPeerID? {
+    guard peers.count < configuration.maximumPeers else { return nil }
+    let id = SFUPeerID(value: nextPeer)
+    nextPeer += 1
+    peers.append(Peer(id: id, connectBy: now + configuration.connectTimeout))
+    return id
+  }
+
+  /// Takes a message of a client. Messages of a client that has ended are ignored.
+  public func receive(_ message: SFUMessage, from peer: SFUPeerID, at now: Instant) {
+    defer { deliver(at: now) }
+    guard let index = peers.firstIndex(where: { $0.id == peer }) else { return }
+    if let connection = peers[index].connection {
+      connection.receive(message, at: now)
+      return
+    }
+    switch message {
+    case .connect(let request):
+      if let reason = request.objection {
+        refuse(peer, .refused(reason), at: now)
+      } else {
+        connect(request, peerIndex: index, at: now)
+      }
+    case .malformed(let detail): refuse(peer, .refused("INVALID-MESSAGE: \(detail)"), at: now)
+    case .disconnect: refuse(peer, .disconnect, at: now)
+    default: refuse(peer, .refused("FIRST-MESSAGE: send connect before anything else"), at: now)
+    }
+  }
+
+  /// A client's WebSocket is gone; that ends its connection.
+  public func signalingLost(_ peer: SFUPeerID, at now: Instant) {
+    defer { deliver(at: now) }
+    guard let index = peers.firstIndex(where: { $0.id == peer }) else { return }
+    if let connection = peers[index].connection {
+      end(connection, nil, reason: "WEBSOCKET-CLOSED", at: now)
+    } else {
+      peers.remove(at: index)
+    }
+  }
+
+  /// Sends data to connections of a channel: to all, or to those of one client, or to one.
+  ///
+  /// - Parameter data: JSON text.
+  /// - Returns: how many it went to.
+  @discardableResult
+  public func push(
+    _ data: String, channelID: String, clientID: String? = nil, connectionID: String? = nil,
+    at now: Instant
+  ) -> Int {
+    defer { deliver(at: now) }
+    var count = 0
+    for connection in connections where connection.channel.id == channelID && connection.isConnected
+    {
+      if let clientID, connection.clientID != clientID { continue }
+      if let connectionID, connection.connectionID != connectionID { continue }
+      emit(.push(data), to: connection.peer)
+      count += 1
+    }
+    return count
+  }
+
+  /// Ends connections as Sora's API does.
+  ///
+  /// - Returns: how many there were.
+  @discardableResult
+  public func disconnect(
+    channelID: String, connectionID: String? = nil, at now: Instant
+  ) -> Int {
+    defer { deliver(at: now) }
+    let all = connections.filter {
+      $0.channel.id == channelID && (connectionID == nil || $0.connectionID == connectionID)
+    }
+    for connection in all {
+      end(
+        connection, SFUClose(code: 1000, reason: "DISCONNECTED-API"), reason: "DISCONNECTED-API",
+        at: now)
+    }
+    return all.count
+  }
+
+  /// Ends every connection with 1001, as the server goes.
+  public func shutdown(at now: Instant) {
+    defer { deliver(at: now) }
+    let close = SFUClose(code: 1001, reason: "SERVER-SHUTDOWN")
+    for connection in connections { end(connection, close, reason: close.reason, at: now) }
+    for peer in peers { emit(.close(close), to: peer.id) }
+    peers = []
+  }
+
+  // MARK: Datagrams and time
+
+  /// Takes one datagram of the sockets. The memory is lent for the call and decrypted in place.
+  public func received(
+    _ bytes: UnsafeMutableRawBufferPointer, from remote: TransportAddress,
+    on local: TransportAddress, at now: Instant
+  ) {
+    guard bytes.count > 0 else {
+      dropped.unknownProtocol += 1
+      return
+    }
+    // RFC 7983 §7.
+    if bytes[0] <= 3 {
+      receiveSTUN(bytes, from: remote, on: local, at: now)
+    } else if let connection = connection(at: remote) {
+      connection.transport.receive(bytes, from: remote, on: local, at: now)
+    } else {
+      dropped.unknownAddress += 1
+    }
+    if !outbox.isEmpty { deliver(at: now) }
+  }
+
+  /// Lets timers run.
+  public func poll(at now: Instant) {
+    defer { deliver(at: now) }
+    for peer in peers where peer.connection == nil && peer.connectBy <= now {
+      refuse(peer.id, .refused("CONNECT-TIMEOUT: no connect came in time"), at: now)
+    }
+    for connection in connections { connection.poll(at: now) }
+  }
+
+  /// When `poll` wants to be called next.
+  public var nextDeadline: Instant? {
+    var deadline: Instant?
+    for peer in peers where peer.connection == nil { deadline = earliest(deadline, peer.connectBy) }
+    for connection in connections { deadline = earliest(deadline, connection.nextDeadline) }
+    return deadline
+  }
+
+  /// All connections, in the order of their `connect`.
+  public var status: [SFUConnectionStatus] { connections.map(\.status) }
+
+  /// Names of the channels, in the order of their making.
+  public var channelIDs: [String] { channels.map(\.id) }
+
+  // MARK: Finding the connection
+
+  private func receiveSTUN(
+    _ bytes: UnsafeMutableRawBufferPointer, from remote: TransportAddress,
+    on local: TransportAddress, at now: Instant
+  ) {
+    guard let message = try? STUNMessage(parsing: UnsafeRawBufferPointer(bytes)) else {
+      dropped.malformedSTUN += 1
+      return
+    }
+    guard message.messageClass == .request else {
+      // Responses to our own requests name nobody.
+      guard let connection = connection(at: remote) else {
+        dropped.unknownAddress += 1
+        return
+      }
+      return connection.transport.receive(bytes, from: remote, on: local, at: now)
+    }
+    guard let name = message.username else {
+      dropped.malformedSTUN += 1
+      return
+    }
+    let user = String(decoding: name.prefix { $0 != UInt8(ascii: ":") }, as: UTF8.self)
+    guard let connection = byUser[user] else {
+      dropped.unknownUser += 1
+      return
+    }
+    let accepted = connection.transport.ice.statistics.requestsReceived
+    connection.transport.receive(bytes, from: remote, on: local, at: now)
+    // Counted once the message integrity has held.
+    if connection.transport.ice.statistics.requestsReceived > accepted, !connection.isEnded {
+      learn(remote, connection)
+    }
+  }
+
+  private func connection(at remote: TransportAddress) -> SFUConnection? {
+    if let latest, latest.address == remote { return latest.connection }
+    guard let connection = byAddress[remote] else { return nil }
+    latest = (remote, connection)
+    return connection
+  }
+
+  /// An address belongs to the connection whose authenticated request came from it last.
+  private func learn(_ remote: TransportAddress, _ connection: SFUConnection) {
+    if let known = byAddress[remote] {
+      if known === connection { return }
+      known.addresses.removeAll { $0 == remote }
+    }
+    // A client with more ways than this has changed its network often: the oldest is forgotten.
+    if connection.addresses.count >= 32 { byAddress[connection.addresses.removeFirst()] = nil }
+    connection.addresses.append(remote)
+    byAddress[remote] = connection
+    latest = nil
+  }
+
+  // MARK: Coming and going
+
+  private func connect(_ request: SFUConnectRequest, peerIndex: Int, at now: Instant) {
+    let channel: SFUChannel
+    if let known = channels.first(where: { $0.id == request.channelID }) {
+      channel = known
+    } else {
+      channel = SFUChannel(id: request.channelID, sessionID: SFUIdentifier.make(random))
+      channels.append(channel)
+    }
+    let connection = SFUConnection(
+      request, peer: peers[peerIndex].id, channel: channel, core: self, at: now)
+    peers[peerIndex].connection = connection
+    connections.append(connection)
+    channel.members.append(connection)
+    byUser[connection.transport.ice.localParameters.ufrag] = connection
+    connection.sendOffer(at: now)
+  }
+
+  private func refuse(_ peer: SFUPeerID, _ close: SFUClose, at now: Instant) {
+    peers.removeAll { $0.id == peer }
+    emit(.close(close), to: peer)
+    emit(.refused(peer, reason: close.reason))
+  }
+
+  /// A connection's media can flow: others hear of it, and get its tracks.
+  func joined(_ connection: SFUConnection, at now: Instant) {
+    let channel = connection.channel
+    emit(
+      .joined(
+        channelID: channel.id, connectionID: connection.connectionID, role: connection.request.role)
+    )
+    for member in channel.members { member.synchronize(at: now) }
+    let others = channel.members.filter {
+      $0 !== connection && $0.isConnected && $0.bundleID != connection.bundleID
+    }
+    let base = notification(.created, of: connection, at: now)
+    var own = base
+    own.others = others.map(\.notificationPeer)
+    emit(.notify(own), to: connection.peer)
+    // Others get the list too, from the newcomer's point of view, as Sora sends one message to everybody.
+    for other in others { emit(.notify(own), to: other.peer) }
+  }
+
+  /// Ends a connection, whatever state it is in.
+  ///
+  /// - Parameter close: what to tell the client; nil where it can't be told any more.
+  func end(_ connection: SFUConnection, _ close: SFUClose?, reason: String, at now: Instant) {
+    guard !connection.isEnded else { return }
+    let wasConnected = connection.isConnected
+    let channel = connection.channel
+    connection.finish(at: now)
+    connections.removeAll { $0 === connection }
+    peers.removeAll { $0.id == connection.peer }
+    channel.members.removeAll { $0 === connection }
+    byUser[connection.transport.ice.localParameters.ufrag] = nil
+    for address in connection.addresses { byAddress[address] = nil }
+    latest = nil
+    if let close { emit(.close(close), to: connection.peer) }
+    for member in channel.members { member.synchronize(at: now) }
+    if wasConnected {
+      let message = notification(.destroyed, of: connection, at: now)
+      for member in channel.members
+      where member.isConnected && member.bundleID != connection.bundleID {
+        emit(.notify(message), to: member.peer)
+      }
+    }
+    emit(
+      .left(
+        channelID: channel.id, connectionID: connection.connectionID, role: connection.request.role,
+        reason: reason))
+    if channel.members.isEmpty { channels.removeAll { $0 === channel } }
+  }
+
+  private func notification(
+    _ kind: SFUNotification.Kind, of connection: SFUConnection, at now: Instant
+  ) -> SFUNotification {
+    SFUNotification(
+      kind: kind, peer: connection.notificationPeer, role: connection.request.role,
+      sessionID: connection.channel.sessionID, audio: connection.request.audio != nil,
+      video: connection.request.video != nil,
+      minutes: Int(now.nanoseconds(since: connection.connectedAt ?? now) / 60_000_000_000),
+      counters: connection.channel.counters, others: [],
+      unixNanoseconds: configuration.wallClock.unixNanosecondsAtZero &+ now.nanoseconds)
+  }
+
+  // MARK: Delivering
+
+  func emit(_ output: SFUOutput, to peer: SFUPeerID) { outbox.append(.output(output, peer)) }
+
+  func emit(_ event: SFUEvent) { outbox.append(.event(event)) }
+
+  /// Hands out what was collected, once the core is at rest, so that a delegate may call the core.
+  private func deliver(at now: Instant) {
+    guard !isDelivering else { return }
+    isDelivering = true
+    defer { isDelivering = false }
+    while !outbox.isEmpty {
+      let batch = outbox
+      outbox.removeAll(keepingCapacity: true)
+      for item in batch {
+        switch item {
+        case .output(let output, let peer): delegate?.core(self, sends: output, to: peer, at: now)
+        case .event(let event): delegate?.core(self, event: event, at: now)
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,130 @@
+import SoraDTLS
+import SoraICE
+import SoraMedia
+import SoraRTP
+import SoraSDP
+import SoraTransport
+
+/// Writes offers.
+enum SFUDescription {
+  /// Ids of header extensions, the same in every section and connection.
+  static let extensionIDs: [(kind: RTPHeaderExtensionKind, id: UInt16)] = [
+    (.audioLevel, 1), (.absSendTime, 2), (.transportSequenceNumber, 3), (.mid, 4),
+    (.videoOrientation, 5),
+  ]
+
+  static func offer(of connection: SFUConnection) -> String {
+    var sdp = SessionDescription(
+      origin: SDPOrigin(
+        sessionID: "\(connection.sessionNumber)", version: connection.descriptionVersion))
+    sdp.bundle = connection.sections.filter { !$0.isStopped }.map(\.mid)
+    sdp.append(attribute: "extmap-allow-mixed")
+    sdp.msidSemantic = " WMS *"
+    sdp.isICELite = true
+    var hasCandidates = false
+    for section in connection.sections {
+      var media = describe(section, connection)
+      // RFC 9143 §7.2: in a bundle the first section's candidates are everybody's.
+      if !section.isStopped, !hasCandidates {
+        hasCandidates = true
+        media.candidates = connection.transport.ice.localCandidates.map(\.sdp)
+        media.endOfCandidates = true
+      }
+      sdp.media.append(media)
+    }
+    return sdp.text
+  }
+
+  private static func describe(
+    _ section: SFUSection, _ connection: SFUConnection
+  ) -> MediaDescription {
+    let (codec, types) = (section.codec, section.types)
+    var media = MediaDescription(
+      kind: section.kind.rawValue, port: section.isStopped ? 0 : 9,
+      formats: [types.media, types.rtx].compactMap { $0 }.map { "\($0)" })
+    media.lines.append(SDPLine(type: "c", value: "IN IP4 0.0.0.0"))
+    if case .upload = section.content { limit(&media, section, connection.request) }
+    media.mid = section.mid
+    if section.isStopped {
+      media.direction = .inactive
+      append(codec, types, to: &media)
+      return media
+    }
+    let ice = connection.transport.ice.localParameters
+    let fingerprint = connection.core.configuration.certificate.fingerprint
+    media.iceUfrag = ice.ufrag
+    media.icePassword = ice.password
+    media.fingerprints = [
+      SDPFingerprint(algorithm: fingerprint.algorithm, bytes: fingerprint.bytes)
+    ]
+    media.setup = .actpass
+    for (kind, id) in extensionIDs where kind.belongs(to: section.kind) {
+      media.append(SDPExtension(id: id, uri: kind.uri))
+    }
+    switch section.content {
+    case .upload: media.direction = .recvonly
+    case .forward(let subscription):
+      media.direction = .sendonly
+      let stream = subscription.source.publisherID
+      media.append(SDPMsid(stream: stream, track: subscription.source.trackID))
+    case .anchor, .none: media.direction = .inactive
+    }
+    media.rtcpMux = true
+    media.rtcpReducedSize = true
+    append(codec, types, to: &media)
+    if case .forward(let subscription) = section.content { append(subscription, to: &media) }
+    return media
+  }
+
+  /// What the client may send at most.
+  private static func limit(
+    _ media: inout MediaDescription, _ section: SFUSection, _ request: SFUConnectRequest
+  ) {
+    switch section.kind {
+    case .audio:
+      if let bitRate = request.audio?.bitRate { media.setBandwidth("AS", bitRate) }
+    case .video:
+      guard let bitRate = request.video?.bitRate else { return }
+      media.setBandwidth("AS", bitRate)
+      media.setBandwidth("TIAS", bitRate * 1000)
+    }
+  }
+
+  private static func append(
+    _ codec: SFUCodec, _ types: SFUPayloadTypes.Assignment, to media: inout MediaDescription
+  ) {
+    media.append(
+      SDPCodec(
+        payloadType: types.media, name: codec.name, clockRate: codec.clockRate,
+        channels: codec.channels, parameters: codec.parameters, feedback: codec.feedback))
+    if let rtx = types.rtx {
+      media.append(
+        SDPCodec(
+          payloadType: rtx, name: "rtx", clockRate: codec.clockRate,
+          parameters: ["apt": "\(types.media)"]))
+    }
+  }
+
+  /// Never in a section that the server only receives on: an official client without a decoder aborts over it.
+  private static func append(_ subscription: SubscribedTrack, to media: inout MediaDescription) {
+    let (stream, track) = (subscription.source.publisherID, subscription.source.trackID)
+    let ssrcs = [subscription.ssrc] + (subscription.rtxSSRC.map { [$0] } ?? [])
+    if ssrcs.count == 2 { media.append(SDPSourceGroup(semantics: "FID", ssrcs: ssrcs)) }
+    for ssrc in ssrcs {
+      media.append(SDPSource(ssrc: ssrc, name: "cname", value: stream))
+      media.append(SDPSource(ssrc: ssrc, name: "msid", value: "\(stream) \(track)"))
+    }
+  }
+}
+
+extension RTPHeaderExtensionKind {
+  /// Whether a section of this kind lists the extension. Those of simulcast are listed by nobody yet.
+  fileprivate func belongs(to kind: MediaKind) -> Bool {
+    switch self {
+    case .audioLevel: kind == .audio
+    case .videoOrientation: kind == .video
+    case .rid, .repairedRid: false
+    case .mid, .absSendTime, .transportSequenceNumber: true
+    }
+  }
+}

@@ -1,0 +1,145 @@
+import Logging
+import SoraClock
+import SoraDTLS
+import SoraICE
+import SoraMedia
+import SoraRTP
+import SoraSignaling
+import SoraTransport
+
+/// The core on a network loop: its sockets, its timer, and its clients' WebSockets. Confined to the loop.
+final class ServerEngine: DatagramHandler, SFUCoreDelegate {
+  let core: SFUCore
+  private(set) var mediaAddresses: [TransportAddress] = []
+  private let loop: NetworkLoop
+  private let sockets: UDPSocketSet
+  private var timer: LoopTimer?
+  private let relay = HandlerRelay()
+  private var webSockets: [SFUPeerID: WebSocketConnection] = [:]
+  private let events: AsyncStream<SFUEvent>.Continuation
+  private let logger: Logger
+
+  init(
+    configuration: SoraServer.Configuration, addresses: [IPAddress], certificate: DTLSCertificate,
+    loop: NetworkLoop, events: AsyncStream<SFUEvent>.Continuation
+  ) throws {
+    self.loop = loop
+    self.events = events
+    logger = configuration.logger
+    sockets = UDPSocketSet()
+    var failure: NetworkError?
+    for ip in addresses {
+      do throws(NetworkError) {
+        let address = TransportAddress(ip: ip, port: configuration.mediaPort)
+        let socket = try loop.openUDP(address, handler: relay)
+        sockets.insert(socket)
+        mediaAddresses.append(socket.localAddress)
+      } catch {
+        // One address that went away between listing and binding must not stop the server.
+        logger.warning("no media on an address", metadata: ["ip": "\(ip)", "error": "\(error)"])
+        failure = error
+      }
+    }
+    if mediaAddresses.isEmpty, let failure { throw failure }
+    let now = SystemClock.now
+    var core = SFUCore.Configuration(
+      certificate: certificate, dtls: try OpenSSLDTLSFactory(),
+      wallClock: WallClock(unixNanoseconds: SystemClock.realtimeNanoseconds, at: now),
+      mediaAddresses: mediaAddresses)
+    core.pingInterval = configuration.pingInterval
+    core.pongTimeout = configuration.pongTimeout
+    core.connectTimeout = configuration.connectTimeout
+    core.mediaTimeout = configuration.mediaTimeout
+    self.core = SFUCore(configuration: core, random: .system(), sink: sockets)
+    self.core.delegate = self
+    relay.engine = self
+    timer = loop.makeTimer { [weak self] now in
+      self?.core.poll(at: now)
+      self?.schedule()
+    }
+  }
+
+  // MARK: Signaling
+
+  /// A WebSocket has opened; nil when the server is full.
+  func accept(_ webSocket: WebSocketConnection) -> SFUPeerID? {
+    defer { schedule() }
+    guard let peer = core.accept(at: loop.now) else {
+      webSocket.close(code: .tryAgainLater, reason: "SERVER-FULL")
+      return nil
+    }
+    webSockets[peer] = webSocket
+    return peer
+  }
+
+  func receive(_ message: SFUMessage, from peer: SFUPeerID) {
+    core.receive(message, from: peer, at: loop.now)
+    schedule()
+  }
+
+  func signalingLost(_ peer: SFUPeerID) {
+    webSockets[peer] = nil
+    core.signalingLost(peer, at: loop.now)
+    schedule()
+  }
+
+  func shutdown() {
+    core.shutdown(at: loop.now)
+    timer?.cancel()
+    timer = nil
+    sockets.close()
+    events.finish()
+  }
+
+  func core(_ core: SFUCore, sends output: SFUOutput, to peer: SFUPeerID, at now: Instant) {
+    guard let webSocket = webSockets[peer] else { return }
+    if case .close(let close) = output {
+      webSocket.close(code: WebSocketCloseCode(rawValue: close.code), reason: close.reason)
+      webSockets[peer] = nil
+    } else if let message = SignalingMessage(output) {
+      webSocket.send(text: message.text)
+    }
+  }
+
+  func core(_ core: SFUCore, event: SFUEvent, at now: Instant) {
+    events.yield(event)
+    switch event {
+    case .joined(let channel, let connection, let role):
+      logger.info(
+        "joined",
+        metadata: ["channel": "\(channel)", "connection": "\(connection)", "role": "\(role)"])
+    case .left(let channel, let connection, _, let reason):
+      logger.info(
+        "left",
+        metadata: ["channel": "\(channel)", "connection": "\(connection)", "reason": "\(reason)"])
+    case .refused(_, let reason): logger.info("refused", metadata: ["reason": "\(reason)"])
+    }
+  }
+
+  // MARK: Datagrams and time
+
+  func received(
+    _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress, on socket: UDPSocket,
+    at now: Instant
+  ) {
+    core.received(bytes, from: source, on: socket.localAddress, at: now)
+  }
+
+  func batchEnded(at now: Instant) { schedule() }
+
+  private func schedule() { timer?.deadline = core.nextDeadline }
+}
+
+/// Stands between the sockets, which are opened first, and the engine that needs their addresses to be made.
+private final class HandlerRelay: DatagramHandler {
+  weak var engine: ServerEngine?
+
+  func received(
+    _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress, on socket: UDPSocket,
+    at now: Instant
+  ) {
+    engine?.received(bytes, from: source, on: socket, at: now)
+  }
+
+  func batchEnded(at now: Instant) { engine?.batchEnded(at: now) }
+}

@@ -1,0 +1,176 @@
+public import Logging
+import SoraClock
+import SoraDTLS
+public import SoraICE
+import SoraRTP
+public import SoraSignaling
+import SoraTransport
+
+/// A Sora-compatible development server: signaling, a web page and a forwarding unit for media on one port and a few
+/// UDP sockets.
+///
+/// ```swift
+/// let server = try await SoraServer.start()
+/// print(server.url)  // ws://127.0.0.1:43521/signaling
+/// await server.shutdown()
+/// ```
+/// Everything here may be called from any thread.
+public final class SoraServer: Sendable {
+  /// What `start` takes.
+  public struct Configuration: Sendable {
+    /// An address or name of this machine for signaling and the page; `0.0.0.0` or `::` for all addresses.
+    public var host = "127.0.0.1"
+    /// 0 takes a free port.
+    public var port = 0
+    /// Addresses of this machine on which media can be reached; nil for all, loopback included.
+    public var mediaAddresses: [IPAddress]?
+    /// The UDP port of media on every address; 0 takes free ones.
+    public var mediaPort: UInt16 = 0
+    /// PEM files for `wss` and `https`; nil serves `ws` and `http`.
+    public var tls: TLSOptions.Identity?
+    public var pingInterval = Duration.seconds(5)
+    /// How long a client may leave pings unanswered.
+    public var pongTimeout = Duration.seconds(60)
+    /// From the open WebSocket until `connect`.
+    public var connectTimeout = Duration.seconds(10)
+    /// From `connect` until media can flow.
+    public var mediaTimeout = Duration.seconds(30)
+    public var logger = Logger(label: "sora.server")
+
+    public init() {}
+
+    public init(host: String = "127.0.0.1", port: Int = 0, logger: Logger? = nil) {
+      self.host = host
+      self.port = port
+      if let logger { self.logger = logger }
+    }
+  }
+
+  public let configuration: Configuration
+  /// What clients connect to, `ws://HOST:PORT/signaling`.
+  public let url: String
+  /// The page, `http://HOST:PORT/`.
+  public let httpURL: String
+  /// The port of signaling and the page.
+  public let port: Int
+  /// Where media is received.
+  public let mediaAddresses: [TransportAddress]
+  /// Who joins and who leaves, for one reader. Ends with `shutdown`.
+  public let events: AsyncStream<SFUEvent>
+
+  private let loop: NetworkLoop
+  private let engine: LoopBound<ServerEngine>
+  private let signaling: SignalingServer
+
+  /// Starts a server.
+  ///
+  /// - Throws: `SignalingError` where the port or the TLS files can't be used, `NetworkError` where no UDP socket can be
+  ///   opened, `DTLSError` where no certificate can be made.
+  public static func start(_ configuration: Configuration = Configuration()) async throws
+    -> SoraServer
+  {
+    let loop = try NetworkLoop.make()
+    let certificate = try DTLSCertificate.generate()
+    let addresses = try configuration.mediaAddresses ?? NetworkLoop.hostAddresses().map(\.ip)
+    let (events, continuation) = AsyncStream.makeStream(
+      of: SFUEvent.self, bufferingPolicy: .bufferingNewest(4096))
+    let made = await loop.run { () -> Result<LoopBound<ServerEngine>, any Error> in
+      Result {
+        LoopBound(
+          try ServerEngine(
+            configuration: configuration, addresses: addresses, certificate: certificate,
+            loop: loop, events: continuation),
+          loop: loop)
+      }
+    }
+    let engine: LoopBound<ServerEngine>
+    do {
+      engine = try made.get()
+      let signaling = try await listen(configuration, engine)
+      let media = await loop.run { engine.value.mediaAddresses }
+      return SoraServer(configuration, loop, engine, signaling, media, events)
+    } catch {
+      loop.shutdown()
+      throw error
+    }
+  }
+
+  private static func listen(
+    _ configuration: Configuration, _ engine: LoopBound<ServerEngine>
+  ) async throws -> SignalingServer {
+    try await SignalingServer.start(
+      host: configuration.host, port: configuration.port,
+      configuration: SignalingServer.Configuration(
+        tls: configuration.tls, logger: configuration.logger),
+      http: { ServerPage.respond(to: $0) },
+      onConnection: { connection in
+        Task { await ServerSession(connection, engine, configuration.logger).run() }
+      })
+  }
+
+  private init(
+    _ configuration: Configuration, _ loop: NetworkLoop, _ engine: LoopBound<ServerEngine>,
+    _ signaling: SignalingServer, _ media: [TransportAddress], _ events: AsyncStream<SFUEvent>
+  ) {
+    self.configuration = configuration
+    self.loop = loop
+    self.engine = engine
+    self.signaling = signaling
+    self.events = events
+    mediaAddresses = media
+    port = signaling.boundPort
+    // A wildcard can't be connected to, so the URL names the loopback.
+    let wildcards = ["0.0.0.0": "127.0.0.1", "::": "::1"]
+    let host = wildcards[configuration.host] ?? configuration.host
+    let authority = (host.contains(":") ? "[\(host)]" : host) + ":\(port)"
+    url = (configuration.tls == nil ? "ws" : "wss") + "://\(authority)/signaling"
+    httpURL = (configuration.tls == nil ? "http" : "https") + "://\(authority)/"
+  }
+
+  /// Ends all connections, closes all sockets, and waits for it.
+  public func shutdown() async {
+    await loop.run { [engine] in engine.value.shutdown() }
+    await signaling.stop()
+    loop.shutdown()
+  }
+
+  /// The connections as they are now.
+  public var connections: [SFUConnectionStatus] {
+    get async { await loop.run { [engine] in engine.value.core.status } }
+  }
+
+  /// The names of the channels that have connections.
+  public var channels: [String] {
+    get async { await loop.run { [engine] in engine.value.core.channelIDs } }
+  }
+
+  /// Datagrams that belonged to no connection, by reason.
+  public var dropped: SFUDropped {
+    get async { await loop.run { [engine] in engine.value.core.dropped } }
+  }
+
+  /// Sends data to connections of a channel: to all, to those of one client, or to one.
+  ///
+  /// - Returns: how many it went to.
+  @discardableResult
+  public func push(
+    _ data: JSONValue, channelID: String, clientID: String? = nil, connectionID: String? = nil
+  ) async -> Int {
+    let text = data.text
+    return await loop.run { [engine, loop] in
+      engine.value.core.push(
+        text, channelID: channelID, clientID: clientID, connectionID: connectionID, at: loop.now)
+    }
+  }
+
+  /// Ends one connection of a channel, or all, as Sora's API does (1000, DISCONNECTED-API).
+  ///
+  /// - Returns: how many there were.
+  @discardableResult
+  public func disconnect(channelID: String, connectionID: String? = nil) async -> Int {
+    await loop.run { [engine, loop] in
+      engine.value.core.disconnect(
+        channelID: channelID, connectionID: connectionID, at: loop.now)
+    }
+  }
+}
