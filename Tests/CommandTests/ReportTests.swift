@@ -1,0 +1,105 @@
+import Foundation
+import SoraCapture
+import SoraCommandSupport
+import Testing
+
+@Suite struct ReportTests {
+  private func members(_ report: Report) throws -> [String: Any] {
+    let line = report.jsonLine
+    #expect(!line.contains("\n"))
+    return try #require(
+      try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+  }
+
+  @Test func summaryHasEveryMemberOfTheContract() throws {
+    var histogram = LatencyHistogram()
+    histogram.add(milliseconds: 33)
+    var report = Report(type: .summary, elapsedMs: 10_000)
+    report.connectionId = "ABC"
+    report.connectMs = 120
+    report.firstFrameMs = 180
+    report.video = Report.Video()
+    report.video?.codec = "VP8"
+    report.video?.fps = 29.969_96
+    report.video?.latencyMs = Report.Latency(histogram)
+    report.audio = Report.Audio()
+    report.audio?.levelDb = -22.349
+    let object = try members(report)
+    #expect(object["type"] as? String == "summary")
+    let expected: Set = [
+      "type", "connectionId", "connectMs", "firstFrameMs", "video", "audio", "rttMs", "bytes",
+      "packets", "packetsLost", "nack", "pli", "error",
+    ]
+    #expect(expected.isSubset(of: Set(object.keys)))
+    let video = try #require(object["video"] as? [String: Any])
+    let videoMembers: Set = [
+      "codec", "width", "height", "frames", "fps", "bitrateKbps", "framesDropped", "freezeCount",
+      "keyFrames", "psnrDb", "latencyMs",
+    ]
+    #expect(videoMembers.isSubset(of: Set(video.keys)))
+    #expect(video["fps"] as? Double == 29.97)
+    #expect(video["latencyMs"] as? [String: Int] == ["p50": 33, "p95": 33, "p99": 33])
+    let audio = try #require(object["audio"] as? [String: Any])
+    #expect(Set(audio.keys) == ["codec", "seconds", "concealedMs", "levelDb"])
+    #expect(audio["levelDb"] as? Double == -22.3)
+  }
+
+  @Test func unknownMembersAreNullAndNotAbsent() throws {
+    let object = try members(Report(type: .stats, elapsedMs: 0))
+    for name in ["connectionId", "connectMs", "firstFrameMs", "video", "audio", "rttMs", "error"] {
+      #expect(object[name] is NSNull, "\(name)")
+    }
+    #expect(object["streams"] == nil)
+  }
+
+  @Test func whatIsNotANumberDoesNotSpoilTheLine() throws {
+    var report = Report(type: .stats, elapsedMs: 0)
+    report.rttMs = .infinity
+    #expect(try members(report)["rttMs"] as? Double == 0)
+  }
+
+  @Test func statisticsAreSummedByKind() {
+    let objects = [
+      StatisticsObject(id: "c1", type: "codec", texts: ["mimeType": "video/VP8"]),
+      StatisticsObject(id: "c2", type: "codec", texts: ["mimeType": "audio/opus"]),
+      StatisticsObject(
+        id: "v1", type: "inbound-rtp",
+        numbers: [
+          "bytesReceived": 1_000, "packetsReceived": 10, "packetsLost": 2, "framesDecoded": 5,
+          "pliCount": 1, "nackCount": 3,
+        ], texts: ["kind": "video", "codecId": "c1"]),
+      StatisticsObject(
+        id: "v2", type: "inbound-rtp", numbers: ["bytesReceived": 500, "packetsLost": -1],
+        texts: ["kind": "video", "codecId": "c1"]),
+      StatisticsObject(
+        id: "a", type: "inbound-rtp",
+        numbers: ["bytesReceived": 70, "concealedSamples": 480, "nackCount": .nan],
+        texts: ["kind": "audio", "codecId": "c2"]),
+      StatisticsObject(id: "x", type: "outbound-rtp", numbers: ["bytesSent": 9_999]),
+      StatisticsObject(id: "p", type: "candidate-pair", numbers: ["currentRoundTripTime": 0.0125]),
+    ]
+    let reading = StatisticsReading(objects, .receiving)
+    #expect(reading.video.codec == "VP8")
+    #expect(reading.audio.codec == "opus")
+    #expect(reading.video.bytes == 1_500)
+    #expect(reading.video.packetsLost == 1)
+    #expect(reading.video.frames == 5)
+    #expect(reading.audio.concealedSamples == 480)
+    #expect(reading.audio.nack == 0)
+    #expect(reading.roundTripMilliseconds == 12.5)
+    #expect(StatisticsReading(objects, .sending).audio.bytes == 9_999)
+  }
+
+  @Test func statusLineFitsTheTerminal() {
+    var report = Report(type: .stats, elapsedMs: 83_000)
+    report.video = Report.Video()
+    report.video?.width = 1280
+    report.video?.height = 720
+    report.video?.fps = 30
+    report.audio = Report.Audio()
+    let line = StatusText.line(name: "play demo", report: report)
+    #expect(line.hasPrefix("play demo  1:23  1280x720 30.0 fps"))
+    #expect(line.contains("audio silent"))
+    #expect(StatusText.line(name: "play demo", report: report, width: 30).count == 30)
+  }
+}

@@ -1,0 +1,54 @@
+import Dispatch
+import Foundation
+import Synchronization
+
+/// Ctrl-C and `kill`: the first asks for an orderly end, the second ends the process at once.
+package final class Interruption: @unchecked Sendable {
+  // @unchecked: `sources` is written by `init` alone; the rest is in a mutex.
+
+  private struct State {
+    var isRequested = false
+    var handlers: [@Sendable () -> Void] = []
+  }
+  private let state = Mutex(State())
+  private var sources: [any DispatchSourceSignal] = []
+
+  /// Takes over `SIGINT`, `SIGTERM` and `SIGHUP`, and ignores `SIGPIPE`. One a process.
+  package init() {
+    signal(SIGPIPE, SIG_IGN)
+    for number in [SIGINT, SIGTERM, SIGHUP] {
+      signal(number, SIG_IGN)
+      let source = DispatchSource.makeSignalSource(
+        signal: number, queue: DispatchQueue.global(qos: .userInitiated))
+      source.setEventHandler { [weak self] in self?.receive(number) }
+      source.activate()
+      sources.append(source)
+    }
+  }
+
+  package var isRequested: Bool { state.withLock { $0.isRequested } }
+
+  /// Calls `handler` once when an end is asked for; at once where it was already.
+  package func onRequest(_ handler: @escaping @Sendable () -> Void) {
+    let isRequested = state.withLock { state in
+      if !state.isRequested { state.handlers.append(handler) }
+      return state.isRequested
+    }
+    if isRequested { handler() }
+  }
+
+  private func receive(_ number: Int32) {
+    let handlers = state.withLock { state -> [@Sendable () -> Void]? in
+      guard !state.isRequested else { return nil }
+      state.isRequested = true
+      defer { state.handlers = [] }
+      return state.handlers
+    }
+    guard let handlers else {
+      signal(number, SIG_DFL)
+      kill(getpid(), number)
+      return
+    }
+    for handler in handlers { handler() }
+  }
+}

@@ -1,0 +1,88 @@
+/// A picture's size as `--resolution` writes it: `1280x720`.
+package struct Resolution: Equatable, Sendable, CustomStringConvertible {
+  package var width: Int
+  package var height: Int
+
+  package init(width: Int, height: Int) {
+    self.width = width
+    self.height = height
+  }
+
+  /// Reads `WIDTHxHEIGHT`, each 16 to 8192; nil for anything else.
+  package init?(_ text: String) {
+    let parts = text.lowercased().split(separator: "x", omittingEmptySubsequences: false)
+    guard parts.count == 2, let width = Int(parts[0]), let height = Int(parts[1]),
+      (16...8192).contains(width), (16...8192).contains(height)
+    else { return nil }
+    self.init(width: width, height: height)
+  }
+
+  package var description: String { "\(width)x\(height)" }
+}
+
+/// What `--video` of `sora publish` names.
+package enum VideoChoice: Equatable, Sendable {
+  case testPattern
+  case file(String)
+  case none
+
+  package init(_ text: String) throws(UsageError) {
+    switch text {
+    case "test-pattern": self = .testPattern
+    case "none": self = .none
+    case _ where text == "camera" || text.hasPrefix("camera:"):
+      throw UsageError(
+        "--video \(text): cameras are not available in this build; use test-pattern, FILE.y4m or none"
+      )
+    case _ where text.lowercased().hasSuffix(".y4m"): self = .file(text)
+    default:
+      throw UsageError("--video \(text): use test-pattern, FILE.y4m or none")
+    }
+  }
+}
+
+/// What `--audio` of `sora publish` names.
+package enum AudioChoice: Equatable, Sendable {
+  case tone
+  case file(String)
+  case none
+
+  package init(_ text: String) throws(UsageError) {
+    switch text {
+    case "tone": self = .tone
+    case "none": self = .none
+    case "mic":
+      throw UsageError(
+        "--audio mic: microphones are not available in this build; use tone, FILE.wav or none")
+    case _ where text.lowercased().hasSuffix(".wav"): self = .file(text)
+    default: throw UsageError("--audio \(text): use tone, FILE.wav or none")
+    }
+  }
+}
+
+/// The files that `--record` names: at most one of each kind.
+package struct RecordFiles: Equatable, Sendable {
+  package var video: String?
+  package var audio: String?
+
+  package init(_ paths: [String]) throws(UsageError) {
+    for path in paths {
+      switch path.lowercased() {
+      case let name where name.hasSuffix(".y4m"):
+        guard video == nil else {
+          throw UsageError("--record \(path): one .y4m file is enough; leave one out")
+        }
+        video = path
+      case let name where name.hasSuffix(".wav"):
+        guard audio == nil else {
+          throw UsageError("--record \(path): one .wav file is enough; leave one out")
+        }
+        audio = path
+      default:
+        throw UsageError(
+          "--record \(path): end the name in .y4m for pictures or .wav for sound (give both options for both)"
+        )
+      }
+    }
+  }
+}

@@ -1,0 +1,55 @@
+import Foundation
+import SoraClock
+package import SoraMedia
+import Synchronization
+
+/// A thread that wakes at the deadlines of an absolute schedule, so that lateness never adds up.
+package final class PacedThread: Sendable {
+  private struct State {
+    var isStopped = false
+    var hasEnded = false
+  }
+  private let state = Mutex(State())
+  private let ended = DispatchSemaphore(value: 0)
+
+  /// - Parameters:
+  ///   - deadline: when turn `n` is due, counted from 0. Never earlier than that of the turn before.
+  ///   - body: one turn, on the thread; returns the number of the next turn (greater than `n`), or nil to end.
+  package init(
+    name: String, deadline: @escaping @Sendable (Int64) -> Instant,
+    body: @escaping @Sendable (_ turn: Int64) -> Int64?
+  ) {
+    let thread = Thread { [self] in
+      var turn: Int64? = 0
+      while let n = turn, sleep(until: deadline(n)) { turn = body(n) }
+      state.withLock { $0.hasEnded = true }
+      ended.signal()
+    }
+    thread.name = name
+    thread.start()
+  }
+
+  /// Whether the last turn is over.
+  package var hasEnded: Bool { state.withLock { $0.hasEnded } }
+
+  /// Ends the thread, and returns when its last turn is over. Not to be called by a turn.
+  package func stop() {
+    state.withLock { $0.isStopped = true }
+    ended.wait()
+    ended.signal()
+  }
+
+  /// False when the thread is to end. Long waits are cut up, so that `stop` takes effect soon.
+  private func sleep(until deadline: Instant) -> Bool {
+    while true {
+      if state.withLock({ $0.isStopped }) { return false }
+      let now = SystemClock.now
+      if now >= deadline { return true }
+      let next = min(deadline, now + .milliseconds(100))
+      var time = timespec(
+        tv_sec: Int(next.nanoseconds / 1_000_000_000),
+        tv_nsec: Int(next.nanoseconds % 1_000_000_000))
+      clock_nanosleep(CLOCK_MONOTONIC, Int32(TIMER_ABSTIME), &time, nil)
+    }
+  }
+}

@@ -1,0 +1,192 @@
+import Foundation
+
+/// One line of `--json`: where a connection stands (`stats`, about the last second), or how it was (`summary`).
+///
+/// Members that aren't known are written as null, so that every line has the same members.
+package struct Report: Sendable, Encodable {
+  package enum Kind: String, Sendable, Encodable {
+    case stats
+    case summary
+  }
+
+  package var type: Kind
+  package var connectionId: String?
+  /// From the start of the attempt, in milliseconds.
+  package var elapsedMs: Int
+  /// From the start of the attempt to the connection.
+  package var connectMs: Int?
+  /// From the start of the attempt to the first picture that was sent, or that was decoded.
+  package var firstFrameMs: Int?
+  package var video: Video?
+  package var audio: Audio?
+  package var rttMs: Double?
+  package var bytes = 0
+  package var packets = 0
+  package var packetsLost = 0
+  package var nack = 0
+  package var pli = 0
+  package var error: String?
+  /// One element a stream, where several were received: the members above are about the first one's pictures and sound
+  /// and about all packets.
+  package var streams: [Stream]?
+
+  package init(type: Kind, elapsedMs: Int) {
+    self.type = type
+    self.elapsedMs = elapsedMs
+  }
+
+  package struct Video: Sendable, Encodable {
+    package var codec: String?
+    package var width = 0
+    package var height = 0
+    package var frames = 0
+    package var fps = 0.0
+    package var bitrateKbps: Int?
+    package var framesDropped: Int?
+    package var freezeCount: Int?
+    package var keyFrames: Int?
+    package var psnrDb: Double?
+    package var latencyMs: Latency?
+    package var stamps: Stamps?
+
+    package init() {}
+
+    private enum CodingKeys: String, CodingKey {
+      case codec, width, height, frames, fps, bitrateKbps, framesDropped, freezeCount, keyFrames
+      case psnrDb, latencyMs, stamps
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+      var values = encoder.container(keyedBy: CodingKeys.self)
+      try values.encode(codec, forKey: .codec)
+      try values.encode(width, forKey: .width)
+      try values.encode(height, forKey: .height)
+      try values.encode(frames, forKey: .frames)
+      try values.encode(fps.rounded(digits: 2), forKey: .fps)
+      try values.encode(bitrateKbps, forKey: .bitrateKbps)
+      try values.encode(framesDropped, forKey: .framesDropped)
+      try values.encode(freezeCount, forKey: .freezeCount)
+      try values.encode(keyFrames, forKey: .keyFrames)
+      try values.encode(psnrDb?.rounded(digits: 2), forKey: .psnrDb)
+      try values.encode(latencyMs, forKey: .latencyMs)
+      try values.encode(stamps, forKey: .stamps)
+    }
+  }
+
+  /// Milliseconds from the drawing of a frame to its arrival here, by the wall clocks of both sides.
+  package struct Latency: Sendable, Encodable, Equatable {
+    package var p50: Int
+    package var p95: Int
+    package var p99: Int
+
+    /// nil where no frame carried a time.
+    package init?(_ histogram: LatencyHistogram) {
+      guard let p50 = histogram.percentile(50), let p95 = histogram.percentile(95),
+        let p99 = histogram.percentile(99)
+      else { return nil }
+      (self.p50, self.p95, self.p99) = (p50, p95, p99)
+    }
+  }
+
+  /// What the frame stamps tell; beyond what every summary has.
+  package struct Stamps: Sendable, Encodable, Equatable {
+    package var frames: Int
+    package var unreadable: Int
+    package var missing: Int
+    package var gaps: Int
+    package var duplicates: Int
+    package var outOfOrder: Int
+    package var restarts: Int
+    package var psnrMinDb: Double?
+
+    /// nil where no frame carried a stamp.
+    package init?(_ meter: StampMeter, psnrMinDb: Double?) {
+      guard meter.stamped > 0 else { return nil }
+      frames = meter.stamped
+      unreadable = meter.unstamped
+      missing = meter.missing
+      gaps = meter.gaps
+      duplicates = meter.duplicates
+      outOfOrder = meter.outOfOrder
+      restarts = meter.restarts
+      self.psnrMinDb = psnrMinDb?.rounded(digits: 2)
+    }
+  }
+
+  package struct Audio: Sendable, Encodable {
+    package var codec: String?
+    package var seconds = 0.0
+    package var concealedMs: Int?
+    /// dB relative to full scale; null for silence.
+    package var levelDb: Double?
+
+    package init() {}
+
+    private enum CodingKeys: String, CodingKey { case codec, seconds, concealedMs, levelDb }
+
+    package func encode(to encoder: any Encoder) throws {
+      var values = encoder.container(keyedBy: CodingKeys.self)
+      try values.encode(codec, forKey: .codec)
+      try values.encode(seconds.rounded(digits: 2), forKey: .seconds)
+      try values.encode(concealedMs, forKey: .concealedMs)
+      try values.encode(levelDb?.rounded(digits: 1), forKey: .levelDb)
+    }
+  }
+
+  /// One of several received streams.
+  package struct Stream: Sendable, Encodable {
+    package var streamId: String
+    package var video: Video?
+    package var audio: Audio?
+
+    package init(streamId: String, video: Video?, audio: Audio?) {
+      self.streamId = streamId
+      self.video = video
+      self.audio = audio
+    }
+  }
+
+  private enum CodingKeys: String, CodingKey {
+    case type, connectionId, elapsedMs, connectMs, firstFrameMs, video, audio, rttMs, bytes, packets
+    case packetsLost, nack, pli, error, streams
+  }
+
+  package func encode(to encoder: any Encoder) throws {
+    var values = encoder.container(keyedBy: CodingKeys.self)
+    try values.encode(type, forKey: .type)
+    try values.encode(connectionId, forKey: .connectionId)
+    try values.encode(elapsedMs, forKey: .elapsedMs)
+    try values.encode(connectMs, forKey: .connectMs)
+    try values.encode(firstFrameMs, forKey: .firstFrameMs)
+    try values.encode(video, forKey: .video)
+    try values.encode(audio, forKey: .audio)
+    try values.encode(rttMs?.rounded(digits: 2), forKey: .rttMs)
+    try values.encode(bytes, forKey: .bytes)
+    try values.encode(packets, forKey: .packets)
+    try values.encode(packetsLost, forKey: .packetsLost)
+    try values.encode(nack, forKey: .nack)
+    try values.encode(pli, forKey: .pli)
+    try values.encode(error, forKey: .error)
+    try values.encodeIfPresent(streams, forKey: .streams)
+  }
+}
+
+extension Encodable {
+  /// The value as one line of JSON.
+  package var jsonLine: String {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    // The reports hold nothing that JSON can't express: see `rounded(digits:)`.
+    guard let data = try? encoder.encode(self) else { return "{}" }
+    return String(decoding: data, as: UTF8.self)
+  }
+}
+
+extension Double {
+  /// Rounded to `digits` after the point; 0 for what JSON can't express.
+  func rounded(digits: Int) -> Double {
+    guard isFinite else { return 0 }
+    let scale = pow(10, Double(digits))
+    return (self * scale).rounded() / scale
+  }
+}

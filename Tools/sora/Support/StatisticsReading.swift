@@ -1,0 +1,113 @@
+/// One object of a W3C webrtc-stats report, reduced to what is read here.
+package struct StatisticsObject: Sendable {
+  package var id: String
+  package var type: String
+  package var numbers: [String: Double]
+  package var texts: [String: String]
+
+  package init(
+    id: String, type: String, numbers: [String: Double] = [:], texts: [String: String] = [:]
+  ) {
+    self.id = id
+    self.type = type
+    self.numbers = numbers
+    self.texts = texts
+  }
+}
+
+/// Which way a connection's media goes.
+package enum MediaDirection: Sendable {
+  case sending
+  case receiving
+}
+
+/// What the command tells of a statistics report.
+package struct StatisticsReading: Sendable, Equatable {
+  /// Sums over the streams of one kind.
+  package struct Media: Sendable, Equatable {
+    /// Such as `VP8`; nil where it isn't known.
+    package var codec: String?
+    package var bytes = 0
+    package var packets = 0
+    package var packetsLost = 0
+    package var nack = 0
+    package var pli = 0
+    package var frames = 0
+    package var framesDropped = 0
+    package var keyFrames = 0
+    package var freezeCount = 0
+    package var width = 0
+    package var height = 0
+    package var concealedSamples = 0
+    package var silentConcealedSamples = 0
+    package var samples = 0
+  }
+
+  package var video = Media()
+  package var audio = Media()
+  package var roundTripMilliseconds: Double?
+
+  package init() {}
+
+  package init(_ objects: [StatisticsObject], _ direction: MediaDirection) {
+    let codecs = Dictionary(
+      objects.filter { $0.type == "codec" }.map { ($0.id, $0.texts["mimeType"]) },
+      uniquingKeysWith: { first, _ in first })
+    let type = direction == .sending ? "outbound-rtp" : "inbound-rtp"
+    for object in objects {
+      switch object.type {
+      case type:
+        let codec = object.texts["codecId"].flatMap { codecs[$0] ?? nil }
+        if object.texts["kind"] == "video" {
+          video.add(object, direction, codec)
+        } else {
+          audio.add(object, direction, codec)
+        }
+      case "remote-inbound-rtp" where direction == .sending:
+        // What the other side says that it lost of ours.
+        let lost = object.integer("packetsLost")
+        if object.texts["kind"] == "video" {
+          video.packetsLost += lost
+        } else {
+          audio.packetsLost += lost
+        }
+      case "candidate-pair":
+        if let seconds = object.numbers["currentRoundTripTime"] {
+          roundTripMilliseconds = seconds * 1_000
+        }
+      default: break
+      }
+    }
+  }
+}
+
+extension StatisticsReading.Media {
+  fileprivate mutating func add(
+    _ object: StatisticsObject, _ direction: MediaDirection, _ mimeType: String?
+  ) {
+    if codec == nil, let name = mimeType?.split(separator: "/").last { codec = String(name) }
+    let isSent = direction == .sending
+    bytes += object.integer(isSent ? "bytesSent" : "bytesReceived")
+    packets += object.integer(isSent ? "packetsSent" : "packetsReceived")
+    if !isSent { packetsLost += object.integer("packetsLost") }
+    nack += object.integer("nackCount")
+    pli += object.integer("pliCount")
+    frames += object.integer(isSent ? "framesSent" : "framesDecoded")
+    framesDropped += object.integer("framesDropped")
+    keyFrames += object.integer(isSent ? "keyFramesEncoded" : "keyFramesDecoded")
+    freezeCount += object.integer("freezeCount")
+    width = max(width, object.integer("frameWidth"))
+    height = max(height, object.integer("frameHeight"))
+    concealedSamples += object.integer("concealedSamples")
+    silentConcealedSamples += object.integer("silentConcealedSamples")
+    samples += object.integer("totalSamplesReceived")
+  }
+}
+
+extension StatisticsObject {
+  /// A member as a whole number; 0 where it is absent, or isn't one.
+  fileprivate func integer(_ name: String) -> Int {
+    guard let value = numbers[name], value.isFinite, abs(value) < 9e15 else { return 0 }
+    return Int(value)
+  }
+}

@@ -1,0 +1,119 @@
+import SoraCapture
+import SoraClock
+package import SoraMedia
+import Synchronization
+
+/// Pictures to publish, at a steady rate on a thread of its own: the test pattern, or a file that starts again at its end.
+package final class VideoInput: Sendable {
+  /// What the input did so far.
+  package struct Counters: Sendable, Equatable {
+    package var frames = 0
+    /// Frames left out because the machine was more than two frames late.
+    package var skipped = 0
+    /// Why the input ended, where it did.
+    package var failure: String?
+  }
+
+  package let resolution: Resolution
+  package let framesPerSecond: Double
+  private let makePictures: @Sendable () throws -> any Pictures
+  private let state = Mutex(Counters())
+  private let thread = Mutex<PacedThread?>(nil)
+
+  /// - Parameter framesPerSecond: nil for the file's own rate, or 30 for the test pattern.
+  /// - Returns: nil where no video is wanted.
+  package init?(_ choice: VideoChoice, resolution: Resolution, framesPerSecond: Double?)
+    throws(UsageError)
+  {
+    switch choice {
+    case .none: return nil
+    case .testPattern:
+      self.resolution = resolution
+      self.framesPerSecond = framesPerSecond ?? 30
+      makePictures = { PatternPictures(resolution) }
+    case .file(let path):
+      do {
+        let reader = try Y4MReader(path: path)
+        self.resolution = Resolution(width: reader.width, height: reader.height)
+        self.framesPerSecond = framesPerSecond ?? reader.framesPerSecond
+        guard (0.1...240).contains(self.framesPerSecond) else {
+          throw Y4MError.badFrameRate("\(reader.framesPerSecond)")
+        }
+      } catch {
+        throw UsageError("--video \(path): \(error)")
+      }
+      makePictures = { try FilePictures(path: path) }
+    }
+  }
+
+  package var counters: Counters { state.withLock { $0 } }
+  /// Whether the input ended by itself: see `counters.failure`.
+  package var hasEnded: Bool { thread.withLock { $0?.hasEnded ?? false } }
+
+  /// Starts giving frames to `deliver`, on the input's thread; frame `n` is due at `start + n / framesPerSecond`.
+  package func start(at start: Instant, deliver: @escaping @Sendable (VideoFrame) -> Void) {
+    let period = 1e9 / framesPerSecond
+    let due: @Sendable (Int64) -> Instant = { n in
+      start + .nanoseconds(Int64((Double(n) * period).rounded()))
+    }
+    let pictures = Mutex<(any Pictures)?>(nil)
+    let made = PacedThread(name: "video input", deadline: due) { [self] turn in
+      do {
+        let picture = try pictures.withLock { pictures in
+          let source = try pictures ?? makePictures()
+          pictures = source
+          return try source.picture(UInt32(truncatingIfNeeded: turn))
+        }
+        deliver(VideoFrame(buffer: picture, timestamp: due(turn)))
+      } catch {
+        state.withLock { $0.failure = "\(error)".inOneLine }
+        return nil
+      }
+      // A camera would have lost what nobody fetched in time; a little lateness is made up for.
+      let behind = Int64(Double((SystemClock.now - due(turn + 1)).wholeNanoseconds) / period)
+      let skipped = behind > 2 ? behind : 0
+      state.withLock {
+        $0.frames += 1
+        $0.skipped += Int(skipped)
+      }
+      return turn + 1 + skipped
+    }
+    thread.withLock { $0 = made }
+  }
+
+  /// Ends the input and waits for its last frame.
+  package func stop() { thread.withLock { $0 }?.stop() }
+}
+
+/// Where pictures come from. Used by one thread at a time.
+private protocol Pictures: AnyObject, Sendable {
+  /// Picture `index`, counted from 0; some may be left out.
+  func picture(_ index: UInt32) throws -> PixelBuffer
+}
+
+private final class PatternPictures: Pictures {
+  private let pattern: TestPattern
+
+  init(_ resolution: Resolution) {
+    pattern = TestPattern(width: resolution.width, height: resolution.height)
+  }
+
+  func picture(_ index: UInt32) -> PixelBuffer {
+    pattern.frame(
+      index: index, milliseconds: UInt32(truncatingIfNeeded: SystemClock.realtimeMilliseconds))
+  }
+}
+
+private final class FilePictures: Pictures, @unchecked Sendable {
+  // @unchecked: `VideoInput` reaches it through a mutex only.
+  private let reader: Y4MReader
+
+  init(path: String) throws { reader = try Y4MReader(path: path) }
+
+  func picture(_ index: UInt32) throws -> PixelBuffer {
+    if let picture = try reader.next() { return picture }
+    reader.rewind()
+    guard let picture = try reader.next() else { throw UsageError("the file holds no picture") }
+    return picture
+  }
+}
