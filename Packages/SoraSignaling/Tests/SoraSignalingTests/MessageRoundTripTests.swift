@@ -91,8 +91,9 @@ import Testing
     ]
   }()
 
-  @Test(arguments: everyMessage)
-  func survivesTheWire(message: SignalingMessage) throws {
+  @Test(arguments: everyMessage.indices)
+  func survivesTheWire(index: Int) throws {
+    let message = Self.everyMessage[index]
     #expect(try SignalingMessage(parsing: message.text) == message)
     #expect(try SignalingMessage(parsing: message.bytes) == message)
     #expect(message.text.hasPrefix(#"{"type":"\#(message.typeName)""#))

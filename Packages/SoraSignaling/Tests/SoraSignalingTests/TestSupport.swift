@@ -67,14 +67,23 @@ final class Recorder<Element: Sendable>: Sendable {
     for waiter in ready { waiter.continuation.resume() }
   }
 
-  /// Waits until there are so many elements.
+  /// Waits until there are so many elements; gives up when the test's time is over.
   func wait(for count: Int) async {
-    await withCheckedContinuation { continuation in
-      let isReady = state.withLock { state in
-        if state.elements.count < count { state.waiters.append((count, continuation)) }
-        return state.elements.count >= count
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let isReady = state.withLock { state in
+          let isReady = state.elements.count >= count || Task.isCancelled
+          if !isReady { state.waiters.append((count, continuation)) }
+          return isReady
+        }
+        if isReady { continuation.resume() }
       }
-      if isReady { continuation.resume() }
+    } onCancel: {
+      let waiters = state.withLock { state in
+        defer { state.waiters = [] }
+        return state.waiters
+      }
+      for waiter in waiters { waiter.continuation.resume() }
     }
   }
 }
@@ -184,7 +193,7 @@ final class RawClient: Sendable {
     while true {
       let parts = received.elements
       let bytes = parts.flatMap { $0 }
-      if condition(bytes) { return bytes }
+      if condition(bytes) || Task.isCancelled { return bytes }
       count = parts.count + 1
       await received.wait(for: count)
     }

@@ -25,65 +25,139 @@ final class RequestDeadline {
   }
 }
 
-/// Collects requests that are no WebSocket handshakes, and answers them.
-final class HTTPServerHandler: ChannelInboundHandler {
+/// Collects requests and has them answered, or turns the connection into a WebSocket.
+final class HTTPServerHandler: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPServerRequestPart
+  typealias InboundOut = ByteBuffer
   typealias OutboundOut = HTTPServerResponsePart
 
   static let maximumBodySize = 1 << 20
 
+  private enum State {
+    case idle
+    case collecting(HTTPRequestHead)
+    /// The rest of a request that was answered early.
+    case discarding
+    /// Bytes of the WebSocket that come before its handlers are in place.
+    case upgrading([NIOAny])
+    case upgraded
+  }
+
+  private let path: String
   private let respond: @Sendable (HTTPRequest) async -> HTTPResponse
   private let deadline: NIOLoopBound<RequestDeadline>
-  private var head: HTTPRequestHead?
+  private let codec: HTTPServerCodec
+  /// Adds the WebSocket's handlers at the end of the pipeline.
+  private let open: (any Channel, HTTPRequest) throws -> Void
+  private var state = State.idle
   private var body: [UInt8] = []
   private var task: Task<Void, Never>?
 
   init(
+    path: String, codec: HTTPServerCodec, deadline: NIOLoopBound<RequestDeadline>,
     respond: @escaping @Sendable (HTTPRequest) async -> HTTPResponse,
-    deadline: NIOLoopBound<RequestDeadline>
+    open: @escaping (any Channel, HTTPRequest) throws -> Void
   ) {
-    self.respond = respond
+    self.path = path
+    self.codec = codec
     self.deadline = deadline
+    self.respond = respond
+    self.open = open
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    switch unwrapInboundIn(data) {
-    case .head(let head):
-      self.head = head
-      body = []
-    case .body(let part):
-      guard head != nil else { return }
-      guard body.count + part.readableBytes <= Self.maximumBodySize else {
-        head = nil
-        deadline.value.stop()
-        let response = HTTPResponse(status: 413, text: "at most 1 MiB\n")
-        return HTTPResponseWriter.write(
-          response, to: context.channel, version: .http1_1, isHead: false, keepAlive: false)
-      }
-      body.append(contentsOf: part.readableBytesView)
-    case .end:
-      guard let head else { return }
-      self.head = nil
-      deadline.value.stop()
-      answer(context, head)
+    switch state {
+    case .upgrading(var early):
+      early.append(data)
+      state = .upgrading(early)
+    case .upgraded: context.fireChannelRead(data)
+    default: received(context, unwrapInboundIn(data))
     }
   }
 
-  private func answer(_ context: ChannelHandlerContext, _ head: HTTPRequestHead) {
-    let request = HTTPRequest(head, body: body, remoteAddress: context.channel.remoteAddress)
-    body = []
+  private func received(_ context: ChannelHandlerContext, _ part: HTTPServerRequestPart) {
+    switch part {
+    case .head(let head):
+      body = []
+      state = .collecting(head)
+    case .body(let part):
+      guard case .collecting = state else { return }
+      guard body.count + part.readableBytes <= Self.maximumBodySize else {
+        state = .discarding
+        body = []
+        deadline.value.stop()
+        return HTTPResponseWriter.write(
+          HTTPResponse(status: 413, text: "at most 1 MiB\n"), to: context.channel,
+          version: .http1_1, isHead: false, keepAlive: false)
+      }
+      body.append(contentsOf: part.readableBytesView)
+    case .end:
+      guard case .collecting(let head) = state else { return }
+      state = .idle
+      deadline.value.stop()
+      let request = HTTPRequest(head, body: body, remoteAddress: context.channel.remoteAddress)
+      body = []
+      answer(context, head, request)
+    }
+  }
+
+  private func answer(
+    _ context: ChannelHandlerContext, _ head: HTTPRequestHead, _ request: HTTPRequest
+  ) {
+    let wantsUpgrade = request.headers["Upgrade"] != nil
+    var early: HTTPResponse?
+    if wantsUpgrade, request.path == path {
+      switch ServerHandshake.check(request) {
+      case .accept(let headers): return upgrade(context, request, headers)
+      case .refuse(let response): early = response
+      }
+    }
     let channel = context.channel
     let loop = context.eventLoop
-    let keepAlive = head.isKeepAlive
+    // After a request with Upgrade the decoder reads no further one.
+    let keepAlive = head.isKeepAlive && !wantsUpgrade && head.method != .CONNECT
     let (version, isHead) = (head.version, head.method == .HEAD)
-    task = Task { [respond, deadline] in
-      let response = await respond(request)
+    task = Task { [respond, deadline, early] in
+      let response: HTTPResponse
+      if let early { response = early } else { response = await respond(request) }
       loop.execute {
         if keepAlive { deadline.value.start() }
         HTTPResponseWriter.write(
           response, to: channel, version: version, isHead: isHead, keepAlive: keepAlive)
       }
     }
+  }
+
+  /// Takes the HTTP handlers out, says 101, and puts the WebSocket's in.
+  private func upgrade(
+    _ context: ChannelHandlerContext, _ request: HTTPRequest, _ headers: HeaderFields
+  ) {
+    state = .upgrading([])
+    let pipeline = context.pipeline
+    let removals = codec.inbound.map { pipeline.syncOperations.removeHandler($0) }
+    EventLoopFuture.andAllSucceed(removals, on: context.eventLoop)
+      .assumeIsolated()
+      .flatMap { () -> EventLoopFuture<Void> in
+        let head = HTTPServerResponsePart.head(
+          WireResponseHead(
+            version: .http1_1, status: .switchingProtocols,
+            headers: HTTPHeaders(headers.fields.map { ($0.name, $0.value) })))
+        context.writeAndFlush(self.wrapOutboundOut(head), promise: nil)
+        return pipeline.syncOperations.removeHandler(self.codec.encoder)
+      }
+      .whenComplete { result in
+        do {
+          try result.get()
+          try self.open(context.channel, request)
+        } catch {
+          return context.close(promise: nil)
+        }
+        guard case .upgrading(let early) = self.state else { return }
+        self.state = .upgraded
+        for data in early { context.fireChannelRead(data) }
+        if !early.isEmpty { context.fireChannelReadComplete() }
+        pipeline.syncOperations.removeHandler(self, promise: nil)
+      }
   }
 
   func channelInactive(context: ChannelHandlerContext) {
@@ -95,6 +169,46 @@ final class HTTPServerHandler: ChannelInboundHandler {
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
     // A malformed request was answered by the codec's own handler.
     context.close(promise: nil)
+  }
+}
+
+/// The handlers that read and write HTTP, kept to be taken out again.
+struct HTTPServerCodec {
+  let encoder = HTTPResponseEncoder()
+  /// In the order of the pipeline, after the encoder.
+  let inbound: [any RemovableChannelHandler] = [
+    ByteToMessageHandler(HTTPRequestDecoder(leftOverBytesStrategy: .forwardBytes)),
+    HTTPServerPipelineHandler(), NIOHTTPResponseHeadersValidator(),
+    HTTPServerProtocolErrorHandler(),
+  ]
+}
+
+/// The server's side of the opening handshake (RFC 6455 §4.2).
+enum ServerHandshake {
+  enum Outcome {
+    case accept(HeaderFields)
+    case refuse(HTTPResponse)
+  }
+
+  static func check(_ request: HTTPRequest) -> Outcome {
+    let headers = request.headers
+    guard request.method == "GET", headers.contains("websocket", in: "Upgrade"),
+      headers.contains("upgrade", in: "Connection"),
+      // 16 bytes in Base64.
+      let key = headers["Sec-WebSocket-Key"], key.utf8.count == 24
+    else {
+      return .refuse(HTTPResponse(status: 400, text: "not a WebSocket handshake\n"))
+    }
+    guard headers["Sec-WebSocket-Version"] == "13" else {
+      // §4.2.2
+      var response = HTTPResponse(status: 426, text: "WebSocket version 13 is needed\n")
+      response.headers["Sec-WebSocket-Version"] = "13"
+      return .refuse(response)
+    }
+    return .accept([
+      "Upgrade": "websocket", "Connection": "Upgrade",
+      "Sec-WebSocket-Accept": ClientHandshakeHandler.accept(for: key),
+    ])
   }
 }
 

@@ -184,37 +184,25 @@ public final class SignalingServer: Sendable {
     channel.closeFuture.whenComplete { _ in boundDeadline.value.stop() }
     if let tls { try pipeline.addHandler(NIOSSLServerHandler(context: tls)) }
 
-    let upgrader = NIOTypedWebSocketServerUpgrader<Void>(
-      maxFrameSize: configuration.maximumMessageSize, enableAutomaticErrorHandling: false,
-      shouldUpgrade: { channel, head in
-        let path = head.uri.prefix { $0 != "?" }
-        return channel.eventLoop.makeSucceededFuture(
-          path == configuration.path ? HTTPHeaders() : nil)
-      },
-      upgradePipelineHandler: { channel, head in
-        channel.eventLoop.makeCompletedFuture {
-          boundDeadline.value.stop()
-          let request = HTTPRequest(head, body: [], remoteAddress: channel.remoteAddress)
-          let connection = WebSocketConnection(
-            channel: channel, url: request.path, request: request,
-            maximumMessageSize: configuration.maximumMessageSize, logger: configuration.logger)
-          try channel.pipeline.syncOperations.addHandler(
-            WebSocketFrameHandler(
-              role: .server, connection: connection, logger: configuration.logger))
-          registry.add(connection, on: channel)
-          onConnection(connection)
-        }
+    let codec = HTTPServerCodec()
+    try pipeline.addHandler(codec.encoder)
+    for handler in codec.inbound { try pipeline.addHandler(handler) }
+    try pipeline.addHandler(
+      HTTPServerHandler(
+        path: configuration.path, codec: codec, deadline: boundDeadline, respond: http
+      ) { channel, request in
+        let connection = WebSocketConnection(
+          channel: channel, url: request.path, request: request,
+          maximumMessageSize: configuration.maximumMessageSize, logger: configuration.logger)
+        try channel.pipeline.syncOperations.addHandlers([
+          WebSocketFrameEncoder(),
+          ByteToMessageHandler(
+            WebSocketFrameDecoder(maxFrameSize: configuration.maximumMessageSize)),
+          WebSocketFrameHandler(
+            role: .server, connection: connection, logger: configuration.logger),
+        ])
+        registry.add(connection, on: channel)
+        onConnection(connection)
       })
-    let upgrade = NIOTypedHTTPServerUpgradeConfiguration<Void>(
-      upgraders: [upgrader],
-      notUpgradingCompletionHandler: { channel in
-        channel.eventLoop.makeCompletedFuture {
-          try channel.pipeline.syncOperations.addHandler(
-            HTTPServerHandler(respond: http, deadline: boundDeadline))
-        }
-      })
-    let upgraded = try pipeline.configureUpgradableHTTPServerPipeline(
-      configuration: NIOUpgradableHTTPServerPipelineConfiguration(upgradeConfiguration: upgrade))
-    upgraded.whenFailure { _ in channel.close(promise: nil) }
   }
 }

@@ -1,0 +1,134 @@
+import SoraSignaling
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct HTTPServerTests {
+  private func text(_ client: RawClient, until end: String) async -> String {
+    // As bytes: to a String "\r\n" is one character, which doesn't end in "\n".
+    let bytes = await client.wait { $0.suffix(end.utf8.count) == Array(end.utf8)[...] }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  @Test func answersSeveralRequestsOfOneConnection() async throws {
+    let server = try await startServer(
+      http: { request in
+        HTTPResponse(
+          status: 200,
+          text: "\(request.method) \(request.path) \(request.query ?? "-") "
+            + String(decoding: request.body, as: UTF8.self) + ".")
+      }, serve: { _ = await drain($0) })
+    let client = try await RawClient(port: server.boundPort)
+    // Pipelined; the second one in chunks.
+    client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+    client.send(
+      "POST /a?b=c HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n")
+    let both = await text(client, until: "abc.")
+    #expect(both.contains("GET / - ."))
+    #expect(both.contains("POST /a b=c abc."))
+    #expect(both.contains("Content-Length: 9"))
+    client.close()
+    await server.stop()
+  }
+
+  @Test func headHasNoBody() async throws {
+    let server = try await startServer(http: { _ in HTTPResponse(text: "hello") }) { _ in }
+    let client = try await RawClient(port: server.boundPort)
+    client.send("HEAD / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    await client.closed.wait(for: 1)
+    let response = String(decoding: client.bytes, as: UTF8.self)
+    #expect(response.hasPrefix("HTTP/1.1 200 OK") && response.hasSuffix("\r\n\r\n"))
+    #expect(response.contains("Content-Length: 5"))
+    await server.stop()
+  }
+
+  @Test func upgradesToOtherProtocolsAreAnsweredAsHTTP() async throws {
+    let server = try await startServer(http: { HTTPResponse(text: "page \($0.path)") }) { _ in }
+    let client = try await RawClient(port: server.boundPort)
+    client.send("GET /p HTTP/1.1\r\nHost: x\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\n")
+    await client.closed.wait(for: 1)
+    #expect(String(decoding: client.bytes, as: UTF8.self).hasSuffix("page /p"))
+    await server.stop()
+  }
+
+  @Test(arguments: [
+    ("GET /signaling HTTP/1.1\r\nHost: x\r\n\r\n", "404"),
+    (
+      "GET /signaling HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n",
+      "400"
+    ),
+    (
+      "GET /signaling HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        + "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 8\r\n\r\n", "426"
+    ),
+    (
+      "POST /signaling HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        + "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nContent-Length: 0\r\n\r\n", "400"
+    ),
+    ("NONSENSE\r\n\r\n", "400"),
+  ])
+  func refusals(request: String, status: String) async throws {
+    let server = try await startServer { _ in }
+    let client = try await RawClient(port: server.boundPort)
+    client.send(request)
+    let text = await text(client, until: "\n")
+    #expect(text.hasPrefix("HTTP/1.1 \(status) "))
+    client.close()
+    await server.stop()
+  }
+
+  @Test func bodiesAreBounded() async throws {
+    let server = try await startServer(http: { _ in HTTPResponse(text: "ok") }) { _ in }
+    let client = try await RawClient(port: server.boundPort)
+    client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2000000\r\n\r\n")
+    client.send([UInt8](repeating: 0x61, count: 1_200_000))
+    let text = await text(client, until: "\n")
+    #expect(text.hasPrefix("HTTP/1.1 413 "))
+    await client.closed.wait(for: 1)
+    await server.stop()
+  }
+
+  @Test(arguments: ["", "GET / HT", "GET /signaling HTTP/1.1\r\nUpgrade: websocket\r\n"])
+  func slowRequestsAreDropped(beginning: String) async throws {
+    var configuration = SignalingServer.Configuration()
+    configuration.requestTimeout = .milliseconds(50)
+    let server = try await startServer(configuration: configuration) { _ in }
+    let client = try await RawClient(port: server.boundPort)
+    if !beginning.isEmpty { client.send(beginning) }
+    await client.closed.wait(for: 1)
+    await server.stop()
+  }
+
+  @Test func openWebSocketsOutliveTheRequestTimeout() async throws {
+    var configuration = SignalingServer.Configuration()
+    configuration.requestTimeout = .milliseconds(50)
+    let server = try await startServer(configuration: configuration, serve: echo)
+    let connection = try await WebSocketClient.connect(url: server.url)
+    // A second client that says nothing is dropped after the same time.
+    let idle = try await RawClient(port: server.boundPort)
+    await idle.closed.wait(for: 1)
+    connection.send(text: "still here")
+    var messages = connection.messages.makeAsyncIterator()
+    #expect(await messages.next() == .text("still here"))
+    connection.close()
+    await server.stop()
+  }
+
+  @Test func tooManyConnectionsAreTurnedAway() async throws {
+    var configuration = SignalingServer.Configuration()
+    configuration.maximumConnections = 1
+    let server = try await startServer(configuration: configuration, serve: echo)
+    let connection = try await WebSocketClient.connect(url: server.url)
+    let error = await errorOf { _ = try await WebSocketClient.connect(url: server.url) }
+    #expect(error?.code == .connectionLost)
+    connection.close()
+    await server.stop()
+  }
+
+  @Test func portInUseIsATypedError() async throws {
+    let server = try await startServer { _ in }
+    let error = await errorOf {
+      _ = try await SignalingServer.start(port: server.boundPort) { _ in }
+    }
+    #expect(error?.stage == .listen && error?.code == .listenFailed)
+    await server.stop()
+  }
+}

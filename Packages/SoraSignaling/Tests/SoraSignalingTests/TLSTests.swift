@@ -1,0 +1,159 @@
+import Foundation
+import SoraSignaling
+import Testing
+
+/// A CA, a server's and a client's certificate, made by the `openssl` command.
+struct Certificates: Sendable {
+  let directory: URL
+
+  /// One set for all tests.
+  static let shared = Task { try await Certificates() }
+
+  private init() async throws {
+    directory = FileManager.default.temporaryDirectory
+      .appendingPathComponent("sora-signaling-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    try await openssl(
+      "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout ca.key -out ca.pem "
+        + "-days 2 -subj /CN=TestCA")
+    try await leaf("server", "subjectAltName=DNS:localhost,IP:127.0.0.1")
+    try await leaf("other", "subjectAltName=DNS:elsewhere.example")
+  }
+
+  private func leaf(_ name: String, _ extensions: String) async throws {
+    try Data(extensions.utf8).write(to: directory.appendingPathComponent("\(name).ext"))
+    try await openssl(
+      "req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout \(name).key "
+        + "-out \(name).csr -subj /CN=\(name)")
+    try await openssl(
+      "x509 -req -in \(name).csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 "
+        + "-extfile \(name).ext -out \(name).pem")
+  }
+
+  private func openssl(_ arguments: String) async throws {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = ["openssl"] + arguments.split(separator: " ").map(String.init)
+    process.currentDirectoryURL = directory
+    process.standardError = FileHandle.nullDevice
+    process.standardOutput = FileHandle.nullDevice
+    // Waiting in a blocking way would take a thread that other tests need.
+    let status = try await withCheckedThrowingContinuation { continuation in
+      process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
+      do { try process.run() } catch { continuation.resume(throwing: error) }
+    }
+    try #require(status == 0)
+  }
+
+  func path(_ name: String) -> String { directory.appendingPathComponent(name).path }
+
+  func identity(_ name: String) -> TLSOptions.Identity {
+    TLSOptions.Identity(certificateFile: path("\(name).pem"), keyFile: path("\(name).key"))
+  }
+}
+
+@Suite(.timeLimit(.minutes(1))) struct TLSTests {
+  let certificates: Certificates
+
+  init() async throws { certificates = try await Certificates.shared.value }
+
+  private func server(_ name: String = "server") async throws -> SignalingServer {
+    var configuration = SignalingServer.Configuration()
+    configuration.tls = certificates.identity(name)
+    return try await startServer(
+      configuration: configuration, http: { _ in HTTPResponse(text: "secure") }, serve: echo)
+  }
+
+  private func exchange(_ url: String, _ tls: TLSOptions) async throws {
+    var options = WebSocketOptions()
+    options.tls = tls
+    let connection = try await WebSocketClient.connect(url: url, options: options)
+    connection.send(text: "over TLS")
+    var messages = connection.messages.makeAsyncIterator()
+    #expect(await messages.next() == .text("over TLS"))
+    connection.close(code: 4490, reason: "done")
+    #expect(await messages.next() == .closed(WebSocketClose(code: 4490)))
+  }
+
+  @Test func trustedByCAFileForNameAndAddress() async throws {
+    let server = try await server()
+    let tls = TLSOptions(trust: .file(certificates.path("ca.pem")))
+    try await exchange("wss://localhost:\(server.boundPort)/signaling", tls)
+    try await exchange("wss://127.0.0.1:\(server.boundPort)/signaling", tls)
+    let pem = try String(contentsOfFile: certificates.path("ca.pem"), encoding: .utf8)
+    try await exchange(
+      "wss://localhost:\(server.boundPort)/signaling", TLSOptions(trust: .pem(pem)))
+    await server.stop()
+  }
+
+  @Test func insecureAcceptsAnything() async throws {
+    let server = try await server("other")
+    try await exchange(
+      "wss://127.0.0.1:\(server.boundPort)/signaling", TLSOptions(insecure: true))
+    await server.stop()
+  }
+
+  @Test func unknownAuthorityIsATypedError() async throws {
+    let server = try await server()
+    let error = await errorOf {
+      try await exchange("wss://localhost:\(server.boundPort)/signaling", TLSOptions())
+    }
+    #expect(error?.stage == .tls && error?.code == .certificateNotVerified)
+    #expect(error?.wayOut.contains("CA") == true)
+    await server.stop()
+  }
+
+  @Test(arguments: ["localhost", "127.0.0.1"])
+  func wrongNameIsATypedError(host: String) async throws {
+    let server = try await server("other")
+    let error = await errorOf {
+      try await exchange(
+        "wss://\(host):\(server.boundPort)/signaling",
+        TLSOptions(trust: .file(certificates.path("ca.pem"))))
+    }
+    #expect(error?.stage == .tls && error?.code == .certificateNotVerified)
+    await server.stop()
+  }
+
+  @Test func plainServerIsATypedError() async throws {
+    let server = try await startServer { _ in }
+    let error = await errorOf {
+      try await exchange(
+        "wss://localhost:\(server.boundPort)/signaling", TLSOptions(insecure: true))
+    }
+    #expect(error?.stage == .tls && error?.code == .tlsFailed)
+    await server.stop()
+  }
+
+  @Test func plainClientOfATLSServerIsATypedError() async throws {
+    let server = try await server()
+    let error = await errorOf { _ = try await WebSocketClient.connect(url: server.url) }
+    #expect(error?.stage == .upgrade)
+    await server.stop()
+  }
+
+  @Test func clientCertificateCanBeLoaded() async throws {
+    let server = try await server()
+    try await exchange(
+      "wss://localhost:\(server.boundPort)/signaling",
+      TLSOptions(insecure: true, clientIdentity: certificates.identity("other")))
+    await server.stop()
+  }
+
+  @Test func unusableFilesAreTypedErrors() async throws {
+    let url = "wss://localhost:1/signaling"
+    for (tls, field) in [
+      (TLSOptions(trust: .file("/nonexistent.pem")), "tls.trust"),
+      (TLSOptions(trust: .pem("no certificate")), "tls.trust"),
+      (
+        TLSOptions(
+          clientIdentity: .init(
+            certificateFile: certificates.path("server.pem"), keyFile: "/nonexistent")),
+        "tls.keyFile"
+      ),
+    ] {
+      let error = await errorOf { try await exchange(url, tls) }
+      #expect(error?.code == .invalidConfiguration && error?.field == field)
+    }
+  }
+}
