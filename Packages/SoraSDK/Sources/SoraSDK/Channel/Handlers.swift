@@ -1,5 +1,9 @@
+public import Foundation
+
 /// Handlers of a `Sora` object. They run where the event happens; see each.
-public final class SoraHandlers: Sendable {
+public final class SoraHandlers: @unchecked Sendable {
+  // @unchecked: every stored property is a `Locked`, which guards its value and is never replaced.
+
   /// An attempt ended. On the channel's queue, after the handler given to `connect`.
   @Locked public var onConnect: (@Sendable (MediaChannel?, (any Error)?) -> Void)?
   /// A channel ended, after it left `mediaChannels`.
@@ -13,7 +17,9 @@ public final class SoraHandlers: Sendable {
 }
 
 /// Handlers of a channel. All run on the channel's own serial queue, so none runs beside another.
-public final class MediaChannelHandlers: Sendable {
+public final class MediaChannelHandlers: @unchecked Sendable {
+  // @unchecked: every stored property is a `Locked`, which guards its value and is never replaced.
+
   /// The attempt ended: nil on success.
   @Locked public var onConnect: (@Sendable ((any Error)?) -> Void)?
   /// The channel ended: nil when it ended as it should.
@@ -33,11 +39,11 @@ public final class MediaChannelHandlers: Sendable {
 }
 
 /// Handlers of a stream. On the thread that made the change.
-public final class MediaStreamHandlers: Sendable {
+public final class MediaStreamHandlers: @unchecked Sendable {
+  // @unchecked: every stored property is a `Locked`, which guards its value and is never replaced.
+
   @Locked public var onSwitchVideo: (@Sendable (_ isEnabled: Bool) -> Void)?
   @Locked public var onSwitchAudio: (@Sendable (_ isEnabled: Bool) -> Void)?
 
   public init() {}
 }
-
-public import Foundation

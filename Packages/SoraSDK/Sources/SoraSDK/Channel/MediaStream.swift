@@ -1,7 +1,7 @@
 public import Foundation
-import SoraMedia
+public import SoraMedia
 import Synchronization
-import WebRTC
+public import WebRTC
 
 /// Volumes of received sound.
 public enum MediaStreamAudioVolume {
@@ -20,7 +20,8 @@ public protocol MediaStream: AnyObject, Sendable {
   var videoEnabled: Bool { get set }
   /// Whether the audio track is on. A local track that is off sends silence.
   var audioEnabled: Bool { get set }
-  /// Volume of received sound, 0 to 10; nil where there is no audio track. Setting nil does nothing.
+  /// Volume of received sound, 0 (silent) to 10 (as it was sent), 10 at first; nil where there is no audio track.
+  /// Values outside are clamped; setting nil does nothing.
   var remoteAudioVolume: Double? { get set }
   /// Applied to each frame in `send(videoFrame:)`.
   var videoFilter: (any VideoFilter)? { get set }
@@ -39,8 +40,6 @@ public protocol MediaStream: AnyObject, Sendable {
   /// Tells the renderer that the stream is over.
   func terminate()
 }
-
-public import WebRTC
 
 /// The one implementation of `MediaStream`, over a stream of the engine.
 final class BasicMediaStream: MediaStream, Sendable {
@@ -87,11 +86,12 @@ final class BasicMediaStream: MediaStream, Sendable {
   }
 
   var remoteAudioVolume: Double? {
-    get { audioTrack?.source.volume }
+    get { audioTrack.map { $0.source.volume * MediaStreamAudioVolume.max } }
     set {
-      guard let newValue, let track = audioTrack else { return }
-      track.source.volume = Swift.min(
+      guard let newValue, !newValue.isNaN, let track = audioTrack else { return }
+      let volume = Swift.min(
         MediaStreamAudioVolume.max, Swift.max(MediaStreamAudioVolume.min, newValue))
+      track.source.volume = volume / MediaStreamAudioVolume.max
     }
   }
 

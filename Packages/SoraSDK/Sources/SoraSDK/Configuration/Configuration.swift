@@ -1,10 +1,11 @@
 public import Foundation
+import SoraSignaling
 public import WebRTC
 
 /// Everything about one connection to a channel.
 ///
 /// A value may be kept and used for several connections; the handler objects in it are shared by them.
-public struct Configuration {
+public struct Configuration: Sendable {
   /// Whether speaking participants come to the front.
   public enum Spotlight: Sendable {
     case enabled
@@ -42,22 +43,44 @@ public struct Configuration {
 
   public var webRTCConfiguration = WebRTCConfiguration()
 
-  /// `metadata` of `connect`: what authentication looks at.
-  public var signalingConnectMetadata: (any Encodable)?
+  /// `metadata` of `connect`: what authentication looks at. Free-form values such as this one are encoded when they are
+  /// set, and read back as what was encoded; one that isn't JSON fails the attempt.
+  public var signalingConnectMetadata: (any Encodable)? {
+    get { connectMetadata.encodable }
+    set { connectMetadata = FreeForm(encoding: newValue) }
+  }
   /// `signaling_notify_metadata` of `connect`: what others see.
-  public var signalingConnectNotifyMetadata: (any Encodable)?
+  public var signalingConnectNotifyMetadata: (any Encodable)? {
+    get { notifyMetadata.encodable }
+    set { notifyMetadata = FreeForm(encoding: newValue) }
+  }
 
   public var dataChannelSignaling: Bool?
   /// `data_channels` of `connect`, verbatim: an array of dictionaries that JSON can express.
-  public var dataChannels: Any?
+  public var dataChannels: Any? {
+    get { dataChannelList.object }
+    set { dataChannelList = FreeForm(object: newValue) }
+  }
   public var ignoreDisconnectWebSocket: Bool?
   public var audioStreamingLanguageCode: String?
   public var proxy: Proxy?
   public var forwardingFilter: ForwardingFilter?
   public var forwardingFilters: [ForwardingFilter]?
-  public var videoVp9Params: (any Encodable)?
-  public var videoAv1Params: (any Encodable)?
-  public var videoH264Params: (any Encodable)?
+  /// `video.vp9_params` of `connect`.
+  public var videoVp9Params: (any Encodable)? {
+    get { vp9Params.encodable }
+    set { vp9Params = FreeForm(encoding: newValue) }
+  }
+  /// `video.av1_params` of `connect`.
+  public var videoAv1Params: (any Encodable)? {
+    get { av1Params.encodable }
+    set { av1Params = FreeForm(encoding: newValue) }
+  }
+  /// `video.h264_params` of `connect`.
+  public var videoH264Params: (any Encodable)? {
+    get { h264Params.encodable }
+    set { h264Params = FreeForm(encoding: newValue) }
+  }
 
   public var webSocketChannelHandlers = WebSocketChannelHandlers()
   public var mediaChannelHandlers = MediaChannelHandlers()
@@ -72,18 +95,70 @@ public struct Configuration {
   /// Knobs of the media engine that no standard names. Linux only.
   public var engine = RTCSettings()
 
+  var connectMetadata = FreeForm()
+  var notifyMetadata = FreeForm()
+  var dataChannelList = FreeForm()
+  var vp9Params = FreeForm()
+  var av1Params = FreeForm()
+  var h264Params = FreeForm()
+
   /// A configuration with one signaling URL.
   public init(url: URL, channelId: String, role: Role, multistreamEnabled: Bool = true) {
     self.init(
-      urlCandidates: [url], channelId: channelId, role: role, multistreamEnabled: multistreamEnabled)
+      urlCandidates: [url], channelId: channelId, role: role, multistreamEnabled: multistreamEnabled
+    )
   }
 
   /// A configuration with several signaling URLs of one cluster.
-  public init(urlCandidates: [URL], channelId: String, role: Role, multistreamEnabled: Bool = true) {
+  public init(urlCandidates: [URL], channelId: String, role: Role, multistreamEnabled: Bool = true)
+  {
     self.urlCandidates = urlCandidates
     self.channelId = channelId
     self.role = role
     self.multistreamEnabled = multistreamEnabled
+  }
+}
+
+extension Configuration {
+  /// What goes out as `multistream`: some combinations know nothing else.
+  var usesMultistream: Bool {
+    multistreamEnabled || role == .sendrecv || spotlightEnabled == .enabled
+  }
+
+  /// The first free-form value that isn't JSON, with the name of its property.
+  var freeFormError: (name: String, error: SignalingError)? {
+    let values = [
+      ("signalingConnectMetadata", connectMetadata),
+      ("signalingConnectNotifyMetadata", notifyMetadata), ("dataChannels", dataChannelList),
+      ("videoVp9Params", vp9Params), ("videoAv1Params", av1Params),
+      ("videoH264Params", h264Params),
+    ]
+    for (name, value) in values {
+      if let error = value.error { return (name, error) }
+    }
+    let filters = (forwardingFilters ?? []) + (forwardingFilter.map { [$0] } ?? [])
+    for filter in filters {
+      if let error = filter.metadataForm.error { return ("forwardingFilters", error) }
+    }
+    return nil
+  }
+
+  /// How the signaling WebSocket is opened.
+  ///
+  /// - Parameter timeout: of one candidate.
+  func webSocketOptions(timeout: Duration) -> WebSocketOptions {
+    var options = WebSocketOptions()
+    options.tls = TLSOptions(
+      trust: tls.caFile.map { .file($0) } ?? .system, insecure: tls.isInsecure)
+    options.proxy = proxy.map {
+      ProxyOptions(
+        host: $0.host, port: $0.port, agent: $0.agent, username: $0.username,
+        password: $0.password)
+    }
+    options.timeout = timeout
+    options.userAgent = "Sora Swift SDK \(SDKInfo.version)"
+    options.logger = SDKLogHandler.logger
+    return options
   }
 }
 

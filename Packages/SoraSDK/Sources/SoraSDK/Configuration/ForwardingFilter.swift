@@ -1,3 +1,5 @@
+import SoraSignaling
+
 /// What a forwarding rule looks at.
 public enum ForwardingFilterRuleField: String, Encodable, Sendable {
   case connectionId = "connection_id"
@@ -33,7 +35,7 @@ public struct ForwardingFilterRule: Encodable, Sendable {
 }
 
 /// Which of the channel's media a connection doesn't want to receive.
-public struct ForwardingFilter: Encodable {
+public struct ForwardingFilter: Encodable, Sendable {
   public var name: String?
   /// Filters are evaluated in the order of their priority.
   public var priority: Int?
@@ -41,7 +43,12 @@ public struct ForwardingFilter: Encodable {
   /// Alternatives (outer) of conditions that must all hold (inner).
   public var rules: [[ForwardingFilterRule]]
   public var version: String?
-  public var metadata: (any Encodable)?
+  var metadataForm = FreeForm()
+  /// Any JSON; encoded when it is set.
+  public var metadata: (any Encodable)? {
+    get { metadataForm.encodable }
+    set { metadataForm = FreeForm(encoding: newValue) }
+  }
 
   public init(
     name: String? = nil, priority: Int? = nil, action: ForwardingFilterAction? = nil,
@@ -66,6 +73,28 @@ public struct ForwardingFilter: Encodable {
     try container.encodeIfPresent(action, forKey: .action)
     try container.encode(rules, forKey: .rules)
     try container.encodeIfPresent(version, forKey: .version)
-    if let metadata { try metadata.encode(to: container.superEncoder(forKey: .metadata)) }
+    try container.encodeIfPresent(metadataForm.json, forKey: .metadata)
+  }
+}
+
+extension ForwardingFilter {
+  /// The filter in the words of signaling.
+  var message: SoraSignaling.ForwardingFilter {
+    typealias Message = SoraSignaling.ForwardingFilter
+    let rules = rules.map { list in
+      list.map { rule in
+        let field: Message.Rule.Field =
+          switch rule.field {
+          case .connectionId: .connectionID
+          case .clientId: .clientID
+          case .kind: .kind
+          }
+        return Message.Rule(
+          field: field, operator: rule.operator == .isIn ? .isIn : .isNotIn, values: rule.values)
+      }
+    }
+    return Message(
+      name: name, priority: priority, action: action.map { $0 == .block ? .block : .allow },
+      rules: rules, version: version, metadata: metadataForm.json)
   }
 }

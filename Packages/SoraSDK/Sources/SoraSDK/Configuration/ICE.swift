@@ -1,6 +1,6 @@
 public import Foundation
 import Synchronization
-public import WebRTC
+import WebRTC
 
 /// A candidate as signaling carries it, coded as a bare string.
 public final class ICECandidate: Equatable, Codable, Sendable {

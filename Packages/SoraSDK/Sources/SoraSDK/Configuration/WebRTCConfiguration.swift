@@ -1,4 +1,4 @@
-public import WebRTC
+import WebRTC
 
 /// Constraints in the libwebrtc style; empty unless decoded.
 public struct MediaConstraints: Codable, Sendable, Equatable {
@@ -65,6 +65,12 @@ public struct WebRTCConfiguration: Codable, Sendable {
 
   private enum CodingKeys: String, CodingKey {
     case constraints, iceServerInfos, iceTransportPolicy, sdpSemantics
+  }
+
+  /// Whether nothing was changed: such an argument of `connect` leaves the configuration's own in force.
+  var isDefault: Bool {
+    constraints == MediaConstraints() && iceServerInfos.isEmpty && iceTransportPolicy == .relay
+      && degradationPreference == nil
   }
 
   /// The peer connection's settings, before the offer's own are known.

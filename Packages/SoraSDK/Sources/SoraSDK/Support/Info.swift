@@ -35,7 +35,9 @@ public struct DeviceInfo: CustomStringConvertible, Sendable {
 
   /// `PRETTY_NAME` of os-release(5).
   private static func systemName() -> String? {
-    guard let text = try? String(contentsOfFile: "/etc/os-release", encoding: .utf8) else { return nil }
+    guard let text = try? String(contentsOfFile: "/etc/os-release", encoding: .utf8) else {
+      return nil
+    }
     for line in text.split(separator: "\n") where line.hasPrefix("PRETTY_NAME=") {
       return line.dropFirst("PRETTY_NAME=".count).trimmingCharacters(in: ["\"", "'"])
     }

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Why something of the SDK failed.
+/// Why something of the SDK failed. `errorDescription` says what happened and `recoverySuggestion` what to do.
 public enum SoraError: Error, LocalizedError {
   case connectionCancelled
   case connectionTimeout
@@ -31,6 +31,26 @@ public enum SoraError: Error, LocalizedError {
     case .peerChannelError(let reason): "PeerChannel error (\(reason))"
     case .cameraError(let reason): "Camera error (\(reason))"
     case .messagingError(let reason): "Messaging error (\(reason))"
+    }
+  }
+
+  /// The way out, in words.
+  public var recoverySuggestion: String? {
+    switch self {
+    case .connectionCancelled: "Connect again when it is wanted"
+    case .connectionTimeout:
+      "Check that the server answers and that UDP passes between here and there, or allow more time with connectionTimeout"
+    case .connectionBusy: "Make a new connection with Sora.connect"
+    case .webSocketClosed(let code, _) where code == .other(4490):
+      "The server refuses this connect: check channel id, role, metadata and options"
+    case .webSocketClosed: "Check the server's log for this connection"
+    case .webSocketError: "Check the signaling URL, the network and the server"
+    case .signalingChannelError: "Check the configuration, the proxy and the cluster's addresses"
+    case .invalidSignalingMessage, .unknownSignalingMessageType:
+      "Check that the server is a Sora of a supported version; the log names the key"
+    case .peerChannelError: "Check the codecs of both sides, and that UDP passes between them"
+    case .cameraError: "Check that the camera is there and not in use"
+    case .messagingError: "Check the label, and that data channels are in use"
     }
   }
 }

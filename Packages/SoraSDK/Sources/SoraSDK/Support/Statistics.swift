@@ -1,4 +1,5 @@
 public import Foundation
+import SoraSignaling
 import WebRTC
 
 /// Seconds as Core Foundation counts them.
@@ -10,10 +11,19 @@ public final class Statistics: Sendable {
   public let timestamp: CFTimeInterval
   public let entries: [StatisticsEntry]
 
+  /// A report of nothing.
+  init() {
+    timestamp = Date().timeIntervalSince1970 * 1_000_000
+    entries = []
+  }
+
   init(_ report: RTCStatisticsReport) {
     timestamp = report.timestamp_us
     entries = report.statistics.values.sorted { $0.id < $1.id }.map(StatisticsEntry.init)
   }
+
+  /// The same as `jsonObject`, for signaling.
+  var json: [JSONValue] { entries.map(\.json) }
 
   /// An array of objects with `id`, `type`, `timestamp` and every value: what `pong` carries.
   public var jsonObject: Any {
@@ -52,5 +62,20 @@ public final class StatisticsEntry: Sendable {
       case .string(let text): NSString(string: text)
       }
     }
+  }
+
+  var json: JSONValue {
+    var members = native.mapValues { value -> JSONValue in
+      switch value {
+      case .integer(let number): .integer(number)
+      case .double(let number): .double(number)
+      case .boolean(let flag): .bool(flag)
+      case .string(let text): .string(text)
+      }
+    }
+    members["id"] = .string(id)
+    members["type"] = .string(type)
+    members["timestamp"] = .double(timestamp)
+    return .object(members)
   }
 }

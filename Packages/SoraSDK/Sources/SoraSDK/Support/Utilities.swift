@@ -1,5 +1,5 @@
 import Dispatch
-public import Foundation
+import Foundation
 import Synchronization
 
 /// Small helpers of the iOS SDK.
@@ -13,30 +13,31 @@ public enum Utilities {
   /// Says every second how long it has been running.
   public final class Stopwatch: Sendable {
     private let handler: @Sendable (String) -> Void
-    private let timer = Mutex<(any DispatchSourceTimer)?>(nil)
+    /// Counts runs; ticks of an earlier run do nothing.
+    private let current = Mutex(0)
 
     /// - Parameter handler: gets `HH:MM:SS`, on the main queue.
     public init(handler: @escaping @Sendable (String) -> Void) { self.handler = handler }
 
+    /// Starts from zero.
     public func run() {
-      stop()
-      let start = DispatchTime.now()
-      let source = DispatchSource.makeTimerSource(queue: .main)
-      source.schedule(deadline: start + 1, repeating: 1)
-      source.setEventHandler { [handler] in
-        let elapsed = DispatchTime.now().uptimeNanoseconds - start.uptimeNanoseconds
-        let seconds = Int((Double(elapsed) / 1e9).rounded())
-        handler(
-          String(format: "%02d:%02d:%02d", seconds / 3600, seconds / 60 % 60, seconds % 60))
+      let run = current.withLock { current in
+        current += 1
+        return current
       }
-      timer.withLock { $0 = source }
-      source.resume()
+      tick(1, of: run, since: DispatchTime.now())
     }
 
-    public func stop() {
-      timer.withLock {
-        $0?.cancel()
-        $0 = nil
+    /// Stops; `run` starts anew.
+    public func stop() { current.withLock { $0 += 1 } }
+
+    private func tick(_ second: Int, of run: Int, since start: DispatchTime) {
+      // Counted from the start, so that late ticks don't add up.
+      DispatchQueue.main.asyncAfter(deadline: start + .seconds(second)) { [weak self] in
+        guard let self, current.withLock({ $0 }) == run else { return }
+        handler(
+          String(format: "%02d:%02d:%02d", second / 3600, second / 60 % 60, second % 60))
+        tick(second + 1, of: run, since: start)
       }
     }
   }

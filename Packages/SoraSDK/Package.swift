@@ -1,0 +1,47 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("ExistentialAny"),
+  .treatAllWarnings(as: .error),
+]
+
+let package = Package(
+  name: "SoraSDK",
+  products: [
+    .library(name: "SoraSDK", targets: ["SoraSDK"]),
+    .library(name: "Sora", targets: ["Sora"]),
+  ],
+  dependencies: [
+    .package(path: "../SoraMedia"),
+    .package(path: "../SoraTransport"),
+    .package(path: "../SoraSignaling"),
+    .package(path: "../SoraWebRTC"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+  ],
+  targets: [
+    .target(
+      name: "SoraSDK",
+      dependencies: [
+        .product(name: "SoraMedia", package: "SoraMedia"),
+        .product(name: "SoraTransport", package: "SoraTransport"),
+        .product(name: "SoraSignaling", package: "SoraSignaling"),
+        .product(name: "WebRTC", package: "SoraWebRTC"),
+        .product(name: "Logging", package: "swift-log"),
+      ],
+      swiftSettings: settings),
+    .target(name: "Sora", dependencies: ["SoraSDK"], swiftSettings: settings),
+    .testTarget(
+      name: "SoraSDKTests",
+      dependencies: [
+        "Sora", "SoraSDK",
+        .product(name: "SoraMedia", package: "SoraMedia"),
+        .product(name: "SoraSignaling", package: "SoraSignaling"),
+        .product(name: "WebRTC", package: "SoraWebRTC"),
+      ],
+      swiftSettings: settings),
+  ]
+)

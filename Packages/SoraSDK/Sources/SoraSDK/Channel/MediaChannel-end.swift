@@ -1,0 +1,116 @@
+import Dispatch
+import SoraSignaling
+import Synchronization
+import WebRTC
+
+extension MediaChannel {
+  /// How long the server may take to close after `disconnect`.
+  private static let farewell = DispatchTimeInterval.seconds(1)
+
+  /// The app wants to leave.
+  func leave(_ error: (any Error)?) {
+    let (phase, client) = storage.withLock { state in
+      defer {
+        if state.phase == .connected {
+          state.phase = .leaving
+          state.connection = .disconnecting
+        }
+      }
+      return (state.phase, state.client)
+    }
+    switch phase {
+    case .connecting:
+      end(error, attempt: error ?? SoraError.connectionCancelled, in: [.connecting], isUser: true)
+    case .connected:
+      // Whichever comes first: the server's close, or the end of patience.
+      DispatchQueue.global().asyncAfter(deadline: .now() + Self.farewell) {
+        self.end(error, in: [.leaving], isUser: true)
+      }
+      Task {
+        await client?.disconnect(reason: "NO-ERROR", timeout: .seconds(1))
+        end(error, in: [.leaving], isUser: true)
+      }
+    case .idle, .leaving, .ended: break
+    }
+  }
+
+  /// The app gave the attempt up.
+  func cancelAttempt() {
+    let error = SoraError.connectionCancelled
+    end(error, attempt: error, task: .canceled, in: [.connecting], isUser: true)
+  }
+
+  /// Ends the channel or the attempt because of an error, or in order when there is none.
+  ///
+  /// - Parameters:
+  ///   - reason: the error in one line with its stage, for `failureReason` and the log.
+  ///   - phases: in any other phase nothing happens. While the app is leaving, its own end counts.
+  func end(
+    _ error: (any Error)?, reason: String?, in phases: Set<Phase> = [.connecting, .connected]
+  ) {
+    end(error, attempt: error, in: phases, reason: reason)
+  }
+
+  /// The one way to the end. The first call counts; all that follows is told after everything told before.
+  private func end(
+    _ error: (any Error)?, attempt attemptError: (any Error)? = nil,
+    task taskState: ConnectionTask.State = .completed, in phases: Set<Phase>,
+    reason: String? = nil, isUser: Bool = false
+  ) {
+    struct Ending {
+      var wasConnecting: Bool
+      var completion: (@Sendable (MediaChannel?, (any Error)?) -> Void)?
+      var client: SignalingClient?
+      var peer: RTCPeerConnection?
+      var streams: [BasicMediaStream]
+    }
+    let ending = storage.withLock { state -> Ending? in
+      guard phases.contains(state.phase) else { return nil }
+      let ending = Ending(
+        wasConnecting: state.phase == .connecting,
+        completion: state.phase == .connecting ? state.completion : nil, client: state.client,
+        peer: state.peer, streams: state.streams)
+      state.phase = .ended
+      state.connection = .disconnected
+      state.failureReason = reason
+      state.contactURL = nil
+      state.connectedURL = nil
+      state.streams = []
+      if ending.wasConnecting {
+        state.completion = nil
+        state.task?.end(taskState)
+      }
+      state.client = nil
+      state.peer = nil
+      state.peerEvents = nil
+      return ending
+    }
+    guard let ending else { return }
+    if let reason {
+      Logger.error(type: .mediaChannel, message: "\(reason)")
+    } else {
+      Logger.info(type: .mediaChannel, message: "did disconnect")
+    }
+    input.finish()
+    // An attempt that the app gives up says so too, without waiting for anybody.
+    if isUser, ending.wasConnecting {
+      ending.client?.send(.disconnect(DisconnectMessage(reason: "NO-ERROR")))
+    }
+    ending.client?.close()
+    ending.peer?.close()
+    let isFailedAttempt = ending.wasConnecting
+    queue.async { [self] in
+      if isFailedAttempt {
+        ending.completion?(nil, attemptError)
+        sora.handlers.onConnect?(nil, attemptError)
+        handlers.onConnect?(attemptError)
+      }
+      for stream in ending.streams { stream.terminate() }
+      sora.remove(self)
+      sora.handlers.onRemoveMediaChannel?(self)
+      sora.handlers.onDisconnect?(self, error)
+      handlers.onDisconnect?(error)
+      hub.publish(.disconnected(error))
+    }
+  }
+}

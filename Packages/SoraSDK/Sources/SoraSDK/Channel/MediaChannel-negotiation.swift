@@ -1,0 +1,182 @@
+import Foundation
+import SoraSignaling
+import Synchronization
+import WebRTC
+
+extension MediaChannel {
+  /// A step of the negotiation that failed, with its one line.
+  private struct NegotiationFailure: Error {
+    let reason: String
+  }
+
+  // MARK: The first offer
+
+  func negotiate(_ offer: SignalingOffer, policy: String?) async {
+    let client = storage.withLock { state -> SignalingClient? in
+      // A second offer has no place in the protocol.
+      guard state.phase == .connecting, state.peer == nil, let client = state.client else {
+        return nil
+      }
+      state.stage = .negotiation
+      state.clientID = offer.clientId
+      state.bundleID = offer.bundleId
+      state.connectionID = offer.connectionId
+      state.connectedURL = client.connectedURL.flatMap { URL(string: $0) }
+      return client
+    }
+    guard let client else {
+      return Logger.warn(type: .signalingChannel, message: "an offer out of turn was ignored")
+    }
+    if let policy, ICETransportPolicy(rawValue: policy) == nil {
+      return end(
+        SoraError.invalidSignalingMessage,
+        reason:
+          "message: offer.config.iceTransportPolicy is \"\(policy)\"; send \"relay\" or \"all\"")
+    }
+    do {
+      let peer = try makePeer(offer)
+      try await apply(offer.sdp, to: peer)
+      if configuration.role.sends { try attach(offer, to: peer) }
+      apply(offer.encodings, to: peer)
+      let answer = try await answer(on: peer)
+      guard storage.withLock({ $0.phase == .connecting }) else { return }
+      client.send(.answer(AnswerMessage(sdp: answer)))
+      storage.withLock { $0.stage = .transport }
+    } catch {
+      failed(error)
+    }
+  }
+
+  private func makePeer(_ offer: SignalingOffer) throws(NegotiationFailure) -> RTCPeerConnection {
+    var settings = configuration.webRTCConfiguration.native
+    settings.settings = configuration.engine
+    if let ice = offer.configuration {
+      settings.iceServers = ice.iceServerInfos.map(\.native)
+      settings.iceTransportPolicy = ice.iceTransportPolicy == .relay ? .relay : .all
+    }
+    let events = PeerEvents(input)
+    let made = NativeFactory.shared.peerConnection(
+      with: settings, constraints: configuration.webRTCConfiguration.constraints.native,
+      delegate: events)
+    guard let peer = made else {
+      throw NegotiationFailure(
+        reason:
+          "setup: createNativePeerChannel failed: the system gives no network loop or no cryptography;"
+          + " check the limit of open files and the installation of OpenSSL")
+    }
+    let isWanted = storage.withLock { state in
+      guard state.phase == .connecting else { return false }
+      state.peer = peer
+      state.peerEvents = events
+      return true
+    }
+    if !isWanted { peer.close() }
+    return peer
+  }
+
+  /// Puts the local tracks onto the m-sections that the server has set aside for them.
+  private func attach(_ offer: SignalingOffer, to peer: RTCPeerConnection)
+    throws(NegotiationFailure)
+  {
+    let wanted =
+      (configuration.audioEnabled ? ["audio"] : []) + (configuration.videoEnabled ? ["video"] : [])
+    let mids = wanted.compactMap { kind in offer.mid?[kind].map { (kind, $0) } }
+    guard !mids.isEmpty || wanted.isEmpty else {
+      throw NegotiationFailure(
+        reason:
+          "mid not found: the offer names no section for \(wanted.joined(separator: " and "));"
+          + " check what the server allows this connection to send, and its version")
+    }
+    let factory = NativeFactory.shared
+    let native = factory.mediaStream(withStreamId: configuration.publisherStreamId)
+    if configuration.audioEnabled {
+      let source = factory.audioSource(with: configuration.webRTCConfiguration.constraints.native)
+      native.addAudioTrack(
+        factory.audioTrack(with: source, trackId: configuration.publisherAudioTrackId))
+    }
+    if configuration.videoEnabled {
+      native.addVideoTrack(
+        factory.videoTrack(
+          with: factory.videoSource(), trackId: configuration.publisherVideoTrackId))
+    }
+    for (kind, mid) in mids {
+      guard let transceiver = peer.transceivers.first(where: { $0.mid == mid }) else {
+        throw NegotiationFailure(
+          reason:
+            "transceiver for \(kind) not found: the offer's SDP has no section with the mid \"\(mid)\""
+            + " that its own key mid names; check the server's version")
+      }
+      let track: RTCMediaStreamTrack? =
+        kind == "audio" ? native.audioTracks.first : native.videoTracks.first
+      transceiver.setDirection(.sendOnly)
+      transceiver.sender.streamIds = [configuration.publisherStreamId]
+      transceiver.sender.track = track
+      if kind == "video", let preference = configuration.webRTCConfiguration.degradationPreference {
+        transceiver.sender.parameters.degradationPreference = preference.native
+      }
+    }
+    addLocal(BasicMediaStream(native, channel: self))
+  }
+
+  /// Sets the layers that the server asks for on the senders that have layers of these names.
+  private func apply(_ encodings: [SignalingOffer.Encoding]?, to peer: RTCPeerConnection) {
+    guard let encodings, !encodings.isEmpty else { return }
+    for sender in peer.senders where sender.track != nil {
+      var parameters = sender.parameters
+      for index in parameters.encodings.indices {
+        guard let rid = parameters.encodings[index].rid,
+          let encoding = encodings.first(where: { $0.rid == rid })
+        else { continue }
+        parameters.encodings[index] = encoding.rtpEncodingParameters
+        parameters.encodings[index].isActive = encoding.active
+      }
+      if parameters.encodings != sender.parameters.encodings { sender.parameters = parameters }
+    }
+  }
+
+  // MARK: Later offers
+
+  func renegotiate(_ sdp: String, reply: (String) -> SignalingMessage) async {
+    let (peer, client) = storage.withLock { ($0.peer, $0.client) }
+    guard let peer, let client else {
+      return Logger.warn(type: .signalingChannel, message: "an offer out of turn was ignored")
+    }
+    do {
+      try await apply(sdp, to: peer)
+      client.send(reply(try await answer(on: peer)))
+    } catch {
+      failed(error)
+    }
+  }
+
+  // MARK: Steps
+
+  private func apply(_ sdp: String, to peer: RTCPeerConnection) async throws(NegotiationFailure) {
+    do {
+      try await peer.setRemoteDescription(RTCSessionDescription(type: .offer, sdp: sdp))
+    } catch {
+      throw NegotiationFailure(reason: "SDP: the server's offer can't be applied: \(error)")
+    }
+  }
+
+  private func answer(on peer: RTCPeerConnection) async throws(NegotiationFailure) -> String {
+    let answer: RTCSessionDescription
+    do {
+      answer = try await peer.answer(for: configuration.webRTCConfiguration.constraints.native)
+    } catch {
+      throw NegotiationFailure(reason: "SDP: failed to create answer: \(error)")
+    }
+    do {
+      try await peer.setLocalDescription(answer)
+    } catch {
+      throw NegotiationFailure(reason: "SDP: the answer can't be applied: \(error)")
+    }
+    return answer.sdp
+  }
+
+  private func failed(_ failure: NegotiationFailure) {
+    end(
+      SoraError.peerChannelError(reason: failure.reason), reason: failure.reason,
+      in: [.connecting, .connected])
+  }
+}

@@ -1,0 +1,166 @@
+import Dispatch
+public import Foundation
+import SoraSignaling
+import Synchronization
+public import WebRTC
+
+/// One connection to a channel of a Sora. Made by `Sora.connect`; connecting again means a new one.
+///
+/// Everything may be called from any thread. Handlers run on a serial queue of the channel's own, in the order in which
+/// things happened and never two at once; a handler that blocks delays the handlers after it and nothing else.
+public final class MediaChannel: CustomStringConvertible, Equatable, Sendable {
+  enum Phase: Sendable {
+    case idle, connecting, connected, leaving, ended
+  }
+
+  struct State: Sendable {
+    var phase = Phase.idle
+    var stage = ConnectStage.webSocket
+    var connection = ConnectionState.disconnected
+    var startTime: Date?
+    var contactURL: URL?
+    var connectedURL: URL?
+    var clientID: String?
+    var bundleID: String?
+    var connectionID: String?
+    var connectionCount: Int?
+    var publisherCount: Int?
+    var subscriberCount: Int?
+    var streams: [BasicMediaStream] = []
+    var failureReason: String?
+
+    // The attempt and its machinery.
+    var completion: (@Sendable (MediaChannel?, (any Error)?) -> Void)?
+    var task: ConnectionTask?
+    var client: SignalingClient?
+    var peer: RTCPeerConnection?
+    var peerEvents: PeerEvents?
+  }
+
+  /// Told what happens. At first `Configuration.mediaChannelHandlers`.
+  public var handlers: MediaChannelHandlers {
+    get { handlerBox.wrappedValue }
+    set { handlerBox.wrappedValue = newValue }
+  }
+  private let handlerBox: Locked<MediaChannelHandlers>
+  /// What the channel was connected with.
+  public let configuration: Configuration
+
+  let sora: Sora
+  let storage = Mutex(State())
+  let hub = MediaChannelEventHub()
+  /// Where handlers run.
+  let queue = DispatchQueue(label: "sora.channel")
+  /// What the channel's task works on, one after the other.
+  let inputs: AsyncStream<Input>
+  let input: AsyncStream<Input>.Continuation
+
+  init(sora: Sora, configuration: Configuration) {
+    self.sora = sora
+    self.configuration = configuration
+    handlerBox = Locked(wrappedValue: configuration.mediaChannelHandlers)
+    (inputs, input) = AsyncStream.makeStream(of: Input.self)
+  }
+
+  private func read<Value: Sendable>(_ path: (State) -> Value) -> Value {
+    storage.withLock { path($0) }
+  }
+
+  // MARK: Who and where
+
+  /// The URL on which `connect` was sent first; nil before and after the connection.
+  public var contactUrl: URL? { read { $0.contactURL } }
+  /// The URL that the offer came from: another one after a redirect. nil before and after the connection.
+  public var connectedUrl: URL? { read { $0.connectedURL } }
+  /// The peer connection; nil before the offer and after the end.
+  public var native: RTCPeerConnection? { read { $0.peer } }
+  /// The ids that the server gave or confirmed; nil before its offer.
+  public var clientId: String? { read { $0.clientID } }
+  public var bundleId: String? { read { $0.bundleID } }
+  public var connectionId: String? { read { $0.connectionID } }
+
+  // MARK: State
+
+  /// Where the channel stands.
+  public var state: ConnectionState { read { $0.connection } }
+  /// Whether the channel is connected.
+  public var isAvailable: Bool { read { $0.connection } == .connected }
+  /// When the attempt started.
+  public var connectionStartTime: Date? { read { $0.startTime } }
+  /// Whole seconds since the attempt started.
+  public var connectionTime: Int? {
+    connectionStartTime.map { Int(Date().timeIntervalSince($0)) }
+  }
+  /// How far the attempt has come, or came. Linux only.
+  public var connectStage: ConnectStage { read { $0.stage } }
+  /// Why the channel failed, in one line: the stage, what happened and what to do. nil while it hasn't. Linux only.
+  public var failureReason: String? { read { $0.failureReason } }
+
+  /// Connections of the channel, as the last event said that had all counters.
+  public var connectionCount: Int? { read { $0.connectionCount } }
+  /// Connections of the channel that send.
+  public var publisherCount: Int? { read { $0.publisherCount } }
+  /// Connections of the channel that receive.
+  public var subscriberCount: Int? { read { $0.subscriberCount } }
+
+  // MARK: Streams
+
+  /// The local stream of a role that sends, and what the others send.
+  public var streams: [any MediaStream] { read { $0.streams } }
+  /// The first of `streams`.
+  public var mainStream: (any MediaStream)? { streams.first }
+  /// The local stream.
+  public var senderStream: (any MediaStream)? {
+    streams.first { $0.streamId == configuration.publisherStreamId }
+  }
+  /// What the others send.
+  public var receiverStreams: [any MediaStream] {
+    streams.filter { $0.streamId != configuration.publisherStreamId }
+  }
+
+  // MARK: Events, data, statistics
+
+  /// What happens from now on, beginning with the streams that are there, up to `disconnected`. Every call makes a
+  /// stream of its own. Events wait without limit for a subscriber that doesn't read.
+  public var events: AsyncStream<MediaChannelEvent> { hub.subscribe() }
+
+  /// Sends a message on a data channel of the app.
+  ///
+  /// - Returns: nil when it was sent; otherwise `SoraError.messagingError`. This version has no data channels, so that
+  ///   is always the answer.
+  public func sendMessage(label: String, data: Data) -> (any Error)? {
+    if !isAvailable { return SoraError.messagingError(reason: "the channel is not connected") }
+    if !label.hasPrefix("#") {
+      return SoraError.messagingError(
+        reason: "label \(label) is not an app's own: labels of apps begin with #")
+    }
+    return SoraError.messagingError(
+      reason: "data channels are not supported by this version of the SDK yet")
+  }
+
+  /// What the connection measures now (W3C webrtc-stats); without entries where there is no connection.
+  public func statistics() async -> Statistics {
+    guard let peer = native else { return Statistics() }
+    return Statistics(await peer.statistics())
+  }
+
+  // MARK: The end
+
+  /// Ends the channel: tells the server, gives it up to a second to close, then closes. Returns at once.
+  ///
+  /// - Parameter error: handed to `onDisconnect` as it is. Where the channel is still being connected, the handler of
+  ///   `connect` gets it too, or `SoraError.connectionCancelled` in place of nil.
+  public func disconnect(error: (any Error)?) { leave(error) }
+
+  /// Ends the channel and waits until it has ended and `onDisconnect` has run.
+  public func disconnect() async {
+    leave(nil)
+    await hub.ended()
+  }
+
+  public var description: String {
+    "MediaChannel(clientId: \(clientId ?? "-"), role: \(configuration.role))"
+  }
+
+  public static func == (a: MediaChannel, b: MediaChannel) -> Bool { a === b }
+}

@@ -1,0 +1,40 @@
+import SoraTransport
+import WebRTC
+
+/// Leads what a peer connection says into the channel's task. Called on the peer connection's queue.
+final class PeerEvents: RTCPeerConnectionDelegate, Sendable {
+  enum Event: Sendable {
+    /// A local candidate, `candidate:...`.
+    case candidate(String)
+    case connected
+    /// Why, with the stage in front. `isFarewell`: the other side ended the connection in order.
+    case failed(String, isFarewell: Bool)
+    case added(RTCMediaStream)
+    case removed(RTCMediaStream)
+  }
+
+  private let input: AsyncStream<MediaChannel.Input>.Continuation
+
+  init(_ input: AsyncStream<MediaChannel.Input>.Continuation) { self.input = input }
+
+  func peerConnection(_: RTCPeerConnection, didGenerate candidate: RTCIceCandidate) {
+    input.yield(.peer(.candidate(candidate.sdp)))
+  }
+
+  func peerConnection(_: RTCPeerConnection, didChange state: RTCPeerConnectionState) {
+    Logger.debug(type: .nativePeerChannel, message: "peer connection state: \(state)")
+    if state == .connected { input.yield(.peer(.connected)) }
+  }
+
+  func peerConnection(_: RTCPeerConnection, didFailWith error: PeerTransportError) {
+    input.yield(.peer(.failed(error.description, isFarewell: error == .closedByPeer)))
+  }
+
+  func peerConnection(_: RTCPeerConnection, didAdd stream: RTCMediaStream) {
+    input.yield(.peer(.added(stream)))
+  }
+
+  func peerConnection(_: RTCPeerConnection, didRemove stream: RTCMediaStream) {
+    input.yield(.peer(.removed(stream)))
+  }
+}

@@ -1,0 +1,134 @@
+import Synchronization
+public import WebRTC
+
+/// The SDK's front door: connects to channels of a Sora and knows those it has connected. Safe from any thread.
+///
+/// ```swift
+/// let url = URL(string: "wss://sora.example.com/signaling")!
+/// let configuration = Configuration(url: url, channelId: "room", role: .recvonly)
+/// let channel = try await Sora.shared.connect(configuration: configuration)
+/// for await event in channel.events { print(event) }
+/// ```
+public final class Sora: Sendable {
+  /// One for the whole process, which is all that most apps need.
+  public static let shared = Sora()
+
+  /// What this object tells about all of its channels.
+  public let handlers = SoraHandlers()
+
+  private let channels = Mutex<[MediaChannel]>([])
+
+  /// Another one, with channels and handlers of its own.
+  public init() {}
+
+  /// Frees what the process shares. There is nothing to free on Linux; kept so that programs compile.
+  public static func finish() {}
+
+  /// The threshold of the SDK's log: `Logger.shared.level`.
+  public static var logLevel: LogLevel {
+    get { Logger.shared.level }
+    set { Logger.shared.level = newValue }
+  }
+
+  /// Channels that are being connected or connected, oldest first.
+  public var mediaChannels: [MediaChannel] { channels.withLock { $0 } }
+
+  // MARK: Connecting
+
+  /// Starts to connect to a channel, and returns at once.
+  ///
+  /// - Parameters:
+  ///   - configuration: where to, as whom, and with what.
+  ///   - webRTCConfiguration: used in place of `configuration.webRTCConfiguration`, unless it is as `init()` made it.
+  ///   - handler: called exactly once, on the channel's queue: with the channel once media can flow, or with the error
+  ///     that ended the attempt, mostly a `SoraError`.
+  /// - Returns: the attempt, which can be cancelled.
+  public func connect(
+    configuration: Configuration, webRTCConfiguration: WebRTCConfiguration = WebRTCConfiguration(),
+    handler: @escaping @Sendable (_ mediaChannel: MediaChannel?, _ error: (any Error)?) -> Void
+  ) -> ConnectionTask {
+    var configuration = configuration
+    if !webRTCConfiguration.isDefault { configuration.webRTCConfiguration = webRTCConfiguration }
+    let channel = MediaChannel(sora: self, configuration: configuration)
+    channels.withLock { $0.append(channel) }
+    let task = channel.prepare(handler)
+    handlers.onAddMediaChannel?(channel)
+    channel.start()
+    return task
+  }
+
+  /// Connects to a channel. Cancelling the task cancels the attempt at once.
+  ///
+  /// Does and tells what `connect(configuration:webRTCConfiguration:handler:)` does.
+  ///
+  /// - Throws: what ended the attempt, mostly a `SoraError`; `SoraError.connectionCancelled` when it was cancelled.
+  public func connect(
+    configuration: Configuration, webRTCConfiguration: WebRTCConfiguration = WebRTCConfiguration()
+  ) async throws -> MediaChannel {
+    let attempt = Mutex<ConnectionTask?>(nil)
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        let task = connect(
+          configuration: configuration, webRTCConfiguration: webRTCConfiguration
+        ) { channel, error in
+          if let channel {
+            continuation.resume(returning: channel)
+          } else {
+            continuation.resume(throwing: error ?? SoraError.connectionCancelled)
+          }
+        }
+        attempt.withLock { $0 = task }
+        // Cancelled before there was anything to cancel.
+        if Task.isCancelled { task.cancel() }
+      }
+    } onCancel: {
+      attempt.withLock { $0 }?.cancel()
+    }
+  }
+
+  func remove(_ channel: MediaChannel) {
+    channels.withLock { $0.removeAll { $0 === channel } }
+  }
+
+  // MARK: Sound
+
+  /// Whether sound devices stay closed until `audioEnabled` opens them. For the whole process.
+  public var usesManualAudio: Bool {
+    get { AudioSession.shared.read().usesManualAudio }
+    set { AudioSession.shared.modify { $0.usesManualAudio = newValue } }
+  }
+
+  /// Whether sound devices are open, where they are opened by hand. For the whole process.
+  public var audioEnabled: Bool {
+    get { AudioSession.shared.read().isEnabled }
+    set { AudioSession.shared.modify { $0.isEnabled = newValue } }
+  }
+
+  /// Runs `block` while nobody else changes the configuration of sound.
+  public func configureAudioSession(block: () -> Void) {
+    AudioSession.shared.configure(block)
+  }
+
+  /// Chooses how sound devices are used, for the whole process; devices that are opened from now on follow it.
+  ///
+  /// - Returns: success always; failures are those of devices, which this version doesn't open itself.
+  public func setAudioMode(
+    _ mode: AudioMode,
+    options: AudioSessionCategoryOptions = [.allowBluetooth, .allowBluetoothA2DP, .allowAirPlay]
+  ) -> Result<Void, any Error> {
+    AudioSession.shared.configure {
+      AudioSession.shared.modify {
+        $0.mode = mode
+        $0.options = options
+      }
+    }
+    return .success(())
+  }
+
+  // MARK: Logs of the engine
+
+  /// How much the layers below, such as the signaling client, say in the SDK's log. At first `info`.
+  public static func setWebRTCLogLevel(_ severity: RTCLoggingSeverity) {
+    SDKLogHandler.setThreshold(severity)
+  }
+}
