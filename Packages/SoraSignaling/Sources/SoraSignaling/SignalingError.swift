@@ -144,7 +144,8 @@ extension SignalingError {
       wayOut: wayOut)
   }
 
-  static let cancelled = SignalingError(
+  /// The attempt was given up by its owner.
+  public static let cancelled = SignalingError(
     stage: .connect, code: .cancelled, detail: "the attempt was cancelled",
     wayOut: "connect again when it is wanted")
 }

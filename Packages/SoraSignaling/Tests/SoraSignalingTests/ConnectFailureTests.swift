@@ -45,7 +45,7 @@ import Testing
   @Test func silentServerTimesOut() async throws {
     let server = try await RawServer { _ in [] }
     var options = WebSocketOptions()
-    options.timeout = .milliseconds(500)
+    options.timeout = .seconds(3)
     let error = try await failure(server.url, options)
     #expect(error.stage == .upgrade && error.code == .timeout)
     await server.closed.wait(for: 1)
@@ -55,7 +55,7 @@ import Testing
   @Test func silentTLSServerTimesOut() async throws {
     let server = try await RawServer { _ in [] }
     var options = WebSocketOptions()
-    options.timeout = .milliseconds(500)
+    options.timeout = .seconds(3)
     let error = try await failure("wss://127.0.0.1:\(server.port)/signaling", options)
     #expect(error.stage == .tls && error.code == .timeout, "\(error)")
     await server.stop()
