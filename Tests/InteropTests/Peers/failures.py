@@ -1,0 +1,44 @@
+"""What `sora play` says and returns where it can't work."""
+
+import os
+import subprocess
+
+from harness import free_port, main
+
+
+def run(world, name, url, *arguments):
+    process = world.tool("play", "ch", *arguments, name=name, url=url)
+    status = process.wait(40)
+    summary = process.last("summary") or {}
+    lines = process.log_text().strip().splitlines()
+    return {
+        "status": status, "lines": lines, "error": summary.get("error"),
+        "milliseconds": summary.get("elapsedMs"),
+    }
+
+
+def scenario(world):
+    world.serve()
+    results = {
+        "wrong path": run(world, "wrong-path", f"ws://127.0.0.1:{world.port}/nothing-here"),
+        "closed port": run(world, "closed-port", f"ws://127.0.0.1:{free_port()}/signaling"),
+        "unknown host": run(world, "unknown-host", "ws://nowhere.invalid/signaling"),
+        "no media": run(world, "no-media", world.url, "--timeout", "3"),
+    }
+    key, certificate = (os.path.join(world.folder, name) for name in ("key.pem", "certificate.pem"))
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+         "-keyout", key, "-out", certificate, "-days", "2", "-subj", "/CN=localhost",
+         "-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost"],
+        check=True, capture_output=True)
+    world.serve("--tls-cert", certificate, "--tls-key", key, name="serve-tls")
+    url = f"wss://127.0.0.1:{world.port}/signaling"
+    results["untrusted certificate"] = run(world, "untrusted", url)
+    # With the certificate trusted, or not looked at, the same call gets as far as waiting for media.
+    results["trusted certificate"] = run(world, "trusted", url, "--ca", certificate, "--timeout", "2")
+    results["insecure"] = run(world, "insecure", url, "--insecure", "--timeout", "2")
+    results["plain to TLS"] = run(world, "plain", f"ws://127.0.0.1:{world.port}/signaling")
+    return {"results": results}
+
+
+main(scenario)

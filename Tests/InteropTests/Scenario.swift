@@ -1,0 +1,180 @@
+import Foundation
+import Testing
+
+/// A script of `Peers/` in a network namespace of its own: it starts the server, the tool and the foreign peer, and
+/// writes what it saw as JSON. Its logs and results stay in `.build/interop/NAME`.
+struct Scenario {
+  struct Failure: Error, CustomStringConvertible {
+    var description: String
+  }
+
+  let name: String
+  /// Seconds after which the script is ended.
+  var limit = 90
+
+  private static let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+  private static let build = sources.deletingLastPathComponent().deletingLastPathComponent()
+    .appendingPathComponent(".build")
+
+  /// Programs of the build that this test belongs to lie beside it.
+  private static func program(_ name: String) -> URL {
+    URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+      .appendingPathComponent(name)
+  }
+
+  /// Runs the script and reads its result.
+  ///
+  /// - Throws: `Failure` with what went wrong and the end of the script's log.
+  func run<Outcome: Decodable>(_ type: Outcome.Type = Outcome.self) async throws -> Outcome {
+    let folder = Self.build.appendingPathComponent("interop/\(name)")
+    try? FileManager.default.removeItem(at: folder)
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    let log = folder.appendingPathComponent("script.log")
+    let python = try await PythonEnvironment.shared.interpreter(in: Self.build, Self.sources)
+    let status = try await execute(
+      [
+        "timeout", "-k", "5", "\(limit)",
+        Self.sources.appendingPathComponent("Support/namespace.sh").path, python, "-B",
+        Self.sources.appendingPathComponent("Peers/\(name).py").path,
+        "--sora", Self.program("sora").path, "--client", Self.program("InteropClient").path,
+        "--folder", folder.path,
+      ], output: log)
+    guard let data = try? Data(contentsOf: folder.appendingPathComponent("result.json")) else {
+      let cause = status == 124 ? "did not end within \(limit) s" : "ended with status \(status)"
+      throw Failure(description: "\(name) \(cause)\n\(Self.tail(log))")
+    }
+    struct Refusal: Decodable { var failure: String? }
+    if let failure = try JSONDecoder().decode(Refusal.self, from: data).failure {
+      throw Failure(description: "\(name): \(failure)\n\(Self.tail(log))")
+    }
+    do {
+      return try JSONDecoder().decode(type, from: data)
+    } catch {
+      throw Failure(description: "\(name): \(error)\n\(String(decoding: data, as: UTF8.self))")
+    }
+  }
+
+  static func tail(_ log: URL) -> String {
+    let text = (try? String(contentsOf: log, encoding: .utf8)) ?? ""
+    return text.split(separator: "\n").suffix(12).joined(separator: "\n")
+  }
+}
+
+/// The peers' Python, made once a machine: see `Support/environment.sh`.
+actor PythonEnvironment {
+  static let shared = PythonEnvironment()
+  private var making: Task<String, any Error>?
+
+  func interpreter(in build: URL, _ sources: URL) async throws -> String {
+    if let making { return try await making.value }
+    let task = Task {
+      let output = build.appendingPathComponent("interop/environment.log")
+      try FileManager.default.createDirectory(
+        at: output.deletingLastPathComponent(), withIntermediateDirectories: true)
+      let folder = build.appendingPathComponent("interop-venv").path
+      let status = try await execute(
+        [
+          "timeout", "-k", "5", "300",
+          sources.appendingPathComponent("Support/environment.sh").path, folder,
+        ], output: output)
+      guard status == 0 else {
+        throw Scenario.Failure(
+          description: "cannot install the peers from PyPI (\(status))\n\(Scenario.tail(output))")
+      }
+      return "\(folder)/bin/python3"
+    }
+    making = task
+    return try await task.value
+  }
+}
+
+/// Runs a program with its output in a file, without holding a thread; returns its status.
+private func execute(_ command: [String], output: URL) async throws -> Int32 {
+  FileManager.default.createFile(atPath: output.path, contents: nil)
+  let file = try FileHandle(forWritingTo: output)
+  let process = Process()
+  process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+  process.arguments = command
+  process.standardInput = FileHandle.nullDevice
+  process.standardOutput = file
+  process.standardError = file
+  return try await withCheckedThrowingContinuation { continuation in
+    process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
+    do {
+      try process.run()
+    } catch {
+      process.terminationHandler = nil
+      continuation.resume(throwing: error)
+    }
+  }
+}
+
+/// Tests with foreign peers, one after another: each takes the whole machine.
+@Suite(.serialized) enum Interop {}
+
+// MARK: What scripts tell
+
+/// `--json`'s summary, as far as tests look at it.
+struct Summary: Decodable {
+  struct Video: Decodable {
+    struct Stamps: Decodable {
+      var frames: Int
+      var unreadable: Int
+      var missing: Int
+      var outOfOrder: Int
+    }
+    struct Latency: Decodable {
+      var p50: Int
+      var p95: Int
+    }
+    var codec: String?
+    var width: Int
+    var height: Int
+    var frames: Int
+    var fps: Double
+    var freezeCount: Int?
+    var keyFrames: Int?
+    var psnrDb: Double?
+    var latencyMs: Latency?
+    var stamps: Stamps?
+  }
+  struct Audio: Decodable {
+    var codec: String?
+    var seconds: Double
+    var concealedMs: Int?
+    var levelDb: Double?
+  }
+  struct Stream: Decodable {
+    var streamId: String
+    var video: Video?
+    var audio: Audio?
+  }
+  var connectionId: String?
+  var connectMs: Int?
+  var firstFrameMs: Int?
+  var video: Video?
+  var audio: Audio?
+  var rttMs: Double?
+  var packetsLost: Int
+  var error: String?
+  var streams: [Stream]?
+}
+
+/// How an official client's connection ended.
+struct Ending: Decodable, Equatable {
+  var code: String
+  var message: String
+
+  static let succeeded = Ending(
+    code: "CLOSE_SUCCEEDED",
+    message: "Succeeded to close WebSocket (DC signaling is not enabled)")
+}
+
+/// What a foreign peer says about its transport.
+struct Negotiated: Decodable {
+  var srtp: String?
+  var dtls: String?
+  var cipher: String?
+  var rttMs: Double?
+  var availableKbps: Double?
+}
