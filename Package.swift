@@ -14,12 +14,16 @@ let settings: [SwiftSetting] = [
 let package = Package(
   name: "Sora",
   products: [
+    .executable(name: "sora", targets: ["SoraCommand"]),
     .library(name: "SoraAudio", targets: ["SoraAudio"]),
     .library(name: "SoraCapture", targets: ["SoraCapture"]),
     .library(name: "SoraCodecs", targets: ["SoraCodecs"]),
     .library(name: "SoraVP8", targets: ["SoraVP8"]),
     .library(name: "SoraMedia", targets: ["SoraMedia"]),
     .library(name: "SoraClock", targets: ["SoraClock"]),
+    .library(name: "SoraSDK", targets: ["SoraSDK"]),
+    .library(name: "Sora", targets: ["Sora"]),
+    .library(name: "SoraServer", targets: ["SoraServer"]),
     .library(name: "SoraSignaling", targets: ["SoraSignaling"]),
     .library(name: "SoraSDP", targets: ["SoraSDP"]),
     .library(name: "SoraRTP", targets: ["SoraRTP"]),
@@ -107,6 +111,63 @@ let package = Package(
       name: "SoraMediaTests",
       dependencies: ["SoraMedia", "SoraClock"],
       path: "Packages/SoraMedia/Tests/SoraMediaTests",
+      swiftSettings: settings),
+    // Packages/SoraSDK
+    .target(
+      name: "SoraSDK",
+      dependencies: [
+        "SoraMedia",
+        "SoraTransport",
+        "SoraSignaling",
+        "WebRTC",
+        .product(name: "Logging", package: "swift-log"),
+      ],
+      path: "Packages/SoraSDK/Sources/SoraSDK",
+      swiftSettings: settings),
+    .target(
+      name: "Sora",
+      dependencies: ["SoraSDK"],
+      path: "Packages/SoraSDK/Sources/Sora",
+      swiftSettings: settings),
+    .testTarget(
+      name: "SoraSDKTests",
+      dependencies: ["Sora", "SoraSDK", "SoraMedia", "SoraSignaling", "WebRTC"],
+      path: "Packages/SoraSDK/Tests/SoraSDKTests",
+      swiftSettings: settings),
+    // Packages/SoraServer
+    .target(
+      name: "SoraServer",
+      dependencies: [
+        "SoraMedia",
+        "SoraClock",
+        "SoraSignaling",
+        "SoraSDP",
+        "SoraRTP",
+        "SoraICE",
+        "SoraDTLS",
+        "SoraSRTP",
+        "SoraCongestion",
+        "SoraTransport",
+        .product(name: "Logging", package: "swift-log"),
+      ],
+      path: "Packages/SoraServer/Sources/SoraServer",
+      resources: [.embedInCode("Page/index.html"), .embedInCode("Page/sora.js")],
+      swiftSettings: settings),
+    .testTarget(
+      name: "SoraServerTests",
+      dependencies: [
+        "SoraServer",
+        "SoraMedia",
+        "SoraClock",
+        "SoraSignaling",
+        "SoraSDP",
+        "SoraRTP",
+        "SoraICE",
+        "SoraDTLS",
+        "SoraTransport",
+        "SoraNetworkSimulator",
+      ],
+      path: "Packages/SoraServer/Tests/SoraServerTests",
       swiftSettings: settings),
     // Packages/SoraSignaling
     .target(
@@ -224,7 +285,7 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "SoraCongestionTests",
-      dependencies: ["SoraCongestion", "SoraMedia"],
+      dependencies: ["SoraCongestion", "SoraNetworkSimulator", "SoraICE", "SoraMedia"],
       path: "Packages/SoraTransport/Tests/SoraCongestionTests",
       swiftSettings: settings),
     .testTarget(
@@ -281,8 +342,77 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "WebRTCTests",
-      dependencies: ["WebRTC", "SoraMedia", "SoraClock", "SoraSDP"],
+      dependencies: [
+        "WebRTC",
+        "SoraMedia",
+        "SoraClock",
+        "SoraSDP",
+        "SoraTransport",
+        "SoraCapture",
+        "SoraAudio",
+      ],
       path: "Packages/SoraWebRTC/Tests/WebRTCTests",
+      swiftSettings: settings),
+    // The root's own
+    .target(
+      name: "SoraCommandSupport",
+      dependencies: ["SoraMedia", "SoraClock", "SoraCapture", "SoraView", "SoraAudio"],
+      path: "Tools/sora/Support",
+      swiftSettings: settings),
+    .executableTarget(
+      name: "SoraCommand",
+      dependencies: [
+        "SoraCommandSupport",
+        "SoraSDK",
+        "SoraServer",
+        "SoraSignaling",
+        "SoraCodecs",
+        "SoraICE",
+        "SoraMedia",
+        "SoraClock",
+        "WebRTC",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Logging", package: "swift-log"),
+      ],
+      path: "Tools/sora/Command",
+      swiftSettings: settings),
+    .testTarget(
+      name: "CommandTests",
+      dependencies: [
+        "SoraCommand",
+        "SoraCommandSupport",
+        "SoraMedia",
+        "SoraClock",
+        "SoraCapture",
+        "SoraAudio",
+      ],
+      path: "Tests/CommandTests",
+      swiftSettings: settings),
+    .testTarget(
+      name: "InteropTests",
+      dependencies: ["SoraCommand", "InteropClient"],
+      path: "Tests/InteropTests",
+      exclude: ["Peers", "Support"],
+      swiftSettings: settings),
+    .executableTarget(
+      name: "InteropClient",
+      dependencies: ["SoraCommandSupport", "SoraSDK", "SoraMedia", "SoraClock", "WebRTC"],
+      path: "Tests/InteropClient",
+      swiftSettings: settings),
+    .testTarget(
+      name: "SimulationTests",
+      dependencies: [
+        "SoraMedia",
+        "SoraClock",
+        "SoraICE",
+        "SoraRTP",
+        "SoraTransport",
+        "SoraNetworkSimulator",
+        "SoraDTLS",
+        "WebRTC",
+        "SoraServer",
+      ],
+      path: "Tests/SimulationTests",
       swiftSettings: settings),
   ]
 )

@@ -310,7 +310,7 @@ class Manifest:
             if not list((ROOT / item["path"]).rglob("*.swift")):
                 print(f"generate.py: {item['path']} has no source: leaving out {item['name']}", file=sys.stderr)
                 continue
-            target = {key: value for key, value in item.items() if key not in ("dependencies", "settings")}
+            target = {key: value for key, value in item.items() if key not in ("dependencies", "needsPeers", "settings")}
             target["settings"] = self.raw_settings
             target["dependencies"] = [
                 {"byName": [entry, None]} if isinstance(entry, str)
