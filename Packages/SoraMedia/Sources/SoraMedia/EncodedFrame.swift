@@ -1,7 +1,7 @@
 /// Bytes of one compressed frame: written once by whoever makes the frame, then shared and only read.
 public final class EncodedBuffer: @unchecked Sendable {
-  // @unchecked: `storage` and `count` are written only through `append` and `reset`, which the single creator
-  // calls before it hands the buffer on; after that everybody only reads.
+  // @unchecked: `storage`, `count` and `mark` are written only by the single creator, before it hands the buffer
+  // on; after that everybody only reads.
 
   private var storage: UnsafeMutableRawPointer
   /// Bytes reserved.
@@ -45,8 +45,22 @@ public final class EncodedBuffer: @unchecked Sendable {
     count += bytes.count
   }
 
+  /// A position that the creator notes between two appends, such as where an element begins whose length is to be
+  /// written later. 0 at first.
+  public var mark = 0
+
+  /// Replaces bytes that have been written, from `offset` on. Only for the creator, before the buffer is shared.
+  public func replace(at offset: Int, with bytes: UnsafeRawBufferPointer) {
+    precondition(offset >= 0 && offset <= count && bytes.count <= count - offset)
+    guard let source = bytes.baseAddress, bytes.count > 0 else { return }
+    (storage + offset).copyMemory(from: source, byteCount: bytes.count)
+  }
+
   /// Forgets the content and keeps the memory. Only for a creator that holds the sole reference.
-  public func reset() { count = 0 }
+  public func reset() {
+    count = 0
+    mark = 0
+  }
 
   /// The bytes. Valid while the buffer is alive.
   public var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: storage, count: count) }
@@ -67,10 +81,14 @@ public struct EncodedFrame: Sendable {
   public var rotation: VideoRotation
   /// Temporal layer, 0 is the base.
   public var temporalLayer: Int
+  /// What the frame is among the layers of its stream; the default says that it is a stream of one layer.
+  public var layers: EncodedFrameLayers
 
   public init(
-    payload: EncodedBuffer, isKeyFrame: Bool, rtpTimestamp: UInt32, timestamp: Instant, width: Int = 0,
-    height: Int = 0, rotation: VideoRotation = .none, temporalLayer: Int = 0
+    payload: EncodedBuffer, isKeyFrame: Bool, rtpTimestamp: UInt32, timestamp: Instant,
+    width: Int = 0,
+    height: Int = 0, rotation: VideoRotation = .none, temporalLayer: Int = 0,
+    layers: EncodedFrameLayers = EncodedFrameLayers()
   ) {
     self.payload = payload
     self.isKeyFrame = isKeyFrame
@@ -80,6 +98,7 @@ public struct EncodedFrame: Sendable {
     self.height = height
     self.rotation = rotation
     self.temporalLayer = temporalLayer
+    self.layers = layers
   }
 }
 

@@ -28,7 +28,8 @@ import Testing
   @Test func iceStringsUseTheAlphabet() {
     let text = RandomSource(seed: 1).iceString(200)
     #expect(text.count == 200)
-    #expect(text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "+" || $0 == "/") })
+    #expect(
+      text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "+" || $0 == "/") })
   }
 }
 
@@ -39,7 +40,9 @@ import Testing
       let buffer = PixelBuffer(width: size.0, height: size.1, format: format) { planes in
         #expect(planes.count == format.planeCount)
         for (index, plane) in planes.enumerated() {
-          for y in 0..<plane.height { plane.row(y).initializeMemory(as: UInt8.self, repeating: UInt8(index + 1)) }
+          for y in 0..<plane.height {
+            plane.row(y).initializeMemory(as: UInt8.self, repeating: UInt8(index + 1))
+          }
         }
       }
       #expect(buffer.plane(0).row(size.1 - 1)[size.0 - 1] == 1)
@@ -57,7 +60,8 @@ import Testing
     do {
       let frame = VideoFrame(
         buffer: PixelBuffer(
-          width: 2, height: 2, y: memory, yStride: 2, u: memory + 4, uStride: 1, v: memory + 5, vStride: 1
+          width: 2, height: 2, y: memory, yStride: 2, u: memory + 4, uStride: 1, v: memory + 5,
+          vStride: 1
         ) { counter.value += 1 }, timestamp: .zero)
       let copy = frame
       #expect(copy.buffer === frame.buffer)
@@ -71,5 +75,29 @@ import Testing
     let buffer = EncodedBuffer(capacity: 1)
     for byte in 0..<200 { withUnsafeBytes(of: UInt8(byte)) { buffer.append($0) } }
     #expect(Array(buffer.bytes) == (0..<200).map { UInt8($0) })
+  }
+}
+
+@Suite struct EncodedFrameLayersTests {
+  @Test func describesUpToFourLayersAndIgnoresMore() {
+    var layers = EncodedFrameLayers()
+    #expect(layers.count == 0)
+    for index in 0..<6 {
+      layers.append(SpatialLayerFrame(spatialLayer: index, end: 100 * (index + 1)))
+    }
+    #expect(layers.count == EncodedFrameLayers.maximumSpatialLayers)
+    for index in 0..<layers.count { #expect(layers[index].end == 100 * (index + 1)) }
+    #expect(!layers[0].isInterPicturePredicted)
+  }
+
+  @Test func writtenBytesCanBeReplaced() {
+    let buffer = EncodedBuffer([1, 2, 3, 4])
+    [9, 8].withUnsafeBytes {
+      buffer.replace(at: 2, with: UnsafeRawBufferPointer(rebasing: $0[0..<1]))
+    }
+    #expect(Array(buffer.bytes) == [1, 2, 9, 4])
+    buffer.mark = 3
+    buffer.reset()
+    #expect(buffer.mark == 0 && buffer.count == 0)
   }
 }
