@@ -49,8 +49,10 @@ import Testing
   @Test func clientsCloseReachesTheServer() async throws {
     let closes = Recorder<WebSocketClose?>()
     let server = try await startServer { closes.append(await drain($0)) }
-    let connection = try await WebSocketClient.connect(url: server.url)
-    // 200 bytes of three-byte characters: cut to 41 of them, never inside of one.
+    var options = WebSocketOptions()
+    options.closeTimeout = .seconds(50)
+    let connection = try await WebSocketClient.connect(url: server.url, options: options)
+    // 210 bytes of three-byte characters: cut to 41 of them, never inside of one.
     connection.close(code: 3000, reason: String(repeating: "あ", count: 70))
     await closes.wait(for: 1)
     #expect(

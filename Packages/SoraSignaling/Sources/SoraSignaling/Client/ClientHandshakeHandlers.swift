@@ -193,7 +193,9 @@ final class ClientHandshakeHandler: ChannelInboundHandler, RemovableChannelHandl
     try pipeline.addHandlers([
       WebSocketFrameEncoder(),
       ByteToMessageHandler(WebSocketFrameDecoder(maxFrameSize: options.maximumMessageSize)),
-      WebSocketFrameHandler(role: .client, connection: connection, logger: options.logger),
+      WebSocketFrameHandler(
+        role: .client, connection: connection, closeTimeout: options.closeTimeout,
+        logger: options.logger),
     ])
     guard attempt.succeed(connection) else {
       connection.close()

@@ -64,6 +64,8 @@ public struct WebSocketOptions: Sendable {
   public var userAgent: String
   /// From the call until the WebSocket is open.
   public var timeout: Duration
+  /// How long the server may take to answer a close frame, before the socket is closed anyway.
+  public var closeTimeout: Duration
   /// Bytes of one message, fragments together. At most 4 GiB minus one.
   public var maximumMessageSize: Int
   public var logger: Logger
@@ -71,6 +73,7 @@ public struct WebSocketOptions: Sendable {
   public init(
     tls: TLSOptions = TLSOptions(), proxy: ProxyOptions? = nil,
     userAgent: String = "Sora Swift SDK", timeout: Duration = .seconds(10),
+    closeTimeout: Duration = .seconds(3),
     maximumMessageSize: Int = SignalingMessage.maximumSize,
     logger: Logger = Logger(label: "sora.signaling")
   ) {
@@ -78,6 +81,7 @@ public struct WebSocketOptions: Sendable {
     self.proxy = proxy
     self.userAgent = userAgent
     self.timeout = timeout
+    self.closeTimeout = closeTimeout
     self.maximumMessageSize = maximumMessageSize
     self.logger = logger
   }

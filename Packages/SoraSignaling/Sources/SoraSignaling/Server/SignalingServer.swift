@@ -19,6 +19,8 @@ public final class SignalingServer: Sendable {
     public var maximumMessageSize: Int
     /// How long a client may take for TLS and one request, and stay idle between requests.
     public var requestTimeout: Duration
+    /// How long a client may take to answer a close frame, before the socket is closed anyway.
+    public var closeTimeout: Duration
     /// More clients at once are turned away.
     public var maximumConnections: Int
     public var logger: Logger
@@ -26,13 +28,15 @@ public final class SignalingServer: Sendable {
     public init(
       tls: TLSOptions.Identity? = nil, path: String = "/signaling",
       maximumMessageSize: Int = SignalingMessage.maximumSize,
-      requestTimeout: Duration = .seconds(10), maximumConnections: Int = 10_000,
+      requestTimeout: Duration = .seconds(10), closeTimeout: Duration = .seconds(3),
+      maximumConnections: Int = 10_000,
       logger: Logger = Logger(label: "sora.signaling.server")
     ) {
       self.tls = tls
       self.path = path
       self.maximumMessageSize = maximumMessageSize
       self.requestTimeout = requestTimeout
+      self.closeTimeout = closeTimeout
       self.maximumConnections = maximumConnections
       self.logger = logger
     }
@@ -160,7 +164,7 @@ public final class SignalingServer: Sendable {
   }
 
   /// Closes the port, closes every WebSocket with 1001, and waits until all have ended, at the
-  /// latest after the close timeout of three seconds.
+  /// latest after the close timeout.
   public func stop() async {
     try? await channel.close()
     let (connections, channels) = registry.stop()
@@ -199,7 +203,8 @@ public final class SignalingServer: Sendable {
           ByteToMessageHandler(
             WebSocketFrameDecoder(maxFrameSize: configuration.maximumMessageSize)),
           WebSocketFrameHandler(
-            role: .server, connection: connection, logger: configuration.logger),
+            role: .server, connection: connection, closeTimeout: configuration.closeTimeout,
+            logger: configuration.logger),
         ])
         registry.add(connection, on: channel)
         onConnection(connection)

@@ -99,7 +99,7 @@ public final class WebSocketConnection: Sendable {
   public func send(binary: [UInt8]) -> Bool { enqueue(.binary(binary), size: binary.count) }
 
   /// Sends a close frame after what is queued, and closes when the peer has answered, at the
-  /// latest after three seconds. Later calls do nothing.
+  /// latest after the close timeout. Later calls do nothing.
   ///
   /// - Parameters:
   ///   - code: 1000 is sent in place of a code that must not be on the wire (RFC 6455 §7.4).

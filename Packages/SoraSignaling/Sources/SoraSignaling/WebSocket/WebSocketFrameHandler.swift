@@ -14,7 +14,7 @@ final class WebSocketFrameHandler: ChannelDuplexHandler {
   enum Role { case client, server }
 
   /// How long the peer may take to answer a close frame, or to close its socket after.
-  static let closeTimeout = TimeAmount.seconds(3)
+  private let closeTimeout: TimeAmount
 
   private let role: Role
   private let connection: WebSocketConnection
@@ -28,8 +28,9 @@ final class WebSocketFrameHandler: ChannelDuplexHandler {
   private var isPaused = false
   private var readWanted = false
 
-  init(role: Role, connection: WebSocketConnection, logger: Logger) {
+  init(role: Role, connection: WebSocketConnection, closeTimeout: Duration, logger: Logger) {
     self.role = role
+    self.closeTimeout = TimeAmount(closeTimeout)
     self.connection = connection
     self.logger = logger
   }
@@ -153,7 +154,7 @@ final class WebSocketFrameHandler: ChannelDuplexHandler {
 
   private func closeLater(_ context: ChannelHandlerContext) {
     let channel = context.channel
-    let task = context.eventLoop.scheduleTask(in: Self.closeTimeout) {
+    let task = context.eventLoop.scheduleTask(in: closeTimeout) {
       channel.close(promise: nil)
     }
     channel.closeFuture.whenComplete { _ in task.cancel() }
