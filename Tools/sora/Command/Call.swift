@@ -1,0 +1,97 @@
+import Dispatch
+import Foundation
+import SoraClock
+import SoraCommandSupport
+import SoraMedia
+import SoraSDK
+import Synchronization
+
+/// What happens to a connection, in one line of events.
+enum CallEvent: Sendable {
+  case added(any MediaStream)
+  case removed(any MediaStream)
+  /// The channel ended: by an error, or as it should.
+  case ended((any Error)?)
+  case interrupted
+  /// Ten times a second.
+  case tick
+}
+
+/// One connection of the command from its attempt to its end.
+final class Call: Sendable {
+  let started = SystemClock.now
+  let events: AsyncStream<CallEvent>
+  private let continuation: AsyncStream<CallEvent>.Continuation
+  private let interruption: Interruption
+  private let ticker: any DispatchSourceTimer & Sendable
+
+  static let ticksPerSecond = 10
+
+  init(_ interruption: Interruption) {
+    (events, continuation) = AsyncStream.makeStream(bufferingPolicy: .unbounded)
+    self.interruption = interruption
+    let timer = DispatchSource.makeTimerSource(queue: .global(qos: .utility))
+    timer.schedule(deadline: .now() + .milliseconds(100), repeating: .milliseconds(100))
+    timer.setEventHandler { [continuation] in continuation.yield(.tick) }
+    ticker = timer
+    timer.activate()
+    interruption.onRequest { [continuation] in continuation.yield(.interrupted) }
+  }
+
+  var elapsedMilliseconds: Int { Int((SystemClock.now - started).inMilliseconds) }
+
+  func milliseconds(to instant: Instant) -> Int {
+    Int((instant - started).inMilliseconds.rounded())
+  }
+
+  /// Connects; an interruption cancels the attempt.
+  func connect(_ configuration: SoraSDK.Configuration) async throws -> MediaChannel {
+    let handlers = configuration.mediaChannelHandlers
+    handlers.onAddStream = { [continuation] in continuation.yield(.added($0)) }
+    handlers.onRemoveStream = { [continuation] in continuation.yield(.removed($0)) }
+    handlers.onDisconnect = { [continuation] error in continuation.yield(.ended(error)) }
+    let settings = UncheckedConfiguration(configuration)
+    let attempt = Task { try await Sora.shared.connect(configuration: settings.value) }
+    interruption.onRequest { attempt.cancel() }
+    return try await attempt.value
+  }
+
+  /// Ends the channel and waits until it has ended.
+  func disconnect(_ channel: MediaChannel) async {
+    ticker.cancel()
+    await channel.disconnect()
+  }
+}
+
+/// A configuration on its way to the task that connects with it.
+private struct UncheckedConfiguration: @unchecked Sendable {
+  // @unchecked: made here, and read by one task alone; it isn't Sendable only because metadata may be anything.
+  let value: SoraSDK.Configuration
+
+  init(_ value: SoraSDK.Configuration) { self.value = value }
+}
+
+extension MediaChannel {
+  /// Why the channel ended, in one line.
+  func reason(_ error: (any Error)?) -> String? {
+    failureReason?.inOneLine ?? error.map(ErrorText.line)
+  }
+
+  /// The statistics in the command's words; nil where the channel gives none any more.
+  func reading(_ direction: MediaDirection) async -> StatisticsReading? {
+    let statistics = await statistics()
+    guard !statistics.entries.isEmpty else { return nil }
+    let objects = statistics.entries.map { entry in
+      var object = StatisticsObject(id: entry.id, type: entry.type)
+      for (name, value) in entry.values {
+        if let number = value as? NSNumber {
+          object.numbers[name] = number.doubleValue
+        } else if let text = value as? NSString {
+          object.texts[name] = text.description
+        }
+      }
+      return object
+    }
+    return StatisticsReading(objects, direction)
+  }
+}

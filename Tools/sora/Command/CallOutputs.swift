@@ -1,0 +1,86 @@
+import ArgumentParser
+import SoraCommandSupport
+import SoraMedia
+
+/// The files that a call's pictures and sound go to. Safe from any thread.
+struct CallOutputs: Sendable {
+  private let recorder: Recorder?
+  private let snapshot: SnapshotKeeper?
+
+  init(_ options: ConnectionOptions, framesPerSecond: Double) throws(UsageError) {
+    if let path = options.snapshot {
+      snapshot = try SnapshotKeeper(path: path)
+    } else {
+      snapshot = nil
+    }
+    recorder = try Recorder(RecordFiles(options.record), framesPerSecond: framesPerSecond)
+  }
+
+  func add(_ frame: VideoFrame, at now: Instant) {
+    recorder?.add(frame)
+    snapshot?.add(frame, at: now)
+  }
+
+  func add(_ block: AudioFrame) { recorder?.add(block) }
+
+  /// Closes the files. Returns what could not be written.
+  func finish() -> [String] {
+    var problems: [String] = []
+    if let outcome = recorder?.finish() {
+      if let failure = outcome.failure { problems.append("--record: \(failure)") }
+      if outcome.framesLeftOut > 0 {
+        problems.append(
+          "--record: \(outcome.framesLeftOut) pictures left out: the disk was too slow, or their size changed"
+        )
+      }
+    }
+    if let failure = snapshot?.finish() { problems.append("--snapshot: \(failure)") }
+    return problems
+  }
+}
+
+/// Prints the summary, and the error's line where there is one; then the exit status.
+func conclude(_ summary: Report, _ options: ConnectionOptions, _ console: Console, name: String)
+  throws
+{
+  console.endStatus()
+  if options.json {
+    console.output(summary.jsonLine)
+  } else if summary.packets > 0 {
+    for line in SummaryText.lines(name: "\(name) \(options.channel)", summary) {
+      console.output(line)
+    }
+  }
+  if let error = summary.error {
+    console.note("sora: \(error)")
+    throw ExitCode(1)
+  }
+}
+
+/// kbit/s of `bytes` in `seconds`.
+func kilobits(_ bytes: Int, in seconds: Double) -> Int? {
+  seconds > 0 ? Int((Double(bytes) * 8 / 1_000 / seconds).rounded()) : nil
+}
+
+extension Report {
+  /// What all reports tell of the connection's packets.
+  mutating func addTotals(_ reading: StatisticsReading) {
+    rttMs = reading.roundTripMilliseconds
+    bytes = reading.video.bytes + reading.audio.bytes
+    packets = reading.video.packets + reading.audio.packets
+    packetsLost = reading.video.packetsLost + reading.audio.packetsLost
+    nack = reading.video.nack + reading.audio.nack
+    pli = reading.video.pli
+  }
+}
+
+extension Report.Video {
+  /// What the statistics tell of all pictures; `seconds` is how long they ran.
+  mutating func addTotals(_ media: StatisticsReading.Media, seconds: Double) {
+    codec = media.codec
+    bitrateKbps = kilobits(media.bytes, in: seconds)
+    framesDropped = media.framesDropped
+    freezeCount = media.freezeCount
+    keyFrames = media.keyFrames
+  }
+}

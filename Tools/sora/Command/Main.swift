@@ -1,0 +1,64 @@
+import ArgumentParser
+import Foundation
+import Logging
+import SoraCommandSupport
+
+/// `sora`: run a development server, publish to it, play from it.
+@main
+struct SoraTool: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "sora",
+    abstract: "WebRTC over the SFU Sora: serve, publish and play.",
+    discussion: """
+      Exit status: 0 where the job was done, 1 where the connection failed or no media came, \
+      2 for wrong usage.
+      """,
+    subcommands: [ServeCommand.self, PublishCommand.self, PlayCommand.self])
+
+  static func main() async {
+    // Standard output is for data.
+    LoggingSystem.bootstrap { StreamLogHandler.standardError(label: $0) }
+    do {
+      var command = try parseAsRoot()
+      if var command = command as? any AsyncParsableCommand {
+        try await command.run()
+      } else {
+        try command.run()
+      }
+    } catch {
+      exit(report(error))
+    }
+  }
+
+  /// Prints what an error has to say, and gives the exit status.
+  private static func report(_ error: any Error) -> Int32 {
+    switch error {
+    case let code as ExitCode: return code.rawValue
+    case let error as UsageError:
+      printError("\(error)")
+      return 2
+    case let error as JobError:
+      printError("\(error)")
+      return 1
+    default: break
+    }
+    let code = exitCode(for: error)
+    guard code != .success else {
+      print(fullMessage(for: error))
+      return 0
+    }
+    guard code == .validationFailure else {
+      printError(ErrorText.line(error))
+      return 1
+    }
+    // One line: what is wrong, and where to read what is right.
+    let help = fullMessage(for: error).split(separator: "\n").last { $0.contains("--help") }
+    let parts = [message(for: error).inOneLine, help.map { String($0).inOneLine }]
+    printError(parts.compactMap { $0 }.joined(separator: ". "))
+    return 2
+  }
+
+  private static func printError(_ text: String) {
+    FileHandle.standardError.write(Data("sora: \(text.inOneLine)\n".utf8))
+  }
+}

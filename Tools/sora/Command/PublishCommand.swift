@@ -1,0 +1,219 @@
+import ArgumentParser
+import SoraClock
+import SoraCommandSupport
+import SoraMedia
+import SoraSDK
+
+/// `sora publish`: sends the test pattern and the tone, or files, to a channel.
+struct PublishCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "publish", abstract: "Send pictures and sound to a channel.",
+    discussion: "Runs until interrupted, or for --duration seconds.")
+
+  @OptionGroup var connection: ConnectionOptions
+
+  @Option(
+    help: ArgumentHelp(
+      "What to show: test-pattern, FILE.y4m (again and again) or none.", valueName: "what"))
+  var video = "test-pattern"
+
+  @Option(
+    help: ArgumentHelp(
+      "What to sound: tone, FILE.wav (again and again) or none.", valueName: "what"))
+  var audio = "tone"
+
+  @Option(help: ArgumentHelp("Size of the test pattern.", valueName: "WxH"))
+  var resolution = "1280x720"
+
+  @Option(
+    help: ArgumentHelp("Frames a second; by default 30, or a file's own rate.", valueName: "rate"))
+  var fps: Double?
+
+  @Option(name: .customLong("video-bit-rate"), help: ArgumentHelp("kbit/s", valueName: "kbps"))
+  var videoBitRate: Int?
+
+  @Option(name: .customLong("audio-bit-rate"), help: ArgumentHelp("kbit/s", valueName: "kbps"))
+  var audioBitRate: Int?
+
+  func run() async throws {
+    let job = try PublishJob(self)
+    try await job.run()
+  }
+}
+
+/// One run of `sora publish`.
+private final class PublishJob {
+  private let options: ConnectionOptions
+  private let configuration: SoraSDK.Configuration
+  private let videoInput: VideoInput?
+  private let audioInput: AudioInput?
+  private let outputs: CallOutputs
+  private let console: Console
+  private let audioMeter = AudioMeter()
+  private let videoMeter = VideoMeter(measuresQuality: false)
+  private var reading = StatisticsReading()
+  private var last = (reading: StatisticsReading(), audio: AudioMeter.Snapshot(), at: Instant.zero)
+  private var connectedAt: Instant?
+
+  init(_ command: PublishCommand) throws {
+    options = command.connection
+    guard let resolution = Resolution(command.resolution) else {
+      throw UsageError("--resolution \(command.resolution): write WIDTHxHEIGHT, each 16 to 8192")
+    }
+    if let fps = command.fps, !(1...240).contains(fps) {
+      throw UsageError("--fps \(fps): use 1 to 240")
+    }
+    var configuration = try options.makeConfiguration(role: .sendonly)
+    let videoChoice = try VideoChoice(command.video)
+    let audioChoice = try AudioChoice(command.audio)
+    guard videoChoice != .none || audioChoice != .none else {
+      throw UsageError("--video none and --audio none leave nothing to publish; leave one out")
+    }
+    videoInput = try VideoInput(
+      videoChoice, resolution: resolution, framesPerSecond: command.fps)
+    let rate = videoInput?.framesPerSecond ?? command.fps ?? 30
+    audioInput = try AudioInput(audioChoice, framesPerSecond: rate)
+    configuration.videoEnabled = videoInput != nil
+    configuration.audioEnabled = audioInput != nil
+    configuration.videoBitRate = try checked("--video-bit-rate", command.videoBitRate, 1...50_000)
+    configuration.audioBitRate = try checked("--audio-bit-rate", command.audioBitRate, 6...510)
+    outputs = try CallOutputs(options, framesPerSecond: rate)
+    self.configuration = configuration
+    console = Console(isJSON: options.json)
+  }
+
+  func run() async throws {
+    options.setUpLog(console)
+    let call = Call(Interruption())
+    let channel: MediaChannel
+    do {
+      channel = try await call.connect(configuration)
+    } catch {
+      return try finish(call, nil, error: ErrorText.line(error))
+    }
+    connectedAt = SystemClock.now
+    last.at = SystemClock.now
+    guard let stream = channel.senderStream else {
+      await call.disconnect(channel)
+      return try finish(
+        call, channel, error: "media: the server's offer takes neither picture nor sound of ours")
+    }
+    startInputs(stream)
+    let error = await watch(call, channel)
+    videoInput?.stop()
+    audioInput?.stop()
+    await settle(channel)
+    await call.disconnect(channel)
+    try finish(call, channel, error: error)
+  }
+
+  private func startInputs(_ stream: any MediaStream) {
+    // Both begin at the same instant, so that the beeps sound with their frames.
+    let start = SystemClock.now
+    videoInput?.start(at: start) { [videoMeter, outputs] frame in
+      stream.send(videoFrame: SoraSDK.VideoFrame(frame))
+      let now = SystemClock.now
+      videoMeter.add(frame, at: now, realtimeMilliseconds: SystemClock.realtimeMilliseconds)
+      outputs.add(frame, at: now)
+    }
+    audioInput?.start(at: start) { [audioMeter, outputs] block in
+      stream.send(audioFrame: block)
+      audioMeter.add(block, at: SystemClock.now)
+      outputs.add(block)
+    }
+  }
+
+  /// Until the time is up, somebody interrupts, or the channel or an input ends. Returns what went wrong.
+  private func watch(_ call: Call, _ channel: MediaChannel) async -> String? {
+    let start = SystemClock.now
+    var ticks = 0
+    for await event in call.events {
+      switch event {
+      case .interrupted: return nil
+      case .ended(let error):
+        return channel.reason(error) ?? "signaling: the server ended the connection"
+      case .added, .removed: continue
+      case .tick:
+        if let failure = videoInput?.counters.failure { return "--video: \(failure)" }
+        if let failure = audioInput?.failure { return "--audio: \(failure)" }
+        if let duration = options.duration, (SystemClock.now - start).inSeconds >= duration {
+          return nil
+        }
+        ticks += 1
+        if ticks % Call.ticksPerSecond == 0 { await tellStatus(call, channel) }
+      }
+    }
+    return nil
+  }
+
+  /// Waits, shortly, until what was given to the encoder is sent, so that the summary doesn't call it dropped.
+  private func settle(_ channel: MediaChannel) async {
+    for _ in 0..<10 {
+      guard let new = await channel.reading(.sending) else { return }
+      reading = new
+      if reading.video.frames >= videoMeter.snapshot.frames { return }
+      try? await Task.sleep(for: .milliseconds(20))
+    }
+  }
+
+  private func tellStatus(_ call: Call, _ channel: MediaChannel) async {
+    if let new = await channel.reading(.sending) { reading = new }
+    let now = SystemClock.now
+    var report = makeReport(.stats, call, channel)
+    let seconds = (now - last.at).inSeconds
+    if seconds > 0 {
+      let audio = audioMeter.snapshot
+      report.video?.fps = Double(reading.video.frames - last.reading.video.frames) / seconds
+      report.video?.bitrateKbps = kilobits(
+        reading.video.bytes - last.reading.video.bytes, in: seconds)
+      report.audio?.levelDb = audio.levelDb(since: last.audio)
+      last = (reading, audio, now)
+    }
+    if options.json { console.output(report.jsonLine) }
+    console.status(
+      StatusText.line(
+        name: "publish \(options.channel)", report: report, width: console.width))
+  }
+
+  private func makeReport(_ type: Report.Kind, _ call: Call, _ channel: MediaChannel?) -> Report {
+    var report = Report(type: type, elapsedMs: call.elapsedMilliseconds)
+    report.addTotals(reading)
+    report.connectionId = channel?.connectionId
+    report.connectMs = connectedAt.map(call.milliseconds)
+    let seconds = connectedAt.map { (SystemClock.now - $0).inSeconds } ?? 0
+    if let videoInput {
+      let produced = videoMeter.snapshot
+      report.firstFrameMs = produced.first.map(call.milliseconds)
+      var video = Report.Video()
+      video.addTotals(reading.video, seconds: seconds)
+      video.width = reading.video.width > 0 ? reading.video.width : videoInput.resolution.width
+      video.height = reading.video.height > 0 ? reading.video.height : videoInput.resolution.height
+      video.frames = reading.video.frames
+      video.fps = seconds > 0 ? Double(reading.video.frames) / seconds : 0
+      video.framesDropped = max(
+        0, produced.frames + videoInput.counters.skipped - reading.video.frames)
+      video.freezeCount = nil
+      report.video = video
+    }
+    if audioInput != nil {
+      let sound = audioMeter.snapshot
+      var audio = Report.Audio()
+      audio.codec = reading.audio.codec
+      audio.seconds = sound.seconds
+      audio.levelDb = sound.levelDb()
+      report.audio = audio
+    }
+    return report
+  }
+
+  private func finish(_ call: Call, _ channel: MediaChannel?, error: String?) throws {
+    var error = error
+    if error == nil, reading.video.packets + reading.audio.packets == 0 {
+      error = "media: nothing was sent; check the server's log"
+    }
+    let problems = outputs.finish()
+    var summary = makeReport(.summary, call, channel)
+    summary.error = error ?? problems.first
+    try conclude(summary, options, console, name: "published")
+  }
+}
