@@ -3,7 +3,8 @@ import SoraSignaling
 // Between the JSON of the wire and the values of the core.
 
 extension SFUMessage {
-  init(parsing text: String) {
+  /// Reads a message of the wire; never fails: what can't be read is `malformed`.
+  package init(parsing text: String) {
     do throws(SignalingError) {
       self.init(try SignalingMessage(parsing: text))
     } catch {

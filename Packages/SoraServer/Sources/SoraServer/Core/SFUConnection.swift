@@ -83,7 +83,7 @@ final class SFUConnection {
     makeUploadSections()
   }
 
-  var isConnected: Bool { connectedAt != nil }
+  var isConnected: Bool { connectedAt != nil && !isEnded }
 
   var notificationPeer: SFUNotification.Peer {
     SFUNotification.Peer(
@@ -125,7 +125,6 @@ final class SFUConnection {
   /// Lets go of everything. Only from the core.
   func finish(at now: Instant) {
     isEnded = true
-    connectedAt = nil
     for subscription in subscriptions { detach(subscription) }
     for track in uploads {
       // Its subscribers' sections hold the track until they are renegotiated.

@@ -1,0 +1,402 @@
+import SoraDTLS
+import SoraICE
+import SoraMedia
+import SoraNetworkSimulator
+import SoraRTP
+import SoraSDP
+import SoraServer
+import SoraTransport
+import Testing
+
+/// A client that answers every offer, sends the packets it is told to, and remembers all that arrives.
+final class ScriptedClient: SimulatedEndpoint {
+  struct Packet: Equatable {
+    var sequenceNumber: UInt16
+    var timestamp: UInt32
+    var payloadType: UInt8
+    var marker: Bool
+    var payload: [UInt8]
+    var hasTransportNumber: Bool
+    var mid: String?
+    var orientation: VideoRotation?
+    var level: UInt8?
+    var at: Instant
+  }
+
+  let name: String
+  let network: SimulatedNetwork
+  let server: TestServer
+  let address: TransportAddress
+  private(set) var transport: PeerTransport!
+  private(set) var peer: SFUPeerID?
+  private let certificate: DTLSCertificate
+
+  private(set) var offer: SFUOffer?
+  /// Every description of the server, the first one included.
+  private(set) var offers: [SessionDescription] = []
+  private(set) var notifications: [SFUNotification] = []
+  private(set) var pings: [Bool] = []
+  private(set) var pushes: [String] = []
+  private(set) var closed: SFUClose?
+  /// The connections whose stream or offer came, and notifications, in their order.
+  private(set) var order: [String] = []
+
+  /// Sections of these codecs are rejected with port 0.
+  var rejectedCodecs: Set<String> = []
+  var answersPings = true
+  var answersOffers = true
+  /// Sources that the server sends, by what arrived.
+  private(set) var received: [UInt32: [Packet]] = [:]
+  private(set) var transportNumbers: [UInt16] = []
+  private(set) var nacked: [UInt16] = []
+  private(set) var keyFrameRequests: [UInt32] = []
+  private(set) var feedbackReports = 0
+  private(set) var reportBlocks: [RTCPReportBlock] = []
+  private(set) var senderReports: [RTCPSenderInfo] = []
+  private(set) var names: [UInt32: String] = [:]
+  /// Answers with a retransmission what the server asks for, from what was sent.
+  var retransmits = true
+  private var sent: [UInt16: [UInt8]] = [:]
+  private var transportNumber: UInt16 = 60_000
+  private var rtxNumber: UInt16 = 100
+
+  init(
+    _ name: String, _ number: Int, _ server: TestServer, _ conditions: LinkConditions = .ideal,
+    ip: String? = nil
+  ) throws {
+    self.name = name
+    self.server = server
+    network = server.network
+    let host = network.addHost(name, ip ?? "10.0.1.\(number)")
+    network.link(host, server.host, conditions)
+    address = TransportAddress(ip: host.addresses[0], port: 5000)
+    certificate = try SimulationCertificate.make(UInt64(100 + number))
+
+    peer = server.accept(self)
+    transport = PeerTransport(
+      configuration: PeerTransport.Configuration(
+        ice: ICEAgent.Configuration(isControlling: true), certificate: certificate,
+        dtls: StandInDTLSFactory()),
+      random: network.random.fork(), sink: network)
+    transport.delegate = self
+    _ = transport.addLocalCandidate(address)
+    network.bind(self, to: address)
+  }
+
+  @discardableResult
+  func connect(_ request: SFUConnectRequest) -> Self {
+    say(.connect(request))
+    return self
+  }
+
+  @discardableResult
+  func connect(
+    _ role: SFURole, channel: String = "room", video: String? = "VP8",
+    configure: (inout SFUConnectRequest) -> Void = { _ in }
+  ) -> Self {
+    var request = SFUConnectRequest(role: role, channelID: channel)
+    request.video = SFUConnectRequest.Video(codec: video)
+    configure(&request)
+    return connect(request)
+  }
+
+  func say(_ message: SFUMessage) {
+    guard let peer else { return }
+    network.after(TestServer.signalingDelay) { [server] now in
+      server.core.receive(message, from: peer, at: now)
+    }
+  }
+
+  func loseSignaling() {
+    guard let peer else { return }
+    server.core.signalingLost(peer, at: network.now)
+  }
+
+  /// Falls silent, as when its process is killed.
+  func vanish() { network.remove(self) }
+
+  /// Whether the server has told it so.
+  var isConnected: Bool { transport.state == .connected && !notifications.isEmpty }
+
+  // MARK: Signaling
+
+  func handle(_ output: SFUOutput, at now: Instant) {
+    switch output {
+    case .offer(let offer):
+      #expect(self.offer == nil)
+      self.offer = offer
+      answer(offer.sdp, isFirst: true, at: now)
+    case .reOffer(let sdp):
+      order.append("re-offer")
+      answer(sdp, isFirst: false, at: now)
+    case .notify(let notification):
+      order.append(notification.kind.rawValue)
+      notifications.append(notification)
+    case .ping(let statistics):
+      pings.append(statistics)
+      if answersPings { say(.pong) }
+    case .push(let data): pushes.append(data)
+    case .close(let close):
+      #expect(closed == nil)
+      closed = close
+      transport.close(at: now)
+    }
+  }
+
+  private func answer(_ text: String, isFirst: Bool, at now: Instant) {
+    guard let description = try? SessionDescription(parsing: text) else {
+      Issue.record("the offer can't be read: \(text)")
+      return
+    }
+    #expect(throws: Never.self) { try description.validate() }
+    check(description)
+    offers.append(description)
+    guard answersOffers else { return }
+    let (answer, remote) = makeAnswer(description)
+    answers.append(answer)
+    say(isFirst ? .answer(sdp: answer.text) : .reAnswer(sdp: answer.text))
+    guard let remote else { return }
+    transport.start(remote, at: now)
+    for media in description.media {
+      for candidate in media.candidates {
+        if let candidate = try? ICECandidate(parsing: candidate) {
+          transport.addRemoteCandidate(candidate, at: now)
+        }
+      }
+    }
+    transport.endOfRemoteCandidates(at: now)
+    network.deadlinesChanged()
+  }
+
+  private(set) var answers: [SessionDescription] = []
+
+  /// What makes a sequence of offers valid (RFC 9429 §5.2.2, RFC 9143 §7).
+  private func check(_ offer: SessionDescription) {
+    let alive = offer.media.filter { $0.port != 0 }.compactMap(\.mid)
+    #expect(offer.bundle == alive)
+    #expect(Set(offer.media.compactMap(\.mid)).count == offer.media.count, "mids repeat")
+    #expect(offer.isICELite)
+    guard let last = offers.last, let lastAnswer = answers.last else { return }
+    #expect(offer.media.count >= last.media.count, "sections disappeared")
+    #expect(offer.origin?.sessionID == last.origin?.sessionID)
+    #expect((offer.origin?.version ?? 0) > (last.origin?.version ?? 0))
+    for (index, section) in last.media.enumerated() where index < offer.media.count {
+      #expect(offer.media[index].kind == section.kind, "a section changed its kind")
+      guard offer.media[index].mid != section.mid else { continue }
+      let wasStopped = section.port == 0 || lastAnswer.media[index].port == 0
+      #expect(wasStopped, "section \(index) was recycled before its end was agreed")
+      #expect(offer.media[index].port != 0)
+    }
+  }
+
+  private func makeAnswer(
+    _ offer: SessionDescription
+  ) -> (SessionDescription, PeerTransport.RemoteDescription?) {
+    var answer = SessionDescription(
+      origin: SDPOrigin(sessionID: "7", version: UInt64(offers.count)))
+    var remote: PeerTransport.RemoteDescription?
+    for media in offer.media {
+      var section = MediaDescription(kind: media.kind, formats: media.formats)
+      section.mid = media.mid
+      let isRejected =
+        media.port == 0 || !rejectedCodecs.isDisjoint(with: media.codecs.map(\.name))
+      section.port = isRejected ? 0 : 9
+      section.direction = isRejected ? .inactive : media.direction.reversed
+      section.extensions = media.extensions
+      for codec in media.codecs { section.append(codec) }
+      if !isRejected {
+        let ice = transport.ice.localParameters
+        section.iceUfrag = ice.ufrag
+        section.icePassword = ice.password
+        section.fingerprints = [
+          SDPFingerprint(
+            algorithm: certificate.fingerprint.algorithm, bytes: certificate.fingerprint.bytes)
+        ]
+        section.setup = .active
+        section.rtcpMux = true
+        if remote == nil, let ufrag = media.iceUfrag, let password = media.icePassword,
+          let parameters = try? ICEParameters(ufrag: ufrag, password: password, isLite: true),
+          let fingerprint = media.fingerprints.first.flatMap({
+            try? DTLSFingerprint(parsing: $0.description)
+          })
+        {
+          remote = PeerTransport.RemoteDescription(
+            ice: parameters, fingerprint: fingerprint, localRole: .client)
+        }
+      }
+      answer.media.append(section)
+    }
+    answer.bundle = answer.media.filter { $0.port != 0 }.compactMap(\.mid)
+    return (answer, remote)
+  }
+
+  // MARK: Media
+
+  /// Sends one packet on the section of a kind, with a payload that tells its number.
+  func send(
+    _ kind: MediaKind, sequence: UInt16, timestamp: UInt32, ssrc: UInt32? = nil,
+    payloadCount: Int = 200, marker: Bool = true, losing: Bool = false
+  ) {
+    let mid = kind == .audio ? offer?.audioMid : offer?.videoMid
+    let ssrc = ssrc ?? (kind == .audio ? 3333 : 1111)
+    guard let mid, let media = offers.first?.media.first(where: { $0.mid == mid }),
+      let codec = media.codecs.first
+    else { return }
+    let map = RTPHeaderExtensionMap(media.extensions.map { (id: Int($0.id), uri: $0.uri) })
+    var values = RTPHeaderExtensions()
+    values.mid = RTPExtensionText(mid)
+    values.transportSequenceNumber = transportNumber
+    values.absSendTime = 0
+    if kind == .audio { values.audioLevel = RTPAudioLevel(level: 30, hasVoice: true) }
+    if kind == .video { values.videoOrientation = .clockwise90 }
+    transportNumber &+= 1
+    var header = RTPHeader(
+      payloadType: codec.payloadType, sequenceNumber: sequence, timestamp: timestamp, ssrc: ssrc,
+      marker: marker)
+    header.payloadCount = payloadCount
+    var packet = [UInt8](repeating: 0, count: 100 + payloadCount)
+    let count = packet.withUnsafeMutableBytes { buffer -> Int in
+      var writer = RTPPacketWriter(into: buffer)
+      try? writer.writeHeader(header, extensions: values, map: map)
+      for index in 0..<payloadCount {
+        writer.free[index] = Self.payloadByte(sequence, index)
+      }
+      writer.advance(by: payloadCount)
+      return writer.count
+    }
+    let bytes = Array(packet[..<count])
+    if kind == .video { sent[sequence] = bytes }
+    if losing { return }
+    _ = bytes.withUnsafeBytes { transport.sendRTP($0) }
+  }
+
+  static func payloadByte(_ sequence: UInt16, _ index: Int) -> UInt8 {
+    UInt8(truncatingIfNeeded: Int(sequence) &* 7 &+ index)
+  }
+
+  static func payload(_ sequence: UInt16, _ count: Int = 200) -> [UInt8] {
+    (0..<count).map { payloadByte(sequence, $0) }
+  }
+
+  /// Sends RTCP that `write` puts together.
+  func sendRTCP(_ write: (inout RTCPWriter) throws -> Void) {
+    transport.sendRTCP(capacity: 1200) { buffer in
+      var writer = RTCPWriter(into: buffer)
+      try? write(&writer)
+      return writer.count
+    }
+  }
+
+  private func resend(_ number: UInt16) {
+    guard let packet = sent[number], let mid = offer?.videoMid,
+      let media = offers.first?.media.first(where: { $0.mid == mid }),
+      let rtx = media.codecs.first(where: { $0.name == "rtx" })
+    else { return }
+    let map = RTPHeaderExtensionMap(media.extensions.map { (id: Int($0.id), uri: $0.uri) })
+    var values = RTPHeaderExtensions()
+    values.mid = RTPExtensionText(mid)
+    values.videoOrientation = .clockwise90
+    values.transportSequenceNumber = transportNumber
+    transportNumber &+= 1
+    var output = [UInt8](repeating: 0, count: 1500)
+    let count = output.withUnsafeMutableBytes { buffer in
+      packet.withUnsafeBytes { original in
+        (try? Retransmission.build(
+          of: original, ssrc: 2222, sequenceNumber: rtxNumber, payloadType: rtx.payloadType,
+          extensions: values, map: map, into: buffer))?.count ?? 0
+      }
+    }
+    rtxNumber &+= 1
+    _ = output[..<count].withUnsafeBytes { transport.sendRTP($0) }
+  }
+
+  /// The sections of another connection that are offered now.
+  func sections(of publisher: ScriptedClient, _ kind: MediaKind) -> [MediaDescription] {
+    (offers.last?.media ?? []).filter {
+      $0.port != 0 && $0.kind == kind.rawValue
+        && $0.msids.first?.stream == publisher.offer?.connectionID
+    }
+  }
+
+  /// What arrived of another connection's medium: originals and retransmissions.
+  func packets(
+    of publisher: ScriptedClient, _ kind: MediaKind
+  ) -> (media: [Packet], rtx: [Packet]) {
+    guard let section = sections(of: publisher, kind).first else { return ([], []) }
+    let ssrcs = section.sourceGroups.first?.ssrcs ?? section.sources.map(\.ssrc)
+    guard let first = ssrcs.first else { return ([], []) }
+    return (received[first] ?? [], ssrcs.count > 1 ? received[ssrcs[1]] ?? [] : [])
+  }
+
+  func ssrc(of publisher: ScriptedClient, _ kind: MediaKind) -> UInt32? {
+    sections(of: publisher, kind).first?.sources.first?.ssrc
+  }
+
+  // MARK: SimulatedEndpoint
+
+  func received(
+    _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress,
+    on local: TransportAddress, at now: Instant
+  ) {
+    transport.receive(bytes, from: source, on: local, at: now)
+  }
+
+  func poll(at now: Instant) { transport.poll(at: now) }
+  var nextDeadline: Instant? { transport.nextDeadline }
+}
+
+extension ScriptedClient: PeerTransportDelegate {
+  func transport(
+    _ transport: PeerTransport, receivedRTP packet: UnsafeMutableRawBufferPointer, at now: Instant
+  ) {
+    let bytes = UnsafeRawBufferPointer(packet)
+    guard let header = try? RTPHeader(parsing: bytes), let media = offers.last?.media.first else {
+      Issue.record("an RTP packet can't be read")
+      return
+    }
+    // Ids are the same in every section, but not every section lists every extension.
+    var pairs = media.extensions.map { (id: Int($0.id), uri: $0.uri) }
+    for other in offers.last?.media ?? [] {
+      pairs += other.extensions.map { (id: Int($0.id), uri: $0.uri) }
+    }
+    let values = RTPHeaderExtensions(of: header, in: bytes, map: RTPHeaderExtensionMap(pairs))
+    if let number = values.transportSequenceNumber { transportNumbers.append(number) }
+    received[header.ssrc, default: []].append(
+      Packet(
+        sequenceNumber: header.sequenceNumber, timestamp: header.timestamp,
+        payloadType: header.payloadType, marker: header.marker,
+        payload: Array(header.payload(in: bytes)),
+        hasTransportNumber: values.transportSequenceNumber != nil, mid: values.mid?.description,
+        orientation: values.videoOrientation, level: values.audioLevel?.level, at: now))
+  }
+
+  func transport(
+    _ transport: PeerTransport, receivedRTCP packet: UnsafeRawBufferPointer, at now: Instant
+  ) {
+    var reader = RTCPReader(packet)
+    while let packet = try? reader.next() {
+      switch packet {
+      case .nack(let nack):
+        for number in nack {
+          nacked.append(number)
+          if retransmits { resend(number) }
+        }
+      case .pictureLossIndication(_, let media): keyFrameRequests.append(media)
+      case .transportFeedback: feedbackReports += 1
+      case .senderReport(let info, let blocks):
+        senderReports.append(info)
+        reportBlocks += Array(blocks)
+      case .receiverReport(_, let blocks): reportBlocks += Array(blocks)
+      case .sourceDescription(let chunks):
+        for chunk in chunks { names[chunk.ssrc] = chunk.cnameText }
+      default: break
+      }
+    }
+  }
+
+  func transport(
+    _ transport: PeerTransport, changedTo state: PeerTransportState, at now: Instant
+  ) {}
+
+  func transport(_ transport: PeerTransport, needsAddressOf candidate: ICECandidate) {}
+}
