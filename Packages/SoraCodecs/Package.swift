@@ -16,6 +16,7 @@ let package = Package(
   products: [
     .library(name: "SoraCodecs", targets: ["SoraCodecs"]),
     .library(name: "SoraVP8", targets: ["SoraVP8"]),
+    .library(name: "SoraVP9", targets: ["SoraVP9"]),
   ],
   dependencies: [.package(path: "../SoraMedia")],
   targets: [
@@ -24,6 +25,18 @@ let package = Package(
     .target(name: "SoraCodecs", dependencies: [media], swiftSettings: settings),
     .target(
       name: "SoraVP8", dependencies: [media, "SoraCodecs", "CSoraVPX"], swiftSettings: settings),
+    .target(
+      name: "SoraVP9", dependencies: [media, "SoraCodecs", "CSoraVPX", "CVPX"],
+      swiftSettings: settings),
+    // Only for tests: pictures, files and tools, and a count of a thread's allocations.
+    .target(name: "CSoraAllocationProbe", path: "Tests/CSoraAllocationProbe"),
+    .target(
+      name: "CodecTestSupport", dependencies: [media], path: "Tests/CodecTestSupport",
+      swiftSettings: settings),
+    .testTarget(
+      name: "SoraVP9Tests",
+      dependencies: ["SoraVP9", "SoraCodecs", "CodecTestSupport", "CSoraAllocationProbe", media],
+      swiftSettings: settings),
     .testTarget(
       name: "SoraVP8Tests", dependencies: ["SoraVP8", "SoraCodecs", media], swiftSettings: settings),
   ]

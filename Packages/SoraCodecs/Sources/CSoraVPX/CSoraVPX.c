@@ -19,3 +19,7 @@ vpx_codec_err_t sora_vpx_set(vpx_codec_ctx_t *context, int control, int value) {
 vpx_codec_err_t sora_vpx_get(vpx_codec_ctx_t *context, int control, int *value) {
   return vpx_codec_control_(context, control, value);
 }
+
+vpx_codec_err_t sora_vpx_set_pointer(vpx_codec_ctx_t *context, int control, void *value) {
+  return vpx_codec_control_(context, control, value);
+}

@@ -10,6 +10,9 @@ public enum CodecError: Error, Sendable, Hashable, CustomStringConvertible {
   case keyFrameRequired
   /// The bytes aren't a frame of this codec. Ask the sender for a key frame.
   case corruptFrame(detail: String)
+  /// The stream uses a profile that this decoder doesn't take (more than 8 bits a sample, or other chroma than 4:2:0).
+  /// Negotiate a profile that `VideoCodecCapability.profiles` names.
+  case unsupportedProfile(kind: VideoCodecKind, profile: String)
   /// The picture is larger than the decoder was allowed to reserve memory for.
   case pictureTooLarge(width: Int, height: Int)
 
@@ -17,7 +20,7 @@ public enum CodecError: Error, Sendable, Hashable, CustomStringConvertible {
   public var isCuredByKeyFrame: Bool {
     switch self {
     case .keyFrameRequired, .corruptFrame: true
-    case .noImplementation, .invalidSetting, .library, .pictureTooLarge: false
+    case .noImplementation, .invalidSetting, .library, .pictureTooLarge, .unsupportedProfile: false
     }
   }
 
@@ -31,6 +34,8 @@ public enum CodecError: Error, Sendable, Hashable, CustomStringConvertible {
       "\(name) failed to \(operation): \(detail) (\(code))"
     case .keyFrameRequired: "a key frame is needed before this frame can be decoded"
     case .corruptFrame(let detail): "the frame can't be decoded: \(detail)"
+    case .unsupportedProfile(let kind, let profile):
+      "\(kind) with \(profile) can't be decoded"
     case .pictureTooLarge(let width, let height):
       "a picture of \(width)x\(height) exceeds the decoder's limit"
     }

@@ -17,5 +17,7 @@ vpx_codec_err_t sora_vpx_decoder_init(vpx_codec_ctx_t *context, vpx_codec_iface_
 // A control whose argument is an int or an unsigned int, which are passed alike.
 vpx_codec_err_t sora_vpx_set(vpx_codec_ctx_t *context, int control, int value);
 vpx_codec_err_t sora_vpx_get(vpx_codec_ctx_t *context, int control, int *value);
+// A control whose argument is a pointer to a structure.
+vpx_codec_err_t sora_vpx_set_pointer(vpx_codec_ctx_t *context, int control, void *value);
 
 #endif

@@ -1,0 +1,101 @@
+package import SoraMedia
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// Moving pictures made from a frame's index: smooth shades, a few edges, and something that moves.
+package enum Pictures {
+  package static func luma(_ x: Int, _ y: Int, _ index: Int) -> UInt8 {
+    let shade = 96 + ((x + 2 * index) % 128) / 2 + ((y + index) % 96) / 3
+    let inBox = (x - index * 3 % 97).magnitude < 24 && (y - 20).magnitude < 16
+    return UInt8(clamping: inBox ? 210 : shade)
+  }
+
+  /// A picture whose rows start `padding` bytes apart from where they would otherwise.
+  package static func make(
+    _ width: Int, _ height: Int, index: Int, format: PixelFormat = .i420, padding: Int = 0
+  ) -> PixelBuffer {
+    let chromaWidth = (width + 1) / 2
+    let chromaHeight = (height + 1) / 2
+    let yStride = width + padding
+    let rowBytes = format == .i420 ? chromaWidth : chromaWidth * 2
+    let cStride = rowBytes + padding
+    let planes = format == .i420 ? 2 : 1
+    let size = yStride * height + cStride * chromaHeight * planes
+    let memory = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: 1)
+    memory.initializeMemory(as: UInt8.self, repeating: 0x5A, count: size)
+    for y in 0..<height {
+      for x in 0..<width {
+        memory.storeBytes(of: luma(x, y, index), toByteOffset: y * yStride + x, as: UInt8.self)
+      }
+    }
+    let u = memory + yStride * height
+    for y in 0..<chromaHeight {
+      for x in 0..<chromaWidth {
+        let values = (UInt8(100 + x % 64 / 2), UInt8(140 - y % 64 / 2))
+        switch format {
+        case .i420:
+          u.storeBytes(of: values.0, toByteOffset: y * cStride + x, as: UInt8.self)
+          u.storeBytes(
+            of: values.1, toByteOffset: (y + chromaHeight) * cStride + x, as: UInt8.self)
+        case .nv12:
+          u.storeBytes(of: values.0, toByteOffset: y * cStride + 2 * x, as: UInt8.self)
+          u.storeBytes(of: values.1, toByteOffset: y * cStride + 2 * x + 1, as: UInt8.self)
+        }
+      }
+    }
+    let address = UInt(bitPattern: memory)
+    let free: @Sendable () -> Void = { UnsafeMutableRawPointer(bitPattern: address)?.deallocate() }
+    switch format {
+    case .i420:
+      return PixelBuffer(
+        width: width, height: height, y: memory, yStride: yStride, u: u, uStride: cStride,
+        v: u + cStride * chromaHeight, vStride: cStride, release: free)
+    case .nv12:
+      return PixelBuffer(
+        width: width, height: height, y: memory, yStride: yStride, uv: u, uvStride: cStride,
+        release: free)
+    }
+  }
+
+  package static func frame(
+    _ width: Int, _ height: Int, index: Int, format: PixelFormat = .i420, padding: Int = 0,
+    fps: Int = 30
+  ) -> VideoFrame {
+    VideoFrame(
+      buffer: make(width, height, index: index, format: format, padding: padding),
+      timestamp: Instant(nanoseconds: Int64(index) * 1_000_000_000 / Int64(fps)))
+  }
+
+  /// PSNR of all samples in decibels; both I420 and of one size, or 0.
+  package static func psnr(_ a: PixelBuffer, _ b: PixelBuffer) -> Double {
+    guard a.width == b.width, a.height == b.height, a.format == .i420, b.format == .i420 else {
+      return 0
+    }
+    var sum = 0
+    var count = 0
+    for index in 0..<3 {
+      let p = a.plane(index)
+      let q = b.plane(index)
+      for y in 0..<p.height {
+        let r = p.row(y)
+        let s = q.row(y)
+        for x in 0..<p.width {
+          let d = Int(r[x]) - Int(s[x])
+          sum += d * d
+        }
+      }
+      count += p.width * p.height
+    }
+    return sum == 0 ? 99 : 10 * log10(255 * 255 * Double(count) / Double(sum))
+  }
+
+  /// The samples of an I420 picture without padding, as `vpxdec --i420` writes them.
+  package static func bytes(_ buffer: PixelBuffer) -> [UInt8] {
+    (0..<3).flatMap { index in
+      let plane = buffer.plane(index)
+      return (0..<plane.height).flatMap { Array(plane.row($0)) }
+    }
+  }
+}
