@@ -1,4 +1,5 @@
 public import SoraMedia
+
 #if canImport(Glibc)
   import Glibc
 #elseif canImport(Musl)

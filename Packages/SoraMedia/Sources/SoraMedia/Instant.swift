@@ -40,13 +40,16 @@ public struct Instant: Hashable, Comparable, Sendable, CustomStringConvertible {
   }
 
   @inlinable
-  public static func += (instant: inout Instant, duration: Duration) { instant = instant + duration }
+  public static func += (instant: inout Instant, duration: Duration) {
+    instant = instant + duration
+  }
 
   @inlinable
   public static func - (instant: Instant, duration: Duration) -> Instant {
     let (difference, overflow) = instant.nanoseconds.subtractingReportingOverflow(
       duration.wholeNanoseconds)
-    return Instant(nanoseconds: overflow ? (duration.wholeNanoseconds > 0 ? .min : .max) : difference)
+    return Instant(
+      nanoseconds: overflow ? (duration.wholeNanoseconds > 0 ? .min : .max) : difference)
   }
 
   /// The time from `earlier` to `later`; negative when they are the other way round.

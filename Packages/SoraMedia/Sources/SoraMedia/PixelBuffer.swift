@@ -78,7 +78,8 @@ public final class PixelBuffer: @unchecked Sendable {
     var planes = [
       MutablePlane(base: memory, stride: yStride, width: width, height: height),
       MutablePlane(
-        base: memory + ySize, stride: cStride, width: format == .i420 ? chromaWidth : chromaWidth * 2,
+        base: memory + ySize, stride: cStride,
+        width: format == .i420 ? chromaWidth : chromaWidth * 2,
         height: chromaHeight),
     ]
     if format == .i420 {
@@ -95,11 +96,13 @@ public final class PixelBuffer: @unchecked Sendable {
     switch format {
     case .i420:
       self.init(
-        width: width, height: height, y: memory, yStride: yStride, u: memory + ySize, uStride: cStride,
+        width: width, height: height, y: memory, yStride: yStride, u: memory + ySize,
+        uStride: cStride,
         v: memory + ySize + cSize, vStride: cStride, release: free)
     case .nv12:
       self.init(
-        width: width, height: height, y: memory, yStride: yStride, uv: memory + ySize, uvStride: cStride,
+        width: width, height: height, y: memory, yStride: yStride, uv: memory + ySize,
+        uvStride: cStride,
         release: free)
     }
   }

@@ -19,7 +19,8 @@ public struct VideoFrame: Sendable {
   public var rtpTimestamp: UInt32
 
   public init(
-    buffer: PixelBuffer, timestamp: Instant, rotation: VideoRotation = .none, rtpTimestamp: UInt32 = 0
+    buffer: PixelBuffer, timestamp: Instant, rotation: VideoRotation = .none,
+    rtpTimestamp: UInt32 = 0
   ) {
     self.buffer = buffer
     self.timestamp = timestamp
