@@ -27,6 +27,7 @@ let package = Package(
       name: "SoraSDK",
       dependencies: [
         .product(name: "SoraMedia", package: "SoraMedia"),
+        .product(name: "SoraClock", package: "SoraMedia"),
         .product(name: "SoraTransport", package: "SoraTransport"),
         .product(name: "SoraSignaling", package: "SoraSignaling"),
         .product(name: "WebRTC", package: "SoraWebRTC"),
@@ -39,6 +40,7 @@ let package = Package(
       dependencies: [
         "Sora", "SoraSDK",
         .product(name: "SoraMedia", package: "SoraMedia"),
+        .product(name: "SoraClock", package: "SoraMedia"),
         .product(name: "SoraSignaling", package: "SoraSignaling"),
         .product(name: "WebRTC", package: "SoraWebRTC"),
       ],

@@ -1,3 +1,4 @@
+import SoraClock
 public import SoraMedia
 public import WebRTC
 
@@ -21,10 +22,11 @@ public enum VideoFrame: Sendable {
 
   /// A frame over a picture in memory (I420 or NV12).
   ///
-  /// - Parameter timestamp: capture time on the monotonic clock.
-  public init(from buffer: PixelBuffer, timestamp: Instant) {
+  /// - Parameter timestamp: capture time on the monotonic clock; now where it isn't given.
+  public init(from buffer: PixelBuffer, timestamp: Instant? = nil) {
     self = .native(
-      capturer: nil, frame: RTCVideoFrame(frame: .init(buffer: buffer, timestamp: timestamp)))
+      capturer: nil,
+      frame: RTCVideoFrame(frame: .init(buffer: buffer, timestamp: timestamp ?? SystemClock.now)))
   }
 
   /// A frame in the words that the project's other modules share.

@@ -1,0 +1,306 @@
+import Foundation
+import SoraSDK
+import SoraSignaling
+import Testing
+import WebRTC
+
+/// Each failure ends in one error, told once on each way, in the same order whichever face was used.
+@Suite(.timeLimit(.minutes(1))) struct ConnectFailureTests {
+  /// What is told of a failed attempt, with the error's case as a word.
+  private func story(_ word: String, _ face: Face) -> [String] {
+    ["add"] + (face == .handlers ? ["handler \(word)"] : []) + [
+      "sora.connect \(word)", "channel.connect \(word)", "remove", "sora.disconnect \(word)",
+      "channel.disconnect \(word)",
+    ]
+  }
+
+  private func check(_ attempt: Attempt, _ word: String, _ face: Face) async throws {
+    #expect(await attempt.story() == story(word, face))
+    let channel = try #require(attempt.channels.elements.first)
+    #expect(channel.state == .disconnected)
+    #expect(channel.streams.isEmpty && channel.native == nil && channel.contactUrl == nil)
+    #expect(attempt.sora.mediaChannels.isEmpty)
+  }
+
+  private func peerReason(_ attempt: Attempt) async throws -> String {
+    guard case .peerChannelError(let reason) = try await attempt.error() else {
+      Issue.record("not a peerChannelError")
+      return ""
+    }
+    return reason
+  }
+
+  @Test(arguments: Face.allCases) func offerWithoutMid(_ face: Face) async throws {
+    let far = try await FarEnd(receives: true)
+    let server = try await ScriptedSora { connection, message in
+      if case .connect = message { connection.send(far.offer { $0.mid = nil }) }
+    }
+    let attempt = Attempt(server.configuration(), face: face)
+    #expect(try await peerReason(attempt).hasPrefix("mid not found"))
+    try await check(attempt, "peerChannelError", face)
+  }
+
+  @Test(arguments: Face.allCases) func offerWithUnknownMid(_ face: Face) async throws {
+    let far = try await FarEnd(receives: true)
+    let server = try await ScriptedSora { connection, message in
+      guard case .connect = message else { return }
+      connection.send(
+        far.offer {
+          $0.mid = ["audio": far.mids["audio"] ?? "", "video": "nowhere"]
+        })
+    }
+    let attempt = Attempt(server.configuration(), face: face)
+    #expect(try await peerReason(attempt).hasPrefix("transceiver for video not found"))
+    try await check(attempt, "peerChannelError", face)
+  }
+
+  @Test(arguments: Face.allCases) func noCommonCodec(_ face: Face) async throws {
+    let far = try await FarEnd(receives: true)
+    let server = try await ScriptedSora { connection, message in
+      guard case .connect = message else { return }
+      connection.send(
+        far.offer {
+          $0.sdp = $0.sdp.replacingOccurrences(of: "VP8/90000", with: "XYZ/90000")
+            .replacingOccurrences(of: "opus/48000", with: "xyz/48000")
+        })
+    }
+    let attempt = Attempt(server.configuration(), face: face)
+    let reason = try await peerReason(attempt)
+    #expect(reason.hasPrefix("SDP: "))
+    #expect(reason.contains("XYZ"))
+    try await check(attempt, "peerChannelError", face)
+  }
+
+  @Test(arguments: Face.allCases) func offerThatIsNoSDP(_ face: Face) async throws {
+    let far = try await FarEnd(receives: true)
+    let server = try await ScriptedSora { connection, message in
+      if case .connect = message { connection.send(far.offer { $0.sdp = "nonsense" }) }
+    }
+    let attempt = Attempt(server.configuration(), face: face)
+    #expect(try await peerReason(attempt).hasPrefix("SDP: "))
+    try await check(attempt, "peerChannelError", face)
+  }
+
+  @Test(arguments: Face.allCases) func undecodableOffer(_ face: Face) async throws {
+    let server = try await ScriptedSora { connection, message in
+      guard case .connect = message else { return }
+      connection.send(text: "{\"type\":\"surprise\"}")
+      connection.send(text: "no JSON at all")
+      connection.send(text: "{\"type\":\"offer\",\"sdp\":5,\"connection_id\":\"C\"}")
+    }
+    let attempt = Attempt(server.configuration(), face: face)
+    guard case .invalidSignalingMessage = try await attempt.error() else {
+      throw AnotherError()
+    }
+    try await check(attempt, "invalidSignalingMessage", face)
+    #expect(try #require(attempt.channels.elements.first?.failureReason).contains("offer.sdp"))
+  }
+
+  @Test(arguments: Face.allCases) func refusedByTheServer(_ face: Face) async throws {
+    let server = try await ScriptedSora { connection, message in
+      connection.close(code: .signalingError, reason: "INVALID-CHANNEL")
+    }
+    let attempt = Attempt(server.configuration(.recvonly), face: face)
+    guard case .webSocketClosed(let code, let reason) = try await attempt.error() else {
+      throw AnotherError()
+    }
+    #expect(code == .other(4490))
+    #expect(reason == "INVALID-CHANNEL")
+    try await check(attempt, "webSocketClosed", face)
+  }
+
+  @Test(arguments: Face.allCases) func closedAfterTheOffer(_ face: Face) async throws {
+    let far = try await FarEnd(receives: true)
+    let server = try await ScriptedSora { connection, message in
+      switch message {
+      case .connect: connection.send(far.offer())
+      case .answer: connection.close(code: .normal, reason: "LIFETIME-EXPIRED")
+      default: break
+      }
+    }
+    let attempt = Attempt(server.configuration(), face: face)
+    guard case .webSocketClosed(.normal, "LIFETIME-EXPIRED") = try await attempt.error() else {
+      throw AnotherError()
+    }
+    try await check(attempt, "webSocketClosed", face)
+  }
+
+  @Test(arguments: Face.allCases) func wrongPath(_ face: Face) async throws {
+    let server = try await ScriptedSora()
+    var configuration = server.configuration()
+    configuration.urlCandidates = [URL(string: server.url + "/elsewhere")!]
+    let attempt = Attempt(configuration, face: face)
+    guard case .webSocketError(let error) = try await attempt.error() else {
+      throw AnotherError()
+    }
+    #expect((error as? SignalingError)?.code == .unexpectedStatus(404))
+    try await check(attempt, "webSocketError", face)
+  }
+
+  @Test(arguments: Face.allCases) func nothingListens(_ face: Face) async throws {
+    let server = try await ScriptedSora()
+    let configuration = server.configuration()
+    await server.server.stop()
+    let attempt = Attempt(configuration, face: face)
+    guard case .webSocketError(let error) = try await attempt.error() else {
+      throw AnotherError()
+    }
+    #expect((error as? SignalingError)?.code == .refused)
+    try await check(attempt, "webSocketError", face)
+  }
+
+  @Test(arguments: Face.allCases) func portWithoutTLS(_ face: Face) async throws {
+    let server = try await ScriptedSora()
+    var configuration = server.configuration()
+    configuration.urlCandidates = [
+      URL(string: server.url.replacingOccurrences(of: "ws:", with: "wss:"))!
+    ]
+    let attempt = Attempt(configuration, face: face)
+    guard case .webSocketError(let error) = try await attempt.error() else {
+      throw AnotherError()
+    }
+    #expect((error as? SignalingError)?.stage == .tls)
+    try await check(attempt, "webSocketError", face)
+  }
+
+  @Test(arguments: Face.allCases) func redirectToNowhere(_ face: Face) async throws {
+    let server = try await ScriptedSora { connection, message in
+      if case .connect = message { connection.send(.redirect(.init(location: "http://nowhere"))) }
+    }
+    let attempt = Attempt(server.configuration(), face: face)
+    guard case .signalingChannelError(let reason) = try await attempt.error() else {
+      throw AnotherError()
+    }
+    #expect(reason.hasPrefix("redirect:"))
+    try await check(attempt, "signalingChannelError", face)
+  }
+
+  /// A receiver says `redirect` too, although it has no SDP to repeat.
+  @Test(arguments: Role.allRoles) func redirectIsSaidOnTheSecondConnect(_ role: Role) async throws {
+    let second = try await ScriptedSora { connection, _ in
+      connection.close(code: .signalingError, reason: "END")
+    }
+    let location = second.url
+    let first = try await ScriptedSora { connection, message in
+      if case .connect = message { connection.send(.redirect(.init(location: location))) }
+    }
+    let attempt = Attempt(first.configuration(role), face: .handlers)
+    guard case .webSocketClosed = try await attempt.error() else {
+      throw AnotherError()
+    }
+    #expect(first.connects().first?.redirect == nil)
+    #expect(second.connects().first?.redirect == true)
+    #expect((second.connects().first?.sdp == nil) == (role == .recvonly))
+  }
+
+  @Test(arguments: Face.allCases) func metadataThatIsNotJSON(_ face: Face) async throws {
+    let server = try await ScriptedSora()
+    var configuration = server.configuration()
+    configuration.signalingConnectMetadata = ["x": Double.nan]
+    let attempt = Attempt(configuration, face: face)
+    guard case .signalingChannelError(let reason) = try await attempt.error() else {
+      throw AnotherError()
+    }
+    #expect(reason.contains("signalingConnectMetadata"))
+    try await check(attempt, "signalingChannelError", face)
+    #expect(server.received.elements.isEmpty)
+  }
+
+  // MARK: Time
+
+  @Test(arguments: Face.allCases) func silentServer(_ face: Face) async throws {
+    let server = try await ScriptedSora()
+    var configuration = server.configuration()
+    configuration.connectionTimeout = 1
+    let attempt = Attempt(configuration, face: face)
+    guard case .connectionTimeout = try await attempt.error() else {
+      throw AnotherError()
+    }
+    try await check(attempt, "connectionTimeout", face)
+    let channel = try #require(attempt.channels.elements.first)
+    #expect(channel.connectStage == .offer)
+    #expect(try #require(channel.failureReason).contains("waiting for the server's offer"))
+    await server.closed.wait(for: 1)
+  }
+
+  /// The server answers, but its media never does.
+  @Test(arguments: Face.allCases) func silentMedia(_ face: Face) async throws {
+    let far = try await FarEnd(receives: true)
+    let server = try await ScriptedSora { connection, message in
+      if case .connect = message { connection.send(far.offer()) }
+    }
+    var configuration = server.configuration()
+    configuration.connectionTimeout = 1
+    let attempt = Attempt(configuration, face: face)
+    guard case .connectionTimeout = try await attempt.error() else {
+      throw AnotherError()
+    }
+    try await check(attempt, "connectionTimeout", face)
+    #expect(attempt.channels.elements.first?.connectStage == .transport)
+  }
+
+  // MARK: Cancelling
+
+  @Test(arguments: Face.allCases) func cancelWhileTheOfferIsAwaited(_ face: Face) async throws {
+    let server = try await ScriptedSora()
+    let attempt = Attempt(server.configuration(), face: face)
+    await server.wait(for: "connect")
+    attempt.cancel()
+    guard case .connectionCancelled = try await attempt.error() else {
+      throw AnotherError()
+    }
+    try await check(attempt, "connectionCancelled", face)
+    await server.wait(for: "disconnect")
+    await server.closed.wait(for: 1)
+  }
+
+  @Test(arguments: Face.allCases) func cancelAtOnce(_ face: Face) async throws {
+    let server = try await ScriptedSora()
+    let attempt = Attempt(server.configuration(), face: face)
+    attempt.cancel()
+    guard case .connectionCancelled = try await attempt.error() else {
+      throw AnotherError()
+    }
+    try await check(attempt, "connectionCancelled", face)
+  }
+
+  @Test func stateOfTheTask() async throws {
+    let server = try await ScriptedSora()
+    let told = Recorder<Void>()
+    let task = Sora().connect(configuration: server.configuration()) { _, _ in told.append(()) }
+    #expect(task.state == .connecting)
+    task.cancel()
+    #expect(task.state == .canceled)
+    task.cancel()
+    await told.wait(for: 1)
+    await server.server.stop()
+    #expect(told.elements.count == 1)
+    let failing = Recorder<Void>()
+    let second = Sora().connect(configuration: server.configuration()) { _, _ in failing.append(())
+    }
+    await failing.wait(for: 1)
+    #expect(second.state == .completed)
+    second.cancel()
+    #expect(second.state == .completed)
+  }
+
+  /// `disconnect` ends an attempt too, and the app's own error is handed on.
+  @Test(arguments: Face.allCases) func disconnectDuringTheAttempt(_ face: Face) async throws {
+    let server = try await ScriptedSora()
+    let attempt = Attempt(server.configuration(), face: face)
+    await server.wait(for: "connect")
+    let channel = try #require(attempt.channels.elements.first)
+    channel.disconnect(error: SoraError.cameraError(reason: "mine"))
+    guard case .cameraError("mine") = try await attempt.error() else {
+      throw AnotherError()
+    }
+    try await check(attempt, "cameraError", face)
+  }
+}
+
+/// The attempt failed with another error than expected.
+struct AnotherError: Error {}
+
+extension Role {
+  static let allRoles: [Role] = [.sendonly, .recvonly, .sendrecv]
+}

@@ -1,0 +1,234 @@
+import Foundation
+import SoraSDK
+import SoraSignaling
+import Synchronization
+import Testing
+import WebRTC
+
+/// A list that other threads fill and a test waits on.
+final class Recorder<Element: Sendable>: Sendable {
+  private struct State {
+    var elements: [Element] = []
+    var waiters:
+      [(condition: ([Element]) -> Bool, continuation: CheckedContinuation<Void, Never>)] =
+        []
+  }
+
+  private let state = Mutex(State())
+
+  var elements: [Element] { state.withLock { $0.elements } }
+
+  func append(_ element: Element) {
+    let ready = state.withLock { state in
+      state.elements.append(element)
+      let elements = state.elements
+      let ready = state.waiters.filter { $0.condition(elements) }.map(\.continuation)
+      state.waiters.removeAll { $0.condition(elements) }
+      return ready
+    }
+    for continuation in ready { continuation.resume() }
+  }
+
+  /// Waits until the elements satisfy a condition.
+  func wait(until condition: @escaping @Sendable ([Element]) -> Bool) async {
+    await withCheckedContinuation { continuation in
+      let isReady = state.withLock { state in
+        let isReady = condition(state.elements)
+        if !isReady { state.waiters.append((condition, continuation)) }
+        return isReady
+      }
+      if isReady { continuation.resume() }
+    }
+  }
+
+  func wait(for count: Int) async { await wait { $0.count >= count } }
+}
+
+/// The two spellings of the API.
+enum Face: String, CaseIterable, Sendable {
+  case handlers, tasks
+}
+
+/// A connection attempt with everything that was told about it, in order.
+final class Attempt: Sendable {
+  let sora = Sora()
+  let log = Recorder<String>()
+  let channels = Recorder<MediaChannel>()
+  let outcome = Recorder<Result<MediaChannel, any Error>>()
+  private let cancellation = Mutex<(@Sendable () -> Void)?>(nil)
+
+  init(_ configuration: Configuration, face: Face) {
+    let log = log
+    sora.handlers.onAddMediaChannel = { [channels] channel in
+      log.append("add")
+      channels.append(channel)
+    }
+    sora.handlers.onRemoveMediaChannel = { _ in log.append("remove") }
+    sora.handlers.onConnect = { log.append("sora.connect \(Self.text($1, $0))") }
+    sora.handlers.onDisconnect = { log.append("sora.disconnect \(Self.text($1))") }
+    let handlers = configuration.mediaChannelHandlers
+    handlers.onConnect = { log.append("channel.connect \(Self.text($0))") }
+    handlers.onDisconnect = { log.append("channel.disconnect \(Self.text($0))") }
+    handlers.onAddStream = { log.append("stream+ \($0.streamId)") }
+    handlers.onRemoveStream = { log.append("stream- \($0.streamId)") }
+    handlers.onReceiveSignaling = { log.append("signaling \($0.typeName())") }
+    let (sora, outcome) = (sora, outcome)
+    switch face {
+    case .handlers:
+      let task = sora.connect(configuration: configuration) { channel, error in
+        log.append("handler \(Self.text(error, channel))")
+        outcome.append(
+          channel.map { .success($0) } ?? .failure(error ?? SoraError.connectionCancelled))
+      }
+      cancellation.withLock { $0 = { task.cancel() } }
+    case .tasks:
+      let task = Task {
+        do {
+          outcome.append(.success(try await sora.connect(configuration: configuration)))
+        } catch {
+          outcome.append(.failure(error))
+        }
+      }
+      cancellation.withLock { $0 = { task.cancel() } }
+    }
+  }
+
+  func cancel() { cancellation.withLock { $0 }?() }
+
+  /// How it ended.
+  func result() async throws -> Result<MediaChannel, any Error> {
+    await outcome.wait(for: 1)
+    return try #require(outcome.elements.first)
+  }
+
+  /// The channel, for an attempt that must succeed.
+  func channel() async throws -> MediaChannel { try await result().get() }
+
+  /// The error, for an attempt that must fail.
+  func error() async throws -> SoraError {
+    switch try await result() {
+    case .success:
+      Issue.record("the attempt succeeded")
+      throw SoraError.messagingError(reason: "succeeded")
+    case .failure(let error): return try #require(error as? SoraError)
+    }
+  }
+
+  /// What was told, once all was: a failed attempt's events, without those about messages and streams.
+  func story() async -> [String] {
+    await log.wait { $0.contains { $0.hasPrefix("channel.disconnect") } }
+    return log.elements.filter { !$0.hasPrefix("signaling") && !$0.hasPrefix("stream") }
+  }
+
+  static func text(_ error: (any Error)?, _ channel: MediaChannel? = nil) -> String {
+    let text = error.map { "\($0)".prefix { $0 != "(" } }.map(String.init) ?? "nil"
+    return channel == nil ? text : "channel, \(text)"
+  }
+}
+
+/// A server that says what a test wants.
+final class ScriptedSora: Sendable {
+  typealias Script = @Sendable (WebSocketConnection, SignalingMessage) async throws -> Void
+
+  let server: SignalingServer
+  /// Everything that clients sent, over all connections.
+  let received: Recorder<SignalingMessage>
+  let closed: Recorder<WebSocketClose>
+
+  /// - Parameter script: gets each message of a client, one after the other.
+  init(
+    tls: TLSOptions.Identity? = nil, _ script: @escaping Script = { _, _ in }
+  ) async throws {
+    let received = Recorder<SignalingMessage>()
+    let closed = Recorder<WebSocketClose>()
+    var configuration = SignalingServer.Configuration()
+    configuration.tls = tls
+    server = try await SignalingServer.start(configuration: configuration) { connection in
+      Task {
+        for await event in connection.messages {
+          switch event {
+          case .text(let text):
+            guard let message = try? SignalingMessage(parsing: text) else { continue }
+            received.append(message)
+            do {
+              try await script(connection, message)
+            } catch {
+              Issue.record(error)
+            }
+            // As Sora does.
+            if case .disconnect = message { connection.close(reason: "TYPE-DISCONNECT") }
+          case .closed(let close): closed.append(close)
+          case .binary: break
+          }
+        }
+      }
+    }
+    self.received = received
+    self.closed = closed
+  }
+
+  var url: String { "ws://127.0.0.1:\(server.boundPort)/signaling" }
+
+  func configuration(_ role: Role = .sendonly) -> Configuration {
+    Configuration(url: URL(string: url)!, channelId: "test", role: role)
+  }
+
+  func connects() -> [ConnectMessage] {
+    received.elements.compactMap { if case .connect(let message) = $0 { message } else { nil } }
+  }
+
+  /// Waits for a message of a type.
+  func wait(for type: String) async { await received.wait { $0.contains { $0.typeName == type } } }
+}
+
+/// The other end of a call: a peer connection in the place of Sora's media.
+final class FarEnd: Sendable {
+  let peer: RTCPeerConnection
+  let mids: [String: String]
+
+  /// - Parameter receives: whether it wants audio and video from the client.
+  init(receives: Bool) async throws {
+    let factory = RTCPeerConnectionFactory()
+    peer = try #require(factory.peerConnection(with: RTCConfiguration()))
+    for kind in [RTCRtpMediaType.audio, .video] {
+      try await peer.addTransceiver(of: kind, direction: receives ? .recvOnly : .sendOnly)
+    }
+    try await peer.setLocalDescription(peer.offer())
+    mids = Dictionary(
+      peer.transceivers.map { ($0.mediaType == .audio ? "audio" : "video", $0.mid) }
+    ) { first, _ in first }
+  }
+
+  var sdp: String { peer.localDescription?.sdp ?? "" }
+
+  func offer(_ change: (inout OfferMessage) -> Void = { _ in }) -> SignalingMessage {
+    var offer = OfferMessage(
+      sdp: sdp, connectionID: "CONNECTION", clientID: "CLIENT", bundleID: "BUNDLE",
+      configuration: .init(iceServers: [], iceTransportPolicy: "all"), mid: mids)
+    change(&offer)
+    return .offer(offer)
+  }
+
+  func handle(_ message: SignalingMessage) async throws {
+    switch message {
+    case .answer(let answer):
+      try await peer.setRemoteDescription(RTCSessionDescription(type: .answer, sdp: answer.sdp))
+    case .reAnswer(let answer):
+      try await peer.setRemoteDescription(RTCSessionDescription(type: .answer, sdp: answer.sdp))
+    case .candidate(let candidate):
+      try await peer.add(RTCIceCandidate(sdp: candidate.candidate))
+    default: break
+    }
+  }
+
+  /// A new offer with one more stream.
+  func reOffer(stream: String) async throws -> SignalingMessage {
+    let factory = RTCPeerConnectionFactory()
+    let source = factory.videoSource()
+    try await peer.addTransceiver(
+      of: .video, direction: .sendOnly,
+      track: factory.videoTrack(with: source, trackId: "\(stream)-video"), streamIds: [stream])
+    try await peer.setLocalDescription(peer.offer())
+    return .reOffer(ReOfferMessage(sdp: sdp))
+  }
+}

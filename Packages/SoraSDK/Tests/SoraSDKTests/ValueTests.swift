@@ -1,0 +1,145 @@
+import Foundation
+import SoraSDK
+import Synchronization
+import Testing
+
+/// The small types: texts, coding, rules.
+struct ValueTests {
+  private func text(_ value: some Encodable) throws -> String {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    return String(decoding: try encoder.encode([value]), as: UTF8.self)
+  }
+
+  private func decode<Value: Decodable>(_ type: Value.Type, _ text: String) throws -> Value {
+    try JSONDecoder().decode([Value].self, from: Data("[\(text)]".utf8))[0]
+  }
+
+  @Test func enumerations() throws {
+    #expect(try text(Role.sendrecv) == "[\"sendrecv\"]")
+    #expect("\(VideoCodec.h265) \(VideoCodec.default) \(AudioCodec.opus)" == "H265 default OPUS")
+    #expect(try decode(VideoCodec.self, "\"AV1\"") == .av1)
+    #expect(throws: (any Error).self) { try decode(Role.self, "\"none\"") }
+    #expect(try decode(ICETransportPolicy.self, "\"relay\"") == .relay)
+    #expect(try decode(ICETransportPolicy.self, "\"all\"") == .all)
+    #expect("\(ICETransportPolicy.all)" == "all")
+    for resolution in CameraSettings.Resolution.allCases {
+      #expect(try decode(CameraSettings.Resolution.self, "\"\(resolution)\"") == resolution)
+    }
+    #expect(CameraSettings.Resolution.uhd3024p.width == 4032)
+    #expect(CameraSettings.default.resolution == .hd720p && CameraSettings.default.isEnabled)
+  }
+
+  @Test func aspectRatio() {
+    #expect(AspectRatio.standard.height(forWidth: 640) == 480)
+    #expect(AspectRatio.wide.size(forWidth: 1280) == CGSize(width: 1280, height: 720))
+    #expect(AspectRatio.wide.scale(size: CGSize(width: 160, height: 1)).height == 90)
+  }
+
+  @Test func ice() throws {
+    let candidate = ICECandidate(url: URL(string: "turn:x"), sdp: "candidate:1")
+    #expect(try text(candidate) == "[\"candidate:1\"]")
+    let decoded = try decode(ICECandidate.self, "\"candidate:1\"")
+    #expect(decoded != candidate && decoded.url == nil)
+    let server = ICEServerInfo(
+      urls: ["turn:x"], userName: "u", credential: "c", tlsSecurityPolicy: .insecure)
+    #expect(server.description == "{\"credential\":\"c\",\"urls\":[\"turn:x\"],\"username\":\"u\"}")
+  }
+
+  @Test func configurationOfWebRTC() throws {
+    let coded = try text(WebRTCConfiguration())
+    let decoded = try decode(WebRTCConfiguration.self, String(coded.dropFirst().dropLast()))
+    #expect(decoded.iceTransportPolicy == .relay && decoded.constraints.mandatory.isEmpty)
+    #expect(throws: (any Error).self) { try decode(WebRTCConfiguration.self, "{}") }
+  }
+
+  @Test func proxyHidesItsPassword() {
+    let proxy = Proxy(host: "h", port: 1, username: "u", password: "secret")
+    #expect(proxy.description.contains("******") && !proxy.description.contains("secret"))
+  }
+
+  @Test func errorsSayWhatToDo() {
+    let errors: [SoraError] = [
+      .connectionCancelled, .connectionTimeout, .connectionBusy(reason: "r"),
+      .webSocketClosed(statusCode: .other(4490), reason: "r"), .webSocketError(AnotherError()),
+      .signalingChannelError(reason: "r"), .invalidSignalingMessage,
+      .unknownSignalingMessageType(type: "t"), .peerChannelError(reason: "r"),
+      .cameraError(reason: "r"), .messagingError(reason: "r"),
+    ]
+    let beginnings = [
+      "Connection is cancelled", "Connection is timeout", "Connection is busy",
+      "WebSocket is closed", "WebSocket error", "SignalingChannel error",
+      "Invalid signaling message format", "Unknown signaling message type", "PeerChannel error",
+      "Camera error", "Messaging error",
+    ]
+    for (error, beginning) in zip(errors, beginnings) {
+      #expect(error.errorDescription?.hasPrefix(beginning) == true)
+      #expect(error.localizedDescription == error.errorDescription)
+      #expect(error.recoverySuggestion?.isEmpty == false)
+    }
+  }
+
+  @Test func helpers() {
+    #expect(Utilities.randomString().count == 8)
+    #expect(Utilities.randomString(length: -1).isEmpty)
+    #expect(!Utilities.randomString(length: 5000).contains { "lIO".contains($0) })
+    var list = [1, 2, 1]
+    list.remove(1)
+    #expect(list == [2])
+    list.remove(0) { $0 == 2 }
+    #expect(list.isEmpty)
+    #expect((nil as Int?).unwrap { 3 } == 3)
+    #expect(DeviceInfo.current.description.hasPrefix(DeviceInfo.current.machineName))
+    #expect(WebRTCInfo.revision.hasPrefix(WebRTCInfo.shortRevision))
+  }
+
+  /// Sound settings are the process's and never fail; a block may set the mode from inside of the lock.
+  @Test func audioSession() throws {
+    let sora = Sora()
+    var ran = false
+    sora.configureAudioSession {
+      ran = true
+      guard case .success = sora.setAudioMode(.voiceChat(output: .speaker)) else { return }
+    }
+    #expect(ran)
+    try sora.setAudioMode(.default(category: .playAndRecord, output: .default)).get()
+    sora.usesManualAudio = true
+    #expect(sora.usesManualAudio && !sora.audioEnabled)
+    sora.usesManualAudio = false
+  }
+}
+
+/// The log's thresholds and groups. Serialized: the log is one for the whole process.
+@Suite(.serialized) struct LoggerTests {
+  @Test func thresholdsAndGroups() {
+    let marker = Utilities.randomString()
+    let lines = Recorder<String>()
+    let old = (Logger.shared.level, Logger.shared.groups)
+    Logger.shared.onOutputHandler = {
+      if $0.message == marker { lines.append("\($0.level) \($0.type)") }
+    }
+    Logger.shared.level = .warn
+    Logger.info(type: .sora, message: marker)
+    Logger.warn(type: .sora, message: marker)
+    Logger.error(type: .user("app"), message: marker)
+    Logger.error(type: .videoView, message: marker)
+    Logger.shared.groups = [.videoRenderer]
+    Logger.fatal(type: .sora, message: marker)
+    Logger.fatal(type: .videoView, message: marker)
+    Sora.logLevel = .off
+    Logger.fatal(type: .videoView, message: marker)
+    (Logger.shared.level, Logger.shared.groups) = old
+    Logger.shared.onOutputHandler = nil
+    #expect(lines.elements == ["WARN Sora", "ERROR app", "FATAL VideoView"])
+  }
+
+  @Test func lineFormat() {
+    let lines = Recorder<Log>()
+    let marker = Utilities.randomString()
+    Logger.shared.onOutputHandler = { if $0.message == marker { lines.append($0) } }
+    Logger.error(type: .user("app"), message: marker)
+    Logger.shared.onOutputHandler = nil
+    let pattern = /\d{4}-\d\d-\d\d \d\d:\d\d:\d\d app ERROR: .*/
+    #expect(lines.elements.first?.description.wholeMatch(of: pattern) != nil)
+  }
+}
