@@ -1,0 +1,100 @@
+import Foundation
+import Testing
+
+/// Runs the `sora` that was built beside these tests.
+private struct Run {
+  let status: Int32
+  let output: String
+  let errors: String
+
+  init(_ arguments: [String]) throws {
+    let process = Process()
+    process.executableURL = try Self.command()
+    process.arguments = arguments
+    let output = Pipe()
+    let errors = Pipe()
+    process.standardOutput = output
+    process.standardError = errors
+    process.standardInput = FileHandle.nullDevice
+    try process.run()
+    // What is printed here is shorter than a pipe holds, so that reading one after the other can't block.
+    self.output = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    self.errors = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    status = process.terminationStatus
+  }
+
+  private static func command() throws -> URL {
+    let tests = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+    let candidates = [CommandLine.arguments.first ?? "", tests.path].map {
+      URL(fileURLWithPath: $0).deletingLastPathComponent().appendingPathComponent("sora")
+    }
+    return try #require(
+      candidates.first { FileManager.default.isExecutableFile(atPath: $0.path) },
+      "no sora beside the tests: run `make build`")
+  }
+}
+
+@Suite struct WrongUsageTests {
+  private static let url = "ws://127.0.0.1:1/signaling"
+
+  @Test(arguments: [
+    ["publish"],
+    ["nonsense"],
+    ["publish", url],
+    ["publish", url, "--channel", ""],
+    ["publish", "http://127.0.0.1/", "--channel", "c"],
+    ["publish", "not a url", "--channel", "c"],
+    ["publish", url, "--channel", "c", "--video", "camera"],
+    ["publish", url, "--channel", "c", "--video", "/nowhere.y4m"],
+    ["publish", url, "--channel", "c", "--video", "none", "--audio", "none"],
+    ["publish", url, "--channel", "c", "--audio", "mic"],
+    ["publish", url, "--channel", "c", "--audio", "/nowhere.wav"],
+    ["publish", url, "--channel", "c", "--resolution", "720p"],
+    ["publish", url, "--channel", "c", "--fps", "0"],
+    ["publish", url, "--channel", "c", "--fps", "many"],
+    ["publish", url, "--channel", "c", "--video-codec", "mpeg2"],
+    ["publish", url, "--channel", "c", "--video-bit-rate", "0"],
+    ["publish", url, "--channel", "c", "--audio-bit-rate", "5"],
+    ["publish", url, "--channel", "c", "--metadata", "{"],
+    ["publish", url, "--channel", "c", "--ca", "/nowhere.pem"],
+    ["publish", url, "--channel", "c", "--duration", "-1"],
+    ["play", url, "--channel", "c", "--video", "camera"],
+    ["play", url, "--channel", "c", "--video", "none", "--audio", "none"],
+    ["play", url, "--channel", "c", "--record", "film.mp4"],
+    ["play", url, "--channel", "c", "--snapshot", "picture.jpg"],
+    ["play", url, "--channel", "c", "--timeout", "0"],
+    ["play", url, "--channel", "c", "--teleport"],
+    ["serve", "--port", "70000"],
+    ["serve", "--media-address", "everywhere"],
+    ["serve", "--tls-cert", "a.pem"],
+  ])
+  func endsWithTwoAndOneLine(_ arguments: [String]) throws {
+    let run = try Run(arguments)
+    #expect(run.status == 2)
+    #expect(run.output.isEmpty)
+    #expect(run.errors.split(separator: "\n").count == 1, "\(run.errors)")
+    #expect(run.errors.hasPrefix("sora: "))
+  }
+
+  @Test(arguments: ["publish", "play"])
+  func aServerThatIsNotThereEndsWithOneAndOneLine(_ command: String) throws {
+    let run = try Run([command, Self.url, "--channel", "c", "--json"])
+    #expect(run.status == 1)
+    let lines = run.errors.split(separator: "\n")
+    #expect(lines.count == 1, "\(run.errors)")
+    #expect(lines.first?.hasPrefix("sora: signaling: ") == true)
+    // The summary is there all the same, and names the error.
+    let summary = try #require(
+      try JSONSerialization.jsonObject(with: Data(run.output.utf8)) as? [String: Any])
+    #expect(summary["type"] as? String == "summary")
+    #expect((summary["error"] as? String)?.isEmpty == false)
+  }
+
+  @Test func helpIsNoError() throws {
+    let run = try Run(["play", "--help"])
+    #expect(run.status == 0)
+    #expect(run.output.contains("--channel"))
+    #expect(run.errors.isEmpty)
+  }
+}
