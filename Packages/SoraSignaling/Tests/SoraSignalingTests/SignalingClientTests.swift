@@ -11,10 +11,6 @@ func readConnect(
   return connect
 }
 
-extension WebSocketConnection {
-  func send(_ message: SignalingMessage) { send(text: message.text) }
-}
-
 func offer(_ id: String = "ID") -> SignalingMessage {
   .offer(OfferMessage(sdp: "v=0", connectionID: id))
 }

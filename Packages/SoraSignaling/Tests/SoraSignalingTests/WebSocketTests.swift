@@ -29,7 +29,9 @@ import Testing
   ])
   func closeCodeAndReasonArriveOnce(code: WebSocketCloseCode, reason: String) async throws {
     let atServer = Recorder<WebSocketClose?>()
-    let server = try await startServer { connection in
+    var configuration = SignalingServer.Configuration()
+    configuration.closeTimeout = .seconds(50)
+    let server = try await startServer(configuration: configuration) { connection in
       connection.send(text: "last words")
       connection.close(code: code, reason: reason)
       connection.close(code: .internalError, reason: "too late")

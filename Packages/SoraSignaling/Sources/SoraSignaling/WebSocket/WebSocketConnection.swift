@@ -94,6 +94,10 @@ public final class WebSocketConnection: Sendable {
   @discardableResult
   public func send(text: String) -> Bool { enqueue(.text(text), size: text.utf8.count) }
 
+  /// Queues a signaling message, like `send(text:)`.
+  @discardableResult
+  public func send(_ message: SignalingMessage) -> Bool { send(text: message.text) }
+
   /// Queues a binary message, like `send(text:)`.
   @discardableResult
   public func send(binary: [UInt8]) -> Bool { enqueue(.binary(binary), size: binary.count) }
