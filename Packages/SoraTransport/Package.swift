@@ -23,6 +23,8 @@ let package = Package(
     .library(name: "SoraCongestion", targets: ["SoraCongestion"]),
     .library(name: "SoraTransport", targets: ["SoraTransport"]),
     .library(name: "SoraNetworkSimulator", targets: ["SoraNetworkSimulator"]),
+    // For tests of hot paths in other packages.
+    .library(name: "CSoraMallocCount", targets: ["CSoraMallocCount"]),
   ],
   dependencies: [.package(path: "../SoraMedia")],
   targets: [
@@ -66,7 +68,8 @@ let package = Package(
     .testTarget(
       name: "SoraTransportTests",
       dependencies: [
-        "SoraTransport", "SoraNetworkSimulator", "SoraICE", "CSoraMallocCount", media, clock,
+        "SoraTransport", "SoraNetworkSimulator", "SoraICE", "SoraDTLS", "SoraRTP", "SoraCongestion",
+        "CSoraMallocCount", media, clock,
       ],
       swiftSettings: settings),
     .testTarget(

@@ -119,8 +119,9 @@ public final class BandwidthEstimator {
 
   /// The next burst to send, if one is due; hand it to `Pacer.startProbe(_:at:)`. Ask after `packetSent`, `feedback`
   /// and `poll`.
-  public func nextProbe() -> ProbeRequest? {
-    guard let request = probing.next() else { return nil }
+  /// - Parameter now: when the burst begins, for owners that can let a wish wait until there is something to send.
+  public func nextProbe(at now: Instant? = nil) -> ProbeRequest? {
+    guard let request = probing.next(at: now?.nanoseconds) else { return nil }
     probes.began(request)
     statistics.probesRequested += 1
     return request

@@ -37,7 +37,12 @@ struct ProbeController {
   private var recentBest = 0.0
   private var recentBestAt: Int64 = 0
 
-  mutating func next() -> ProbeRequest? { waiting.isEmpty ? nil : waiting.removeFirst() }
+  /// Hands out the next request. With the time it counts as probed only now, however long it waited.
+  mutating func next(at now: Int64?) -> ProbeRequest? {
+    guard !waiting.isEmpty else { return nil }
+    if let now { lastProbe = max(lastProbe, now) }
+    return waiting.removeFirst()
+  }
 
   /// Two bursts at the beginning: three and six times the start rate.
   mutating func start(_ rate: Double, maximum: Double, at now: Int64) {
@@ -73,7 +78,7 @@ struct ProbeController {
       recentBest = estimate
       recentBestAt = now
     }
-    if now &- lastProbe > Self.patience { goOnAbove = nil }
+    if waiting.isEmpty, now &- lastProbe > Self.patience { goOnAbove = nil }
     guard hasStarted, usage == .normal, estimate < 0.95 * maximum, !isLossy else { return }
     let sinceProbe = now &- lastProbe
     let sinceOveruse = now &- (lastOveruse ?? (.min / 2))

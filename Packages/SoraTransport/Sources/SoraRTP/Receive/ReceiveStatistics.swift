@@ -66,6 +66,17 @@ public struct ReceiveStatistics: Sendable {
     if !isRetransmission { updateJitter(header.timestamp, now) }
   }
 
+  /// A packet was restored from a retransmission stream: it is counted as arrived, and the loss that it repairs
+  /// stays a loss. Reports tell the sender what the network does (RFC 4588 §6.3 keeps the streams' reports apart);
+  /// probes of repeated packets would even make losses negative.
+  public mutating func receivedRepair(_ header: RTPHeader, packetCount: Int, at now: Instant) {
+    packetsReceived += 1
+    retransmittedPacketsReceived += 1
+    payloadBytesReceived += UInt64(header.payloadCount)
+    headerBytesReceived += UInt64(max(0, packetCount - header.payloadCount))
+    lastPacketReceivedAt = now
+  }
+
   private mutating func restart(at sequenceNumber: UInt16) {
     lostBefore = packetsLost
     extender = SequenceNumberExtender()

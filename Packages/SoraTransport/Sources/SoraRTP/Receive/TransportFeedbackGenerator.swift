@@ -93,6 +93,11 @@ public final class TransportFeedbackGenerator {
     return due <= now
   }
 
+  /// Puts off feedback that couldn't be sent: what it would say is said with the next.
+  public func postpone(at now: Instant) {
+    if due != nil { due = now + interval }
+  }
+
   /// Appends one message about what has arrived since the last. Returns whether there is more to report than fitted;
   /// then call again with another datagram.
   public func write(

@@ -91,6 +91,12 @@ public final class PacketHistory {
     return UnsafeMutableRawBufferPointer(rebasing: memory(index)[0..<Int(slots[index].count)])
   }
 
+  /// When the packet was stored; `nil` if it isn't there any more.
+  public func storedAt(sequenceNumber: UInt16) -> Instant? {
+    let slot = slots[Int(sequenceNumber) & (capacity - 1)]
+    return slot.count > 0 && slot.sequenceNumber == sequenceNumber ? slot.storedAt : nil
+  }
+
   /// The packet to send again now; `nil` (counted) if it isn't there, is too old, or was already sent again less
   /// than `minimumInterval` ago, usually the round-trip time. Valid until the next call that stores.
   public func fetch(

@@ -16,6 +16,9 @@ public final class PeerTransport {
     public var certificate: DTLSCertificate
     /// Makes the DTLS endpoint: libssl's, or a stand-in in a simulation.
     public var dtls: any DTLSEndpointFactory
+    /// Time from the first working pair in which DTLS has to agree on keys. Without it a server whose client never
+    /// speaks would wait for ever: only clients retransmit before the first flight (RFC 6347 §4.2.4).
+    public var handshakeTimeout: Duration = .seconds(15)
 
     public init(
       ice: ICEAgent.Configuration, certificate: DTLSCertificate, dtls: any DTLSEndpointFactory
@@ -56,6 +59,12 @@ public final class PeerTransport {
   private var selected: (local: TransportAddress, remote: TransportAddress)?
   /// A DTLS flight that came before ICE selected a pair is kept: losing it would cost a retransmission timeout.
   private var earlyDatagrams: [[UInt8]] = []
+  /// When the handshake has failed; nil outside of one.
+  private var handshakeBy: Instant?
+
+  private static let maximumEarlyDatagrams = 8
+  /// No flight has datagrams beyond a path's MTU; what is larger isn't kept.
+  private static let maximumEarlyDatagram = 2048
 
   public init(configuration: Configuration, random: RandomSource, sink: any DatagramSink) {
     self.configuration = configuration
@@ -114,7 +123,8 @@ public final class PeerTransport {
   ///
   /// - Parameter bytes: lent for the call, decrypted in place.
   public func receive(
-    _ bytes: UnsafeMutableRawBufferPointer, from remote: TransportAddress, on local: TransportAddress,
+    _ bytes: UnsafeMutableRawBufferPointer, from remote: TransportAddress,
+    on local: TransportAddress,
     at now: Instant
   ) {
     guard !isEnded, bytes.count > 0 else { return }
@@ -140,11 +150,12 @@ public final class PeerTransport {
     if let deadline = ice.nextDeadline, deadline <= now { ice.poll(at: now) }
     if let dtls, let deadline = dtls.nextDeadline, deadline <= now { dtls.poll(at: now) }
     drain(at: now)
+    if !isEnded, let handshakeBy, handshakeBy <= now { fail(.dtls(.timedOut), at: now) }
   }
 
   /// When `poll` wants to be called next.
   public var nextDeadline: Instant? {
-    isEnded ? nil : earliest(ice.nextDeadline, dtls?.nextDeadline)
+    isEnded ? nil : earliest(handshakeBy, earliest(ice.nextDeadline, dtls?.nextDeadline))
   }
 
   // MARK: Sending
@@ -211,7 +222,8 @@ public final class PeerTransport {
     sink.send(
       from: selected.local, to: selected.remote, capacity: capacity + Self.protectionOverhead
     ) { slot in
-      let room = UnsafeMutableRawBufferPointer(rebasing: slot.prefix(slot.count - Self.protectionOverhead))
+      let room = UnsafeMutableRawBufferPointer(
+        rebasing: slot.prefix(max(0, slot.count - Self.protectionOverhead)))
       let plain = write(room)
       guard plain > 0 else { return 0 }
       do throws(SRTPError) {
@@ -266,7 +278,9 @@ public final class PeerTransport {
   private func receiveDTLS(_ bytes: UnsafeRawBufferPointer, at now: Instant) {
     if let dtls {
       dtls.receive(bytes, at: now)
-    } else if earlyDatagrams.count < 8 {
+    } else if earlyDatagrams.count < Self.maximumEarlyDatagrams,
+      bytes.count <= Self.maximumEarlyDatagram
+    {
       earlyDatagrams.append(Array(bytes))
     } else {
       statistics.dropped.beforeKeys &+= 1
@@ -331,6 +345,7 @@ public final class PeerTransport {
         role: remote.localRole, certificate: configuration.certificate,
         expectedFingerprint: remote.fingerprint, random: random)
       dtls = endpoint
+      handshakeBy = now + configuration.handshakeTimeout
       endpoint.start(at: now)
       for datagram in earlyDatagrams {
         datagram.withUnsafeBytes { endpoint.receive($0, at: now) }
@@ -348,7 +363,10 @@ public final class PeerTransport {
         srtp = try SRTPSession(session)
         self.session = session
         statistics.secured = now
+        handshakeBy = nil
         change(to: .connected, at: now)
+        // The path may have gone silent while the handshake ran; nothing would tell a second time.
+        if state == .connected, ice.state == .disconnected { change(to: .disconnected, at: now) }
       } catch {
         fail(.srtp(error), at: now)
       }
@@ -372,7 +390,10 @@ public final class PeerTransport {
   }
 
   private func end(_ state: PeerTransportState, at now: Instant) {
+    handshakeBy = nil
     change(to: state, at: now)
+    // An agent that failed keeps its state for statistics; any other would go on asking and answering.
+    if ice.state != .failed { ice.close(at: now) }
     dtls = nil
     srtp = nil
     selected = nil

@@ -1,3 +1,6 @@
+public import SoraICE
+public import SoraMedia
+
 /// The life of a peer's transport, in the words of W3C's `RTCPeerConnectionState`.
 public enum PeerTransportState: Equatable, Sendable {
   case new
@@ -27,6 +30,3 @@ public protocol PeerTransportDelegate: AnyObject {
   /// The remote side named a candidate by host name; resolve it outside and add it again with an address.
   func transport(_ transport: PeerTransport, needsAddressOf candidate: ICECandidate)
 }
-
-public import SoraICE
-public import SoraMedia

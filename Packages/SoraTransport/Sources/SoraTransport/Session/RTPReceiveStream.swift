@@ -31,10 +31,19 @@ public final class RTPReceiveStream {
   public internal(set) var codecName: String
   public internal(set) var lastAudioLevel: RTPAudioLevel?
 
-  let sendsNack: Bool
+  private(set) var sendsNack: Bool
   var nack = NackGenerator()
+  /// What became of lost packets.
+  public var nackStatistics: NackGenerator.Statistics { nack.statistics }
+  /// What the payload types of the section carry.
+  private(set) var payloads: [RTPReceiveParameters.Payload] = []
+  /// The payload type that `codecName` is of.
+  private var newestPayloadType: UInt8
   /// When the last key frame was asked for; another request waits for a round trip.
   var lastKeyFrameRequest: Instant?
+  /// Requests since the last key frame came.
+  var unansweredRequests = 0
+  /// Stays until a key frame comes: a request can get lost.
   var keyFrameWanted = false
 
   init(
@@ -45,22 +54,59 @@ public final class RTPReceiveStream {
     self.ssrc = ssrc
     sendsNack = section.sendsNack && section.kind == .video
     codecName = payload.codecName
+    newestPayloadType = payload.type
     received = ReceiveStatistics(ssrc: ssrc, clockRate: payload.clockRate)
     senderReports = SenderReportTracker(clockRate: payload.clockRate)
-    if kind == .video {
-      jitterBuffer = VideoJitterBuffer()
-      setFormats(of: section)
-    }
+    if kind == .video { jitterBuffer = VideoJitterBuffer() }
+    setFormats(of: section)
   }
 
-  /// Tells the jitter buffer what its payload types carry.
+  /// Takes over what the payload types carry.
   func setFormats(of section: RTPReceiveParameters) {
+    sendsNack = section.sendsNack && section.kind == .video
+    for old in payloads where section.payload(old.type) == nil {
+      jitterBuffer?.setFormat(nil, payloadType: old.type)
+    }
+    payloads = section.payloads
     for payload in section.payloads where payload.associatedType == nil {
       jitterBuffer?.setFormat(
         RTPPayloadFormats.named(payload.codecName), payloadType: payload.type)
     }
   }
 
-  /// Asks the sender for a key frame with the session's next report. From the loop.
+  /// Where `payloads` has a type.
+  func payloadIndex(_ type: UInt8) -> Int? {
+    for index in payloads.indices where payloads[index].type == type { return index }
+    return nil
+  }
+
+  /// A packet of a payload type arrived, which may be another codec's than before.
+  func noteCodec(_ index: Int) {
+    let type = payloads[index].type
+    guard type != newestPayloadType else { return }
+    newestPayloadType = type
+    codecName = payloads[index].codecName
+  }
+
+  func setRoundTrip(_ roundTrip: Duration) {
+    nack.setRoundTrip(roundTrip)
+    jitterBuffer?.setRoundTrip(roundTrip)
+  }
+
+  /// Asks the sender for a key frame with the session's next `poll`, and again until one comes. From the loop.
   public func requestKeyFrame() { keyFrameWanted = true }
+
+  /// How long an answer to a request for a key frame is waited for: two round trips, and longer of a sender that
+  /// doesn't answer.
+  func keyFrameRequestInterval(roundTrip: Duration?) -> Duration {
+    let base = max((roundTrip ?? .milliseconds(100)) * 2, .milliseconds(200))
+    return min(base, .seconds(1)) * (unansweredRequests > 5 ? 5 : 1)
+  }
+
+  /// When the next request is due; nil where none is wanted.
+  func keyFrameDeadline(roundTrip: Duration?) -> Instant? {
+    guard keyFrameWanted else { return nil }
+    guard let lastKeyFrameRequest else { return .zero }
+    return lastKeyFrameRequest + keyFrameRequestInterval(roundTrip: roundTrip)
+  }
 }

@@ -1,5 +1,5 @@
 import SoraMedia
-import SoraRTP
+public import SoraRTP
 
 /// One outgoing stream: cuts frames into packets, keeps them for retransmission, and counts.
 ///
@@ -13,6 +13,9 @@ public final class RTPSendStream {
     public var headerBytesSent: UInt64 = 0
     public var retransmittedPacketsSent: UInt64 = 0
     public var retransmittedBytesSent: UInt64 = 0
+    /// Stored packets sent again to fill probes, and their payload bytes; not among the retransmissions.
+    public var paddingPacketsSent: UInt64 = 0
+    public var paddingBytesSent: UInt64 = 0
     public var framesSent: UInt64 = 0
     public var keyFramesSent: UInt64 = 0
     public var nackCount: UInt64 = 0
@@ -22,6 +25,8 @@ public final class RTPSendStream {
     public var totalPacketSendDelay: Duration = .zero
     /// Packets that were cut but never sent: the transport wasn't writable, or the pacer was full.
     public var packetsDropped: UInt64 = 0
+    /// Frames that couldn't be cut: empty, or too large for a format without fragments.
+    public var framesDropped: UInt64 = 0
   }
 
   /// What the receiver last reported.
@@ -43,6 +48,8 @@ public final class RTPSendStream {
   /// Position in the session; part of the pacer's tokens.
   let index: Int
   let history: PacketHistory
+  /// What became of stored packets.
+  public var historyStatistics: PacketHistory.Statistics { history.statistics }
   /// The mid and rid as packets carry them.
   private(set) var mid: RTPExtensionText?
   private(set) var rid: RTPExtensionText?
@@ -50,11 +57,18 @@ public final class RTPSendStream {
   /// The number of the packet that left last.
   var lastSent: UInt16?
   var firSequenceNumber: UInt8?
-  private let payloader: any RTPPayloader
+  /// When the owner was last told that the receiver wants a key frame, and whether it has to be told again.
+  var lastKeyFrameDemand: Instant?
+  var owesKeyFrame = false
+  /// Packets back from the newest that the next probe takes.
+  private var paddingCursor: UInt16 = 0
+  private var payloader: any RTPPayloader
+  private var hasRotated = false
   private var sequenceNumber: UInt16
   private let timestampOffset: UInt32
   /// The last frame's place on both clocks, for sender reports.
   private(set) var lastFrame: (rtpTimestamp: UInt32, timestamp: Instant)?
+  private(set) var packetCount: UInt32 = 0
   private(set) var octetCount: UInt32 = 0
   /// The mid rides along until the receiver has shown that it knows the source (RFC 8843 §9.2).
   private var isKnownToReceiver = false
@@ -74,7 +88,12 @@ public final class RTPSendStream {
   }
 
   /// Takes over the outcome of a later negotiation.
-  func update(_ parameters: RTPSendParameters) {
+  func update(_ parameters: RTPSendParameters, random: RandomSource) {
+    if parameters.codecName != self.parameters.codecName {
+      // A codec that can't be cut into packets leaves the stream as it was.
+      guard let format = RTPPayloadFormats.named(parameters.codecName) else { return }
+      payloader = format.makePayloader(random: random)
+    }
     self.parameters = parameters
     mid = RTPExtensionText(parameters.mid)
     rid = parameters.rid.flatMap { RTPExtensionText($0) }
@@ -95,11 +114,18 @@ public final class RTPSendStream {
       values.mid = mid
       values.rid = rid
     }
-    if parameters.kind == .video, frame.rotation != .none { values.videoOrientation = frame.rotation }
+    // 3GPP TS 26.114 §7.4.5: receivers keep the last orientation, so the way back has to be told too.
+    if parameters.kind == .video, hasRotated || frame.rotation != .none {
+      hasRotated = true
+      values.videoOrientation = frame.rotation
+    }
     let timestamp = frame.rtpTimestamp &+ timestampOffset
     // 12 bytes of header and at most 36 of extensions; a packet's retransmission is two bytes longer.
     let maximumPayload = Self.maximumPacket - 50
-    guard payloader.begin(frame, maximumPayload: maximumPayload) > 0 else { return }
+    guard payloader.begin(frame, maximumPayload: maximumPayload) > 0 else {
+      statistics.framesDropped &+= 1
+      return
+    }
     while true {
       let number = sequenceNumber
       let slot = history.reserve(sequenceNumber: number)
@@ -108,7 +134,10 @@ public final class RTPSendStream {
         payloadType: parameters.payloadType, sequenceNumber: number, timestamp: timestamp,
         ssrc: parameters.ssrc)
       guard (try? writer.writeHeader(header, extensions: values, map: parameters.extensions)) != nil
-      else { return }
+      else {
+        statistics.framesDropped &+= 1
+        return
+      }
       guard let part = payloader.next(into: writer.free) else { break }
       writer.advance(by: part.count)
       RTPPacket.setMarker(part.marker, in: slot)
@@ -121,39 +150,71 @@ public final class RTPSendStream {
     if frame.isKeyFrame { statistics.keyFramesSent &+= 1 }
   }
 
-  func countSent(_ count: Int, payload: Int, isRetransmission: Bool) {
+  /// Why a packet left.
+  enum Sending { case first, retransmission, padding }
+
+  func countSent(_ count: Int, payload: Int, as sending: Sending) {
     statistics.packetsSent &+= 1
     statistics.bytesSent &+= UInt64(payload)
     statistics.headerBytesSent &+= UInt64(count - payload)
-    if isRetransmission {
+    switch sending {
+    case .first:
+      packetCount &+= 1
+      octetCount &+= UInt32(truncatingIfNeeded: payload)
+    case .retransmission:
       statistics.retransmittedPacketsSent &+= 1
       statistics.retransmittedBytesSent &+= UInt64(payload)
-    } else {
-      octetCount &+= UInt32(truncatingIfNeeded: payload)
+    case .padding:
+      statistics.paddingPacketsSent &+= 1
+      statistics.paddingBytesSent &+= UInt64(payload)
     }
+  }
+
+  /// Whether this stream's packets may fill probes: where a congestion signal comes back, and they can be repeated.
+  var canPad: Bool {
+    parameters.kind == .video && parameters.rtx != nil
+      && parameters.extensions.transportSequenceNumber != nil
+  }
+
+  /// A stored packet for a probe: the last ones in turn, of two neighbours the larger, so that a probe isn't made of
+  /// many small packets. nil before the first has left.
+  func paddingPacket() -> UnsafeRawBufferPointer? {
+    guard parameters.rtx != nil, let lastSent else { return nil }
+    var best: UnsafeRawBufferPointer?
+    for _ in 0..<4 {
+      let number = lastSent &- paddingCursor
+      paddingCursor = (paddingCursor &+ 1) & 15
+      guard let packet = history.stored(sequenceNumber: number) else { continue }
+      if packet.count > best?.count ?? 0 { best = UnsafeRawBufferPointer(packet) }
+      if packet.count > 600 { break }
+    }
+    return best ?? history.stored(sequenceNumber: lastSent).map { UnsafeRawBufferPointer($0) }
   }
 
   /// The sender's part of a sender report (RFC 3550 §6.4.1); nil before the first frame.
   func senderInfo(wallClock: WallClock, at now: Instant) -> RTCPSenderInfo? {
-    guard let lastFrame, statistics.packetsSent > 0 else { return nil }
+    guard let lastFrame, packetCount > 0 else { return nil }
     let elapsed = now.nanoseconds(since: lastFrame.timestamp)
-    let ticks =
-      elapsed / 1_000_000 * Int64(parameters.clockRate) / 1000
+    let (seconds, rest) = elapsed.quotientAndRemainder(dividingBy: 1_000_000_000)
+    let clockRate = Int64(parameters.clockRate)
+    let ticks = seconds &* clockRate &+ rest &* clockRate / 1_000_000_000
     return RTCPSenderInfo(
       ssrc: parameters.ssrc, ntp: wallClock.ntp(at: now),
       rtpTimestamp: lastFrame.rtpTimestamp &+ UInt32(truncatingIfNeeded: ticks),
-      packetCount: UInt32(truncatingIfNeeded: statistics.packetsSent
-        &- statistics.retransmittedPacketsSent),
-      octetCount: octetCount)
+      packetCount: packetCount, octetCount: octetCount)
   }
 
   /// A report block about this stream arrived.
-  func received(_ block: RTCPReportBlock, at now: Instant, wallClock: WallClock) {
+  ///
+  /// - Returns: the round-trip time that it shows, if it does.
+  func received(_ block: RTCPReportBlock, at now: Instant, wallClock: WallClock) -> Duration? {
     isKnownToReceiver = true
     remote.reports &+= 1
     remote.fractionLost = Double(block.fractionLost) / 256
     remote.packetsLost = Int64(block.cumulativeLost)
     remote.jitter = Double(block.jitter) / Double(max(1, parameters.clockRate))
-    if let roundTrip = block.roundTrip(at: wallClock.ntp(at: now)) { remote.roundTrip = roundTrip }
+    let roundTrip = block.roundTrip(at: wallClock.ntp(at: now))
+    if let roundTrip { remote.roundTrip = roundTrip }
+    return roundTrip
   }
 }

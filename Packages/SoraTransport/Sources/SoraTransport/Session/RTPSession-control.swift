@@ -1,5 +1,5 @@
-public import SoraMedia
 import SoraCongestion
+public import SoraMedia
 import SoraRTP
 
 // RTCP that arrives.
@@ -32,22 +32,25 @@ extension RTPSession {
     case .pictureLossIndication(_, let media):
       guard let stream = sendStream(media) else { return }
       stream.statistics.pliCount &+= 1
-      delegate?.session(self, wantsKeyFrameOn: stream, at: now)
+      demandKeyFrame(of: stream, at: now)
     case .fullIntraRequest(let request):
       for entry in request {
         guard let stream = sendStream(entry.ssrc), stream.firSequenceNumber != entry.sequenceNumber
         else { continue }
         stream.firSequenceNumber = entry.sequenceNumber
         stream.statistics.firCount &+= 1
-        delegate?.session(self, wantsKeyFrameOn: stream, at: now)
+        demandKeyFrame(of: stream, at: now)
       }
     case .nack(let nack): handle(nack, at: now)
     case .transportFeedback(let feedback): handle(feedback, at: now)
     case .receiverEstimate(let estimate):
       estimator.receiverEstimate(
         Bitrate(bitsPerSecond: Int(clamping: estimate.bitsPerSecond)), at: now)
+      applyEstimate(at: now)
     case .goodbye(let sources):
-      for ssrc in sources { if case .media(let stream)? = self.sources[ssrc] { remove(stream) } }
+      for ssrc in sources {
+        if case .media(let stream)? = self.sources[ssrc] { remove(stream, at: now) }
+      }
     case .sourceDescription, .unknown: break
     }
   }
@@ -55,28 +58,56 @@ extension RTPSession {
   private func handle(_ blocks: RTCPReportBlocks, at now: Instant) {
     for block in blocks {
       guard let stream = sendStream(block.ssrc) else { continue }
-      stream.received(block, at: now, wallClock: configuration.wallClock)
-      if let measured = stream.remote.roundTrip { setRoundTrip(measured) }
+      if let measured = stream.received(block, at: now, wallClock: configuration.wallClock) {
+        hasReportedRoundTrip = true
+        setRoundTrip(measured)
+        estimator.roundTripReport(measured)
+      }
       if stream.parameters.kind == .video {
         estimator.lossReport(fraction: stream.remote.fractionLost, at: now)
+        applyEstimate(at: now)
       }
     }
   }
 
-  func setRoundTrip(_ measured: Duration) {
-    roundTrip = measured
-    for stream in receiveStreams {
-      stream.nack.setRoundTrip(measured)
-      stream.jitterBuffer?.setRoundTrip(measured)
-    }
+  /// Takes a round-trip time from elsewhere, such as ICE's checks. It counts until a report gives one: a session that
+  /// only receives sends no sender reports, and so never gets one from reports.
+  public func noteRoundTrip(_ measured: Duration) {
+    guard !hasReportedRoundTrip, measured != roundTrip else { return }
+    setRoundTrip(measured)
   }
+
+  private func setRoundTrip(_ measured: Duration) {
+    roundTrip = measured
+    for stream in receiveStreams { stream.setRoundTrip(measured) }
+  }
+
+  /// Tells the owner that the receiver wants a key frame, at most once in `keyFrameInterval`: a request that comes
+  /// sooner waits, as the key frame under way may be the answer to it, or lost.
+  private func demandKeyFrame(of stream: RTPSendStream, at now: Instant) {
+    if let last = stream.lastKeyFrameDemand, now - last < Self.keyFrameInterval {
+      stream.owesKeyFrame = true
+      return
+    }
+    stream.owesKeyFrame = false
+    stream.lastKeyFrameDemand = now
+    delegate?.session(self, wantsKeyFrameOn: stream, at: now)
+  }
+
+  /// Tells of the requests that had to wait.
+  func demandOwedKeyFrames(at now: Instant) {
+    for stream in sendStreams where stream.owesKeyFrame { demandKeyFrame(of: stream, at: now) }
+  }
+
+  static let keyFrameInterval = Duration.milliseconds(300)
 
   /// RFC 4585 §6.2.1: what is still stored is sent again, at most once a round trip.
   private func handle(_ nack: RTCPNack, at now: Instant) {
-    guard let stream = sendStream(nack.media), stream.parameters.acceptsNack, stream.parameters.rtx != nil
+    guard let stream = sendStream(nack.media), stream.parameters.acceptsNack,
+      stream.parameters.rtx != nil
     else { return }
     stream.statistics.nackCount &+= 1
-    let interval = roundTrip ?? .milliseconds(20)
+    let interval = max(roundTrip ?? .milliseconds(20), .milliseconds(5))
     for number in nack {
       guard
         let packet = stream.history.fetch(

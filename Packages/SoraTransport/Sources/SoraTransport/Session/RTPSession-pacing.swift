@@ -9,8 +9,7 @@ extension RTPSession {
     while true {
       while let token = pacer.next(at: now) { transmit(PacketToken(token), at: now) }
       startProbes(at: now)
-      let padding = pacer.paddingSize(at: now)
-      guard padding > 0 else { return }
+      guard pacer.paddingSize(at: now) > 0 else { return }
       guard let size = sendPadding(at: now) else {
         pacer.cancelProbes()
         return
@@ -19,36 +18,44 @@ extension RTPSession {
     }
   }
 
+  /// Probes wait in the estimator until there is something to fill them with: sound that starts before the pictures
+  /// would use the first ones up for nothing.
   private func startProbes(at now: Instant) {
-    while let probe = estimator.nextProbe() { pacer.startProbe(probe, at: now) }
+    guard sendStreams.contains(where: { $0.lastSent != nil && $0.canPad }) else { return }
+    while let probe = estimator.nextProbe(at: now) { pacer.startProbe(probe, at: now) }
   }
 
   private func transmit(_ token: PacketToken, at now: Instant) {
-    guard token.stream < streamSlots.count, let stream = streamSlots[token.stream],
-      let packet = stream.history.stored(sequenceNumber: token.number)
-    else { return }
+    guard token.stream < streamSlots.count, let stream = streamSlots[token.stream] else { return }
+    guard let packet = stream.history.stored(sequenceNumber: token.number) else {
+      // It waited for so long that newer packets took its slot.
+      stream.statistics.packetsDropped &+= 1
+      return
+    }
     if token.isRetransmission {
-      retransmit(UnsafeRawBufferPointer(packet), on: stream, at: now)
+      retransmit(UnsafeRawBufferPointer(packet), on: stream, as: .retransmission, at: now)
       return
     }
     guard let header = try? RTPHeader(parsing: UnsafeRawBufferPointer(packet)) else { return }
     stamp(packet, header, map: stream.parameters.extensions, at: now)
     if output.sendRTP(UnsafeRawBufferPointer(packet)) {
-      stream.countSent(packet.count, payload: header.payloadCount, isRetransmission: false)
+      stream.countSent(packet.count, payload: header.payloadCount, as: .first)
+      if let stored = stream.history.storedAt(sequenceNumber: token.number) {
+        stream.statistics.totalPacketSendDelay += now - stored
+      }
       stream.lastSent = token.number
     } else {
       stream.statistics.packetsDropped &+= 1
     }
   }
 
-  /// Fills a probe with the last packet of a video stream sent again, which repairs a loss if there was one.
+  /// Fills a probe with one of the last packets of a video stream sent again, which repairs a loss if there was one.
   ///
   /// - Returns: bytes sent; nil where there is nothing to send again.
   private func sendPadding(at now: Instant) -> Int? {
-    for stream in sendStreams where stream.parameters.kind == .video && stream.parameters.rtx != nil {
-      guard let number = stream.lastSent, let packet = stream.history.stored(sequenceNumber: number)
-      else { continue }
-      return retransmit(UnsafeRawBufferPointer(packet), on: stream, at: now)
+    for stream in sendStreams where stream.canPad {
+      guard let packet = stream.paddingPacket() else { continue }
+      return retransmit(packet, on: stream, as: .padding, at: now)
     }
     return nil
   }
@@ -57,7 +64,8 @@ extension RTPSession {
   /// GCM that would give the authentication key away.
   @discardableResult
   private func retransmit(
-    _ original: UnsafeRawBufferPointer, on stream: RTPSendStream, at now: Instant
+    _ original: UnsafeRawBufferPointer, on stream: RTPSendStream,
+    as sending: RTPSendStream.Sending, at now: Instant
   ) -> Int? {
     guard let rtx = stream.parameters.rtx else { return nil }
     let map = stream.parameters.extensions
@@ -76,8 +84,11 @@ extension RTPSession {
       let packet = UnsafeMutableRawBufferPointer(rebasing: scratch[..<writer.count])
       guard let header = try? RTPHeader(parsing: UnsafeRawBufferPointer(packet)) else { return nil }
       stamp(packet, header, map: map, at: now)
-      guard output.sendRTP(UnsafeRawBufferPointer(packet)) else { return nil }
-      stream.countSent(writer.count, payload: header.payloadCount, isRetransmission: true)
+      guard output.sendRTP(UnsafeRawBufferPointer(packet)) else {
+        if sending == .retransmission { stream.statistics.packetsDropped &+= 1 }
+        return nil
+      }
+      stream.countSent(writer.count, payload: header.payloadCount, as: sending)
       return writer.count
     }
   }

@@ -13,31 +13,38 @@ extension RTPSession {
     if let number = values.transportSequenceNumber {
       feedback.received(sequenceNumber: number, ssrc: header.ssrc, at: now)
     }
-    guard let source = sources[header.ssrc] ?? newSource(header, values) else { return }
+    guard let source = sources[header.ssrc] ?? newSource(header, values, at: now) else { return }
     switch source {
     case .media(let stream):
-      guard let payload = payload(header.payloadType, of: stream) else {
+      guard let index = stream.payloadIndex(header.payloadType),
+        stream.payloads[index].associatedType == nil
+      else {
         stream.statistics.packetsDiscarded &+= 1
         return
       }
-      if stream.codecName != payload.codecName { stream.codecName = payload.codecName }
+      stream.noteCodec(index)
       stream.received.received(header, packetCount: bytes.count, at: now)
       if stream.sendsNack {
         stream.nack.received(sequenceNumber: header.sequenceNumber, at: now)
       }
       take(header, bytes, values, on: stream, isRetransmission: false, at: now)
     case .retransmission(let stream):
-      guard let rtx = payload(header.payloadType, of: stream), let original = rtx.associatedType,
+      guard let index = stream.payloadIndex(header.payloadType),
+        let original = stream.payloads[index].associatedType,
         let restored = Retransmission.restore(
           header, in: bytes, ssrc: stream.ssrc, payloadType: original)
       else {
         stream.statistics.retransmissionsDiscarded &+= 1
         return
       }
-      stream.received.received(restored, packetCount: bytes.count, isRetransmission: true, at: now)
+      stream.received.receivedRepair(restored, packetCount: bytes.count, at: now)
       stream.nack.received(
         sequenceNumber: restored.sequenceNumber, isRetransmission: true, at: now)
+      let before = stream.jitterBuffer?.statistics.packetsDiscarded.total ?? 0
       take(restored, bytes, values, on: stream, isRetransmission: true, at: now)
+      if stream.jitterBuffer?.statistics.packetsDiscarded.total ?? 0 > before {
+        stream.statistics.retransmissionsDiscarded &+= 1
+      }
     }
   }
 
@@ -59,7 +66,9 @@ extension RTPSession {
 
   /// Gives out every frame that is due.
   func releaseFrames(at now: Instant) {
-    for stream in receiveStreams where stream.jitterBuffer != nil { releaseFrames(of: stream, at: now) }
+    for stream in receiveStreams where stream.jitterBuffer != nil {
+      releaseFrames(of: stream, at: now)
+    }
   }
 
   private func releaseFrames(of stream: RTPReceiveStream, at now: Instant) {
@@ -69,26 +78,28 @@ extension RTPSession {
       if frame.isKeyFrame {
         stream.statistics.keyFramesReceived &+= 1
         stream.keyFrameWanted = false
+        stream.unansweredRequests = 0
       }
       delegate?.session(self, received: frame, on: stream, at: now)
     }
     if let number = buffer.oldestUsefulSequenceNumber { stream.nack.discard(before: number) }
-    if buffer.takeKeyFrameRequest(at: now) || stream.nack.keyFrameNeeded {
+    if stream.nack.keyFrameNeeded {
       stream.nack.keyFrameNeeded = false
-      requestKeyFrame(of: stream, at: now)
+      stream.keyFrameWanted = true
     }
-  }
-
-  private func payload(
-    _ type: UInt8, of stream: RTPReceiveStream
-  ) -> RTPReceiveParameters.Payload? {
-    for section in sections where section.mid == stream.mid { return section.payload(type) }
-    return nil
+    // The buffer asks again by itself while it has to.
+    if buffer.takeKeyFrameRequest(at: now) { requestKeyFrame(of: stream, at: now) }
   }
 
   /// Finds out what a source is that was never seen: by what the description says, by its mid, or by its payload
   /// type where only one section has that (RFC 8843 §9.2).
-  private func newSource(_ header: RTPHeader, _ values: RTPHeaderExtensions) -> Source? {
+  private func newSource(
+    _ header: RTPHeader, _ values: RTPHeaderExtensions, at now: Instant
+  ) -> Source? {
+    if isRetired(header.ssrc, at: now) {
+      dropped.endedSource += 1
+      return nil
+    }
     guard sources.count < Self.maximumSources else {
       dropped.tooManySources += 1
       return nil
@@ -105,13 +116,14 @@ extension RTPSession {
         dropped.unknownSource += 1
         return nil
       }
+      if let old = stream.rtxSSRC { sources[old] = nil }
       stream.rtxSSRC = header.ssrc
       source = .retransmission(of: stream)
     } else {
       // One section carries one stream: a new source takes the old one's place.
-      for old in receiveStreams where old.mid == section.mid { remove(old) }
+      for old in receiveStreams where old.mid == section.mid { remove(old, at: now) }
       let stream = RTPReceiveStream(section, ssrc: header.ssrc, payload: payload)
-      if let roundTrip { stream.nack.setRoundTrip(roundTrip) }
+      if let roundTrip { stream.setRoundTrip(roundTrip) }
       receiveStreams.append(stream)
       source = .media(stream)
     }
@@ -136,7 +148,29 @@ extension RTPSession {
       if match != nil { return nil }
       match = section
     }
+    // A source that nothing but its payload type speaks for doesn't take the place of one that was signalled.
+    if let match, let live = receiveStreams.first(where: { $0.mid == match.mid }),
+      match.signalledSSRCs.contains(live.ssrc),
+      match.payload(header.payloadType)?.associatedType == nil
+    {
+      return nil
+    }
     return match
+  }
+
+  // MARK: Ended sources
+
+  /// Packets of a source that ended may still be under way. They don't make it anew: that would end its successor.
+  private func isRetired(_ ssrc: UInt32, at now: Instant) -> Bool {
+    for source in retired where source.ssrc == ssrc { return now < source.until }
+    return false
+  }
+
+  /// Notes that a source ended.
+  func retire(_ ssrc: UInt32, at now: Instant) {
+    retired.removeAll { $0.ssrc == ssrc || $0.until <= now }
+    if retired.count == Self.maximumRetired { retired.removeFirst() }
+    retired.append((ssrc, now + .seconds(1)))
   }
 
   /// The stream that a retransmission source repairs: the one that the description pairs it with, else the section's.

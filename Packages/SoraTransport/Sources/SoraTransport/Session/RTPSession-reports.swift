@@ -7,6 +7,10 @@ extension RTPSession {
   private static let reportInterval = Duration.seconds(1)
   /// An RTCP datagram at most.
   private static let reportCapacity = 1200
+  /// Report blocks in one datagram at most; the packet itself holds 31 (RFC 3550 §6.4.1).
+  private static let maximumBlocks = 24
+  /// A sender report without blocks, and a CNAME.
+  private static let senderReportRoom = 28 + 268
 
   func sendReports(at now: Instant) {
     guard !sendStreams.isEmpty || !receiveStreams.isEmpty else { return }
@@ -17,35 +21,53 @@ extension RTPSession {
     guard due <= now else { return }
     let spread = Int64(random.next() % UInt64(Self.reportInterval.wholeNanoseconds))
     nextReport = now + .nanoseconds(Self.reportInterval.wholeNanoseconds / 2 + spread)
-    output.sendRTCP(capacity: Self.reportCapacity) { buffer in
-      var writer = RTCPWriter(into: buffer)
-      var blocks: [RTCPReportBlock] = []
-      for stream in receiveStreams {
-        if let block = stream.received.makeReportBlock(senderReports: stream.senderReports, at: now) {
-          blocks.append(block)
-        }
+    var nextSender = 0
+    var nextReceiver = 0
+    // Every turn takes at least one stream, or is the last: as many datagrams as it takes for all.
+    repeat {
+      let before = (nextSender, nextReceiver)
+      output.sendRTCP(capacity: Self.reportCapacity) { buffer in
+        writeReport(into: buffer, &nextSender, &nextReceiver, at: now)
       }
-      do throws(RTPError) {
-        var reporter = reporterSSRC
-        var isFirst = true
-        for stream in sendStreams {
-          guard let info = stream.senderInfo(wallClock: configuration.wallClock, at: now) else {
-            continue
-          }
-          try writer.senderReport(info, blocks: isFirst ? blocks : [])
-          if isFirst { reporter = info.ssrc }
-          isFirst = false
-          try writer.sourceDescription(ssrc: info.ssrc, cname: configuration.cname)
-        }
-        if isFirst {
-          try writer.receiverReport(sender: reporter, blocks: blocks)
-          try writer.sourceDescription(ssrc: reporter, cname: configuration.cname)
-        }
-      } catch {
-        // More streams than one datagram holds: those that fit are reported now, and all count on being reported soon.
+      if before == (nextSender, nextReceiver) { return }
+    } while nextSender < sendStreams.count || nextReceiver < receiveStreams.count
+  }
+
+  /// Writes one compound report from the given streams on, and moves on behind those that it holds. Each compound
+  /// begins with a report and has a CNAME (RFC 3550 §6.1).
+  private func writeReport(
+    into buffer: UnsafeMutableRawBufferPointer, _ nextSender: inout Int, _ nextReceiver: inout Int,
+    at now: Instant
+  ) -> Int {
+    var writer = RTCPWriter(into: buffer)
+    blocks.removeAll(keepingCapacity: true)
+    while nextReceiver < receiveStreams.count, blocks.count < Self.maximumBlocks {
+      let stream = receiveStreams[nextReceiver]
+      nextReceiver += 1
+      if let block = stream.received.makeReportBlock(senderReports: stream.senderReports, at: now) {
+        blocks.append(block)
       }
-      return writer.count
     }
+    var isFirst = true
+    do throws(RTPError) {
+      while nextSender < sendStreams.count, isFirst || writer.available >= Self.senderReportRoom {
+        let stream = sendStreams[nextSender]
+        nextSender += 1
+        guard let info = stream.senderInfo(wallClock: configuration.wallClock, at: now) else {
+          continue
+        }
+        try writer.senderReport(info, blocks: isFirst ? blocks : [])
+        isFirst = false
+        try writer.sourceDescription(ssrc: info.ssrc, cname: configuration.cname)
+      }
+      if isFirst {
+        try writer.receiverReport(sender: reporterSSRC, blocks: blocks)
+        try writer.sourceDescription(ssrc: reporterSSRC, cname: configuration.cname)
+      }
+    } catch {
+      // Can't be: the room was looked at. What fitted is whole packets, and goes.
+    }
+    return writer.count
   }
 
   /// The source that our feedback comes from: a stream of ours where there is one.
@@ -53,10 +75,12 @@ extension RTPSession {
 
   func requestMissing(at now: Instant) {
     for stream in receiveStreams {
-      if stream.keyFrameWanted {
+      if let due = stream.keyFrameDeadline(roundTrip: roundTrip), due <= now {
         requestKeyFrame(of: stream, at: now)
       }
-      guard stream.sendsNack, let deadline = stream.nack.nextDeadline, deadline <= now else { continue }
+      guard stream.sendsNack, let deadline = stream.nack.nextDeadline, deadline <= now else {
+        continue
+      }
       missing.removeAll(keepingCapacity: true)
       stream.nack.collect(into: &missing, at: now)
       guard !missing.isEmpty else { continue }
@@ -81,13 +105,13 @@ extension RTPSession {
 
   /// Sends a PLI (RFC 4585 §6.3.1), but not again before an answer can have come.
   func requestKeyFrame(of stream: RTPReceiveStream, at now: Instant) {
-    let interval = max((roundTrip ?? .milliseconds(100)) * 2, .milliseconds(200))
-    if let last = stream.lastKeyFrameRequest, now - last < interval {
-      stream.keyFrameWanted = true
+    if let last = stream.lastKeyFrameRequest,
+      now - last < stream.keyFrameRequestInterval(roundTrip: roundTrip)
+    {
       return
     }
-    stream.keyFrameWanted = false
     stream.lastKeyFrameRequest = now
+    stream.unansweredRequests += 1
     output.sendRTCP(capacity: 64) { buffer in
       var writer = RTCPWriter(into: buffer)
       guard
@@ -108,7 +132,8 @@ extension RTPSession {
         }
         return writer.count
       }
-      if !sent { return }
+      // Feedback that nobody takes must not be due for ever.
+      if !sent { return feedback.postpone(at: now) }
     }
   }
 }

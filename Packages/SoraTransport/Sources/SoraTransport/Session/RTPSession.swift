@@ -31,6 +31,8 @@ public final class RTPSession {
     public var unknownSource = 0
     /// More sources than `maximumSources`.
     public var tooManySources = 0
+    /// Late packets of a source that said goodbye, was replaced, or whose section has gone.
+    public var endedSource = 0
   }
 
   public weak var delegate: (any RTPSessionDelegate)?
@@ -41,6 +43,7 @@ public final class RTPSession {
   public internal(set) var roundTrip: Duration?
 
   static let maximumSources = 256
+  static let maximumRetired = 32
   let configuration: Configuration
   let random: RandomSource
   let output: any RTPSessionOutput
@@ -58,6 +61,12 @@ public final class RTPSession {
   /// Ids of header extensions over all sections, which BUNDLE keeps the same (RFC 8843 §9.2).
   var receiveExtensions = RTPHeaderExtensionMap()
   var sources: [UInt32: Source] = [:]
+  /// Sources that ended lately.
+  var retired: [(ssrc: UInt32, until: Instant)] = []
+  /// Whether `roundTrip` comes from a report, which is better than what anything else measures.
+  var hasReportedRoundTrip = false
+  /// Reused for every report.
+  var blocks: [RTCPReportBlock] = []
   var nextReport: Instant?
   var lastTarget = 0
   /// Slots of the send streams, so that a pacer token finds its stream; a slot is never used twice.
@@ -97,7 +106,7 @@ public final class RTPSession {
 
   /// Takes over the outcome of a later negotiation for a stream.
   public func update(_ stream: RTPSendStream, _ parameters: RTPSendParameters) {
-    stream.update(parameters)
+    stream.update(parameters, random: random)
   }
 
   /// Ends a stream with a BYE (RFC 3550 §6.6).
@@ -115,7 +124,7 @@ public final class RTPSession {
   }
 
   /// Sets what may be received from now on. Streams of sections that are gone end.
-  public func setReceiveSections(_ sections: [RTPReceiveParameters]) {
+  public func setReceiveSections(_ sections: [RTPReceiveParameters], at now: Instant) {
     let before = self.sections
     self.sections = sections
     receiveExtensions = RTPHeaderExtensionMap()
@@ -126,14 +135,16 @@ public final class RTPSession {
     }
     for stream in receiveStreams {
       guard let section = sections.first(where: { $0.mid == stream.mid }) else {
-        remove(stream)
+        remove(stream, at: now)
         continue
       }
       if section != before.first(where: { $0.mid == stream.mid }) { stream.setFormats(of: section) }
     }
   }
 
-  func remove(_ stream: RTPReceiveStream) {
+  func remove(_ stream: RTPReceiveStream, at now: Instant) {
+    retire(stream.ssrc, at: now)
+    if let rtx = stream.rtxSSRC { retire(rtx, at: now) }
     receiveStreams.removeAll { $0 === stream }
     sources = sources.filter { _, source in
       switch source {
@@ -166,6 +177,7 @@ public final class RTPSession {
   public func poll(at now: Instant) {
     releaseFrames(at: now)
     requestMissing(at: now)
+    demandOwedKeyFrames(at: now)
     sendFeedback(at: now)
     sendReports(at: now)
     pollEstimator(at: now)
@@ -176,8 +188,14 @@ public final class RTPSession {
   public var nextDeadline: Instant? {
     var deadline = earliest(pacer.nextDeadline, feedback.nextDeadline)
     deadline = earliest(deadline, estimator.nextDeadline)
-    if !sendStreams.isEmpty || !receiveStreams.isEmpty { deadline = earliest(deadline, nextReport ?? .zero) }
+    if !sendStreams.isEmpty || !receiveStreams.isEmpty {
+      deadline = earliest(deadline, nextReport ?? .zero)
+    }
+    for stream in sendStreams where stream.owesKeyFrame {
+      deadline = earliest(deadline, (stream.lastKeyFrameDemand ?? .zero) + Self.keyFrameInterval)
+    }
     for stream in receiveStreams {
+      deadline = earliest(deadline, stream.keyFrameDeadline(roundTrip: roundTrip))
       if stream.sendsNack { deadline = earliest(deadline, stream.nack.nextDeadline) }
       deadline = earliest(deadline, stream.jitterBuffer?.nextDeadline)
     }

@@ -46,6 +46,8 @@ public final class PeerConnectionCore {
   private var transceiverOfMid: [String: Int] = [:]
   private var isStarted = false
   private var targetBitrate: Int
+  /// Frames that came to `send` before the connection stood, or for a track that isn't sent.
+  public private(set) var framesNotSent: UInt64 = 0
 
   /// A sending stream: an encoding of a transceiver.
   private struct SendKey: Hashable {
@@ -150,7 +152,10 @@ public final class PeerConnectionCore {
   ) {
     guard transport.isWritable,
       let stream = sendStreams[SendKey(transceiverID: transceiverID, rid: rid)]
-    else { return }
+    else {
+      framesNotSent &+= 1
+      return
+    }
     session.send(frame, on: stream, level: level, at: now)
   }
 
@@ -192,7 +197,11 @@ public final class PeerConnectionCore {
   /// Lets timers run.
   public func poll(at now: Instant) {
     transport.poll(at: now)
-    if transport.isWritable { session.poll(at: now) }
+    guard transport.isWritable else { return }
+    if let roundTrip = transport.ice.selectedPair?.roundTripTime {
+      session.noteRoundTrip(roundTrip)
+    }
+    session.poll(at: now)
   }
 
   /// When `poll` wants to be called next.
@@ -203,7 +212,8 @@ public final class PeerConnectionCore {
 
   /// Ends the connection: BYE for every stream, then close_notify.
   public func close(at now: Instant) {
-    for stream in sendStreams.values { session.removeSendStream(stream) }
+    // In the order they were made, so that every run sends the same.
+    for stream in session.sendStreams { session.removeSendStream(stream) }
     sendStreams = [:]
     transport.close(at: now)
     negotiator.close()
@@ -243,7 +253,7 @@ public final class PeerConnectionCore {
   private func apply(at now: Instant) {
     guard let negotiated = negotiator.session else { return }
     applySending(negotiated.media)
-    applyReceiving(negotiated.media)
+    applyReceiving(negotiated.media, at: now)
     if let transport = negotiated.transport { start(transport, at: now) }
   }
 
@@ -272,14 +282,19 @@ public final class PeerConnectionCore {
 
   private func applySending(_ media: [NegotiatedMedia]) {
     var wanted: [SendKey: RTPSendParameters] = [:]
+    // Streams draw randomness when they are made: the order is the description's, never a dictionary's.
+    var order: [SendKey] = []
     for section in media {
       guard let send = section.send else { continue }
       for encoding in send.encodings where encoding.isActive {
-        wanted[SendKey(transceiverID: section.transceiverID, rid: encoding.rid)] =
-          RTPSendParameters(section, send, encoding)
+        let key = SendKey(transceiverID: section.transceiverID, rid: encoding.rid)
+        if wanted.updateValue(RTPSendParameters(section, send, encoding), forKey: key) == nil {
+          order.append(key)
+        }
       }
     }
-    for (key, stream) in sendStreams {
+    for stream in session.sendStreams {
+      guard let key = sendStreams.first(where: { $0.value === stream })?.key else { continue }
       if let parameters = wanted[key], parameters.ssrc == stream.parameters.ssrc,
         parameters.codecName == stream.parameters.codecName
       {
@@ -291,14 +306,16 @@ public final class PeerConnectionCore {
         transceiverOfSSRC[stream.parameters.ssrc] = nil
       }
     }
-    for (key, parameters) in wanted {
-      guard let stream = session.addSendStream(parameters) else { continue }
+    for key in order {
+      guard let parameters = wanted[key], let stream = session.addSendStream(parameters) else {
+        continue
+      }
       sendStreams[key] = stream
       transceiverOfSSRC[parameters.ssrc] = key.transceiverID
     }
   }
 
-  private func applyReceiving(_ media: [NegotiatedMedia]) {
+  private func applyReceiving(_ media: [NegotiatedMedia], at now: Instant) {
     transceiverOfMid = [:]
     var sections: [RTPReceiveParameters] = []
     for section in media {
@@ -306,7 +323,7 @@ public final class PeerConnectionCore {
       transceiverOfMid[section.mid] = section.transceiverID
       sections.append(RTPReceiveParameters(section, receive))
     }
-    session.setReceiveSections(sections)
+    session.setReceiveSections(sections, at: now)
   }
 }
 

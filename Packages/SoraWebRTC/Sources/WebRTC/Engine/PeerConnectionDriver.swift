@@ -100,8 +100,13 @@ extension PeerConnectionDriver: DatagramHandler {
 extension PeerConnectionDriver: PeerConnectionCoreDelegate {
   func core(_ core: PeerConnectionCore, event: PeerConnectionEvent, at now: Instant) {
     switch event {
-    case .negotiated: media.apply(core.media, isConnected: core.transport.isWritable)
-    case .transportStateChanged(.connected): media.apply(core.media, isConnected: true)
+    case .negotiated:
+      applyBitrates()
+      media.apply(core.media, isConnected: core.transport.isWritable)
+    case .transportStateChanged(.connected):
+      // Encoders start at the estimate, not at the most that the receiver allows.
+      applyBitrates()
+      media.apply(core.media, isConnected: true)
     case .transportStateChanged(.failed): media.stopAll()
     case .keyFrameWanted(let id): media.requestKeyFrame(transceiverID: id)
     case .targetBitrateChanged: applyBitrates()

@@ -48,6 +48,7 @@ final class AudioSendPipeline: AudioSink, @unchecked Sendable {
   }
 
   private func encode(_ captured: AudioFrame) {
+    guard !shared.withLock({ $0.isStopped }) else { return }
     guard var frame = at48kHz(captured) else {
       shared.withLock { $0.errors &+= 1 }
       return

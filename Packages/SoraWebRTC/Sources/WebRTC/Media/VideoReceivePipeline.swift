@@ -120,7 +120,11 @@ final class VideoReceivePipeline: @unchecked Sendable {
     } catch {
       shared.withLock {
         $0.statistics.decodeErrors &+= 1
-        $0.needsKeyFrame = true
+        // What waits refers to the frame that is broken, up to the next key frame.
+        let next = $0.pending.firstIndex { $0.isKeyFrame }
+        $0.statistics.framesDropped &+= UInt64(next ?? $0.pending.count)
+        $0.pending.removeFirst(next ?? $0.pending.count)
+        $0.needsKeyFrame = next == nil
       }
       needsKeyFrame()
     }
