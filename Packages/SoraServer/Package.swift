@@ -42,7 +42,7 @@ let package = Package(
       dependencies: [
         "SoraServer", media, clock, signaling, transport("SoraSDP"), transport("SoraRTP"),
         transport("SoraICE"), transport("SoraDTLS"), transport("SoraTransport"),
-        transport("SoraNetworkSimulator"),
+        transport("SoraNetworkSimulator"), transport("CSoraMallocCount"),
       ],
       swiftSettings: settings),
   ]

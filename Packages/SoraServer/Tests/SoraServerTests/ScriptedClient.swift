@@ -62,7 +62,7 @@ final class ScriptedClient: SimulatedEndpoint {
 
   init(
     _ name: String, _ number: Int, _ server: TestServer, _ conditions: LinkConditions = .ideal,
-    ip: String? = nil
+    ip: String? = nil, sink: (any DatagramSink)? = nil
   ) throws {
     self.name = name
     self.server = server
@@ -77,7 +77,7 @@ final class ScriptedClient: SimulatedEndpoint {
       configuration: PeerTransport.Configuration(
         ice: ICEAgent.Configuration(isControlling: true), certificate: certificate,
         dtls: StandInDTLSFactory()),
-      random: network.random.fork(), sink: network)
+      random: network.random.fork(), sink: sink ?? network)
     transport.delegate = self
     _ = transport.addLocalCandidate(address)
     network.bind(self, to: address)

@@ -17,6 +17,7 @@ final class TestServer: SimulatedEndpoint, SFUCoreDelegate {
 
   init(
     _ network: SimulatedNetwork, addresses: [String] = ["10.0.0.1"],
+    sink: (any DatagramSink)? = nil,
     configure: (inout SFUCore.Configuration) -> Void = { _ in }
   ) throws {
     self.network = network
@@ -27,7 +28,8 @@ final class TestServer: SimulatedEndpoint, SFUCoreDelegate {
       wallClock: WallClock(unixNanoseconds: 1_750_000_000_000_000_000, at: .zero),
       mediaAddresses: media)
     configure(&configuration)
-    core = SFUCore(configuration: configuration, random: network.random.fork(), sink: network)
+    core = SFUCore(
+      configuration: configuration, random: network.random.fork(), sink: sink ?? network)
     core.delegate = self
     for address in media { network.bind(self, to: address) }
   }

@@ -1,0 +1,83 @@
+import CSoraMallocCount
+import SoraICE
+import SoraMedia
+import SoraNetworkSimulator
+import SoraServer
+import SoraTransport
+import Testing
+
+/// What a forwarded packet costs in heap allocations: nothing, once its source is known.
+struct AllocationTests {
+  /// Only optimized code counts: without the optimizer, Swift's own plumbing allocates.
+  static let canCount = sora_malloc_count_is_on() != 0 && !_isDebugAssertConfiguration()
+
+  @Test(.enabled(if: Self.canCount))
+  func forwardedPacketsCostNoAllocation() throws {
+    let network = SimulatedNetwork(seed: 51)
+    let tap = TapSink(network)
+    let server = try TestServer(network, sink: tap)
+    let a = try ScriptedClient("a", 1, server, sink: tap).connect(.sendonly)
+    let viewers = try (2...4).map {
+      try ScriptedClient("viewer", $0, server).connect(.recvonly)
+    }
+    #expect(
+      network.run(
+        until: { viewers.allSatisfy { $0.sections(of: a, .video).count == 1 } },
+        within: .seconds(5)))
+    network.run(for: .milliseconds(300))
+
+    // The publisher's packets as they are on the wire; the ring of the history is filled once before counting.
+    tap.mode = .capture
+    for index in 0..<4000 {
+      a.send(
+        index % 2 == 0 ? .video : .audio, sequence: UInt16(index / 2), timestamp: UInt32(index),
+        payloadCount: 900)
+    }
+    tap.mode = .discard
+    var packets = tap.captured
+    let local = TransportAddress(ip: server.host.addresses[0], port: 4000)
+    func feed(_ range: Range<Int>) {
+      for index in range {
+        packets[index].withUnsafeMutableBytes {
+          server.core.received($0, from: a.address, on: local, at: network.now)
+        }
+      }
+    }
+    feed(0..<2500)
+    let sent = tap.discarded
+    let before = sora_malloc_count()
+    feed(2500..<4000)
+    let allocations = sora_malloc_count() - before
+    #expect(tap.discarded - sent == 4500)
+    #expect(allocations == 0)
+    tap.mode = .pass
+  }
+}
+
+/// Stands between transports and a simulated network: lets datagrams through, keeps them, or throws them away.
+final class TapSink: DatagramSink {
+  enum Mode { case pass, capture, discard }
+
+  private let network: SimulatedNetwork
+  var mode = Mode.pass
+  private(set) var captured: [[UInt8]] = []
+  private(set) var discarded = 0
+  private let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 16)
+
+  init(_ network: SimulatedNetwork) { self.network = network }
+
+  deinit { scratch.deallocate() }
+
+  func send(
+    from local: TransportAddress, to remote: TransportAddress, capacity: Int,
+    _ write: (UnsafeMutableRawBufferPointer) -> Int
+  ) {
+    if mode == .pass {
+      network.send(from: local, to: remote, capacity: capacity, write)
+      return
+    }
+    let count = write(scratch)
+    guard count > 0 else { return }
+    if mode == .capture { captured.append(Array(scratch[..<count])) } else { discarded += 1 }
+  }
+}
