@@ -1,8 +1,11 @@
+#define _GNU_SOURCE
 #include "CSoraAllocationProbe.h"
 
 #include <errno.h>
+#include <link.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
@@ -11,7 +14,7 @@
 #endif
 #endif
 
-// The transport package's counter, where both packages' tests are one program. Its malloc is the one that is linked then.
+// Tells whether the transport package's counter is in the same program: its malloc is the one that is linked then.
 extern uint64_t sora_malloc_count(void) __attribute__((weak));
 
 #if defined(__GLIBC__) && !defined(SANITIZED)
@@ -19,10 +22,31 @@ extern uint64_t sora_malloc_count(void) __attribute__((weak));
 // initial-exec: reaching the counter must not allocate.
 static __thread uint64_t allocations __attribute__((tls_model("initial-exec")));
 
-uint64_t sora_allocation_count(void) {
-  return sora_malloc_count ? sora_malloc_count() : allocations;
+static uintptr_t excluded_start, excluded_end;
+
+uint64_t sora_allocation_count(void) { return allocations; }
+int sora_allocation_count_is_on(void) { return sora_malloc_count == NULL; }
+
+static int find(struct dl_phdr_info *info, size_t size, void *name) {
+  (void)size;
+  if (strstr(info->dlpi_name, name) == NULL) return 0;
+  for (int index = 0; index < info->dlpi_phnum; index++) {
+    const ElfW(Phdr) *part = &info->dlpi_phdr[index];
+    if (part->p_type != PT_LOAD || !(part->p_flags & PF_X)) continue;
+    excluded_start = info->dlpi_addr + part->p_vaddr;
+    excluded_end = excluded_start + part->p_memsz;
+    return 1;
+  }
+  return 0;
 }
-int sora_allocation_count_is_on(void) { return 1; }
+
+int sora_allocation_exclude(const char *name) { return dl_iterate_phdr(find, (void *)name); }
+
+#define NOTE()                                                                     \
+  do {                                                                             \
+    uintptr_t caller = (uintptr_t)__builtin_return_address(0);                     \
+    if (caller < excluded_start || caller >= excluded_end) allocations++;          \
+  } while (0)
 
 extern void *__libc_malloc(size_t);
 extern void *__libc_calloc(size_t, size_t);
@@ -30,33 +54,33 @@ extern void *__libc_realloc(void *, size_t);
 extern void *__libc_memalign(size_t, size_t);
 
 __attribute__((weak)) void *malloc(size_t size) {
-  allocations++;
+  NOTE();
   return __libc_malloc(size);
 }
 
 __attribute__((weak)) void *calloc(size_t count, size_t size) {
-  allocations++;
+  NOTE();
   return __libc_calloc(count, size);
 }
 
 __attribute__((weak)) void *realloc(void *memory, size_t size) {
-  allocations++;
+  NOTE();
   return __libc_realloc(memory, size);
 }
 
 __attribute__((weak)) void *memalign(size_t alignment, size_t size) {
-  allocations++;
+  NOTE();
   return __libc_memalign(alignment, size);
 }
 
 __attribute__((weak)) void *aligned_alloc(size_t alignment, size_t size) {
-  allocations++;
+  NOTE();
   return __libc_memalign(alignment, size);
 }
 
 __attribute__((weak)) int posix_memalign(void **out, size_t alignment, size_t size) {
   if (alignment < sizeof(void *) || (alignment & (alignment - 1)) != 0) return EINVAL;
-  allocations++;
+  NOTE();
   void *memory = __libc_memalign(alignment, size);
   if (memory == NULL) return ENOMEM;
   *out = memory;
@@ -66,6 +90,10 @@ __attribute__((weak)) int posix_memalign(void **out, size_t alignment, size_t si
 #else
 
 uint64_t sora_allocation_count(void) { return 0; }
+int sora_allocation_exclude(const char *name) {
+  (void)name;
+  return 0;
+}
 int sora_allocation_count_is_on(void) { return 0; }
 
 #endif

@@ -48,7 +48,7 @@ import Testing
     "--good --cpu-used=4 --lag-in-frames=12 --auto-alt-ref=1 --tile-columns=2 --threads=2",
     "--good --cpu-used=3 --frame-parallel=1 --error-resilient=1 --tile-rows=2",
     "--rt --cpu-used=7 --aq-mode=3 --kf-max-dist=7 --tile-columns=1",
-    "--rt --cpu-used=8 --resize-mode=1 --lag-in-frames=0 --target-bitrate=60 --end-usage=cbr",
+    "--rt --cpu-used=8 --resize-allowed=1 --lag-in-frames=0 --target-bitrate=60 --end-usage=cbr",
     "--good --cpu-used=4 --lossless=1", "--good --cpu-used=4 --tune-content=screen --aq-mode=2",
   ]
 

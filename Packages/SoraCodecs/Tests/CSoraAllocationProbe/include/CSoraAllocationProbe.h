@@ -1,5 +1,5 @@
-// Counts this thread's heap allocations. Only for tests: a program that links this target gets its malloc and relatives
-// from here, or from SoraTransport's CSoraMallocCount where that is linked too; they pass every call on.
+// Counts this thread's heap allocations, except those that one library makes for itself. Only for tests: a program that
+// links this target gets its malloc and relatives from here, and they pass every call on.
 #ifndef CSORA_ALLOCATION_PROBE_H
 #define CSORA_ALLOCATION_PROBE_H
 
@@ -8,7 +8,11 @@
 /// Allocations (malloc, calloc, realloc and the aligned forms) that the calling thread has made so far.
 uint64_t sora_allocation_count(void);
 
-/// Whether allocations are counted: not under sanitizers, nor with a C library other than glibc.
+/// From now on, calls from the loaded library whose file name contains `name` aren't counted. Returns whether there is one.
+int sora_allocation_exclude(const char *name);
+
+/// Whether allocations are counted: not under sanitizers, nor without glibc, nor where SoraTransport's CSoraMallocCount
+/// is linked too, whose malloc is the one that is used then.
 int sora_allocation_count_is_on(void);
 
 #endif
