@@ -1,10 +1,8 @@
-import Dispatch
 import Foundation
 import SoraClock
 import SoraCommandSupport
 import SoraMedia
 import SoraSDK
-import Synchronization
 
 /// What happens to a connection, in one line of events.
 enum CallEvent: Sendable {
@@ -23,18 +21,18 @@ final class Call: Sendable {
   let events: AsyncStream<CallEvent>
   private let continuation: AsyncStream<CallEvent>.Continuation
   private let interruption: Interruption
-  private let ticker: any DispatchSourceTimer & Sendable
+  private let ticker: Task<Void, Never>
 
   static let ticksPerSecond = 10
 
   init(_ interruption: Interruption) {
     (events, continuation) = AsyncStream.makeStream(bufferingPolicy: .unbounded)
     self.interruption = interruption
-    let timer = DispatchSource.makeTimerSource(queue: .global(qos: .utility))
-    timer.schedule(deadline: .now() + .milliseconds(100), repeating: .milliseconds(100))
-    timer.setEventHandler { [continuation] in continuation.yield(.tick) }
-    ticker = timer
-    timer.activate()
+    ticker = Task { [continuation] in
+      while (try? await Task.sleep(for: .milliseconds(1_000 / Self.ticksPerSecond))) != nil {
+        continuation.yield(.tick)
+      }
+    }
     interruption.onRequest { [continuation] in continuation.yield(.interrupted) }
   }
 

@@ -26,7 +26,7 @@ struct SoraTool: AsyncParsableCommand {
         try command.run()
       }
     } catch {
-      exit(report(error))
+      Foundation.exit(report(error))
     }
   }
 

@@ -12,6 +12,8 @@ package final class AudioMeter: Sendable {
     /// Sum of (mean square × seconds), relative to full scale.
     package var energy = 0.0
 
+    package init() {}
+
     /// The level since `earlier` in dB relative to full scale; nil where nothing came, or silence alone.
     package func levelDb(since earlier: Snapshot = Snapshot()) -> Double? {
       let duration = seconds - earlier.seconds
