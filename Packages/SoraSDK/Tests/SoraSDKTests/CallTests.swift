@@ -106,9 +106,9 @@ import WebRTC
     let connection = try #require(connections.elements.first)
     await events.wait { $0.contains("stream+ mainStream") }
     connection.send(try await far.reOffer(stream: "OTHER"))
-    await server.received.wait { $0.count { $0.typeName == "re-answer" } == 1 }
+    await far.handled.wait { $0.count { $0 == "re-answer" } == 1 }
     connection.send(try await far.reOffer(stream: "CONNECTION"))
-    await server.received.wait { $0.count { $0.typeName == "re-answer" } == 2 }
+    await far.handled.wait { $0.count { $0 == "re-answer" } == 2 }
     await attempt.log.wait { $0.count { $0 == "signaling re-offer" } == 2 }
     #expect(channel.receiverStreams.map(\.streamId) == ["OTHER"])
     let other = try #require(channel.receiverStreams.first)

@@ -211,7 +211,7 @@ import WebRTC
   @Test(arguments: Face.allCases) func silentServer(_ face: Face) async throws {
     let server = try await ScriptedSora()
     var configuration = server.configuration()
-    configuration.connectionTimeout = 1
+    configuration.connectionTimeout = 4
     let attempt = Attempt(configuration, face: face)
     guard case .connectionTimeout = try await attempt.error() else {
       throw AnotherError()
@@ -230,7 +230,7 @@ import WebRTC
       if case .connect = message { connection.send(far.offer()) }
     }
     var configuration = server.configuration()
-    configuration.connectionTimeout = 1
+    configuration.connectionTimeout = 4
     let attempt = Attempt(configuration, face: face)
     guard case .connectionTimeout = try await attempt.error() else {
       throw AnotherError()

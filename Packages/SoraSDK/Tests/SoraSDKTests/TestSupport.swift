@@ -185,6 +185,8 @@ final class ScriptedSora: Sendable {
 final class FarEnd: Sendable {
   let peer: RTCPeerConnection
   let mids: [String: String]
+  /// Types of the messages that were acted on.
+  let handled = Recorder<String>()
 
   /// - Parameter receives: whether it wants audio and video from the client.
   init(receives: Bool) async throws {
@@ -219,6 +221,7 @@ final class FarEnd: Sendable {
       try await peer.add(RTCIceCandidate(sdp: candidate.candidate))
     default: break
     }
+    handled.append(message.typeName)
   }
 
   /// A new offer with one more stream.

@@ -91,13 +91,14 @@ extension MediaChannel {
     } else {
       Logger.info(type: .mediaChannel, message: "did disconnect")
     }
-    input.finish()
     // An attempt that the app gives up says so too, without waiting for anybody.
     if isUser, ending.wasConnecting {
       ending.client?.send(.disconnect(DisconnectMessage(reason: "NO-ERROR")))
     }
     ending.client?.close()
     ending.peer?.close()
+    // Last: the channel's task, once its input has ended, closes the client without the farewell above.
+    input.finish()
     let isFailedAttempt = ending.wasConnecting
     queue.async { [self] in
       if isFailedAttempt {
