@@ -17,6 +17,9 @@ let package = Package(
     .library(name: "SoraCodecs", targets: ["SoraCodecs"]),
     .library(name: "SoraVP8", targets: ["SoraVP8"]),
     .library(name: "SoraVP9", targets: ["SoraVP9"]),
+    .library(name: "SoraAV1", targets: ["SoraAV1"]),
+    .library(name: "SoraAV1Encoding", targets: ["SoraAV1Encoding"]),
+    .library(name: "SoraAV1Decoding", targets: ["SoraAV1Decoding"]),
   ],
   dependencies: [.package(path: "../SoraMedia")],
   targets: [
@@ -28,6 +31,18 @@ let package = Package(
     .target(
       name: "SoraVP9", dependencies: [media, "SoraCodecs", "CSoraVPX", "CVPX"],
       swiftSettings: settings),
+    .systemLibrary(name: "CAOM", pkgConfig: "aom", providers: [.apt(["libaom-dev"])]),
+    .systemLibrary(name: "CDAV1D", pkgConfig: "dav1d", providers: [.apt(["libdav1d-dev"])]),
+    .target(name: "CSoraAOM", dependencies: ["CAOM"]),
+    .target(
+      name: "SoraAV1Encoding", dependencies: [media, "SoraCodecs", "CSoraAOM", "CAOM"],
+      swiftSettings: settings),
+    .target(
+      name: "SoraAV1Decoding", dependencies: [media, "SoraCodecs", "CDAV1D"],
+      swiftSettings: settings),
+    .target(
+      name: "SoraAV1", dependencies: ["SoraCodecs", "SoraAV1Encoding", "SoraAV1Decoding"],
+      swiftSettings: settings),
     // Only for tests: pictures, files and tools, and a count of a thread's allocations.
     .target(name: "CSoraAllocationProbe", path: "Tests/CSoraAllocationProbe"),
     .target(
@@ -36,6 +51,13 @@ let package = Package(
     .testTarget(
       name: "SoraVP9Tests",
       dependencies: ["SoraVP9", "SoraCodecs", "CodecTestSupport", "CSoraAllocationProbe", media],
+      swiftSettings: settings),
+    .testTarget(
+      name: "SoraAV1Tests",
+      dependencies: [
+        "SoraAV1", "SoraAV1Encoding", "SoraAV1Decoding", "SoraCodecs", "CodecTestSupport",
+        "CSoraAllocationProbe", media,
+      ],
       swiftSettings: settings),
     .testTarget(
       name: "SoraVP8Tests", dependencies: ["SoraVP8", "SoraCodecs", media], swiftSettings: settings),

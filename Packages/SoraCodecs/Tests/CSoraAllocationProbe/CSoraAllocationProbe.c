@@ -22,7 +22,8 @@ extern uint64_t sora_malloc_count(void) __attribute__((weak));
 // initial-exec: reaching the counter must not allocate.
 static __thread uint64_t allocations __attribute__((tls_model("initial-exec")));
 
-static uintptr_t excluded_start, excluded_end;
+static uintptr_t excluded_starts[4], excluded_ends[4];
+static int excluded_count;
 
 uint64_t sora_allocation_count(void) { return allocations; }
 int sora_allocation_count_is_on(void) { return sora_malloc_count == NULL; }
@@ -33,8 +34,13 @@ static int find(struct dl_phdr_info *info, size_t size, void *name) {
   for (int index = 0; index < info->dlpi_phnum; index++) {
     const ElfW(Phdr) *part = &info->dlpi_phdr[index];
     if (part->p_type != PT_LOAD || !(part->p_flags & PF_X)) continue;
-    excluded_start = info->dlpi_addr + part->p_vaddr;
-    excluded_end = excluded_start + part->p_memsz;
+    uintptr_t start = info->dlpi_addr + part->p_vaddr;
+    for (int known = 0; known < excluded_count; known++)
+      if (excluded_starts[known] == start) return 1;
+    if (excluded_count == 4) return 0;
+    excluded_starts[excluded_count] = start;
+    excluded_ends[excluded_count] = start + part->p_memsz;
+    excluded_count++;
     return 1;
   }
   return 0;
@@ -42,10 +48,15 @@ static int find(struct dl_phdr_info *info, size_t size, void *name) {
 
 int sora_allocation_exclude(const char *name) { return dl_iterate_phdr(find, (void *)name); }
 
-#define NOTE()                                                                     \
-  do {                                                                             \
-    uintptr_t caller = (uintptr_t)__builtin_return_address(0);                     \
-    if (caller < excluded_start || caller >= excluded_end) allocations++;          \
+static int is_excluded(uintptr_t caller) {
+  for (int index = 0; index < excluded_count; index++)
+    if (caller >= excluded_starts[index] && caller < excluded_ends[index]) return 1;
+  return 0;
+}
+
+#define NOTE()                                                                    \
+  do {                                                                            \
+    if (!is_excluded((uintptr_t)__builtin_return_address(0))) allocations++;      \
   } while (0)
 
 extern void *__libc_malloc(size_t);

@@ -1,0 +1,164 @@
+import CAOM
+import CSoraAOM
+import SoraCodecs
+
+extension AV1Encoder {
+  /// Starts over in another size: one way for growing, shrinking and layers means one behaviour, a key frame and then
+  /// prediction again.
+  func resize(width: Int, height: Int) throws(CodecError) {
+    var wanted = settings
+    wanted.width = width
+    wanted.height = height
+    try wanted.validate()
+    if isOpen {
+      aom_codec_destroy(context)
+      isOpen = false
+    }
+    settings = wanted
+    try open()
+  }
+
+  func open() throws(CodecError) {
+    let interface = aom_codec_av1_cx()
+    var result = aom_codec_enc_config_default(
+      interface, &configuration, UInt32(AOM_USAGE_REALTIME))
+    guard result == AOM_CODEC_OK else { throw libraryError("read its defaults", result) }
+    let threads = settings.threadCount(width: settings.width, height: settings.height)
+    configuration.g_w = UInt32(settings.width)
+    configuration.g_h = UInt32(settings.height)
+    configuration.g_profile = 0
+    configuration.g_timebase = aom_rational_t(num: 1, den: 90_000)
+    configuration.g_threads = UInt32(threads)
+    configuration.g_pass = AOM_RC_ONE_PASS
+    configuration.g_lag_in_frames = 0
+    // Layers that may be left out are ruled by their references; AV1 ties the probabilities to these.
+    configuration.g_error_resilient = 0
+    configuration.rc_end_usage = AOM_CBR
+    configuration.rc_dropframe_thresh = settings.allowsFrameDropping ? 30 : 0
+    configuration.rc_min_quantizer = settings.contentHint == .text ? 8 : 2
+    configuration.rc_max_quantizer = 56
+    configuration.rc_undershoot_pct = 50
+    configuration.rc_overshoot_pct = 50
+    // Milliseconds at the target rate: a call can't wait for a bucket of several seconds to empty.
+    configuration.rc_buf_initial_sz = 500
+    configuration.rc_buf_optimal_sz = 600
+    configuration.rc_buf_sz = 1_000
+    configuration.kf_mode = AOM_KF_DISABLED
+    configuration.kf_max_dist = 99_999
+    fillRate()
+
+    context.pointee = aom_codec_ctx_t()
+    result = sora_aom_encoder_init(context, interface, &configuration, 0)
+    guard result == AOM_CODEC_OK else { throw libraryError("start an encoder", result, context) }
+    isOpen = true
+    needsKeyFrame = true
+    ratesChanged = false
+    patternIndex = 0
+    mediaTime = 0
+    lastTimestamp = nil
+    try setTools(threads: threads)
+    if isLayered { try setLayerRates() }
+  }
+
+  private func setTools(threads: Int) throws(CodecError) {
+    let isText = settings.contentHint == .text
+    let speed = settings.speed ?? Self.speed(settings.width, settings.height, isLayered: isLayered)
+    try set(AOME_SET_CPUUSED, speed, "set its speed")
+    try set(AV1E_SET_AQ_MODE, 3, "set adaptive quantization")
+    try set(AV1E_SET_ROW_MT, threads > 1 ? 1 : 0, "let threads share rows")
+    var tiles = 0
+    while 1 << tiles < threads, settings.width >= 256 << (tiles + 1) { tiles += 1 }
+    try set(AV1E_SET_TILE_COLUMNS, tiles, "set its tile columns")
+    let content = isText ? AOM_CONTENT_SCREEN : AOM_CONTENT_DEFAULT
+    try set(AV1E_SET_TUNE_CONTENT, Int(content.rawValue), "set its content mode")
+    try set(AV1E_SET_ENABLE_PALETTE, isText ? 1 : 0, "set its palettes")
+    try set(AV1E_SET_ENABLE_CDEF, 1, "set its directional filter")
+    // Costs of symbols are counted anew rarely, and tools that real-time search can't pay for are off.
+    for control in [
+      AV1E_SET_COEFF_COST_UPD_FREQ, AV1E_SET_MODE_COST_UPD_FREQ, AV1E_SET_MV_COST_UPD_FREQ,
+      AV1E_SET_DV_COST_UPD_FREQ,
+    ] { try set(control, 3, "set how often it counts costs") }
+    for control in [
+      AV1E_SET_ENABLE_TPL_MODEL, AV1E_SET_DELTAQ_MODE, AV1E_SET_ENABLE_ORDER_HINT,
+      AV1E_SET_ENABLE_OBMC, AV1E_SET_ENABLE_WARPED_MOTION, AV1E_SET_ENABLE_GLOBAL_MOTION,
+      AV1E_SET_ENABLE_REF_FRAME_MVS, AV1E_SET_ENABLE_CFL_INTRA, AV1E_SET_ENABLE_SMOOTH_INTRA,
+      AV1E_SET_ENABLE_ANGLE_DELTA, AV1E_SET_ENABLE_FILTER_INTRA, AV1E_SET_ENABLE_DIST_WTD_COMP,
+      AV1E_SET_ENABLE_DIFF_WTD_COMP, AV1E_SET_ENABLE_DUAL_FILTER, AV1E_SET_ENABLE_INTERINTRA_COMP,
+      AV1E_SET_ENABLE_INTERINTRA_WEDGE, AV1E_SET_ENABLE_INTRA_EDGE_FILTER,
+      AV1E_SET_ENABLE_INTRABC, AV1E_SET_ENABLE_MASKED_COMP, AV1E_SET_ENABLE_PAETH_INTRA,
+      AV1E_SET_ENABLE_QM, AV1E_SET_ENABLE_RECT_PARTITIONS, AV1E_SET_ENABLE_RESTORATION,
+      AV1E_SET_ENABLE_SMOOTH_INTERINTRA, AV1E_SET_ENABLE_TX64, AV1E_SET_NOISE_SENSITIVITY,
+    ] { try set(control, 0, "turn off a tool") }
+    try set(AV1E_SET_MAX_REFERENCE_FRAMES, 3, "limit its references")
+    try set(AV1E_SET_INTRA_DEFAULT_TX_ONLY, 1, "limit its transforms")
+    try set(AV1E_SET_DISABLE_TRELLIS_QUANT, 1, "turn off trellis quantization")
+    try setKeyFrameLimit()
+  }
+
+  func applyRates() throws(CodecError) {
+    fillRate()
+    let result = aom_codec_enc_config_set(context, &configuration)
+    guard result == AOM_CODEC_OK else { throw libraryError("change its rates", result, context) }
+    if isLayered { try setLayerRates() }
+    try setKeyFrameLimit()
+    ratesChanged = false
+  }
+
+  private var kilobits: Int {
+    var bits = settings.targetBitsPerSecond
+    if settings.maximumBitsPerSecond > 0 { bits = min(bits, settings.maximumBitsPerSecond) }
+    return min(max(bits / 1_000, 1), 2_000_000)
+  }
+
+  private func fillRate() { configuration.rc_target_bitrate = UInt32(kilobits) }
+
+  private func setLayerRates() throws(CodecError) {
+    var parameters = aom_svc_params_t()
+    let temporalLayers = structure.mode.temporalLayers
+    let count = structure.mode.spatialLayers * temporalLayers
+    parameters.number_spatial_layers = Int32(structure.mode.spatialLayers)
+    parameters.number_temporal_layers = Int32(temporalLayers)
+    let minimum = Int32(configuration.rc_min_quantizer)
+    let maximum = Int32(configuration.rc_max_quantizer)
+    withElements(&parameters.min_quantizers) { for layer in 0..<count { $0[layer] = minimum } }
+    withElements(&parameters.max_quantizers) { for layer in 0..<count { $0[layer] = maximum } }
+    let temporal = structure.cumulativeTemporalShares
+    let decimators = structure.rateDecimators
+    withElements(&parameters.framerate_factor) {
+      for layer in 0..<temporalLayers { $0[layer] = Int32(decimators[layer]) }
+    }
+    for (layer, share) in structure.spatialShares.enumerated() {
+      withElements(&parameters.scaling_factor_num) { $0[layer] = 1 }
+      withElements(&parameters.scaling_factor_den) { $0[layer] = Int32(structure.scale(layer)) }
+      withElements(&parameters.layer_target_bitrate) { rates in
+        for index in 0..<temporalLayers {
+          rates[layer * temporalLayers + index] = Int32(
+            max(1, Double(kilobits) * share * temporal[index]))
+        }
+      }
+    }
+    try set(AV1E_SET_SVC_PARAMS, &parameters, "describe its layers")
+  }
+
+  /// Bounds a key frame to half of the optimal buffer: in percent of the bits of an average frame, at least three.
+  private func setKeyFrameLimit() throws(CodecError) {
+    let percent = Double(configuration.rc_buf_optimal_sz) * 0.5 * settings.framesPerSecond / 10
+    try set(AOME_SET_MAX_INTRA_BITRATE_PCT, max(300, Int(percent)), "bound its key frames")
+  }
+
+  private func set(_ control: aome_enc_control_id, _ value: Int, _ operation: String)
+    throws(CodecError)
+  {
+    let result = sora_aom_set(context, Int32(control.rawValue), Int32(truncatingIfNeeded: value))
+    guard result == AOM_CODEC_OK else { throw libraryError(operation, result, context) }
+  }
+
+  /// The library's speed, up to 10: smaller pictures leave time for better ones.
+  static func speed(_ width: Int, _ height: Int, isLayered: Bool) -> Int {
+    switch width &* height {
+    case ...(352 * 288): 8
+    case ...(640 * 360): 9
+    default: 10
+    }
+  }
+}
