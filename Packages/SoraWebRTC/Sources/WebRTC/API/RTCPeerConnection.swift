@@ -132,10 +132,13 @@ public final class RTCPeerConnection: Sendable {
   public func setRemoteDescription(_ description: RTCSessionDescription) async throws {
     let kind = try description.kind
     let mirror = mirror
+    let actor = actor
     try await run { driver in
       try driver.perform { core, now in
         try core.setRemoteDescription(kind, description.sdp, at: now)
         mirror.update(from: core, remote: description.sdp, kind: kind)
+        // Sections that the other side only receives bring no track: their transceivers are wanted all the same.
+        mirror.synchronize(with: core, actor: actor)
       }
     }
   }
