@@ -90,6 +90,21 @@ import Testing
     #expect(StatisticsReading(objects, .sending).audio.bytes == 9_999)
   }
 
+  @Test func aStreamThatIsOverKeepsItsStatistics() {
+    func object(_ track: String, _ packets: Double) -> StatisticsObject {
+      StatisticsObject(
+        id: track, type: "inbound-rtp", numbers: ["packetsReceived": packets],
+        texts: ["kind": "video", "trackIdentifier": track])
+    }
+    let objects = [object("a", 5), object("b", 7)]
+    var first = StatisticsReading(objects, .receiving, tracks: ["a"])
+    #expect(first.video.packets == 5)
+    first.update(with: StatisticsReading([], .receiving, tracks: ["a"]))
+    #expect(first.video.packets == 5)
+    first.add(StatisticsReading(objects, .receiving, tracks: ["b"]))
+    #expect(first.video.packets == 12)
+  }
+
   @Test func statusLineFitsTheTerminal() {
     var report = Report(type: .stats, elapsedMs: 83_000)
     report.video = Report.Video()

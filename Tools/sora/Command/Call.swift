@@ -3,6 +3,7 @@ import SoraClock
 import SoraCommandSupport
 import SoraMedia
 import SoraSDK
+import WebRTC
 
 /// What happens to a connection, in one line of events.
 enum CallEvent: Sendable {
@@ -75,11 +76,28 @@ extension MediaChannel {
     failureReason?.inOneLine ?? error.map(ErrorText.line)
   }
 
-  /// The statistics in the command's words; nil where the channel gives none any more.
-  func reading(_ direction: MediaDirection) async -> StatisticsReading? {
-    let statistics = await statistics()
-    guard !statistics.entries.isEmpty else { return nil }
-    let objects = statistics.entries.map { entry in
+  /// What is sent, in the command's words; nil where the channel gives no statistics any more.
+  func sendingStatistics() async -> StatisticsReading? {
+    let objects = await statisticsObjects()
+    return objects.isEmpty ? nil : StatisticsReading(objects, .sending)
+  }
+
+  /// What is received of each remote stream, by its id.
+  func receivingStatistics() async -> [String: StatisticsReading] {
+    let objects = await statisticsObjects()
+    guard !objects.isEmpty, let streams = native?.remoteStreams else { return [:] }
+    return Dictionary(
+      streams.map { stream in
+        let tracks =
+          stream.videoTracks.map(\.trackId) + stream.audioTracks.map(\.trackId)
+        return (
+          stream.streamId, StatisticsReading(objects, .receiving, tracks: Set(tracks))
+        )
+      }, uniquingKeysWith: { first, _ in first })
+  }
+
+  private func statisticsObjects() async -> [StatisticsObject] {
+    await statistics().entries.map { entry in
       var object = StatisticsObject(id: entry.id, type: entry.type)
       for (name, value) in entry.values {
         if let number = value as? NSNumber {
@@ -90,6 +108,5 @@ extension MediaChannel {
       }
       return object
     }
-    return StatisticsReading(objects, direction)
   }
 }

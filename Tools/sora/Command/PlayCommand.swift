@@ -53,14 +53,13 @@ private final class PlayJob {
   private let outputs: CallOutputs
   private let console: Console
   private var streams: PlayedStreams
-  private var reading = StatisticsReading()
   private var last = Moment()
   private var connectedAt: Instant?
 
   /// What the meters showed a second ago.
   private struct Moment {
     var at = Instant.zero
-    var reading = StatisticsReading()
+    var videoBytes = 0
     var streamId: String?
     var frames = 0
     var audio = AudioMeter.Snapshot()
@@ -104,7 +103,7 @@ private final class PlayJob {
     connectedAt = SystemClock.now
     last.at = SystemClock.now
     let error = await watch(call, channel)
-    if let new = await channel.reading(.receiving) { reading = new }
+    streams.update(await channel.receivingStatistics())
     await call.disconnect(channel)
     try finish(call, channel, error: error)
   }
@@ -141,22 +140,23 @@ private final class PlayJob {
   }
 
   private func tellStatus(_ call: Call, _ channel: MediaChannel) async {
-    if let new = await channel.reading(.receiving) { reading = new }
+    streams.update(await channel.receivingStatistics())
     var report = makeReport(.stats, call, channel)
     let now = SystemClock.now
     let seconds = (now - last.at).inSeconds
     let main = streams.main
     let frames = main?.video.snapshot.frames ?? 0
     let audio = main?.audio.snapshot ?? AudioMeter.Snapshot()
+    let videoBytes = main.map(streams.reading)?.video.bytes ?? 0
     if seconds > 0 {
       let isSame = main?.streamId == last.streamId
       report.video?.fps = Double(frames - (isSame ? last.frames : 0)) / seconds
       report.video?.bitrateKbps = kilobits(
-        reading.video.bytes - last.reading.video.bytes, in: seconds)
+        videoBytes - (isSame ? last.videoBytes : 0), in: seconds)
       report.audio?.levelDb = audio.levelDb(since: isSame ? last.audio : AudioMeter.Snapshot())
     }
     last = Moment(
-      at: now, reading: reading, streamId: main?.streamId, frames: frames, audio: audio)
+      at: now, videoBytes: videoBytes, streamId: main?.streamId, frames: frames, audio: audio)
     if options.json { console.output(report.jsonLine) }
     console.status(
       StatusText.line(
@@ -166,7 +166,7 @@ private final class PlayJob {
 
   private func makeReport(_ type: Report.Kind, _ call: Call, _ channel: MediaChannel?) -> Report {
     var report = Report(type: type, elapsedMs: call.elapsedMilliseconds)
-    report.addTotals(reading)
+    report.addTotals(streams.total)
     report.connectionId = channel?.connectionId
     report.connectMs = connectedAt.map(call.milliseconds)
     guard let main = streams.main else { return report }
@@ -185,10 +185,7 @@ private final class PlayJob {
     let meter = stream.video.snapshot
     guard meter.frames > 0, let first = meter.first, let latest = meter.last else { return nil }
     var video = Report.Video()
-    video.codec = reading.video.codec
-    if streams.all.count == 1 {
-      video.addTotals(reading.video, seconds: (latest - first).inSeconds)
-    }
+    video.addTotals(streams.reading(of: stream).video, seconds: (latest - first).inSeconds)
     video.width = meter.width
     video.height = meter.height
     video.frames = meter.frames
@@ -204,11 +201,10 @@ private final class PlayJob {
     let meter = stream.audio.snapshot
     guard meter.seconds > 0 else { return nil }
     var audio = Report.Audio()
-    audio.codec = reading.audio.codec
+    let reading = streams.reading(of: stream).audio
+    audio.codec = reading.codec
     audio.seconds = meter.seconds
-    if streams.all.count == 1 {
-      audio.concealedMs = reading.audio.concealedSamples / 48
-    }
+    audio.concealedMs = reading.concealedSamples / 48
     audio.levelDb = meter.levelDb()
     return audio
   }

@@ -44,6 +44,7 @@ final class PlayedStream: VideoSink, AudioSink {
 /// All streams that a call received, in the order in which they came. Confined to the command's task.
 struct PlayedStreams {
   private(set) var all: [PlayedStream] = []
+  private var readings: [String: StatisticsReading] = [:]
   private let outputs: CallOutputs
 
   init(outputs: CallOutputs) { self.outputs = outputs }
@@ -70,6 +71,23 @@ struct PlayedStreams {
   /// The one that the summary is about: the first that showed a picture, or sounded.
   var main: PlayedStream? {
     all.first { $0.video.snapshot.frames > 0 } ?? all.first { $0.firstMedia != nil } ?? all.first
+  }
+
+  /// Takes over newer statistics.
+  mutating func update(_ new: [String: StatisticsReading]) {
+    for (streamId, reading) in new {
+      readings[streamId, default: StatisticsReading()].update(with: reading)
+    }
+  }
+
+  /// The statistics of one stream.
+  func reading(of stream: PlayedStream) -> StatisticsReading {
+    readings[stream.streamId] ?? StatisticsReading()
+  }
+
+  /// The statistics of all streams together, those included that are over.
+  var total: StatisticsReading {
+    all.reduce(into: StatisticsReading()) { $0.add(reading(of: $1)) }
   }
 
   /// Waits for measurements that are under way.

@@ -149,7 +149,7 @@ private final class PublishJob {
   /// Waits, shortly, until what was given to the encoder is sent, so that the summary doesn't call it dropped.
   private func settle(_ channel: MediaChannel) async {
     for _ in 0..<10 {
-      guard let new = await channel.reading(.sending) else { return }
+      guard let new = await channel.sendingStatistics() else { return }
       reading = new
       if reading.video.frames >= videoMeter.snapshot.frames { return }
       try? await Task.sleep(for: .milliseconds(20))
@@ -157,7 +157,7 @@ private final class PublishJob {
   }
 
   private func tellStatus(_ call: Call, _ channel: MediaChannel) async {
-    if let new = await channel.reading(.sending) { reading = new }
+    if let new = await channel.sendingStatistics() { reading = new }
     let now = SystemClock.now
     var report = makeReport(.stats, call, channel)
     let seconds = (now - last.at).inSeconds

@@ -49,7 +49,10 @@ package struct StatisticsReading: Sendable, Equatable {
 
   package init() {}
 
-  package init(_ objects: [StatisticsObject], _ direction: MediaDirection) {
+  /// - Parameter tracks: the received tracks that count; nil for all.
+  package init(
+    _ objects: [StatisticsObject], _ direction: MediaDirection, tracks: Set<String>? = nil
+  ) {
     let codecs = Dictionary(
       objects.filter { $0.type == "codec" }.map { ($0.id, $0.texts["mimeType"]) },
       uniquingKeysWith: { first, _ in first })
@@ -57,6 +60,7 @@ package struct StatisticsReading: Sendable, Equatable {
     for object in objects {
       switch object.type {
       case type:
+        if let tracks, !tracks.contains(object.texts["trackIdentifier"] ?? "") { continue }
         let codec = object.texts["codecId"].flatMap { codecs[$0] ?? nil }
         if object.texts["kind"] == "video" {
           video.add(object, direction, codec)
@@ -81,7 +85,41 @@ package struct StatisticsReading: Sendable, Equatable {
   }
 }
 
+extension StatisticsReading {
+  /// Takes over what is newer. A stream that was withdrawn has no statistics any more, and keeps its last ones.
+  package mutating func update(with new: StatisticsReading) {
+    if new.video.packets >= video.packets { video = new.video }
+    if new.audio.packets >= audio.packets { audio = new.audio }
+    roundTripMilliseconds = new.roundTripMilliseconds ?? roundTripMilliseconds
+  }
+
+  /// Adds another stream's sums.
+  package mutating func add(_ other: StatisticsReading) {
+    video.add(other.video)
+    audio.add(other.audio)
+    roundTripMilliseconds = roundTripMilliseconds ?? other.roundTripMilliseconds
+  }
+}
+
 extension StatisticsReading.Media {
+  fileprivate mutating func add(_ other: Self) {
+    codec = codec ?? other.codec
+    bytes += other.bytes
+    packets += other.packets
+    packetsLost += other.packetsLost
+    nack += other.nack
+    pli += other.pli
+    frames += other.frames
+    framesDropped += other.framesDropped
+    keyFrames += other.keyFrames
+    freezeCount += other.freezeCount
+    width = max(width, other.width)
+    height = max(height, other.height)
+    concealedSamples += other.concealedSamples
+    silentConcealedSamples += other.silentConcealedSamples
+    samples += other.samples
+  }
+
   fileprivate mutating func add(
     _ object: StatisticsObject, _ direction: MediaDirection, _ mimeType: String?
   ) {
