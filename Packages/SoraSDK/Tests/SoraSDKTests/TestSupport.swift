@@ -196,9 +196,13 @@ final class FarEnd: Sendable {
       try await peer.addTransceiver(of: kind, direction: receives ? .recvOnly : .sendOnly)
     }
     try await peer.setLocalDescription(peer.offer())
-    mids = Dictionary(
-      peer.transceivers.map { ($0.mediaType == .audio ? "audio" : "video", $0.mid) }
-    ) { first, _ in first }
+    var mids: [String: String] = [:]
+    var kind = ""
+    for line in peer.localDescription?.sdp.split(whereSeparator: \.isNewline) ?? [] {
+      if line.hasPrefix("m=") { kind = String(line.dropFirst(2).prefix { $0 != " " }) }
+      if line.hasPrefix("a=mid:") { mids[kind] = String(line.dropFirst(6)) }
+    }
+    self.mids = mids
   }
 
   var sdp: String { peer.localDescription?.sdp ?? "" }
