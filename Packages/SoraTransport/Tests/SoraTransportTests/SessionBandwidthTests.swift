@@ -1,0 +1,65 @@
+import SoraMedia
+import SoraNetworkSimulator
+import SoraTransport
+import Testing
+
+/// Transport-wide feedback through whole sessions makes the estimate follow the link.
+@Suite struct SessionBandwidthTests {
+  @Test(arguments: [Duration.zero, .seconds(2)])
+  func aCleanLinkIsFilledWithinSeconds(audioFirst: Duration) throws {
+    let pair = try PeerPair(LinkConditions(delay: .milliseconds(20), bitsPerSecond: 20_000_000))
+    let call = try MediaCall(pair, maximumVideo: 5_500_000, audioFirst: audioFirst)
+    let start = pair.network.now
+    let reached = pair.network.run(
+      until: { pair.a.session.estimatedBitrate >= 5_400_000 }, within: .seconds(20))
+    let took = pair.network.now - start - audioFirst
+    print(
+      "clean link, sound \(audioFirst) ahead: 5.4 Mbit/s after \(took.inSeconds) s, "
+        + "\(call.video.statistics.paddingPacketsSent) packets of padding")
+    #expect(reached && took < .seconds(4))
+    #expect(call.video.statistics.paddingPacketsSent >= 5)
+    #expect(call.video.statistics.retransmittedPacketsSent == 0)
+    #expect(pair.a.targets.last ?? 0 > 5_300_000)
+    pair.network.run(for: .seconds(20))
+    #expect(pair.a.session.estimatedBitrate > 5_000_000)
+    #expect(call.video.statistics.packetsDropped == 0)
+    #expect(call.video.remote.packetsLost <= 0)
+  }
+
+  @Test func aLimitIsFound() throws {
+    let pair = try PeerPair(
+      LinkConditions(delay: .milliseconds(30), bitsPerSecond: 1_500_000),
+      backward: LinkConditions(delay: .milliseconds(30)))
+    let call = try MediaCall(pair, maximumVideo: 5_500_000)
+    pair.network.run(for: .seconds(20))
+    let settled = pair.a.session.estimatedBitrate
+    #expect(settled < 1_700_000 && settled > 600_000, "\(settled)")
+    pair.link.forwardConditions.bitsPerSecond = 500_000
+    pair.network.run(for: .seconds(20))
+    let limited = pair.a.session.estimatedBitrate
+    print(
+      "1.5 Mbit/s link: \(settled); 500 kbit/s link: \(limited), \(call.longestPause.inMilliseconds) ms longest pause"
+    )
+    #expect(limited < 600_000 && limited > 150_000, "\(limited)")
+    #expect(pair.b.frames.allSatisfy { $0.isIntact })
+    pair.link.forwardConditions.bitsPerSecond = 20_000_000
+    let back = pair.network.run(
+      until: { pair.a.session.estimatedBitrate > 3_000_000 }, within: .seconds(40))
+    #expect(back, "\(pair.a.session.estimatedBitrate)")
+  }
+
+  @Test func theSameSeedIsTheSameCall() throws {
+    func run() throws -> (UInt64, Int) {
+      let pair = try PeerPair(
+        seed: 77,
+        LinkConditions(delay: .milliseconds(50), jitter: .milliseconds(10), loss: 0.02))
+      let call = try MediaCall(pair, maximumVideo: 1_000_000)
+      pair.network.run(for: .seconds(30))
+      _ = call
+      return (pair.network.log.digest, pair.network.log.eventCount)
+    }
+    let first = try run()
+    #expect(try run() == first)
+    #expect(first.1 > 10_000)
+  }
+}
