@@ -47,10 +47,16 @@ function addTile(stream, name, muted) {
     sora.streams.set(stream.id, tile);
     stream.addEventListener("removetrack", () => { if (stream.getTracks().length === 0) removeTile(stream.id); });
   }
-  tile.video.srcObject = stream;
   tile.caption.textContent = name;
-  // Browsers refuse sound before the user touched the page; picture first, sound with the controls.
-  tile.video.play().catch(() => { tile.video.muted = true; tile.video.play().catch(() => {}); });
+  // Both tracks of a stream come here; the element follows its stream by itself.
+  if (tile.video.srcObject === stream) return;
+  tile.video.srcObject = stream;
+  tile.video.play().catch((error) => {
+    // Browsers refuse sound before the user touched the page: then picture first, and sound with the controls.
+    if (error.name !== "NotAllowedError") return;
+    tile.video.muted = true;
+    tile.video.play().catch(() => {});
+  });
 }
 
 function removeTile(id) {
