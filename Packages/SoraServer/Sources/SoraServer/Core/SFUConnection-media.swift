@@ -49,16 +49,13 @@ extension SFUConnection {
         dropped.emptyRetransmission += 1
         return
       }
+      track.received?.receivedRepair(restored, packetCount: packet.count, at: now)
       track.nack.received(
         sequenceNumber: restored.sequenceNumber, isRetransmission: true, at: now)
       guard track.isNew(restored.sequenceNumber) else {
         dropped.duplicate += 1
         return
       }
-      // Only what it repairs: publishers also probe with retransmissions of what has arrived, and the count of lost
-      // packets would fall below zero.
-      track.received?.received(
-        restored, packetCount: packet.count, isRetransmission: true, at: now)
       store(packet, restored, values, of: track, at: now)
       forward(packet, restored, values, of: track, at: now)
     case .retired: dropped.retiredSource += 1
