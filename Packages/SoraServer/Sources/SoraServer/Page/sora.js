@@ -177,11 +177,13 @@ async function updateStats() {
     const track = tile.stream.getVideoTracks()[0];
     const video = tile.video;
     const parts = [tile.name];
-    if (video.videoWidth) parts.push(`${video.videoWidth}×${video.videoHeight}`);
+    // What is sent may be smaller than what the camera gives: the link decides.
+    let size = [video.videoWidth, video.videoHeight];
     if (track && peer) {
       const report = await peer.getStats(track).catch(() => null);
       for (const entry of report ? report.values() : []) {
         if (entry.type === "inbound-rtp" || entry.type === "outbound-rtp") {
+          if (entry.frameWidth) size = [entry.frameWidth, entry.frameHeight];
           if (entry.framesPerSecond) parts.push(`${entry.framesPerSecond} fps`);
           const bytes = entry.bytesReceived ?? entry.bytesSent;
           if (tile.bytes !== undefined && bytes >= tile.bytes) {
@@ -192,6 +194,7 @@ async function updateStats() {
         }
       }
     }
+    if (size[0]) parts.splice(1, 0, `${size[0]}×${size[1]}`);
     if (sora.streams.has(id)) tile.caption.textContent = parts.join(" · ");
   }
 }
