@@ -16,7 +16,7 @@ extension Interop {
     @Test func eachEndsWithOneLineThatNamesTheStage() async throws {
       let results = try await Scenario(name: "failures").run(Outcome.self).results
       let stages = [
-        "wrong path": "signaling", "closed port": "signaling", "unknown host": "signaling",
+        "wrong path": "signaling", "closed port": "signaling",
         "untrusted certificate": "signaling", "plain to TLS": "signaling", "no media": "media",
         // These two connect, and then nobody publishes.
         "trusted certificate": "media", "insecure": "media",

@@ -22,7 +22,6 @@ def scenario(world):
     results = {
         "wrong path": run(world, "wrong-path", f"ws://127.0.0.1:{world.port}/nothing-here"),
         "closed port": run(world, "closed-port", f"ws://127.0.0.1:{free_port()}/signaling"),
-        "unknown host": run(world, "unknown-host", "ws://nowhere.invalid/signaling"),
         "no media": run(world, "no-media", world.url, "--timeout", "3"),
     }
     key, certificate = (os.path.join(world.folder, name) for name in ("key.pem", "certificate.pem"))
