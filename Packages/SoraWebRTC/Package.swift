@@ -42,6 +42,8 @@ let package = Package(
       name: "WebRTCTests",
       dependencies: [
         "WebRTC", media, clock, transport("SoraSDP"), transport("SoraTransport"),
+        transport("SoraNetworkSimulator"), transport("SoraICE"), transport("SoraDTLS"),
+        transport("SoraRTP"),
         .product(name: "SoraCapture", package: "SoraCapture"),
         .product(name: "SoraAudio", package: "SoraAudio"),
       ],

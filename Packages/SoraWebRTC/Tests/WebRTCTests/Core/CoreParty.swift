@@ -1,0 +1,178 @@
+import SoraDTLS
+import SoraICE
+import SoraMedia
+import SoraNetworkSimulator
+import SoraRTP
+import SoraSDP
+import SoraTransport
+import WebRTC
+
+/// One end of a simulated call: a core, stamped frames instead of codecs, and notes of what came.
+final class CoreParty: SimulatedEndpoint, PeerConnectionCoreDelegate {
+  let name: String
+  let address: TransportAddress
+  let core: PeerConnectionCore
+  weak var peer: CoreParty?
+  private(set) var states: [(PeerTransportState, Instant)] = []
+  private(set) var frames: [(index: UInt32, shown: Instant)] = []
+  private(set) var damaged = 0
+  private(set) var audioReceived = 0
+  private(set) var framesSent: UInt32 = 0
+  private(set) var audioSent: UInt32 = 0
+  private var wantsKeyFrame = true
+
+  init(
+    _ network: SimulatedNetwork, _ name: String, _ address: TransportAddress, serial: UInt64,
+    isOfferer: Bool
+  ) {
+    self.name = name
+    self.address = address
+    guard let certificate = try? SimulationCertificate.make(serial) else {
+      preconditionFailure("libcrypto reads the simulation's certificate")
+    }
+    core = PeerConnectionCore(
+      configuration: PeerConnectionCore.Configuration(
+        certificate: certificate, dtls: StandInDTLSFactory(),
+        wallClock: WallClock(unixNanoseconds: 1_700_000_000_000_000_000, at: .zero),
+        isOfferer: isOfferer),
+      random: network.random.fork(), sink: network)
+    core.delegate = self
+    core.negotiator.addTrack(.audio, trackID: "\(name)-audio", streamIDs: [name])
+    core.negotiator.addTrack(.video, trackID: "\(name)-video", streamIDs: [name])
+  }
+
+  // MARK: Sending
+
+  private func transceiverID(_ kind: MediaKind) -> Int? {
+    core.media.first { $0.kind == kind && $0.send != nil }?.transceiverID
+  }
+
+  func sendVideo(at now: Instant) {
+    guard let id = transceiverID(.video) else { return }
+    let isWritable = core.transport.isWritable
+    let rate = min(1_000_000, core.videoBitrate(transceiverID: id))
+    let isKeyFrame = wantsKeyFrame
+    let bytes = Self.stamp(
+      framesSent, isKeyFrame: isKeyFrame, size: max(100, rate / 240) * (isKeyFrame ? 3 : 1))
+    core.send(
+      EncodedFrame(
+        payload: EncodedBuffer(bytes), isKeyFrame: isKeyFrame,
+        rtpTimestamp: UInt32(truncatingIfNeeded: now.nanoseconds / 100_000 * 9), timestamp: now),
+      transceiverID: id, at: now)
+    guard isWritable else { return }
+    wantsKeyFrame = false
+    framesSent += 1
+  }
+
+  func sendAudio(at now: Instant) {
+    guard let id = transceiverID(.audio) else { return }
+    var bytes = [UInt8](repeating: 0x33, count: 90)
+    bytes[0] = 0xFC  // 20 ms
+    core.send(
+      EncodedFrame(
+        payload: EncodedBuffer(bytes), isKeyFrame: true, rtpTimestamp: audioSent &* 960,
+        timestamp: now),
+      transceiverID: id, level: RTPAudioLevel(level: 25, hasVoice: true), at: now)
+    if core.transport.isWritable { audioSent += 1 }
+  }
+
+  /// A frame that RTP takes for VP8's (RFC 6386 §9.1) and that says which it is.
+  private static func stamp(_ index: UInt32, isKeyFrame: Bool, size: Int) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: size)
+    bytes[0] = isKeyFrame ? 0x10 : 0x11
+    if isKeyFrame { bytes.replaceSubrange(3..<10, with: [0x9D, 1, 0x2A, 0x40, 1, 0xF0, 0]) }
+    for place in 0..<4 { bytes[10 + place] = UInt8(truncatingIfNeeded: index >> (24 - 8 * place)) }
+    for place in 14..<size { bytes[place] = UInt8(truncatingIfNeeded: place &* 7 &+ Int(index)) }
+    return bytes
+  }
+
+  // MARK: SimulatedEndpoint
+
+  func received(
+    _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress,
+    on local: TransportAddress, at now: Instant
+  ) {
+    core.receive(bytes, from: source, on: local, at: now)
+  }
+
+  func poll(at now: Instant) { core.poll(at: now) }
+  var nextDeadline: Instant? { core.nextDeadline }
+
+  // MARK: PeerConnectionCoreDelegate
+
+  func core(_ core: PeerConnectionCore, event: PeerConnectionEvent, at now: Instant) {
+    switch event {
+    case .transportStateChanged(let state): states.append((state, now))
+    case .keyFrameWanted: wantsKeyFrame = true
+    default: break
+    }
+  }
+
+  func core(
+    _ core: PeerConnectionCore, receivedVideo frame: EncodedFrame, codec: String,
+    transceiverID: Int, at now: Instant
+  ) {
+    let bytes = frame.payload.bytes
+    guard bytes.count >= 32 else {
+      damaged += 1
+      return
+    }
+    let index = bytes[10..<14].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+    for place in 14..<bytes.count
+    where bytes[place] != UInt8(truncatingIfNeeded: place &* 7 &+ Int(index)) {
+      damaged += 1
+      return
+    }
+    if let last = frames.last, index <= last.index { damaged += 1 }
+    frames.append((index, max(now, frame.timestamp)))
+  }
+
+  func core(
+    _ core: PeerConnectionCore, receivedAudio payload: UnsafeRawBufferPointer, header: RTPHeader,
+    transceiverID: Int, at now: Instant
+  ) {
+    audioReceived += 1
+  }
+}
+
+/// Two parties and the link between them.
+final class CorePair {
+  let network: SimulatedNetwork
+  let link: SimulatedLink
+  let caller: CoreParty
+  let callee: CoreParty
+
+  init(seed: UInt64, _ conditions: LinkConditions) {
+    network = SimulatedNetwork(seed: seed, retention: .everything)
+    let one = network.addHost("caller", "10.1.0.1")
+    let two = network.addHost("callee", "10.2.0.1")
+    link = network.link(one, two, conditions)
+    caller = CoreParty(
+      network, "caller", TransportAddress(ip: one.addresses[0], port: 5000), serial: 1,
+      isOfferer: true)
+    callee = CoreParty(
+      network, "callee", TransportAddress(ip: two.addresses[0], port: 6000), serial: 2,
+      isOfferer: false)
+    caller.peer = callee
+    callee.peer = caller
+    for party in [caller, callee] { network.bind(party, to: party.address) }
+    for party in [caller, callee] {
+      network.every(.nanoseconds(33_333_333)) { [party] now in party.sendVideo(at: now) }
+      network.every(.milliseconds(20)) { [party] now in party.sendAudio(at: now) }
+    }
+  }
+
+  deinit { network.removeAllEndpoints() }
+
+  /// Offer and answer at once, with candidates in the descriptions.
+  func negotiate() throws {
+    let now = network.now
+    let offer = try caller.core.createOffer()
+    try caller.core.setLocalDescription(.offer, offer, addresses: [caller.address], at: now)
+    try callee.core.setRemoteDescription(.offer, caller.core.localDescription ?? offer, at: now)
+    let answer = try callee.core.createAnswer()
+    try callee.core.setLocalDescription(.answer, answer, addresses: [callee.address], at: now)
+    try caller.core.setRemoteDescription(.answer, callee.core.localDescription ?? answer, at: now)
+    network.deadlinesChanged()
+  }
+}
