@@ -12,6 +12,8 @@ enum ServerPage {
     case "/sora.js":
       body = PackageResources.sora_js
       type = "text/javascript; charset=utf-8"
+    // Browsers ask for it unbidden.
+    case "/favicon.ico": return HTTPResponse(status: 204)
     default: return .notFound
     }
     guard request.method == "GET" || request.method == "HEAD" else {

@@ -34,7 +34,7 @@ struct AllocationTests {
         payloadCount: 900)
     }
     tap.mode = .discard
-    var packets = tap.captured
+    var packets = tap.take()
     let local = TransportAddress(ip: server.host.addresses[0], port: 4000)
     func feed(_ range: Range<Int>) {
       for index in range {
@@ -60,13 +60,19 @@ final class TapSink: DatagramSink {
 
   private let network: SimulatedNetwork
   var mode = Mode.pass
-  private(set) var captured: [[UInt8]] = []
+  private var captured: [[UInt8]] = []
   private(set) var discarded = 0
   private let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 16)
 
   init(_ network: SimulatedNetwork) { self.network = network }
 
   deinit { scratch.deallocate() }
+
+  /// Hands out what was captured and keeps no reference, so that writing to it copies nothing.
+  func take() -> [[UInt8]] {
+    defer { captured = [] }
+    return captured
+  }
 
   func send(
     from local: TransportAddress, to remote: TransportAddress, capacity: Int,
