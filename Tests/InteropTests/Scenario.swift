@@ -43,7 +43,6 @@ struct Scenario {
       let cause = status == 124 ? "did not end within \(limit) s" : "ended with status \(status)"
       throw Failure(description: "\(name) \(cause)\n\(Self.tail(log))")
     }
-    struct Refusal: Decodable { var failure: String? }
     if let failure = try JSONDecoder().decode(Refusal.self, from: data).failure {
       throw Failure(description: "\(name): \(failure)\n\(Self.tail(log))")
     }
@@ -53,6 +52,8 @@ struct Scenario {
       throw Failure(description: "\(name): \(error)\n\(String(decoding: data, as: UTF8.self))")
     }
   }
+
+  private struct Refusal: Decodable { var failure: String? }
 
   static func tail(_ log: URL) -> String {
     let text = (try? String(contentsOf: log, encoding: .utf8)) ?? ""
@@ -90,7 +91,7 @@ actor PythonEnvironment {
 
 /// Runs a program with its output in a file, without holding a thread; returns its status.
 private func execute(_ command: [String], output: URL) async throws -> Int32 {
-  FileManager.default.createFile(atPath: output.path, contents: nil)
+  try Data().write(to: output)
   let file = try FileHandle(forWritingTo: output)
   let process = Process()
   process.executableURL = URL(fileURLWithPath: "/usr/bin/env")

@@ -33,7 +33,7 @@ class Official:
         self.video = self.sora.create_video_source() if sends else None
         self.connection = self.sora.create_connection(
             signaling_urls=[world.url], role=role, channel_id=channel, audio_source=self.audio,
-            video_source=self.video, video_codec_type="VP8", data_channel_signaling=False,
+            video_source=self.video, video_codec_type="VP8",
             # The stamp is read at the size at which it was drawn.
             degradation_preference=sora_sdk.SoraDegradationPreference.MAINTAIN_RESOLUTION, **options)
         self.connection.on_set_offer = self.on_set_offer

@@ -10,7 +10,7 @@ def scenario(world):
     world.serve()
     publish = world.tool("publish", "ch", "--resolution", "640x360", "--fps", "30")
     publish.wait_for("connection", lambda: (publish.last("stats") or {}).get("connectionId"))
-    official = Official(world, "recvonly", "ch").connect()
+    official = Official(world, "recvonly", "ch", data_channel_signaling=False).connect()
     stream = wait_for("stream", lambda: next(iter(official.streams.values()), None))
     wait_for("frames", lambda: stream.meter.frames >= FRAMES, 30)
     wait_for("sound", lambda: stream.samples > 0)

@@ -115,7 +115,8 @@ def scenario(world):
         steps[-1]["ended"] = ended
         media(f"{name} leaves", clients)
 
-    join("official", lambda: Theirs(world, "sendrecv", "room").connect())
+    # Asks for what this server doesn't have yet, and must live with the answer.
+    join("official", lambda: Theirs(world, "sendrecv", "room", data_channel_signaling=True).connect())
     join("first", lambda: Ours(world, "first"))
     leave("first", lambda client: client.leave())
     join("second", lambda: Ours(world, "second"))
