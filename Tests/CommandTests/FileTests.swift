@@ -94,6 +94,21 @@ private final class Collector<Item: Sendable>: Sendable {
     #expect(block.sampleRate == 48_000 && block.frameCount == 480)
   }
 
+  @Test(arguments: [3, 20]) func recordingsTakeTheRateThatFramesCameAt(_ count: Int) throws {
+    let recorder = try #require(try Recorder(RecordFiles([path("r.y4m")]), framesPerSecond: nil))
+    let picture = TestPattern(width: 64, height: 48).frame(index: 0, milliseconds: 0)
+    for index in 0..<count {
+      // 15 frames a second, one of which came late.
+      let time = Duration.milliseconds(index * 66 + (index == 1 ? 20 : 0))
+      recorder.add(VideoFrame(buffer: picture, timestamp: .zero + time))
+    }
+    #expect(recorder.finish().frames == count)
+    let reader = try Y4MReader(path: path("r.y4m"))
+    #expect(count < 8 || reader.framesPerSecond == 15)
+    for _ in 0..<count { #expect(try reader.next() != nil) }
+    #expect(try reader.next() == nil)
+  }
+
   @Test func filesThatCannotBeReadAreWrongUsage() {
     let resolution = Resolution(width: 16, height: 16)
     #expect(throws: UsageError.self) {

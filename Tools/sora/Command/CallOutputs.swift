@@ -7,7 +7,7 @@ struct CallOutputs: Sendable {
   private let recorder: Recorder?
   private let snapshot: SnapshotKeeper?
 
-  init(_ options: ConnectionOptions, framesPerSecond: Double) throws(UsageError) {
+  init(_ options: ConnectionOptions, framesPerSecond: Double?) throws(UsageError) {
     if let path = options.snapshot {
       snapshot = try SnapshotKeeper(path: path)
     } else {

@@ -75,8 +75,8 @@ private final class PlayJob {
     guard command.video == nil || command.audio == nil else {
       throw UsageError("--video none and --audio none leave nothing to play; leave one out")
     }
-    guard (1...240).contains(command.fps) else {
-      throw UsageError("--fps \(command.fps): use 1 to 240")
+    if let fps = command.fps, !(1...240).contains(fps) {
+      throw UsageError("--fps \(fps): use 1 to 240")
     }
     if let timeout = command.timeout, !(0.1...1e7).contains(timeout) {
       throw UsageError("--timeout \(timeout): use a number of seconds from 0.1")

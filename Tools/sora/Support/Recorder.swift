@@ -31,14 +31,15 @@ package final class Recorder: Sendable {
 
   /// Creates the files. The WAV file gets its rate and channels with the first block.
   ///
-  /// - Parameter framesPerSecond: what the Y4M file's header says; the format has no times of single frames.
+  /// - Parameter framesPerSecond: what the Y4M file's header says: the format has no times of single frames. nil takes
+  ///   the rate at which the first frames came.
   /// - Returns: nil where nothing is to be recorded.
-  package init?(_ paths: RecordFiles, framesPerSecond: Double) throws(UsageError) {
+  package init?(_ paths: RecordFiles, framesPerSecond: Double?) throws(UsageError) {
     guard paths.video != nil || paths.audio != nil else { return nil }
     recordsVideo = paths.video != nil
     recordsAudio = paths.audio != nil
     do {
-      files = try Files(paths, framesPerSecond: max(1, Int(framesPerSecond.rounded())))
+      files = try Files(paths, framesPerSecond: framesPerSecond)
     } catch {
       throw UsageError("--record: \(error)")
     }
@@ -57,7 +58,7 @@ package final class Recorder: Sendable {
     }
     guard hasRoom else { return }
     queue.async { [self] in
-      let failure = files.write(frame.buffer)
+      let failure = files.write(frame)
       state.withLock { state in
         state.waitingFrames -= 1
         note(failure, &state)
@@ -94,27 +95,61 @@ package final class Recorder: Sendable {
   /// The open files; after `init` used on the queue alone.
   private final class Files: @unchecked Sendable {
     // @unchecked: see above.
+    private let videoPath: String?
+    private let framesPerSecond: Double?
     private var video: Y4MWriter?
+    /// The first frames, until their rate is known.
+    private var firstFrames: [VideoFrame] = []
     private let audioPath: String?
     private var audio: WAVWriter?
     private(set) var frames = 0
     private(set) var framesOfAnotherSize = 0
     private(set) var audioSeconds = 0.0
 
-    init(_ paths: RecordFiles, framesPerSecond: Int) throws {
-      video = try paths.video.map { try Y4MWriter(path: $0, framesPerSecond: framesPerSecond) }
-      audioPath = paths.audio
+    /// Enough to see a rate through jitter; more would hold too many of a decoder's pictures.
+    private static let framesToMeasure = 8
+
+    init(_ paths: RecordFiles, framesPerSecond: Double?) throws {
+      videoPath = paths.video
+      self.framesPerSecond = framesPerSecond
       // Opened now, so that a path that can't be written is wrong usage and not a surprise at the end.
+      if let path = paths.video { _ = try Y4MWriter(path: path, framesPerSecond: 30) }
+      audioPath = paths.audio
       audio = try paths.audio.map { try WAVWriter(path: $0, sampleRate: 48_000, channels: 2) }
     }
 
-    func write(_ picture: PixelBuffer) -> String? {
+    func write(_ frame: VideoFrame) -> String? {
       do {
-        try video?.write(picture)
+        if let video {
+          try video.write(frame.buffer)
+          return nil
+        }
+        firstFrames.append(frame)
+        if framesPerSecond != nil || firstFrames.count == Self.framesToMeasure {
+          try beginVideo()
+        }
         return nil
       } catch {
         return "\(error)"
       }
+    }
+
+    private func beginVideo() throws {
+      guard let videoPath, video == nil, !firstFrames.isEmpty else { return }
+      let made = try Y4MWriter(
+        path: videoPath, framesPerSecond: max(1, Int((framesPerSecond ?? measuredRate).rounded())))
+      video = made
+      for frame in firstFrames { try made.write(frame.buffer) }
+      firstFrames = []
+    }
+
+    /// From the middle one of the intervals.
+    private var measuredRate: Double {
+      let intervals = zip(firstFrames, firstFrames.dropFirst())
+        .map { ($1.timestamp - $0.timestamp).inSeconds }
+        .filter { $0 > 0 }
+        .sorted()
+      return intervals.isEmpty ? 30 : min(240, 1 / intervals[intervals.count / 2])
     }
 
     func write(_ block: AudioFrame) -> String? {
@@ -139,6 +174,7 @@ package final class Recorder: Sendable {
     func close() -> String? {
       defer { video = nil }
       do {
+        try beginVideo()
         frames = video?.framesWritten ?? frames
         framesOfAnotherSize = video?.framesOfAnotherSize ?? framesOfAnotherSize
         try video?.flush()
