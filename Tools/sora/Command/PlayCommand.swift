@@ -28,8 +28,9 @@ struct PlayCommand: AsyncParsableCommand {
   var timeout: Double?
 
   @Option(
-    help: ArgumentHelp("Frames a second that FILE.y4m of --record claims.", valueName: "rate"))
-  var fps = 30.0
+    help: ArgumentHelp(
+      "Frames a second that FILE.y4m of --record claims; measured by default.", valueName: "rate"))
+  var fps: Double?
 
   @Option(
     name: .customLong("expect-psnr"),
