@@ -64,6 +64,9 @@ public struct RTPPayloadInfo: Equatable, Sendable {
   public var range: Range<Int>
   /// The first packet of a frame.
   public var isFrameStart = false
+  /// The packet is the first of its frame if the packet before it belongs to another frame; formats that don't mark
+  /// first packets say this instead of `isFrameStart`.
+  public var mayBeFrameStart = false
   /// The last packet of a frame.
   public var isFrameEnd = false
   /// Whether a decoder can start at this frame; only known at its first packet.
@@ -74,6 +77,11 @@ public struct RTPPayloadInfo: Equatable, Sendable {
   public var baseLayerIndex: UInt8?
   /// Temporal layer; 0 is the base.
   public var temporalLayer: UInt8 = 0
+  /// Spatial layer of the packet; 0 is the lowest.
+  public var spatialLayer: UInt8 = 0
+  /// Whether later frames of higher temporal layers refer to nothing before this one above its layer, so that a
+  /// receiver may enter these layers behind it.
+  public var isSwitchingPoint = false
   /// Whether the frame refers to the base layer only, so that a receiver may enter its layer here.
   public var isLayerSync = false
   /// Size in pixels where the payload tells it (key frames); else 0.
@@ -88,12 +96,16 @@ public struct RTPPayloadInfo: Equatable, Sendable {
 /// The payload formats of this module, by SDP name.
 public enum RTPPayloadFormats {
   public static let vp8 = VP8PayloadFormat()
+  public static let vp9 = VP9PayloadFormat()
+  public static let av1 = AV1PayloadFormat()
   public static let opus = OpusPayloadFormat()
 
   /// The format with this encoding name, letter case ignored (RFC 4855 §3); `nil` when there is none.
   public static func named(_ name: String) -> (any RTPPayloadFormat)? {
     switch name.lowercased() {
     case "vp8": vp8
+    case "vp9": vp9
+    case "av1": av1
     case "opus": opus
     default: nil
     }

@@ -36,15 +36,17 @@ public final class VP8Payloader: RTPPayloader {
 
   public func begin(_ frame: EncodedFrame, maximumPayload: Int) -> Int {
     let size = frame.payload.count
-    if frame.temporalLayer > 0 { hasTemporalLayers = true }
+    if frame.temporalLayer > 0 || frame.layers.temporalLayerCount > 1 { hasTemporalLayers = true }
     pictureID = (pictureID &+ 1) & 0x7FFF
     descriptor = VP8Descriptor()
     descriptor.pictureID = pictureID
     descriptor.isPartitionStart = true
+    descriptor.isNonReference = !frame.layers.isReferenced
     if hasTemporalLayers {
       if frame.temporalLayer == 0 { baseLayerIndex &+= 1 }
       descriptor.baseLayerIndex = baseLayerIndex
       descriptor.temporalLayer = UInt8(clamping: min(3, frame.temporalLayer))
+      descriptor.isLayerSync = frame.layers.isLayerSync
     }
     let room = maximumPayload - descriptor.byteCount
     guard size > 0, room > 0 else {

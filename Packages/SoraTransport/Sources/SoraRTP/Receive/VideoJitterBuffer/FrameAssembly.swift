@@ -82,9 +82,13 @@ struct LayerContinuity {
     if info.isKeyFrame {
       brokenFrom = .max
       brokenSince = nil
-    } else if afterLoss {
+    } else if afterLoss, !info.isSwitchingPoint {
       brokenFrom = info.temporalLayer + 1
       if brokenSince == nil { brokenSince = now }
+    } else if info.isSwitchingPoint, info.temporalLayer < brokenFrom {
+      // RFC 9628 §4.2, U: nothing above this layer needs what was lost before.
+      brokenFrom = .max
+      brokenSince = nil
     } else if info.isLayerSync, info.temporalLayer >= brokenFrom {
       // Layers above it, if there are any, show that they are broken when their next frame is skipped.
       brokenFrom = info.temporalLayer + 1

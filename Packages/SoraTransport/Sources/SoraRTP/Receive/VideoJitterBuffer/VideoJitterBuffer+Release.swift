@@ -19,8 +19,10 @@ extension VideoJitterBuffer {
   /// the one of the frame before it. `nil` sets `nextDeadline`.
   public func nextFrame(at now: Instant) -> EncodedFrame? {
     nextDeadline = nil
-    while let head = frames.first {
+    while !frames.isEmpty {
       skipPadding()
+      findStartOfHead(now)
+      let head = frames[0]
       switch judge(head) {
       case .release(let afterLoss):
         let due = renderTime(of: head, now)
@@ -82,7 +84,7 @@ extension VideoJitterBuffer {
     // One that is arriving is as good as one that is asked for.
     for frame in frames where frame.isStarted && frame.info.isKeyFrame { return false }
     // At the very beginning the first frame may still turn out to be one.
-    if lastDone == nil, frames.allSatisfy({ !$0.isStarted }) { return false }
+    if lastDone == nil, frames.count < 3, frames.allSatisfy({ !$0.isStarted }) { return false }
     return true
   }
 

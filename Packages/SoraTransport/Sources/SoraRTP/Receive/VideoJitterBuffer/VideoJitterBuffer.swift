@@ -144,6 +144,8 @@ public final class VideoJitterBuffer {
     frames[index].hasRetransmission = frames[index].hasRetransmission || isRetransmission
     if let rotation { frames[index].rotation = rotation }
     add(payload, info, sequence, to: index, depayloader, now)
+    // The packet may show that the one behind it is the first of its frame.
+    if index + 1 < frames.count { findStart(index + 1, now) }
     noteCompletion(index, now)
     if index > 0 { noteCompletion(index - 1, now) }
   }
@@ -234,12 +236,10 @@ public final class VideoJitterBuffer {
     frames[index].highest = max(frames[index].highest, sequence)
     frames[index].packetCount += 1
     if info.isFrameEnd { frames[index].endSequence = sequence }
-    if info.isFrameStart, !frames[index].isStarted {
-      frames[index].isStarted = true
-      frames[index].firstSequence = sequence
-      frames[index].nextSequence = sequence
-      frames[index].info = info
-      frames[index].buffer = takeBuffer(isKeyFrame: info.isKeyFrame)
+    if !frames[index].isStarted,
+      info.isFrameStart || (info.mayBeFrameStart && isBehindOtherFrame(sequence, index))
+    {
+      start(index, at: sequence, info)
     }
     guard frames[index].isStarted, frames[index].nextSequence == sequence,
       let buffer = frames[index].buffer
@@ -258,6 +258,35 @@ public final class VideoJitterBuffer {
     append(payload, info, to: buffer, depayloader)
     frames[index].nextSequence += 1
     drain(index, buffer, depayloader)
+  }
+
+  private func start(_ index: Int, at sequence: Int64, _ info: RTPPayloadInfo) {
+    frames[index].isStarted = true
+    frames[index].firstSequence = sequence
+    frames[index].nextSequence = sequence
+    frames[index].info = info
+    frames[index].buffer = takeBuffer(isKeyFrame: info.isKeyFrame)
+  }
+
+  /// Whether the packet before `sequence`, padding left out, is known and none of frame `index`.
+  private func isBehindOtherFrame(_ sequence: Int64, _ index: Int) -> Bool {
+    guard frames[index].lowest >= sequence else { return false }
+    var previous = sequence - 1
+    while isEmpty(previous) { previous -= 1 }
+    if let lastDone, previous <= lastDone { return true }
+    return seen[Int(previous & Int64(VideoJitterBuffer.window - 1))] == previous
+  }
+
+  /// Starts a frame whose first packet came before it was known to be the first.
+  private func findStart(_ index: Int, _ now: Instant) {
+    let frame = frames[index]
+    guard !frame.isStarted, let (_, info) = stash.find(frame.lowest), info.mayBeFrameStart,
+      isBehindOtherFrame(frame.lowest, index),
+      let depayloader = depayloaders[Int(frame.payloadType & 0x7F)]
+    else { return }
+    start(index, at: frame.lowest, info)
+    if let buffer = frames[index].buffer { drain(index, buffer, depayloader) }
+    noteCompletion(index, now)
   }
 
   /// Appends what was stashed behind the packet that has just come.
@@ -294,11 +323,20 @@ public final class VideoJitterBuffer {
       drain(index, buffer, depayloader)
       noteCompletion(index, now)
     }
+    for index in frames.indices where frames[index].lowest > sequence {
+      findStart(index, now)
+      break
+    }
   }
 
   /// Whether a packet without content arrived with this number.
   func isEmpty(_ sequence: Int64) -> Bool {
     empty[Int(sequence & Int64(VideoJitterBuffer.window - 1))] == sequence
+  }
+
+  /// Frames before the head are done with: its first packet is known now.
+  func findStartOfHead(_ now: Instant) {
+    if let head = frames.first, !head.isStarted { findStart(0, now) }
   }
 
   private func noteCompletion(_ index: Int, _ now: Instant) {
