@@ -98,11 +98,15 @@ public final class VP8Encoder: VideoEncoder {
     }
     guard let payload, payload.count > 0 else { return nil }
     if isKeyFrame { needsKeyFrame = false }
+    var layers = EncodedFrameLayers()
+    layers.temporalLayerCount = pattern.layers
+    layers.isLayerSync = !isKeyFrame && pattern.isLayerSync(patternIndex)
+    layers.isReferenced = isKeyFrame || layer == 0 || layer < pattern.layers - 1
     patternIndex = (patternIndex + 1) % pattern.period
     return EncodedFrame(
       payload: payload, isKeyFrame: isKeyFrame, rtpTimestamp: rtpTimestamp,
       timestamp: frame.timestamp, width: frame.width, height: frame.height,
-      rotation: frame.rotation, temporalLayer: isKeyFrame ? 0 : layer)
+      rotation: frame.rotation, temporalLayer: isKeyFrame ? 0 : layer, layers: layers)
   }
 
   /// Moves media time (90 kHz) on and returns the frame's duration.

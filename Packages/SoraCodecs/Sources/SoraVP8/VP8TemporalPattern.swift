@@ -20,6 +20,9 @@ struct VP8TemporalPattern {
     }
   }
 
+  /// Whether frame `index` of the pattern, of an upper layer, refers to the base layer only.
+  func isLayerSync(_ index: Int) -> Bool { index > 0 && !(layers == 3 && index == 3) }
+
   /// The encoder flags of frame `index` of the pattern.
   func flags(_ index: Int) -> Int {
     let onlyLast = VP8_EFLAG_NO_REF_GF | VP8_EFLAG_NO_REF_ARF

@@ -43,6 +43,15 @@ public struct CodecCapability: Sendable, Hashable {
   /// VP8 (RFC 7741).
   public static let vp8 = CodecCapability.video("VP8", preferredPayloadType: 96)
 
+  /// VP9 (RFC 9628), profile 0: 8 bits a sample, 4:2:0.
+  public static let vp9 = CodecCapability.video(
+    "VP9", parameters: ["profile-id": "0"], preferredPayloadType: 98)
+
+  /// AV1 (its RTP specification §7.2), main profile, main tier, up to level 3.1: 720p at 30 frames a second and more. Level
+  /// and tier say what is received at best; senders may stay below.
+  public static let av1 = CodecCapability.video(
+    "AV1", parameters: ["level-idx": "5", "profile": "0", "tier": "0"], preferredPayloadType: 45)
+
   /// A video codec with the usual feedback and retransmission.
   public static func video(
     _ name: String, parameters: FormatParameters = [:], preferredPayloadType: UInt8? = nil
