@@ -2,6 +2,7 @@ import SoraICE
 import SoraMedia
 import SoraNetworkSimulator
 import SoraRTP
+import SoraSDP
 import SoraServer
 import SoraTransport
 import WebRTC
@@ -48,7 +49,7 @@ final class SimulatedClient: SimulatedEndpoint, PeerConnectionCoreDelegate {
     self.address = address
     self.request = request
     var configuration = PeerConnectionCore.Configuration(
-      certificate: try SimulationCertificate.make(number), dtls: StandInDTLSFactory(),
+      certificate: try SimulationCertificate.make(UInt64(number)), dtls: StandInDTLSFactory(),
       wallClock: WallClock(unixNanoseconds: 1_700_000_000_000_000_000, at: .zero))
     configuration.maximumBitrate = 3_000_000
     core = PeerConnectionCore(
@@ -64,11 +65,8 @@ final class SimulatedClient: SimulatedEndpoint, PeerConnectionCoreDelegate {
     say(.connect(request))
   }
 
-  func disconnect() {
-    say(.disconnect(reason: "NO-ERROR"))
-    core.close(at: network.now)
-    network.unbind(address)
-  }
+  /// Leaves as the protocol wants it: media ends when the server has answered with its close.
+  func disconnect() { say(.disconnect(reason: "NO-ERROR")) }
 
   /// Goes without a word, as a machine does that loses power.
   func vanish() { network.unbind(address) }
@@ -94,7 +92,10 @@ final class SimulatedClient: SimulatedEndpoint, PeerConnectionCoreDelegate {
       counters = notification.counters
       network.note("\(name) \(notification.kind.rawValue) \(notification.counters.total)")
     case .ping: say(.pong)
-    case .close(let close): closed = close
+    case .close(let close):
+      closed = close
+      core.close(at: now)
+      network.unbind(address)
     case .push: break
     }
   }
