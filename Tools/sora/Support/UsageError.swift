@@ -20,11 +20,4 @@ extension String {
       .filter { !$0.isEmpty }
       .joined(separator: " ")
   }
-
-  /// The text without the white space at its ends.
-  var trimmed: String {
-    var text = drop(while: \.isWhitespace)
-    while text.last?.isWhitespace == true { text.removeLast() }
-    return String(text)
-  }
 }
