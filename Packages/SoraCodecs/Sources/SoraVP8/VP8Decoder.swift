@@ -78,10 +78,11 @@ public final class VP8Decoder: VideoDecoder {
       rtpTimestamp: frame.rtpTimestamp)
   }
 
-  /// Decoding is cheap: below 720p, more threads would only wake each other up.
+  /// One thread decodes several hundred frames of 720p a second. More of them wait for each other by spinning, which
+  /// starves everything else where cores are few.
   private func threadCount(_ pixels: Int) -> Int {
     if settings.threads > 0 { return min(settings.threads, 8) }
-    return pixels < 1_280 * 720 ? 1 : min(max(settings.cores, 1), 4)
+    return pixels <= 1_920 * 1_080 || settings.cores < 4 ? 1 : 2
   }
 
   private func open(threads: Int) throws(CodecError) {
