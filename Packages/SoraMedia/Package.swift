@@ -18,6 +18,7 @@ let package = Package(
   targets: [
     .target(name: "SoraMedia", swiftSettings: settings),
     .target(name: "SoraClock", dependencies: ["SoraMedia"], swiftSettings: settings),
-    .testTarget(name: "SoraMediaTests", dependencies: ["SoraMedia", "SoraClock"], swiftSettings: settings),
+    .testTarget(
+      name: "SoraMediaTests", dependencies: ["SoraMedia", "SoraClock"], swiftSettings: settings),
   ]
 )

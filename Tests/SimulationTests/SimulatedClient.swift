@@ -221,7 +221,9 @@ enum StampedFrame {
   static func make(index: UInt32, at now: Instant, isKeyFrame: Bool, size: Int) -> EncodedBuffer {
     var bytes = [UInt8](repeating: 0, count: max(64, size))
     bytes[0] = isKeyFrame ? 0x10 : 0x11
-    if isKeyFrame { bytes.replaceSubrange(3..<10, with: [0x9D, 0x01, 0x2A, 0x80, 0x02, 0x68, 0x01]) }
+    if isKeyFrame {
+      bytes.replaceSubrange(3..<10, with: [0x9D, 0x01, 0x2A, 0x80, 0x02, 0x68, 0x01])
+    }
     for shift in 0..<4 { bytes[10 + shift] = UInt8(truncatingIfNeeded: index >> UInt32(8 * shift)) }
     for shift in 0..<8 {
       bytes[14 + shift] = UInt8(truncatingIfNeeded: now.nanoseconds >> Int64(8 * shift))

@@ -120,9 +120,11 @@ import WebRTC
     #expect(a.counters?.total == 2)
     let vanished = network.now
     b.vanish()
-    #expect(network.run(until: { a.counters?.total == 1 && a.streams.isEmpty }, within: .seconds(10)))
+    #expect(
+      network.run(until: { a.counters?.total == 1 && a.streams.isEmpty }, within: .seconds(10)))
     print("a peer that vanished was reported after \((network.now - vanished).inMilliseconds) ms")
-    #expect(network.now - vanished < .milliseconds(5_600), "5 s of silence, and a message on its way")
+    #expect(
+      network.now - vanished < .milliseconds(5_600), "5 s of silence, and a message on its way")
     network.run(for: .seconds(20))
     #expect(network.log.text.components("left ") == 1, "reported once")
   }

@@ -134,7 +134,8 @@ package struct Y4MHeader: Equatable {
         guard ["420", "420jpeg", "420mpeg2", "420paldv"].contains(value) else {
           throw .unsupportedColourSpace(value)
         }
-      default: break  // Interlacing, aspect and extensions don't change how samples lie in the file.
+      // Interlacing, aspect and extensions don't change how samples lie in the file.
+      default: break
       }
     }
     guard width != 0, height != 0 else { throw .missingSize }

@@ -182,11 +182,14 @@ extension VP9Encoder {
     guard result == VPX_CODEC_OK else { throw libraryError(operation, result, context) }
   }
 
-  /// The library's speed, 5 to 9: smaller pictures leave time for better ones.
+  /// The library's speed, 5 to 9.
+  ///
+  /// Measured on noisy and zooming patterns at 2 Mbit/s (one thread, frames a second of processor time at 720p): 5 makes
+  /// 73 to 80, 7 makes 130 to 149, 8 makes 150 to 167, 9 makes 204 to 214; luma PSNR differs by 0.3 dB at most. At 540p,
+  /// 5 makes 132 and gains 0.2 dB over 8.
   static func speed(_ width: Int, _ height: Int) -> Int {
     switch width &* height {
-    case ...(352 * 288): 5
-    case ...(640 * 360): 7
+    case ...(640 * 360): 5
     case ...(1280 * 720): 8
     default: 9
     }

@@ -74,10 +74,11 @@ import Testing
     var sent = 0
     var now: Int64 = 0
     while now < end {
-      let wake = [
-        nextFrame, events.first ?? .max, buffer.nextDeadline?.nanoseconds ?? .max,
-        nack.nextDeadline?.nanoseconds ?? .max,
-      ].min() ?? end
+      let wake =
+        [
+          nextFrame, events.first ?? .max, buffer.nextDeadline?.nanoseconds ?? .max,
+          nack.nextDeadline?.nanoseconds ?? .max,
+        ].min() ?? end
       now = max(now, wake)
       if nextFrame <= now {
         for packet in stream.frame(isKeyFrame: wantsKeyFrame, packets: wantsKeyFrame ? 12 : 3) {

@@ -121,7 +121,8 @@ import Testing
   }
 
   @Test func readingGoesOnBehindABadBody() throws {
-    var bytes: [UInt8] = [0x81, 201, 0, 1, 0, 0, 0, 1]  // a report that announces a block and has none
+    // A report that announces a block and has none.
+    var bytes: [UInt8] = [0x81, 201, 0, 1, 0, 0, 0, 1]
     bytes += try rtcp { try $0.pictureLossIndication(sender: 1, media: 2) }
     try withBytes(bytes) { buffer in
       var reader = RTCPReader(buffer)

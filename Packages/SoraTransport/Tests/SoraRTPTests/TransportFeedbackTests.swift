@@ -39,7 +39,8 @@ import Testing
     #expect(statuses.map(\.0) == Array(5..<21))
     let base: Int64 = 128_000
     let expected: [Int64?] = [
-      nil, nil, nil, nil, base + 1000, base + 500, nil, base + 2500, nil, nil, nil, base + 2750, nil,
+      nil, nil, nil, nil, base + 1000, base + 500, nil, base + 2500, nil, nil, nil, base + 2750,
+      nil,
       nil, base + 3250, base + 4000,
     ]
     #expect(statuses.map(\.1) == expected)

@@ -50,7 +50,10 @@ import Testing
     #expect(seen.count <= 10)
     // What is still held was not written over.
     for frame in kept {
-      #expect(frame.payload.bytes.dropFirst(20).allSatisfy { $0 == UInt8(truncatingIfNeeded: frame.rtpTimestamp) })
+      #expect(
+        frame.payload.bytes.dropFirst(20).allSatisfy {
+          $0 == UInt8(truncatingIfNeeded: frame.rtpTimestamp)
+        })
     }
   }
 

@@ -56,7 +56,9 @@ import Testing
     stamps += buffer.frames(from: 7000, until: 9000).map(\.rtpTimestamp)
     let isComplete = stamps == (0..<200).map { 9000 + $0 * 3000 }
     #expect(isComplete)
-    #expect(buffer.statistics.packetsDiscarded.total == buffer.statistics.packetsDiscarded.duplicate + buffer.statistics.packetsDiscarded.late)
+    #expect(
+      buffer.statistics.packetsDiscarded.total == buffer.statistics.packetsDiscarded.duplicate
+        + buffer.statistics.packetsDiscarded.late)
     #expect(buffer.statistics.keyFrameRequests == 0)
   }
 

@@ -133,7 +133,7 @@ public final class TransportFeedbackGenerator {
       if ticks != TransportFeedbackGenerator.notReceived {
         let delta = ticks - last
         // A delta that doesn't fit into 16 bits begins a new message.
-        guard let _ = Int16(exactly: delta) else { break }
+        guard Int16(exactly: delta) != nil else { break }
         symbol = (0...255).contains(delta) ? 1 : 2
         last = ticks
       }

@@ -2,9 +2,9 @@ import Dispatch
 import Foundation
 import SoraClock
 import SoraDTLS
-import SoraSDP
 import SoraMedia
 import SoraRTP
+import SoraSDP
 public import SoraTransport
 import Synchronization
 
@@ -96,7 +96,9 @@ public final class RTCPeerConnection: Sendable {
   /// Creates an offer of what the transceivers want.
   ///
   /// - Throws: `NegotiationError`.
-  public func offer(for constraints: RTCMediaConstraints? = nil) async throws -> RTCSessionDescription {
+  public func offer(for constraints: RTCMediaConstraints? = nil) async throws
+    -> RTCSessionDescription
+  {
     let sdp = try await run { driver in try driver.perform { core, _ in try core.createOffer() } }
     return RTCSessionDescription(type: .offer, sdp: sdp)
   }
@@ -104,7 +106,9 @@ public final class RTCPeerConnection: Sendable {
   /// Creates an answer to the offer that was set.
   ///
   /// - Throws: `NegotiationError`, also where no section of the offer could be accepted.
-  public func answer(for constraints: RTCMediaConstraints? = nil) async throws -> RTCSessionDescription {
+  public func answer(for constraints: RTCMediaConstraints? = nil) async throws
+    -> RTCSessionDescription
+  {
     let sdp = try await run { driver in try driver.perform { core, _ in try core.createAnswer() } }
     return RTCSessionDescription(type: .answer, sdp: sdp)
   }
@@ -241,7 +245,8 @@ extension RTCSessionDescription {
       case .offer: .offer
       case .answer: .answer
       case .prAnswer, .rollback:
-        throw .notCreatedHere(detail: "provisional answers and rollbacks are not descriptions to apply")
+        throw .notCreatedHere(
+          detail: "provisional answers and rollbacks are not descriptions to apply")
       }
     }
   }

@@ -3,14 +3,17 @@ public import SoraTransport
 /// What happens to a peer connection. All calls come on the connection's own serial queue, in order; none blocks the
 /// network. Every method has an empty default.
 public protocol RTCPeerConnectionDelegate: AnyObject, Sendable {
-  func peerConnection(_ peerConnection: RTCPeerConnection, didChange stateChanged: RTCSignalingState)
+  func peerConnection(
+    _ peerConnection: RTCPeerConnection, didChange stateChanged: RTCSignalingState)
   /// The other side started a stream.
   func peerConnection(_ peerConnection: RTCPeerConnection, didAdd stream: RTCMediaStream)
   /// The other side withdrew a stream.
   func peerConnection(_ peerConnection: RTCPeerConnection, didRemove stream: RTCMediaStream)
-  func peerConnection(_ peerConnection: RTCPeerConnection, didChange newState: RTCIceConnectionState)
+  func peerConnection(
+    _ peerConnection: RTCPeerConnection, didChange newState: RTCIceConnectionState)
   func peerConnection(_ peerConnection: RTCPeerConnection, didChange newState: RTCIceGatheringState)
-  func peerConnection(_ peerConnection: RTCPeerConnection, didChange newState: RTCPeerConnectionState)
+  func peerConnection(
+    _ peerConnection: RTCPeerConnection, didChange newState: RTCPeerConnectionState)
   /// A local candidate to signal.
   func peerConnection(_ peerConnection: RTCPeerConnection, didGenerate candidate: RTCIceCandidate)
   /// A track of a received stream came up.

@@ -50,7 +50,8 @@ final class MediaPipelines {
     var videoIDs: Set<Int> = []
     var audioIDs: Set<Int> = []
     for section in media {
-      guard let send = section.send, isConnected, let track = transceiver(section.transceiverID)?.sender.track
+      guard let send = section.send, isConnected,
+        let track = transceiver(section.transceiverID)?.sender.track
       else { continue }
       if let track = track as? RTCVideoTrack {
         videoIDs.insert(section.transceiverID)
@@ -67,7 +68,9 @@ final class MediaPipelines {
       videoReceiving.removeValue(forKey: id)?.pipeline.stop()
     }
     for id in audioReceiving.keys where !receiving.contains(id) {
-      if let pipeline = audioReceiving.removeValue(forKey: id) { environment.playout.remove(pipeline) }
+      if let pipeline = audioReceiving.removeValue(forKey: id) {
+        environment.playout.remove(pipeline)
+      }
     }
   }
 
@@ -76,7 +79,9 @@ final class MediaPipelines {
   // MARK: Sending
 
   private func startVideo(_ track: RTCVideoTrack, _ send: SendParameters, _ id: Int) {
-    if let current = videoSending[id], current.track === track, current.codec == send.codec.name { return }
+    if let current = videoSending[id], current.track === track, current.codec == send.codec.name {
+      return
+    }
     stopVideo(id)
     guard let kind = VideoCodecKind(encodingName: send.codec.name) else { return }
     let registry = environment.registry
@@ -127,7 +132,9 @@ final class MediaPipelines {
     sending.pipeline.stop()
   }
 
-  func requestKeyFrame(transceiverID: Int) { videoSending[transceiverID]?.pipeline.requestKeyFrame() }
+  func requestKeyFrame(transceiverID: Int) {
+    videoSending[transceiverID]?.pipeline.requestKeyFrame()
+  }
 
   func setBitrate(_ bitsPerSecond: Int, transceiverID: Int) {
     bitrates[transceiverID] = bitsPerSecond

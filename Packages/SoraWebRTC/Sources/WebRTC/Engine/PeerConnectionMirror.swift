@@ -61,7 +61,9 @@ final class PeerConnectionMirror: Sendable {
 
   // MARK: Events of the core; on the loop
 
-  func handle(_ event: PeerConnectionEvent, driver: PeerConnectionDriver, actor: PeerConnectionActor) {
+  func handle(
+    _ event: PeerConnectionEvent, driver: PeerConnectionDriver, actor: PeerConnectionActor
+  ) {
     switch event {
     case .signalingStateChanged(let state):
       setSignaling(RTCSignalingState(state))
@@ -145,7 +147,10 @@ final class PeerConnectionMirror: Sendable {
       case .connected: (.connected, .connected)
       case .disconnected: (.disconnected, .disconnected)
       case .failed(let error):
-        { failure = error; return (.failed, .failed) }()
+        {
+          failure = error
+          return (.failed, .failed)
+        }()
       case .closed: (.closed, .closed)
       }
     set(ice: ice, connection: connection, failure: failure)

@@ -104,7 +104,9 @@ struct StatisticsCollector {
   }
 
   private func inbound(_ section: NegotiatedMedia) -> [RTCStatistics] {
-    guard let stream = driver.core.receiveStream(transceiverID: section.transceiverID) else { return [] }
+    guard let stream = driver.core.receiveStream(transceiverID: section.transceiverID) else {
+      return []
+    }
     let received = stream.received
     var values: [String: RTCStatisticsValue?] = [
       "ssrc": .integer(Int64(stream.ssrc)), "kind": .string(section.kind.rawValue),
@@ -175,12 +177,15 @@ struct StatisticsCollector {
       object(
         "transport", "transport",
         [
-          "packetsSent": .integer(s.datagramsSent), "packetsReceived": .integer(s.datagramsReceived),
+          "packetsSent": .integer(s.datagramsSent),
+          "packetsReceived": .integer(s.datagramsReceived),
           "bytesSent": .integer(s.bytesSent), "bytesReceived": .integer(s.bytesReceived),
           "iceState": .string(transport.ice.state.rawValue),
           "iceLocalUsernameFragment": .string(transport.ice.localParameters.ufrag),
           "dtlsState": .string(transport.session == nil ? "new" : "connected"),
-          "tlsVersion": transport.session.map { .string(String($0.tlsVersion, radix: 16, uppercase: true)) },
+          "tlsVersion": transport.session.map {
+            .string(String($0.tlsVersion, radix: 16, uppercase: true))
+          },
           "dtlsCipher": transport.session.map { .string($0.cipherSuite) },
           "srtpCipher": transport.session.map { .string($0.profile.name) },
           "selectedCandidatePairId": pair == nil ? nil : .string("pair"),

@@ -39,7 +39,9 @@ private final class WeakSender: @unchecked Sendable {
 extension PeerConnectionDriver {
   /// Gives a transceiver's sender a track, or takes it away; pipelines follow at once where it was negotiated.
   func attach(_ track: RTCMediaStreamTrack?, streamIds: [String], transceiverID id: Int) {
-    guard let transceiver = core.negotiator.transceivers.first(where: { $0.id == id }) else { return }
+    guard let transceiver = core.negotiator.transceivers.first(where: { $0.id == id }) else {
+      return
+    }
     if let track {
       core.negotiator.setTrack(of: transceiver, track.trackId, streamIDs: streamIds)
     } else {
@@ -49,7 +51,9 @@ extension PeerConnectionDriver {
   }
 
   func setDirection(_ direction: RTCRtpTransceiverDirection, transceiverID id: Int) {
-    guard let transceiver = core.negotiator.transceivers.first(where: { $0.id == id }) else { return }
+    guard let transceiver = core.negotiator.transceivers.first(where: { $0.id == id }) else {
+      return
+    }
     if direction == .stopped {
       core.negotiator.stop(transceiver)
     } else {

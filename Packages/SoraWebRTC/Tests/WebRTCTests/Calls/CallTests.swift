@@ -21,7 +21,9 @@ import WebRTC
     caller.startMedia()
     callee.startMedia()
     for party in [caller, callee] {
-      try await party.waitUntil { $0.stamps.count >= 60 && $0.audioSamples >= 48_000 && $0.peakLevel > 8_000 }
+      try await party.waitUntil {
+        $0.stamps.count >= 60 && $0.audioSamples >= 48_000 && $0.peakLevel > 8_000
+      }
     }
     for party in [caller, callee] {
       let received = party.received.withLock { $0 }
@@ -97,7 +99,8 @@ final class Party: RTCPeerConnectionDelegate, VideoSink, AudioSink, Sendable {
       samples.withUnsafeMutableBufferPointer { tone.read(into: $0) }
       let milliseconds = UInt32(truncatingIfNeeded: SystemClock.realtimeMilliseconds)
       let now = SystemClock.now
-      video.push(VideoFrame(buffer: pattern.frame(index: index, milliseconds: milliseconds), timestamp: now))
+      video.push(
+        VideoFrame(buffer: pattern.frame(index: index, milliseconds: milliseconds), timestamp: now))
       audio.push(AudioFrame(samples: samples, sampleRate: 48_000, channels: 1, timestamp: now))
     }
     source.resume()
