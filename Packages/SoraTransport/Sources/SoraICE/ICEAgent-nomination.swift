@@ -14,6 +14,10 @@ extension ICEAgent {
 
   /// Regular nomination by the controlling side (RFC 8445 §8.1.1): the best pair that works, as soon as nothing better is likely.
   func considerNominating() {
+    // Where there is nothing to nominate there is nothing to wait for: a deadline that stayed behind in the past would
+    // have its owner poll for ever.
+    let waitsUntil = nominateAt
+    nominateAt = nil
     guard isControlling, isActive, nominating == nil else { return }
     // A nominated pair is left only when it has gone silent.
     let silent = state == .disconnected ? selected : nil
@@ -26,11 +30,12 @@ extension ICEAgent {
       $0.priority > best.priority && ($0.state == .waiting || $0.state == .inProgress)
     }
     if isBetterPossible {
-      let deadline = nominateAt ?? now + configuration.nominationDelay
-      nominateAt = deadline
-      guard deadline <= now else { return }
+      let deadline = waitsUntil ?? now + configuration.nominationDelay
+      guard deadline <= now else {
+        nominateAt = deadline
+        return
+      }
     }
-    nominateAt = nil
     nominating = best
     if best !== selected { select(best) }
     sendRequest(on: best, .nomination)

@@ -203,4 +203,31 @@ final class ScriptedPeer {
     peer.pass(.milliseconds(50))
     #expect(peer.inbox.count == 2)
   }
+
+  /// Found by fuzzing: the wait for a better pair ended while this side had stopped controlling, and its deadline stayed.
+  @Test func aRoleChangeLeavesNoDeadlineBehind() throws {
+    let peer = ScriptedPeer(.init(isControlling: true))
+    for (host, priority) in [("10.0.0.2", 1), ("10.0.0.3", 2_000_000)] {
+      peer.agent.addRemoteCandidate(
+        try ICECandidate(parsing: "candidate:\(priority) 1 udp \(priority) \(host) 9 typ host"))
+    }
+    peer.pass(.milliseconds(20))
+    let worse = STUNMessage(
+      .success,
+      transactionID: try #require(peer.inbox.first { $0.to.description == "10.0.0.2:9" }).message
+        .transactionID,
+      attributes: [.xorMappedAddress(peer.local)])
+    peer.deliver(worse.encoded(key: Array(peer.parameters.password.utf8)), from: "10.0.0.2:9")
+    #expect(peer.agent.selectedPair?.isNominated == false)
+    peer.agent.isControlling = false
+    // Until consent is lost there is always something to do, and it takes far fewer polls than this.
+    for _ in 0..<200 {
+      guard let deadline = peer.agent.nextDeadline else { break }
+      peer.now = max(peer.now, deadline)
+      peer.agent.poll(at: peer.now)
+      peer.collect()
+    }
+    #expect(peer.agent.state == .failed)
+    #expect(peer.events.contains(.consentLost))
+  }
 }
