@@ -92,6 +92,12 @@ public final class RTPSession {
   /// Bits a second that the network is believed to take.
   public var estimatedBitrate: Int { estimator.estimate.bitsPerSecond }
 
+  /// Bits a second that the application can use at most; the path isn't probed for more.
+  public func setMaximumBitrate(_ bitsPerSecond: Int, at now: Instant) {
+    estimator.setMaximum(Bitrate(bitsPerSecond: bitsPerSecond), at: now)
+    applyEstimate(at: now)
+  }
+
   // MARK: Streams
 
   /// Starts a stream to send; nil when this stack has no payload format for its codec.

@@ -119,11 +119,13 @@ public final class RTCPeerConnection: Sendable {
   public func setLocalDescription(_ description: RTCSessionDescription) async throws {
     let kind = try description.kind
     let mirror = mirror
+    let actor = actor
     mirror.startGathering()
     try await run { driver in
       let addresses = try driver.openSockets()
       try driver.perform { core, now in
         try core.setLocalDescription(kind, description.sdp, addresses: addresses, at: now)
+        mirror.synchronize(with: core, actor: actor)
         mirror.update(from: core, local: core.localDescription, kind: kind)
       }
     }

@@ -46,6 +46,7 @@ public final class PeerConnectionCore {
   private var transceiverOfMid: [String: Int] = [:]
   private var isStarted = false
   private var targetBitrate: Int
+  private let maximumBitrate: Int
   /// Frames that came to `send` before the connection stood, or for a track that isn't sent.
   public private(set) var framesNotSent: UInt64 = 0
 
@@ -77,6 +78,7 @@ public final class PeerConnectionCore {
     session = RTPSession(
       configuration: sessionConfiguration, random: random.fork(), output: transport)
     targetBitrate = configuration.startBitrate
+    maximumBitrate = configuration.maximumBitrate
     transport.delegate = self
     session.delegate = self
   }
@@ -253,6 +255,7 @@ public final class PeerConnectionCore {
   private func apply(at now: Instant) {
     guard let negotiated = negotiator.session else { return }
     applySending(negotiated.media)
+    session.setMaximumBitrate(usefulBitrate(negotiated.media), at: now)
     applyReceiving(negotiated.media, at: now)
     if let transport = negotiated.transport { start(transport, at: now) }
   }
@@ -278,6 +281,17 @@ public final class PeerConnectionCore {
       }
     }
     if remote.endOfRemoteCandidates { transport.endOfRemoteCandidates(at: now) }
+  }
+
+  /// Bits a second beyond which nothing that was negotiated gains: probing the path further would only load it.
+  private func usefulBitrate(_ media: [NegotiatedMedia]) -> Int {
+    var total = 0
+    for case let (section, send?) in media.map({ ($0, $0.send) }) {
+      // A video without a limit is limited by its size: 5 Mbit/s for the largest.
+      total += send.maximumBitrate ?? (section.kind == .video ? 5_000_000 : 128_000)
+    }
+    // Headers, retransmissions and reports take their part.
+    return min(maximumBitrate, max(300_000, total + total / 5))
   }
 
   private func applySending(_ media: [NegotiatedMedia]) {
