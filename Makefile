@@ -11,8 +11,8 @@ DOCUMENTED ?= SoraSDK WebRTC SoraServer SoraSignaling SoraTransport SoraMedia
 DOCS = .build/docs
 
 .DEFAULT_GOAL := help
-.PHONY: help deps demo build test test-unit test-interop test-packages guard bench manifest manifest-check \
-	format lint docs clean
+.PHONY: help deps demo build test test-unit test-interop test-packages guard fuzz sanitize bench \
+	manifest manifest-check format lint docs clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,6 +44,12 @@ test-packages: ## Build each package alone, from its own manifest
 guard: manifest-check ## Check that the manifest hasn't drifted and that sans-I/O code does no I/O
 	@Tools/guard-sans-io.py --self-test
 	@Tools/guard-sans-io.py
+
+fuzz: ## Give each fuzz target a few seconds (FUZZ_SECONDS); see Tests/Fuzz/README.md
+	@Tests/Fuzz/run.sh
+
+sanitize: ## Run unit tests under the address and the thread sanitizer (minutes; SANITIZE_PACKAGES narrows it)
+	@Tools/sanitize.sh
 
 bench: ## Measure this SDK beside others
 	@Benchmarks/run.sh

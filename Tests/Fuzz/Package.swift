@@ -1,0 +1,51 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// Not part of the root's build: everything here, the packages included, is built with coverage instrumentation and
+// with the address sanitizer. `run.sh` gives the options.
+
+let settings: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("ExistentialAny"),
+  .treatAllWarnings(as: .error),
+]
+
+func product(_ name: String, _ package: String) -> Target.Dependency {
+  .product(name: name, package: package)
+}
+
+let transport = [
+  "SoraSDP", "SoraRTP", "SoraICE", "SoraDTLS", "SoraSRTP", "SoraCongestion", "SoraTransport",
+  "SoraNetworkSimulator",
+].map { product($0, "SoraTransport") }
+
+let package = Package(
+  name: "Fuzz",
+  dependencies: [
+    .package(path: "../../Packages/SoraMedia"),
+    .package(path: "../../Packages/SoraTransport"),
+    .package(path: "../../Packages/SoraCodecs"),
+    .package(path: "../../Packages/SoraAudio"),
+    .package(path: "../../Packages/SoraCapture"),
+    .package(path: "../../Packages/SoraWebRTC"),
+  ],
+  targets: [
+    .target(name: "FuzzerEntry"),
+    // The parts of SoraSignaling that read text, by symbolic links: without the ones that need SwiftNIO, whose
+    // instrumented build would take longer than all of the rest.
+    .target(name: "SoraSignaling", path: "Linked/SoraSignaling", swiftSettings: settings),
+    .executableTarget(
+      name: "Fuzz",
+      dependencies: transport + [
+        "FuzzerEntry", "SoraSignaling",
+        product("SoraMedia", "SoraMedia"),
+        product("SoraCodecs", "SoraCodecs"), product("SoraVP8", "SoraCodecs"),
+        product("SoraAudio", "SoraAudio"),
+        product("SoraCapture", "SoraCapture"),
+        product("WebRTC", "SoraWebRTC"),
+      ],
+      swiftSettings: settings),
+  ]
+)

@@ -1,0 +1,181 @@
+import SoraCodecs
+import SoraMedia
+import SoraRTP
+import SoraVP8
+
+extension FuzzTarget {
+  static var vp8Payload: FuzzTarget {
+    let seeds: () -> [[UInt8]] = {
+      [
+        [0x10, 0x9D, 0x01, 0x2A], [0x90, 0x80, 0x85, 0x12, 0x34],
+        [0x90, 0xE0, 0x80, 1, 7, 0x60, 0x30, 1, 0, 0x9D, 0x01, 0x2A, 64, 1, 180, 0],
+        [0x80, 0xF0, 5, 9, 0xA3, 1],
+      ]
+    }
+    return FuzzTarget("vp8-payload", maximumLength: 256, seeds: seeds()) { input in
+      var count = 0
+      if (try? VP8Descriptor(parsing: input, count: &count)) != nil {
+        check(count <= input.count, "a descriptor longer than its payload")
+      }
+      _ = VP8FrameHeader(input)
+      let depayloader = VP8Depayloader()
+      for marker in [false, true] {
+        guard let info = try? depayloader.parse(input, marker: marker) else { continue }
+        check(info.range.upperBound <= input.count, "media outside of its payload")
+        let frame = EncodedBuffer(capacity: 1)
+        depayloader.append(input, info: info, to: frame)
+        check(frame.count == info.range.count, "another number of bytes was appended")
+      }
+      cut(input)
+    }
+  }
+
+  /// What a payloader cuts up must come together again.
+  private static func cut(_ input: UnsafeRawBufferPointer) {
+    guard input.count > 2 else { return }
+    let maximum = 1 + Int(input[0])
+    let payloader = VP8Payloader(
+      random: RandomSource(seed: 1), hasTemporalLayers: input[1] & 1 != 0)
+    let frame = EncodedFrame(
+      payload: EncodedBuffer(input), isKeyFrame: true, rtpTimestamp: 0, timestamp: .zero)
+    let promised = payloader.begin(frame, maximumPayload: maximum)
+    let depayloader = VP8Depayloader()
+    let together = EncodedBuffer(capacity: input.count)
+    var count = 0
+    lendExactly([UInt8](repeating: 0, count: maximum)) { buffer in
+      while let part = payloader.next(into: buffer) {
+        count += 1
+        check(count <= promised, "more packets than promised")
+        let payload = UnsafeRawBufferPointer(rebasing: buffer[..<part.count])
+        guard let info = try? depayloader.parse(payload, marker: part.marker) else {
+          return check(false, "our own payload doesn't parse")
+        }
+        depayloader.append(payload, info: info, to: together)
+      }
+    }
+    check(count == promised, "\(count) packets instead of \(promised)")
+    if promised > 0 {
+      check(together.bytes.elementsEqual(input), "the frame came out changed")
+    }
+  }
+
+  /// Key frame, two delta frames.
+  static var vp8Frames: [[UInt8]] {
+    guard
+      let encoder = try? VP8Encoder(
+        VideoEncoderSettings(width: 32, height: 32, targetBitsPerSecond: 100_000, threads: 1))
+    else { return [] }
+    return (0..<3).compactMap { index in
+      let picture = PixelBuffer(width: 32, height: 32) { planes in
+        for plane in planes {
+          for y in 0..<plane.height {
+            let row = plane.row(y)
+            for x in 0..<plane.width {
+              row[x] = UInt8(truncatingIfNeeded: x &* 7 &+ y &* 5 &+ index &* 11)
+            }
+          }
+        }
+      }
+      let frame = VideoFrame(
+        buffer: picture, timestamp: Instant(nanoseconds: Int64(index) * 33_000_000))
+      let encoded = try? encoder.encode(
+        frame, forceKeyFrame: index == 0, rtpTimestamp: UInt32(index) * 3_000)
+      return encoded.map { Array($0.payload.bytes) }
+    }
+  }
+
+  static var vp8Decoder: FuzzTarget {
+    func seeds() -> [[UInt8]] {
+      var script = ScriptWriter()
+      for frame in vp8Frames { script.chunk(frame) }
+      var key = ScriptWriter()
+      if let first = vp8Frames.first { key.chunk(first) }
+      return [script.bytes, key.bytes]
+    }
+    return FuzzTarget("vp8-decoder", maximumLength: 4096, seeds: seeds()) { bytes in
+      var input = FuzzInput(bytes)
+      guard
+        let decoder = try? VP8Decoder(VideoDecoderSettings(threads: 1, maximumPixels: 256 * 256))
+      else { return check(false, "no decoder") }
+      for _ in 0..<8 where !input.isAtEnd {
+        let content = input.chunk()
+        let frame = EncodedFrame(
+          payload: EncodedBuffer(content), isKeyFrame: true, rtpTimestamp: 0, timestamp: .zero)
+        guard let picture = try? decoder.decode(frame) else { continue }
+        check(picture.width * picture.height <= 256 * 256, "a picture beyond the limit")
+        // The last byte of each plane is the one that would be missing.
+        for index in 0..<3 {
+          let plane = picture.buffer.plane(index)
+          _ = plane.row(plane.height - 1)[plane.width - 1]
+        }
+      }
+    }
+  }
+
+  static var videoJitterBuffer: FuzzTarget {
+    func seeds() -> [[UInt8]] {
+      var script = ScriptWriter()
+      for index in 0..<24 {
+        let isKey = index % 12 < 2
+        script.byte(UInt8(index % 5 == 4 ? 0x05 : 0x01))
+        script.number16(65_530 + (index ^ (index % 3 == 0 ? 1 : 0)))
+        script.number32(UInt32(index / 2) * 3_000)
+        script.byte(index % 2 == 1 ? 0x80 | 96 : 96)
+        script.byte(8)
+        script.raw([
+          index % 2 == 0 ? 0x90 : 0x80, 0xE0, 0x80, UInt8(index / 2), UInt8(index / 2), 0x20,
+          isKey ? 0x10 : 0x11, 2,
+        ])
+        if index % 4 == 3 { script.raw([0x02, 20]) }
+      }
+      return [script.bytes]
+    }
+    return FuzzTarget("video-jitter-buffer", maximumLength: 2048, seeds: seeds()) { bytes in
+      var input = FuzzInput(bytes)
+      var configuration = VideoJitterBuffer.Configuration()
+      configuration.maximumPayload = 200
+      configuration.maximumFrames = 24
+      let buffer = VideoJitterBuffer(configuration: configuration)
+      buffer.setFormat(RTPPayloadFormats.vp8, payloadType: 96)
+      var now = Instant.zero
+      while !input.isAtEnd {
+        let operation = input.byte()
+        switch operation & 3 {
+        case 0, 1:
+          var header = RTPHeader(
+            payloadType: 0, sequenceNumber: input.number16(), timestamp: input.number32(), ssrc: 1)
+          let type = input.byte()
+          header.marker = type & 0x80 != 0
+          header.payloadType = type & 0x7F
+          let payload = input.shortChunk()
+          lendExactly(payload) {
+            buffer.insert(
+              header, payload: UnsafeRawBufferPointer($0), isRetransmission: operation & 4 != 0,
+              rotation: operation & 8 != 0 ? VideoRotation(rawValue: operation >> 6) : nil, at: now)
+          }
+        case 2:
+          let end = now + input.step()
+          drive(until: end, from: now, deadline: buffer.nextDeadline) { drain(buffer, at: $0) }
+          now = end
+        default:
+          buffer.setRoundTrip(input.step())
+          if operation & 4 != 0 {
+            buffer.setFormat(RTPPayloadFormats.vp8, payloadType: input.byte())
+          }
+        }
+        drain(buffer, at: now)
+        _ = (buffer.playoutDelay, buffer.targetDelay, buffer.oldestUsefulSequenceNumber)
+      }
+    }
+  }
+
+  private static func drain(_ buffer: VideoJitterBuffer, at now: Instant) {
+    var frames = 0
+    while let frame = buffer.nextFrame(at: now) {
+      check(frame.payload.count > 0, "an empty frame")
+      frames += 1
+      check(frames < 10_000, "frames without end")
+    }
+    _ = buffer.takeKeyFrameRequest(at: now)
+  }
+}

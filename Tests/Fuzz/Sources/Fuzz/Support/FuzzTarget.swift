@@ -1,0 +1,36 @@
+/// One thing to throw bytes at.
+struct FuzzTarget {
+  var name: String
+  /// Bytes of the longest input that is tried; longer inputs cost speed and seldom find more.
+  var maximumLength: Int
+  /// Takes one input. It may only return: a trap, a leak, an overrun or a hang is what libFuzzer looks for.
+  var run: (UnsafeRawBufferPointer) -> Void
+  /// Well-formed inputs to start from.
+  var seeds: () -> [[UInt8]]
+
+  init(
+    _ name: String, maximumLength: Int = 1500, seeds: @autoclosure @escaping () -> [[UInt8]],
+    run: @escaping (UnsafeRawBufferPointer) -> Void
+  ) {
+    self.name = name
+    self.maximumLength = maximumLength
+    self.run = run
+    self.seeds = seeds
+  }
+}
+
+extension FuzzTarget {
+  static var all: [FuzzTarget] {
+    [
+      stun, candidate, fingerprint, sdp, rtp, retransmission, rtcp, transportFeedback,
+      feedbackGenerator, vp8Payload, videoJitterBuffer, audioJitterBuffer, audioJitterBufferOpus,
+      opus, vp8Decoder, wav, y4m, signaling, json, httpHead, srtp, dtlsServer, dtlsClient, iceAgent,
+      rtpSession, peerTransport, negotiator, peerConnection,
+    ]
+  }
+}
+
+/// What two ways of doing the same thing must agree on. A difference is a finding, like a trap.
+func check(_ condition: Bool, _ message: @autoclosure () -> String) {
+  if !condition { fatalError("fuzz: \(message())") }
+}
