@@ -26,7 +26,7 @@ public enum WebSocketClient {
     let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
     attempt.startDeadline(on: eventLoop)
     ClientBootstrap(group: eventLoop)
-      .channelOption(.socketOption(.tcp_nodelay), value: 1)
+      .channelOption(.tcpOption(.tcp_nodelay), value: 1)
       .connectTimeout(TimeAmount(options.timeout))
       .channelInitializer { channel in
         // Called once an address is known.
