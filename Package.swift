@@ -407,6 +407,8 @@ let package = Package(
         "SoraTransport",
         "SoraCodecs",
         "SoraVP8",
+        "SoraVP9",
+        "SoraAV1",
         "SoraAudio",
       ],
       path: "Packages/SoraWebRTC/Sources/WebRTC",

@@ -35,6 +35,8 @@ let package = Package(
         transport("SoraTransport"),
         .product(name: "SoraCodecs", package: "SoraCodecs"),
         .product(name: "SoraVP8", package: "SoraCodecs"),
+        .product(name: "SoraVP9", package: "SoraCodecs"),
+        .product(name: "SoraAV1", package: "SoraCodecs"),
         .product(name: "SoraAudio", package: "SoraAudio"),
       ],
       swiftSettings: settings),

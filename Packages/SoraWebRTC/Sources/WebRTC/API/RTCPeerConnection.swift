@@ -30,6 +30,7 @@ public final class RTCPeerConnection: Sendable {
     mirror.setDelegate(delegate, of: self)
     let mirror = mirror
     let settings = configuration.settings
+    let videoCapabilities = factory.videoCapabilities
     let environment = MediaPipelines.Environment(
       registry: factory.videoCodecs, playout: factory.playout,
       now: { SystemClock.now },
@@ -53,6 +54,7 @@ public final class RTCPeerConnection: Sendable {
       var core = PeerConnectionCore.Configuration(
         certificate: certificate, dtls: dtls,
         wallClock: WallClock(unixNanoseconds: SystemClock.realtimeNanoseconds, at: now))
+      core.videoCodecs = videoCapabilities
       core.startBitrate = settings.startBitrate
       core.minimumBitrate = settings.minBitrate
       core.maximumBitrate = settings.maxBitrate

@@ -1,7 +1,9 @@
+import SoraAV1
 import SoraAudio
 public import SoraCodecs
 import SoraDTLS
 import SoraVP8
+import SoraVP9
 
 /// Makes peer connections, tracks and sources. One a process is enough; several are harmless.
 public final class RTCPeerConnectionFactory: Sendable {
@@ -10,15 +12,29 @@ public final class RTCPeerConnectionFactory: Sendable {
   let playout = AudioPlayout()
   let dtls: OpenSSLDTLSFactory?
 
-  /// A factory with the codecs that this module links: VP8 and Opus.
+  /// A factory with the codecs that this module links: VP8, VP9, AV1 and Opus.
   public convenience init() {
-    self.init(videoCodecs: VideoCodecRegistry([VP8CodecFactory()]))
+    self.init(
+      videoCodecs: VideoCodecRegistry([VP8CodecFactory(), VP9CodecFactory(), AV1CodecFactory()]))
   }
 
   /// A factory with video codecs of the caller's choice.
   public init(videoCodecs: VideoCodecRegistry) {
     self.videoCodecs = videoCodecs
     dtls = try? OpenSSLDTLSFactory()
+  }
+
+  /// What is offered and accepted: every codec that can be encoded and decoded, in order of preference.
+  var videoCapabilities: [CodecCapability] {
+    let encodable = videoCodecs.encodableKinds
+    return videoCodecs.decodableKinds.filter(encodable.contains).compactMap { kind in
+      switch kind {
+      case .vp8: .vp8
+      case .vp9: .vp9
+      case .av1: .av1
+      case .h264, .h265: nil
+      }
+    }
   }
 
   /// A new connection; nil where the system gives no network loop or the crypto library doesn't start.
