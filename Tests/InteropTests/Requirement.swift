@@ -6,7 +6,8 @@ import Testing
 enum Requirement {
   /// A namespace of the test's own, and Python with its virtual environments.
   static let missingForScenarios: String? = {
-    for tool in ["python3", "ip", "unshare", "flock", "timeout", "openssl"] where !exists(tool) {
+    for tool in ["python3", "ip", "unshare", "flock", "timeout", "openssl", "setpriv"]
+    where !exists(tool) {
       return "\(tool) is missing: run `make deps`"
     }
     guard succeeds("python3", "-c", "import venv, ensurepip") else {

@@ -19,6 +19,9 @@ import traceback
 PR_SET_PDEATHSIG = 1
 libc = ctypes.CDLL(None)
 
+# Root's tests must not pass for root's privileges: what is tested runs without any capability.
+UNPRIVILEGED = ["setpriv", "--bounding-set=-all", "--inh-caps=-all", "--"]
+
 
 class Timeout(Exception):
     pass
@@ -143,7 +146,7 @@ class World:
         self.port = None
 
     def start(self, name, command):
-        process = Process(name, command, self.folder)
+        process = Process(name, UNPRIVILEGED + command, self.folder)
         self.processes.append(process)
         return process
 
