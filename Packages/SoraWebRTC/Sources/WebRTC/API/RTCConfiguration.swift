@@ -48,9 +48,6 @@ public struct RTCSettings: Sendable {
   public var minBitrate = 50_000
   /// Most the estimate rises to, in bits a second.
   public var maxBitrate = 30_000_000
-  /// Threads that the network loops of the process may use together is decided once; this connection's loop is
-  /// taken from the shared group unless one is given to the factory.
-  public var usesDedicatedLoop = false
 
   public init() {}
 }

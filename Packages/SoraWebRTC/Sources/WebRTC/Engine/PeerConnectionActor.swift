@@ -1,10 +1,3 @@
-import Dispatch
-import Foundation
-import SoraClock
-import SoraDTLS
-import SoraICE
-import SoraMedia
-import SoraRTP
 import SoraTransport
 
 /// The way into a driver from other threads: an actor that runs on the driver's network loop.
