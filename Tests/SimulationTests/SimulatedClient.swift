@@ -69,7 +69,10 @@ final class SimulatedClient: SimulatedEndpoint, PeerConnectionCoreDelegate {
   func disconnect() { say(.disconnect(reason: "NO-ERROR")) }
 
   /// Goes without a word, as a machine does that loses power.
-  func vanish() { network.unbind(address) }
+  func vanish() {
+    sending = nil
+    network.unbind(address)
+  }
 
   private func say(_ message: SFUMessage) {
     if let peer { server.send(message, from: peer) }

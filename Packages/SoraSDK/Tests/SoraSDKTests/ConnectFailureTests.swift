@@ -61,6 +61,8 @@ import WebRTC
       connection.send(
         far.offer {
           $0.sdp = $0.sdp.replacingOccurrences(of: "VP8/90000", with: "XYZ/90000")
+            .replacingOccurrences(of: "VP9/90000", with: "XYZ/90000")
+            .replacingOccurrences(of: "AV1/90000", with: "XYZ/90000")
             .replacingOccurrences(of: "opus/48000", with: "xyz/48000")
         })
     }
