@@ -71,7 +71,7 @@ final class SimulatedClient: SimulatedEndpoint, PeerConnectionCoreDelegate {
   /// Goes without a word, as a machine does that loses power.
   func vanish() {
     sending = nil
-    network.unbind(address)
+    network.remove(self)
   }
 
   private func say(_ message: SFUMessage) {
@@ -98,7 +98,7 @@ final class SimulatedClient: SimulatedEndpoint, PeerConnectionCoreDelegate {
     case .close(let close):
       closed = close
       core.close(at: now)
-      network.unbind(address)
+      network.remove(self)
     case .push: break
     }
   }
