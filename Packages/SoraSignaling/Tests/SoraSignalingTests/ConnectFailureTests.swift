@@ -20,7 +20,7 @@ import Testing
   }
 
   @Test func nobodyListens() async throws {
-    let error = try await failure("ws://127.0.0.1:\(unusedPort())/signaling")
+    let error = try await failure("ws://127.0.0.1:\(try unusedPort())/signaling")
     #expect(error.stage == .connect && error.code == .refused)
     #expect(error.wayOut.contains("start the server"))
     #expect(error.url?.hasPrefix("ws://127.0.0.1") == true)

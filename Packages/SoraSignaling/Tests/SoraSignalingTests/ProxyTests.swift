@@ -165,7 +165,7 @@ final class Forwarder: ChannelInboundHandler {
 
   @Test func proxyIsDown() async throws {
     var options = WebSocketOptions()
-    options.proxy = ProxyOptions(host: "127.0.0.1", port: try await unusedPort())
+    options.proxy = ProxyOptions(host: "127.0.0.1", port: try unusedPort())
     let error = await errorOf { try await exchange("ws://sora.invalid/signaling", options) }
     #expect(error?.stage == .proxy && error?.code == .refused && error?.field == "proxy")
   }

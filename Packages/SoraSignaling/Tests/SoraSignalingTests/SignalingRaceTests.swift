@@ -11,7 +11,7 @@ import Testing
   @Test func firstOpenOneWins() async throws {
     let server = try await startServer(serve: accept)
     let silent = try await RawServer { _ in [] }
-    let dead = "ws://127.0.0.1:\(try await unusedPort())/signaling"
+    let dead = "ws://127.0.0.1:\(try unusedPort())/signaling"
     let client = SignalingClient(
       configuration: configuration([silent.url, dead, server.url, "nonsense", silent.url]))
     _ = try await client.connect()
@@ -51,7 +51,7 @@ import Testing
 
   @Test func allFailingTellsTheFurthestAndEachReason() async throws {
     let server = try await startServer { _ = await drain($0) }
-    let dead = "ws://127.0.0.1:\(try await unusedPort())/signaling"
+    let dead = "ws://127.0.0.1:\(try unusedPort())/signaling"
     let wrong = "ws://127.0.0.1:\(server.boundPort)/wrong"
     let client = SignalingClient(configuration: configuration([wrong, "http://x", dead]))
     let error = await errorOf { _ = try await client.connect() }
