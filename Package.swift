@@ -23,6 +23,13 @@ let package = Package(
     .library(name: "SoraAV1", targets: ["SoraAV1"]),
     .library(name: "SoraAV1Encoding", targets: ["SoraAV1Encoding"]),
     .library(name: "SoraAV1Decoding", targets: ["SoraAV1Decoding"]),
+    .library(name: "SoraH264", targets: ["SoraH264"]),
+    .library(name: "SoraOpenH264", targets: ["SoraOpenH264"]),
+    .library(name: "SoraX264", targets: ["SoraX264"]),
+    .library(name: "SoraH265", targets: ["SoraH265"]),
+    .library(name: "SoraDE265", targets: ["SoraDE265"]),
+    .library(name: "SoraX265", targets: ["SoraX265"]),
+    .library(name: "SoraAVCodec", targets: ["SoraAVCodec"]),
     .library(name: "SoraMedia", targets: ["SoraMedia"]),
     .library(name: "SoraClock", targets: ["SoraClock"]),
     .library(name: "SoraSDK", targets: ["SoraSDK"]),
@@ -40,6 +47,12 @@ let package = Package(
     .library(name: "CSoraMallocCount", targets: ["CSoraMallocCount"]),
     .library(name: "SoraView", targets: ["SoraView"]),
     .library(name: "WebRTC", targets: ["WebRTC"]),
+  ],
+  traits: [
+    .default(enabledTraits: ["GPL"]),
+    .trait(
+      name: "GPL",
+      description: "H.264 and H.265 through x264, x265 and libavcodec, which make an app's licence GPL."),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -128,6 +141,97 @@ let package = Package(
       dependencies: ["SoraCodecs", "SoraAV1Encoding", "SoraAV1Decoding"],
       path: "Packages/SoraCodecs/Sources/SoraAV1",
       swiftSettings: settings),
+    .target(
+      name: "SoraNAL",
+      dependencies: ["SoraMedia", "SoraCodecs"],
+      path: "Packages/SoraCodecs/Sources/SoraNAL",
+      swiftSettings: settings),
+    .systemLibrary(
+      name: "COpenH264",
+      path: "Packages/SoraCodecs/Sources/COpenH264",
+      pkgConfig: "openh264",
+      providers: [.apt(["libopenh264-dev"])]),
+    .target(
+      name: "CSoraOpenH264",
+      dependencies: ["COpenH264"],
+      path: "Packages/SoraCodecs/Sources/CSoraOpenH264"),
+    .target(
+      name: "SoraOpenH264",
+      dependencies: ["SoraMedia", "SoraCodecs", "SoraNAL", "CSoraOpenH264"],
+      path: "Packages/SoraCodecs/Sources/SoraOpenH264",
+      swiftSettings: settings),
+    .systemLibrary(
+      name: "CX264",
+      path: "Packages/SoraCodecs/Sources/CX264",
+      pkgConfig: "x264",
+      providers: [.apt(["libx264-dev"])]),
+    .target(
+      name: "CSoraX264",
+      dependencies: ["CX264"],
+      path: "Packages/SoraCodecs/Sources/CSoraX264"),
+    .target(
+      name: "SoraX264",
+      dependencies: ["SoraMedia", "SoraCodecs", "SoraNAL", "CSoraX264", "CX264"],
+      path: "Packages/SoraCodecs/Sources/SoraX264",
+      swiftSettings: settings),
+    .systemLibrary(
+      name: "CAVCodec",
+      path: "Packages/SoraCodecs/Sources/CAVCodec",
+      pkgConfig: "libavcodec",
+      providers: [.apt(["libavcodec-dev"])]),
+    .target(
+      name: "CSoraAVCodec",
+      dependencies: ["CAVCodec"],
+      path: "Packages/SoraCodecs/Sources/CSoraAVCodec"),
+    .target(
+      name: "SoraAVCodec",
+      dependencies: ["SoraMedia", "SoraCodecs", "SoraNAL", "CSoraAVCodec", "CAVCodec"],
+      path: "Packages/SoraCodecs/Sources/SoraAVCodec",
+      swiftSettings: settings),
+    .target(
+      name: "SoraH264",
+      dependencies: [
+        "SoraCodecs",
+        "SoraOpenH264",
+        .target(name: "SoraX264", condition: .when(traits: ["GPL"])),
+        .target(name: "SoraAVCodec", condition: .when(traits: ["GPL"])),
+      ],
+      path: "Packages/SoraCodecs/Sources/SoraH264",
+      swiftSettings: settings),
+    .systemLibrary(
+      name: "CDE265",
+      path: "Packages/SoraCodecs/Sources/CDE265",
+      pkgConfig: "libde265",
+      providers: [.apt(["libde265-dev"])]),
+    .target(
+      name: "SoraDE265",
+      dependencies: ["SoraMedia", "SoraCodecs", "SoraNAL", "CDE265"],
+      path: "Packages/SoraCodecs/Sources/SoraDE265",
+      swiftSettings: settings),
+    .systemLibrary(
+      name: "CX265",
+      path: "Packages/SoraCodecs/Sources/CX265",
+      pkgConfig: "x265",
+      providers: [.apt(["libx265-dev"])]),
+    .target(
+      name: "CSoraX265",
+      dependencies: ["CX265"],
+      path: "Packages/SoraCodecs/Sources/CSoraX265"),
+    .target(
+      name: "SoraX265",
+      dependencies: ["SoraMedia", "SoraCodecs", "SoraNAL", "CSoraX265", "CX265"],
+      path: "Packages/SoraCodecs/Sources/SoraX265",
+      swiftSettings: settings),
+    .target(
+      name: "SoraH265",
+      dependencies: [
+        "SoraCodecs",
+        "SoraDE265",
+        .target(name: "SoraX265", condition: .when(traits: ["GPL"])),
+        .target(name: "SoraAVCodec", condition: .when(traits: ["GPL"])),
+      ],
+      path: "Packages/SoraCodecs/Sources/SoraH265",
+      swiftSettings: settings),
     .target(name: "CSoraAllocationProbe", path: "Packages/SoraCodecs/Tests/CSoraAllocationProbe"),
     .target(
       name: "CodecTestSupport",
@@ -162,6 +266,36 @@ let package = Package(
       name: "SoraVP8Tests",
       dependencies: ["SoraVP8", "SoraCodecs", "SoraMedia"],
       path: "Packages/SoraCodecs/Tests/SoraVP8Tests",
+      swiftSettings: settings),
+    .testTarget(
+      name: "SoraH264Tests",
+      dependencies: [
+        "SoraH264",
+        "SoraOpenH264",
+        "SoraX264",
+        "SoraAVCodec",
+        "SoraNAL",
+        "SoraCodecs",
+        "CodecTestSupport",
+        "CSoraAllocationProbe",
+        "SoraMedia",
+      ],
+      path: "Packages/SoraCodecs/Tests/SoraH264Tests",
+      swiftSettings: settings),
+    .testTarget(
+      name: "SoraH265Tests",
+      dependencies: [
+        "SoraH265",
+        "SoraDE265",
+        "SoraX265",
+        "SoraAVCodec",
+        "SoraNAL",
+        "SoraCodecs",
+        "CodecTestSupport",
+        "CSoraAllocationProbe",
+        "SoraMedia",
+      ],
+      path: "Packages/SoraCodecs/Tests/SoraH265Tests",
       swiftSettings: settings),
     // Packages/SoraMedia
     .target(
@@ -409,6 +543,8 @@ let package = Package(
         "SoraVP8",
         "SoraVP9",
         "SoraAV1",
+        "SoraH264",
+        "SoraH265",
         "SoraAudio",
       ],
       path: "Packages/SoraWebRTC/Sources/WebRTC",

@@ -9,6 +9,9 @@ let settings: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
 ]
 
+/// Libraries under the GPL as Debian builds them: x264, x265, and libavcodec, which is linked with both.
+let gpl: TargetDependencyCondition? = .when(traits: ["GPL"])
+
 let media: Target.Dependency = .product(name: "SoraMedia", package: "SoraMedia")
 
 let package = Package(
@@ -20,6 +23,19 @@ let package = Package(
     .library(name: "SoraAV1", targets: ["SoraAV1"]),
     .library(name: "SoraAV1Encoding", targets: ["SoraAV1Encoding"]),
     .library(name: "SoraAV1Decoding", targets: ["SoraAV1Decoding"]),
+    .library(name: "SoraH264", targets: ["SoraH264"]),
+    .library(name: "SoraOpenH264", targets: ["SoraOpenH264"]),
+    .library(name: "SoraX264", targets: ["SoraX264"]),
+    .library(name: "SoraH265", targets: ["SoraH265"]),
+    .library(name: "SoraDE265", targets: ["SoraDE265"]),
+    .library(name: "SoraX265", targets: ["SoraX265"]),
+    .library(name: "SoraAVCodec", targets: ["SoraAVCodec"]),
+  ],
+  traits: [
+    .default(enabledTraits: ["GPL"]),
+    .trait(
+      name: "GPL",
+      description: "H.264 and H.265 through x264, x265 and libavcodec, which make an app's licence GPL."),
   ],
   dependencies: [.package(path: "../SoraMedia")],
   targets: [
@@ -43,6 +59,48 @@ let package = Package(
     .target(
       name: "SoraAV1", dependencies: ["SoraCodecs", "SoraAV1Encoding", "SoraAV1Decoding"],
       swiftSettings: settings),
+    // H.264 and H.265: a module a library, a module a codec that puts them together, and what both know of NAL units.
+    .target(name: "SoraNAL", dependencies: [media, "SoraCodecs"], swiftSettings: settings),
+    .systemLibrary(name: "COpenH264", pkgConfig: "openh264", providers: [.apt(["libopenh264-dev"])]),
+    .target(name: "CSoraOpenH264", dependencies: ["COpenH264"]),
+    .target(
+      name: "SoraOpenH264", dependencies: [media, "SoraCodecs", "SoraNAL", "CSoraOpenH264"],
+      swiftSettings: settings),
+    .systemLibrary(name: "CX264", pkgConfig: "x264", providers: [.apt(["libx264-dev"])]),
+    .target(name: "CSoraX264", dependencies: ["CX264"]),
+    .target(
+      name: "SoraX264", dependencies: [media, "SoraCodecs", "SoraNAL", "CSoraX264", "CX264"],
+      swiftSettings: settings),
+    .systemLibrary(
+      name: "CAVCodec", pkgConfig: "libavcodec", providers: [.apt(["libavcodec-dev"])]),
+    .target(name: "CSoraAVCodec", dependencies: ["CAVCodec"]),
+    .target(
+      name: "SoraAVCodec",
+      dependencies: [media, "SoraCodecs", "SoraNAL", "CSoraAVCodec", "CAVCodec"],
+      swiftSettings: settings),
+    .target(
+      name: "SoraH264",
+      dependencies: [
+        "SoraCodecs", "SoraOpenH264", .target(name: "SoraX264", condition: gpl),
+        .target(name: "SoraAVCodec", condition: gpl),
+      ],
+      swiftSettings: settings),
+    .systemLibrary(name: "CDE265", pkgConfig: "libde265", providers: [.apt(["libde265-dev"])]),
+    .target(
+      name: "SoraDE265", dependencies: [media, "SoraCodecs", "SoraNAL", "CDE265"],
+      swiftSettings: settings),
+    .systemLibrary(name: "CX265", pkgConfig: "x265", providers: [.apt(["libx265-dev"])]),
+    .target(name: "CSoraX265", dependencies: ["CX265"]),
+    .target(
+      name: "SoraX265", dependencies: [media, "SoraCodecs", "SoraNAL", "CSoraX265", "CX265"],
+      swiftSettings: settings),
+    .target(
+      name: "SoraH265",
+      dependencies: [
+        "SoraCodecs", "SoraDE265", .target(name: "SoraX265", condition: gpl),
+        .target(name: "SoraAVCodec", condition: gpl),
+      ],
+      swiftSettings: settings),
     // Only for tests: pictures, files and tools, and a count of a thread's allocations.
     .target(name: "CSoraAllocationProbe", path: "Tests/CSoraAllocationProbe"),
     .target(
@@ -61,5 +119,19 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "SoraVP8Tests", dependencies: ["SoraVP8", "SoraCodecs", media], swiftSettings: settings),
+    .testTarget(
+      name: "SoraH264Tests",
+      dependencies: [
+        "SoraH264", "SoraOpenH264", "SoraX264", "SoraAVCodec", "SoraNAL", "SoraCodecs",
+        "CodecTestSupport", "CSoraAllocationProbe", media,
+      ],
+      swiftSettings: settings),
+    .testTarget(
+      name: "SoraH265Tests",
+      dependencies: [
+        "SoraH265", "SoraDE265", "SoraX265", "SoraAVCodec", "SoraNAL", "SoraCodecs",
+        "CodecTestSupport", "CSoraAllocationProbe", media,
+      ],
+      swiftSettings: settings),
   ]
 )

@@ -15,11 +15,18 @@ let package = Package(
     .library(name: "SoraSDK", targets: ["SoraSDK"]),
     .library(name: "Sora", targets: ["Sora"]),
   ],
+  traits: [
+    .default(enabledTraits: ["GPL"]),
+    .trait(
+      name: "GPL",
+      description: "H.264 and H.265 through x264, x265 and libavcodec, which make an app's licence GPL."),
+  ],
   dependencies: [
     .package(path: "../SoraMedia"),
     .package(path: "../SoraTransport"),
     .package(path: "../SoraSignaling"),
-    .package(path: "../SoraWebRTC"),
+    .package(
+      path: "../SoraWebRTC", traits: [.trait(name: "GPL", condition: .when(traits: ["GPL"]))]),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
   ],
   targets: [

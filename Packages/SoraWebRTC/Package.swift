@@ -19,10 +19,17 @@ func transport(_ name: String) -> Target.Dependency {
 let package = Package(
   name: "SoraWebRTC",
   products: [.library(name: "WebRTC", targets: ["WebRTC"])],
+  traits: [
+    .default(enabledTraits: ["GPL"]),
+    .trait(
+      name: "GPL",
+      description: "H.264 and H.265 through x264, x265 and libavcodec, which make an app's licence GPL."),
+  ],
   dependencies: [
     .package(path: "../SoraMedia"),
     .package(path: "../SoraTransport"),
-    .package(path: "../SoraCodecs"),
+    .package(
+      path: "../SoraCodecs", traits: [.trait(name: "GPL", condition: .when(traits: ["GPL"]))]),
     .package(path: "../SoraAudio"),
     .package(path: "../SoraCapture"),
   ],
@@ -37,6 +44,8 @@ let package = Package(
         .product(name: "SoraVP8", package: "SoraCodecs"),
         .product(name: "SoraVP9", package: "SoraCodecs"),
         .product(name: "SoraAV1", package: "SoraCodecs"),
+        .product(name: "SoraH264", package: "SoraCodecs"),
+        .product(name: "SoraH265", package: "SoraCodecs"),
         .product(name: "SoraAudio", package: "SoraAudio"),
       ],
       swiftSettings: settings),

@@ -152,12 +152,14 @@ def merge_external(found):
 def condition(what, value):
     if not value:
         return None
-    expect_only(what, value, {"platformNames", "config"})
+    expect_only(what, value, {"platformNames", "config", "traits"})
     arguments = []
     if value.get("platformNames"):
         arguments.append(f"platforms: [{', '.join('.' + name for name in value['platformNames'])}]")
     if value.get("config"):
         arguments.append(f"configuration: .{value['config']}")
+    if value.get("traits"):
+        arguments.append(f"traits: [{', '.join(text(name) for name in sorted(value['traits']))}]")
     return f".when({', '.join(arguments)})"
 
 
@@ -343,12 +345,12 @@ class Manifest:
                 out.append("    " + self.product("executable", product, None) + ",")
         for package in self.packages:
             expect_only(package["name"], package, {
-                "name", "dependencies", "products", "targets", "toolsVersion", "packageKind"})
+                "name", "dependencies", "products", "targets", "toolsVersion", "packageKind", "traits"})
             for product in package["products"]:
                 (kind, linkage), = product["type"].items()
                 expect_only(package["name"], product, {"name", "targets", "type"})
                 out.append("    " + self.product(kind, product, linkage) + ",")
-        out += ["  ],", "  dependencies: ["]
+        out += ["  ],", *self.traits(), "  dependencies: ["]
         found = [entry for package in self.packages for entry in external_dependencies(package)]
         for item in self.extra.get("dependencies", []):
             identity = item["url"].rstrip("/").split("/")[-1].removesuffix(".git").lower()
@@ -365,6 +367,29 @@ class Manifest:
             out.append("    " + self.target({"name": "root.json"}, ROOT, target, 4) + ",")
         out += ["  ]", ")", ""]
         return "\n".join(out)
+
+    def traits(self):
+        """The packages' traits: each name means the same in all of them, and the root passes it on by having it."""
+        merged = {}
+        for package in self.packages:
+            for trait in package.get("traits", []):
+                value = (trait.get("description"), tuple(sorted(trait["enabledTraits"])))
+                if merged.setdefault(trait["name"], value) != value:
+                    fail(f"{package['name']}: trait {trait['name']} isn't what another package says it is")
+        if not merged:
+            return []
+        lines = []
+        _, enabled = merged.pop("default", (None, ()))
+        if enabled:
+            lines.append(f".default(enabledTraits: [{', '.join(text(name) for name in enabled)}])")
+        for name, (description, enabled) in sorted(merged.items()):
+            arguments = [f"name: {text(name)}"]
+            if description:
+                arguments.append(f"description: {text(description)}")
+            if enabled:
+                arguments.append(f"enabledTraits: [{', '.join(text(other) for other in enabled)}]")
+            lines.append(call(".trait", arguments, 4))
+        return ["  traits: [", *(f"    {line}," for line in lines), "  ],"]
 
     def product(self, kind, product, linkage):
         arguments = [f"name: {text(product['name'])}"]

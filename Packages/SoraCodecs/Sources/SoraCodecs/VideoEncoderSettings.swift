@@ -26,13 +26,20 @@ public struct VideoEncoderSettings: Sendable, Hashable {
   public var allowsFrameDropping: Bool
   /// The library's speed setting, for measurements. Nil chooses by size.
   public var speed: Int?
+  /// What was negotiated, as SDP's `a=fmtp` names it: `profile-level-id` and `packetization-mode` (RFC 6184 §8.1),
+  /// `profile-id` (RFC 9628 §6), `profile`, `level-idx` and `tier` (AV1), `profile-id` and `level-id` (RFC 7798 §7.1).
+  /// Empty: the codec's most widely decodable profile, at the level that size and rate need.
+  public var formatParameters: [String: String]
+  /// Bytes that one packet's payload can hold; an encoder cuts its slices to it where the negotiated format can't split
+  /// them (H.264's packetization mode 0, RFC 6184 §6.2).
+  public var maximumPayloadBytes: Int
 
   public init(
     width: Int, height: Int, framesPerSecond: Double = 30, targetBitsPerSecond: Int = 1_000_000,
     maximumBitsPerSecond: Int = 0, contentHint: VideoContentHint = .motion,
     scalabilityMode: ScalabilityMode = .l1t1, threads: Int = 0,
     cores: Int = VideoEncoderSettings.onlineCores, allowsFrameDropping: Bool = true,
-    speed: Int? = nil
+    speed: Int? = nil, formatParameters: [String: String] = [:], maximumPayloadBytes: Int = 1_180
   ) {
     self.width = width
     self.height = height
@@ -45,6 +52,8 @@ public struct VideoEncoderSettings: Sendable, Hashable {
     self.cores = cores
     self.allowsFrameDropping = allowsFrameDropping
     self.speed = speed
+    self.formatParameters = formatParameters
+    self.maximumPayloadBytes = maximumPayloadBytes
   }
 
   /// Cores that are online in this machine, at least 1.

@@ -1,0 +1,4 @@
+#ifndef CSORA_AVCODEC_H
+#define CSORA_AVCODEC_H
+
+#endif

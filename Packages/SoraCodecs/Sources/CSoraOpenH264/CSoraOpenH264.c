@@ -1,0 +1,1 @@
+#include "CSoraOpenH264.h"

@@ -1,0 +1,4 @@
+#ifndef CSORA_OPENH264_H
+#define CSORA_OPENH264_H
+
+#endif

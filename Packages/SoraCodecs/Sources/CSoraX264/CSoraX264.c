@@ -1,0 +1,1 @@
+#include "CSoraX264.h"

@@ -1,0 +1,1 @@
+#include "CSoraX265.h"

@@ -1,0 +1,4 @@
+#ifndef CSORA_X265_H
+#define CSORA_X265_H
+
+#endif

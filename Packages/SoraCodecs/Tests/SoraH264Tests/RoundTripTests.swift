@@ -1,0 +1,2 @@
+import SoraCodecs
+import Testing
