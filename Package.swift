@@ -50,9 +50,7 @@ let package = Package(
   ],
   traits: [
     .default(enabledTraits: ["GPL"]),
-    .trait(
-      name: "GPL",
-      description: "H.264 and H.265 through x264, x265 and libavcodec, which make an app's licence GPL."),
+    .trait(name: "GPL", description: "x264, x265 and libavcodec, which put an app under the GPL."),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),

@@ -35,7 +35,7 @@ let package = Package(
     .default(enabledTraits: ["GPL"]),
     .trait(
       name: "GPL",
-      description: "H.264 and H.265 through x264, x265 and libavcodec, which make an app's licence GPL."),
+      description: "x264, x265 and libavcodec, which put an app under the GPL."),
   ],
   dependencies: [.package(path: "../SoraMedia")],
   targets: [
@@ -61,7 +61,8 @@ let package = Package(
       swiftSettings: settings),
     // H.264 and H.265: a module a library, a module a codec that puts them together, and what both know of NAL units.
     .target(name: "SoraNAL", dependencies: [media, "SoraCodecs"], swiftSettings: settings),
-    .systemLibrary(name: "COpenH264", pkgConfig: "openh264", providers: [.apt(["libopenh264-dev"])]),
+    .systemLibrary(
+      name: "COpenH264", pkgConfig: "openh264", providers: [.apt(["libopenh264-dev"])]),
     .target(name: "CSoraOpenH264", dependencies: ["COpenH264"]),
     .target(
       name: "SoraOpenH264", dependencies: [media, "SoraCodecs", "SoraNAL", "CSoraOpenH264"],

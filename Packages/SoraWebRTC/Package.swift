@@ -23,7 +23,7 @@ let package = Package(
     .default(enabledTraits: ["GPL"]),
     .trait(
       name: "GPL",
-      description: "H.264 and H.265 through x264, x265 and libavcodec, which make an app's licence GPL."),
+      description: "x264, x265 and libavcodec, which put an app under the GPL."),
   ],
   dependencies: [
     .package(path: "../SoraMedia"),
