@@ -10,7 +10,7 @@ public final class OpusEncoder {
   public private(set) var settings: OpusEncoderSettings
 
   private let state: OpaquePointer
-  private let pool = EncodedBufferPool()
+  private let pool = EncodedBufferPool(limit: 64)
   private let scratch: UnsafeMutableRawBufferPointer
   private var pending: [Int16] = []
   private var pendingTimestamp = Instant.zero

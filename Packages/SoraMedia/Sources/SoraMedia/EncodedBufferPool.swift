@@ -1,5 +1,3 @@
-public import SoraMedia
-
 /// Hands out empty `EncodedBuffer`s and takes back those that nobody else references any more.
 ///
 /// Confined to the encoder that owns it; the buffers go anywhere. Nothing tells the pool that a buffer is free: it
