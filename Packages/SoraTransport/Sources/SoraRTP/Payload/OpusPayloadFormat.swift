@@ -15,7 +15,7 @@ public struct OpusPayloadFormat: RTPPayloadFormat {
 /// Puts each Opus packet into one payload and marks the first after a silence.
 public final class OpusPayloader: RTPPayloader {
   private var buffer: EncodedBuffer?
-  private var expectedTimestamp: UInt32?
+  private var talkspurt = OpusTalkspurt()
   private var marker = false
 
   public init() {}
@@ -26,10 +26,7 @@ public final class OpusPayloader: RTPPayloader {
       buffer = nil
       return 0
     }
-    // RFC 3551 §4.1: the marker shows the beginning of a talkspurt, here a gap that DTX left.
-    marker = expectedTimestamp != frame.rtpTimestamp
-    let samples = OpusPacket.sampleCount(frame.payload.bytes) ?? 960
-    expectedTimestamp = frame.rtpTimestamp &+ UInt32(truncatingIfNeeded: samples)
+    marker = talkspurt.marker(of: frame)
     buffer = frame.payload
     return 1
   }
@@ -39,6 +36,19 @@ public final class OpusPayloader: RTPPayloader {
     self.buffer = nil
     target.put(buffer.bytes, at: 0)
     return RTPPayloadPart(count: buffer.count, marker: marker)
+  }
+}
+
+/// Knows where talkspurts begin, from the gaps that DTX leaves between the timestamps.
+struct OpusTalkspurt {
+  private var expectedTimestamp: UInt32?
+
+  /// Whether the packet of `frame` carries the marker: at the beginning of a talkspurt (RFC 3551 §4.1). Once a frame.
+  mutating func marker(of frame: EncodedFrame) -> Bool {
+    let marker = expectedTimestamp != frame.rtpTimestamp
+    let samples = OpusPacket.sampleCount(frame.payload.bytes) ?? 960
+    expectedTimestamp = frame.rtpTimestamp &+ UInt32(truncatingIfNeeded: samples)
+    return marker
   }
 }
 
