@@ -35,6 +35,36 @@ func hmacSHA1(_ message: [UInt8], key: [UInt8]) -> [UInt8] {
   }
 }
 
+/// HMAC-SHA256 (RFC 2104), 32 bytes.
+func hmacSHA256(_ message: [UInt8], key: [UInt8]) -> [UInt8] {
+  [UInt8](unsafeUninitializedCapacity: 32) { code, count in
+    var length: UInt32 = 0
+    let result = HMAC(
+      EVP_sha256(), key, Int32(truncatingIfNeeded: key.count), message, message.count,
+      code.baseAddress, &length)
+    // As above: only without memory.
+    if result == nil { code.initialize(repeating: 0) }
+    count = 32
+  }
+}
+
+/// SHA-256, 32 bytes.
+func sha256(_ message: [UInt8]) -> [UInt8] { digest(message, EVP_sha256(), size: 32) }
+
+/// MD5, 16 bytes: what long-term credentials of RFC 5389 are made with.
+func md5(_ message: [UInt8]) -> [UInt8] { digest(message, EVP_md5(), size: 16) }
+
+private func digest(_ message: [UInt8], _ type: OpaquePointer?, size: Int) -> [UInt8] {
+  [UInt8](unsafeUninitializedCapacity: size) { result, count in
+    var length: UInt32 = 0
+    if EVP_Digest(message, message.count, result.baseAddress, &length, type, nil) != 1 {
+      // Only where the system forbids the hash (MD5 under FIPS): nothing is authentic then.
+      result.initialize(repeating: 0)
+    }
+    count = size
+  }
+}
+
 /// Compares without leaving the first difference's position in the time taken.
 func constantTimeEqual(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Bool {
   guard a.count == b.count, let first = a.baseAddress, let second = b.baseAddress else {

@@ -5,7 +5,10 @@ extension STUNMessage {
   ///   - key: The key of MESSAGE-INTEGRITY: for short-term credentials the password's bytes (RFC 8489 §9.1.1). `nil` leaves
   ///     the attribute out.
   ///   - fingerprint: Whether FINGERPRINT ends the message, as ICE demands (RFC 8445 §7.1).
-  public func encoded(key: [UInt8]?, fingerprint: Bool = true) -> [UInt8] {
+  ///   - integrity: Which attribute the key is used for.
+  public func encoded(
+    key: [UInt8]?, fingerprint: Bool = true, integrity: STUNIntegrity = .sha1
+  ) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(160)
     let bits = UInt16(messageClass.rawValue)
@@ -19,9 +22,16 @@ extension STUNMessage {
     bytes.append(bigEndian: transactionID.low)
     for attribute in attributes { append(attribute, to: &bytes) }
     if let key {
-      setLength(&bytes, extra: 24)
-      let code = hmacSHA1(bytes, key: key)
-      appendAttribute(STUNAttributeType.messageIntegrity, code, to: &bytes)
+      switch integrity {
+      case .sha1:
+        setLength(&bytes, extra: 24)
+        let code = hmacSHA1(bytes, key: key)
+        appendAttribute(STUNAttributeType.messageIntegrity, code, to: &bytes)
+      case .sha256:
+        setLength(&bytes, extra: 36)
+        let code = hmacSHA256(bytes, key: key)
+        appendAttribute(STUNAttributeType.messageIntegritySHA256, code, to: &bytes)
+      }
     }
     setLength(&bytes, extra: fingerprint ? 8 : 0)
     if fingerprint {
@@ -74,6 +84,42 @@ extension STUNMessage {
       appendAttribute(STUNAttributeType.nonce, value, to: &bytes)
     case .other(let type, let value):
       appendAttribute(type, value, to: &bytes)
+    default: appendTURN(attribute, to: &bytes)
+    }
+  }
+
+  private func appendTURN(_ attribute: STUNAttribute, to bytes: inout [UInt8]) {
+    switch attribute {
+    case .channelNumber(let number):
+      appendAttribute(
+        STUNAttributeType.channelNumber, [UInt8](bigEndian: number) + [0, 0], to: &bytes)
+    case .lifetime(let seconds):
+      appendAttribute(STUNAttributeType.lifetime, [UInt8](bigEndian: seconds), to: &bytes)
+    case .xorPeerAddress(let address):
+      appendAttribute(
+        STUNAttributeType.xorPeerAddress, encodedAddress(address, xor: transactionID), to: &bytes)
+    case .xorRelayedAddress(let address):
+      appendAttribute(
+        STUNAttributeType.xorRelayedAddress, encodedAddress(address, xor: transactionID), to: &bytes
+      )
+    case .data(let value):
+      appendAttribute(STUNAttributeType.data, value, to: &bytes)
+    case .requestedAddressFamily(let family):
+      appendAttribute(
+        STUNAttributeType.requestedAddressFamily, [family.rawValue, 0, 0, 0], to: &bytes)
+    case .requestedTransport(let number):
+      appendAttribute(STUNAttributeType.requestedTransport, [number, 0, 0, 0], to: &bytes)
+    case .alternateServer(let address):
+      appendAttribute(
+        STUNAttributeType.alternateServer, encodedAddress(address, xor: nil), to: &bytes)
+    case .userhash(let value):
+      appendAttribute(STUNAttributeType.userhash, value, to: &bytes)
+    case .passwordAlgorithm(let algorithm):
+      appendAttribute(STUNAttributeType.passwordAlgorithm, algorithm.encoded, to: &bytes)
+    case .passwordAlgorithms(let algorithms):
+      appendAttribute(
+        STUNAttributeType.passwordAlgorithms, algorithms.flatMap(\.padded), to: &bytes)
+    default: break
     }
   }
 

@@ -38,9 +38,15 @@ extension STUNMessage {
       case STUNAttributeType.messageIntegrity where integrityOffset == nil:
         guard length == 20 else { throw .malformedAttribute(type: type) }
         integrityOffset = offset
+      case STUNAttributeType.messageIntegritySHA256 where integritySHA256 == nil:
+        // RFC 8489 §14.6: at least 16 bytes, at most 32, a multiple of four.
+        guard (16...32).contains(length), length % 4 == 0 else {
+          throw .malformedAttribute(type: type)
+        }
+        integritySHA256 = (offset, length)
       default:
-        // RFC 8489 §14.5: what follows MESSAGE-INTEGRITY isn't protected, and is ignored.
-        if integrityOffset == nil {
+        // RFC 8489 §14.5 and §14.6: what follows isn't protected, and is ignored.
+        if integrityOffset == nil, integritySHA256 == nil {
           attributes.append(try STUNMessage.attribute(type, value, transactionID))
         }
       }
@@ -51,13 +57,30 @@ extension STUNMessage {
   /// Whether the MESSAGE-INTEGRITY of the message, parsed from these same `bytes`, was made with `key` (RFC 8489 §14.5).
   public func isAuthentic(_ bytes: UnsafeRawBufferPointer, key: [UInt8]) -> Bool {
     guard let offset = integrityOffset, offset + 24 <= bytes.count else { return false }
+    return STUNMessage.covers(bytes, offset: offset, count: 20) { hmacSHA1($0, key: key) }
+  }
+
+  /// Whether the MESSAGE-INTEGRITY-SHA256 of the message, parsed from these same `bytes`, was made with `key` (RFC 8489 §14.6).
+  public func isAuthenticSHA256(_ bytes: UnsafeRawBufferPointer, key: [UInt8]) -> Bool {
+    guard let (offset, count) = integritySHA256, offset + 4 + count <= bytes.count else {
+      return false
+    }
+    return STUNMessage.covers(bytes, offset: offset, count: count) {
+      Array(hmacSHA256($0, key: key).prefix(count))
+    }
+  }
+
+  private static func covers(
+    _ bytes: UnsafeRawBufferPointer, offset: Int, count: Int, _ code: ([UInt8]) -> [UInt8]
+  ) -> Bool {
     var covered = Array(bytes[..<offset])
-    // The length field counts up to the end of MESSAGE-INTEGRITY, whatever follows it.
-    let length = UInt16(truncatingIfNeeded: offset + 24 - stunHeaderSize)
+    // The length field counts up to the end of the attribute, whatever follows it.
+    let length = UInt16(truncatingIfNeeded: offset + 4 + count - stunHeaderSize)
     covered[2] = UInt8(length >> 8)
     covered[3] = UInt8(truncatingIfNeeded: length)
-    return hmacSHA1(covered, key: key).withUnsafeBytes {
-      constantTimeEqual($0, UnsafeRawBufferPointer(rebasing: bytes[offset + 4..<offset + 24]))
+    return code(covered).withUnsafeBytes {
+      constantTimeEqual(
+        $0, UnsafeRawBufferPointer(rebasing: bytes[offset + 4..<offset + 4 + count]))
     }
   }
 
@@ -109,12 +132,77 @@ extension STUNMessage {
       try require(value.count < 764)
       return .nonce(Array(value))
     default:
-      return .other(type: type, value: Array(value))
+      return try turnAttribute(type, value, id) ?? .other(type: type, value: Array(value))
     }
   }
 
+  // RFC 8656 §18 and the long-term credentials of RFC 8489; nil for types this module doesn't know.
+  private static func turnAttribute(
+    _ type: UInt16, _ value: UnsafeRawBufferPointer, _ id: STUNTransactionID
+  ) throws(STUNError) -> STUNAttribute? {
+    func require(_ condition: Bool) throws(STUNError) {
+      if !condition { throw STUNError.malformedAttribute(type: type) }
+    }
+    switch type {
+    case STUNAttributeType.channelNumber:
+      try require(value.count == 4)
+      return .channelNumber(value.bigEndian16(at: 0))
+    case STUNAttributeType.lifetime:
+      try require(value.count == 4)
+      return .lifetime(value.bigEndian32(at: 0))
+    case STUNAttributeType.xorPeerAddress:
+      return .xorPeerAddress(try address(type, value, xor: id))
+    case STUNAttributeType.xorRelayedAddress:
+      return .xorRelayedAddress(try address(type, value, xor: id))
+    case STUNAttributeType.data:
+      return .data(Array(value))
+    case STUNAttributeType.requestedAddressFamily:
+      // The family is checked where the request is: another one is answered with 440.
+      try require(value.count == 4)
+      guard let family = STUNAddressFamily(rawValue: value[0]) else { return nil }
+      return .requestedAddressFamily(family)
+    case STUNAttributeType.requestedTransport:
+      try require(value.count == 4)
+      return .requestedTransport(value[0])
+    case STUNAttributeType.alternateServer:
+      return .alternateServer(try address(type, value, xor: nil))
+    case STUNAttributeType.userhash:
+      try require(value.count == 32)
+      return .userhash(Array(value))
+    case STUNAttributeType.passwordAlgorithm:
+      guard let (algorithm, _) = passwordAlgorithm(value, at: 0) else {
+        throw .malformedAttribute(type: type)
+      }
+      return .passwordAlgorithm(algorithm)
+    case STUNAttributeType.passwordAlgorithms:
+      var algorithms: [STUNPasswordAlgorithm] = []
+      var offset = 0
+      while offset < value.count {
+        guard algorithms.count < 16, let (algorithm, end) = passwordAlgorithm(value, at: offset)
+        else { throw .malformedAttribute(type: type) }
+        algorithms.append(algorithm)
+        offset = end
+      }
+      return .passwordAlgorithms(algorithms)
+    default: return nil
+    }
+  }
+
+  // RFC 8489 §14.11 and §14.12: number, length and parameters, padded.
+  private static func passwordAlgorithm(
+    _ value: UnsafeRawBufferPointer, at offset: Int
+  ) -> (STUNPasswordAlgorithm, end: Int)? {
+    guard offset + 4 <= value.count else { return nil }
+    let length = Int(value.bigEndian16(at: offset + 2))
+    guard offset + 4 + length <= value.count else { return nil }
+    let algorithm = STUNPasswordAlgorithm(
+      number: value.bigEndian16(at: offset),
+      parameters: Array(value[offset + 4..<offset + 4 + length]))
+    return (algorithm, min(value.count, offset + 4 + (length + 3) & ~3))
+  }
+
   // RFC 8489 §14.1 and §14.2.
-  private static func address(
+  static func address(
     _ type: UInt16, _ value: UnsafeRawBufferPointer, xor id: STUNTransactionID?
   ) throws(STUNError) -> TransportAddress {
     let family = value.count >= 4 ? value[1] : 0

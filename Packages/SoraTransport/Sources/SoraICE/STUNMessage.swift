@@ -42,8 +42,39 @@ public enum STUNAttribute: Hashable, Sendable {
   case software(String)
   case realm([UInt8])
   case nonce([UInt8])
+  /// The channel of a ChannelBind, 0x4000...0x4FFF (RFC 8656 §18.1).
+  case channelNumber(UInt16)
+  /// Seconds that an allocation lives.
+  case lifetime(UInt32)
+  case xorPeerAddress(TransportAddress)
+  case xorRelayedAddress(TransportAddress)
+  /// The payload of a Send or Data indication.
+  case data([UInt8])
+  case requestedAddressFamily(STUNAddressFamily)
+  /// The IP protocol number of what is to be relayed; 17 is UDP.
+  case requestedTransport(UInt8)
+  case alternateServer(TransportAddress)
+  /// What a server takes to make keys with, in its order (RFC 8489 §14.11). Numbers this module doesn't know are kept.
+  case passwordAlgorithms([STUNPasswordAlgorithm])
+  case passwordAlgorithm(STUNPasswordAlgorithm)
+  /// SHA-256 of `username:realm`, 32 bytes (RFC 8489 §14.4).
+  case userhash([UInt8])
   /// Any other attribute, as it came.
   case other(type: UInt16, value: [UInt8])
+}
+
+/// The address families of RFC 8489 §14.1.
+public enum STUNAddressFamily: UInt8, Sendable {
+  case ipv4 = 1
+  case ipv6 = 2
+}
+
+/// The keyed hash that proves who made a message (RFC 8489 §14.5 and §14.6).
+public enum STUNIntegrity: Sendable {
+  /// MESSAGE-INTEGRITY: HMAC-SHA1.
+  case sha1
+  /// MESSAGE-INTEGRITY-SHA256: HMAC-SHA256, 32 bytes.
+  case sha256
 }
 
 /// A STUN message (RFC 8489): values in, bytes out, and back.
@@ -67,6 +98,8 @@ public struct STUNMessage: Sendable {
   public internal(set) var fingerprint = Fingerprint.absent
   // Where MESSAGE-INTEGRITY starts in the bytes that were parsed.
   var integrityOffset: Int?
+  // Likewise for MESSAGE-INTEGRITY-SHA256, and how long its value is.
+  var integritySHA256: (offset: Int, count: Int)?
 
   public init(
     _ messageClass: STUNClass, method: UInt16 = STUNMessage.binding,
@@ -80,6 +113,9 @@ public struct STUNMessage: Sendable {
 
   /// Whether the message carried MESSAGE-INTEGRITY.
   public var hasIntegrity: Bool { integrityOffset != nil }
+
+  /// Whether the message carried MESSAGE-INTEGRITY-SHA256.
+  public var hasIntegritySHA256: Bool { integritySHA256 != nil }
 
   /// The USERNAME.
   public var username: [UInt8]? {
@@ -109,6 +145,12 @@ public struct STUNMessage: Sendable {
     return nil
   }
 
+  /// The reason of an error response, for people.
+  public var errorReason: String? {
+    for case .errorCode(_, let reason) in attributes { return reason }
+    return nil
+  }
+
   /// The tie-breaker and the role of the sender.
   var role: (isControlling: Bool, tieBreaker: UInt64)? {
     for attribute in attributes {
@@ -121,7 +163,12 @@ public struct STUNMessage: Sendable {
   /// The attributes this module doesn't know and that a receiver must understand: those below 0x8000 (RFC 8489 §14).
   public var unknownRequiredAttributes: [UInt16] {
     attributes.compactMap {
-      if case .other(let type, _) = $0, type < 0x8000 { return type }
+      // An address family nobody knows is an error of its own (440).
+      if case .other(let type, _) = $0, type < 0x8000,
+        type != STUNAttributeType.requestedAddressFamily
+      {
+        return type
+      }
       return nil
     }
   }
@@ -137,13 +184,25 @@ enum STUNAttributeType {
   static let realm: UInt16 = 0x0014
   static let nonce: UInt16 = 0x0015
   static let messageIntegritySHA256: UInt16 = 0x001C
+  static let passwordAlgorithm: UInt16 = 0x001D
+  static let userhash: UInt16 = 0x001E
   static let xorMappedAddress: UInt16 = 0x0020
   static let priority: UInt16 = 0x0024
   static let useCandidate: UInt16 = 0x0025
+  static let passwordAlgorithms: UInt16 = 0x8002
   static let software: UInt16 = 0x8022
+  static let alternateServer: UInt16 = 0x8023
   static let fingerprint: UInt16 = 0x8028
   static let iceControlled: UInt16 = 0x8029
   static let iceControlling: UInt16 = 0x802A
+  // RFC 8656 §18.
+  static let channelNumber: UInt16 = 0x000C
+  static let lifetime: UInt16 = 0x000D
+  static let xorPeerAddress: UInt16 = 0x0012
+  static let data: UInt16 = 0x0013
+  static let xorRelayedAddress: UInt16 = 0x0016
+  static let requestedAddressFamily: UInt16 = 0x0017
+  static let requestedTransport: UInt16 = 0x0019
 }
 
 let stunMagicCookie: UInt32 = 0x2112_A442
