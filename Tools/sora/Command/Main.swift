@@ -3,7 +3,7 @@ import Foundation
 import Logging
 import SoraCommandSupport
 
-/// `sora`: run a development server, publish to it, play from it.
+/// `sora`: run a development server, publish to it, play from it, and tell what codecs there are.
 @main
 struct SoraTool: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -13,7 +13,9 @@ struct SoraTool: AsyncParsableCommand {
       Exit status: 0 where the job was done, 1 where the connection failed or no media came, \
       2 for wrong usage.
       """,
-    subcommands: [ServeCommand.self, PublishCommand.self, PlayCommand.self])
+    subcommands: [
+      ServeCommand.self, PublishCommand.self, PlayCommand.self, CodecsCommand.self,
+    ])
 
   static func main() async {
     // Standard output is for data.

@@ -35,12 +35,14 @@ struct SFUCodec: Hashable {
     case "VP8": parameters = [:]
     case "VP9": parameters = ["profile-id": "0"]
     case "AV1": parameters = ["level-idx": "5", "profile": "0", "tier": "0"]
+    // Whatever size passes here, the server takes: level 5.2 of both, where a lower one would hold a publisher of
+    // full HD down to 720p.
     case "H264":
       parameters = [
-        "level-asymmetry-allowed": "1", "packetization-mode": "1", "profile-level-id": "42e01f",
+        "level-asymmetry-allowed": "1", "packetization-mode": "1", "profile-level-id": "42e034",
       ]
     case "H265":
-      parameters = ["level-id": "93", "profile-id": "1", "tier-flag": "0", "tx-mode": "SRST"]
+      parameters = ["level-id": "156", "profile-id": "1", "tier-flag": "0", "tx-mode": "SRST"]
     default: return nil
     }
     merge(request.parameters, into: &parameters)

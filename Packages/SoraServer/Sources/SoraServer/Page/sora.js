@@ -233,6 +233,13 @@ element("stop").onclick = () => {
   finish("Not connected.");
 };
 
+// A codec that this browser can neither send nor receive isn't offered for choice.
+const known = new Set(
+  [RTCRtpSender, RTCRtpReceiver].flatMap((side) => side.getCapabilities("video").codecs.map((codec) => codec.mimeType.toUpperCase())));
+for (const option of [...element("codec").options]) {
+  if (!known.has(`VIDEO/${option.value}`)) option.remove();
+}
+
 // ?channel=NAME&codec=VP8&role=recvonly connects at once: a link to a channel.
 const query = new URLSearchParams(location.search);
 if (query.has("channel")) element("channel").value = query.get("channel");
