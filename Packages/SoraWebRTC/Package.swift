@@ -56,6 +56,7 @@ let package = Package(
         transport("SoraNetworkSimulator"), transport("SoraICE"), transport("SoraDTLS"),
         transport("SoraRTP"),
         .product(name: "SoraCapture", package: "SoraCapture"),
+        .product(name: "SoraCodecs", package: "SoraCodecs"),
         .product(name: "SoraAudio", package: "SoraAudio"),
       ],
       swiftSettings: settings),

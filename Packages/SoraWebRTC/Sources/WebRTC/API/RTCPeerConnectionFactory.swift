@@ -25,7 +25,7 @@ public final class RTCPeerConnectionFactory: Sendable {
   }
 
   /// What is offered and accepted: every codec that can be encoded and decoded, in order of preference.
-  var videoCapabilities: [CodecCapability] {
+  package var videoCapabilities: [CodecCapability] {
     let encodable = videoCodecs.encodableKinds
     return videoCodecs.decodableKinds.filter(encodable.contains).compactMap { kind in
       switch kind {
