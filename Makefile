@@ -11,8 +11,8 @@ DOCUMENTED ?= SoraSDK WebRTC SoraServer SoraSignaling SoraTransport SoraMedia
 DOCS = .build/docs
 
 .DEFAULT_GOAL := help
-.PHONY: help deps demo build test test-unit test-interop test-packages guard fuzz sanitize bench \
-	manifest manifest-check format lint docs clean
+.PHONY: help deps demo build test test-unit test-interop test-packages test-alone guard fuzz sanitize \
+	bench bench-codecs manifest manifest-check format lint docs clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,6 +41,9 @@ test-packages: ## Build each package alone, from its own manifest
 	  $(SWIFT) build --package-path $$package --scratch-path .build/packages; \
 	done
 
+test-alone: ## Build single products in fresh packages, the other codecs' libraries hidden
+	@Tools/alone.sh
+
 guard: manifest-check ## Check that the manifest hasn't drifted and that sans-I/O code does no I/O
 	@Tools/guard-sans-io.py --self-test
 	@Tools/guard-sans-io.py
@@ -53,6 +56,9 @@ sanitize: ## Run unit tests under the address and the thread sanitizer (minutes;
 
 bench: ## Measure this SDK beside others
 	@Benchmarks/run.sh
+
+bench-codecs: ## Measure the codec modules beside their libraries' own tools (CODEC_OPTIONS narrows it)
+	@Benchmarks/codecs.py $(CODEC_OPTIONS)
 
 manifest: ## Write the root's Package.swift from the packages' manifests
 	@Tools/manifest/generate.py

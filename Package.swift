@@ -30,6 +30,7 @@ let package = Package(
     .library(name: "SoraDE265", targets: ["SoraDE265"]),
     .library(name: "SoraX265", targets: ["SoraX265"]),
     .library(name: "SoraAVCodec", targets: ["SoraAVCodec"]),
+    .library(name: "CSoraAllocationProbe", targets: ["CSoraAllocationProbe"]),
     .library(name: "SoraMedia", targets: ["SoraMedia"]),
     .library(name: "SoraClock", targets: ["SoraClock"]),
     .library(name: "SoraSDK", targets: ["SoraSDK"]),
@@ -161,7 +162,6 @@ let package = Package(
     .systemLibrary(
       name: "CX264",
       path: "Packages/SoraCodecs/Sources/CX264",
-      pkgConfig: "x264",
       providers: [.apt(["libx264-dev"])]),
     .target(
       name: "CSoraX264",
@@ -560,6 +560,7 @@ let package = Package(
         "SoraDTLS",
         "SoraRTP",
         "SoraCapture",
+        "SoraCodecs",
         "SoraAudio",
       ],
       path: "Packages/SoraWebRTC/Tests/WebRTCTests",

@@ -30,6 +30,8 @@ let package = Package(
     .library(name: "SoraDE265", targets: ["SoraDE265"]),
     .library(name: "SoraX265", targets: ["SoraX265"]),
     .library(name: "SoraAVCodec", targets: ["SoraAVCodec"]),
+    // For tests and benchmarks.
+    .library(name: "CSoraAllocationProbe", targets: ["CSoraAllocationProbe"]),
   ],
   traits: [
     .default(enabledTraits: ["GPL"]),
@@ -67,7 +69,8 @@ let package = Package(
     .target(
       name: "SoraOpenH264", dependencies: [media, "SoraCodecs", "SoraNAL", "CSoraOpenH264"],
       swiftSettings: settings),
-    .systemLibrary(name: "CX264", pkgConfig: "x264", providers: [.apt(["libx264-dev"])]),
+    // Without its pkg-config file, whose -DX264_API_IMPORTS SwiftPM refuses with a warning each time.
+    .systemLibrary(name: "CX264", providers: [.apt(["libx264-dev"])]),
     .target(name: "CSoraX264", dependencies: ["CX264"]),
     .target(
       name: "SoraX264", dependencies: [media, "SoraCodecs", "SoraNAL", "CSoraX264", "CX264"],

@@ -1,0 +1,127 @@
+import CSoraAllocationProbe
+import Foundation
+import SoraCapture
+import SoraCodecs
+import SoraMedia
+
+/// One side of a row: ours or the tool's.
+struct Figures: Codable {
+  /// Frames a second of the encoder's or decoder's own time.
+  var fps: Double
+  /// Processor time a frame, milliseconds; a tool's includes reading and writing its files.
+  var cpuMilliseconds: Double
+  var peakMegabytes: Double
+  var kilobitsPerSecond: Double?
+  var psnr: Double?
+  /// Heap allocations a frame on our side of the library, in the second half: pools are filled by then.
+  var allocations: Double?
+}
+
+enum Measuring {
+  /// Encodes the clip with our module.
+  static func encode(_ peer: Peer, _ clip: Clip) throws -> (Figures, [EncodedFrame]) {
+    for library in peer.libraries { _ = sora_allocation_exclude(library) }
+    Usage.resetPeak()
+    let resident = Usage.residentBytes
+    let encoder = try peer.factory.makeEncoder(
+      VideoEncoderSettings(
+        width: clip.size.width, height: clip.size.height, framesPerSecond: Clip.framesPerSecond,
+        targetBitsPerSecond: clip.size.bitsPerSecond, threads: 1, allowsFrameDropping: false,
+        speed: peer.speed(clip.size)))
+    var frames: [EncodedFrame] = []
+    frames.reserveCapacity(clip.frames.count)
+    var allocations: UInt64 = 0
+    var meter = Meter()
+    for (index, frame) in clip.frames.enumerated() {
+      let before = sora_allocation_count()
+      meter.start()
+      let encoded = try encoder.encode(
+        frame, forceKeyFrame: false, rtpTimestamp: UInt32(index * 3_000))
+      meter.stop()
+      if index >= clip.frames.count / 2 { allocations += sora_allocation_count() - before }
+      // Kept apart from the encoder's pool, as a network that is done with it does.
+      if let encoded { frames.append(encoded.copied()) }
+    }
+    var figures = meter.figures(clip.frames.count, above: resident)
+    figures.allocations = Double(allocations) / Double(max(1, clip.frames.count / 2))
+    figures.kilobitsPerSecond = kilobits(frames)
+    return (figures, frames)
+  }
+
+  /// Decodes frames with our module; with a clip, compares the pictures with it, outside of the time.
+  static func decode(
+    _ factory: any VideoCodecFactory, _ libraries: [String], _ frames: [EncodedFrame],
+    against clip: Clip? = nil
+  ) throws -> Figures {
+    for library in libraries { _ = sora_allocation_exclude(library) }
+    Usage.resetPeak()
+    let resident = Usage.residentBytes
+    let decoder = try factory.makeDecoder(VideoDecoderSettings(threads: 1))
+    var quality: [Double] = []
+    var allocations: UInt64 = 0
+    var meter = Meter()
+    for (index, frame) in frames.enumerated() {
+      let before = sora_allocation_count()
+      meter.start()
+      let picture = try decoder.decode(frame)
+      meter.stop()
+      if index >= frames.count / 2 { allocations += sora_allocation_count() - before }
+      if let clip, let picture, index < clip.frames.count,
+        let psnr = PictureQuality.psnr(clip.frames[index].buffer, picture.buffer)
+      {
+        quality.append(psnr)
+      }
+    }
+    var figures = meter.figures(frames.count, above: resident)
+    figures.allocations = Double(allocations) / Double(max(1, frames.count / 2))
+    if !quality.isEmpty { figures.psnr = quality.reduce(0, +) / Double(quality.count) }
+    return figures
+  }
+
+  /// Runs a tool over a clip's or a stream's frames.
+  static func tool(_ arguments: [String], frameCount: Int) throws -> Figures {
+    let run = try ToolRun(arguments)
+    let count = Double(frameCount)
+    return Figures(
+      fps: run.framesPerSecond ?? count / run.wallSeconds,
+      cpuMilliseconds: run.cpuSeconds / count * 1000, peakMegabytes: Double(run.peakBytes) / 1e6)
+  }
+
+  static func kilobits(_ frames: [EncodedFrame]) -> Double {
+    let bytes = frames.reduce(0) { $0 + $1.payload.count }
+    return Double(bytes) * 8 * Clip.framesPerSecond / Double(max(1, frames.count)) / 1000
+  }
+}
+
+/// Adds up the time of single calls.
+struct Meter {
+  private var wall = Duration.zero
+  private var cpu = 0.0
+  private var wallStart = ContinuousClock.now
+  private var cpuStart = 0.0
+
+  mutating func start() {
+    cpuStart = Usage.cpuSeconds
+    wallStart = .now
+  }
+
+  mutating func stop() {
+    wall += .now - wallStart
+    cpu += Usage.cpuSeconds - cpuStart
+  }
+
+  func figures(_ frameCount: Int, above resident: Int) -> Figures {
+    let count = Double(max(1, frameCount))
+    return Figures(
+      fps: count / wall.seconds, cpuMilliseconds: cpu / count * 1000,
+      peakMegabytes: Double(Usage.peakBytes - resident) / 1e6)
+  }
+}
+
+extension EncodedFrame {
+  fileprivate func copied() -> EncodedFrame {
+    var copy = self
+    copy.payload = EncodedBuffer(payload.bytes)
+    return copy
+  }
+}
