@@ -18,6 +18,8 @@ let package = Package(
     .library(name: "SoraAudio", targets: ["SoraAudio"]),
     .library(name: "SoraCapture", targets: ["SoraCapture"]),
     .library(name: "SoraCodecs", targets: ["SoraCodecs"]),
+    .library(name: "SoraScaling", targets: ["SoraScaling"]),
+    .library(name: "SoraSimulcast", targets: ["SoraSimulcast"]),
     .library(name: "SoraVP8", targets: ["SoraVP8"]),
     .library(name: "SoraVP9", targets: ["SoraVP9"]),
     .library(name: "SoraAV1", targets: ["SoraAV1"]),
@@ -103,6 +105,20 @@ let package = Package(
       name: "SoraCodecs",
       dependencies: ["SoraMedia"],
       path: "Packages/SoraCodecs/Sources/SoraCodecs",
+      swiftSettings: settings),
+    .systemLibrary(
+      name: "CYUV",
+      path: "Packages/SoraCodecs/Sources/CYUV",
+      providers: [.apt(["libyuv-dev"])]),
+    .target(
+      name: "SoraScaling",
+      dependencies: ["SoraMedia", "SoraCodecs", "CYUV"],
+      path: "Packages/SoraCodecs/Sources/SoraScaling",
+      swiftSettings: settings),
+    .target(
+      name: "SoraSimulcast",
+      dependencies: ["SoraMedia", "SoraCodecs", "SoraScaling"],
+      path: "Packages/SoraCodecs/Sources/SoraSimulcast",
       swiftSettings: settings),
     .target(
       name: "SoraVP8",
@@ -235,6 +251,22 @@ let package = Package(
       name: "CodecTestSupport",
       dependencies: ["SoraMedia"],
       path: "Packages/SoraCodecs/Tests/CodecTestSupport",
+      swiftSettings: settings),
+    .testTarget(
+      name: "SoraScalingTests",
+      dependencies: [
+        "SoraScaling",
+        "SoraCodecs",
+        "CodecTestSupport",
+        "CSoraAllocationProbe",
+        "SoraMedia",
+      ],
+      path: "Packages/SoraCodecs/Tests/SoraScalingTests",
+      swiftSettings: settings),
+    .testTarget(
+      name: "SoraSimulcastTests",
+      dependencies: ["SoraSimulcast", "SoraVP8", "SoraCodecs", "CodecTestSupport", "SoraMedia"],
+      path: "Packages/SoraCodecs/Tests/SoraSimulcastTests",
       swiftSettings: settings),
     .testTarget(
       name: "SoraVP9Tests",

@@ -18,6 +18,8 @@ let package = Package(
   name: "SoraCodecs",
   products: [
     .library(name: "SoraCodecs", targets: ["SoraCodecs"]),
+    .library(name: "SoraScaling", targets: ["SoraScaling"]),
+    .library(name: "SoraSimulcast", targets: ["SoraSimulcast"]),
     .library(name: "SoraVP8", targets: ["SoraVP8"]),
     .library(name: "SoraVP9", targets: ["SoraVP9"]),
     .library(name: "SoraAV1", targets: ["SoraAV1"]),
@@ -44,6 +46,13 @@ let package = Package(
     .systemLibrary(name: "CVPX", pkgConfig: "vpx", providers: [.apt(["libvpx-dev"])]),
     .target(name: "CSoraVPX", dependencies: ["CVPX"]),
     .target(name: "SoraCodecs", dependencies: [media], swiftSettings: settings),
+    // libyuv has no pkg-config file.
+    .systemLibrary(name: "CYUV", providers: [.apt(["libyuv-dev"])]),
+    .target(
+      name: "SoraScaling", dependencies: [media, "SoraCodecs", "CYUV"], swiftSettings: settings),
+    .target(
+      name: "SoraSimulcast", dependencies: [media, "SoraCodecs", "SoraScaling"],
+      swiftSettings: settings),
     .target(
       name: "SoraVP8", dependencies: [media, "SoraCodecs", "CSoraVPX"], swiftSettings: settings),
     .target(
@@ -109,6 +118,16 @@ let package = Package(
     .target(name: "CSoraAllocationProbe", path: "Tests/CSoraAllocationProbe"),
     .target(
       name: "CodecTestSupport", dependencies: [media], path: "Tests/CodecTestSupport",
+      swiftSettings: settings),
+    .testTarget(
+      name: "SoraScalingTests",
+      dependencies: [
+        "SoraScaling", "SoraCodecs", "CodecTestSupport", "CSoraAllocationProbe", media,
+      ],
+      swiftSettings: settings),
+    .testTarget(
+      name: "SoraSimulcastTests",
+      dependencies: ["SoraSimulcast", "SoraVP8", "SoraCodecs", "CodecTestSupport", media],
       swiftSettings: settings),
     .testTarget(
       name: "SoraVP9Tests",

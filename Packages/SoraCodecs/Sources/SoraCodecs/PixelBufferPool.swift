@@ -40,8 +40,10 @@ public final class PixelBufferPool {
   /// A picture to be written. Its rows are padded to 64 bytes; what it holds is undefined.
   public func take(width: Int, height: Int, format: PixelFormat = .i420) -> Writable {
     // A stream keeps its size for long: the slots of another size are dropped as soon as one is met.
-    if let first = slots.first?.buffer,
-      first.width != width || first.height != height || first.format != format
+    // (`first` goes through a generic accessor that allocates where it isn't specialized.)
+    if !slots.isEmpty,
+      slots[0].buffer.width != width || slots[0].buffer.height != height
+        || slots[0].buffer.format != format
     {
       slots.removeAll(keepingCapacity: true)
       next = 0

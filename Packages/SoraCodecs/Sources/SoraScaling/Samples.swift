@@ -1,0 +1,45 @@
+import CYUV
+import SoraMedia
+
+/// Rows of samples, or of pairs of them, to read from.
+struct Samples {
+  let base: UnsafeRawPointer
+  let stride: Int
+  /// Samples a row, or pairs.
+  let width: Int
+  let height: Int
+
+  init(base: UnsafeRawPointer, stride: Int, width: Int, height: Int) {
+    self.base = base
+    self.stride = stride
+    self.width = width
+    self.height = height
+  }
+
+  /// Samples of a plane from byte `column` of row `row` on.
+  init(_ plane: Plane, from column: Int, _ row: Int, width: Int, height: Int) {
+    self.init(
+      base: plane.base + row * plane.stride + column, stride: plane.stride, width: width,
+      height: height)
+  }
+
+  var bytes: UnsafePointer<UInt8> { base.assumingMemoryBound(to: UInt8.self) }
+
+  /// libyuv takes a box where a side shrinks to less than half and bilinear filtering otherwise.
+  func scale(into target: MutablePlane) {
+    ScalePlane(
+      bytes, Int32(stride), Int32(width), Int32(height), target.bytes, Int32(target.stride),
+      Int32(target.width), Int32(target.height), kFilterBox)
+  }
+
+  /// The same for pairs of samples, whose target's width counts single ones.
+  func scaleInterleaved(into target: MutablePlane) {
+    UVScale(
+      bytes, Int32(stride), Int32(width), Int32(height), target.bytes, Int32(target.stride),
+      Int32(target.width / 2), Int32(target.height), kFilterBox)
+  }
+}
+
+extension MutablePlane {
+  var bytes: UnsafeMutablePointer<UInt8> { base.assumingMemoryBound(to: UInt8.self) }
+}
