@@ -25,6 +25,7 @@ let package = Package(
     .library(name: "SoraAV1", targets: ["SoraAV1"]),
     .library(name: "SoraAV1Encoding", targets: ["SoraAV1Encoding"]),
     .library(name: "SoraAV1Decoding", targets: ["SoraAV1Decoding"]),
+    .library(name: "SoraNAL", targets: ["SoraNAL"]),
     .library(name: "SoraH264", targets: ["SoraH264"]),
     .library(name: "SoraOpenH264", targets: ["SoraOpenH264"]),
     .library(name: "SoraX264", targets: ["SoraX264"]),

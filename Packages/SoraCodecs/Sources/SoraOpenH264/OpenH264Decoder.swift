@@ -1,0 +1,161 @@
+import CSoraOpenH264
+public import SoraCodecs
+public import SoraMedia
+import SoraNAL
+
+/// An H.264 decoder over OpenH264: Constrained Baseline, Main and High, progressive, 8 bits a sample, 4:2:0.
+///
+/// The library reuses a picture's memory with the next call, so each picture is copied once, into pooled memory that comes
+/// back when the last reference to it is dropped. Confined to one serial executor or thread, as `VideoDecoder` says.
+public final class OpenH264Decoder: VideoDecoder {
+  public let kind = VideoCodecKind.h264
+  public let implementationName = libraryName
+  public private(set) var needsKeyFrame = true
+  public private(set) var isLastFrameCorrupted = false
+  public let settings: VideoDecoderSettings
+
+  /// What belongs to a picture that the library may show later (B-frames).
+  private struct Pending {
+    var timestamp = Instant.zero
+    var rotation = VideoRotation.none
+    var rtpTimestamp: UInt32 = 0
+  }
+
+  private var decoder: OpaquePointer?
+  private let planes: UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>
+  private let pool = PixelBufferPool()
+  private var pending = [Pending](repeating: Pending(), count: 32)
+  private var frames: UInt64 = 0
+
+  /// Starts a decoder. Throws `CodecError.library`.
+  public init(_ settings: VideoDecoderSettings = VideoDecoderSettings()) throws(CodecError) {
+    self.settings = settings
+    planes = .allocate(capacity: 3)
+    planes.initialize(repeating: nil, count: 3)
+    try open()
+  }
+
+  deinit {
+    close()
+    planes.deallocate()
+  }
+
+  public func decode(_ frame: EncodedFrame) throws(CodecError) -> VideoFrame? {
+    let bytes = frame.payload.bytes
+    let unit = H264AccessUnit(bytes)
+    guard unit.units > 0, bytes.count <= Int(Int32.max) else {
+      throw refuse("no NAL unit in \(bytes.count) bytes")
+    }
+    guard unit.isKeyFrame || !needsKeyFrame else { throw .keyFrameRequired }
+    try check(unit)
+    if decoder == nil { try open() }
+    guard let decoder else { throw .keyFrameRequired }
+
+    frames &+= 1
+    pending[Int(frames % UInt64(pending.count))] = Pending(
+      timestamp: frame.timestamp, rotation: frame.rotation, rtpTimestamp: frame.rtpTimestamp)
+    var info = SBufferInfo()
+    info.uiInBsTimeStamp = frames
+    let state = sora_openh264_decoder_decode(
+      decoder, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), Int32(bytes.count), planes,
+      &info)
+    // A picture that was completed from its neighbours is shown, and said to be damaged.
+    let concealed = dsDataErrorConcealed.rawValue
+    guard state.rawValue & ~concealed == 0 else {
+      if state.rawValue >= dsInvalidArgument.rawValue { close() }
+      throw refuse(Self.describe(state))
+    }
+    isLastFrameCorrupted = state.rawValue & concealed != 0
+    needsKeyFrame = false
+    guard info.iBufferStatus == 1 else { return nil }
+    guard let buffer = copy(info.UsrData.sSystemBuffer, info.pDst) else {
+      throw refuse("the library's picture is not I420")
+    }
+    let source = pending[Int(info.uiOutYuvTimeStamp % UInt64(pending.count))]
+    return VideoFrame(
+      buffer: buffer, timestamp: source.timestamp, rotation: source.rotation,
+      rtpTimestamp: source.rtpTimestamp)
+  }
+
+  /// Refuses what the library can't decode, and what is too large, before it reserves memory.
+  private func check(_ unit: H264AccessUnit) throws(CodecError) {
+    if let error = unit.sequenceParameterSetError { throw refuse(error.description) }
+    guard let set = unit.sequenceParameterSet else { return }
+    guard unit.largestPicture <= settings.maximumPixels else {
+      needsKeyFrame = true
+      throw .pictureTooLarge(width: set.width, height: set.height)
+    }
+    guard set.chromaFormat == 1, set.lumaBits == 8, set.chromaBits == 8, set.isProgressive else {
+      needsKeyFrame = true
+      let kind = set.isProgressive ? "\(set.lumaBits) bits" : "interlaced pictures"
+      throw .unsupportedProfile(kind: .h264, profile: "profile \(set.profileIDC), \(kind)")
+    }
+  }
+
+  private func refuse(_ detail: String) -> CodecError {
+    needsKeyFrame = true
+    return .corruptFrame(detail: detail)
+  }
+
+  private func open() throws(CodecError) {
+    close()
+    guard let made = sora_openh264_decoder_create() else {
+      throw libraryError("make a decoder", -1)
+    }
+    var parameters = SDecodingParam()
+    parameters.uiTargetDqLayer = .max
+    parameters.eEcActiveIdc = ERROR_CON_SLICE_COPY
+    parameters.sVideoProperty.size = UInt32(MemoryLayout<SVideoProperty>.size)
+    parameters.sVideoProperty.eVideoBsType = VIDEO_BITSTREAM_AVC
+    let result = sora_openh264_decoder_open(made, &parameters)
+    guard result == 0 else {
+      sora_openh264_decoder_destroy(made)
+      throw libraryError("start a decoder", result)
+    }
+    decoder = made
+    needsKeyFrame = true
+  }
+
+  private func close() {
+    if let decoder { sora_openh264_decoder_destroy(decoder) }
+    decoder = nil
+  }
+
+  private func copy(
+    _ picture: SSysMEMBuffer,
+    _ source: (
+      UnsafeMutablePointer<UInt8>?, UnsafeMutablePointer<UInt8>?, UnsafeMutablePointer<UInt8>?
+    )
+  ) -> PixelBuffer? {
+    guard picture.iFormat == Int32(videoFormatI420.rawValue), picture.iWidth > 0,
+      picture.iHeight > 0, let y = source.0, let u = source.1, let v = source.2
+    else { return nil }
+    let target = pool.take(width: Int(picture.iWidth), height: Int(picture.iHeight))
+    Self.copy(y, picture.iStride.0, to: target.plane(0))
+    Self.copy(u, picture.iStride.1, to: target.plane(1))
+    Self.copy(v, picture.iStride.1, to: target.plane(2))
+    return target.buffer
+  }
+
+  private static func copy(
+    _ source: UnsafeMutablePointer<UInt8>, _ stride: Int32, to plane: MutablePlane
+  ) {
+    for y in 0..<plane.height {
+      plane.row(y).copyMemory(
+        from: UnsafeRawBufferPointer(start: source + y * Int(stride), count: plane.width))
+    }
+  }
+
+  /// The states that a decoder can be in at once, in words.
+  private static func describe(_ state: DECODING_STATE) -> String {
+    let names: [(DECODING_STATE, String)] = [
+      (dsFramePending, "the picture isn't complete"), (dsRefLost, "a reference is missing"),
+      (dsBitstreamError, "the bitstream is damaged"), (dsDepLayerLost, "a layer is missing"),
+      (dsNoParamSets, "a parameter set is missing"),
+      (dsRefListNullPtrs, "a list of references is damaged"),
+      (dsInvalidArgument, "an argument is invalid"),
+      (dsInitialOptExpected, "the decoder isn't initialized"), (dsOutOfMemory, "out of memory"),
+    ]
+    return names.filter { state.rawValue & $0.0.rawValue != 0 }.map(\.1).joined(separator: ", ")
+  }
+}
