@@ -1,0 +1,58 @@
+import CAVCodec
+import CSoraAVCodec
+import SoraCodecs
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// The bytes that go into libavcodec: a copy with the padding behind it that its bit readers want.
+///
+/// The copy's memory is used again as soon as the library has let go of it.
+final class AVCodecInput {
+  let packet: UnsafeMutablePointer<AVPacket>
+  private var memory: UnsafeMutablePointer<AVBufferRef>?
+
+  init() throws(CodecError) {
+    guard let packet = av_packet_alloc() else {
+      throw libraryError("start a decoder", Int32(SORA_AV_NO_MEMORY))
+    }
+    self.packet = packet
+  }
+
+  deinit {
+    letGo()
+    av_buffer_unref(&memory)
+    var packet: UnsafeMutablePointer<AVPacket>? = self.packet
+    av_packet_free(&packet)
+  }
+
+  /// Puts `bytes` into the packet; false where there is no memory for them.
+  func fill(_ bytes: UnsafeRawBufferPointer, number: Int) -> Bool {
+    let padding = Int(AV_INPUT_BUFFER_PADDING_SIZE)
+    guard bytes.count <= Int(Int32.max) - 2 * padding, let source = bytes.baseAddress else {
+      return false
+    }
+    let wanted = bytes.count + padding
+    if let known = memory, av_buffer_is_writable(known) == 0 || known.pointee.size < wanted {
+      av_buffer_unref(&memory)
+    }
+    if memory == nil { memory = av_buffer_alloc(wanted + wanted / 4) }
+    guard let memory, let base = memory.pointee.data, let reference = av_buffer_ref(memory) else {
+      return false
+    }
+    memcpy(base, source, bytes.count)
+    memset(base + bytes.count, 0, padding)
+    packet.pointee.buf = reference
+    packet.pointee.data = base
+    packet.pointee.size = Int32(bytes.count)
+    packet.pointee.pts = Int64(number)
+    packet.pointee.dts = Int64(number)
+    return true
+  }
+
+  /// The packet doesn't refer to the bytes any more; the library may.
+  func letGo() { av_packet_unref(packet) }
+}

@@ -1,0 +1,26 @@
+import CAVCodec
+import CSoraAVCodec
+import SoraCodecs
+
+/// libavcodec's name and version, such as "libavcodec 59.37.100".
+let libraryName: String = {
+  var major: Int32 = 0
+  var minor: Int32 = 0
+  var micro: Int32 = 0
+  sora_av_version(&major, &minor, &micro)
+  return "libavcodec \(major).\(minor).\(micro)"
+}()
+
+/// libavcodec's own words for an error code.
+func errorText(_ code: Int32) -> String {
+  withUnsafeTemporaryAllocation(of: CChar.self, capacity: 128) { text in
+    guard let base = text.baseAddress else { return "" }
+    sora_av_error_text(code, base, text.count)
+    return String(cString: base)
+  }
+}
+
+/// The error of a libavcodec call that failed, with the library's own words.
+func libraryError(_ operation: String, _ code: Int32) -> CodecError {
+  .library(name: "libavcodec", operation: operation, code: Int(code), detail: errorText(code))
+}

@@ -1,2 +1,0 @@
-import SoraCodecs
-import Testing
