@@ -12,6 +12,8 @@ public enum RTPError: Error, Equatable, Sendable, CustomStringConvertible {
   case malformedFeedback(packetType: UInt8, format: UInt8)
   /// A payload descriptor contradicts itself or its codec's rules.
   case malformedPayload(codec: String)
+  /// A payload of a kind that wasn't negotiated, such as one of H.264's interleaved mode; `type` is what its header says.
+  case unsupportedPayload(codec: String, type: UInt8)
   /// The output buffer has no room for what was to be written.
   case noRoom(needed: Int, available: Int)
 
@@ -27,6 +29,8 @@ public enum RTPError: Error, Equatable, Sendable, CustomStringConvertible {
     case .malformedFeedback(let type, let format):
       "the body of an RTCP packet of type \(type), format \(format), contradicts itself"
     case .malformedPayload(let codec): "a \(codec) payload descriptor contradicts itself"
+    case .unsupportedPayload(let codec, let type):
+      "\(codec) payloads of type \(type) aren't negotiated"
     case .noRoom(let needed, let available):
       "\(needed) bytes are to be written where \(available) are free"
     }

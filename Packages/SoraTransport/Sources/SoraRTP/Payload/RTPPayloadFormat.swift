@@ -46,6 +46,13 @@ public protocol RTPDepayloader: AnyObject {
 
   /// Appends the media bytes of a payload to its frame; called in order within a frame.
   func append(_ payload: UnsafeRawBufferPointer, info: RTPPayloadInfo, to frame: EncodedBuffer)
+
+  /// Whether a whole key frame can't be decoded for want of parameter sets that neither it nor anything before it brought.
+  func lacksParameterSets(_ frame: EncodedBuffer) -> Bool
+
+  /// Called with each frame that goes to the decoder, or whose content is all that is left of it, in their order: remembers
+  /// its parameter sets. Returns the frame, or another with the parameter sets in front that it needs.
+  func complete(_ frame: EncodedBuffer, parts: RTPFrameParts) -> EncodedBuffer
 }
 
 extension RTPDepayloader {
@@ -55,6 +62,36 @@ extension RTPDepayloader {
   ) {
     guard info.range.lowerBound >= 0, info.range.upperBound <= payload.count else { return }
     frame.append(payload.part(info.range.lowerBound, info.range.count))
+  }
+
+  /// Formats whose key frames hold all that a decoder needs.
+  public func lacksParameterSets(_ frame: EncodedBuffer) -> Bool { false }
+  public func complete(_ frame: EncodedBuffer, parts: RTPFrameParts) -> EncodedBuffer { frame }
+}
+
+/// What a frame is made of, in formats whose packets tell (H.264, H.265); empty in others, whose first packet says all.
+public struct RTPFrameParts: OptionSet, Sendable, Hashable {
+  public let rawValue: UInt8
+  public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+  /// A picture that needs others.
+  public static let picture = RTPFrameParts(rawValue: 1)
+  /// A picture at which a decoder can start.
+  public static let randomAccessPicture = RTPFrameParts(rawValue: 2)
+  /// Parameter sets of any kind.
+  public static let parameterSets = RTPFrameParts(rawValue: 4)
+  public static let sequenceParameters = RTPFrameParts(rawValue: 8)
+  /// The note that pictures are whole some time after this one, as with intra refresh.
+  public static let recoveryPoint = RTPFrameParts(rawValue: 16)
+  /// Anything else: messages, delimiters.
+  public static let other = RTPFrameParts(rawValue: 32)
+
+  public var hasPicture: Bool { contains(.picture) || contains(.randomAccessPicture) }
+
+  /// Whether a decoder can start here.
+  public var isKeyFrame: Bool {
+    contains(.randomAccessPicture)
+      || contains(.recoveryPoint) && contains(.sequenceParameters) && contains(.picture)
   }
 }
 
@@ -69,8 +106,10 @@ public struct RTPPayloadInfo: Equatable, Sendable {
   public var mayBeFrameStart = false
   /// The last packet of a frame.
   public var isFrameEnd = false
-  /// Whether a decoder can start at this frame; only known at its first packet.
+  /// Whether a decoder can start at this frame; only known at its first packet, or by `parts`.
   public var isKeyFrame = false
+  /// What of its frame the payload holds, in formats where that takes more than the first packet.
+  public var parts: RTPFrameParts = []
   /// The picture id, of 7 or 15 bits; `nil` when the format or sender has none.
   public var pictureID: UInt16?
   /// Running index of base-layer frames, modulo 256; `nil` without temporal layers.
@@ -98,14 +137,21 @@ public enum RTPPayloadFormats {
   public static let vp8 = VP8PayloadFormat()
   public static let vp9 = VP9PayloadFormat()
   public static let av1 = AV1PayloadFormat()
+  public static let h264 = H264PayloadFormat()
+  public static let h265 = H265PayloadFormat()
   public static let opus = OpusPayloadFormat()
 
-  /// The format with this encoding name, letter case ignored (RFC 4855 §3); `nil` when there is none.
-  public static func named(_ name: String) -> (any RTPPayloadFormat)? {
+  /// The format with this encoding name, letter case ignored (RFC 4855 §3), and the format parameters of a description.
+  /// `nil` when there is none, or the parameters ask for something that it can't do.
+  public static func named(
+    _ name: String, parameters: [String: String] = [:]
+  ) -> (any RTPPayloadFormat)? {
     switch name.lowercased() {
     case "vp8": vp8
     case "vp9": vp9
     case "av1": av1
+    case "h264": H264PayloadFormat(parameters: parameters)
+    case "h265": H265PayloadFormat(parameters: parameters)
     case "opus": opus
     default: nil
     }

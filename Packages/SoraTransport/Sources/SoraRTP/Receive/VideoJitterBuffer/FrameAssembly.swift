@@ -20,6 +20,8 @@ struct FrameAssembly {
   var buffer: EncodedBuffer?
   /// What the first packet said; of others only the layers are kept.
   var info: RTPPayloadInfo
+  /// What the packets held whose bytes are in `buffer`.
+  var parts: RTPFrameParts = []
   var packetCount = 0
   let firstArrival: Instant
   /// When a packet first came before its turn.
@@ -40,7 +42,25 @@ struct FrameAssembly {
   }
 
   /// A frame that is known to be one that a decoder can't start at.
-  var isKnownDelta: Bool { isStarted && !info.isKeyFrame }
+  var isKnownDelta: Bool {
+    isStarted && !info.isKeyFrame && (parts.isEmpty || parts.hasPicture)
+  }
+
+  /// Nothing but parameter sets and messages.
+  var isWithoutPicture: Bool { !parts.isEmpty && !parts.hasPicture }
+
+  /// A key frame, or the beginning of what will be one.
+  var mayBeKeyFrame: Bool {
+    isStarted && (info.isKeyFrame || isWithoutPicture && parts.contains(.sequenceParameters))
+  }
+
+  /// The next payload's bytes have been taken into `buffer`.
+  mutating func appended(_ next: RTPPayloadInfo) {
+    guard !next.parts.isEmpty else { return }
+    parts.formUnion(next.parts)
+    info.isKeyFrame = parts.isKeyFrame
+    info.temporalLayer = max(info.temporalLayer, next.temporalLayer)
+  }
 }
 
 /// Knows which temporal layers can be decoded after a frame was lost (RFC 7741 §4.2, TL0PICIDX and Y).

@@ -24,6 +24,8 @@ extension VideoJitterBuffer {
       findStartOfHead(now)
       let head = frames[0]
       switch judge(head) {
+      case .release where head.isWithoutPicture:
+        dropFrames(1, isLoss: false)
       case .release(let afterLoss):
         let due = renderTime(of: head, now)
         let start = due - configuration.decodeLead
@@ -32,7 +34,7 @@ extension VideoJitterBuffer {
           addKeyFrameDeadline()
           return nil
         }
-        return release(due, afterLoss, now)
+        if let frame = release(due, afterLoss, now) { return frame }
       case .drop:
         drop(head, now)
       case .wait:
@@ -82,7 +84,7 @@ extension VideoJitterBuffer {
     if asksEarly { return true }
     guard waitsForKeyFrame, statistics.packetsReceived > 0 else { return false }
     // One that is arriving is as good as one that is asked for.
-    for frame in frames where frame.isStarted && frame.info.isKeyFrame { return false }
+    for frame in frames where frame.mayBeKeyFrame { return false }
     // At the very beginning the first frame may still turn out to be one.
     if lastDone == nil, frames.count < 3, frames.allSatisfy({ !$0.isStarted }) { return false }
     return true
@@ -112,23 +114,35 @@ extension VideoJitterBuffer {
 
   /// What to do with the frame at the head.
   private func judge(_ head: FrameAssembly) -> Verdict {
+    let isNext = !hasGap && lastDone.map { head.firstSequence == $0 &+ 1 } ?? false
     if waitsForKeyFrame {
       if head.isKnownDelta { return .drop }
-      return head.isComplete ? .release(afterLoss: false) : .wait
+      guard head.isComplete else { return .wait }
+      guard lacksParameterSets(head) else { return .release(afterLoss: false) }
+      // They may be in packets that are late.
+      return isNext ? .drop : .wait
     }
     guard head.isComplete else { return .wait }
-    let isNext = !hasGap && lastDone.map { head.firstSequence == $0 &+ 1 } ?? false
     if isNext || (!hasGap && layers.follows(head.info)) {
+      if lacksParameterSets(head) { return .drop }
       if head.info.isKeyFrame || layers.isDecodable(head.info) { return .release(afterLoss: false) }
       return .drop
     }
     // Frames before it are missing: wait for them, unless they have been given up.
     guard hasGap else { return .wait }
-    if head.info.isKeyFrame { return .release(afterLoss: false) }
+    if head.info.isKeyFrame {
+      return lacksParameterSets(head) ? .drop : .release(afterLoss: false)
+    }
     return layers.isDecodableAfterLoss(head.info) ? .release(afterLoss: true) : .drop
   }
 
+  private func lacksParameterSets(_ head: FrameAssembly) -> Bool {
+    guard head.info.isKeyFrame, !head.parts.isEmpty, let buffer = head.buffer else { return false }
+    return depayloader(of: head)?.lacksParameterSets(buffer) ?? false
+  }
+
   private func drop(_ head: FrameAssembly, _ now: Instant) {
+    if lacksParameterSets(head) { statistics.framesLackingParameterSets += 1 }
     if !waitsForKeyFrame {
       if layers.isSkippable(head.info) {
         layers.skipped(head.info, at: now)
@@ -179,8 +193,9 @@ extension VideoJitterBuffer {
     statistics.framesEmitted += 1
     statistics.jitterBufferDelay += .nanoseconds(now.nanoseconds(since: head.firstArrival))
     guard let buffer = head.buffer else { return nil }
+    let payload = depayloader(of: head)?.complete(buffer, parts: head.parts) ?? buffer
     return EncodedFrame(
-      payload: buffer, isKeyFrame: head.info.isKeyFrame, rtpTimestamp: head.rtpTimestamp,
+      payload: payload, isKeyFrame: head.info.isKeyFrame, rtpTimestamp: head.rtpTimestamp,
       timestamp: due, width: head.info.width, height: head.info.height, rotation: rotation,
       temporalLayer: Int(head.info.temporalLayer))
   }
@@ -225,14 +240,18 @@ extension VideoJitterBuffer {
 
   func dropHead() { dropFrames(1) }
 
-  /// Drops the first `count` frames with their stashed packets.
-  func dropFrames(_ count: Int) {
+  /// Drops the first `count` frames with their stashed packets; what is known of their parameter sets stays. Frames without
+  /// a picture are no loss.
+  func dropFrames(_ count: Int, isLoss: Bool = true) {
     guard count > 0, count <= frames.count else { return }
     for index in 0..<count {
       let frame = frames[index]
       forgetStashed(frame)
       lastDone = max(lastDone ?? frame.highest, frame.highest)
-      statistics.framesDropped += 1
+      if isLoss { statistics.framesDropped += 1 }
+      if frame.parts.contains(.parameterSets), let buffer = frame.buffer {
+        _ = depayloader(of: frame)?.complete(buffer, parts: .parameterSets)
+      }
     }
     frames.removeFirst(count)
   }

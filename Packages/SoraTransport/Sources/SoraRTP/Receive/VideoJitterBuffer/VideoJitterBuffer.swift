@@ -84,6 +84,10 @@ public final class VideoJitterBuffer {
 
   func format(payloadType: UInt8) -> (any RTPPayloadFormat)? { formats[Int(payloadType & 0x7F)] }
 
+  func depayloader(of frame: FrameAssembly) -> (any RTPDepayloader)? {
+    depayloaders[Int(frame.payloadType & 0x7F)]
+  }
+
   /// The round-trip time to the sender, which says how long waiting for a retransmission makes sense.
   public func setRoundTrip(_ value: Duration) {
     roundTrip = max(1_000_000, min(value.wholeNanoseconds, 2_000_000_000))
@@ -253,9 +257,12 @@ public final class VideoJitterBuffer {
         seen[Int(sequence & Int64(VideoJitterBuffer.window - 1))] = .min
         statistics.packetsDiscarded.overflow += 1
       }
+      if frames[index].isStarted, sequence < frames[index].firstSequence {
+        growForward(index, depayloader)
+      }
       return
     }
-    append(payload, info, to: buffer, depayloader)
+    append(payload, info, to: buffer, index, depayloader)
     frames[index].nextSequence += 1
     drain(index, buffer, depayloader)
   }
@@ -265,7 +272,32 @@ public final class VideoJitterBuffer {
     frames[index].firstSequence = sequence
     frames[index].nextSequence = sequence
     frames[index].info = info
-    frames[index].buffer = takeBuffer(isKeyFrame: info.isKeyFrame)
+    frames[index].buffer = takeBuffer(
+      isKeyFrame: info.isKeyFrame || info.parts.contains(.sequenceParameters))
+  }
+
+  /// Puts stashed packets in front of a frame that was started at a later one: where a frame begins can only be guessed
+  /// while its parameter sets haven't come.
+  private func growForward(_ index: Int, _ depayloader: any RTPDepayloader) {
+    guard let old = frames[index].buffer, !frames[index].parts.isEmpty else { return }
+    let end = frames[index].firstSequence
+    var first = end
+    while first > frames[index].lowest, stash.find(first - 1) != nil || isEmpty(first - 1) {
+      first -= 1
+    }
+    guard first < end else { return }
+    let buffer = takeBuffer(isKeyFrame: true)
+    for sequence in first..<end {
+      guard let (payload, info) = stash.find(sequence) else { continue }
+      append(payload, info, to: buffer, index, depayloader)
+      stash.remove(sequence)
+    }
+    buffer.mark = old.mark > 0 ? old.mark + buffer.count : 0
+    buffer.append(old.bytes)
+    statistics.bytesCopied += UInt64(old.count)
+    frames[index].firstSequence = first
+    frames[index].buffer = buffer
+    if frames[index].nextSequence > frames[index].highest { frames[index].gapSince = nil }
   }
 
   /// Whether the packet before `sequence`, padding left out, is known and none of frame `index`.
@@ -294,7 +326,7 @@ public final class VideoJitterBuffer {
     while frames[index].nextSequence <= frames[index].highest {
       let sequence = frames[index].nextSequence
       if let (payload, info) = stash.find(sequence) {
-        append(payload, info, to: buffer, depayloader)
+        append(payload, info, to: buffer, index, depayloader)
         stash.remove(sequence)
       } else if !isEmpty(sequence) {
         return
@@ -306,10 +338,11 @@ public final class VideoJitterBuffer {
 
   private func append(
     _ payload: UnsafeRawBufferPointer, _ info: RTPPayloadInfo, to buffer: EncodedBuffer,
-    _ depayloader: any RTPDepayloader
+    _ index: Int, _ depayloader: any RTPDepayloader
   ) {
     let before = buffer.count
     depayloader.append(payload, info: info, to: buffer)
+    frames[index].appended(info)
     statistics.payloadCopies += 1
     statistics.bytesCopied += UInt64(buffer.count - before)
   }

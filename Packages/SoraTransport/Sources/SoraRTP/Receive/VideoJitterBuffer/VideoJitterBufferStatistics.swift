@@ -35,6 +35,8 @@ public struct VideoJitterBufferStatistics: Sendable, Equatable {
   public var framesEmitted: UInt64 = 0
   /// Frames of which something arrived and that weren't handed out.
   public var framesDropped: UInt64 = 0
+  /// Key frames among them whose parameter sets were in no packet and no description.
+  public var framesLackingParameterSets: UInt64 = 0
   /// Times that the buffer gave up waiting for missing packets.
   public var waitsGivenUp: UInt64 = 0
   /// Times that the source was found to have restarted.
