@@ -91,6 +91,13 @@ public struct FormatParameters: Sendable, Hashable, CustomStringConvertible,
 
   public var isEmpty: Bool { entries.isEmpty }
 
+  /// The values by key in lower case, the first of each; a parameter without a value has an empty one.
+  public var dictionary: [String: String] {
+    Dictionary(
+      entries.map { ($0.key.lowercased(), $0.value ?? "") }, uniquingKeysWith: { first, _ in first }
+    )
+  }
+
   public var description: String {
     entries.map { entry in entry.value.map { entry.key + "=" + $0 } ?? entry.key }
       .joined(separator: ";")

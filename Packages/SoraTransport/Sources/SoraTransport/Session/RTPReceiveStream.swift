@@ -67,11 +67,14 @@ public final class RTPReceiveStream {
     for old in payloads where section.payload(old.type) == nil {
       jitterBuffer?.setFormat(nil, payloadType: old.type)
     }
-    payloads = section.payloads
     for payload in section.payloads where payload.associatedType == nil {
+      // A format that stays keeps what it has learned of the stream, such as parameter sets.
+      guard !payloads.contains(payload) else { continue }
       jitterBuffer?.setFormat(
-        RTPPayloadFormats.named(payload.codecName), payloadType: payload.type)
+        RTPPayloadFormats.named(payload.codecName, parameters: payload.formatParameters),
+        payloadType: payload.type)
     }
+    payloads = section.payloads
   }
 
   /// Where `payloads` has a type.

@@ -44,6 +44,9 @@ public final class RTPSendStream {
   public internal(set) var remote = RemoteReport()
   /// Bytes of a packet at most, before SRTP: what fits an IPv6 path of 1,280 bytes with room to spare.
   static let maximumPacket = 1180
+  /// Bytes of a packet's payload at most: 12 bytes of header and at most 36 of extensions go before it, and a packet's
+  /// retransmission is two bytes longer.
+  public static let maximumPayload = maximumPacket - 50
 
   /// Position in the session; part of the pacer's tokens.
   let index: Int
@@ -74,7 +77,10 @@ public final class RTPSendStream {
   private var isKnownToReceiver = false
 
   init?(_ parameters: RTPSendParameters, index: Int, random: RandomSource) {
-    guard let format = RTPPayloadFormats.named(parameters.codecName) else { return nil }
+    guard
+      let format = RTPPayloadFormats.named(
+        parameters.codecName, parameters: parameters.formatParameters)
+    else { return nil }
     self.parameters = parameters
     self.index = index
     payloader = format.makePayloader(random: random)
@@ -89,9 +95,14 @@ public final class RTPSendStream {
 
   /// Takes over the outcome of a later negotiation.
   func update(_ parameters: RTPSendParameters, random: RandomSource) {
-    if parameters.codecName != self.parameters.codecName {
+    if parameters.codecName != self.parameters.codecName
+      || parameters.formatParameters != self.parameters.formatParameters
+    {
       // A codec that can't be cut into packets leaves the stream as it was.
-      guard let format = RTPPayloadFormats.named(parameters.codecName) else { return }
+      guard
+        let format = RTPPayloadFormats.named(
+          parameters.codecName, parameters: parameters.formatParameters)
+      else { return }
       payloader = format.makePayloader(random: random)
     }
     self.parameters = parameters
@@ -120,9 +131,7 @@ public final class RTPSendStream {
       values.videoOrientation = frame.rotation
     }
     let timestamp = frame.rtpTimestamp &+ timestampOffset
-    // 12 bytes of header and at most 36 of extensions; a packet's retransmission is two bytes longer.
-    let maximumPayload = Self.maximumPacket - 50
-    guard payloader.begin(frame, maximumPayload: maximumPayload) > 0 else {
+    guard payloader.begin(frame, maximumPayload: Self.maximumPayload) > 0 else {
       statistics.framesDropped &+= 1
       return
     }

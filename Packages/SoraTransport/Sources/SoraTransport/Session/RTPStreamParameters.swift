@@ -10,6 +10,8 @@ public struct RTPSendParameters: Sendable, Equatable {
   public var payloadType: UInt8
   /// Encoding name as in SDP, such as `VP8` or `opus`.
   public var codecName: String
+  /// What the receiver declared for the payload type (`a=fmtp`), by name: H.264's `packetization-mode`, for example.
+  public var formatParameters: [String: String]
   /// Ticks a second of the RTP clock.
   public var clockRate: Int
   /// The stream and payload type of retransmissions (RFC 4588); nil where they weren't negotiated.
@@ -20,7 +22,8 @@ public struct RTPSendParameters: Sendable, Equatable {
 
   public init(
     mid: String, rid: String? = nil, kind: MediaKind, ssrc: UInt32, payloadType: UInt8,
-    codecName: String, clockRate: Int, rtx: (ssrc: UInt32, payloadType: UInt8)? = nil,
+    codecName: String, formatParameters: [String: String] = [:], clockRate: Int,
+    rtx: (ssrc: UInt32, payloadType: UInt8)? = nil,
     extensions: RTPHeaderExtensionMap = RTPHeaderExtensionMap(), acceptsNack: Bool = true
   ) {
     self.mid = mid
@@ -29,6 +32,7 @@ public struct RTPSendParameters: Sendable, Equatable {
     self.ssrc = ssrc
     self.payloadType = payloadType
     self.codecName = codecName
+    self.formatParameters = formatParameters
     self.clockRate = clockRate
     self.rtx = rtx
     self.extensions = extensions
@@ -37,7 +41,8 @@ public struct RTPSendParameters: Sendable, Equatable {
 
   public static func == (a: RTPSendParameters, b: RTPSendParameters) -> Bool {
     a.mid == b.mid && a.rid == b.rid && a.kind == b.kind && a.ssrc == b.ssrc
-      && a.payloadType == b.payloadType && a.codecName == b.codecName && a.clockRate == b.clockRate
+      && a.payloadType == b.payloadType && a.codecName == b.codecName
+      && a.formatParameters == b.formatParameters && a.clockRate == b.clockRate
       && a.rtx?.ssrc == b.rtx?.ssrc && a.rtx?.payloadType == b.rtx?.payloadType
       && a.extensions == b.extensions && a.acceptsNack == b.acceptsNack
   }
@@ -49,13 +54,19 @@ public struct RTPReceiveParameters: Sendable, Equatable {
   public struct Payload: Sendable, Equatable {
     public var type: UInt8
     public var codecName: String
+    /// What the sender declared for the payload type (`a=fmtp`), by name: H.264's `sprop-parameter-sets`, for example.
+    public var formatParameters: [String: String]
     public var clockRate: Int
     /// For `rtx`, the payload type whose packets it repeats.
     public var associatedType: UInt8?
 
-    public init(type: UInt8, codecName: String, clockRate: Int, associatedType: UInt8? = nil) {
+    public init(
+      type: UInt8, codecName: String, formatParameters: [String: String] = [:], clockRate: Int,
+      associatedType: UInt8? = nil
+    ) {
       self.type = type
       self.codecName = codecName
+      self.formatParameters = formatParameters
       self.clockRate = clockRate
       self.associatedType = associatedType
     }
