@@ -1,0 +1,46 @@
+import SoraMedia
+
+/// Two chroma planes for a library that can't take them interleaved. Their memory is kept from picture to picture.
+struct PlanarChroma: ~Copyable {
+  private var memory: UnsafeMutablePointer<UInt8>?
+  private var capacity = 0
+
+  deinit { memory?.deallocate() }
+
+  /// Takes an interleaved plane apart: where the planes lie, and how many bytes apart their rows do. Valid until the next
+  /// call.
+  mutating func split(_ interleaved: Plane) -> (
+    u: UnsafeRawPointer, v: UnsafeRawPointer, stride: Int
+  ) {
+    let width = interleaved.width / 2
+    let height = interleaved.height
+    let stride = (width + 63) & ~63
+    let size = stride * height
+    if capacity < 2 * size {
+      memory?.deallocate()
+      memory = .allocate(capacity: 2 * size)
+      capacity = 2 * size
+    }
+    let first = memory.unsafelyUnwrapped
+    let second = first + size
+    for row in 0..<height {
+      Self.split(
+        (interleaved.base + row * interleaved.stride).assumingMemoryBound(to: UInt8.self),
+        first + row * stride, second + row * stride, count: width)
+    }
+    return (UnsafeRawPointer(first), UnsafeRawPointer(second), stride)
+  }
+
+  /// One row. Reads pairs, so that the compiler makes shuffles of it.
+  private static func split(
+    _ source: UnsafePointer<UInt8>, _ u: UnsafeMutablePointer<UInt8>,
+    _ v: UnsafeMutablePointer<UInt8>, count: Int
+  ) {
+    var x = 0
+    while x < count {
+      u[x] = source[2 &* x]
+      v[x] = source[2 &* x &+ 1]
+      x &+= 1
+    }
+  }
+}

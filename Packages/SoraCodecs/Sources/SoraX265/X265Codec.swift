@@ -1,0 +1,32 @@
+import CSoraX265
+public import SoraCodecs
+
+/// H.265 encoding over libx265: main profile (8 bits a sample, 4:2:0). libx265 is under the GPL.
+public struct X265EncoderFactory: VideoCodecFactory {
+  public init() {}
+
+  public var capability: VideoCodecCapability {
+    VideoCodecCapability(
+      kind: .h265, implementation: "libx265", profiles: ["1"], scalabilityModes: [.l1t1],
+      canEncode: true, canDecode: false)
+  }
+
+  public func makeEncoder(_ settings: VideoEncoderSettings) throws(CodecError)
+    -> sending any VideoEncoder
+  {
+    try X265Encoder(settings)
+  }
+
+  /// Throws `CodecError.noImplementation`: the library only encodes.
+  public func makeDecoder(_ settings: VideoDecoderSettings) throws(CodecError)
+    -> sending any VideoDecoder
+  {
+    throw .noImplementation(kind: .h265, encoding: false)
+  }
+}
+
+/// libx265's name and version, such as "libx265 3.5".
+let libraryName: String = {
+  let version = String(cString: sora_x265_version())
+  return "libx265 \(version.prefix { $0 == "." || $0.isNumber })"
+}()
