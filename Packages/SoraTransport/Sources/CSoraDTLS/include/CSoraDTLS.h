@@ -47,4 +47,11 @@ void sora_dtls_take_error(char *text, size_t size);
 /// Makes a P-256 key pair.
 EVP_PKEY *sora_dtls_generate_key(void);
 
+/// The P-256 key pair of a private scalar of 32 bytes, whose uncompressed point of 65 bytes is written to `point`;
+/// `NULL` where the scalar is out of range.
+EVP_PKEY *sora_dtls_p256_private(const uint8_t *scalar, uint8_t *point);
+
+/// A P-256 public key from an uncompressed point of 65 bytes; `NULL` where that isn't a point of the curve.
+EVP_PKEY *sora_dtls_p256_public(const uint8_t *point);
+
 #endif

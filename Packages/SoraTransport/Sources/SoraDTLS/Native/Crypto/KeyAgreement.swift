@@ -1,0 +1,74 @@
+import COpenSSL
+import CSoraDTLS
+import SoraMedia
+
+/// This end's share of a Diffie-Hellman agreement. Good for one agreement.
+final class KeyAgreement {
+  let group: DTLSGroup
+  /// What the peer gets: 32 bytes of X25519, or 65 of an uncompressed P-256 point.
+  let publicKey: [UInt8]
+  private var key: OpaquePointer?
+
+  /// Makes a share whose private key comes from `random`.
+  init(_ group: DTLSGroup, random: RandomSource) throws(HandshakeFailure) {
+    self.group = group
+    var key: OpaquePointer?
+    var share: [UInt8]
+    switch group {
+    case .x25519:
+      var drawn = random.bytes(32)
+      let scalar = Secret(taking: &drawn)
+      share = [UInt8](repeating: 0, count: 32)
+      var count = share.count
+      key = EVP_PKEY_new_raw_private_key(EVP_PKEY_X25519, nil, scalar.bytes.baseAddress, 32)
+      guard key != nil, EVP_PKEY_get_raw_public_key(key, &share, &count) == 1, count == 32 else {
+        EVP_PKEY_free(key)
+        throw .library(takeLibraryError())
+      }
+    case .p256:
+      share = [UInt8](repeating: 0, count: 65)
+      // A scalar is out of range once in 2^32 draws.
+      for _ in 0..<4 where key == nil {
+        var drawn = random.bytes(32)
+        let scalar = Secret(taking: &drawn)
+        key = sora_dtls_p256_private(scalar.bytes.baseAddress, &share)
+      }
+      guard key != nil else { throw .library(takeLibraryError()) }
+    }
+    self.key = key
+    publicKey = share
+  }
+
+  deinit { EVP_PKEY_free(key) }
+
+  /// Agrees on the shared secret and forgets the private key.
+  ///
+  /// Fails for what isn't a point of the group, and for a secret of only zeros (RFC 8446 §7.4.2).
+  func agree(with peer: [UInt8]) throws(HandshakeFailure) -> Secret {
+    guard let own = key else { throw .library("a key share was used twice") }
+    key = nil
+    defer { EVP_PKEY_free(own) }
+    let other: OpaquePointer? =
+      switch group {
+      case .x25519:
+        peer.count == 32
+          ? EVP_PKEY_new_raw_public_key(EVP_PKEY_X25519, nil, peer, peer.count) : nil
+      case .p256: peer.count == 65 ? sora_dtls_p256_public(peer) : nil
+      }
+    let context = EVP_PKEY_CTX_new(own, nil)
+    defer {
+      EVP_PKEY_free(other)
+      EVP_PKEY_CTX_free(context)
+    }
+    let secret = Secret(zeros: 32)
+    var count = secret.count
+    guard other != nil, EVP_PKEY_derive_init(context) == 1,
+      EVP_PKEY_derive_set_peer(context, other) == 1,
+      EVP_PKEY_derive(context, secret.bytes.baseAddress, &count) == 1, count == 32
+    else {
+      ERR_clear_error()
+      throw .illegalParameter("the peer's key share isn't a point of its group")
+    }
+    return secret
+  }
+}

@@ -1,0 +1,112 @@
+import COpenSSL
+
+/// The hash of a cipher suite.
+enum DTLSHash {
+  case sha256
+  case sha384
+
+  var length: Int { self == .sha256 ? 32 : 48 }
+  var digest: OpaquePointer? { self == .sha256 ? EVP_sha256() : EVP_sha384() }
+
+  /// Hashes a message.
+  func callAsFunction(_ message: [UInt8]) throws(HandshakeFailure) -> [UInt8] {
+    var result = [UInt8](repeating: 0, count: length)
+    guard EVP_Digest(message, message.count, &result, nil, digest, nil) == 1 else {
+      throw .library("a hash failed")
+    }
+    return result
+  }
+}
+
+/// Keys from keys: the PRF of TLS 1.2, and HKDF with the labels of TLS 1.3.
+enum KeyDerivation {
+  /// HMAC (RFC 2104).
+  static func hmac(
+    _ hash: DTLSHash, key: Secret, _ message: UnsafeBufferPointer<UInt8>
+  ) throws(HandshakeFailure) -> Secret {
+    let result = Secret(zeros: hash.length)
+    var count: UInt32 = 0
+    guard
+      HMAC(
+        hash.digest, key.bytes.baseAddress, Int32(key.count), message.baseAddress, message.count,
+        result.bytes.baseAddress, &count) != nil, Int(count) == hash.length
+    else { throw .library("an HMAC failed") }
+    return result
+  }
+
+  static func hmac(
+    _ hash: DTLSHash, key: Secret, _ message: [UInt8]
+  ) throws(HandshakeFailure) -> Secret {
+    let copy = Secret(zeros: message.count)
+    _ = copy.bytes.update(from: message)
+    return try hmac(hash, key: key, UnsafeBufferPointer(copy.bytes))
+  }
+
+  /// The PRF of TLS 1.2 (RFC 5246 §5).
+  static func prf(
+    _ hash: DTLSHash, secret: Secret, label: String, seed: [UInt8], count: Int
+  ) throws(HandshakeFailure) -> Secret {
+    let labelled = Array(label.utf8) + seed
+    let result = Secret(zeros: count)
+    var block = try hmac(hash, key: secret, labelled)
+    var filled = 0
+    while filled < count {
+      // P_hash: HMAC(secret, A(i) + seed), A(i) = HMAC(secret, A(i - 1)).
+      let input = Secret(zeros: hash.length + labelled.count)
+      for position in 0..<hash.length { input.bytes[position] = block.bytes[position] }
+      for position in 0..<labelled.count {
+        input.bytes[hash.length + position] = labelled[position]
+      }
+      let output = try hmac(hash, key: secret, UnsafeBufferPointer(input.bytes))
+      for position in 0..<min(hash.length, count - filled) {
+        result.bytes[filled + position] = output.bytes[position]
+      }
+      filled += hash.length
+      block = try hmac(hash, key: secret, UnsafeBufferPointer(block.bytes))
+    }
+    return result
+  }
+
+  /// HKDF-Extract (RFC 5869 §2.2).
+  static func extract(
+    _ hash: DTLSHash, salt: Secret, input: Secret
+  ) throws(HandshakeFailure) -> Secret {
+    try hmac(hash, key: salt, UnsafeBufferPointer(input.bytes))
+  }
+
+  /// HKDF-Expand (RFC 5869 §2.3) for at most 255 blocks.
+  static func expand(
+    _ hash: DTLSHash, secret: Secret, info: [UInt8], count: Int
+  ) throws(HandshakeFailure) -> Secret {
+    guard count <= 255 * hash.length else { throw .library("HKDF has no so long output") }
+    let result = Secret(zeros: count)
+    var filled = 0
+    var number: UInt8 = 0
+    var previous = Secret(zeros: 0)
+    while filled < count {
+      number &+= 1
+      let input = Secret(zeros: previous.count + info.count + 1)
+      for position in 0..<previous.count { input.bytes[position] = previous.bytes[position] }
+      for position in 0..<info.count { input.bytes[previous.count + position] = info[position] }
+      input.bytes[input.count - 1] = number
+      previous = try hmac(hash, key: secret, UnsafeBufferPointer(input.bytes))
+      for position in 0..<min(hash.length, count - filled) {
+        result.bytes[filled + position] = previous.bytes[position]
+      }
+      filled += hash.length
+    }
+    return result
+  }
+
+  /// HKDF-Expand-Label (RFC 8446 §7.1), whose labels start with "dtls13" in DTLS (RFC 9147 §5.9) and with "tls13 " in TLS.
+  static func expandLabel(
+    _ hash: DTLSHash, secret: Secret, label: String, context: [UInt8] = [], count: Int,
+    prefix: String = "dtls13"
+  ) throws(HandshakeFailure) -> Secret {
+    var info: [UInt8] = []
+    info.append16(UInt16(truncatingIfNeeded: count))
+    info.appendVector8 { $0 += Array((prefix + label).utf8) }
+    info.appendVector8 { $0 += context }
+    return try expand(hash, secret: secret, info: info, count: count)
+  }
+}

@@ -1,0 +1,224 @@
+public import SoraMedia
+
+/// One end of a DTLS 1.3 or 1.2 association.
+///
+/// Sans-I/O: the same calls at the same instants with the same randomness give the same flights, but for the ECDSA
+/// signatures in them, for which libcrypto draws its own. What goes wrong on the way in is told by file: records in
+/// `-receiving`, flights and timers in `-sending`, the messages of each version and role in files of their own.
+public final class NativeDTLSEndpoint: DTLSEndpoint {
+  /// Which end this is.
+  public let role: DTLSRole
+
+  /// What happened so far.
+  public internal(set) var statistics: DTLSStatistics
+
+  let settings: NativeDTLSFactory
+  let certificate: DTLSCertificate
+  let keyKind: SigningKeyKind
+  let expectedFingerprint: DTLSFingerprint?
+  let random: RandomSource
+
+  var step = HandshakeStep.idle
+  var version: DTLSVersion? {
+    didSet { records.version = version }
+  }
+  var records = RecordLayer()
+  var reassembly = Reassembly()
+  var negotiation = Negotiation()
+  /// 1.3, once connected.
+  var trafficSecrets: TrafficSecrets?
+
+  /// What was sent last and may have to be sent again.
+  var flight: Flight?
+  /// The next handshake message's number.
+  var nextSequence: UInt16 = 0
+  /// The number of the first message of the flight that the peer is sending: earlier ones mean that it repeats itself.
+  var peerFlightStart: UInt16 = 0
+  /// A peer asked for new keys while a flight was under way.
+  var owesKeyUpdate = false
+
+  /// Records to acknowledge (1.3).
+  var acknowledgements: [RecordNumber] = []
+  var acknowledgementDeadline: Instant?
+  /// Records whose keys may come.
+  var locked: [[UInt8]] = []
+  var hasNewKeys = false
+  /// An authentic record came: from now on alerts in clear mean nothing.
+  var hasProtectedInput = false
+
+  private var outgoing: [[UInt8]] = []
+  private var events: [DTLSEvent] = []
+  private var started: Instant?
+
+  init(
+    role: DTLSRole, settings: NativeDTLSFactory, certificate: DTLSCertificate,
+    keyKind: SigningKeyKind, expectedFingerprint: DTLSFingerprint?, random: RandomSource
+  ) {
+    self.role = role
+    self.settings = settings
+    self.certificate = certificate
+    self.keyKind = keyKind
+    self.expectedFingerprint = expectedFingerprint
+    self.random = random
+    statistics = DTLSStatistics(role: role)
+  }
+
+  // MARK: - DTLSEndpoint
+
+  public func start(at now: Instant) {
+    guard step == .idle else { return }
+    started = now
+    switch role {
+    case .server: step = .clientHello
+    case .client:
+      step = .serverHello
+      attempt(at: now) { () throws(HandshakeFailure) in try self.startClient(at: now) }
+    }
+  }
+
+  public func receive(_ datagram: UnsafeRawBufferPointer, at now: Instant) {
+    // A server's peer may begin before it; a client that hasn't begun can't have an answer.
+    if step == .idle, role == .server { start(at: now) }
+    guard step != .idle, step != .ended, datagram.count <= Int(UInt16.max) else {
+      statistics.datagramsDropped += 1
+      return
+    }
+    datagram.withMemoryRebound(to: UInt8.self) { process($0, at: now) }
+    // Keys may have opened what came too early. Each round needs another step of the handshake.
+    while hasNewKeys, !locked.isEmpty, step != .ended {
+      hasNewKeys = false
+      let held = locked
+      locked = []
+      for record in held where step != .ended {
+        record.withUnsafeBufferPointer { process($0, at: now) }
+      }
+    }
+    hasNewKeys = false
+    if step != .ended { afterDatagram(at: now) }
+  }
+
+  public func poll(at now: Instant) {
+    guard step != .ended else { return }
+    if let due = acknowledgementDeadline, due <= now { sendAcknowledgement(at: now) }
+    guard let flight, let due = flight.deadline, due <= now else { return }
+    timeOut(at: now)
+  }
+
+  public var nextDeadline: Instant? {
+    step == .ended ? nil : earliest(flight?.deadline, acknowledgementDeadline)
+  }
+
+  public func nextTransmit() -> [UInt8]? { outgoing.isEmpty ? nil : outgoing.removeFirst() }
+
+  public func nextEvent() -> DTLSEvent? { events.isEmpty ? nil : events.removeFirst() }
+
+  /// Bytes of the largest message that `send` takes.
+  public var maximumMessageCount: Int {
+    min(datagramLimit - records.overhead(records.writeEpoch), RecordLayer.contentLimit)
+  }
+
+  public func send(
+    _ applicationData: UnsafeRawBufferPointer, at now: Instant
+  ) throws(DTLSError) {
+    guard step == .connected else { throw .notConnected }
+    guard applicationData.count <= maximumMessageCount else {
+      throw .messageTooLarge(count: applicationData.count, limit: maximumMessageCount)
+    }
+    guard applicationData.count > 0 else { return }
+    var datagram: [UInt8] = []
+    datagram.reserveCapacity(applicationData.count + records.overhead(records.writeEpoch))
+    do throws(HandshakeFailure) {
+      // The bytes are only read.
+      let bytes = applicationData.assumingMemoryBound(to: UInt8.self)
+      _ = try records.seal(
+        ContentType.applicationData, epoch: records.writeEpoch, bytes, into: &datagram)
+    } catch {
+      throw .library(reason: error.reason)
+    }
+    outgoing.append(datagram)
+    renewKeysIfWorn(at: now)
+  }
+
+  public func close(at now: Instant) {
+    guard step != .ended else { return }
+    if step != .idle { sendAlert(.closeNotify, isFatal: false) }
+    finish(.closed)
+  }
+
+  // MARK: - What the other files share
+
+  /// Bytes of the largest datagram.
+  var datagramLimit: Int { min(max(settings.mtu, 256), RecordLayer.contentLimit) }
+
+  func emit(_ event: DTLSEvent) { events.append(event) }
+
+  func transmit(_ datagram: [UInt8]) { outgoing.append(datagram) }
+
+  /// Does something that ends the association where it fails.
+  func attempt(at now: Instant, _ body: () throws(HandshakeFailure) -> Void) {
+    do throws(HandshakeFailure) { try body() } catch { fail(error) }
+  }
+
+  /// Ends the association, tells the peer why, and the owner.
+  func fail(_ failure: HandshakeFailure) {
+    guard step != .ended else { return }
+    sendAlert(failure.alert, isFatal: true)
+    finish(.failed(failure.error ?? .alertSent(failure.alert, reason: failure.reason)))
+  }
+
+  /// Ends the association: secrets go, and nothing but the event and the unsent datagrams is left.
+  func finish(_ event: DTLSEvent) {
+    guard step != .ended else { return }
+    step = .ended
+    flight = nil
+    acknowledgementDeadline = nil
+    acknowledgements = []
+    locked = []
+    negotiation = Negotiation()
+    trafficSecrets = nil
+    reassembly = Reassembly()
+    let version = version
+    records = RecordLayer()
+    records.version = version
+    emit(event)
+  }
+
+  /// Hands out the keys: the handshake is done, and the peer's certificate is the expected one.
+  func connect(at now: Instant) throws(HandshakeFailure) {
+    guard let suite = negotiation.suite, let profile = negotiation.profile,
+      let peer = negotiation.peer, let version
+    else { throw .library("a handshake ended too early") }
+    // RFC 5764 §4.2: client key, server key, client salt, server salt.
+    let key = profile.keyLength
+    let salt = profile.saltLength
+    let block = try exportKeys("EXTRACTOR-dtls_srtp", count: 2 * (key + salt))
+    func material(_ owner: Int) -> SRTPKeyingMaterial {
+      let keyStart = owner * key
+      let saltStart = 2 * key + owner * salt
+      return SRTPKeyingMaterial(
+        key: block.array(keyStart..<(keyStart + key)),
+        salt: block.array(saltStart..<(saltStart + salt)))
+    }
+    step = .connected
+    negotiation = Negotiation()
+    statistics.tlsVersion = version.rawValue
+    statistics.cipherSuite = suite.name
+    statistics.srtpProfile = profile.name
+    statistics.handshakeDuration = started.map { now - $0 }
+    emit(
+      .connected(
+        DTLSSession(
+          profile: profile,
+          localKeyingMaterial: material(role == .client ? 0 : 1),
+          remoteKeyingMaterial: material(role == .client ? 1 : 0),
+          tlsVersion: version.rawValue, cipherSuite: suite.name, remoteCertificate: peer.der)))
+  }
+
+  private func exportKeys(_ label: String, count: Int) throws(HandshakeFailure) -> Secret {
+    if let master = negotiation.master { return try master.export(label, count: count) }
+    guard let exporter = negotiation.exporterSecret, let suite = negotiation.suite else {
+      throw .library("no keys to export from")
+    }
+    return try KeySchedule.export(suite.hash, exporter: exporter, label: label, count: count)
+  }
+}

@@ -1,0 +1,77 @@
+import SoraMedia
+
+/// Where a handshake stands: which message comes next.
+enum HandshakeStep {
+  case idle
+  case clientHello
+  case serverHello
+  case encryptedExtensions
+  case certificate
+  case serverKeyExchange
+  case certificateRequest
+  case serverHelloDone
+  case clientKeyExchange
+  case certificateVerify
+  case finished
+  case connected
+  case ended
+
+  var isHandshaking: Bool { self != .idle && self != .connected && self != .ended }
+
+  /// The type of the message that comes next.
+  var messageType: UInt8? {
+    switch self {
+    case .idle, .connected, .ended: nil
+    case .clientHello: HandshakeType.clientHello
+    case .serverHello: HandshakeType.serverHello
+    case .encryptedExtensions: HandshakeType.encryptedExtensions
+    case .certificate: HandshakeType.certificate
+    case .serverKeyExchange: HandshakeType.serverKeyExchange
+    case .certificateRequest: HandshakeType.certificateRequest
+    case .serverHelloDone: HandshakeType.serverHelloDone
+    case .clientKeyExchange: HandshakeType.clientKeyExchange
+    case .certificateVerify: HandshakeType.certificateVerify
+    case .finished: HandshakeType.finished
+    }
+  }
+}
+
+/// What a handshake knows so far; gone, its secrets zeroed, once it is done.
+struct Negotiation {
+  var transcript = Transcript()
+  /// The client's own hello, which it may have to send again with a cookie or another key share.
+  var hello: ClientHello?
+  var clientRandom: [UInt8] = []
+  var serverRandom: [UInt8] = []
+  /// A second hello was asked for.
+  var isRetried = false
+  /// What a client has to show in its second hello.
+  var cookie: [UInt8]?
+  var share: KeyAgreement?
+  var suite: DTLSCipherSuite?
+  var profile: SRTPProfile?
+  var peer: PeerCertificate?
+  /// What this end signs with, once the peer has said what it takes.
+  var scheme: SignatureScheme?
+
+  /// 1.2.
+  var usesExtendedMasterSecret = false
+  var peerPublicKey: [UInt8] = []
+  var master: MasterSecret?
+  /// A server's, until its Finished.
+  var pendingWriteKeys: RecordProtection?
+
+  /// 1.3.
+  var requestContext: [UInt8] = []
+  var schedule: KeySchedule?
+  var localHandshakeSecret: Secret?
+  var remoteHandshakeSecret: Secret?
+  var exporterSecret: Secret?
+}
+
+/// The traffic secrets of 1.3 in use, from which a KeyUpdate makes the next ones.
+struct TrafficSecrets {
+  var suite: DTLSCipherSuite
+  var local: Secret
+  var remote: Secret
+}

@@ -1,0 +1,69 @@
+extension RecordLayer {
+  enum Opened {
+    case record(Record)
+    /// There are no keys for the record's epoch, at least not yet.
+    case locked(Range<Int>)
+    /// It isn't genuine, a replay, or of another version.
+    case dropped
+    /// What is left of the datagram isn't a record.
+    case malformed
+  }
+
+  /// Takes the next record of a datagram and moves `offset` behind it.
+  mutating func open(_ datagram: UnsafeBufferPointer<UInt8>, at offset: inout Int) -> Opened {
+    guard offset < datagram.count else { return .malformed }
+    let bytes = UnsafeBufferPointer(rebasing: datagram[offset...])
+    if UnifiedHeader.isOne(bytes[0]) {
+      guard let header = UnifiedHeader(bytes) else { return .malformed }
+      let range = offset..<(offset + header.length + header.bodyLength)
+      offset = range.upperBound
+      // In a session of 1.2 such bytes mean nothing.
+      guard version != .v12 else { return .dropped }
+      return openUnified(header, UnsafeBufferPointer(rebasing: datagram[range]), range)
+    }
+    guard let header = PlainHeader(bytes), bytes.count - PlainHeader.length >= header.length,
+      (ContentType.changeCipherSpec...ContentType.ack).contains(header.type),
+      // RFC 6347 §4.1: a first hello may still say 1.0.
+      header.version == DTLSVersion.v12.rawValue || header.version == 0xFEFF
+    else { return .malformed }
+    let range = offset..<(offset + PlainHeader.length + header.length)
+    offset = range.upperBound
+    let body = UnsafeBufferPointer(
+      rebasing: bytes[PlainHeader.length..<(PlainHeader.length + header.length)])
+    return openPlain(header, body, range)
+  }
+
+  private mutating func openUnified(
+    _ header: UnifiedHeader, _ bytes: UnsafeBufferPointer<UInt8>, _ range: Range<Int>
+  ) -> Opened {
+    // RFC 9147 §4.2.2: the newest epoch with these bits. Epoch 0 has no such records.
+    guard
+      let index = reading.lastIndex(where: {
+        $0.epoch & 3 == header.epochBits && $0.keys != nil
+      })
+    else { return .locked(range) }
+    guard let record = header.open(bytes, &reading[index]) else { return .dropped }
+    return .record(record)
+  }
+
+  private mutating func openPlain(
+    _ header: PlainHeader, _ body: UnsafeBufferPointer<UInt8>, _ range: Range<Int>
+  ) -> Opened {
+    if header.number.epoch == 0 {
+      guard header.length <= Self.contentLimit else { return .dropped }
+      // No replay protection: anybody could push the window ahead. Handshake messages have numbers of their own.
+      return .record(Record(type: header.type, number: header.number, payload: Array(body)))
+    }
+    // 1.3 protects with the other header only.
+    guard version != .v13 else { return .dropped }
+    guard let index = reading.firstIndex(where: { $0.epoch == header.number.epoch }),
+      let keys = reading[index].keys
+    else { return .locked(range) }
+    guard header.version == DTLSVersion.v12.rawValue,
+      reading[index].window.isFresh(header.number.sequence),
+      let payload = header.open(body, keys)
+    else { return .dropped }
+    reading[index].window.take(header.number.sequence)
+    return .record(Record(type: header.type, number: header.number, payload: payload))
+  }
+}

@@ -1,0 +1,111 @@
+import COpenSSL
+
+/// The types of a record's content (RFC 9147 §4.1).
+enum ContentType {
+  static let changeCipherSpec: UInt8 = 20
+  static let alert: UInt8 = 21
+  static let handshake: UInt8 = 22
+  static let applicationData: UInt8 = 23
+  static let ack: UInt8 = 26
+}
+
+/// A record that proved to be genuine, or whose epoch has no keys.
+struct Record {
+  var type: UInt8
+  var number: RecordNumber
+  var payload: [UInt8]
+}
+
+/// Makes records of payloads and payloads of records: the epochs, their keys and their numbers, in both directions.
+struct RecordLayer {
+  /// RFC 6347 §4.1: bytes of a record's content at most.
+  static let contentLimit = 1 << 14
+
+  private struct Writing {
+    var epoch: UInt64
+    var keys: RecordProtection?
+    var next: UInt64 = 0
+  }
+
+  struct Reading {
+    var epoch: UInt64
+    var keys: RecordProtection?
+    var window = ReplayWindow()
+  }
+
+  /// Once it is agreed on; decides what protected records look like.
+  var version: DTLSVersion?
+  private var writing = [Writing(epoch: 0)]
+  var reading = [Reading(epoch: 0)]
+
+  /// The epoch of what is sent now.
+  var writeEpoch: UInt64 { writing.last?.epoch ?? 0 }
+  /// The newest epoch that can be read.
+  var readEpoch: UInt64 { reading.last?.epoch ?? 0 }
+
+  mutating func startWriting(epoch: UInt64, _ keys: RecordProtection) {
+    writing.append(Writing(epoch: epoch, keys: keys))
+  }
+
+  /// Starts reading an epoch; 1.3 tells epochs apart by two bits, so the old ones go.
+  mutating func startReading(epoch: UInt64, _ keys: RecordProtection) {
+    reading.append(Reading(epoch: epoch, keys: keys))
+    reading.removeAll { $0.epoch != 0 && $0.epoch + 2 <= epoch }
+  }
+
+  /// Forgets the keys of earlier writing epochs.
+  mutating func stopWriting(before epoch: UInt64) {
+    writing.removeAll { $0.epoch < epoch && $0.epoch != 0 }
+  }
+
+  /// How many records were sent in the current epoch.
+  var writtenCount: UInt64 { writing.last?.next ?? 0 }
+
+  /// Bytes that an epoch's protection adds to a payload.
+  func overhead(_ epoch: UInt64) -> Int {
+    guard let keys = writing.first(where: { $0.epoch == epoch })?.keys else {
+      return PlainHeader.length
+    }
+    // A content type hides behind the content in 1.3.
+    return version == .v13
+      ? UnifiedHeader.writtenLength + 1 + AEADCipher.tagLength
+      : PlainHeader.length + keys.explicitNonceLength + AEADCipher.tagLength
+  }
+
+  /// Appends a record to a datagram.
+  ///
+  /// Fails where the epoch has no keys, or no numbers left.
+  mutating func seal(
+    _ type: UInt8, epoch: UInt64, _ payload: UnsafeBufferPointer<UInt8>,
+    into datagram: inout [UInt8]
+  ) throws(HandshakeFailure) -> RecordNumber {
+    guard let index = writing.firstIndex(where: { $0.epoch == epoch }),
+      payload.count <= Self.contentLimit
+    else { throw .library("a record for an epoch without keys") }
+    let number = RecordNumber(epoch: epoch, sequence: writing[index].next)
+    guard number.sequence < RecordNumber.sequenceLimit else {
+      throw .library("an epoch ran out of record numbers")
+    }
+    writing[index].next += 1
+    let start = datagram.count
+    let total = overhead(epoch) + payload.count
+    datagram.append(contentsOf: repeatElement(0, count: total))
+    let keys = writing[index].keys
+    let version = version
+    let isSealed = datagram.withUnsafeMutableBufferPointer { buffer -> Bool in
+      let memory = UnsafeMutableBufferPointer(rebasing: buffer[start...])
+      guard let keys else {
+        PlainHeader(type: type, number: number, length: payload.count).write(to: memory)
+        if let base = memory.baseAddress, let source = payload.baseAddress {
+          (base + PlainHeader.length).update(from: source, count: payload.count)
+        }
+        return true
+      }
+      return version == .v13
+        ? UnifiedHeader.seal(type, number, payload, keys, into: memory)
+        : PlainHeader.seal(type, number, payload, keys, into: memory)
+    }
+    guard isSealed else { throw .library(takeLibraryError()) }
+    return number
+  }
+}
