@@ -68,8 +68,8 @@ public final class Pacer {
     self.configuration = configuration
     burst = configuration.burst.wholeNanoseconds
     queues = (
-      PacerQueue(capacity: 64), PacerQueue(capacity: 256), PacerQueue(capacity: 1024),
-      PacerQueue(capacity: 64)
+      PacerQueue(capacity: 16), PacerQueue(capacity: 16), PacerQueue(capacity: 16),
+      PacerQueue(capacity: 16)
     )
   }
 

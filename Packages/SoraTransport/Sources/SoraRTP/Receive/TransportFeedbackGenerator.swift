@@ -12,7 +12,9 @@ public final class TransportFeedbackGenerator {
   /// Messages written.
   public private(set) var messagesWritten: UInt64 = 0
 
-  private static let capacity: Int64 = 8192
+  /// Sequence numbers that the ring can cover; it starts small and doubles as the window needs.
+  private static let maximumCapacity: Int64 = 8192
+  private static let initialCapacity = 256
 
   private var extender = SequenceNumberExtender()
   /// Arrival in ticks of 250 us by sequence modulo capacity; `notReceived` where none.
@@ -23,6 +25,8 @@ public final class TransportFeedbackGenerator {
   /// The end (exclusive) of what arrived.
   private var windowEnd: Int64 = 0
   private var isStarted = false
+  /// Where the numbers began, or began anew after a jump.
+  private var firstSequence: Int64 = 0
   private var hasNews = false
   private var due: Instant?
   private var feedbackCount: UInt8 = 0
@@ -34,8 +38,8 @@ public final class TransportFeedbackGenerator {
     self.interval = interval
     arrivals = Array(
       repeating: TransportFeedbackGenerator.notReceived,
-      count: Int(TransportFeedbackGenerator.capacity))
-    symbols.reserveCapacity(1024)
+      count: TransportFeedbackGenerator.initialCapacity)
+    symbols.reserveCapacity(TransportFeedbackGenerator.initialCapacity)
   }
 
   /// A packet arrived.
@@ -44,25 +48,28 @@ public final class TransportFeedbackGenerator {
     let sequence = extender.extend(sequenceNumber)
     if !isStarted {
       isStarted = true
+      firstSequence = sequence
       windowStart = sequence
       windowEnd = sequence
     }
     if sequence >= windowEnd {
-      if sequence - windowEnd >= TransportFeedbackGenerator.capacity {
+      if sequence - windowEnd >= TransportFeedbackGenerator.maximumCapacity {
         // A jump beyond what can be remembered: report from here.
         forgetAll()
+        firstSequence = sequence
         windowStart = sequence
       } else {
+        cover(through: sequence)
         var cleared = windowEnd
         while cleared < sequence {
           arrivals[slot(cleared)] = TransportFeedbackGenerator.notReceived
           cleared += 1
         }
-        windowStart = max(windowStart, sequence + 1 - TransportFeedbackGenerator.capacity)
+        windowStart = max(windowStart, sequence + 1 - capacity)
       }
       windowEnd = sequence + 1
     } else {
-      guard sequence > windowEnd - TransportFeedbackGenerator.capacity,
+      guard sequence > windowEnd - capacity,
         windowEnd - sequence <= TransportFeedbackGenerator.latestReport
       else {
         packetsIgnored += 1
@@ -162,8 +169,23 @@ public final class TransportFeedbackGenerator {
     return more
   }
 
-  private func slot(_ sequence: Int64) -> Int {
-    Int(sequence & (TransportFeedbackGenerator.capacity - 1))
+  private var capacity: Int64 { Int64(arrivals.count) }
+
+  private func slot(_ sequence: Int64) -> Int { Int(sequence & (capacity - 1)) }
+
+  /// Makes room for the numbers up to `end`, from the window's start on and as far back as late packets count.
+  private func cover(through end: Int64) {
+    let late = max(firstSequence, end - TransportFeedbackGenerator.latestReport)
+    let needed = end + 1 - min(late, windowStart)
+    guard needed > capacity, capacity < TransportFeedbackGenerator.maximumCapacity else { return }
+    let old = arrivals
+    let oldStart = windowEnd - Int64(old.count)
+    var larger = old.count
+    while larger < needed, larger < TransportFeedbackGenerator.maximumCapacity { larger *= 2 }
+    arrivals = Array(repeating: TransportFeedbackGenerator.notReceived, count: larger)
+    for sequence in oldStart..<windowEnd {
+      arrivals[slot(sequence)] = old[Int(sequence & Int64(old.count - 1))]
+    }
   }
 
   private func forgetAll() {

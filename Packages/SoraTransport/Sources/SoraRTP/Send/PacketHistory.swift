@@ -39,8 +39,9 @@ public final class PacketHistory {
   public var maximumAge: Duration
   public private(set) var statistics = Statistics()
 
-  private var slots: [Slot]
-  private var slabs: [UnsafeMutableRawPointer?]
+  /// Empty until the first packet: many streams that are negotiated never send.
+  private var slots: [Slot] = []
+  private var slabs: [UnsafeMutableRawPointer?] = []
 
   /// `capacity` is rounded up to a power of two from 32 to 32,768.
   public init(capacity: Int = 1024, slotSize: Int = 1500, maximumAge: Duration = .seconds(3)) {
@@ -49,8 +50,6 @@ public final class PacketHistory {
     self.capacity = rounded
     self.slotSize = max(RTPHeader.fixedCount, slotSize)
     self.maximumAge = maximumAge
-    slots = Array(repeating: Slot(), count: rounded)
-    slabs = Array(repeating: nil, count: rounded / PacketHistory.slotsPerSlab)
   }
 
   deinit {
@@ -70,6 +69,10 @@ public final class PacketHistory {
   /// The memory of the slot for `sequenceNumber`, for writing a packet where it will be kept. Nothing is stored
   /// until `commit`; what the slot held before is forgotten.
   public func reserve(sequenceNumber: UInt16) -> UnsafeMutableRawBufferPointer {
+    if slots.isEmpty {
+      slots = Array(repeating: Slot(), count: capacity)
+      slabs = Array(repeating: nil, count: capacity / PacketHistory.slotsPerSlab)
+    }
     let index = Int(sequenceNumber) & (capacity - 1)
     slots[index].count = 0
     return memory(index)
@@ -77,6 +80,7 @@ public final class PacketHistory {
 
   /// Takes `count` bytes that were written into the reserved slot as the packet `sequenceNumber`.
   public func commit(sequenceNumber: UInt16, count: Int, at now: Instant) {
+    guard !slots.isEmpty else { return }
     let index = Int(sequenceNumber) & (capacity - 1)
     slots[index] = Slot(
       sequenceNumber: sequenceNumber, count: Int32(max(0, min(count, slotSize))), storedAt: now)
@@ -86,15 +90,21 @@ public final class PacketHistory {
   /// The packet as it is stored, for sending it the first time with fields patched in place; `nil` if it isn't there
   /// any more. Valid until the next call that stores.
   public func stored(sequenceNumber: UInt16) -> UnsafeMutableRawBufferPointer? {
+    guard holds(sequenceNumber) else { return nil }
     let index = Int(sequenceNumber) & (capacity - 1)
-    guard slots[index].count > 0, slots[index].sequenceNumber == sequenceNumber else { return nil }
     return UnsafeMutableRawBufferPointer(rebasing: memory(index)[0..<Int(slots[index].count)])
   }
 
   /// When the packet was stored; `nil` if it isn't there any more.
   public func storedAt(sequenceNumber: UInt16) -> Instant? {
+    guard holds(sequenceNumber) else { return nil }
+    return slots[Int(sequenceNumber) & (capacity - 1)].storedAt
+  }
+
+  private func holds(_ sequenceNumber: UInt16) -> Bool {
+    guard !slots.isEmpty else { return false }
     let slot = slots[Int(sequenceNumber) & (capacity - 1)]
-    return slot.count > 0 && slot.sequenceNumber == sequenceNumber ? slot.storedAt : nil
+    return slot.count > 0 && slot.sequenceNumber == sequenceNumber
   }
 
   /// The packet to send again now; `nil` (counted) if it isn't there, is too old, or was already sent again less
@@ -102,12 +112,12 @@ public final class PacketHistory {
   public func fetch(
     sequenceNumber: UInt16, minimumInterval: Duration, at now: Instant
   ) -> UnsafeRawBufferPointer? {
-    let index = Int(sequenceNumber) & (capacity - 1)
-    let slot = slots[index]
-    guard slot.count > 0, slot.sequenceNumber == sequenceNumber else {
+    guard holds(sequenceNumber) else {
       statistics.notFound += 1
       return nil
     }
+    let index = Int(sequenceNumber) & (capacity - 1)
+    let slot = slots[index]
     guard now.nanoseconds(since: slot.storedAt) <= maximumAge.wholeNanoseconds else {
       statistics.tooOld += 1
       return nil

@@ -1,6 +1,9 @@
 import SoraMedia
 
 /// Remembers what was sent under which transport-wide sequence number until feedback about it comes.
+///
+/// A ring that doubles while it would forget a packet that feedback may still name, so that an idle connection holds
+/// little and a busy one what it needs.
 struct SentPacketRing {
   struct Entry {
     var sequence: Int64
@@ -8,29 +11,28 @@ struct SentPacketRing {
     var size: Int32
     /// -1 outside of probes.
     var probeCluster: Int32
-    var isReported: Bool
   }
 
+  private static let initialCapacity = 128
   /// 8,192 packets are more than four seconds at 20 Mbit/s.
-  private static let capacity = 8192
-  private var entries: [Entry]
+  private static let maximumCapacity = 8192
+  /// Feedback about what is older is of no use.
+  private static let memory = Duration.seconds(4)
+  /// In `size` of a packet that feedback has reported as received, and of no packet.
+  private static let reported: Int32 = -1
+
+  private var entries: [Entry] = []
   /// The next number, never wrapped.
   private(set) var nextSequence: Int64 = 1
-
-  init() {
-    entries = Array(
-      repeating: Entry(
-        sequence: -1, sendTime: .zero, size: 0, probeCluster: -1, isReported: true),
-      count: Self.capacity)
-  }
 
   /// Takes the next number for a packet that leaves now.
   mutating func append(size: Int, probeCluster: Int?, at now: Instant) -> Int64 {
     let sequence = nextSequence
     nextSequence += 1
-    entries[Int(sequence) & (Self.capacity - 1)] = Entry(
-      sequence: sequence, sendTime: now, size: Int32(size),
-      probeCluster: Int32(truncatingIfNeeded: probeCluster ?? -1), isReported: false)
+    if entries.isEmpty || isNeeded(entries[slot(sequence)], at: now) { grow() }
+    entries[slot(sequence)] = Entry(
+      sequence: sequence, sendTime: now, size: Int32(clamping: max(0, size)),
+      probeCluster: Int32(truncatingIfNeeded: probeCluster ?? -1))
     return sequence
   }
 
@@ -42,12 +44,28 @@ struct SentPacketRing {
 
   /// What is known of a sent packet that no feedback has reported as received yet.
   func unreported(_ sequence: Int64) -> Entry? {
-    guard sequence > 0 else { return nil }
-    let entry = entries[Int(sequence) & (Self.capacity - 1)]
-    return entry.sequence == sequence && !entry.isReported ? entry : nil
+    guard sequence > 0, !entries.isEmpty else { return nil }
+    let entry = entries[slot(sequence)]
+    return entry.sequence == sequence && entry.size != Self.reported ? entry : nil
   }
 
   mutating func markReported(_ sequence: Int64) {
-    entries[Int(sequence) & (Self.capacity - 1)].isReported = true
+    guard !entries.isEmpty, entries[slot(sequence)].sequence == sequence else { return }
+    entries[slot(sequence)].size = Self.reported
+  }
+
+  private func slot(_ sequence: Int64) -> Int { Int(sequence) & (entries.count - 1) }
+
+  private func isNeeded(_ entry: Entry, at now: Instant) -> Bool {
+    entries.count < Self.maximumCapacity && entry.size != Self.reported
+      && now - entry.sendTime < Self.memory
+  }
+
+  private mutating func grow() {
+    let old = entries
+    entries = Array(
+      repeating: Entry(sequence: -1, sendTime: .zero, size: Self.reported, probeCluster: -1),
+      count: max(Self.initialCapacity, old.count * 2))
+    for entry in old where entry.sequence > 0 { entries[slot(entry.sequence)] = entry }
   }
 }
