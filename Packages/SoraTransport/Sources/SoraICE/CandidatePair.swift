@@ -6,6 +6,8 @@ struct LocalCandidate {
   let base: ICEBase
   // RFC 8445 §5.1.2.1: the middle 16 bits of the priority.
   let localPreference: UInt32
+  /// The STUN or TURN server that it was learnt from.
+  let server: IPAddress?
 }
 
 /// A candidate of the peer's at an address. A class: pairs see a peer-reflexive candidate turn into a signalled one.

@@ -16,30 +16,34 @@ extension ICEAgent {
   ///   - address: Where the peer can reach us.
   ///   - base: Where our datagrams leave from: the socket, and for `.relay` the allocation, whose address is `address`.
   ///   - relatedAddress: What `raddr` says; without it, the base of a reflexive candidate.
+  ///   - server: The STUN or TURN server it was learnt from.
   @discardableResult
   public func addLocalCandidate(
     _ type: ICECandidateType, address: TransportAddress, base: ICEBase,
-    relatedAddress: TransportAddress? = nil
+    relatedAddress: TransportAddress? = nil, server: IPAddress? = nil
   ) -> ICECandidate {
     if let known = locals.first(where: {
       $0.candidate.type == type && $0.candidate.transportAddress == address && $0.base == base
     }) {
       return known.candidate
     }
-    // RFC 8445 §5.1.1.3: one foundation for one type, base address and transport.
+    // RFC 8445 §5.1.1.3: one foundation for one type, base address, server and transport.
     let sibling = locals.first {
       $0.candidate.type == type && $0.base.address.ip == base.address.ip
-        && $0.base.transport == base.transport
+        && $0.base.transport == base.transport && $0.server == server
     }
     let foundation = sibling?.candidate.foundation ?? String(nextFoundation)
     if sibling == nil { nextFoundation += 1 }
-    let preference = localPreference(base.address.ip, index: locals.count)
+    // A relay behind a TCP connection waits for what that lost; the datagram's way is tried first.
+    let preference =
+      localPreference(base.address.ip, index: locals.count) - (base.transport == .udp ? 0 : 2_000)
     let related = relatedAddress ?? (type == .host || type == .relay ? nil : base.address)
     let candidate = ICECandidate(
       foundation: foundation, priority: candidatePriority(type, localPreference: preference),
       address: .ip(address.ip), port: address.port, type: type,
       relatedAddress: related.map { .init(address: .ip($0.ip), port: $0.port) })
-    let local = LocalCandidate(candidate: candidate, base: base, localPreference: preference)
+    let local = LocalCandidate(
+      candidate: candidate, base: base, localPreference: preference, server: server)
     locals.append(local)
     for remote in remotes { pairUp(local, remote) }
     return candidate
@@ -139,6 +143,7 @@ extension ICEAgent {
     nominateAt = nil
     nominating = nil
     selectedIsCurrent = false
+    selectedIsGone = false
     checksSent = 0
     readyAt = nil
     if startedAt != nil {
@@ -208,8 +213,8 @@ extension ICEAgent {
       triggered.removeAll { $0 === evicted }
     }
     pair.credentials = credentials
-    // Once the search is over, only the peer's checks begin new ones.
-    if state == .completed { pair.state = .frozen }
+    // Once the search is over, only what may be better is checked, and what the peer checks.
+    if state == .completed, let selected, pair.priority < selected.priority { pair.state = .frozen }
     pairs.append(pair)
     return pair
   }

@@ -4,7 +4,7 @@ extension ICEAgent {
   /// Uses a pair that works before any is nominated, as RFC 8445 §12.1 allows: DTLS begins a round trip earlier.
   func considerSelecting(_ pair: CandidatePair) {
     guard readyAt != nil, nominating == nil, pair.state == .succeeded else { return }
-    if let selected, selectedIsCurrent,
+    if let selected, selectedIsCurrent, !selectedIsGone,
       selected.isNominated || selected.priority >= pair.priority
     {
       return
@@ -19,13 +19,18 @@ extension ICEAgent {
     let waitsUntil = nominateAt
     nominateAt = nil
     guard isControlling, isActive, nominating == nil else { return }
-    // A nominated pair is left only when it has gone silent.
+    // A nominated pair is left when it has gone silent, or for a better one that came to work later: every peer takes a nomination of
+    // higher priority (RFC 5245 §8.1.1.2's aggressive ones came in any order).
     let silent = state == .disconnected ? selected : nil
-    if selectedIsCurrent, let selected, selected.isNominated, silent == nil { return }
     guard
       let best = pairs.filter({ $0.state == .succeeded && $0 !== silent })
         .max(by: { $0.priority < $1.priority })
     else { return }
+    if selectedIsCurrent, let selected, selected.isNominated, silent == nil,
+      !mayReplaceSelected(best)
+    {
+      return
+    }
     let isBetterPossible = pairs.contains {
       $0.priority > best.priority && ($0.state == .waiting || $0.state == .inProgress)
     }
@@ -81,8 +86,8 @@ extension ICEAgent {
     guard let selected else { return }
     for pair in pairs where pair !== selected {
       guard pair.state == .waiting || pair.state == .inProgress else { continue }
-      // While the peer nominates, a better pair may still come.
-      guard isControlling || pair.priority < selected.priority else { continue }
+      // A better pair may still come: of ours, or nominated by the peer.
+      guard pair.priority < selected.priority else { continue }
       pair.state = .frozen
     }
     triggered.removeAll { $0.state != .waiting }
@@ -96,6 +101,7 @@ extension ICEAgent {
     let isOther = selected !== pair || !selectedIsCurrent
     selected = pair
     selectedIsCurrent = true
+    selectedIsGone = false
     publishSelected()
     if old?.local != selectedPair?.local || old?.remote != selectedPair?.remote {
       statistics.selectedCandidatePairChanges += 1
@@ -105,7 +111,7 @@ extension ICEAgent {
     }
     // Selecting anew what is selected says nothing about silence.
     if isOther { hear() }
-    if state == .checking || state == .connected || state == .completed {
+    if state == .checking || state == .connected || state == .completed || isOther && isActive {
       change(to: pair.isNominated ? .completed : .connected)
     }
   }

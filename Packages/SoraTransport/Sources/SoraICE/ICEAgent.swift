@@ -78,6 +78,8 @@ public final class ICEAgent {
   var selected: CandidatePair?
   // Whether `selected` belongs to the present generation, not to the one before a restart.
   var selectedIsCurrent = false
+  // Whether the base of `selected` has been taken away.
+  var selectedIsGone = false
   var unresolved: [ICECandidate] = []
   var remoteEnded = false
   var nextFoundation = 1
@@ -211,6 +213,7 @@ public final class ICEAgent {
     nextConsentAt = nil
     selected = nil
     selectedIsCurrent = false
+    selectedIsGone = false
     selectedPair = nil
   }
 

@@ -4,9 +4,14 @@ public enum ICEError: Error, Hashable, Sendable, CustomStringConvertible {
   case malformedCandidate(field: String, value: String)
   /// `ice-ufrag` or `ice-pwd` breaks RFC 8839 §5.4: 4 to 256, and 22 to 256, letters, digits, `+` or `/`.
   case malformedParameters(field: String, value: String)
+  /// A URL of a STUN or TURN server breaks the grammar of RFC 7064 §3.1 or RFC 7065 §3.1.
+  case malformedServerURL(String)
 
   public var description: String {
     switch self {
+    case .malformedServerURL(let text):
+      "\"\(text)\" is no STUN or TURN URL; write stun:HOST[:PORT], turn:HOST[:PORT][?transport=udp|tcp] or "
+        + "turns:HOST[:PORT] (RFC 7064, RFC 7065)"
     case .malformedCandidate(let field, let value):
       "ICE candidate: \(field) can't be \"\(value)\" (RFC 8839 §5.1)"
     case .malformedParameters(let field, let value):

@@ -120,7 +120,7 @@ public final class TURNServer {
 
   public let configuration: Configuration
   public internal(set) var statistics = Statistics()
-  let network: any TURNServerNetwork
+  unowned let network: any TURNServerNetwork
   let random: RandomSource
   let nonceSecret: [UInt8]
   var allocations: [Client: Allocation] = [:]
@@ -130,7 +130,7 @@ public final class TURNServer {
   private var unsignedAnswers = 0
   private var unsignedSecond: Int64 = 0
 
-  /// - Parameter network: held for the server's life; it should not hold the server strongly.
+  /// - Parameter network: not held; it owns the server, as a rule, and lives as long.
   public init(
     configuration: Configuration, network: any TURNServerNetwork, random: RandomSource
   ) {

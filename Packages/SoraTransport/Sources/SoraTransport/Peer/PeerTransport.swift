@@ -19,6 +19,8 @@ public final class PeerTransport {
     /// Time from the first working pair in which DTLS has to agree on keys. Without it a server whose client never
     /// speaks would wait for ever: only clients retransmit before the first flight (RFC 6347 §4.2.4).
     public var handshakeTimeout: Duration = .seconds(15)
+    /// STUN and TURN servers to gather candidates from, and which candidates are used.
+    public var gathering = ICEGatherer.Configuration()
 
     public init(
       ice: ICEAgent.Configuration, certificate: DTLSCertificate, dtls: any DTLSEndpointFactory
@@ -46,17 +48,23 @@ public final class PeerTransport {
   public weak var delegate: (any PeerTransportDelegate)?
   public private(set) var state: PeerTransportState = .new
   public let ice: ICEAgent
-  public private(set) var statistics = PeerTransportStatistics()
+  /// What asks STUN and TURN servers, and carries packets through the latter.
+  public let gatherer: ICEGatherer
+  public internal(set) var statistics = PeerTransportStatistics()
+  /// Local candidates as they were found, with what they were learnt from.
+  public internal(set) var gathered: [GatheredCandidate] = []
+  /// Opens connections to TURN servers; without it those that want one fail. Held weakly: a driver's own part.
+  public weak var streams: (any ICEStreamSink)?
   /// What the handshake agreed on; nil before it ended.
   public private(set) var session: DTLSSession?
 
   let configuration: Configuration
   private let random: RandomSource
-  private let sink: any DatagramSink
+  let sink: any DatagramSink
   private var remote: RemoteDescription?
   private var dtls: (any DTLSEndpoint)?
-  private var srtp: SRTPSession?
-  private var selected: (local: TransportAddress, remote: TransportAddress)?
+  var srtp: SRTPSession?
+  var selected: Path?
   /// A DTLS flight that came before ICE selected a pair is kept: losing it would cost a retransmission timeout.
   private var earlyDatagrams: [[UInt8]] = []
   /// When the handshake has failed; nil outside of one.
@@ -71,6 +79,7 @@ public final class PeerTransport {
     self.random = random
     self.sink = sink
     ice = ICEAgent(configuration: configuration.ice, random: random)
+    gatherer = ICEGatherer(configuration: configuration.gathering, random: random)
   }
 
   // MARK: Setting up
@@ -86,6 +95,8 @@ public final class PeerTransport {
     let first = self.remote == nil
     self.remote = remote
     ice.setRemoteParameters(remote.ice)
+    // Peer-reflexive candidates that came before the description stay, and want to be let through.
+    for candidate in ice.remoteCandidates { permit(candidate, at: now) }
     if first {
       change(to: .connecting, at: now)
       statistics.started = now
@@ -97,6 +108,8 @@ public final class PeerTransport {
   /// Adds a candidate of the other side, from its description or trickled.
   public func addRemoteCandidate(_ candidate: ICECandidate, at now: Instant) {
     guard !isEnded else { return }
+    // First: the check goes right behind the request that lets it through.
+    permit(candidate, at: now)
     ice.addRemoteCandidate(candidate)
     drain(at: now)
   }
@@ -130,6 +143,23 @@ public final class PeerTransport {
     guard !isEnded, bytes.count > 0 else { return }
     statistics.datagramsReceived &+= 1
     statistics.bytesReceived &+= UInt64(bytes.count)
+    if hasServers {
+      switch gatherer.receive(bytes, from: remote, on: local, at: now) {
+      case .notMine: break
+      case .handled: return drain(at: now)
+      case .relayed(let payload, let peer, let relay):
+        return demultiplex(payload, from: peer, on: relay, at: now)
+      }
+    }
+    demultiplex(bytes, from: remote, on: local, at: now)
+  }
+
+  /// Gives bytes of the peer's to whom they are for.
+  func demultiplex(
+    _ bytes: UnsafeMutableRawBufferPointer, from remote: TransportAddress,
+    on local: TransportAddress, at now: Instant
+  ) {
+    guard !isEnded, bytes.count > 0 else { return }
     switch bytes[0] {
     case 128...191:
       receiveProtected(bytes, from: remote, at: now)
@@ -147,6 +177,7 @@ public final class PeerTransport {
   /// Lets timers run: ICE checks and consent, DTLS retransmissions.
   public func poll(at now: Instant) {
     guard !isEnded else { return }
+    if let deadline = gatherer.nextDeadline, deadline <= now { gatherer.poll(at: now) }
     if let deadline = ice.nextDeadline, deadline <= now { ice.poll(at: now) }
     if let dtls, let deadline = dtls.nextDeadline, deadline <= now { dtls.poll(at: now) }
     drain(at: now)
@@ -155,88 +186,9 @@ public final class PeerTransport {
 
   /// When `poll` wants to be called next.
   public var nextDeadline: Instant? {
-    isEnded ? nil : earliest(handshakeBy, earliest(ice.nextDeadline, dtls?.nextDeadline))
-  }
-
-  // MARK: Sending
-
-  /// Whether protected packets can be sent now.
-  public var isWritable: Bool { srtp != nil && selected != nil }
-
-  /// Protects a plain RTP packet straight into the datagram that carries it.
-  ///
-  /// - Returns: whether it was handed to the sink.
-  @discardableResult
-  public func sendRTP(_ packet: UnsafeRawBufferPointer) -> Bool {
-    guard let srtp, let selected else {
-      statistics.dropped.notConnected &+= 1
-      return false
-    }
-    var sent = false
-    sink.send(
-      from: selected.local, to: selected.remote, capacity: packet.count + Self.protectionOverhead
-    ) { slot in
-      guard let count = try? srtp.protectRTP(from: packet, into: slot) else {
-        statistics.dropped.protectionFailed &+= 1
-        return 0
-      }
-      sent = true
-      statistics.countSent(count)
-      return count
-    }
-    return sent
-  }
-
-  /// Lends the datagram's own memory to write a plain RTP packet into, then protects it in place.
-  ///
-  /// - Parameters:
-  ///   - capacity: bytes that the plain packet needs at most.
-  ///   - write: returns the plain packet's size; 0 sends nothing.
-  @discardableResult
-  public func sendRTP(capacity: Int, _ write: (UnsafeMutableRawBufferPointer) -> Int) -> Bool {
-    sendInPlace(capacity: capacity, write) { srtp, slot, count throws(SRTPError) in
-      try srtp.protectRTP(slot, count: count)
-    }
-  }
-
-  /// Like `sendRTP(capacity:_:)`, for a compound RTCP packet.
-  @discardableResult
-  public func sendRTCP(capacity: Int, _ write: (UnsafeMutableRawBufferPointer) -> Int) -> Bool {
-    sendInPlace(capacity: capacity, write) { srtp, slot, count throws(SRTPError) in
-      try srtp.protectRTCP(slot, count: count)
-    }
-  }
-
-  /// Bytes that SRTP and SRTCP add at most: a 16-byte tag, a 4-byte index (RFC 7714 §9), and slack for alignment.
-  static let protectionOverhead = 32
-
-  private func sendInPlace(
-    capacity: Int, _ write: (UnsafeMutableRawBufferPointer) -> Int,
-    protect: (SRTPSession, UnsafeMutableRawBufferPointer, Int) throws(SRTPError) -> Int
-  ) -> Bool {
-    guard let srtp, let selected else {
-      statistics.dropped.notConnected &+= 1
-      return false
-    }
-    var sent = false
-    sink.send(
-      from: selected.local, to: selected.remote, capacity: capacity + Self.protectionOverhead
-    ) { slot in
-      let room = UnsafeMutableRawBufferPointer(
-        rebasing: slot.prefix(max(0, slot.count - Self.protectionOverhead)))
-      let plain = write(room)
-      guard plain > 0 else { return 0 }
-      do throws(SRTPError) {
-        let count = try protect(srtp, slot, plain)
-        sent = true
-        statistics.countSent(count)
-        return count
-      } catch {
-        statistics.dropped.protectionFailed &+= 1
-        return 0
-      }
-    }
-    return sent
+    if isEnded { return nil }
+    let own = earliest(handshakeBy, gatherer.nextDeadline)
+    return earliest(own, earliest(ice.nextDeadline, dtls?.nextDeadline))
   }
 
   // MARK: Receiving
@@ -290,43 +242,35 @@ public final class PeerTransport {
   // MARK: Moving on
 
   /// Carries what ICE and DTLS produced to the network and to each other until both are quiet.
-  private func drain(at now: Instant) {
+  func drain(at now: Instant) {
+    drainGatherer(at: now)
     while !isEnded, let event = ice.nextEvent() { handle(event, at: now) }
     while !isEnded, let event = dtls?.nextEvent() { handle(event, at: now) }
+    // A channel that a selected pair asked for goes before what is sent on it.
+    sendGatherer(at: now)
     while let transmit = ice.nextTransmit() {
-      send(transmit.bytes, from: transmit.local, to: transmit.remote)
+      send(transmit.bytes, on: path(from: transmit.local, to: transmit.remote))
     }
     flushDTLS()
   }
 
   private func flushDTLS() {
     guard let dtls, let selected else { return }
-    while let datagram = dtls.nextTransmit() {
-      send(datagram, from: selected.local, to: selected.remote)
-    }
-  }
-
-  private func send(_ bytes: [UInt8], from local: TransportAddress, to remote: TransportAddress) {
-    sink.send(from: local, to: remote, capacity: bytes.count) { slot in
-      slot.copyBytes(from: bytes)
-      statistics.countSent(bytes.count)
-      return bytes.count
-    }
+    while let datagram = dtls.nextTransmit() { send(datagram, on: selected) }
   }
 
   private func handle(_ event: ICEEvent, at now: Instant) {
     switch event {
     case .selectedPair(let local, let remote):
       if selected == nil { statistics.pairSelected = now }
-      selected = (local, remote)
+      let path = path(from: local, to: remote)
+      selected = path
+      if path.relay != nil { gatherer.bindChannel(local, to: remote, at: now) }
       startDTLS(at: now)
     case .stateChanged(let iceState):
       switch iceState {
       case .failed:
-        fail(
-          .noCandidatePair(
-            localCandidates: ice.localCandidates.count, remoteCandidates: ice.remoteCandidateCount),
-          at: now)
+        fail(noPairError, at: now)
       case .disconnected where state == .connected: change(to: .disconnected, at: now)
       case .connected, .completed:
         if state == .disconnected { change(to: .connected, at: now) }
@@ -376,14 +320,14 @@ public final class PeerTransport {
     }
   }
 
-  private var isEnded: Bool {
+  var isEnded: Bool {
     switch state {
     case .failed, .closed: true
     default: false
     }
   }
 
-  private func fail(_ error: PeerTransportError, at now: Instant) {
+  func fail(_ error: PeerTransportError, at now: Instant) {
     guard !isEnded else { return }
     flushDTLS()
     end(.failed(error), at: now)
@@ -394,6 +338,8 @@ public final class PeerTransport {
     change(to: state, at: now)
     // An agent that failed keeps its state for statistics; any other would go on asking and answering.
     if ice.state != .failed { ice.close(at: now) }
+    gatherer.close(at: now)
+    sendGatherer(at: now)
     dtls = nil
     srtp = nil
     selected = nil

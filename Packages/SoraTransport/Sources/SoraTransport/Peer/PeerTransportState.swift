@@ -29,4 +29,22 @@ public protocol PeerTransportDelegate: AnyObject {
     _ transport: PeerTransport, changedTo state: PeerTransportState, at now: Instant)
   /// The remote side named a candidate by host name; resolve it outside and add it again with an address.
   func transport(_ transport: PeerTransport, needsAddressOf candidate: ICECandidate)
+  /// A local candidate was found: on a socket of ours, or at the server with `url`. Signal it.
+  func transport(
+    _ transport: PeerTransport, gathered candidate: ICECandidate, from url: ICEServerURL?,
+    at now: Instant)
+  /// No more local candidates come, unless interfaces change.
+  func transportGatheringEnded(_ transport: PeerTransport, at now: Instant)
+  /// A STUN or TURN server was given by name; resolve it outside and call `resolved`.
+  func transport(_ transport: PeerTransport, needsAddressesOf name: String)
+}
+
+/// For who gathers nothing from servers.
+extension PeerTransportDelegate {
+  public func transport(
+    _ transport: PeerTransport, gathered candidate: ICECandidate, from url: ICEServerURL?,
+    at now: Instant
+  ) {}
+  public func transportGatheringEnded(_ transport: PeerTransport, at now: Instant) {}
+  public func transport(_ transport: PeerTransport, needsAddressesOf name: String) {}
 }

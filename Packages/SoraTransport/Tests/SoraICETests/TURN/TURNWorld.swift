@@ -2,7 +2,7 @@ import SoraICE
 import SoraMedia
 
 /// A TURN server, its clients and their peers, in virtual time, from a seed.
-final class TURNWorld {
+final class TURNWorld: TURNServerNetwork {
   struct Arrival: Equatable {
     let from: TransportAddress
     let bytes: [UInt8]
@@ -53,24 +53,7 @@ final class TURNWorld {
       realm: "sora.test", credentials: .users(["ann": "secret", "bob": "other"]))
     change(&configuration)
     server = TURNServer(
-      configuration: configuration, network: Unowned(self), random: random.fork())
-  }
-
-  // The server holds its network; the world holds the server.
-  private final class Unowned: TURNServerNetwork {
-    unowned let world: TURNWorld
-    init(_ world: TURNWorld) { self.world = world }
-    func openRelay(_ family: STUNAddressFamily, for client: TURNServer.Client)
-      -> TransportAddress?
-    { world.openRelay(family, for: client) }
-    func closeRelay(_ relay: TransportAddress) { world.closeRelay(relay) }
-    func send(
-      to client: TURNServer.Client, capacity: Int, _ write: (UnsafeMutableRawBufferPointer) -> Int
-    ) { world.send(to: client, capacity: capacity, write) }
-    func sendRelayed(
-      from relay: TransportAddress, to peer: TransportAddress, capacity: Int,
-      _ write: (UnsafeMutableRawBufferPointer) -> Int
-    ) { world.sendRelayed(from: relay, to: peer, capacity: capacity, write) }
+      configuration: configuration, network: self, random: random.fork())
   }
 
   @discardableResult
@@ -150,7 +133,7 @@ final class TURNWorld {
 
   // MARK: The network
 
-  private func openRelay(_ family: STUNAddressFamily, for client: TURNServer.Client)
+  func openRelay(_ family: STUNAddressFamily, for client: TURNServer.Client)
     -> TransportAddress?
   {
     guard hasRelays else { return nil }
@@ -161,16 +144,16 @@ final class TURNWorld {
     return relay
   }
 
-  private func closeRelay(_ relay: TransportAddress) { openRelays.remove(relay) }
+  func closeRelay(_ relay: TransportAddress) { openRelays.remove(relay) }
 
-  private func send(
+  func send(
     to client: TURNServer.Client, capacity: Int, _ write: (UnsafeMutableRawBufferPointer) -> Int
   ) {
     guard let index = addresses.firstIndex(of: client.remote) else { return }
     fly(.toClient(index), written(capacity, write))
   }
 
-  private func sendRelayed(
+  func sendRelayed(
     from relay: TransportAddress, to peer: TransportAddress, capacity: Int,
     _ write: (UnsafeMutableRawBufferPointer) -> Int
   ) {

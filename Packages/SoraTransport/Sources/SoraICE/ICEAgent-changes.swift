@@ -1,0 +1,50 @@
+public import SoraMedia
+
+/// What changes while a session runs: interfaces and allocations that go, better ways that come.
+extension ICEAgent {
+  /// The peer's candidates with an address, peer-reflexive ones included.
+  public var remoteCandidates: [ICECandidate] { remotes.map(\.candidate) }
+
+  /// Takes away every candidate with a base that is gone: a socket of an interface that went down, an allocation that was lost.
+  ///
+  /// Where the selected pair stood on it, another pair that works takes over at once; without one the state becomes `.disconnected`, and
+  /// the search goes on with what candidates there are until consent runs out.
+  public func removeLocalCandidates(base: TransportAddress, at now: Instant) {
+    advance(to: now)
+    guard locals.contains(where: { $0.base.address == base }) else { return }
+    locals.removeAll { $0.base.address == base }
+    let isGone = { (pair: CandidatePair) in pair.local.base.address == base }
+    pairs.removeAll(where: isGone)
+    triggered.removeAll(where: isGone)
+    transactions.removeAll { isGone($0.pair) }
+    if let nominating, isGone(nominating) { self.nominating = nil }
+    guard isActive, let selected, isGone(selected) else { return considerNominating() }
+    if selectedIsCurrent, state == .connected || state == .completed {
+      selectedIsGone = true
+      change(to: .disconnected)
+    }
+    // RFC 8445 §12.1: any valid pair may be used; the controlling side nominates it anew.
+    let best = pairs.filter { $0.state == .succeeded }.max { $0.priority < $1.priority }
+    if let best {
+      considerSelecting(best)
+      considerNominating()
+    }
+    reviveFrozen()
+  }
+
+  /// Lets the pairs be checked that were left aside when another was nominated.
+  func reviveFrozen() {
+    guard !configuration.isLite else { return }
+    for pair in pairs where pair.state == .frozen || pair.state == .failed {
+      pair.state = .waiting
+    }
+    nextCheckAt = min(nextCheckAt, now)
+  }
+
+  /// Whether a pair may take the place of a nominated one: because that is silent or gone, or is worse by type, as a relay is against a
+  /// direct way that was found later.
+  func mayReplaceSelected(_ pair: CandidatePair) -> Bool {
+    guard let selected, selectedIsCurrent, selected !== pair else { return false }
+    return selectedIsGone || pair.priority > selected.priority
+  }
+}

@@ -1,0 +1,176 @@
+public import SoraICE
+public import SoraMedia
+
+/// Connections to TURN servers, by number: what a driver gives a transport beside its datagrams. Confined to the loop.
+///
+/// For each stream the driver calls `streamOpened`, `streamReceived` and, at its end or where it can't be opened, `streamEnded`.
+public protocol ICEStreamSink: AnyObject {
+  /// Opens a connection to a server's host and port, with TLS where the scheme says so.
+  func open(_ stream: Int, to url: ICEServerURL)
+  /// Lends memory for the next bytes of a stream. Nothing is sent where `write` returns 0.
+  func send(_ stream: Int, capacity: Int, _ write: (UnsafeMutableRawBufferPointer) -> Int)
+  /// Closes a stream once what was sent has left; no call about it comes any more.
+  func close(_ stream: Int)
+}
+
+/// A local candidate with what statistics say of it.
+public struct GatheredCandidate: Sendable, Equatable {
+  public let candidate: ICECandidate
+  /// The server that it was learnt from.
+  public let url: ICEServerURL?
+  /// Whether it is still a base of ours.
+  public internal(set) var isGone = false
+}
+
+extension PeerTransport {
+  /// Adds host candidates for bound sockets, as far as the policy goes, and asks the servers. The delegate hears of each candidate, and of
+  /// the end. Call it once; `addBase` and `removeBase` follow the interfaces.
+  ///
+  /// - Parameter bases: transport addresses of sockets that feed `receive`.
+  public func gather(on bases: [TransportAddress], at now: Instant) {
+    guard !isEnded else { return }
+    for base in bases { addHost(base, at: now) }
+    gatherer.start(bases: bases, at: now)
+    drain(at: now)
+  }
+
+  /// A socket on an address that came up.
+  public func addBase(_ base: TransportAddress, at now: Instant) {
+    guard !isEnded else { return }
+    addHost(base, at: now)
+    gatherer.addBase(base, at: now)
+    drain(at: now)
+  }
+
+  /// A socket whose address is gone.
+  public func removeBase(_ base: TransportAddress, at now: Instant) {
+    guard !isEnded else { return }
+    gatherer.removeBase(base, at: now)
+    forget(base, at: now)
+    drain(at: now)
+  }
+
+  /// The addresses of a server's name that the delegate was asked for; none where it has none.
+  public func resolved(_ name: String, to addresses: [IPAddress], at now: Instant) {
+    gatherer.resolved(name, to: addresses, at: now)
+    drain(at: now)
+  }
+
+  public func streamOpened(_ stream: Int, at now: Instant) {
+    gatherer.streamOpened(stream, at: now)
+    drain(at: now)
+  }
+
+  public func streamEnded(_ stream: Int, reason: String, at now: Instant) {
+    gatherer.streamEnded(stream, reason: reason, at: now)
+    drain(at: now)
+  }
+
+  /// Takes what a stream brought; the bytes are lent for the call.
+  public func streamReceived(_ stream: Int, _ bytes: UnsafeRawBufferPointer, at now: Instant) {
+    guard !isEnded else { return }
+    gatherer.streamReceived(stream, bytes, at: now) { payload, peer, relay in
+      statistics.datagramsReceived &+= 1
+      statistics.bytesReceived &+= UInt64(payload.count)
+      demultiplex(payload, from: peer, on: relay, at: now)
+    }
+    drain(at: now)
+  }
+
+  // MARK: Inside
+
+  var hasServers: Bool { !configuration.gathering.servers.isEmpty }
+
+  private func addHost(_ base: TransportAddress, at now: Instant) {
+    switch configuration.gathering.policy {
+    case .relay: return
+    // Checks still leave from the socket; its own address is kept to ourselves.
+    case .noHost: _ = ice.addLocalCandidate(base: base)
+    case .all: announce(ice.addLocalCandidate(base: base), url: nil, at: now)
+    }
+  }
+
+  private func announce(_ candidate: ICECandidate, url: ICEServerURL?, at now: Instant) {
+    gathered.append(GatheredCandidate(candidate: candidate, url: url))
+    delegate?.transport(self, gathered: candidate, from: url, at: now)
+  }
+
+  private func forget(_ base: TransportAddress, at now: Instant) {
+    ice.removeLocalCandidates(base: base, at: now)
+    for index in gathered.indices {
+      let candidate = gathered[index].candidate
+      let related = candidate.relatedAddress
+      guard
+        candidate.transportAddress == base
+          || candidate.type == .srflx && related?.address == .ip(base.ip)
+            && related?.port == base.port
+      else { continue }
+      gathered[index].isGone = true
+    }
+  }
+
+  func permit(_ candidate: ICECandidate, at now: Instant) {
+    guard hasServers, let ip = candidate.address.ip else { return }
+    gatherer.permit(ip, at: now)
+  }
+
+  func drainGatherer(at now: Instant) {
+    while !isEnded, let event = gatherer.nextEvent() {
+      switch event {
+      case .found(let found):
+        announce(
+          ice.addLocalCandidate(
+            found.type, address: found.address, base: found.base,
+            relatedAddress: found.relatedAddress, server: found.server),
+          url: found.url, at: now)
+      case .resolve(let name): delegate?.transport(self, needsAddressesOf: name)
+      case .openStream(let stream, let url):
+        if let streams {
+          streams.open(stream, to: url)
+        } else {
+          gatherer.streamEnded(stream, reason: "this program has no way to open one", at: now)
+        }
+      case .closeStream(let stream): streams?.close(stream)
+      case .lost(let relay): forget(relay, at: now)
+      case .failed: break
+      case .complete: gatheringEnded(at: now)
+      }
+    }
+    sendGatherer(at: now)
+  }
+
+  private func gatheringEnded(at now: Instant) {
+    delegate?.transportGatheringEnded(self, at: now)
+    // Without a relay there will never be a pair: better an error that names the servers now than silence later.
+    guard configuration.gathering.policy == .relay, ice.localCandidates.isEmpty else { return }
+    fail(noPairError, at: now)
+  }
+
+  var noPairError: PeerTransportError {
+    gatherer.failures.isEmpty && configuration.gathering.policy != .relay
+      ? .noCandidatePair(
+        localCandidates: ice.localCandidates.count, remoteCandidates: ice.remoteCandidateCount)
+      : .serversFailed(
+        gatherer.failures, localCandidates: ice.localCandidates.count,
+        remoteCandidates: ice.remoteCandidateCount)
+  }
+
+  func sendGatherer(at now: Instant) {
+    while let transmit = gatherer.nextTransmit() {
+      switch transmit {
+      case .datagram(let from, let to, let bytes):
+        sink.send(from: from, to: to, capacity: bytes.count) { slot in
+          slot.copyBytes(from: bytes)
+          statistics.countSent(bytes.count)
+          return bytes.count
+        }
+      case .stream(let stream, let bytes):
+        streams?.send(stream, capacity: bytes.count) { slot in
+          slot.copyBytes(from: bytes)
+          statistics.countSent(bytes.count)
+          return bytes.count
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,125 @@
+import SoraICE
+import SoraSRTP
+
+/// A way to the peer: our base, its address, and the relay that carries the packets where the base is one.
+struct Path {
+  let local: TransportAddress
+  let remote: TransportAddress
+  let relay: ICERelay?
+}
+
+extension PeerTransport {
+  /// Whether protected packets can be sent now.
+  public var isWritable: Bool { srtp != nil && selected != nil }
+
+  /// Protects a plain RTP packet straight into the datagram that carries it.
+  ///
+  /// - Returns: whether it was handed to the sink.
+  @discardableResult
+  public func sendRTP(_ packet: UnsafeRawBufferPointer) -> Bool {
+    guard let srtp, let selected else {
+      statistics.dropped.notConnected &+= 1
+      return false
+    }
+    var sent = false
+    carry(on: selected, capacity: packet.count + Self.protectionOverhead) { slot in
+      guard let count = try? srtp.protectRTP(from: packet, into: slot) else {
+        statistics.dropped.protectionFailed &+= 1
+        return 0
+      }
+      sent = true
+      statistics.countSent(count)
+      return count
+    }
+    return sent
+  }
+
+  /// Lends the datagram's own memory to write a plain RTP packet into, then protects it in place.
+  ///
+  /// - Parameters:
+  ///   - capacity: bytes that the plain packet needs at most.
+  ///   - write: returns the plain packet's size; 0 sends nothing.
+  @discardableResult
+  public func sendRTP(capacity: Int, _ write: (UnsafeMutableRawBufferPointer) -> Int) -> Bool {
+    sendInPlace(capacity: capacity, write) { srtp, slot, count throws(SRTPError) in
+      try srtp.protectRTP(slot, count: count)
+    }
+  }
+
+  /// Like `sendRTP(capacity:_:)`, for a compound RTCP packet.
+  @discardableResult
+  public func sendRTCP(capacity: Int, _ write: (UnsafeMutableRawBufferPointer) -> Int) -> Bool {
+    sendInPlace(capacity: capacity, write) { srtp, slot, count throws(SRTPError) in
+      try srtp.protectRTCP(slot, count: count)
+    }
+  }
+
+  /// Bytes that SRTP and SRTCP add at most: a 16-byte tag, a 4-byte index (RFC 7714 §9), and slack for alignment.
+  static let protectionOverhead = 32
+
+  private func sendInPlace(
+    capacity: Int, _ write: (UnsafeMutableRawBufferPointer) -> Int,
+    protect: (SRTPSession, UnsafeMutableRawBufferPointer, Int) throws(SRTPError) -> Int
+  ) -> Bool {
+    guard let srtp, let selected else {
+      statistics.dropped.notConnected &+= 1
+      return false
+    }
+    var sent = false
+    carry(on: selected, capacity: capacity + Self.protectionOverhead) { slot in
+      let room = UnsafeMutableRawBufferPointer(
+        rebasing: slot.prefix(max(0, slot.count - Self.protectionOverhead)))
+      let plain = write(room)
+      guard plain > 0 else { return 0 }
+      do throws(SRTPError) {
+        let count = try protect(srtp, slot, plain)
+        sent = true
+        statistics.countSent(count)
+        return count
+      } catch {
+        statistics.dropped.protectionFailed &+= 1
+        return 0
+      }
+    }
+    return sent
+  }
+
+  // MARK: Paths
+
+  func path(from local: TransportAddress, to remote: TransportAddress) -> Path {
+    Path(
+      local: local, remote: remote, relay: hasServers ? gatherer.relay(at: local) : nil)
+  }
+
+  /// Lends memory for one packet to the peer, behind what a relay wants before it.
+  @inline(__always)
+  func carry(on path: Path, capacity: Int, _ write: (UnsafeMutableRawBufferPointer) -> Int) {
+    guard let relay = path.relay else {
+      sink.send(from: path.local, to: path.remote, capacity: capacity, write)
+      return
+    }
+    carry(through: relay, to: path.remote, capacity: capacity, write)
+  }
+
+  private func carry(
+    through relay: ICERelay, to peer: TransportAddress, capacity: Int,
+    _ write: (UnsafeMutableRawBufferPointer) -> Int
+  ) {
+    let room = capacity + ICERelay.maximumOverhead
+    if let base = relay.base {
+      sink.send(from: base, to: relay.serverAddress, capacity: room) { slot in
+        relay.write(to: peer, into: slot, write)
+      }
+    } else if let stream = relay.stream {
+      streams?.send(stream, capacity: room) { slot in relay.write(to: peer, into: slot, write) }
+    }
+  }
+
+  func send(_ bytes: [UInt8], on path: Path) {
+    carry(on: path, capacity: bytes.count) { slot in
+      slot.copyBytes(from: bytes)
+      statistics.countSent(bytes.count)
+      return bytes.count
+    }
+  }
+}
