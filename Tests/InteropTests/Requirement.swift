@@ -19,10 +19,29 @@ enum Requirement {
     return nil
   }()
 
-  static let missingForBrowser: String? =
+  static let missingForBrowser = missingForScenarios ?? missing("chromium")
+
+  static let missingForFirefox = missingForScenarios ?? missing("firefox-esr")
+
+  /// webrtcbin with what it needs, and its bindings for Debian's own Python.
+  static let missingForGStreamer: String? =
     missingForScenarios
-    ?? (FileManager.default.isExecutableFile(atPath: "/usr/bin/chromium")
-      ? nil : "chromium is missing: run `make deps`")
+    ?? (succeeds("/usr/bin/python3", "-B", "-c", gstreamerProbe)
+      ? nil : "GStreamer, its plugins or its Python bindings are missing: run `make deps`")
+
+  private static let gstreamerProbe = """
+    import gi, numpy
+    gi.require_version("GstWebRTC", "1.0")
+    from gi.repository import Gst, GstWebRTC
+    Gst.init(None)
+    elements = ["webrtcbin", "nicesink", "vp8enc", "openh264enc", "rtpvp8pay", "opusenc"]
+    assert all(map(Gst.ElementFactory.find, elements))
+    """
+
+  private static func missing(_ program: String) -> String? {
+    FileManager.default.isExecutableFile(atPath: "/usr/bin/\(program)")
+      ? nil : "\(program) is missing: run `make deps`"
+  }
 
   private static func exists(_ tool: String) -> Bool {
     let folders = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
@@ -50,5 +69,12 @@ extension Trait where Self == ConditionTrait {
   }
   static var needsBrowser: Self {
     .disabled(if: Requirement.missingForBrowser != nil, "\(Requirement.missingForBrowser ?? "")")
+  }
+  static var needsFirefox: Self {
+    .disabled(if: Requirement.missingForFirefox != nil, "\(Requirement.missingForFirefox ?? "")")
+  }
+  static var needsGStreamer: Self {
+    .disabled(
+      if: Requirement.missingForGStreamer != nil, "\(Requirement.missingForGStreamer ?? "")")
   }
 }

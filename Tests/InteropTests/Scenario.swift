@@ -123,6 +123,7 @@ struct Summary: Decodable {
       var unreadable: Int
       var missing: Int
       var outOfOrder: Int
+      var restarts: Int
     }
     struct Latency: Decodable {
       var p50: Int
@@ -133,6 +134,7 @@ struct Summary: Decodable {
     var height: Int
     var frames: Int
     var fps: Double
+    var framesDropped: Int?
     var freezeCount: Int?
     var keyFrames: Int?
     var psnrDb: Double?
@@ -157,6 +159,7 @@ struct Summary: Decodable {
   var audio: Audio?
   var rttMs: Double?
   var packetsLost: Int
+  var pli: Int
   var error: String?
   var streams: [Stream]?
 }

@@ -140,13 +140,14 @@ class World:
     def __init__(self, options):
         self.sora = options.sora
         self.client = options.client
-        self.folder = options.folder
+        self.folder = os.path.abspath(options.folder)
         self.arguments = options.arguments
         self.processes = []
         self.port = None
 
-    def start(self, name, command):
-        process = Process(name, UNPRIVILEGED + command, self.folder)
+    def start(self, name, command, privileged=False):
+        """What is tested runs unprivileged; a browser needs its privileges to give them up in its own way."""
+        process = Process(name, command if privileged else UNPRIVILEGED + command, self.folder)
         self.processes.append(process)
         return process
 

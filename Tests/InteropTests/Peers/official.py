@@ -8,16 +8,16 @@ import numpy as np
 import sora_sdk
 
 import stamps
+from camera import RATE, Camera
 from harness import wait_for
 
-WIDTH, HEIGHT, RATE = 640, 360, 30
 SAMPLE_RATE = 48000
 
 
 class Official:
     """One connection of the official client: what it was told, saw and heard."""
 
-    def __init__(self, world, role, channel, **options):
+    def __init__(self, world, role, channel, codec="VP8", **options):
         self.sora = sora_sdk.Sora()
         self.role = role
         self.connection_id = None
@@ -33,7 +33,7 @@ class Official:
         self.video = self.sora.create_video_source() if sends else None
         self.connection = self.sora.create_connection(
             signaling_urls=[world.url], role=role, channel_id=channel, audio_source=self.audio,
-            video_source=self.video, video_codec_type="VP8",
+            video_source=self.video, video_codec_type=codec,
             # The stamp is read at the size at which it was drawn.
             degradation_preference=sora_sdk.SoraDegradationPreference.MAINTAIN_RESOLUTION, **options)
         self.connection.on_set_offer = self.on_set_offer
@@ -128,15 +128,10 @@ class Source:
 
     def __init__(self, audio, video):
         self.audio, self.video = audio, video
+        self.camera = Camera()
         self.frames = 0
         self.stopped = threading.Event()
         self.started = time.monotonic()
-        across = np.arange(2 * WIDTH, dtype=np.float32) / WIDTH
-        wave = (96 + 64 * np.sin(across * 2 * np.pi)).astype(np.uint8)
-        down = np.linspace(0, 64, HEIGHT).astype(np.uint8)
-        self.wide = np.stack(
-            [wave[None, :] + down[:, None], wave[None, ::-1] // 2 + down[:, None],
-             np.broadcast_to(down[:, None] + 64, (HEIGHT, 2 * WIDTH))], axis=2).astype(np.uint8)
         self.thread = threading.Thread(target=self.run, daemon=True)
         self.thread.start()
 
@@ -146,10 +141,7 @@ class Source:
         step = 2 * np.pi * 440 * per_frame / SAMPLE_RATE
         # Not a wait for something else: this is the clock of the camera.
         while not self.stopped.wait(max(0, self.started + self.frames / RATE - time.monotonic())):
-            at = self.frames * 2 % WIDTH
-            picture = np.ascontiguousarray(self.wide[:, at : at + WIDTH])
-            stamps.draw(picture, self.frames)
-            self.video.on_captured(picture)
+            self.video.on_captured(self.camera.picture(self.frames))
             tone = np.sin(phase + step * self.frames) * 8000
             self.audio.on_data(tone.astype(np.int16)[:, None])
             self.frames += 1

@@ -1,7 +1,8 @@
 """The official SDK publishes VP8 and Opus; `sora play` receives them."""
 
+from camera import RATE
 from harness import main, received, wait_for
-from official import RATE, Official
+from official import Official
 
 SECONDS = 10
 

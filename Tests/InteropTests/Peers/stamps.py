@@ -87,7 +87,7 @@ class Meter:
 
     def report(self):
         stamped = self.frames - self.unreadable
-        expected = self.last - self.first + 1 if stamped else 0
+        expected = 0 if self.last is None else self.last - self.first + 1
         ordered = sorted(self.latencies)
         return {
             "frames": self.frames, "unreadable": self.unreadable, "backwards": self.backwards,
