@@ -2,6 +2,8 @@ import SoraAV1
 import SoraAudio
 public import SoraCodecs
 import SoraDTLS
+import SoraH264
+import SoraH265
 import SoraVP8
 import SoraVP9
 
@@ -12,10 +14,13 @@ public final class RTCPeerConnectionFactory: Sendable {
   let playout = AudioPlayout()
   let dtls: OpenSSLDTLSFactory?
 
-  /// A factory with the codecs that this module links: VP8, VP9, AV1 and Opus.
+  /// A factory with the codecs that this module links: VP8, VP9, AV1, H.264, H.265 and Opus. Without the trait `GPL`,
+  /// H.265 is only decoded, and not negotiated.
   public convenience init() {
     self.init(
-      videoCodecs: VideoCodecRegistry([VP8CodecFactory(), VP9CodecFactory(), AV1CodecFactory()]))
+      videoCodecs: VideoCodecRegistry(
+        [VP8CodecFactory(), VP9CodecFactory(), AV1CodecFactory()] + H264Codec.factories
+          + H265Codec.factories))
   }
 
   /// A factory with video codecs of the caller's choice.
