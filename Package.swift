@@ -183,7 +183,8 @@ let package = Package(
     .target(
       name: "CSoraX264",
       dependencies: ["CX264"],
-      path: "Packages/SoraCodecs/Sources/CSoraX264"),
+      path: "Packages/SoraCodecs/Sources/CSoraX264",
+      linkerSettings: [.linkedLibrary("x264")]),
     .target(
       name: "SoraX264",
       dependencies: ["SoraMedia", "SoraCodecs", "SoraNAL", "CSoraX264", "CX264"],

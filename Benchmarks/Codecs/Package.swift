@@ -14,7 +14,6 @@ let package = Package(
     .package(path: "../../Packages/SoraMedia"),
     .package(path: "../../Packages/SoraCodecs"),
     .package(path: "../../Packages/SoraCapture"),
-    .package(path: "../../Packages/SoraAudio"),
     .package(url: "https://github.com/ordo-one/benchmark", from: "1.38.1", traits: []),
   ],
   targets: [
@@ -27,6 +26,8 @@ let package = Package(
         .product(name: "SoraVP8", package: "SoraCodecs"),
         .product(name: "SoraVP9", package: "SoraCodecs"),
         .product(name: "SoraAV1", package: "SoraCodecs"),
+        .product(name: "SoraH264", package: "SoraCodecs"),
+        .product(name: "SoraH265", package: "SoraCodecs"),
         .product(name: "CSoraAllocationProbe", package: "SoraCodecs"),
         .product(name: "SoraCapture", package: "SoraCapture"),
       ],

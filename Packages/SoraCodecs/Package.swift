@@ -81,7 +81,8 @@ let package = Package(
       swiftSettings: settings),
     // Without its pkg-config file, whose -DX264_API_IMPORTS SwiftPM refuses with a warning each time.
     .systemLibrary(name: "CX264", providers: [.apt(["libx264-dev"])]),
-    .target(name: "CSoraX264", dependencies: ["CX264"]),
+    .target(
+      name: "CSoraX264", dependencies: ["CX264"], linkerSettings: [.linkedLibrary("x264")]),
     .target(
       name: "SoraX264", dependencies: [media, "SoraCodecs", "SoraNAL", "CSoraX264", "CX264"],
       swiftSettings: settings),

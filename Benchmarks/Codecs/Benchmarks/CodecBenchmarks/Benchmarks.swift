@@ -114,33 +114,36 @@ func measure(_ peer: Peer, _ clip: Clip, _ plan: Plan, _ note: (Row) -> Void) th
     note(row)
     try report(row, plan)
   }
+  func psnr(_ frames: [EncodedFrame]) throws -> Double? {
+    try Measuring.decode(peer.decoders[0].factory, peer.libraries, frames, against: clip).psnr
+  }
+  /// Adds rate and quality of what a tool has encoded.
+  func complete(_ figures: inout Figures, _ path: String) throws {
+    let frames = try StreamFile.read(path, peer.kind)
+    figures.kilobitsPerSecond = Measuring.kilobits(frames)
+    figures.psnr = try psnr(frames)
+  }
 
-  if let encode = peer.encode {
-    var (ours, frames) = try Measuring.encode(peer, clip)
-    ours.psnr = try Measuring.decode(peer.decoder, peer.libraries, frames, against: clip).psnr
-    let arguments = encode(clip, peer.speed(clip.size), stream)
+  var (ours, frames) = try Measuring.encode(peer, clip)
+  ours.psnr = try psnr(frames)
+  let arguments = peer.encode(clip, peer.speed(clip.size), stream)
+  var theirs = try Measuring.tool(arguments, frameCount: clip.frames.count)
+  try complete(&theirs, stream)
+  try row("encode", arguments[0], ours, theirs)
+  if clip.size.name == "720p", clip.scene == .noise {
+    let file = "\(base)-defaults.\(peer.fileExtension)"
+    let arguments = peer.encodeWithDefaults(clip, file)
     var theirs = try Measuring.tool(arguments, frameCount: clip.frames.count)
-    try complete(&theirs, peer, clip, stream)
-    try row("encode", arguments[0], ours, theirs)
-    if let defaults = peer.encodeWithDefaults, clip.size.name == "720p", clip.scene == .noise {
-      let file = "\(base)-defaults.\(peer.fileExtension)"
-      let arguments = defaults(clip, file)
-      var theirs = try Measuring.tool(arguments, frameCount: clip.frames.count)
-      try complete(&theirs, peer, clip, file)
-      try row("encode, tool's defaults", arguments[0], ours, theirs)
-    }
+    try complete(&theirs, file)
+    try row("encode, tool's defaults", arguments[0], ours, theirs)
   }
   // The stream is the tool's own, so that both decode what neither of ours has made.
-  let frames = try StreamFile.read(stream, peer.kind)
-  let decoded = try Measuring.decode(peer.decoder, peer.libraries, frames)
-  let arguments = peer.decode(stream)
-  try row(
-    "decode", arguments[0], decoded, try Measuring.tool(arguments, frameCount: frames.count))
-}
-
-/// Adds rate and quality of what a tool has encoded.
-private func complete(_ figures: inout Figures, _ peer: Peer, _ clip: Clip, _ path: String) throws {
-  let frames = try StreamFile.read(path, peer.kind)
-  figures.kilobitsPerSecond = Measuring.kilobits(frames)
-  figures.psnr = try Measuring.decode(peer.decoder, peer.libraries, frames, against: clip).psnr
+  let foreign = try StreamFile.read(stream, peer.kind)
+  for decoder in peer.decoders {
+    let arguments = decoder.tool(stream)
+    try row(
+      "decode, \(decoder.factory.capability.implementation)", arguments[0],
+      try Measuring.decode(decoder.factory, peer.libraries, foreign),
+      try Measuring.tool(arguments, frameCount: foreign.count))
+  }
 }

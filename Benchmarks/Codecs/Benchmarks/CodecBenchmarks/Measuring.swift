@@ -23,7 +23,7 @@ enum Measuring {
     for library in peer.libraries { _ = sora_allocation_exclude(library) }
     Usage.resetPeak()
     let resident = Usage.residentBytes
-    let encoder = try peer.factory.makeEncoder(
+    let encoder = try peer.encoder.makeEncoder(
       VideoEncoderSettings(
         width: clip.size.width, height: clip.size.height, framesPerSecond: Clip.framesPerSecond,
         targetBitsPerSecond: clip.size.bitsPerSecond, threads: 1, allowsFrameDropping: false,
@@ -83,7 +83,7 @@ enum Measuring {
     let run = try ToolRun(arguments)
     let count = Double(frameCount)
     return Figures(
-      fps: run.framesPerSecond ?? count / run.wallSeconds,
+      fps: run.framesPerSecond(of: frameCount) ?? count / run.wallSeconds,
       cpuMilliseconds: run.cpuSeconds / count * 1000, peakMegabytes: Double(run.peakBytes) / 1e6)
   }
 

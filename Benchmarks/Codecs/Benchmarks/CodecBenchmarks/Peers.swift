@@ -1,5 +1,7 @@
 import SoraAV1
 import SoraCodecs
+import SoraH264
+import SoraH265
 import SoraMedia
 import SoraVP8
 import SoraVP9
@@ -9,20 +11,25 @@ struct Peer: Sendable {
   /// What tells it from other peers of the same codec: the libraries.
   var label: String
   var kind: VideoCodecKind
-  var factory: any VideoCodecFactory
-  var decoder: any VideoCodecFactory
+  var encoder: any VideoCodecFactory
+  /// The preferred one first: it also says what quality an encoder has reached.
+  var decoders: [PeerDecoder]
   /// Names of libraries whose own allocations aren't ours.
   var libraries: [String]
   /// The library's speed that both sides use at a size.
   var speed: @Sendable (ClipSize) -> Int
   /// The extension of the file that the tool writes.
   var fileExtension: String
-  /// The tool's arguments for encoding `input` into `output` with our settings; nil where this peer only decodes.
-  var encode: (@Sendable (_ clip: Clip, _ speed: Int, _ output: String) -> [String])?
+  /// The tool's arguments for encoding a clip into `output` with our settings.
+  var encode: @Sendable (_ clip: Clip, _ speed: Int, _ output: String) -> [String]
   /// The tool's arguments that leave everything to the library's real-time defaults.
-  var encodeWithDefaults: (@Sendable (_ clip: Clip, _ output: String) -> [String])?
-  /// The tool's arguments for decoding `input` with one thread and writing nothing.
-  var decode: @Sendable (_ input: String) -> [String]
+  var encodeWithDefaults: @Sendable (_ clip: Clip, _ output: String) -> [String]
+}
+
+/// A decoder of ours, and the tool that decodes the same file with one thread and writes nothing.
+struct PeerDecoder: Sendable {
+  var factory: any VideoCodecFactory
+  var tool: @Sendable (_ input: String) -> [String]
 }
 
 extension Peer {
@@ -40,10 +47,11 @@ extension Peer {
     ]
   }
 
-  static let all: [Peer] = [vp8, vp9, av1]
+  static let all: [Peer] = [vp8, vp9, av1, h264, h265]
 
   static let vp8 = Peer(
-    label: "libvpx", kind: .vp8, factory: VP8CodecFactory(), decoder: VP8CodecFactory(),
+    label: "libvpx", kind: .vp8, encoder: VP8CodecFactory(),
+    decoders: [PeerDecoder(factory: VP8CodecFactory(), tool: vpxdec)],
     libraries: ["libvpx.so"],
     speed: { $0.height <= 288 ? -4 : $0.height <= 720 ? -6 : -8 }, fileExtension: "ivf",
     encode: { clip, speed, output in
@@ -59,11 +67,11 @@ extension Peer {
         "vpxenc", "--codec=vp8", "--rt", "--threads=1", "--end-usage=cbr", "--lag-in-frames=0",
         "--target-bitrate=\(rate(clip))", "--ivf", "-o", output, clip.path,
       ]
-    },
-    decode: { ["vpxdec", "--summary", "--noblit", "-t", "1", $0] })
+    })
 
   static let vp9 = Peer(
-    label: "libvpx", kind: .vp9, factory: VP9CodecFactory(), decoder: VP9CodecFactory(),
+    label: "libvpx", kind: .vp9, encoder: VP9CodecFactory(),
+    decoders: [PeerDecoder(factory: VP9CodecFactory(), tool: vpxdec)],
     libraries: ["libvpx.so"],
     speed: { $0.height <= 360 ? 5 : $0.height <= 720 ? 8 : 9 }, fileExtension: "ivf",
     encode: { clip, speed, output in
@@ -80,8 +88,7 @@ extension Peer {
         "vpxenc", "--codec=vp9", "--rt", "--cpu-used=8", "--threads=1", "--end-usage=cbr",
         "--lag-in-frames=0", "--target-bitrate=\(rate(clip))", "--ivf", "-o", output, clip.path,
       ]
-    },
-    decode: { ["vpxdec", "--summary", "--noblit", "-t", "1", $0] })
+    })
 
   /// Tools of AV1 that `AV1Encoder` turns off, by their names in aomenc.
   private static let av1ToolsOff = [
@@ -93,7 +100,8 @@ extension Peer {
   ].map { "--enable-\($0)=0" }
 
   static let av1 = Peer(
-    label: "libaom, dav1d", kind: .av1, factory: AV1CodecFactory(), decoder: AV1CodecFactory(),
+    label: "libaom", kind: .av1, encoder: AV1CodecFactory(),
+    decoders: [PeerDecoder(factory: AV1CodecFactory(), tool: dav1d)],
     libraries: ["libaom.so", "libdav1d.so"],
     speed: { $0.height <= 360 ? 8 : $0.height <= 540 ? 9 : 10 }, fileExtension: "ivf",
     encode: { clip, speed, output in
@@ -112,11 +120,89 @@ extension Peer {
         "aomenc", "--passes=1", "--rt", "--cpu-used=10", "--threads=1", "--end-usage=cbr",
         "--lag-in-frames=0", "--target-bitrate=\(rate(clip))", "--ivf", "-o", output, clip.path,
       ]
+    })
+
+  /// Speeds of x264 and x265 by number, as far as they are used here.
+  private static let presets = ["ultrafast", "superfast", "veryfast"]
+
+  /// What x264 and x265 are given in common: constant bitrate with half a second of buffer, key frames only when asked
+  /// for. The delimiters tell where a picture begins in the file; ours go without.
+  private static func buffered(_ clip: Clip) -> [String] {
+    [
+      "--tune", "zerolatency", "--bitrate", rate(clip), "--vbv-maxrate", rate(clip),
+      "--vbv-bufsize",
+      "\(clip.size.bitsPerSecond / 2000)", "--vbv-init", "0.9", "--qpmin", "8", "--qpmax", "51",
+      "--aud",
+    ]
+  }
+
+  static let h264 = Peer(
+    label: "x264", kind: .h264, encoder: X264EncoderFactory(),
+    decoders: [
+      PeerDecoder(factory: AVCodecDecoderFactory(.h264), tool: ffmpeg),
+      PeerDecoder(factory: OpenH264CodecFactory(), tool: ffmpeg),
+    ],
+    libraries: ["libx264.so", "libopenh264.so", "libavcodec.so", "libavutil.so"],
+    speed: { $0.height <= 360 ? 2 : 1 }, fileExtension: "264",
+    encode: { clip, speed, output in
+      ["x264", "--preset", presets[speed]] + buffered(clip)
+        + [
+          "--threads", "1", "--keyint", "infinite", "--min-keyint", "1", "--no-scenecut",
+          "--profile", "baseline", "--no-progress", "-o", output, clip.path,
+        ]
     },
-    decode: {
+    encodeWithDefaults: { clip, output in
       [
-        "dav1d", "--threads", "1", "--framedelay", "1", "--muxer", "null", "-o", "/dev/null", "-i",
-        $0,
+        "x264", "--preset", "superfast", "--tune", "zerolatency", "--threads", "1", "--bitrate",
+        rate(clip), "--aud", "--no-progress", "-o", output, clip.path,
       ]
     })
+
+  static let h265 = Peer(
+    label: "x265", kind: .h265, encoder: X265EncoderFactory(),
+    decoders: [
+      PeerDecoder(factory: AVCodecDecoderFactory(.h265), tool: ffmpeg),
+      PeerDecoder(factory: DE265DecoderFactory(), tool: dec265),
+    ],
+    libraries: ["libx265.so", "libde265.so", "libavcodec.so", "libavutil.so"],
+    speed: { $0.height <= 360 ? 1 : 0 }, fileExtension: "265",
+    encode: { clip, speed, output in
+      ["x265", "--preset", presets[speed]] + buffered(clip)
+        + [
+          "--frame-threads", "1", "--pools", "none", "--no-wpp", "--lookahead-threads", "0",
+          "--lookahead-slices", "0", "--keyint", "-1", "--no-scenecut", "--no-open-gop",
+          "--profile", "main", "--repeat-headers", "--no-info", "--no-progress", "--input",
+          clip.path, "-o", output,
+        ]
+    },
+    encodeWithDefaults: { clip, output in
+      [
+        "x265", "--preset", "ultrafast", "--tune", "zerolatency", "--frame-threads", "1", "--pools",
+        "none", "--bitrate", rate(clip), "--aud", "--no-progress", "--input", clip.path, "-o",
+        output,
+      ]
+    })
+
+  @Sendable private static func vpxdec(_ input: String) -> [String] {
+    ["vpxdec", "--summary", "--noblit", "-t", "1", input]
+  }
+
+  @Sendable private static func dav1d(_ input: String) -> [String] {
+    [
+      "dav1d", "--threads", "1", "--framedelay", "1", "--muxer", "null", "-o", "/dev/null", "-i",
+      input,
+    ]
+  }
+
+  @Sendable private static func ffmpeg(_ input: String) -> [String] {
+    [
+      "ffmpeg", "-nostdin", "-hide_banner", "-benchmark", "-threads", "1", "-i", input, "-f",
+      "null",
+      "-",
+    ]
+  }
+
+  @Sendable private static func dec265(_ input: String) -> [String] {
+    ["libde265-dec265", "-q", "-t", "0", input]
+  }
 }

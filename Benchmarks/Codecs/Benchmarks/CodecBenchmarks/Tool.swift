@@ -49,14 +49,19 @@ struct ToolRun {
     }
   }
 
-  /// The last number in front of `fps` in what the tool said: its own count, without files and start-up.
-  var framesPerSecond: Double? {
+  /// The last number in front of the word `fps` in what the tool said: its own count, without files and start-up.
+  /// ffmpeg says how long it took instead.
+  func framesPerSecond(of frameCount: Int) -> Double? {
     let words = text.replacing("(", with: " ").replacing(")", with: " ").split {
       $0.isWhitespace || $0 == ","
     }
     var found: Double?
-    for (index, word) in words.enumerated() where word.hasPrefix("fps") && index > 0 {
-      found = Double(words[index - 1]) ?? found
+    for (index, word) in words.enumerated() {
+      if word == "fps", index > 0, let number = words[index - 1].split(separator: "/").first {
+        found = Double(number) ?? found
+      } else if word.hasPrefix("rtime="), let seconds = Double(word.dropFirst(6).dropLast()) {
+        found = Double(frameCount) / max(seconds, 1e-3)
+      }
     }
     return found
   }
