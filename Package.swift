@@ -572,6 +572,7 @@ let package = Package(
         "SoraCongestion",
         "SoraTransport",
         "SoraCodecs",
+        "SoraSimulcast",
         "SoraVP8",
         "SoraVP9",
         "SoraAV1",

@@ -21,6 +21,8 @@ public final class SimulcastEncoder {
     public var height = 0
     /// `VideoEncoder.implementationName`; nil while there is no encoder.
     public var implementationName: String?
+
+    public init() {}
   }
 
   public let kind: VideoCodecKind
@@ -75,11 +77,14 @@ public final class SimulcastEncoder {
   }
 
   public var states: [LayerState] {
-    layers.map {
-      LayerState(
-        bitsPerSecond: $0.bitsPerSecond, width: $0.encoder == nil ? 0 : $0.size.width,
-        height: $0.encoder == nil ? 0 : $0.size.height,
-        implementationName: $0.encoder?.implementationName)
+    layers.map { layer in
+      var state = LayerState()
+      state.bitsPerSecond = layer.bitsPerSecond
+      guard let encoder = layer.encoder else { return state }
+      state.width = layer.size.width
+      state.height = layer.size.height
+      state.implementationName = encoder.implementationName
+      return state
     }
   }
 

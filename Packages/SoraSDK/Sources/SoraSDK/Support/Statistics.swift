@@ -52,7 +52,7 @@ public final class StatisticsEntry: Sendable {
     self.native = native.values
   }
 
-  /// The members, as `NSNumber` and `NSString`.
+  /// The members, as `NSNumber`, `NSString` and `NSDictionary`.
   public var values: [String: NSObject] {
     native.mapValues { value in
       switch value {
@@ -60,6 +60,7 @@ public final class StatisticsEntry: Sendable {
       case .double(let number): NSNumber(value: number)
       case .boolean(let flag): NSNumber(value: flag)
       case .string(let text): NSString(string: text)
+      case .record(let numbers): NSDictionary(dictionary: numbers.mapValues { NSNumber(value: $0) })
       }
     }
   }
@@ -71,6 +72,7 @@ public final class StatisticsEntry: Sendable {
       case .double(let number): .double(number)
       case .boolean(let flag): .bool(flag)
       case .string(let text): .string(text)
+      case .record(let numbers): .object(numbers.mapValues { .double($0) })
       }
     }
     members["id"] = .string(id)

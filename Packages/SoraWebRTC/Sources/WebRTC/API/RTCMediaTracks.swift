@@ -1,4 +1,5 @@
 import Foundation
+public import SoraCodecs
 import SoraMedia
 import Synchronization
 
@@ -33,6 +34,14 @@ public final class RTCVideoTrack: RTCMediaStreamTrack, @unchecked Sendable {
   // @unchecked: `let`s and one mutex.
   public let source: RTCVideoSource
   private let adapters = Mutex<[ObjectIdentifier: RendererAdapter]>([:])
+  private let hint = Mutex<VideoContentHint?>(nil)
+
+  /// What the pictures show (W3C mst-content-hint); nil where nobody says. Chooses the encoder's tools, and how a video
+  /// is reduced where the sender's parameters have no degradation preference. In force from the next frame on.
+  public var contentHint: VideoContentHint? {
+    get { hint.withLock { $0 } }
+    set { hint.withLock { $0 = newValue } }
+  }
 
   init(source: RTCVideoSource, trackId: String) {
     self.source = source

@@ -5,6 +5,7 @@ import SoraDTLS
 import SoraMedia
 import SoraRTP
 import SoraSDP
+import SoraSimulcast
 public import SoraTransport
 import Synchronization
 
@@ -34,9 +35,11 @@ public final class RTCPeerConnection: Sendable {
     let environment = MediaPipelines.Environment(
       registry: factory.videoCodecs, playout: factory.playout,
       now: { SystemClock.now },
-      sendVideo: { frame, id in
+      sendVideo: { encoded, id in
         actor.execute { driver in
-          driver.perform { core, now in core.send(frame, transceiverID: id, at: now) }
+          driver.perform { core, now in
+            core.send(encoded.frame, transceiverID: id, rid: encoded.rid, at: now)
+          }
         }
       },
       sendAudio: { frame, level, id in

@@ -6,16 +6,24 @@ public final class RTCRtpSender: Sendable {
   private struct State: Sendable {
     var track: RTCMediaStreamTrack?
     var streamIds: [String] = []
-    var parameters = RTCRtpParameters()
+    var parameters = RTCRtpParameters(encodings: [RTCRtpEncodingParameters()])
   }
 
   public let senderId: String
   private let state = Mutex(State())
   private let changed: @Sendable () -> Void
+  private let parametersChanged: @Sendable () -> Void
 
-  init(senderId: String, changed: @escaping @Sendable () -> Void) {
+  /// - Parameters:
+  ///   - changed: called when the track or its streams were set.
+  ///   - parametersChanged: called when the parameters were set.
+  init(
+    senderId: String, changed: @escaping @Sendable () -> Void,
+    parametersChanged: @escaping @Sendable () -> Void
+  ) {
     self.senderId = senderId
     self.changed = changed
+    self.parametersChanged = parametersChanged
   }
 
   /// What is sent. Setting it lets the transceiver send with the next description.
@@ -44,12 +52,29 @@ public final class RTCRtpSender: Sendable {
     }
   }
 
-  /// Encodings and the degradation preference; in force from the next frame on.
+  /// Encodings, lowest first, and the degradation preference; in force from the next frame on. There is one encoding
+  /// for each that was negotiated, with its `rid` where there are several; others say nothing.
   public var parameters: RTCRtpParameters {
     get { state.withLock { $0.parameters } }
     set {
       state.withLock { $0.parameters = newValue }
-      changed()
+      parametersChanged()
+    }
+  }
+
+  /// Puts the encodings that were negotiated into the parameters, with what the application has set for them.
+  func setNegotiated(rids: [String?]) {
+    state.withLock { state in
+      let known = state.parameters.encodings
+      state.parameters.encodings = rids.map { rid in
+        if let same = known.first(where: { $0.rid == rid }) { return same }
+        // A single encoding has no name of its own: what was set before stays.
+        if rids.count == 1, var only = known.first {
+          only.rid = rid
+          return only
+        }
+        return RTCRtpEncodingParameters(rid: rid)
+      }
     }
   }
 }

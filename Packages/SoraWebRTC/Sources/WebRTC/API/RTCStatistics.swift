@@ -4,6 +4,8 @@ public enum RTCStatisticsValue: Sendable, Hashable {
   case double(Double)
   case boolean(Bool)
   case string(String)
+  /// Numbers by name, such as `qualityLimitationDurations`.
+  case record([String: Double])
 }
 
 /// One statistics object, with the names of W3C webrtc-stats.

@@ -3,6 +3,7 @@ import SoraCodecs
 import SoraMedia
 import SoraRTP
 import SoraSDP
+import SoraSimulcast
 import Synchronization
 
 /// The encoders and decoders of one peer connection, by transceiver. Confined to its network loop; the pipelines run on
@@ -13,14 +14,16 @@ final class MediaPipelines {
     var registry: VideoCodecRegistry
     var playout: AudioPlayout
     var now: @Sendable () -> Instant
-    var sendVideo: @Sendable (EncodedFrame, _ transceiverID: Int) -> Void
+    var sendVideo: @Sendable (SimulcastFrame, _ transceiverID: Int) -> Void
     var sendAudio: @Sendable (EncodedFrame, RTPAudioLevel, _ transceiverID: Int) -> Void
     var needKeyFrame: @Sendable (_ transceiverID: Int) -> Void
   }
 
   private struct VideoSending {
     var track: RTCVideoTrack
-    var codec: String
+    var kind: VideoCodecKind
+    /// The names of the layers in the pipeline's order.
+    var rids: [String?]
     var pipeline: VideoSendPipeline
   }
   private struct AudioSending {
@@ -79,25 +82,28 @@ final class MediaPipelines {
   // MARK: Sending
 
   private func startVideo(_ track: RTCVideoTrack, _ send: SendParameters, _ id: Int) {
-    if let current = videoSending[id], current.track === track, current.codec == send.codec.name {
+    guard let kind = VideoCodecKind(encodingName: send.codec.name) else { return stopVideo(id) }
+    let configuration = VideoSendConfiguration(
+      kind, send, transceiver(id)?.sender.parameters ?? RTCRtpParameters(),
+      modes: environment.registry.scalabilityModes(of: kind))
+    let rids = send.encodings.map(\.rid)
+    if let current = videoSending[id], current.track === track, current.kind == kind,
+      current.rids == rids
+    {
+      current.pipeline.update(configuration)
       return
     }
     stopVideo(id)
-    guard let kind = VideoCodecKind(encodingName: send.codec.name) else { return }
     let registry = environment.registry
     let sendVideo = environment.sendVideo
-    let limit = send.maximumBitrate
     let pipeline = VideoSendPipeline(
-      track: track, bitrate: bitrates[id] ?? limit ?? 1_000_000, limit: limit,
-      now: environment.now,
-      makeEncoder: { frame, bitrate in
-        try registry.makeEncoder(
-          kind,
-          settings: VideoEncoderSettings(
-            width: frame.width, height: frame.height, targetBitsPerSecond: bitrate))
+      track: track, configuration: configuration,
+      bitrate: bitrates[id] ?? send.maximumBitrate ?? 1_000_000, now: environment.now,
+      makeEncoder: { settings throws(CodecError) in
+        try registry.makeEncoder(kind, settings: settings)
       },
       output: { sendVideo($0, id) })
-    videoSending[id] = VideoSending(track: track, codec: send.codec.name, pipeline: pipeline)
+    videoSending[id] = VideoSending(track: track, kind: kind, rids: rids, pipeline: pipeline)
     track.add(sink: pipeline)
   }
 
@@ -156,7 +162,7 @@ final class MediaPipelines {
     let needKeyFrame = environment.needKeyFrame
     let pipeline = VideoReceivePipeline(
       now: environment.now,
-      makeDecoder: { try registry.makeDecoder(kind) },
+      makeDecoder: { () throws(CodecError) in try registry.makeDecoder(kind) },
       needsKeyFrame: { needKeyFrame(id) },
       output: { track.source.push($0) })
     videoReceiving[id] = (codec, pipeline)
@@ -180,8 +186,12 @@ final class MediaPipelines {
 
   // MARK: Statistics
 
-  func videoSendStatistics(_ id: Int) -> VideoSendPipeline.Statistics? {
-    videoSending[id]?.pipeline.statistics
+  /// What a transceiver's pipeline counted, and which of its layers has this name.
+  func videoSendStatistics(_ id: Int, rid: String?) -> (VideoSendStatistics, layer: Int)? {
+    guard let sending = videoSending[id], let layer = sending.rids.firstIndex(of: rid) else {
+      return nil
+    }
+    return (sending.pipeline.statistics, layer)
   }
   func videoReceiveStatistics(_ id: Int) -> VideoReceivePipeline.Statistics? {
     videoReceiving[id]?.pipeline.statistics

@@ -102,7 +102,7 @@ extension PeerConnectionDriver: PeerConnectionCoreDelegate {
     switch event {
     case .negotiated:
       applyBitrates()
-      media.apply(core.media, isConnected: core.transport.isWritable)
+      applyMedia()
     case .transportStateChanged(.connected):
       // Encoders start at the estimate, not at the most that the receiver allows.
       applyBitrates()

@@ -78,7 +78,11 @@ final class PeerConnectionMirror: Sendable {
     case .trackRemoved(let transceiver, let streamIDs):
       removeTrack(of: transceiver.id, from: streamIDs)
     case .streamRemoved(let id): removeStream(id)
-    case .negotiated: synchronize(with: driver.core, actor: actor)
+    case .negotiated:
+      synchronize(with: driver.core, actor: actor)
+      for case let (id, send?) in driver.core.media.map({ ($0.transceiverID, $0.send) }) {
+        transceiver(id: id)?.sender.setNegotiated(rids: send.encodings.map(\.rid))
+      }
     case .targetBitrateChanged, .keyFrameWanted: break
     }
   }

@@ -5,6 +5,7 @@ import SoraICE
 import SoraMedia
 import SoraRTP
 import SoraSDP
+import SoraSimulcast
 import SoraTransport
 
 /// Puts a connection's counters into W3C webrtc-stats objects. Runs on the connection's loop.
@@ -79,13 +80,7 @@ struct StatisticsCollector {
         values["firCount"] = .integer(s.firCount)
         values["targetBitrate"] = .integer(
           Int64(driver.core.videoBitrate(transceiverID: section.transceiverID)))
-        if let encoder = driver.media.videoSendStatistics(section.transceiverID) {
-          values["framesEncoded"] = .integer(encoder.framesEncoded)
-          values["keyFramesEncoded"] = .integer(encoder.keyFramesEncoded)
-          values["totalEncodeTime"] = .double(encoder.totalEncodeTime.inSeconds)
-          values["frameWidth"] = .integer(Int64(encoder.width))
-          values["frameHeight"] = .integer(Int64(encoder.height))
-        }
+        addEncoding(&values, section, rid: stream.parameters.rid)
       }
       result.append(object(id, "outbound-rtp", values))
       guard stream.remote.reports > 0 else { continue }
@@ -101,6 +96,33 @@ struct StatisticsCollector {
           ]))
     }
     return result
+  }
+
+  private func addEncoding(
+    _ values: inout [String: RTCStatisticsValue?], _ section: NegotiatedMedia, rid: String?
+  ) {
+    guard
+      let (video, index) = driver.media.videoSendStatistics(section.transceiverID, rid: rid),
+      video.layers.indices.contains(index)
+    else { return }
+    let layer = video.layers[index]
+    values["framesEncoded"] = .integer(layer.framesEncoded)
+    values["keyFramesEncoded"] = .integer(layer.keyFramesEncoded)
+    values["totalEncodeTime"] = .double(layer.totalEncodeTime.inSeconds)
+    values["frameWidth"] = .integer(Int64(layer.width))
+    values["frameHeight"] = .integer(Int64(layer.height))
+    values["framesPerSecond"] = .double(layer.framesPerSecond)
+    values["active"] = .boolean(layer.state.bitsPerSecond > 0)
+    if layer.state.bitsPerSecond > 0 {
+      values["targetBitrate"] = .integer(Int64(layer.state.bitsPerSecond))
+    }
+    values["encoderImplementation"] = layer.state.implementationName.map {
+      RTCStatisticsValue.string($0)
+    }
+    values["qualityLimitationReason"] = .string(video.limitation.reason.rawValue)
+    values["qualityLimitationDurations"] = .record(
+      video.limitation.durations(at: SystemClock.now))
+    values["qualityLimitationResolutionChanges"] = .integer(video.limitation.resolutionChanges)
   }
 
   private func inbound(_ section: NegotiatedMedia) -> [RTCStatistics] {
@@ -144,6 +166,7 @@ struct StatisticsCollector {
     values["framesDecoded"] = .integer(decoder.framesDecoded)
     values["keyFramesDecoded"] = .integer(decoder.keyFramesDecoded)
     values["framesDropped"] = .integer(decoder.framesDropped)
+    values["decoderImplementation"] = decoder.implementationName.map { .string($0) }
     values["totalDecodeTime"] = .double(decoder.totalDecodeTime.inSeconds)
     values["freezeCount"] = .integer(decoder.freezeCount)
     values["totalFreezesDuration"] = .double(decoder.totalFreezesDuration.inSeconds)

@@ -9,12 +9,15 @@ extension RTCRtpTransceiver {
   convenience init(_ transceiver: JSEPTransceiver, actor: PeerConnectionActor) {
     let id = transceiver.id
     let senderBox = WeakSender()
-    let sender = RTCRtpSender(senderId: "sender-\(id)") {
-      guard let sender = senderBox.sender else { return }
-      let track = sender.track
-      let streamIds = sender.streamIds
-      actor.execute { driver in driver.attach(track, streamIds: streamIds, transceiverID: id) }
-    }
+    let sender = RTCRtpSender(
+      senderId: "sender-\(id)",
+      changed: {
+        guard let sender = senderBox.sender else { return }
+        let track = sender.track
+        let streamIds = sender.streamIds
+        actor.execute { driver in driver.attach(track, streamIds: streamIds, transceiverID: id) }
+      },
+      parametersChanged: { actor.execute { driver in driver.applyMedia() } })
     senderBox.sender = sender
     let trackID = transceiver.receiver.trackID
     let track: RTCMediaStreamTrack =
@@ -47,8 +50,11 @@ extension PeerConnectionDriver {
     } else {
       core.negotiator.removeTrack(of: transceiver)
     }
-    media.apply(core.media, isConnected: core.transport.isWritable)
+    applyMedia()
   }
+
+  /// Lets the pipelines follow what was negotiated and what the senders' parameters say.
+  func applyMedia() { media.apply(core.media, isConnected: core.transport.isWritable) }
 
   func setDirection(_ direction: RTCRtpTransceiverDirection, transceiverID id: Int) {
     guard let transceiver = core.negotiator.transceivers.first(where: { $0.id == id }) else {

@@ -1,92 +1,108 @@
-import Dispatch
-import SoraCodecs
-import SoraMedia
+package import Dispatch
+package import SoraCodecs
+package import SoraMedia
 import Synchronization
 
 /// From encoded frames to a track's pictures: one decoder on a serial queue of its own.
 ///
-/// `decode` comes from the network loop and never blocks it. When the decoder falls behind by more than
-/// `maxPending` frames, what waits is dropped and a key frame is asked for: late pictures help nobody.
-final class VideoReceivePipeline: @unchecked Sendable {
+/// `decode` comes from the network loop and never blocks it. When the decoder falls behind by `maximumPending` frames, what
+/// waits is dropped up to the next key frame, and one is asked for: late pictures help nobody.
+package final class VideoReceivePipeline: @unchecked Sendable {
   // @unchecked: `decoder` is touched on `queue` alone; everything shared is in `shared`.
 
-  struct Statistics: Sendable {
-    var framesDecoded: UInt64 = 0
-    var keyFramesDecoded: UInt64 = 0
-    var framesDropped: UInt64 = 0
-    var decodeErrors: UInt64 = 0
-    var totalDecodeTime: Duration = .zero
+  package struct Statistics: Sendable {
+    package var framesDecoded: UInt64 = 0
+    package var keyFramesDecoded: UInt64 = 0
+    /// Frames that were never decoded: late, or of no use without a key frame.
+    package var framesDropped: UInt64 = 0
+    package var decodeErrors: UInt64 = 0
+    /// Pictures that the decoder says are damaged. They are shown.
+    package var framesCorrupted: UInt64 = 0
+    /// How often a key frame was asked for.
+    package var keyFrameRequests: UInt64 = 0
+    package var totalDecodeTime: Duration = .zero
     /// Pauses between shown frames longer than max(3 × average interval, average + 150 ms) (W3C `freezeCount`).
-    var freezeCount: UInt64 = 0
-    var totalFreezesDuration: Duration = .zero
-    var width = 0
-    var height = 0
+    package var freezeCount: UInt64 = 0
+    package var totalFreezesDuration: Duration = .zero
+    package var width = 0
+    package var height = 0
+    /// `VideoDecoder.implementationName`; nil before the first frame.
+    package var implementationName: String?
   }
 
   fileprivate struct Shared {
     var pending: [EncodedFrame] = []
     var isScheduled = false
     var needsKeyFrame = true
+    var lastRequest: Instant?
     var isStopped = false
     var lastShown: Instant?
     var averageInterval = 0.0
     var statistics = Statistics()
   }
 
-  private static let maxPending = 10
+  /// Frames that may wait for the decoder.
+  package static let maximumPending = 10
+  /// An answer can't come sooner over most paths; the RTP session repeats and limits requests by the round trip.
+  package static let requestInterval = Duration.milliseconds(200)
 
-  private let queue = DispatchQueue(label: "sora.video.decode", qos: .userInitiated)
+  private let queue: DispatchQueue
   private let shared = Mutex(Shared())
-  private let makeDecoder: @Sendable () throws -> any VideoDecoder
+  private let makeDecoder: @Sendable () throws(CodecError) -> any VideoDecoder
   private let needsKeyFrame: @Sendable () -> Void
   private let output: @Sendable (VideoFrame) -> Void
   private let now: @Sendable () -> Instant
   private var decoder: (any VideoDecoder)?
 
   /// - Parameters:
-  ///   - needsKeyFrame: called on the decoder's queue when it can't go on without a key frame.
+  ///   - queue: serial.
+  ///   - makeDecoder: called on the decoder's queue with the first frame, and after an error that leaves no other way.
+  ///   - needsKeyFrame: called on the decoder's queue when it can't go on without a key frame: once, and again after
+  ///     `requestInterval` while frames come and none of them is one.
   ///   - output: takes each picture, on the decoder's queue.
-  init(
+  package init(
+    queue: DispatchQueue = DispatchQueue(label: "sora.video.decode", qos: .userInitiated),
     now: @escaping @Sendable () -> Instant,
-    makeDecoder: @escaping @Sendable () throws -> any VideoDecoder,
+    makeDecoder: @escaping @Sendable () throws(CodecError) -> any VideoDecoder,
     needsKeyFrame: @escaping @Sendable () -> Void,
     output: @escaping @Sendable (VideoFrame) -> Void
   ) {
+    self.queue = queue
     self.now = now
     self.makeDecoder = makeDecoder
     self.needsKeyFrame = needsKeyFrame
     self.output = output
   }
 
-  var statistics: Statistics { shared.withLock { $0.statistics } }
+  package var statistics: Statistics { shared.withLock { $0.statistics } }
 
   /// Queues one frame for decoding. From the network loop.
-  func decode(_ frame: EncodedFrame) {
-    let (schedule, overflow) = shared.withLock { shared -> (Bool, Bool) in
+  package func decode(_ frame: EncodedFrame) {
+    let time = now()
+    let (schedule, asks) = shared.withLock { shared -> (Bool, Bool) in
       guard !shared.isStopped else { return (false, false) }
-      if shared.needsKeyFrame && !frame.isKeyFrame {
-        shared.statistics.framesDropped &+= 1
-        return (false, false)
-      }
-      if frame.isKeyFrame {
-        shared.needsKeyFrame = false
-      } else if shared.pending.count >= Self.maxPending {
-        shared.statistics.framesDropped &+= UInt64(shared.pending.count + 1)
+      if shared.pending.count >= Self.maximumPending {
+        // Whatever comes now would be shown too late. A key frame starts over without them, others can't.
+        shared.statistics.framesDropped &+= UInt64(shared.pending.count)
         shared.pending.removeAll(keepingCapacity: true)
         shared.needsKeyFrame = true
-        return (false, true)
       }
+      if shared.needsKeyFrame, !frame.isKeyFrame {
+        shared.statistics.framesDropped &+= 1
+        return (false, shared.takeRequest(at: time))
+      }
+      shared.needsKeyFrame = false
       shared.pending.append(frame)
       guard !shared.isScheduled else { return (false, false) }
       shared.isScheduled = true
       return (true, false)
     }
     if schedule { queue.async { self.decodePending() } }
-    if overflow { queue.async { self.needsKeyFrame() } }
+    if asks { queue.async { self.needsKeyFrame() } }
   }
 
   /// Decodes no more, and frees the decoder.
-  func stop() {
+  package func stop() {
     shared.withLock {
       $0.isStopped = true
       $0.pending = []
@@ -110,28 +126,56 @@ final class VideoReceivePipeline: @unchecked Sendable {
 
   private func decodeNow(_ frame: EncodedFrame) {
     let started = now()
-    do {
-      let decoder = try self.decoder ?? makeDecoder()
-      self.decoder = decoder
+    do throws(CodecError) {
+      let decoder = try obtainDecoder()
       guard let picture = try decoder.decode(frame) else { return }
+      let isCorrupted = decoder.isLastFrameCorrupted
       let shown = now()
-      shared.withLock { $0.count(frame, picture, took: shown - started, shown: shown) }
-      output(picture)
-    } catch {
-      shared.withLock {
-        $0.statistics.decodeErrors &+= 1
-        // What waits refers to the frame that is broken, up to the next key frame.
-        let next = $0.pending.firstIndex { $0.isKeyFrame }
-        $0.statistics.framesDropped &+= UInt64(next ?? $0.pending.count)
-        $0.pending.removeFirst(next ?? $0.pending.count)
-        $0.needsKeyFrame = next == nil
+      let asks = shared.withLock { shared in
+        shared.count(frame, picture, took: shown - started, shown: shown)
+        guard isCorrupted else { return false }
+        shared.statistics.framesCorrupted &+= 1
+        return shared.takeRequest(at: shown)
       }
-      needsKeyFrame()
+      output(picture)
+      if asks { needsKeyFrame() }
+    } catch {
+      // A decoder that has failed for itself, or on a key frame, can't be trusted any more.
+      if !error.isCuredByKeyFrame || frame.isKeyFrame { decoder = nil }
+      let failed = now()
+      if shared.withLock({ $0.recover(at: failed) }) { needsKeyFrame() }
     }
+  }
+
+  private func obtainDecoder() throws(CodecError) -> any VideoDecoder {
+    if let decoder { return decoder }
+    let made = try makeDecoder()
+    decoder = made
+    shared.withLock { $0.statistics.implementationName = made.implementationName }
+    return made
   }
 }
 
 extension VideoReceivePipeline.Shared {
+  /// Whether to ask for a key frame now, or an answer to the last request may be on its way yet.
+  fileprivate mutating func takeRequest(at now: Instant) -> Bool {
+    if let lastRequest, now - lastRequest < VideoReceivePipeline.requestInterval { return false }
+    lastRequest = now
+    statistics.keyFrameRequests &+= 1
+    return true
+  }
+
+  /// A frame couldn't be decoded: what waits refers to it, up to the next key frame. Returns whether to ask for one.
+  fileprivate mutating func recover(at now: Instant) -> Bool {
+    statistics.decodeErrors &+= 1
+    let next = pending.firstIndex { $0.isKeyFrame }
+    statistics.framesDropped &+= UInt64(next ?? pending.count)
+    pending.removeFirst(next ?? pending.count)
+    guard next == nil else { return false }
+    needsKeyFrame = true
+    return takeRequest(at: now)
+  }
+
   fileprivate mutating func count(
     _ frame: EncodedFrame, _ picture: VideoFrame, took elapsed: Duration, shown: Instant
   ) {

@@ -1,91 +1,123 @@
-import Dispatch
-import SoraCodecs
-import SoraMedia
+package import Dispatch
+package import SoraCodecs
+package import SoraMedia
+package import SoraSimulcast
 import Synchronization
 
-/// From a source's frames to encoded frames: one encoder on a serial queue of its own.
+/// From a source's frames to encoded frames: the encoders of a track on a serial queue of their own.
 ///
-/// No frame ever waits behind another: while one is being encoded, only the newest that came meanwhile is kept.
-/// Frames come on any thread; `output` runs on the encoder's queue.
-final class VideoSendPipeline: VideoSink, @unchecked Sendable {
-  // @unchecked: `encoder` and `fps` are touched on `queue` alone; everything shared is in `shared`.
-
-  struct Statistics: Sendable {
-    var framesEncoded: UInt64 = 0
-    var keyFramesEncoded: UInt64 = 0
-    /// Frames that a newer one replaced before the encoder was free.
-    var framesReplaced: UInt64 = 0
-    /// Frames that the encoder's rate control left out.
-    var framesDroppedByEncoder: UInt64 = 0
-    var encodeErrors: UInt64 = 0
-    var totalEncodeTime: Duration = .zero
-    var width = 0
-    var height = 0
-  }
+/// No frame ever waits behind another: while one is being encoded, only the newest that came meanwhile is kept. What the
+/// time to encode or the bitrate doesn't allow is made smaller or rarer before the encoder sees it (`VideoAdaptation`).
+/// Frames come on any thread; `output` runs on the encoders' queue.
+package final class VideoSendPipeline: VideoSink, @unchecked Sendable {
+  // @unchecked: everything from `encoder` on is touched on `queue` alone; what is shared is in `shared`.
 
   private struct Shared {
     var pending: VideoFrame?
     var isScheduled = false
     var keyFrameRequested = true
     var targetBitrate: Int
+    var configuration: VideoSendConfiguration
+    var configurationChanged = false
     var isStopped = false
-    var statistics = Statistics()
+    /// Of the source, frames that are never encoded included.
+    var sourceRate = FrameRateMeter()
+    var statistics: VideoSendStatistics
   }
 
-  private let queue = DispatchQueue(label: "sora.video.encode", qos: .userInitiated)
+  /// What one turn on the queue takes out of `shared`.
+  private struct Work {
+    var frame: VideoFrame
+    var forcesKeyFrame: Bool
+    var targetBitrate: Int
+    var sourceRate: Double
+    var configuration: VideoSendConfiguration?
+  }
+
+  /// How long to leave an encoder alone that has failed twice.
+  private static let retryInterval = Duration.milliseconds(500)
+
+  private let queue: DispatchQueue
   private let shared: Mutex<Shared>
-  private let makeEncoder: @Sendable (VideoFrame, Int) throws -> any VideoEncoder
-  private let output: @Sendable (EncodedFrame) -> Void
+  private let makeEncoder: @Sendable (VideoEncoderSettings) throws(CodecError) -> any VideoEncoder
+  private let output: @Sendable (SimulcastFrame) -> Void
   private let now: @Sendable () -> Instant
   private weak let track: RTCVideoTrack?
-  /// Bits a second that the receiver allows; nil where it sets no limit, and the picture's size does.
-  private let limit: Int?
-  private var encoder: (any VideoEncoder)?
-  private var encoderName = ""
-  private var frameRate = FrameRateMeter()
-  private var appliedBitrate = 0
-  private var appliedRate = 0.0
+
+  private var configuration: VideoSendConfiguration
+  private var contentHint: VideoContentHint?
+  private var encoder: SimulcastEncoder?
+  private var adaptation: VideoAdaptation
+  private var spacer = FrameSpacer()
+  private var black: PixelBuffer?
+  private var failures = 0
+  private var retryTime: Instant?
 
   /// - Parameters:
-  ///   - makeEncoder: called on the encoder's queue with the first frame and the target bitrate.
-  ///   - output: takes each encoded frame, on the encoder's queue.
-  init(
-    track: RTCVideoTrack?, bitrate: Int, limit: Int?, now: @escaping @Sendable () -> Instant,
-    makeEncoder: @escaping @Sendable (VideoFrame, Int) throws -> any VideoEncoder,
-    output: @escaping @Sendable (EncodedFrame) -> Void
+  ///   - track: its `isEnabled` and `contentHint` are followed.
+  ///   - bitrate: bits a second to start at.
+  ///   - queue: serial.
+  ///   - makeEncoder: called on the encoders' queue, with more layers on several threads at a time.
+  ///   - output: takes each encoded frame, on the encoders' queue.
+  package init(
+    track: RTCVideoTrack?, configuration: VideoSendConfiguration, bitrate: Int,
+    queue: DispatchQueue = DispatchQueue(label: "sora.video.encode", qos: .userInitiated),
+    now: @escaping @Sendable () -> Instant,
+    makeEncoder: @escaping @Sendable (VideoEncoderSettings) throws(CodecError) -> any VideoEncoder,
+    output: @escaping @Sendable (SimulcastFrame) -> Void
   ) {
-    shared = Mutex(Shared(targetBitrate: bitrate))
-    self.limit = limit
+    shared = Mutex(
+      Shared(
+        targetBitrate: bitrate, configuration: configuration,
+        statistics: VideoSendStatistics(layerCount: configuration.layers.count)))
+    self.configuration = configuration
     self.track = track
+    self.queue = queue
     self.now = now
     self.makeEncoder = makeEncoder
     self.output = output
+    contentHint = track?.contentHint
+    adaptation = VideoAdaptation(
+      configuration.kind, preference: configuration.preference(for: track?.contentHint))
   }
 
   /// Bits a second to aim for from the next frame on.
-  func setTargetBitrate(_ bitsPerSecond: Int) {
+  package func setTargetBitrate(_ bitsPerSecond: Int) {
     shared.withLock { $0.targetBitrate = bitsPerSecond }
   }
 
-  /// Makes the next frame a key frame.
-  func requestKeyFrame() {
+  /// Other layers' settings, limits or preferences from the next frame on.
+  package func update(_ configuration: VideoSendConfiguration) {
+    shared.withLock { shared in
+      guard shared.configuration != configuration else { return }
+      shared.configuration = configuration
+      shared.configurationChanged = true
+    }
+  }
+
+  /// Makes the next frame a key frame, in every layer.
+  package func requestKeyFrame() {
     shared.withLock { $0.keyFrameRequested = true }
   }
 
-  /// Takes no more frames, and frees the encoder.
-  func stop() {
+  /// Takes no more frames, and frees the encoders.
+  package func stop() {
     shared.withLock {
       $0.isStopped = true
       $0.pending = nil
     }
-    queue.async { self.encoder = nil }
+    queue.async {
+      self.encoder = nil
+      self.black = nil
+    }
   }
 
-  var statistics: Statistics { shared.withLock { $0.statistics } }
+  package var statistics: VideoSendStatistics { shared.withLock { $0.statistics } }
 
-  func receive(_ frame: VideoFrame) {
+  package func receive(_ frame: VideoFrame) {
     let schedule = shared.withLock { shared in
       guard !shared.isStopped else { return false }
+      shared.sourceRate.add(frame.timestamp)
       if shared.pending != nil { shared.statistics.framesReplaced &+= 1 }
       shared.pending = frame
       guard !shared.isScheduled else { return false }
@@ -95,89 +127,175 @@ final class VideoSendPipeline: VideoSink, @unchecked Sendable {
     if schedule { queue.async { self.encodePending() } }
   }
 
-  /// More than this shows no difference to most eyes: what libwebrtc stops at for one stream of a size when nobody
-  /// says otherwise.
-  static func sensibleBitrate(width: Int, height: Int) -> Int {
-    switch width * height {
-    case ...(320 * 240): 600_000
-    case ...(640 * 480): 1_700_000
-    case ...(960 * 540): 2_000_000
-    case ...(1280 * 720): 2_500_000
-    default: 5_000_000
-    }
-  }
+  // MARK: On the queue
 
   private func encodePending() {
-    while true {
-      let work = shared.withLock { shared -> (VideoFrame, Bool, Int)? in
-        guard let frame = shared.pending, !shared.isStopped else {
-          shared.isScheduled = false
-          return nil
-        }
-        shared.pending = nil
-        let keyFrame = shared.keyFrameRequested
-        shared.keyFrameRequested = false
-        return (frame, keyFrame, shared.targetBitrate)
-      }
-      guard let (frame, keyFrame, bitrate) = work else { return }
-      encode(frame, keyFrame: keyFrame, bitrate: bitrate)
+    while let work = takeWork() {
+      follow(work)
+      encode(work)
     }
   }
 
-  private func encode(_ captured: VideoFrame, keyFrame: Bool, bitrate target: Int) {
-    let bitrate = min(
-      target, limit ?? Self.sensibleBitrate(width: captured.width, height: captured.height))
-    // W3C mediacapture-main §4.3.1: a disabled video track gives black pictures.
-    let frame = track?.isEnabled == false ? captured.blackened() : captured
-    let started = now()
-    do {
-      let encoder = try self.encoder ?? makeEncoder(frame, bitrate)
-      self.encoder = encoder
-      let rate = frameRate.add(frame.timestamp)
-      if bitrate != appliedBitrate || abs(rate - appliedRate) > 1 {
-        encoder.setRates(targetBitsPerSecond: bitrate, framesPerSecond: rate)
-        appliedBitrate = bitrate
-        appliedRate = rate
+  private func takeWork() -> Work? {
+    shared.withLock { shared in
+      guard let frame = shared.pending, !shared.isStopped else {
+        shared.isScheduled = false
+        return nil
       }
-      let encoded = try encoder.encode(
-        frame, forceKeyFrame: keyFrame, rtpTimestamp: frame.timestamp.videoRTPTimestamp)
-      let elapsed = now() - started
-      shared.withLock { shared in
-        shared.statistics.totalEncodeTime += elapsed
-        if let encoded {
-          shared.statistics.framesEncoded &+= 1
-          if encoded.isKeyFrame { shared.statistics.keyFramesEncoded &+= 1 }
-          shared.statistics.width = frame.width
-          shared.statistics.height = frame.height
-        } else {
-          shared.statistics.framesDroppedByEncoder &+= 1
-          if keyFrame { shared.keyFrameRequested = true }
-        }
-      }
-      if let encoded { output(encoded) }
-    } catch {
-      // A broken encoder is made anew with the next frame; the error is counted, and seen in the statistics.
+      shared.pending = nil
+      let work = Work(
+        frame: frame, forcesKeyFrame: shared.keyFrameRequested,
+        targetBitrate: shared.targetBitrate, sourceRate: shared.sourceRate.framesPerSecond,
+        configuration: shared.configurationChanged ? shared.configuration : nil)
+      shared.keyFrameRequested = false
+      shared.configurationChanged = false
+      return work
+    }
+  }
+
+  /// Takes over what the application changed since the last frame.
+  private func follow(_ work: Work) {
+    let hint = track?.contentHint
+    guard work.configuration != nil || hint != contentHint else { return }
+    let new = work.configuration ?? configuration
+    if hint != contentHint || !configuration.canBecome(new) {
       encoder = nil
-      shared.withLock {
-        $0.statistics.encodeErrors &+= 1
-        $0.keyFrameRequested = true
+    } else {
+      encoder?.settings = new.layers
+    }
+    if new.layers.count != configuration.layers.count {
+      shared.withLock { $0.statistics.layers = .init(repeating: .init(), count: new.layers.count) }
+    }
+    configuration = new
+    contentHint = hint
+    adaptation.preference = new.preference(for: hint)
+  }
+
+  private func encode(_ work: Work) {
+    let started = now()
+    if let retryTime, started < retryTime {
+      drop(work, \.framesDroppedByEncoder)
+      return
+    }
+    let layers = configuration.layers
+    guard let top = configuration.largestActiveLayer else {
+      // W3C webrtc-pc §5.2: nothing is sent while no encoding is active; the first frame after that is a key frame.
+      encoder = nil
+      shared.withLock { $0.keyFrameRequested = true }
+      return
+    }
+    let size = top.size(ofSource: work.frame.width, work.frame.height)
+    let target = min(
+      work.targetBitrate,
+      configuration.limit
+        ?? (layers.count == 1
+          ? VideoDemand.sensibleMaximum(width: size.width, height: size.height)
+          : work.targetBitrate))
+    let rate = min(work.sourceRate, top.maximumFramesPerSecond ?? work.sourceRate)
+    adaptation.captured(
+      width: size.width, height: size.height, framesPerSecond: rate,
+      target: layers.count == 1 ? min(target, top.maximumBitsPerSecond ?? target) : nil,
+      isLimitedOtherwise: encoder?.isBandwidthLimited ?? false, at: started)
+    let step = adaptation.step
+    guard
+      spacer.keeps(
+        work.frame.timestamp, framesPerSecond: step.framesPerSecond, isForced: work.forcesKeyFrame)
+    else {
+      drop(work, \.framesDroppedForRate)
+      return
+    }
+    let encoder = self.encoder ?? makeSimulcast(work, bitrate: target)
+    self.encoder = encoder
+    encoder.setRates(
+      targetBitsPerSecond: target, framesPerSecond: min(rate, step.framesPerSecond ?? rate))
+    run(encoder, work, step, started: started)
+  }
+
+  private func run(
+    _ encoder: SimulcastEncoder, _ work: Work, _ step: DegradationLadder.Step, started: Instant
+  ) {
+    var made = 0
+    var failure: CodecError?
+    do throws(CodecError) {
+      try encoder.encode(
+        visible(work.frame), scale: step.scale, forceKeyFrame: work.forcesKeyFrame,
+        rtpTimestamp: work.frame.timestamp.videoRTPTimestamp
+      ) { frame in
+        made += 1
+        shared.withLock { $0.statistics.count(frame) }
+        output(frame)
+      }
+      failures = 0
+      retryTime = nil
+    } catch {
+      failure = error
+      failures += 1
+      // A broken encoder is made anew with the next frame, but not for every frame of a call.
+      retryTime = failures > 1 ? now() + Self.retryInterval : nil
+    }
+    let ended = now()
+    adaptation.encoded(ended - started, at: ended)
+    if failures == 0 || failures > 1 { adaptation.setFailing(failures > 1, at: ended) }
+    shared.withLock { shared in
+      shared.statistics.limitation = adaptation.limitation
+      for (index, state) in encoder.states.enumerated() {
+        shared.statistics.layers[index].state = state
+      }
+      if failure != nil {
+        shared.statistics.encodeErrors &+= 1
+        shared.keyFrameRequested = true
+      } else if made == 0 {
+        shared.statistics.framesDroppedByEncoder &+= 1
+        if work.forcesKeyFrame { shared.keyFrameRequested = true }
       }
     }
+  }
+
+  private func makeSimulcast(_ work: Work, bitrate: Int) -> SimulcastEncoder {
+    SimulcastEncoder(
+      configuration.kind, layers: configuration.layers,
+      base: VideoEncoderSettings(
+        width: work.frame.width, height: work.frame.height, framesPerSecond: work.sourceRate,
+        targetBitsPerSecond: bitrate, contentHint: contentHint ?? .motion,
+        cores: configuration.cores, formatParameters: configuration.formatParameters),
+      now: now, makeEncoder: makeEncoder)
+  }
+
+  /// Counts a frame that isn't encoded; a key frame that it should have been, the next one is.
+  private func drop(_ work: Work, _ counter: WritableKeyPath<VideoSendStatistics, UInt64>) {
+    shared.withLock {
+      $0.statistics[keyPath: counter] &+= 1
+      if work.forcesKeyFrame { $0.keyFrameRequested = true }
+    }
+  }
+
+  /// W3C mediacapture-main §4.3.1: a disabled video track gives black pictures.
+  private func visible(_ frame: VideoFrame) -> VideoFrame {
+    guard track?.isEnabled == false else {
+      black = nil
+      return frame
+    }
+    var copy = frame
+    if let black, black.width == frame.width, black.height == frame.height {
+      copy.buffer = black
+    } else {
+      copy.buffer = .black(width: frame.width, height: frame.height)
+      black = copy.buffer
+    }
+    return copy
   }
 }
 
-/// Frames a second over the last second or so, from capture times.
-struct FrameRateMeter {
-  private var last: Instant?
-  private var interval = 1.0 / 30
-
-  mutating func add(_ time: Instant) -> Double {
-    if let last {
-      let elapsed = (time - last).inSeconds
-      if elapsed > 0, elapsed < 2 { interval += (elapsed - interval) * 0.1 }
+extension PixelBuffer {
+  /// A black picture.
+  fileprivate static func black(width: Int, height: Int) -> PixelBuffer {
+    PixelBuffer(width: width, height: height) { planes in
+      for (index, plane) in planes.enumerated() {
+        for y in 0..<plane.height {
+          plane.row(y).initializeMemory(as: UInt8.self, repeating: index == 0 ? 16 : 128)
+        }
+      }
     }
-    last = time
-    return min(120, max(1, (1 / interval).rounded()))
   }
 }
 
@@ -186,20 +304,5 @@ extension Instant {
   var videoRTPTimestamp: UInt32 {
     // 90 kHz = 9 ticks in 100 microseconds; dividing first keeps the product in 64 bits.
     UInt32(truncatingIfNeeded: microseconds / 100 &* 9 &+ microseconds % 100 &* 9 / 100)
-  }
-}
-
-extension VideoFrame {
-  /// A black picture of the same size and time.
-  func blackened() -> VideoFrame {
-    var copy = self
-    copy.buffer = PixelBuffer(width: width, height: height) { planes in
-      for (index, plane) in planes.enumerated() {
-        for y in 0..<plane.height {
-          plane.row(y).initializeMemory(as: UInt8.self, repeating: index == 0 ? 16 : 128)
-        }
-      }
-    }
-    return copy
   }
 }

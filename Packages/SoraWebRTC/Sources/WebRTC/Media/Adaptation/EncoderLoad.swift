@@ -1,0 +1,77 @@
+package import SoraMedia
+
+/// How much of the time between two frames encoding takes, smoothed, and what follows from it.
+package struct EncoderLoad: Sendable {
+  package enum Verdict: Sendable, Hashable { case overused, fine }
+
+  /// Over this the encoder can't keep up when anything else happens (libwebrtc's `high_encode_usage_threshold_percent`).
+  package static let high = 0.85
+  /// A step up must not be expected to lead above this.
+  package static let acceptable = 0.7
+  /// So many frames in a row must be too slow.
+  private static let overusedFrames = 20
+  private static let weight = 0.1
+  private static let firstWait = Duration.seconds(5)
+  private static let longestWait = Duration.seconds(120)
+
+  /// Time to encode ÷ time between frames; nil until enough frames have been seen.
+  package private(set) var usage: Double?
+  private var smoothed = 0.0
+  private var samples = 0
+  private var overused = 0
+  private var relaxedSince: Instant?
+  private var wait = firstWait
+  private var lastStepUp: Instant?
+
+  package init() {}
+
+  /// Counts one frame.
+  ///
+  /// - Parameter interval: the time until the next frame is wanted.
+  package mutating func add(_ encodeTime: Duration, interval: Duration) -> Verdict {
+    let wanted = max(interval.inSeconds, 0.001)
+    // One frame that a page fault or another program stopped for long says nothing of the next ones.
+    let sample = min(encodeTime.inSeconds / wanted, 4)
+    samples += 1
+    smoothed += (sample - smoothed) * max(Self.weight, 1 / Double(samples))
+    guard samples >= 10 else { return .fine }
+    usage = smoothed
+    overused = smoothed >= Self.high ? overused + 1 : 0
+    return overused >= Self.overusedFrames ? .overused : .fine
+  }
+
+  /// Whether there has been room for `factor` times the work for long enough.
+  package mutating func canTakeMore(_ factor: Double, at now: Instant) -> Bool {
+    guard let usage, usage * factor <= Self.acceptable else {
+      relaxedSince = nil
+      return false
+    }
+    let since = relaxedSince ?? now
+    relaxedSince = since
+    return now - since >= wait
+  }
+
+  /// A step down was taken: what was measured is past. One that follows soon upon a step up shows that it was too
+  /// early, and the next one waits twice as long.
+  package mutating func steppedDown(at now: Instant) {
+    if let lastStepUp {
+      wait = now - lastStepUp < wait * 2 ? min(wait * 2, Self.longestWait) : Self.firstWait
+    }
+    lastStepUp = nil
+    forget()
+  }
+
+  package mutating func steppedUp(at now: Instant) {
+    lastStepUp = now
+    forget()
+  }
+
+  /// Measures anew, because the work has changed.
+  package mutating func forget() {
+    usage = nil
+    smoothed = 0
+    samples = 0
+    overused = 0
+    relaxedSince = nil
+  }
+}
