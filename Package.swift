@@ -81,7 +81,7 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "SoraAudioTests",
-      dependencies: ["SoraAudio", "SoraMedia"],
+      dependencies: ["SoraAudio", "COpus", "SoraMedia", "CSoraMallocCount"],
       path: "Packages/SoraAudio/Tests/SoraAudioTests",
       swiftSettings: settings),
     // Packages/SoraCapture

@@ -14,12 +14,21 @@ let media: Target.Dependency = .product(name: "SoraMedia", package: "SoraMedia")
 let package = Package(
   name: "SoraAudio",
   products: [.library(name: "SoraAudio", targets: ["SoraAudio"])],
-  dependencies: [.package(path: "../SoraMedia")],
+  dependencies: [
+    .package(path: "../SoraMedia"),
+    // For tests: counting allocations.
+    .package(path: "../SoraTransport"),
+  ],
   targets: [
     .systemLibrary(name: "COpus", pkgConfig: "opus", providers: [.apt(["libopus-dev"])]),
     .target(name: "CSoraOpus", dependencies: ["COpus"]),
     .target(name: "SoraAudio", dependencies: [media, "CSoraOpus"], swiftSettings: settings),
     .testTarget(
-      name: "SoraAudioTests", dependencies: ["SoraAudio", media], swiftSettings: settings),
+      name: "SoraAudioTests",
+      dependencies: [
+        "SoraAudio", "COpus", media,
+        .product(name: "CSoraMallocCount", package: "SoraTransport"),
+      ],
+      swiftSettings: settings),
   ]
 )

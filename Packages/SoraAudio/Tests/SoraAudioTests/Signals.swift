@@ -59,9 +59,12 @@ enum Signals {
   }
 
   /// Speech-like sound: a pitch that wanders, harmonics, syllables.
-  static func voice(count: Int) -> [Int16] {
+  static func voice(count: Int) -> [Int16] { Array(longVoice[..<count]) }
+
+  /// 20 seconds, made once.
+  private static let longVoice = {
     var phase = 0.0
-    return (0..<count).map { index in
+    return (0..<960_000).map { index in
       let t = Double(index) / 48_000
       phase += (140 + 30 * sin(2 * .pi * 0.7 * t)) / 48_000
       var value = 0.0
@@ -71,7 +74,7 @@ enum Signals {
       let envelope = 0.4 + 0.6 * max(0, sin(2 * .pi * 3 * t))
       return Int16(4_000 * envelope * value)
     }
-  }
+  }()
 }
 
 /// A sender, a network and a sound device around a jitter buffer, in virtual time.

@@ -75,6 +75,8 @@ public final class AudioJitterBuffer {
   private var newestSequenceNumber: Int64?
   private var newestTimestamp: Int64 = 0
   private var lateRun = 0
+  /// Which packets came, a bit each: the newest one's is the lowest.
+  private var received: UInt64 = 0
 
   /// A buffer that decodes with `decoder`, which must be its alone.
   public init(
@@ -112,6 +114,7 @@ public final class AudioJitterBuffer {
     let sequence = extend(sequenceNumber)
     let time = extend(timestamp)
     let isNewest = newestSequenceNumber.map { sequence > $0 } ?? true
+    noteReceived(sequence)
     if isNewest {
       newestSequenceNumber = sequence
       newestTimestamp = time
@@ -141,11 +144,51 @@ public final class AudioJitterBuffer {
     }
   }
 
+  /// Takes in a copy of an earlier packet that came inside a later one (RFC 2198), which was inserted before it.
+  ///
+  /// - Parameters:
+  ///   - sequenceNumber: that of the earlier packet: what is before the later one by as many as copies are between.
+  ///   - timestamp: the earlier packet's own.
+  ///
+  /// Copies of what came by itself, and of what was played or given up, are dropped and counted. A copy that fills a gap
+  /// also tells how long to wait for copies: while packets get lost the delay grows by what a copy comes later.
+  public func insertRedundant(
+    sequenceNumber: UInt16, timestamp: UInt32, payload: UnsafeRawBufferPointer, at now: Instant
+  ) {
+    stats.fecPacketsReceived += 1
+    guard newestSequenceNumber != nil, let sampleCount = decoder.sampleCount(of: payload),
+      sampleCount > 0, sampleCount <= 5_760
+    else {
+      stats.fecPacketsDiscarded += 1
+      return
+    }
+    let sequence = extend(sequenceNumber)
+    let time = extend(timestamp)
+    guard !hasReceived(sequence) else {
+      stats.fecPacketsDiscarded += 1
+      return
+    }
+    observe(time, at: now, isNewest: false)
+    // A stream begins with the first packet that came by itself: its copies would only make the start later.
+    let isUseful =
+      phase == .starting ? packets.first.map { time > $0.timestamp } ?? false : time >= expected
+    guard isUseful,
+      case .stored = packets.insert(
+        sequenceNumber: sequence, timestamp: time, sampleCount: sampleCount,
+        arrival: now.nanoseconds, payload: payload)
+    else {
+      stats.fecPacketsDiscarded += 1
+      return
+    }
+    noteReceived(sequence)
+  }
+
   /// Forgets the stream, as at the start, but for the counters. For another SSRC.
   public func reset() {
     restart(flushing: true)
     newestSequenceNumber = nil
     newestTimestamp = 0
+    received = 0
     queue.reset()
     decoder.reset()
     isSilenceAnnounced = false
@@ -191,6 +234,26 @@ public final class AudioJitterBuffer {
       guard now.nanoseconds &- media &- fastest < 120_000_000 else { return }
     }
     estimator.add(arrival: now.nanoseconds, mediaTime: media)
+  }
+
+  private func noteReceived(_ sequence: Int64) {
+    guard let newest = newestSequenceNumber else {
+      received = 1
+      return
+    }
+    let ahead = sequence - newest
+    if ahead > 0 {
+      received = ahead < 64 ? received << UInt64(ahead) | 1 : 1
+    } else if ahead > -64 {
+      received |= 1 << UInt64(-ahead)
+    }
+  }
+
+  private func hasReceived(_ sequence: Int64) -> Bool {
+    guard let newest = newestSequenceNumber, newest - sequence < 64, sequence <= newest else {
+      return true
+    }
+    return received & 1 << UInt64(newest - sequence) != 0
   }
 
   /// Continues 16 bits from the newest number (RFC 3550 §A.1 in spirit): the nearest one is meant.

@@ -16,6 +16,10 @@ public struct AudioJitterBufferStats: Sendable, Hashable {
   public var totalSamplesDuration: Double = 0
   /// Packets that came too late, or for which there was no room.
   public var packetsDiscarded: UInt64 = 0
+  /// Copies of earlier packets that came inside later ones (RFC 2198), and those of them that nothing was missing for, or
+  /// that came too late.
+  public var fecPacketsReceived: UInt64 = 0
+  public var fecPacketsDiscarded: UInt64 = 0
   /// Packets that were restored from the redundancy of the packet after them.
   public var fecPacketsUsed: UInt64 = 0
 

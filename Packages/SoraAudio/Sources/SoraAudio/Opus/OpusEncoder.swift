@@ -17,7 +17,8 @@ public final class OpusEncoder {
   private var nextRTPTimestamp: UInt32 = 0
   private var isSilenceAnnounced = false
 
-  /// The largest packet: three frames' worth of 1,275 bytes (RFC 6716 §3.2) and more would not fit a datagram.
+  /// The largest packet. Several frames of up to 1,275 bytes (RFC 6716 §3.2) would be more, and not fit a datagram: 510
+  /// kbit/s are reached with packets of 20 ms and less.
   public static let maximumPacketSize = 1_400
 
   /// Starts an encoder. Throws `AudioCodecError.invalidSetting` or `AudioCodecError.library`.
@@ -46,7 +47,8 @@ public final class OpusEncoder {
     scratch.deallocate()
   }
 
-  /// Takes other settings from the next packet on. `channels` and `application` must stay.
+  /// Takes other settings from the next packet on; where one is refused, all stay as they were. `channels` and
+  /// `application` must stay: libopus can't change them. Throws `AudioCodecError`.
   public func update(_ settings: OpusEncoderSettings) throws(AudioCodecError) {
     try settings.validate()
     guard settings.channels == self.settings.channels else {
@@ -58,7 +60,12 @@ public final class OpusEncoder {
         name: "application", value: "\(settings.application)",
         allowed: "\(self.settings.application)")
     }
-    try apply(settings)
+    do throws(AudioCodecError) {
+      try apply(settings)
+    } catch {
+      try? apply(self.settings)
+      throw error
+    }
     self.settings = settings
   }
 
@@ -78,7 +85,7 @@ public final class OpusEncoder {
     }
     let count = opus_encode(
       state, input, Int32(expected), output.assumingMemoryBound(to: UInt8.self),
-      Int32(min(packet.count, Self.maximumPacketSize)))
+      Int32(min(packet.count, settings.maximumPacketSize)))
     guard count >= 0 else { throw opusError("encode", count) }
     guard settings.usesDTX, count <= 2 else {
       isSilenceAnnounced = false
@@ -169,16 +176,24 @@ public final class OpusEncoder {
       case .superWide: OPUS_BANDWIDTH_SUPERWIDEBAND
       case .full: OPUS_BANDWIDTH_FULLBAND
       }
+    let signal =
+      switch settings.signal {
+      case .automatic: OPUS_AUTO
+      case .voice: OPUS_SIGNAL_VOICE
+      case .music: OPUS_SIGNAL_MUSIC
+      }
     try set(
       OPUS_SET_BITRATE_REQUEST, settings.bitsPerSecond.map { Int32($0) } ?? OPUS_AUTO, "bitrate")
     try set(OPUS_SET_COMPLEXITY_REQUEST, Int32(settings.complexity), "complexity")
     try set(OPUS_SET_INBAND_FEC_REQUEST, settings.usesInBandFEC ? 1 : 0, "in-band FEC")
     try set(OPUS_SET_PACKET_LOSS_PERC_REQUEST, Int32(settings.packetLossPercent), "packet loss")
     try set(OPUS_SET_DTX_REQUEST, settings.usesDTX ? 1 : 0, "DTX")
-    try set(OPUS_SET_VBR_REQUEST, settings.usesVariableBitrate ? 1 : 0, "variable bitrate")
     try set(
-      OPUS_SET_VBR_CONSTRAINT_REQUEST, settings.isVariableBitrateConstrained ? 1 : 0,
+      OPUS_SET_VBR_REQUEST, settings.rateControl == .constant ? 0 : 1, "variable bitrate")
+    try set(
+      OPUS_SET_VBR_CONSTRAINT_REQUEST, settings.rateControl == .variable ? 0 : 1,
       "bitrate constraint")
+    try set(OPUS_SET_SIGNAL_REQUEST, signal, "signal")
     try set(OPUS_SET_MAX_BANDWIDTH_REQUEST, bandwidth, "maximum bandwidth")
     try set(OPUS_SET_FORCE_CHANNELS_REQUEST, settings.forcesMono ? 1 : OPUS_AUTO, "mono")
   }

@@ -28,6 +28,39 @@ public enum OpusPacket {
     }
   }
 
+  /// The layers of the codec that made a packet (RFC 6716 §2).
+  public enum Mode: Sendable, Hashable {
+    /// Speech, up to 8 kHz of audio.
+    case silk
+    /// Speech below 8 kHz, the rest above.
+    case hybrid
+    /// Music and low delay.
+    case celt
+  }
+
+  /// From the packet's first byte (RFC 6716 §3.1, table 2).
+  public static func mode(_ toc: UInt8) -> Mode {
+    switch toc >> 3 {
+    case 0..<12: .silk
+    case 12..<16: .hybrid
+    default: .celt
+    }
+  }
+
+  /// From the packet's first byte (RFC 6716 §3.1, table 2).
+  public static func bandwidth(_ toc: UInt8) -> OpusBandwidth {
+    switch toc >> 3 {
+    case 0..<4, 16..<20: .narrow
+    case 4..<8: .medium
+    case 8..<12, 20..<24: .wide
+    case 12, 13, 24..<28: .superWide
+    default: .full
+    }
+  }
+
+  /// 1 or 2, from the packet's first byte (RFC 6716 §3.1). A decoder of either count plays both.
+  public static func channels(_ toc: UInt8) -> Int { toc & 4 == 0 ? 1 : 2 }
+
   /// Whether the packet says nothing but "still silent": a bare header, which discontinuous transmission sends.
   public static func isSilence(_ packet: UnsafeRawBufferPointer) -> Bool { packet.count <= 2 }
 

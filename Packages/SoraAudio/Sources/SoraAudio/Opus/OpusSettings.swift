@@ -14,10 +14,12 @@ public enum OpusFrameDuration: Int, Sendable, Hashable, CaseIterable {
   /// Samples of each channel at 48 kHz.
   public var sampleCount: Int { rawValue }
 
+  public var milliseconds: Double { Double(rawValue) / 48 }
+
   /// The longest duration that isn't longer than `ptime` milliseconds (SDP's `ptime`), at least 2.5 ms.
   public init(notLongerThan milliseconds: Double) {
     self =
-      Self.allCases.last { Double($0.rawValue) / 48 <= milliseconds } ?? .milliseconds2_5
+      Self.allCases.last { $0.milliseconds <= milliseconds } ?? .milliseconds2_5
   }
 }
 
@@ -30,7 +32,7 @@ public enum OpusApplication: Sendable, Hashable, CaseIterable {
 }
 
 /// The highest audio frequency that is coded.
-public enum OpusBandwidth: Sendable, Hashable, CaseIterable {
+public enum OpusBandwidth: Int, Sendable, Hashable, CaseIterable, Comparable {
   /// 4 kHz.
   case narrow
   /// 6 kHz.
@@ -41,6 +43,8 @@ public enum OpusBandwidth: Sendable, Hashable, CaseIterable {
   case superWide
   /// 20 kHz.
   case full
+
+  public static func < (a: OpusBandwidth, b: OpusBandwidth) -> Bool { a.rawValue < b.rawValue }
 
   /// The least bandwidth that carries what a receiver plays (`maxplaybackrate`, RFC 7587 §6.1).
   public init(maximumPlaybackRate: Int) {
@@ -55,8 +59,28 @@ public enum OpusBandwidth: Sendable, Hashable, CaseIterable {
   }
 }
 
+/// How the size of packets may vary.
+public enum OpusRateControl: Sendable, Hashable, CaseIterable {
+  /// Each packet takes what its sound needs; the bitrate is an average over seconds.
+  case variable
+  /// Likewise, but bits that were saved or spent ahead stay within what one packet holds: no bursts on a narrow path.
+  case constrainedVariable
+  /// All packets of one duration have one size. Hides what is said from those who see only sizes (RFC 6562 §3).
+  case constant
+}
+
+/// What the sound is. A hint: without it the encoder judges by itself, which takes it some seconds.
+public enum OpusSignal: Sendable, Hashable, CaseIterable {
+  case automatic
+  case voice
+  case music
+}
+
 /// How an Opus encoder works. All but `channels` and `application` can change between packets.
 public struct OpusEncoderSettings: Sendable, Hashable {
+  /// Bits a second that an encoder can aim for.
+  public static let bitrates = 6_000...510_000
+
   /// 1 or 2, of the samples that go in.
   public var channels: Int
   public var application: OpusApplication
@@ -65,26 +89,28 @@ public struct OpusEncoderSettings: Sendable, Hashable {
   /// 0 (fast) to 10 (best).
   public var complexity: Int
   public var frameDuration: OpusFrameDuration
-  /// Whether each packet carries a coarse copy of the one before it, as far as `packetLossPercent` makes it worth it.
+  /// Whether each packet carries a coarse copy of the one before it, as far as `packetLossPercent` makes it worth it. Only
+  /// the speech modes can: at low bitrates, not with `restrictedLowDelay`, from 10 ms a packet on.
   public var usesInBandFEC: Bool
   /// 0 to 100: the loss that the encoder prepares for.
   public var packetLossPercent: Int
   /// Whether nothing is sent while it is silent (a packet every 400 ms remains).
   public var usesDTX: Bool
-  /// Whether packets vary in size with what they hold.
-  public var usesVariableBitrate: Bool
-  /// Whether variable bitrate keeps each packet within the bits of an average one.
-  public var isVariableBitrateConstrained: Bool
+  public var rateControl: OpusRateControl
   public var maximumBandwidth: OpusBandwidth
+  public var signal: OpusSignal
   /// Whether stereo input is coded as mono.
   public var forcesMono: Bool
+  /// Bytes of a packet at most, 2 to `OpusEncoder.maximumPacketSize`. Quality gives way where a packet would be larger.
+  public var maximumPacketSize: Int
 
   public init(
     channels: Int = 2, application: OpusApplication = .audio, bitsPerSecond: Int? = nil,
     complexity: Int = 9, frameDuration: OpusFrameDuration = .milliseconds20,
     usesInBandFEC: Bool = true, packetLossPercent: Int = 0, usesDTX: Bool = false,
-    usesVariableBitrate: Bool = true, isVariableBitrateConstrained: Bool = false,
-    maximumBandwidth: OpusBandwidth = .full, forcesMono: Bool = false
+    rateControl: OpusRateControl = .constrainedVariable, maximumBandwidth: OpusBandwidth = .full,
+    signal: OpusSignal = .automatic, forcesMono: Bool = false,
+    maximumPacketSize: Int = OpusEncoder.maximumPacketSize
   ) {
     self.channels = channels
     self.application = application
@@ -94,10 +120,11 @@ public struct OpusEncoderSettings: Sendable, Hashable {
     self.usesInBandFEC = usesInBandFEC
     self.packetLossPercent = packetLossPercent
     self.usesDTX = usesDTX
-    self.usesVariableBitrate = usesVariableBitrate
-    self.isVariableBitrateConstrained = isVariableBitrateConstrained
+    self.rateControl = rateControl
     self.maximumBandwidth = maximumBandwidth
+    self.signal = signal
     self.forcesMono = forcesMono
+    self.maximumPacketSize = maximumPacketSize
   }
 
   /// Throws `AudioCodecError.invalidSetting` for the first value out of range.
@@ -109,8 +136,9 @@ public struct OpusEncoderSettings: Sendable, Hashable {
       }
     }
     try check("channels", channels, 1...2)
-    if let bitsPerSecond { try check("bitsPerSecond", bitsPerSecond, 6_000...510_000) }
+    if let bitsPerSecond { try check("bitsPerSecond", bitsPerSecond, Self.bitrates) }
     try check("complexity", complexity, 0...10)
     try check("packetLossPercent", packetLossPercent, 0...100)
+    try check("maximumPacketSize", maximumPacketSize, 2...OpusEncoder.maximumPacketSize)
   }
 }

@@ -77,13 +77,10 @@ public final class RTPSendStream {
   private var isKnownToReceiver = false
 
   init?(_ parameters: RTPSendParameters, index: Int, random: RandomSource) {
-    guard
-      let format = RTPPayloadFormats.named(
-        parameters.codecName, parameters: parameters.formatParameters)
-    else { return nil }
+    guard let payloader = Self.makePayloader(parameters, random) else { return nil }
     self.parameters = parameters
     self.index = index
-    payloader = format.makePayloader(random: random)
+    self.payloader = payloader
     // RFC 3550 §5.1: both start at random; the low half keeps the first wrap away from loss of the first packets.
     sequenceNumber = UInt16(truncatingIfNeeded: random.next()) & 0x7FFF
     rtxSequenceNumber = UInt16(truncatingIfNeeded: random.next()) & 0x7FFF
@@ -95,19 +92,35 @@ public final class RTPSendStream {
 
   /// Takes over the outcome of a later negotiation.
   func update(_ parameters: RTPSendParameters, random: RandomSource) {
-    if parameters.codecName != self.parameters.codecName
-      || parameters.formatParameters != self.parameters.formatParameters
+    let old = self.parameters
+    if parameters.codecName != old.codecName
+      || parameters.formatParameters != old.formatParameters
+      || parameters.redundancy != old.redundancy
+      || parameters.redundancy != nil && parameters.payloadType != old.payloadType
     {
       // A codec that can't be cut into packets leaves the stream as it was.
-      guard
-        let format = RTPPayloadFormats.named(
-          parameters.codecName, parameters: parameters.formatParameters)
-      else { return }
-      payloader = format.makePayloader(random: random)
+      guard let payloader = Self.makePayloader(parameters, random) else { return }
+      self.payloader = payloader
     }
     self.parameters = parameters
     mid = RTPExtensionText(parameters.mid)
     rid = parameters.rid.flatMap { RTPExtensionText($0) }
+  }
+
+  private static func makePayloader(
+    _ parameters: RTPSendParameters, _ random: RandomSource
+  ) -> (any RTPPayloader)? {
+    guard
+      let format = RTPPayloadFormats.named(
+        parameters.codecName, parameters: parameters.formatParameters)
+    else { return nil }
+    guard let redundancy = parameters.redundancy, parameters.kind == .audio else {
+      return format.makePayloader(random: random)
+    }
+    return REDPayloadFormat(
+      primaryPayloadType: parameters.payloadType, redundancy: redundancy.copies,
+      clockRate: parameters.clockRate
+    ).makePayloader(random: random)
   }
 
   /// Cuts a frame into packets in the history.
@@ -140,7 +153,9 @@ public final class RTPSendStream {
       let slot = history.reserve(sequenceNumber: number)
       var writer = RTPPacketWriter(into: slot)
       let header = RTPHeader(
-        payloadType: parameters.payloadType, sequenceNumber: number, timestamp: timestamp,
+        payloadType: parameters.kind == .audio
+          ? parameters.redundancy?.payloadType ?? parameters.payloadType : parameters.payloadType,
+        sequenceNumber: number, timestamp: timestamp,
         ssrc: parameters.ssrc)
       guard (try? writer.writeHeader(header, extensions: values, map: parameters.extensions)) != nil
       else {

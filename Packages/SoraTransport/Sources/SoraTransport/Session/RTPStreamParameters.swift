@@ -1,6 +1,19 @@
 public import SoraMedia
 public import SoraRTP
 
+/// Earlier packets that each packet of a stream repeats (RFC 2198).
+public struct RTPRedundancy: Sendable, Hashable {
+  /// That of RED; the packets inside keep the codec's own.
+  public var payloadType: UInt8
+  /// Packets that are repeated, 0...`REDPayload.maximumRedundancy`.
+  public var copies: Int
+
+  public init(payloadType: UInt8, copies: Int = 1) {
+    self.payloadType = payloadType
+    self.copies = copies
+  }
+}
+
 /// How one stream is sent: the outcome of negotiation for a sending m-section (or one rid of it).
 public struct RTPSendParameters: Sendable, Equatable {
   public var mid: String
@@ -16,6 +29,8 @@ public struct RTPSendParameters: Sendable, Equatable {
   public var clockRate: Int
   /// The stream and payload type of retransmissions (RFC 4588); nil where they weren't negotiated.
   public var rtx: (ssrc: UInt32, payloadType: UInt8)?
+  /// Audio only: nil sends the codec's packets bare.
+  public var redundancy: RTPRedundancy?
   public var extensions: RTPHeaderExtensionMap
   /// Whether the receiver may ask for lost packets.
   public var acceptsNack: Bool
@@ -23,7 +38,7 @@ public struct RTPSendParameters: Sendable, Equatable {
   public init(
     mid: String, rid: String? = nil, kind: MediaKind, ssrc: UInt32, payloadType: UInt8,
     codecName: String, formatParameters: [String: String] = [:], clockRate: Int,
-    rtx: (ssrc: UInt32, payloadType: UInt8)? = nil,
+    rtx: (ssrc: UInt32, payloadType: UInt8)? = nil, redundancy: RTPRedundancy? = nil,
     extensions: RTPHeaderExtensionMap = RTPHeaderExtensionMap(), acceptsNack: Bool = true
   ) {
     self.mid = mid
@@ -35,6 +50,7 @@ public struct RTPSendParameters: Sendable, Equatable {
     self.formatParameters = formatParameters
     self.clockRate = clockRate
     self.rtx = rtx
+    self.redundancy = redundancy
     self.extensions = extensions
     self.acceptsNack = acceptsNack
   }
@@ -44,7 +60,8 @@ public struct RTPSendParameters: Sendable, Equatable {
       && a.payloadType == b.payloadType && a.codecName == b.codecName
       && a.formatParameters == b.formatParameters && a.clockRate == b.clockRate
       && a.rtx?.ssrc == b.rtx?.ssrc && a.rtx?.payloadType == b.rtx?.payloadType
-      && a.extensions == b.extensions && a.acceptsNack == b.acceptsNack
+      && a.redundancy == b.redundancy && a.extensions == b.extensions
+      && a.acceptsNack == b.acceptsNack
   }
 }
 

@@ -48,6 +48,9 @@ public struct RTCSettings: Sendable {
   public var minBitrate = 50_000
   /// Most the estimate rises to, in bits a second.
   public var maxBitrate = 30_000_000
+  /// Earlier packets that each packet of sound repeats (RED, RFC 2198) where the other side takes that, 0 to 4. A copy
+  /// makes good a lost packet and costs as much again. nil sends one to those that prefer it, as browsers do.
+  public var audioRedundancy: Int?
 
   public init() {}
 }

@@ -34,6 +34,7 @@ public final class RTCPeerConnection: Sendable {
     let videoCapabilities = factory.videoCapabilities
     let environment = MediaPipelines.Environment(
       registry: factory.videoCodecs, playout: factory.playout,
+      audioRedundancy: settings.audioRedundancy,
       now: { SystemClock.now },
       sendVideo: { encoded, id in
         actor.execute { driver in
@@ -58,6 +59,7 @@ public final class RTCPeerConnection: Sendable {
         certificate: certificate, dtls: dtls,
         wallClock: WallClock(unixNanoseconds: SystemClock.realtimeNanoseconds, at: now))
       core.videoCodecs = videoCapabilities
+      core.audioRedundancy = settings.audioRedundancy
       core.startBitrate = settings.startBitrate
       core.minimumBitrate = settings.minBitrate
       core.maximumBitrate = settings.maxBitrate

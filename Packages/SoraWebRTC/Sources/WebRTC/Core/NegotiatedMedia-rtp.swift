@@ -6,13 +6,23 @@ import SoraTransport
 // From the words of descriptions to those of RTP streams and of DTLS.
 
 extension RTPSendParameters {
-  init(_ section: NegotiatedMedia, _ send: SendParameters, _ encoding: NegotiatedEncoding) {
+  /// - Parameter audioRedundancy: as in `PeerConnectionCore.Configuration`.
+  init(
+    _ section: NegotiatedMedia, _ send: SendParameters, _ encoding: NegotiatedEncoding,
+    audioRedundancy: Int?
+  ) {
     var rtx: (ssrc: UInt32, payloadType: UInt8)?
     if let ssrc = encoding.rtxSSRC, let type = send.codec.rtxPayloadType { rtx = (ssrc, type) }
+    let redundancy = send.redundancy.flatMap { redundancy -> RTPRedundancy? in
+      let copies = redundancy.copies(setting: audioRedundancy)
+      return copies == 0
+        ? nil : RTPRedundancy(payloadType: redundancy.payloadType, copies: copies)
+    }
     self.init(
       mid: section.mid, rid: encoding.rid, kind: section.kind, ssrc: encoding.ssrc,
       payloadType: send.codec.payloadType, codecName: send.codec.name,
-      clockRate: send.codec.clockRate, rtx: rtx, extensions: section.extensionMap,
+      clockRate: send.codec.clockRate, rtx: rtx, redundancy: redundancy,
+      extensions: section.extensionMap,
       acceptsNack: send.codec.feedback.contains(.nack))
   }
 }

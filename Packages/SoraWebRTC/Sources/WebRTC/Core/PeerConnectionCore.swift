@@ -18,7 +18,10 @@ public final class PeerConnectionCore {
     public var startBitrate = 1_000_000
     public var minimumBitrate = 50_000
     public var maximumBitrate = 30_000_000
-    public var audioCodecs: [CodecCapability] = [.opus]
+    public var audioCodecs: [CodecCapability] = [.opus, .red]
+    /// Earlier packets that each packet of sound repeats (RFC 2198) where the other side takes that, 0 to 4; nil sends one
+    /// to those that prefer it.
+    public var audioRedundancy: Int?
     public var videoCodecs: [CodecCapability] = [.vp8]
     /// Whether the first description is ours (RFC 8445 §6.1.1 makes the offerer the controlling agent).
     public var isOfferer: Bool
@@ -45,8 +48,9 @@ public final class PeerConnectionCore {
   private var transceiverOfSSRC: [UInt32: Int] = [:]
   private var transceiverOfMid: [String: Int] = [:]
   private var isStarted = false
-  private var targetBitrate: Int
+  private(set) var targetBitrate: Int
   private let maximumBitrate: Int
+  private let audioRedundancy: Int?
   /// Frames that came to `send` before the connection stood, or for a track that isn't sent.
   public private(set) var framesNotSent: UInt64 = 0
 
@@ -79,6 +83,7 @@ public final class PeerConnectionCore {
       configuration: sessionConfiguration, random: random.fork(), output: transport)
     targetBitrate = configuration.startBitrate
     maximumBitrate = configuration.maximumBitrate
+    audioRedundancy = configuration.audioRedundancy
     transport.delegate = self
     session.delegate = self
   }
@@ -302,9 +307,9 @@ public final class PeerConnectionCore {
       guard let send = section.send else { continue }
       for encoding in send.encodings where encoding.isActive {
         let key = SendKey(transceiverID: section.transceiverID, rid: encoding.rid)
-        if wanted.updateValue(RTPSendParameters(section, send, encoding), forKey: key) == nil {
-          order.append(key)
-        }
+        let parameters = RTPSendParameters(
+          section, send, encoding, audioRedundancy: audioRedundancy)
+        if wanted.updateValue(parameters, forKey: key) == nil { order.append(key) }
       }
     }
     for stream in session.sendStreams {

@@ -13,6 +13,8 @@ final class MediaPipelines {
   struct Environment: Sendable {
     var registry: VideoCodecRegistry
     var playout: AudioPlayout
+    /// As in `RTCSettings`.
+    var audioRedundancy: Int?
     var now: @Sendable () -> Instant
     var sendVideo: @Sendable (SimulcastFrame, _ transceiverID: Int) -> Void
     var sendAudio: @Sendable (EncodedFrame, RTPAudioLevel, _ transceiverID: Int) -> Void
@@ -28,8 +30,15 @@ final class MediaPipelines {
   }
   private struct AudioSending {
     var track: RTCAudioTrack
-    var parameters: FormatParameters
+    var settings: AudioSendPipeline.Settings
     var pipeline: AudioSendPipeline
+    /// Of the receiver, that were looked at.
+    var reports: UInt64 = 0
+  }
+  /// The payload types of redundant sound, and of what is in it.
+  private struct RedundancyTypes {
+    var red: UInt8
+    var codec: UInt8
   }
 
   private let environment: Environment
@@ -39,6 +48,7 @@ final class MediaPipelines {
   private var audioSending: [Int: AudioSending] = [:]
   private var videoReceiving: [Int: (codec: String, pipeline: VideoReceivePipeline)] = [:]
   private var audioReceiving: [Int: AudioReceivePipeline] = [:]
+  private var redundancyTypes: [Int: RedundancyTypes] = [:]
   /// What `setBitrate` said last, for pipelines that are yet to be made.
   private var bitrates: [Int: Int] = [:]
 
@@ -66,6 +76,13 @@ final class MediaPipelines {
     }
     for id in videoSending.keys where !videoIDs.contains(id) { stopVideo(id) }
     for id in audioSending.keys where !audioIDs.contains(id) { stopAudio(id) }
+    redundancyTypes = [:]
+    for section in media where section.kind == .audio {
+      guard let codecs = section.receive?.codecs, let codec = codecs.primary?.payloadType,
+        let red = codecs.redundancy?.payloadType
+      else { continue }
+      redundancyTypes[section.transceiverID] = RedundancyTypes(red: red, codec: codec)
+    }
     let receiving = Set(media.filter { $0.receive != nil }.map(\.transceiverID))
     for id in videoReceiving.keys where !receiving.contains(id) {
       videoReceiving.removeValue(forKey: id)?.pipeline.stop()
@@ -114,21 +131,20 @@ final class MediaPipelines {
   }
 
   private func startAudio(_ track: RTCAudioTrack, _ send: SendParameters, _ id: Int) {
-    if let current = audioSending[id], current.track === track,
-      current.parameters == send.codec.parameters
-    {
+    let parameters = send.codec.parameters
+    let settings = AudioSendPipeline.Settings(
+      format: OpusFormatParameters { parameters[$0] }, bitrateLimit: send.maximumBitrate,
+      redundancy: send.redundancy?.copies(setting: environment.audioRedundancy) ?? 0)
+    if let current = audioSending[id], current.track === track, current.settings == settings {
       return
     }
     stopAudio(id)
     let sendAudio = environment.sendAudio
-    let settings = OpusEncoderSettings(
-      parameters: send.codec.parameters, limit: send.maximumBitrate)
     guard
       let pipeline = try? AudioSendPipeline(
         track: track, settings: settings, output: { sendAudio($0, $1, id) })
     else { return }
-    audioSending[id] = AudioSending(
-      track: track, parameters: send.codec.parameters, pipeline: pipeline)
+    audioSending[id] = AudioSending(track: track, settings: settings, pipeline: pipeline)
     track.add(sink: pipeline)
   }
 
@@ -145,6 +161,17 @@ final class MediaPipelines {
   func setBitrate(_ bitsPerSecond: Int, transceiverID: Int) {
     bitrates[transceiverID] = bitsPerSecond
     videoSending[transceiverID]?.pipeline.setTargetBitrate(bitsPerSecond)
+  }
+
+  /// Fits a transceiver's sound to the network; about once a second.
+  func setAudioNetwork(_ network: AudioNetworkState, transceiverID id: Int, at now: Instant) {
+    guard let sending = audioSending[id] else { return }
+    let isNew = network.reports != sending.reports
+    audioSending[id]?.reports = network.reports
+    sending.pipeline.setNetwork(
+      OpusNetworkState(
+        availableBitsPerSecond: network.availableBitsPerSecond, roundTrip: network.roundTrip,
+        lossFraction: isNew ? network.lossFraction : nil), at: now)
   }
 
   // MARK: Receiving
@@ -172,16 +199,21 @@ final class MediaPipelines {
   func decode(
     _ payload: UnsafeRawBufferPointer, _ header: RTPHeader, transceiverID id: Int, at now: Instant
   ) {
-    if let pipeline = audioReceiving[id] {
+    guard let pipeline = audioReceiving[id] ?? startReceivingAudio(id) else { return }
+    if let types = redundancyTypes[id], header.payloadType == types.red {
+      pipeline.insertRedundant(header, payload, codec: types.codec, at: now)
+    } else {
       pipeline.insert(header, payload, at: now)
-      return
     }
+  }
+
+  private func startReceivingAudio(_ id: Int) -> AudioReceivePipeline? {
     guard let track = transceiver(id)?.receiver.track as? RTCAudioTrack,
       let pipeline = try? AudioReceivePipeline(track: track)
-    else { return }
+    else { return nil }
     audioReceiving[id] = pipeline
     environment.playout.add(pipeline)
-    pipeline.insert(header, payload, at: now)
+    return pipeline
   }
 
   // MARK: Statistics
@@ -196,30 +228,10 @@ final class MediaPipelines {
   func videoReceiveStatistics(_ id: Int) -> VideoReceivePipeline.Statistics? {
     videoReceiving[id]?.pipeline.statistics
   }
+  func audioSendSettings(_ id: Int) -> OpusEncoderSettings? {
+    audioSending[id]?.pipeline.encoderSettings
+  }
   func audioReceiveStatistics(_ id: Int) -> AudioJitterBufferStats? {
     audioReceiving[id]?.statistics
-  }
-}
-
-extension OpusEncoderSettings {
-  /// What the receiver asked for in its format parameters (RFC 7587 §6.1), within the section's bandwidth.
-  init(parameters: FormatParameters, limit: Int?) {
-    self.init()
-    func flag(_ key: String) -> Bool { parameters[key] == "1" }
-    func number(_ key: String) -> Int? { parameters[key].flatMap { Int($0) } }
-    channels = flag("stereo") ? 2 : 1
-    usesInBandFEC = flag("useinbandfec")
-    usesDTX = flag("usedtx")
-    if flag("cbr") { usesVariableBitrate = false }
-    // libwebrtc's defaults (32 kbit/s mono, 64 stereo) are what users compare with.
-    let wanted = number("maxaveragebitrate") ?? (channels == 2 ? 64_000 : 32_000)
-    let allowed = limit.map { number("maxaveragebitrate") == nil ? $0 : min($0, wanted) } ?? wanted
-    bitsPerSecond = min(510_000, max(6_000, allowed))
-    if let rate = number("maxplaybackrate") {
-      maximumBandwidth = OpusBandwidth(maximumPlaybackRate: rate)
-    }
-    if let time = number("ptime") ?? number("maxptime").map({ min($0, 20) }) {
-      frameDuration = OpusFrameDuration(notLongerThan: Double(time))
-    }
   }
 }

@@ -18,6 +18,8 @@ final class PeerConnectionDriver {
   private var timer: LoopTimer?
   private let settings: RTCSettings
   private var isClosed = false
+  /// When sound is next fitted to the network.
+  private var nextAudioFit = Instant.zero
 
   init(
     loop: NetworkLoop, configuration: PeerConnectionCore.Configuration, settings: RTCSettings,
@@ -80,6 +82,10 @@ final class PeerConnectionDriver {
   private func turn(at now: Instant) {
     guard !isClosed else { return }
     core.poll(at: now)
+    if now >= nextAudioFit {
+      nextAudioFit = now + .seconds(1)
+      fitAudio(at: now)
+    }
     reschedule()
   }
 
@@ -127,6 +133,13 @@ extension PeerConnectionDriver: PeerConnectionCoreDelegate {
     transceiverID: Int, at now: Instant
   ) {
     media.decode(payload, header, transceiverID: transceiverID, at: now)
+  }
+
+  private func fitAudio(at now: Instant) {
+    for section in core.media where section.kind == .audio && section.send != nil {
+      guard let network = core.audioNetwork(transceiverID: section.transceiverID) else { continue }
+      media.setAudioNetwork(network, transceiverID: section.transceiverID, at: now)
+    }
   }
 
   private func applyBitrates() {

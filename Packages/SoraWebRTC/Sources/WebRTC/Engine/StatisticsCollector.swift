@@ -81,6 +81,8 @@ struct StatisticsCollector {
         values["targetBitrate"] = .integer(
           Int64(driver.core.videoBitrate(transceiverID: section.transceiverID)))
         addEncoding(&values, section, rid: stream.parameters.rid)
+      } else if let sound = driver.media.audioSendSettings(section.transceiverID) {
+        values["targetBitrate"] = sound.bitsPerSecond.map { .integer(Int64($0)) }
       }
       result.append(object(id, "outbound-rtp", values))
       guard stream.remote.reports > 0 else { continue }
@@ -190,6 +192,8 @@ struct StatisticsCollector {
     values["jitterBufferEmittedCount"] = .integer(audio.jitterBufferEmittedCount)
     values["totalAudioEnergy"] = .double(audio.totalAudioEnergy)
     values["totalSamplesDuration"] = .double(audio.totalSamplesDuration)
+    values["fecPacketsReceived"] = .integer(audio.fecPacketsReceived)
+    values["fecPacketsDiscarded"] = .integer(audio.fecPacketsDiscarded)
   }
 
   private func transport() -> [RTCStatistics] {

@@ -30,6 +30,39 @@ final class AudioReceivePipeline: @unchecked Sendable {
     }
   }
 
+  /// Takes one packet with copies of those before it (RFC 2198). From the network loop.
+  ///
+  /// - Parameter codec: the payload type of the blocks that can be decoded; others are left out.
+  func insertRedundant(
+    _ header: RTPHeader, _ payload: UnsafeRawBufferPointer, codec: UInt8, at now: Instant
+  ) {
+    guard let blocks = try? REDPayload.Blocks(parsing: payload) else {
+      // Not a packet of any codec: counted there.
+      return insert(header, UnsafeRawBufferPointer(start: nil, count: 0), at: now)
+    }
+    func bytes(_ block: REDPayload.Block) -> UnsafeRawBufferPointer {
+      UnsafeRawBufferPointer(rebasing: payload[block.range])
+    }
+    lock.withLock { _ in
+      // The newest first: it is what tells the buffer where the stream is.
+      for block in blocks where block.isPrimary && block.payloadType == codec {
+        buffer.insert(
+          sequenceNumber: header.sequenceNumber, timestamp: header.timestamp,
+          payload: bytes(block), at: now)
+      }
+      var distance = blocks.count
+      for block in blocks where !block.isPrimary {
+        distance -= 1
+        guard block.payloadType == codec, block.timestampOffset > 0 else { continue }
+        // Senders repeat their last packets without a gap, so a copy's place tells its number.
+        buffer.insertRedundant(
+          sequenceNumber: header.sequenceNumber &- UInt16(truncatingIfNeeded: distance),
+          timestamp: header.timestamp &- UInt32(block.timestampOffset), payload: bytes(block),
+          at: now)
+      }
+    }
+  }
+
   /// Gives the next 10 ms to the track's sinks. On the playout thread.
   func playOut(at now: Instant) {
     let count = AudioJitterBuffer.samplesPerPull * channels

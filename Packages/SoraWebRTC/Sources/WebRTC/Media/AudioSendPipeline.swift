@@ -2,11 +2,21 @@ import Dispatch
 import SoraAudio
 import SoraMedia
 import SoraRTP
+import SoraTransport
 import Synchronization
 
-/// From a source's sound to Opus packets, on a serial queue of its own.
+/// From a source's sound to Opus packets that fit receiver and network, on a serial queue of its own.
 final class AudioSendPipeline: AudioSink, @unchecked Sendable {
   // @unchecked: codec state is touched on `queue` alone; what is shared is in `shared`.
+
+  /// What was negotiated.
+  struct Settings: Sendable, Hashable {
+    var format = OpusFormatParameters()
+    /// Bits a second, of the section; nil without one.
+    var bitrateLimit: Int?
+    /// Earlier packets that each packet repeats.
+    var redundancy = 0
+  }
 
   private struct Shared {
     var isStopped = false
@@ -15,27 +25,63 @@ final class AudioSendPipeline: AudioSink, @unchecked Sendable {
     var totalAudioEnergy = 0.0
     var totalSamplesDuration = 0.0
     var audioLevel = 0.0
+    var encoderSettings: OpusEncoderSettings
   }
 
   private let queue = DispatchQueue(label: "sora.audio.encode", qos: .userInteractive)
-  private let shared = Mutex(Shared())
+  private let shared: Mutex<Shared>
   private let output: @Sendable (EncodedFrame, RTPAudioLevel) -> Void
   private weak let track: RTCAudioTrack?
   private let encoder: OpusEncoder
+  private var adapter: OpusNetworkAdapter
   private var resampler: (rate: Int, channels: Int, resampler: AudioResampler)?
   private var converted: [Int16] = []
 
   /// - Parameter output: takes each packet with its loudness, on the encoder's queue.
   init(
-    track: RTCAudioTrack?, settings: OpusEncoderSettings,
+    track: RTCAudioTrack?, settings: Settings,
     output: @escaping @Sendable (EncodedFrame, RTPAudioLevel) -> Void
   ) throws(AudioCodecError) {
-    encoder = try OpusEncoder(settings)
+    var wanted = settings.format.encoderSettings(bitrateLimit: settings.bitrateLimit)
+    let room =
+      RTPSendStream.maximumPayload
+      - (settings.redundancy == 0
+        ? 0
+        : settings.redundancy * REDPayload.redundantHeaderCount + REDPayload.primaryHeaderCount)
+    adapter = OpusNetworkAdapter(
+      OpusNetworkAdapter.Configuration(
+        bitsPerSecond: wanted.bitsPerSecond ?? 32_000, channels: wanted.channels,
+        durations: settings.format.packetDurations, allowsInBandFEC: wanted.usesInBandFEC,
+        redundancy: settings.redundancy, maximumPayload: room))
+    wanted.maximumPacketSize = room
+    wanted.apply(adapter.decision)
+    encoder = try OpusEncoder(wanted)
+    shared = Mutex(Shared(encoderSettings: wanted))
     self.track = track
     self.output = output
   }
 
   func stop() { shared.withLock { $0.isStopped = true } }
+
+  /// The encoder's settings at present.
+  var encoderSettings: OpusEncoderSettings { shared.withLock { $0.encoderSettings } }
+
+  /// Fits the encoder to what the network does. From any thread, about once a second.
+  func setNetwork(_ network: OpusNetworkState, at now: Instant) {
+    queue.async { self.fit(network, at: now) }
+  }
+
+  private func fit(_ network: OpusNetworkState, at now: Instant) {
+    var settings = encoder.settings
+    settings.apply(adapter.update(network, at: now))
+    guard settings != encoder.settings else { return }
+    do {
+      try encoder.update(settings)
+      shared.withLock { $0.encoderSettings = settings }
+    } catch {
+      shared.withLock { $0.errors &+= 1 }
+    }
+  }
 
   /// Members of W3C `RTCAudioSourceStats`.
   var energy: (level: Double, total: Double, duration: Double) {

@@ -40,6 +40,11 @@ public struct CodecCapability: Sendable, Hashable {
     parameters: ["minptime": "10", "useinbandfec": "1"], feedback: ["transport-cc"],
     preferredPayloadType: 111)
 
+  /// Redundant audio data (RFC 2198) around Opus. Its parameters name Opus' payload type, and so are written with the
+  /// section (`111/111`).
+  public static let red = CodecCapability(
+    kind: .audio, name: "red", clockRate: 48000, channels: 2, preferredPayloadType: 63)
+
   /// VP8 (RFC 7741).
   public static let vp8 = CodecCapability.video("VP8", preferredPayloadType: 96)
 

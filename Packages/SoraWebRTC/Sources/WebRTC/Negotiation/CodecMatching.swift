@@ -36,7 +36,7 @@ struct CodecMatch {
         break
       }
     }
-    return result
+    return result.withUsableRedundancy()
   }
 
   /// What an answer writes: the peer's payload types, our parameters, the feedback of both.

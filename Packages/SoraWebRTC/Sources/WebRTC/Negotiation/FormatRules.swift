@@ -4,15 +4,18 @@ public import SoraSDP
 ///
 /// A rule gets our parameters and the peer's, and returns what we write in our answer, or nil where the two
 /// can't be combined. Codecs without a rule always match and answer with our own parameters, which is right
-/// wherever fmtp only declares what the writer would like to receive (Opus, RFC 7587 §7.1; VP8, RFC 7741 §6.2).
+/// wherever fmtp only declares what the writer would like to receive (VP8, RFC 7741 §6.2).
 public struct FormatRules: Sendable {
   public typealias Rule =
     @Sendable (_ local: FormatParameters, _ remote: FormatParameters) -> FormatParameters?
 
   private var rules: [String: Rule]
 
-  /// The rules of VP9, AV1, H.264 and H.265.
+  /// The rules of Opus, RED, VP9, AV1, H.264 and H.265.
   public static let standard = FormatRules(rules: [
+    "opus": { opus($0, $1) },
+    // The peer's payload types; whether they mean what we know is seen with the section.
+    "red": { _, remote in remote },
     "vp9": sameNumber("profile-id", absent: 0),
     "av1": sameNumber("profile", absent: 0),
     "h264": { H264Format.answer(local: $0, remote: $1) },
@@ -25,6 +28,18 @@ public struct FormatRules: Sendable {
   }
 
   func rule(for name: String) -> Rule { rules[name.lowercased()] ?? { local, _ in local } }
+
+  /// Opus has one format; fmtp declares what the writer would like (RFC 7587 §7.1). We play stereo, and so ask for it from
+  /// a peer that has it to send, or that wants it itself; and say that we send it where it is wanted.
+  private static func opus(_ local: FormatParameters, _ remote: FormatParameters)
+    -> FormatParameters
+  {
+    var answer = local
+    let isWanted = remote["stereo"] == "1"
+    if isWanted || remote["sprop-stereo"] == "1" { answer["stereo"] = "1" }
+    if isWanted { answer["sprop-stereo"] = "1" }
+    return answer
+  }
 
   /// Formats are the same where one number is (VP9: RFC 9628 §6; AV1: its RTP specification §7.2).
   private static func sameNumber(_ key: String, absent: Int) -> Rule {

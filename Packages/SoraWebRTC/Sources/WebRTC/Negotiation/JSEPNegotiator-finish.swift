@@ -132,9 +132,9 @@ extension JSEPNegotiator {
       mid: transceiver.mid ?? "", index: index, transceiverID: transceiver.id,
       kind: transceiver.kind, direction: direction, send: nil, receive: nil,
       extensions: commonExtensions(local: local, remote: remote))
-    if direction.sends, let codec = codecs.first?.send {
+    if direction.sends, let codec = codecs.map(\.send).primary {
       result.send = SendParameters(
-        codec: codec, codecs: codecs.map(\.send),
+        codec: codec, codecs: codecs.map(\.send), redundancy: codecs.map(\.send).redundancy,
         encodings: encodings(
           transceiver, local: local, remote: remote, hasRTX: codec.rtxPayloadType != nil),
         maximumBitrate: remote.maximumBitrate ?? remoteLimit, cname: cname,
@@ -167,7 +167,12 @@ extension JSEPNegotiator {
       else { return nil }
       let feedback = FeedbackKinds(our.remote.feedback)
         .intersection(FeedbackKinds(their.remote.feedback))
-      return (their.negotiated(feedback), our.negotiated(feedback))
+      var send = their.negotiated(feedback)
+      // RFC 7587 §7: packet times are attributes of the section, and meant for its codec.
+      for key in ["ptime", "maxptime"] where transceiver.kind == .audio {
+        send.parameters[key] = send.parameters[key] ?? remote.attribute(key)
+      }
+      return (send, our.negotiated(feedback))
     }
   }
 

@@ -81,7 +81,8 @@ extension JSEPNegotiator {
       simulcast.receive = transceiver.receiveRids.map { SDPSimulcast.Format(rid: $0) }
     }
     return mediaSection(
-      transceiver, mid: mid, direction: transceiver.direction, codecs: codecs,
+      transceiver, mid: mid, direction: transceiver.direction,
+      codecs: codecs.withRedundancy(of: "opus"),
       extensions: extensions, setup: .actpass, simulcast: simulcast, reducedSizeRTCP: true)
   }
 }

@@ -69,10 +69,12 @@ public struct NegotiatedEncoding: Sendable, Hashable {
 
 /// What to send in a section.
 public struct SendParameters: Sendable, Hashable {
-  /// The codec to use: the first common one in the answer.
+  /// The codec to use: the first common one in the answer, redundancy left out.
   public var codec: NegotiatedCodec
-  /// All codecs the peer accepts, ``codec`` first.
+  /// All codecs the peer accepts, in the order of the answer.
   public var codecs: [NegotiatedCodec]
+  /// How the peer takes copies of earlier packets; nil where it doesn't.
+  public var redundancy: NegotiatedRedundancy?
   /// At least one.
   public var encodings: [NegotiatedEncoding]
   /// The peer's limit for the section in bits per second; nil without one.

@@ -3,7 +3,7 @@ public import SoraSDP
 /// What a negotiator may offer and accept.
 public struct NegotiationConfiguration: Sendable {
   /// In order of preference.
-  public var audioCodecs: [CodecCapability] = [.opus]
+  public var audioCodecs: [CodecCapability] = [.opus, .red]
   /// In order of preference.
   public var videoCodecs: [CodecCapability] = [.vp8]
   /// How format parameters are compared, codec by codec.

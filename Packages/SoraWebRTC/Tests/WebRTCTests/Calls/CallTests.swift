@@ -13,7 +13,8 @@ import WebRTC
 @Suite(.serialized) struct CallTests {
   @Test(.timeLimit(.minutes(1))) func picturesAndSoundCrossBothWays() async throws {
     let factory = RTCPeerConnectionFactory()
-    let caller = try Party(factory, "caller")
+    // One of the two sends each packet of sound twice.
+    let caller = try Party(factory, "caller") { $0.audioRedundancy = 1 }
     let callee = try Party(factory, "callee")
     try await caller.connection.add(caller.stream)
     try await callee.connection.add(callee.stream)
@@ -34,6 +35,11 @@ import WebRTC
       #expect(statistics.all("inbound-rtp").count == 2)
       #expect(statistics.all("outbound-rtp").count == 2)
       let transport = try #require(statistics.all("transport").first)
+      let sound = try #require(
+        statistics.all("inbound-rtp").first { $0.text("kind") == "audio" })
+      let copies = sound.number("fecPacketsReceived") ?? 0
+      #expect((copies > 0) == (party === callee))
+      #expect((sound.number("fecPacketsDiscarded") ?? 0) <= copies)
       #expect(transport.text("srtpCipher") == "SRTP_AEAD_AES_128_GCM")
       #expect(party.connection.connectionState == .connected)
       party.stopMedia()
@@ -64,8 +70,13 @@ final class Party: RTCPeerConnectionDelegate, VideoSink, AudioSink, Sendable {
   private let audio: RTCAudioSource
   private let stop = Mutex<@Sendable () -> Void>({})
 
-  init(_ factory: RTCPeerConnectionFactory, _ name: String) throws {
-    connection = try #require(factory.peerConnection(with: RTCConfiguration()))
+  init(
+    _ factory: RTCPeerConnectionFactory, _ name: String,
+    _ change: (inout RTCSettings) -> Void = { _ in }
+  ) throws {
+    var configuration = RTCConfiguration()
+    change(&configuration.settings)
+    connection = try #require(factory.peerConnection(with: configuration))
     video = factory.videoSource()
     audio = factory.audioSource()
     stream = factory.mediaStream(withStreamId: name)

@@ -1,0 +1,72 @@
+import SoraSDP
+
+// Redundant audio data (RFC 2198): a payload type that carries those of other codecs.
+
+/// How the peer accepts redundant audio in a section.
+public struct NegotiatedRedundancy: Sendable, Hashable {
+  /// The payload type to send it with.
+  public var payloadType: UInt8
+  /// Whether the peer lists it before the codec itself, and so would rather have it than not.
+  public var isPreferred: Bool
+
+  public init(payloadType: UInt8, isPreferred: Bool) {
+    self.payloadType = payloadType
+    self.isPreferred = isPreferred
+  }
+
+  /// Earlier packets that each packet repeats. By default one for a peer that prefers redundancy; `setting` is for any
+  /// that accepts it.
+  public func copies(setting: Int?) -> Int { min(max(setting ?? (isPreferred ? 1 : 0), 0), 4) }
+}
+
+extension SDPCodec {
+  var isRedundancy: Bool { isSameText(name, "red") }
+
+  /// The payload types that RED's format parameters name, newest first (`111/111`); empty where they can't be read.
+  var redundantPayloadTypes: [UInt8] {
+    guard isRedundancy, parameters.entries.count == 1, parameters.entries[0].value == nil else {
+      return []
+    }
+    let words = parameters.entries[0].key.split(separator: "/", omittingEmptySubsequences: false)
+    let types = words.prefix(32).compactMap { UInt8($0) }.filter { $0 < 128 }
+    return types.count == words.count ? types : []
+  }
+}
+
+extension [SDPCodec] {
+  /// With RED's parameters for the payload type of the codec `name`; without RED where that isn't among them.
+  func withRedundancy(of name: String) -> [SDPCodec] {
+    let type = first { isSameText($0.name, name) }?.payloadType
+    return compactMap { codec in
+      guard codec.isRedundancy else { return codec }
+      guard let type else { return nil }
+      var result = codec
+      result.parameters = FormatParameters(entries: [.init(key: "\(type)/\(type)", value: nil)])
+      return result
+    }
+  }
+}
+
+extension [CodecMatch] {
+  /// Without RED that carries anything but the one codec we have.
+  func withUsableRedundancy() -> [CodecMatch] {
+    guard contains(where: { $0.remote.isRedundancy }) else { return self }
+    let type = first { !$0.remote.isRedundancy }?.remote.payloadType
+    return filter { match in
+      guard match.remote.isRedundancy else { return true }
+      let inside = match.remote.redundantPayloadTypes
+      return !inside.isEmpty && inside.allSatisfy { $0 == type }
+    }
+  }
+}
+
+extension [NegotiatedCodec] {
+  /// The codec to send: the first that carries sound by itself.
+  var primary: NegotiatedCodec? { first { !isSameText($0.name, "red") } }
+
+  /// How redundancy may be sent, where both sides have it.
+  var redundancy: NegotiatedRedundancy? {
+    guard let index = firstIndex(where: { isSameText($0.name, "red") }) else { return nil }
+    return NegotiatedRedundancy(payloadType: self[index].payloadType, isPreferred: index == 0)
+  }
+}
