@@ -28,6 +28,13 @@ import Testing
     #expect(try await connect(.sendonly) { _ in }["sdp"]?.stringValue?.contains("opus") == true)
   }
 
+  @Test func wishesForOpus() async throws {
+    struct Wishes: Encodable { let stereo = true, ptime = 40, usedtx = false }
+    let json = try await connect(.sendonly) { $0.audioOpusParams = Wishes() }
+    #expect(
+      json["audio"] == ["opus_params": ["ptime": 40, "stereo": true, "usedtx": false]])
+  }
+
   @Test func everything() async throws {
     struct Metadata: Encodable { let access_token: String }
     let json = try await connect(.sendrecv) {

@@ -57,6 +57,8 @@ extension SFUConnectRequest.Audio {
       "usedtx": "usedtx",
     ]
     for (key, name) in names { parameters[name] = wishes[key]?.parameterText }
+    channels = wishes["channels"]?.intValue
+    clockRate = wishes["clock_rate"]?.intValue
   }
 }
 

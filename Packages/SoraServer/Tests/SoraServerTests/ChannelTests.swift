@@ -122,6 +122,29 @@ struct ChannelTests {
     }
   }
 
+  @Test func wishesForOpusAreInTheOffer() throws {
+    let (network, server) = try makeServer()
+    let client = try ScriptedClient("a", 1, server).connect(.sendonly) {
+      $0.audio?.parameters = [
+        "maxplaybackrate": "16000", "minptime": "20", "ptime": "40", "stereo": "0",
+        "sprop-stereo": "1", "useinbandfec": "0", "usedtx": "1",
+      ]
+    }
+    let mono = try ScriptedClient("b", 2, server).connect(.sendonly) { $0.audio?.channels = 1 }
+    #expect(
+      network.run(until: { client.isConnected && mono.isConnected }, within: .seconds(5)))
+    let media = try #require(client.offers.first?.media.first)
+    let opus = try #require(media.codecs.first)
+    #expect(opus.description == "opus/48000/2")
+    #expect(media.packetTime == 40 && opus.parameters["ptime"] == nil)
+    for (name, value) in [
+      ("maxplaybackrate", "16000"), ("minptime", "20"), ("stereo", "0"), ("sprop-stereo", "1"),
+      ("useinbandfec", "0"), ("usedtx", "1"),
+    ] { #expect(opus.parameters[name] == value, "\(name)") }
+    #expect(mono.offers.first?.media.first?.codecs.first?.parameters["stereo"] == "0")
+    #expect(mono.offers.first?.media.first?.packetTime == nil)
+  }
+
   @Test func disabledKindsAreNeitherSentNorReceived() throws {
     let (network, server) = try makeServer()
     let both = try ScriptedClient("both", 1, server).connect(.sendrecv)

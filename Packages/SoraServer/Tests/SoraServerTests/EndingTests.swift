@@ -27,6 +27,11 @@ struct EndingTests {
       ("INVALID-VIDEO", { $0.video?.parameters = ["profile-level-id": "1\r\na=x"] }),
       ("INVALID-AUDIO", { $0.audio?.codec = "PCMU" }),
       ("INVALID-AUDIO", { $0.audio?.bitRate = 5000 }),
+      ("INVALID-AUDIO", { $0.audio?.channels = 3 }),
+      ("INVALID-AUDIO", { $0.audio?.clockRate = 16_000 }),
+      ("INVALID-AUDIO", { $0.audio?.parameters["ptime"] = "121" }),
+      ("INVALID-AUDIO", { $0.audio?.parameters["maxplaybackrate"] = "a" }),
+      ("INVALID-AUDIO", { $0.audio?.parameters["stereo"] = "2" }),
     ]
     for (number, (reason, change)) in changes.enumerated() {
       let client = try ScriptedClient("c", number + 1, server)

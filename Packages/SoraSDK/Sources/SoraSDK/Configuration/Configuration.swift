@@ -66,6 +66,12 @@ public struct Configuration: Sendable {
   public var proxy: Proxy?
   public var forwardingFilter: ForwardingFilter?
   public var forwardingFilters: [ForwardingFilter]?
+  /// `audio.opus_params` of `connect`: `channels`, `clock_rate`, `maxplaybackrate`, `minptime`, `ptime`, `stereo`,
+  /// `sprop_stereo`, `useinbandfec`, `usedtx`. Linux only: the iOS SDK leaves them to the server.
+  public var audioOpusParams: (any Encodable)? {
+    get { opusParams.encodable }
+    set { opusParams = FreeForm(encoding: newValue) }
+  }
   /// `video.vp9_params` of `connect`.
   public var videoVp9Params: (any Encodable)? {
     get { vp9Params.encodable }
@@ -98,6 +104,7 @@ public struct Configuration: Sendable {
   var connectMetadata = FreeForm()
   var notifyMetadata = FreeForm()
   var dataChannelList = FreeForm()
+  var opusParams = FreeForm()
   var vp9Params = FreeForm()
   var av1Params = FreeForm()
   var h264Params = FreeForm()
@@ -130,7 +137,7 @@ extension Configuration {
     let values = [
       ("signalingConnectMetadata", connectMetadata),
       ("signalingConnectNotifyMetadata", notifyMetadata), ("dataChannels", dataChannelList),
-      ("videoVp9Params", vp9Params), ("videoAv1Params", av1Params),
+      ("audioOpusParams", opusParams), ("videoVp9Params", vp9Params), ("videoAv1Params", av1Params),
       ("videoH264Params", h264Params),
     ]
     for (name, value) in values {

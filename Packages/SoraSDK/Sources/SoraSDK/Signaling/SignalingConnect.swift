@@ -39,6 +39,7 @@ public struct SignalingConnect: Codable, Sendable {
 
   private var metadataForm: FreeForm
   private var notifyForm: FreeForm
+  private var opusForm: FreeForm
   private var vp9Form: FreeForm
   private var av1Form: FreeForm
   private var h264Form: FreeForm
@@ -53,6 +54,11 @@ public struct SignalingConnect: Codable, Sendable {
   public var notifyMetadata: (any Encodable)? {
     get { notifyForm.encodable }
     set { notifyForm = FreeForm(encoding: newValue) }
+  }
+  /// Linux only.
+  public var opusParams: (any Encodable)? {
+    get { opusForm.encodable }
+    set { opusForm = FreeForm(encoding: newValue) }
   }
   public var vp9Params: (any Encodable)? {
     get { vp9Form.encodable }
@@ -103,6 +109,7 @@ public struct SignalingConnect: Codable, Sendable {
     forwardingFilters = configuration.forwardingFilters
     metadataForm = configuration.connectMetadata
     notifyForm = configuration.notifyMetadata
+    opusForm = configuration.opusParams
     vp9Form = configuration.vp9Params
     av1Form = configuration.av1Params
     h264Form = configuration.h264Params
@@ -149,10 +156,10 @@ public struct SignalingConnect: Codable, Sendable {
 
   private var audio: MediaSetting<AudioOptions>? {
     guard audioEnabled else { return .disabled }
-    guard audioCodec != .default || audioBitRate != nil else { return nil }
-    return .options(
-      AudioOptions(
-        codecType: audioCodec == .default ? nil : audioCodec.rawValue, bitRate: audioBitRate))
+    let options = AudioOptions(
+      codecType: audioCodec == .default ? nil : audioCodec.rawValue, bitRate: audioBitRate,
+      opusParams: opusForm.json)
+    return options == AudioOptions() ? nil : .options(options)
   }
 
   private var video: MediaSetting<VideoOptions>? {

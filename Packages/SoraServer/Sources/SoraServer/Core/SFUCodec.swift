@@ -9,6 +9,8 @@ struct SFUCodec: Hashable {
   var channels: Int?
   /// In the order they are written.
   var parameters: FormatParameters
+  /// Milliseconds of sound that a packet should hold (`a=ptime`); nil where nobody wishes for any.
+  var packetTime: Int?
 
   /// What RTCP feedback the server gives and understands.
   var feedback: [String] {
@@ -22,9 +24,15 @@ struct SFUCodec: Hashable {
     if let bitRate = request.bitRate {
       parameters["maxaveragebitrate"] = "\(bitRate &* 1000)"
     }
-    merge(request.parameters, into: &parameters)
+    // RFC 7587 §7: rtpmap always says two channels; what is wished for is in `stereo`. The packet time is an attribute
+    // of the section.
+    if request.channels == 1 { parameters["stereo"] = "0" }
+    var wishes = request.parameters
+    let packetTime = wishes.removeValue(forKey: "ptime").flatMap { Int($0) }
+    merge(wishes, into: &parameters)
     return SFUCodec(
-      kind: .audio, name: "opus", clockRate: 48_000, channels: 2, parameters: parameters)
+      kind: .audio, name: "opus", clockRate: 48_000, channels: 2, parameters: parameters,
+      packetTime: packetTime)
   }
 
   /// The video codec of a name; nil where the server doesn't know it.

@@ -18,6 +18,7 @@ extension SFUConnectRequest {
         return "INVALID-AUDIO: bit_rate must be 6 to 510 kbit/s"
       }
       if !Self.arePlain(audio.parameters) { return "INVALID-AUDIO: opus_params can't be used" }
+      if let objection = audio.opusObjection { return objection }
     }
     if let video {
       if SFUCodec.video(video) == nil {
@@ -46,5 +47,32 @@ extension SFUConnectRequest {
         }
     }
     return parameters.count <= 16 && parameters.allSatisfy { isPlain($0.key) && isPlain($0.value) }
+  }
+}
+
+extension SFUConnectRequest.Audio {
+  /// What Opus hasn't got (RFC 7587 §4.1, §6.1).
+  fileprivate var opusObjection: String? {
+    if let channels, !(1...2).contains(channels) {
+      return "INVALID-AUDIO: opus_params.channels must be 1 or 2"
+    }
+    if let clockRate, clockRate != 48_000 {
+      return "INVALID-AUDIO: opus_params.clock_rate must be 48000"
+    }
+    let ranges = [
+      ("maxplaybackrate", 8_000...48_000), ("minptime", 3...120), ("ptime", 3...120),
+    ]
+    for (name, range) in ranges {
+      guard let text = parameters[name] else { continue }
+      guard let value = Int(text), range.contains(value) else {
+        return
+          "INVALID-AUDIO: opus_params.\(name) must be \(range.lowerBound) to \(range.upperBound)"
+      }
+    }
+    for name in ["stereo", "sprop-stereo", "useinbandfec", "usedtx"] {
+      guard let text = parameters[name], text != "0", text != "1" else { continue }
+      return "INVALID-AUDIO: opus_params.\(name) must be true or false"
+    }
+    return nil
   }
 }

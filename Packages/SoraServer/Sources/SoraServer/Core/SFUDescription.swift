@@ -93,6 +93,7 @@ enum SFUDescription {
   private static func append(
     _ codec: SFUCodec, _ types: SFUPayloadTypes.Assignment, to media: inout MediaDescription
   ) {
+    if let packetTime = codec.packetTime { media.packetTime = packetTime }
     media.append(
       SDPCodec(
         payloadType: types.media, name: codec.name, clockRate: codec.clockRate,

@@ -23,8 +23,12 @@ public struct SFUConnectRequest: Sendable, Hashable {
     public var codec: String?
     /// Kilobits a second.
     public var bitRate: Int?
-    /// Changes to the Opus parameters of the offer, as `name=value`.
+    /// Changes to the Opus parameters of the offer, as `name=value`; `ptime` among them.
     public var parameters: [String: String] = [:]
+    /// 1 for mono; nil for the default.
+    public var channels: Int?
+    /// Hz of the RTP clock, which Opus has but one of; nil for the default.
+    public var clockRate: Int?
 
     public init(codec: String? = nil, bitRate: Int? = nil, parameters: [String: String] = [:]) {
       self.codec = codec
