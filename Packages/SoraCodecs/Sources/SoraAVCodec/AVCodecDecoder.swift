@@ -81,6 +81,8 @@ public final class AVCodecDecoder: VideoDecoder {
     do {
       unit = try inspector.inspect(bytes)
     } catch {
+      // Before the first key frame, parameter sets aren't known.
+      if needsKeyFrame, !inspector.isKeyFrame(bytes) { throw .keyFrameRequired }
       throw refuse("\(error)")
     }
     guard unit.hasPicture else { throw refuse("no picture in \(bytes.count) bytes") }
@@ -178,8 +180,8 @@ public final class AVCodecDecoder: VideoDecoder {
     }
     context = made
     // What it says of broken streams concerns nobody but us. Its own level is moved out of sight instead of the
-    // process's, which belongs to the app.
-    made.pointee.log_level_offset = 1_000
+    // process's, which belongs to the app. (Only the low eight bits of a level count.)
+    made.pointee.log_level_offset = 100
     made.pointee.flags |= AV_CODEC_FLAG_LOW_DELAY | AV_CODEC_FLAG_OUTPUT_CORRUPT
     // Left and top edges that are cut off needn't be multiples of anything.
     made.pointee.flags |= AV_CODEC_FLAG_UNALIGNED

@@ -36,6 +36,11 @@ struct AccessUnitInspector {
     h265?.markDamaged()
   }
 
+  /// Whether decoding can start at an access unit, as far as its NAL unit headers tell.
+  func isKeyFrame(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    h264 != nil ? H264AccessUnit(bytes).isKeyFrame : H265StreamInspector.isKeyFrame(bytes)
+  }
+
   mutating func inspect(_ bytes: UnsafeRawBufferPointer) throws(NALError) -> AccessUnitSummary {
     if h264 != nil { return try h264?.inspect(bytes) ?? AccessUnitSummary() }
     guard let unit = try h265?.inspect(bytes) else { return AccessUnitSummary() }
@@ -68,8 +73,8 @@ private struct H264Continuity {
     if let error = unit.sequenceParameterSetError { throw error }
     if let set = unit.sequenceParameterSet { sequence = set }
     var summary = AccessUnitSummary()
-    guard let sequence else { return summary }
     summary.hasPicture = unit.slices > 0
+    guard let sequence else { return summary }
     summary.isKeyFrame = unit.isKeyFrame
     summary.hasParameterSets = unit.hasParameterSets
     summary.width = sequence.width

@@ -5,7 +5,8 @@ import SoraNAL
 
 /// An H.265 decoder over libde265, for the main profile.
 ///
-/// libde265 decodes into memory of ours, so that pictures are handed out without a copy. Each access unit (Annex B) gives
+/// libde265 decodes into memory of ours, so that pictures are handed out without a copy; where it has filtered a picture
+/// with sample adaptive offset, the result lies in memory of its own, and is copied once (`copiedPictures`). Each access unit (Annex B) gives
 /// its picture at once; a stream that reorders its pictures (B-frames) comes in output order, delayed. What reaches the
 /// library has been looked through first: NAL units that decoding doesn't need, and parameter sets and slice headers
 /// outside of the standard's ranges, don't. Confined to one serial executor or thread, as `VideoDecoder` says.
@@ -19,6 +20,9 @@ public final class DE265Decoder: VideoDecoder {
   private var context: UnsafeMutableRawPointer?
   private var openThreads = 0
   private let pool: DecoderPicturePool
+  private let copies = PixelBufferPool()
+  /// Pictures that had to be copied out of the library's own memory.
+  public private(set) var copiedPictures = 0
   private var inspector = H265StreamInspector()
 
   /// What is to be passed through with each picture, found by its number modulo the count: reordered pictures come out
@@ -54,6 +58,8 @@ public final class DE265Decoder: VideoDecoder {
     do {
       unit = try inspector.inspect(bytes)
     } catch {
+      // Before the first key frame, parameter sets aren't known.
+      if needsKeyFrame, !H265StreamInspector.isKeyFrame(bytes) { throw .keyFrameRequired }
       throw refuse("\(error)")
     }
     guard unit.sliceCount > 0 else { throw refuse("no picture in \(bytes.count) bytes") }
@@ -137,7 +143,13 @@ public final class DE265Decoder: VideoDecoder {
   private func finish(_ image: OpaquePointer, _ frame: EncodedFrame) throws(CodecError)
     -> VideoFrame
   {
-    guard let buffer = DE265Pictures.picture(image, in: pool) else {
+    let buffer: PixelBuffer
+    if let own = DE265Pictures.picture(image, in: pool) {
+      buffer = own
+    } else if let copied = DE265Pictures.copy(image, into: copies) {
+      buffer = copied
+      copiedPictures += 1
+    } else {
       throw refuse("the library's picture is not 8-bit 4:2:0")
     }
     let own = Int(truncatingIfNeeded: de265_get_image_PTS(image))

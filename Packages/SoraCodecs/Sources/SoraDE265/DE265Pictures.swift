@@ -69,4 +69,29 @@ enum DE265Pictures {
       height: Int(de265_get_image_height(image, 0)), y: y, u: u, v: v, yStride: Int(yStride),
       uvStride: Int(uStride))
   }
+
+  /// A copy of an image that lies in the library's own memory; nil where it isn't 8-bit 4:2:0.
+  static func copy(_ image: OpaquePointer, into pool: PixelBufferPool) -> PixelBuffer? {
+    let width = Int(de265_get_image_width(image, 0))
+    let height = Int(de265_get_image_height(image, 0))
+    guard de265_get_chroma_format(image) == de265_chroma_420,
+      (1...1 << 15).contains(width), (1...1 << 15).contains(height)
+    else { return nil }
+    let target = pool.take(width: width, height: height)
+    for index in 0..<3 {
+      var stride: Int32 = 0
+      let channel = Int32(index)
+      let plane = target.plane(index)
+      guard de265_get_bits_per_pixel(image, channel) == 8,
+        let source = de265_get_image_plane(image, channel, &stride),
+        Int(de265_get_image_width(image, channel)) == plane.width,
+        Int(de265_get_image_height(image, channel)) == plane.height
+      else { return nil }
+      for y in 0..<plane.height {
+        (plane.base + y * plane.stride).copyMemory(
+          from: source + y * Int(stride), byteCount: plane.width)
+      }
+    }
+    return target.buffer
+  }
 }

@@ -28,8 +28,7 @@ extension X265Encoder {
     parameters.pointee.internalCsp = X265_CSP_I420
     parameters.pointee.levelIdc = Int32(format.levelID) / 3
     parameters.pointee.bHighTier = 0
-    openFrameRate = settings.framesPerSecond
-    parameters.pointee.fpsNum = UInt32(max(1, openFrameRate * 1_000))
+    parameters.pointee.fpsNum = UInt32(max(1, settings.framesPerSecond * 1_000))
     parameters.pointee.fpsDenom = 1_000
     try setThreads()
     setBlocks()
@@ -46,11 +45,14 @@ extension X265Encoder {
     parameters.pointee.bEnablePsnr = 0
     parameters.pointee.bEnableSsim = 0
 
+    // `QuantizerControl` chooses the quantizer of each picture. The library's own control is left to see that no picture
+    // breaks the level's buffer; without any, it wouldn't state a level.
+    let kilobits = Int32(clamping: format.maximumBitsPerSecond / 1_000)
     parameters.pointee.rc.rateControlMode = Int32(X265_RC_ABR.rawValue)
-    parameters.pointee.rc.qpMin = 8
-    parameters.pointee.rc.qpMax = 51
-    parameters.pointee.rc.vbvBufferInit = 0.9
-    fillRates()
+    parameters.pointee.rc.bitrate = kilobits
+    parameters.pointee.rc.vbvMaxBitrate = kilobits
+    parameters.pointee.rc.vbvBufferSize = kilobits
+    parameters.pointee.rc.aqMode = X265_AQ_NONE
     setContent()
     guard x265_param_apply_profile(parameters, "main") == 0 else {
       throw libraryError("take the profile", -1, "main")
@@ -59,37 +61,7 @@ extension X265Encoder {
     encoder = sora_x265_open(parameters)
     guard encoder != nil else { throw libraryError("start an encoder", -1, "it refused") }
     needsKeyFrame = true
-    ratesChanged = false
-  }
-
-  func applyRates() throws(CodecError) {
-    guard let encoder else { return }
-    fillRates()
-    // Positive: an earlier change hasn't reached a picture yet. `ratesChanged` stays, and the next frame tries again.
-    let result = x265_encoder_reconfig(encoder, parameters)
-    guard result >= 0 else { throw libraryError("change its rates", Int(result), "no reason") }
-    ratesChanged = result > 0
-  }
-
-  /// Whether frames come at another rate than the library was told.
-  var frameRateChanged: Bool {
-    guard let rate = clock.framesPerSecond else { return false }
-    return abs(rate - appliedFrameRate) > 0.15 * appliedFrameRate
-  }
-
-  /// Constant bitrate: the buffer's rate is the target. Its half second bounds a key frame and what may be late.
-  ///
-  /// The library can't be told another frame rate while it runs. What counts is the bits that a frame may have, so it gets
-  /// the bitrate that gives those at the frame rate it knows.
-  private func fillRates() {
-    appliedFrameRate = clock.framesPerSecond ?? settings.framesPerSecond
-    let bits = Double(max(format.bitsPerSecond(settings), 1_000))
-    let kilobits = Int32(clamping: Int(max(bits * openFrameRate / appliedFrameRate / 1_000, 1)))
-    parameters.pointee.rc.bitrate = kilobits
-    parameters.pointee.rc.vbvMaxBitrate = kilobits
-    // The library wants room for one average frame at least.
-    let seconds = max(0.5, 1.5 / appliedFrameRate)
-    parameters.pointee.rc.vbvBufferSize = Int32(clamping: max(1, Int(bits * seconds / 1_000)))
+    control.restart()
   }
 
   /// Threads share the rows of one picture (wavefronts); several pictures at a time would delay each of them.

@@ -4,8 +4,8 @@ public import SoraCodecs
 public import SoraMedia
 public import SoraNAL
 
-/// An H.265 encoder over libx265, set up for calls: no lookahead, no B-frames, constant bitrate within a small buffer, key
-/// frames only when asked for, parameter sets with each of them, Annex B, main profile.
+/// An H.265 encoder over libx265, set up for calls: no lookahead, no B-frames, constant bitrate, key frames only when asked
+/// for, parameter sets with each of them, Annex B, main profile.
 ///
 /// One temporal layer: the library puts nothing but B-frames into a second one. Confined to one serial executor or thread,
 /// as `VideoEncoder` says; the library has threads of its own besides.
@@ -21,15 +21,12 @@ public final class X265Encoder: VideoEncoder {
   private let picture: UnsafeMutablePointer<x265_picture>
   private let pool = EncodedBufferPool()
   private var chroma = PlanarChroma()
-  var ratesChanged = false
   var needsKeyFrame = true
-  var clock = MediaClock()
+  var control = QuantizerControl()
+  private var clock = MediaClock()
   private var dropper = FrameDropper(bound: 0.6)
   /// Frames that the library got, which are its time.
   private var frames: Int64 = 0
-  /// Frames a second that the library was started with, and those that its present rates are meant for.
-  var openFrameRate = 30.0
-  var appliedFrameRate = 30.0
 
   /// Starts an encoder. Throws `CodecError.invalidSetting` or `CodecError.library`.
   public init(_ settings: VideoEncoderSettings) throws(CodecError) {
@@ -61,10 +58,8 @@ public final class X265Encoder: VideoEncoder {
   public func setRates(targetBitsPerSecond: Int, framesPerSecond: Double) {
     let fps = framesPerSecond.isFinite ? min(max(framesPerSecond, 1), 240) : 30
     let target = max(0, targetBitsPerSecond)
-    guard target != settings.targetBitsPerSecond || fps != settings.framesPerSecond else { return }
     settings.targetBitsPerSecond = target
     settings.framesPerSecond = fps
-    ratesChanged = true
   }
 
   public func encode(_ frame: VideoFrame, forceKeyFrame: Bool, rtpTimestamp: UInt32)
@@ -78,15 +73,21 @@ public final class X265Encoder: VideoEncoder {
     } else if encoder == nil {
       try open()
     }
-    let step = clock.advance(to: frame.timestamp, framesPerSecond: settings.framesPerSecond)
-    let isOwing = dropper.shouldDrop(
-      bitsPerSecond: format.bitsPerSecond(settings), elapsed: Double(step) / 90_000)
-    if ratesChanged || frameRateChanged { try applyRates() }
+    let seconds =
+      Double(clock.advance(to: frame.timestamp, framesPerSecond: settings.framesPerSecond)) / 90_000
+    let bitsPerSecond = max(format.bitsPerSecond(settings), 1_000)
+    control.advance(seconds: seconds, bitsPerSecond: Double(bitsPerSecond))
+    let isOwing = dropper.shouldDrop(bitsPerSecond: bitsPerSecond, elapsed: seconds)
     guard let encoder else { return nil }
     if isOwing, settings.allowsFrameDropping, !needsKeyFrame { return nil }
 
+    let quantizer = control.quantizer(
+      buffer.plane(0), isKeyFrame: needsKeyFrame, bitsPerSecond: Double(bitsPerSecond),
+      framesPerSecond: clock.framesPerSecond ?? settings.framesPerSecond)
     describe(buffer)
     picture.pointee.sliceType = needsKeyFrame ? X265_TYPE_IDR : X265_TYPE_P
+    // 0 would leave the choice to the library.
+    picture.pointee.forceqp = Int32(quantizer) + 1
     picture.pointee.pts = frames
     frames &+= 1
     var units: UnsafeMutablePointer<x265_nal>?
@@ -116,6 +117,7 @@ public final class X265Encoder: VideoEncoder {
     payload.append(UnsafeRawBufferPointer(start: units[0].payload, count: size))
     if isKeyFrame { needsKeyFrame = false }
     dropper.sent(bytes: size)
+    control.encoded(bytes: size, isKeyFrame: isKeyFrame)
     return EncodedFrame(
       payload: payload, isKeyFrame: isKeyFrame, rtpTimestamp: rtpTimestamp,
       timestamp: frame.timestamp, width: format.width, height: format.height,

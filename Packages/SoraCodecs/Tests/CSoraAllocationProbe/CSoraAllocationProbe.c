@@ -22,7 +22,7 @@ extern uint64_t sora_malloc_count(void) __attribute__((weak));
 // initial-exec: reaching the counter must not allocate.
 static __thread uint64_t allocations __attribute__((tls_model("initial-exec")));
 
-static uintptr_t excluded_starts[4], excluded_ends[4];
+static uintptr_t excluded_starts[8], excluded_ends[8];
 static int excluded_count;
 
 uint64_t sora_allocation_count(void) { return allocations; }
@@ -37,7 +37,7 @@ static int find(struct dl_phdr_info *info, size_t size, void *name) {
     uintptr_t start = info->dlpi_addr + part->p_vaddr;
     for (int known = 0; known < excluded_count; known++)
       if (excluded_starts[known] == start) return 1;
-    if (excluded_count == 4) return 0;
+    if (excluded_count == 8) return 0;
     excluded_starts[excluded_count] = start;
     excluded_ends[excluded_count] = start + part->p_memsz;
     excluded_count++;
