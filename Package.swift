@@ -251,7 +251,7 @@ let package = Package(
     .target(name: "CSoraAllocationProbe", path: "Packages/SoraCodecs/Tests/CSoraAllocationProbe"),
     .target(
       name: "CodecTestSupport",
-      dependencies: ["SoraMedia"],
+      dependencies: ["SoraMedia", "SoraCodecs"],
       path: "Packages/SoraCodecs/Tests/CodecTestSupport",
       swiftSettings: settings),
     .testTarget(
@@ -296,7 +296,7 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "SoraVP8Tests",
-      dependencies: ["SoraVP8", "SoraCodecs", "SoraMedia"],
+      dependencies: ["SoraVP8", "SoraCodecs", "CodecTestSupport", "SoraMedia"],
       path: "Packages/SoraCodecs/Tests/SoraVP8Tests",
       swiftSettings: settings),
     .testTarget(

@@ -119,7 +119,7 @@ let package = Package(
     // Only for tests: pictures, files and tools, and a count of a thread's allocations.
     .target(name: "CSoraAllocationProbe", path: "Tests/CSoraAllocationProbe"),
     .target(
-      name: "CodecTestSupport", dependencies: [media], path: "Tests/CodecTestSupport",
+      name: "CodecTestSupport", dependencies: [media, "SoraCodecs"], path: "Tests/CodecTestSupport",
       swiftSettings: settings),
     .testTarget(
       name: "SoraScalingTests",
@@ -143,7 +143,8 @@ let package = Package(
       ],
       swiftSettings: settings),
     .testTarget(
-      name: "SoraVP8Tests", dependencies: ["SoraVP8", "SoraCodecs", media], swiftSettings: settings),
+      name: "SoraVP8Tests", dependencies: ["SoraVP8", "SoraCodecs", "CodecTestSupport", media],
+      swiftSettings: settings),
     .testTarget(
       name: "SoraH264Tests",
       dependencies: [

@@ -1,0 +1,5 @@
+import CodecTestSupport
+import SoraAV1
+
+/// What these tests are about.
+let av1 = CodecUnderTest(AV1CodecFactory())
