@@ -142,7 +142,7 @@ extension Peer {
       PeerDecoder(factory: AVCodecDecoderFactory(.h264), tool: ffmpeg),
       PeerDecoder(factory: OpenH264CodecFactory(), tool: ffmpeg),
     ],
-    libraries: ["libx264.so", "libopenh264.so", "libavcodec.so", "libavutil.so"],
+    libraries: ["libx264.so", "libopenh264.so", "libavcodec.so", "libavutil.so", "libstdc++.so"],
     speed: { $0.height <= 360 ? 2 : 1 }, fileExtension: "264",
     encode: { clip, speed, output in
       ["x264", "--preset", presets[speed]] + buffered(clip)
@@ -164,7 +164,7 @@ extension Peer {
       PeerDecoder(factory: AVCodecDecoderFactory(.h265), tool: ffmpeg),
       PeerDecoder(factory: DE265DecoderFactory(), tool: dec265),
     ],
-    libraries: ["libx265.so", "libde265.so", "libavcodec.so", "libavutil.so"],
+    libraries: ["libx265.so", "libde265.so", "libavcodec.so", "libavutil.so", "libstdc++.so"],
     speed: { $0.height <= 360 ? 1 : 0 }, fileExtension: "265",
     encode: { clip, speed, output in
       ["x265", "--preset", presets[speed]] + buffered(clip)
