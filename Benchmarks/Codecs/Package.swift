@@ -14,6 +14,7 @@ let package = Package(
     .package(path: "../../Packages/SoraMedia"),
     .package(path: "../../Packages/SoraCodecs"),
     .package(path: "../../Packages/SoraCapture"),
+    .package(path: "../../Packages/SoraAudio"),
     .package(url: "https://github.com/ordo-one/benchmark", from: "1.38.1", traits: []),
   ],
   targets: [
@@ -30,6 +31,7 @@ let package = Package(
         .product(name: "SoraH265", package: "SoraCodecs"),
         .product(name: "CSoraAllocationProbe", package: "SoraCodecs"),
         .product(name: "SoraCapture", package: "SoraCapture"),
+        .product(name: "SoraAudio", package: "SoraAudio"),
       ],
       path: "Benchmarks/CodecBenchmarks",
       swiftSettings: settings,

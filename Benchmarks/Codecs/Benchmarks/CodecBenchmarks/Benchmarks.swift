@@ -86,6 +86,15 @@ let benchmarks: @Sendable () -> Void = {
       .custom("permille of the tool's frames/s", polarity: .prefersLarger),
     ],
     warmupIterations: 0, maxDuration: .seconds(600), maxIterations: plan.rounds)
+  if plan.codecs.isEmpty || plan.codecs.contains("opus") {
+    Benchmark("opus", configuration: configuration) { benchmark in
+      do {
+        try OpusRow.measure(plan) { benchmark.record($0) }
+      } catch {
+        benchmark.error("\(error)")
+      }
+    }
+  }
   for size in plan.sizes {
     for scene in plan.scenes {
       for peer in Peer.all where plan.codecs.isEmpty || plan.codecs.contains(peer.kind.rawValue) {
