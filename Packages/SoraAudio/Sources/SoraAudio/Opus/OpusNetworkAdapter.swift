@@ -79,11 +79,14 @@ public struct OpusNetworkAdapter: Sendable {
   public private(set) var decision: Decision
   /// The smoothed share of lost packets.
   public private(set) var loss = 0.0
+  /// The allowed durations whose packets fit a datagram at the full rate, or the shortest one.
+  private let candidates: [OpusFrameDuration]
   /// Since when shorter packets have had room.
   private var roomSince: Instant?
 
   public init(_ configuration: Configuration) {
     self.configuration = configuration
+    candidates = Self.candidates(configuration)
     decision = Decision(
       frameDuration: .milliseconds20, bitsPerSecond: configuration.bitsPerSecond,
       usesInBandFEC: false, packetLossPercent: 0)
@@ -122,8 +125,7 @@ public struct OpusNetworkAdapter: Sendable {
 
   // MARK: Packet time and rate
 
-  /// The allowed durations whose packets fit a datagram at the full rate, or the shortest one.
-  private var candidates: [OpusFrameDuration] {
+  private static func candidates(_ configuration: Configuration) -> [OpusFrameDuration] {
     let bits = configuration.bitsPerSecond * (1 + configuration.redundancy)
     let fitting = configuration.durations.filter {
       Double(bits) / 8_000 * $0.milliseconds <= Double(configuration.maximumPayload)
@@ -156,7 +158,6 @@ public struct OpusNetworkAdapter: Sendable {
   private mutating func duration(_ network: OpusNetworkState, at now: Instant)
     -> OpusFrameDuration
   {
-    let candidates = candidates
     guard let available = network.availableBitsPerSecond, candidates.count > 1 else {
       roomSince = nil
       return candidates.contains(decision.frameDuration) ? decision.frameDuration : candidates[0]
