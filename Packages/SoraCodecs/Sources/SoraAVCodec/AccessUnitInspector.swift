@@ -76,6 +76,7 @@ private struct H264Continuity {
     summary.hasPicture = unit.slices > 0
     guard let sequence else { return summary }
     summary.isKeyFrame = unit.isKeyFrame
+    guard let sequence else { return summary }
     summary.hasParameterSets = unit.hasParameterSets
     summary.width = sequence.width
     summary.height = sequence.height
