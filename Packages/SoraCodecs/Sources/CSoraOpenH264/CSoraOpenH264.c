@@ -35,17 +35,10 @@ int sora_openh264_encoder_force_key_frame(SoraOpenH264Encoder *encoder) {
   return (*encoder_of(encoder))->ForceIntraFrame(encoder_of(encoder), true);
 }
 
-// The maximum must never lie below the target: it goes first where it rises, and last where it falls.
-int sora_openh264_encoder_set_bitrate(SoraOpenH264Encoder *encoder, int bits_per_second,
-                                      int maximum_bits_per_second) {
+int sora_openh264_encoder_set_bitrate(SoraOpenH264Encoder *encoder, int bits_per_second) {
   ISVCEncoder *self = encoder_of(encoder);
-  SBitrateInfo unbounded = {SPATIAL_LAYER_ALL, UNSPECIFIED_BIT_RATE};
   SBitrateInfo target = {SPATIAL_LAYER_ALL, bits_per_second};
-  SBitrateInfo maximum = {SPATIAL_LAYER_ALL, maximum_bits_per_second};
-  int result = (*self)->SetOption(self, ENCODER_OPTION_MAX_BITRATE, &unbounded);
-  if (result == 0) result = (*self)->SetOption(self, ENCODER_OPTION_BITRATE, &target);
-  if (result == 0) result = (*self)->SetOption(self, ENCODER_OPTION_MAX_BITRATE, &maximum);
-  return result;
+  return (*self)->SetOption(self, ENCODER_OPTION_BITRATE, &target);
 }
 
 int sora_openh264_encoder_set_frame_rate(SoraOpenH264Encoder *encoder, float frames_per_second) {

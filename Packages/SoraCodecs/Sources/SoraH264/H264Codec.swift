@@ -11,7 +11,7 @@ public enum H264Codec {
   /// What encodes and decodes H.264, in order of preference.
   public static var factories: [any VideoCodecFactory] {
     #if GPL
-      [X264EncoderFactory(), OpenH264CodecFactory()]
+      [X264EncoderFactory(), AVCodecDecoderFactory(.h264), OpenH264CodecFactory()]
     #else
       [OpenH264CodecFactory()]
     #endif

@@ -3,7 +3,8 @@ public import SoraCodecs
 public import SoraMedia
 import SoraNAL
 
-/// An H.264 decoder over OpenH264: Constrained Baseline, Main and High, progressive, 8 bits a sample, 4:2:0.
+/// An H.264 decoder over OpenH264: Constrained Baseline, and Main and High without B-frames; progressive, 8 bits a sample,
+/// 4:2:0. Pictures of streams with B-frames come out, but not always in their order.
 ///
 /// The library reuses a picture's memory with the next call, so each picture is copied once, into pooled memory that comes
 /// back when the last reference to it is dropped. Confined to one serial executor or thread, as `VideoDecoder` says.
@@ -26,6 +27,10 @@ public final class OpenH264Decoder: VideoDecoder {
   private let pool = PixelBufferPool()
   private var pending = [Pending](repeating: Pending(), count: 32)
   private var frames: UInt64 = 0
+  /// Whether the sequence parameter set says that pictures are shown in another order than they come in.
+  private var announcesReordering = false
+  /// Whether it said so for the last key frame, or there were B-frames since.
+  private var isReordered = false
 
   /// Starts a decoder. Throws `CodecError.library`.
   public init(_ settings: VideoDecoderSettings = VideoDecoderSettings()) throws(CodecError) {
@@ -67,6 +72,18 @@ public final class OpenH264Decoder: VideoDecoder {
     }
     isLastFrameCorrupted = state.rawValue & concealed != 0
     needsKeyFrame = false
+    if let set = unit.sequenceParameterSet {
+      announcesReordering = (set.reordering?.frames ?? 0) > 0
+    }
+    if unit.isKeyFrame { isReordered = announcesReordering }
+    isReordered = isReordered || unit.sliceType == .b
+    // In Main and High the library keeps pictures back in case that others are to be shown before them. Hardly anybody
+    // does that in a call; who does says so beforehand, or by his first B-slice.
+    if info.iBufferStatus != 1, !isReordered {
+      guard sora_openh264_decoder_flush(decoder, planes, &info) == dsErrorFree else {
+        throw refuse("the library doesn't give its picture")
+      }
+    }
     guard info.iBufferStatus == 1 else { return nil }
     guard let buffer = copy(info.UsrData.sSystemBuffer, info.pDst) else {
       throw refuse("the library's picture is not I420")

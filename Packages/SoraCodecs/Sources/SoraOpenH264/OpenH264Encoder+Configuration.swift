@@ -88,7 +88,7 @@ extension OpenH264Encoder {
   func applyRates() throws(CodecError) {
     guard let encoder else { return }
     let bits = Int32(clamping: max(1_000, format.bitsPerSecond(settings)))
-    var result = sora_openh264_encoder_set_bitrate(encoder, bits, maximumBits)
+    var result = sora_openh264_encoder_set_bitrate(encoder, bits)
     guard result == 0 else { throw libraryError("change its bitrate", Int(result)) }
     appliedFrameRate = clock.framesPerSecond ?? settings.framesPerSecond
     result = sora_openh264_encoder_set_frame_rate(encoder, Float(appliedFrameRate))

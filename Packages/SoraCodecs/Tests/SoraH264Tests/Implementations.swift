@@ -38,11 +38,30 @@ enum Encoding: String, Sendable, CaseIterable {
 
 /// The decoders under test.
 enum Decoding: String, Sendable, CaseIterable {
+  #if GPL
+    case libavcodec
+  #endif
   case openH264
 
   func make(_ settings: VideoDecoderSettings = VideoDecoderSettings()) throws -> any VideoDecoder {
     switch self {
+    #if GPL
+      case .libavcodec: try AVCodecDecoder(.h264, settings)
+    #endif
     case .openH264: try OpenH264Decoder(settings)
+    }
+  }
+
+  /// Whether it puts B-frames into their order.
+  var takesReordering: Bool { self != .openH264 }
+
+  /// Parts of the file names of its shared libraries.
+  var libraryFiles: [String] {
+    switch self {
+    #if GPL
+      case .libavcodec: ["libavcodec.so", "libavutil.so"]
+    #endif
+    case .openH264: ["libopenh264.so"]
     }
   }
 }

@@ -15,8 +15,7 @@ int sora_openh264_encoder_open(SoraOpenH264Encoder *encoder, const SEncParamExt 
 int sora_openh264_encoder_encode(SoraOpenH264Encoder *encoder, const SSourcePicture *picture,
                                  SFrameBSInfo *output);
 int sora_openh264_encoder_force_key_frame(SoraOpenH264Encoder *encoder);
-int sora_openh264_encoder_set_bitrate(SoraOpenH264Encoder *encoder, int bits_per_second,
-                                      int maximum_bits_per_second);
+int sora_openh264_encoder_set_bitrate(SoraOpenH264Encoder *encoder, int bits_per_second);
 int sora_openh264_encoder_set_frame_rate(SoraOpenH264Encoder *encoder, float frames_per_second);
 
 // The description of the only spatial layer.

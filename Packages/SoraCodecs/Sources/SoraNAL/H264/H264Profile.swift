@@ -17,10 +17,11 @@ public enum H264Profile: Sendable, Hashable, CaseIterable {
   /// The profile that `profile_idc` and the constraint flags (`constraint_set0_flag` is the most significant bit of
   /// the byte) mean; nil where they mean none.
   public init?(profileIDC: UInt8, constraints: UInt8) {
-    // The lower four bits are reserved, but for the two that make High the Constrained High profile (H.264 §A.2.4.2).
-    guard constraints & 0x0F == 0 || (profileIDC == 0x64 && constraints == 0x0C) else {
-      return nil
-    }
+    // The lowest two bits are reserved. The two above them say what a stream does without (H.264 §7.4.2.1.1); they matter
+    // only where they make High the Constrained High profile (§A.2.4.2).
+    guard constraints & 0x03 == 0 else { return nil }
+    let isConstrainedHigh = profileIDC == 0x64 && constraints & 0x0C == 0x0C
+    let constraints = isConstrainedHigh ? constraints : constraints & 0xF0
     switch (profileIDC, constraints) {
     case (0x42, let flags): self = flags & 0x40 != 0 ? .constrainedBaseline : .baseline
     case (0x4D, let flags) where flags & 0x80 != 0: self = .constrainedBaseline

@@ -1,0 +1,32 @@
+import Foundation
+import SoraNAL
+
+/// Files of Annex B byte streams, as access units.
+enum AccessUnits {
+  static func read(_ url: URL) throws -> [[UInt8]] { split([UInt8](try Data(contentsOf: url))) }
+
+  /// Cuts before the first unit that can't belong to the picture before it (H.264 §7.4.1.2.3): one that goes before
+  /// pictures, or a slice that begins at the first macroblock.
+  static func split(_ bytes: [UInt8]) -> [[UInt8]] {
+    bytes.withUnsafeBytes { stream in
+      var units: [[UInt8]] = []
+      var current: [UInt8] = []
+      var hasSlice = false
+      var iterator = NALUnitIterator(stream)
+      while let unit = iterator.next() {
+        let type = unit[0] & 0x1F
+        let isSlice = type == 1 || type == 5
+        var reader = RBSPReader(UnsafeRawBufferPointer(rebasing: unit.dropFirst()))
+        let isFirst = isSlice && (try? reader.readUnsigned()) == 0
+        if hasSlice, (6...9).contains(type) || isFirst {
+          units.append(current)
+          current = []
+          hasSlice = false
+        }
+        current += [0, 0, 0, 1] + Array(unit)
+        hasSlice = hasSlice || isSlice
+      }
+      return hasSlice ? units + [current] : units
+    }
+  }
+}
