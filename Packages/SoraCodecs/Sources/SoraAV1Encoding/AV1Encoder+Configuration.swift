@@ -54,8 +54,7 @@ extension AV1Encoder {
     needsKeyFrame = true
     ratesChanged = false
     patternIndex = 0
-    mediaTime = 0
-    lastTimestamp = nil
+    mediaTime = EncoderMediaTime()
     try setTools(threads: threads)
     if isLayered { try setLayerRates() }
   }

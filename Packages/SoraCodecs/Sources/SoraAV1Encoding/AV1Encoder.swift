@@ -27,8 +27,7 @@ public final class AV1Encoder: VideoEncoder {
   var ratesChanged = false
   var needsKeyFrame = true
   var patternIndex = 0
-  var mediaTime: Int64 = 0
-  var lastTimestamp: Instant?
+  var mediaTime = EncoderMediaTime()
 
   /// Pictures that were made since the start, and which of them each reference buffer holds.
   var pictureCount = 0
@@ -39,12 +38,7 @@ public final class AV1Encoder: VideoEncoder {
 
   /// Starts an encoder. Throws `CodecError.invalidSetting` or `CodecError.library`.
   public init(_ settings: VideoEncoderSettings) throws(CodecError) {
-    try settings.validate()
-    guard Self.scalabilityModes.contains(settings.scalabilityMode) else {
-      throw .invalidSetting(
-        name: "scalabilityMode", value: settings.scalabilityMode.description,
-        allowed: Self.scalabilityModes.map(\.description).joined(separator: ", "))
-    }
+    try settings.validate(modes: Self.scalabilityModes)
     self.settings = settings
     structure = ScalabilityStructure(settings.scalabilityMode)
     context = .allocate(capacity: 1)
@@ -58,12 +52,11 @@ public final class AV1Encoder: VideoEncoder {
   }
 
   public func setRates(targetBitsPerSecond: Int, framesPerSecond: Double) {
-    let fps = framesPerSecond.isFinite ? min(max(framesPerSecond, 1), 240) : 30
-    let target = max(0, targetBitsPerSecond)
-    guard target != settings.targetBitsPerSecond || fps != settings.framesPerSecond else { return }
-    settings.targetBitsPerSecond = target
-    settings.framesPerSecond = fps
-    ratesChanged = true
+    if settings.takeRates(
+      targetBitsPerSecond: targetBitsPerSecond, framesPerSecond: framesPerSecond)
+    {
+      ratesChanged = true
+    }
   }
 
   public func encode(_ frame: VideoFrame, forceKeyFrame: Bool, rtpTimestamp: UInt32)
@@ -80,7 +73,8 @@ public final class AV1Encoder: VideoEncoder {
 
     let isKey = needsKeyFrame
     if isKey { patternIndex = 0 }
-    let duration = advanceTime(to: frame.timestamp)
+    let duration = mediaTime.advance(
+      to: frame.timestamp, framesPerSecond: settings.framesPerSecond)
     describe(buffer)
     var payload: EncodedBuffer?
     var isKeyFrame = false
@@ -88,7 +82,7 @@ public final class AV1Encoder: VideoEncoder {
     for layer in 0..<structure.mode.spatialLayers {
       if isLayered { try setLayer(layer, isKey: isKey) }
       let flags = isKey && layer == 0 ? aom_enc_frame_flags_t(AOM_EFLAG_FORCE_KF) : 0
-      let result = aom_codec_encode(context, &image, mediaTime, UInt(duration), flags)
+      let result = aom_codec_encode(context, &image, mediaTime.ticks, UInt(duration), flags)
       guard result == AOM_CODEC_OK else { throw libraryError("encode", result, context) }
       let before = payload?.count ?? 0
       collect(into: &payload, &isKeyFrame)
@@ -129,20 +123,6 @@ public final class AV1Encoder: VideoEncoder {
       target.append(UnsafeRawBufferPointer(start: bytes, count: part.sz))
       payload = target
     }
-  }
-
-  /// Moves media time (90 kHz) on and returns the frame's duration.
-  ///
-  /// Rate control learns the true frame rate from these times, so they follow the capture times; but a stall, a jump
-  /// back or a burst must not look like one frame a minute or a thousand a second to it.
-  private func advanceTime(to timestamp: Instant) -> Int64 {
-    let nominal = Int64(90_000 / settings.framesPerSecond)
-    defer { lastTimestamp = timestamp }
-    guard let lastTimestamp else { return nominal }
-    let elapsed = timestamp.nanoseconds(since: lastTimestamp)
-    let ticks = elapsed > 0 && elapsed < 10_000_000_000 ? elapsed &* 9 / 100_000 : nominal
-    mediaTime &+= min(max(ticks, nominal / 2), nominal * 5)
-    return nominal
   }
 
   /// Points the library's image at the picture's own memory. libaom only reads from it, inside of `aom_codec_encode`.

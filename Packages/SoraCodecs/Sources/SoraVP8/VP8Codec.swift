@@ -7,7 +7,7 @@ public struct VP8CodecFactory: VideoCodecFactory {
 
   public var capability: VideoCodecCapability {
     VideoCodecCapability(
-      kind: .vp8, implementation: "libvpx", scalabilityModes: [.l1t1, .l1t2, .l1t3],
+      kind: .vp8, implementation: "libvpx", scalabilityModes: VP8Encoder.scalabilityModes,
       canEncode: true, canDecode: true)
   }
 

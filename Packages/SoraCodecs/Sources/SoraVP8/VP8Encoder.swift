@@ -21,17 +21,14 @@ public final class VP8Encoder: VideoEncoder {
   private var ratesChanged = false
   private var needsKeyFrame = true
   private var patternIndex = 0
-  private var mediaTime: Int64 = 0
-  private var lastTimestamp: Instant?
+  private var mediaTime = EncoderMediaTime()
+
+  /// The layers that this encoder can make.
+  public static let scalabilityModes: [ScalabilityMode] = [.l1t1, .l1t2, .l1t3]
 
   /// Starts an encoder. Throws `CodecError.invalidSetting` or `CodecError.library`.
   public init(_ settings: VideoEncoderSettings) throws(CodecError) {
-    try settings.validate()
-    guard settings.scalabilityMode.spatialLayers == 1 else {
-      throw .invalidSetting(
-        name: "scalabilityMode", value: settings.scalabilityMode.description,
-        allowed: "L1T1, L1T2, L1T3")
-    }
+    try settings.validate(modes: Self.scalabilityModes)
     self.settings = settings
     pattern = VP8TemporalPattern(layers: settings.scalabilityMode.temporalLayers)
     context = .allocate(capacity: 1)
@@ -45,12 +42,11 @@ public final class VP8Encoder: VideoEncoder {
   }
 
   public func setRates(targetBitsPerSecond: Int, framesPerSecond: Double) {
-    let fps = framesPerSecond.isFinite ? min(max(framesPerSecond, 1), 240) : 30
-    let target = max(0, targetBitsPerSecond)
-    guard target != settings.targetBitsPerSecond || fps != settings.framesPerSecond else { return }
-    settings.targetBitsPerSecond = target
-    settings.framesPerSecond = fps
-    ratesChanged = true
+    if settings.takeRates(
+      targetBitsPerSecond: targetBitsPerSecond, framesPerSecond: framesPerSecond)
+    {
+      ratesChanged = true
+    }
   }
 
   public func encode(_ frame: VideoFrame, forceKeyFrame: Bool, rtpTimestamp: UInt32)
@@ -74,10 +70,11 @@ public final class VP8Encoder: VideoEncoder {
       try set(VP8E_SET_TEMPORAL_LAYER_ID, layer, "set the temporal layer")
     }
 
-    let duration = advanceTime(to: frame.timestamp)
+    let duration = mediaTime.advance(
+      to: frame.timestamp, framesPerSecond: settings.framesPerSecond)
     describe(buffer)
     let result = vpx_codec_encode(
-      context, &image, mediaTime, UInt(duration), vpx_enc_frame_flags_t(flags),
+      context, &image, mediaTime.ticks, UInt(duration), vpx_enc_frame_flags_t(flags),
       UInt(VPX_DL_REALTIME))
     guard result == VPX_CODEC_OK else { throw libraryError("encode", result, context) }
     return collect(frame, layer: layer, rtpTimestamp: rtpTimestamp)
@@ -107,20 +104,6 @@ public final class VP8Encoder: VideoEncoder {
       payload: payload, isKeyFrame: isKeyFrame, rtpTimestamp: rtpTimestamp,
       timestamp: frame.timestamp, width: frame.width, height: frame.height,
       rotation: frame.rotation, temporalLayer: isKeyFrame ? 0 : layer, layers: layers)
-  }
-
-  /// Moves media time (90 kHz) on and returns the frame's duration.
-  ///
-  /// Rate control learns the true frame rate from these times, so they follow the capture times; but a stall, a jump
-  /// back or a burst must not look like one frame a minute or a thousand a second to it.
-  private func advanceTime(to timestamp: Instant) -> Int64 {
-    let nominal = Int64(90_000 / settings.framesPerSecond)
-    defer { lastTimestamp = timestamp }
-    guard let lastTimestamp else { return nominal }
-    let elapsed = timestamp.nanoseconds(since: lastTimestamp)
-    let ticks = elapsed > 0 && elapsed < 10_000_000_000 ? elapsed &* 9 / 100_000 : nominal
-    mediaTime &+= min(max(ticks, nominal / 2), nominal * 5)
-    return nominal
   }
 
   /// Points the library's image at the picture's own memory. libvpx only reads from it, inside of `vpx_codec_encode`.
@@ -212,8 +195,7 @@ extension VP8Encoder {
     needsKeyFrame = true
     ratesChanged = false
     patternIndex = 0
-    mediaTime = 0
-    lastTimestamp = nil
+    mediaTime = EncoderMediaTime()
     try set(
       VP8E_SET_CPUUSED, settings.speed ?? Self.speed(settings.width, settings.height),
       "set its speed")

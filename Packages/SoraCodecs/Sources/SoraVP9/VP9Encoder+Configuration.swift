@@ -56,8 +56,7 @@ extension VP9Encoder {
     needsKeyFrame = true
     ratesChanged = false
     patternIndex = 0
-    mediaTime = 0
-    lastTimestamp = nil
+    mediaTime = EncoderMediaTime()
     try setTools(width: size.width, height: size.height, threads: threads)
     if isLayered { try startLayers() }
   }

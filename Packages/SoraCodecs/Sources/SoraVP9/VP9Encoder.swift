@@ -27,8 +27,7 @@ public final class VP9Encoder: VideoEncoder {
   var ratesChanged = false
   var needsKeyFrame = true
   var patternIndex = 0
-  var mediaTime: Int64 = 0
-  var lastTimestamp: Instant?
+  var mediaTime = EncoderMediaTime()
 
   /// Pictures that were made since the start, and which of them each reference buffer holds.
   var pictureCount = 0
@@ -43,12 +42,7 @@ public final class VP9Encoder: VideoEncoder {
 
   /// Starts an encoder. Throws `CodecError.invalidSetting` or `CodecError.library`.
   public init(_ settings: VideoEncoderSettings) throws(CodecError) {
-    try settings.validate()
-    guard Self.scalabilityModes.contains(settings.scalabilityMode) else {
-      throw .invalidSetting(
-        name: "scalabilityMode", value: settings.scalabilityMode.description,
-        allowed: Self.scalabilityModes.map(\.description).joined(separator: ", "))
-    }
+    try settings.validate(modes: Self.scalabilityModes)
     self.settings = settings
     structure = ScalabilityStructure(settings.scalabilityMode)
     context = .allocate(capacity: 1)
@@ -62,12 +56,11 @@ public final class VP9Encoder: VideoEncoder {
   }
 
   public func setRates(targetBitsPerSecond: Int, framesPerSecond: Double) {
-    let fps = framesPerSecond.isFinite ? min(max(framesPerSecond, 1), 240) : 30
-    let target = max(0, targetBitsPerSecond)
-    guard target != settings.targetBitsPerSecond || fps != settings.framesPerSecond else { return }
-    settings.targetBitsPerSecond = target
-    settings.framesPerSecond = fps
-    ratesChanged = true
+    if settings.takeRates(
+      targetBitsPerSecond: targetBitsPerSecond, framesPerSecond: framesPerSecond)
+    {
+      ratesChanged = true
+    }
   }
 
   public func encode(_ frame: VideoFrame, forceKeyFrame: Bool, rtpTimestamp: UInt32)
@@ -84,14 +77,15 @@ public final class VP9Encoder: VideoEncoder {
 
     if needsKeyFrame { patternIndex = 0 }
     if isLayered { try setLayers() }
-    let duration = advanceTime(to: frame.timestamp)
+    let duration = mediaTime.advance(
+      to: frame.timestamp, framesPerSecond: settings.framesPerSecond)
     describe(buffer)
     payload = nil
     isKeyFrame = false
     layers = EncodedFrameLayers()
     let flags = needsKeyFrame ? Int(VPX_EFLAG_FORCE_KF) : 0
     let result = vpx_codec_encode(
-      context, &image, mediaTime, UInt(duration), vpx_enc_frame_flags_t(flags),
+      context, &image, mediaTime.ticks, UInt(duration), vpx_enc_frame_flags_t(flags),
       UInt(VPX_DL_REALTIME))
     guard result == VPX_CODEC_OK else {
       payload = nil
@@ -147,20 +141,6 @@ public final class VP9Encoder: VideoEncoder {
       payload: payload, isKeyFrame: isKeyFrame, rtpTimestamp: rtpTimestamp,
       timestamp: frame.timestamp, width: top.width, height: top.height, rotation: frame.rotation,
       temporalLayer: temporal, layers: layers)
-  }
-
-  /// Moves media time (90 kHz) on and returns the frame's duration.
-  ///
-  /// Rate control learns the true frame rate from these times, so they follow the capture times; but a stall, a jump
-  /// back or a burst must not look like one frame a minute or a thousand a second to it.
-  private func advanceTime(to timestamp: Instant) -> Int64 {
-    let nominal = Int64(90_000 / settings.framesPerSecond)
-    defer { lastTimestamp = timestamp }
-    guard let lastTimestamp else { return nominal }
-    let elapsed = timestamp.nanoseconds(since: lastTimestamp)
-    let ticks = elapsed > 0 && elapsed < 10_000_000_000 ? elapsed &* 9 / 100_000 : nominal
-    mediaTime &+= min(max(ticks, nominal / 2), nominal * 5)
-    return nominal
   }
 
   /// Points the library's image at the picture's own memory. libvpx only reads from it, inside of `vpx_codec_encode`.
