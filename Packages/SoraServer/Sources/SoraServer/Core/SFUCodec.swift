@@ -42,7 +42,7 @@ struct SFUCodec: Hashable {
     switch name {
     case "VP8": parameters = [:]
     case "VP9": parameters = ["profile-id": "0"]
-    case "AV1": parameters = ["level-idx": "5", "profile": "0", "tier": "0"]
+    case "AV1": parameters = ["level-idx": "14", "profile": "0", "tier": "0"]
     // Whatever size passes here, the server takes: level 5.2 of both, where a lower one would hold a publisher of
     // full HD down to 720p.
     case "H264":

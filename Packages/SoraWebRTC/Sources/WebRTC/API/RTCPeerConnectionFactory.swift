@@ -4,6 +4,7 @@ public import SoraCodecs
 import SoraDTLS
 import SoraH264
 import SoraH265
+import SoraSDP
 import SoraVP8
 import SoraVP9
 
@@ -15,7 +16,7 @@ public final class RTCPeerConnectionFactory: Sendable {
   let dtls: OpenSSLDTLSFactory?
 
   /// A factory with the codecs that this module links: VP8, VP9, AV1, H.264, H.265 and Opus. Without the trait `GPL`,
-  /// H.265 is only decoded, and not negotiated.
+  /// H.265 is only decoded, and negotiated where nothing is sent.
   public convenience init() {
     self.init(
       videoCodecs: VideoCodecRegistry(
@@ -29,16 +30,28 @@ public final class RTCPeerConnectionFactory: Sendable {
     dtls = try? OpenSSLDTLSFactory()
   }
 
-  /// What is offered and accepted: every codec that can be encoded and decoded, in order of preference.
+  /// What is offered and accepted, in order of preference. Codecs that can only be encoded or only be decoded are for
+  /// sections that need no more.
   package var videoCapabilities: [CodecCapability] {
     let encodable = videoCodecs.encodableKinds
-    return videoCodecs.decodableKinds.filter(encodable.contains).compactMap { kind in
+    let decodable = videoCodecs.decodableKinds
+    return (decodable + encodable.filter { !decodable.contains($0) }).flatMap { kind in
+      let direction = MediaDirection(
+        sends: encodable.contains(kind), receives: decodable.contains(kind))
+      var capability: CodecCapability
       switch kind {
-      case .vp8: .vp8
-      case .vp9: .vp9
-      case .av1: .av1
-      case .h264, .h265: nil
+      case .vp8: capability = .vp8
+      case .vp9: capability = .vp9
+      case .av1: capability = .av1
+      case .h265: capability = .h265
+      case .h264:
+        let implementations = videoCodecs.capabilities.filter { $0.kind == .h264 }
+        return CodecCapability.h264(
+          encodable: implementations.filter(\.canEncode).flatMap(\.profiles),
+          decodable: implementations.filter(\.canDecode).flatMap(\.profiles))
       }
+      capability.direction = direction
+      return [capability]
     }
   }
 

@@ -21,7 +21,8 @@ extension RTPSendParameters {
     self.init(
       mid: section.mid, rid: encoding.rid, kind: section.kind, ssrc: encoding.ssrc,
       payloadType: send.codec.payloadType, codecName: send.codec.name,
-      clockRate: send.codec.clockRate, rtx: rtx, redundancy: redundancy,
+      formatParameters: send.codec.parameters.dictionary, clockRate: send.codec.clockRate, rtx: rtx,
+      redundancy: redundancy,
       extensions: section.extensionMap,
       acceptsNack: send.codec.feedback.contains(.nack))
   }
@@ -32,7 +33,9 @@ extension RTPReceiveParameters {
     var payloads: [Payload] = []
     for codec in receive.codecs {
       payloads.append(
-        Payload(type: codec.payloadType, codecName: codec.name, clockRate: codec.clockRate))
+        Payload(
+          type: codec.payloadType, codecName: codec.name,
+          formatParameters: codec.parameters.dictionary, clockRate: codec.clockRate))
       if let rtx = codec.rtxPayloadType {
         payloads.append(
           Payload(

@@ -16,13 +16,15 @@ public struct CodecCapability: Sendable, Hashable {
   public var feedback: [String]
   /// Whether lost packets are retransmitted in a stream of their own (RFC 4588).
   public var usesRetransmission: Bool
+  /// Whether we can send it, receive it, or both. Sections that need more than that leave it out.
+  public var direction: MediaDirection
   /// The payload type to offer where it is free; the retransmission gets the next free one.
   public var preferredPayloadType: UInt8?
 
   public init(
     kind: MediaKind, name: String, clockRate: Int, channels: Int? = nil,
     parameters: FormatParameters = [:], feedback: [String] = [], usesRetransmission: Bool = false,
-    preferredPayloadType: UInt8? = nil
+    direction: MediaDirection = .sendrecv, preferredPayloadType: UInt8? = nil
   ) {
     self.kind = kind
     self.name = name
@@ -31,6 +33,7 @@ public struct CodecCapability: Sendable, Hashable {
     self.parameters = parameters
     self.feedback = feedback
     self.usesRetransmission = usesRetransmission
+    self.direction = direction
     self.preferredPayloadType = preferredPayloadType
   }
 
@@ -45,30 +48,11 @@ public struct CodecCapability: Sendable, Hashable {
   public static let red = CodecCapability(
     kind: .audio, name: "red", clockRate: 48000, channels: 2, preferredPayloadType: 63)
 
-  /// VP8 (RFC 7741).
-  public static let vp8 = CodecCapability.video("VP8", preferredPayloadType: 96)
-
-  /// VP9 (RFC 9628), profile 0: 8 bits a sample, 4:2:0.
-  public static let vp9 = CodecCapability.video(
-    "VP9", parameters: ["profile-id": "0"], preferredPayloadType: 98)
-
-  /// AV1 (its RTP specification §7.2), main profile, main tier, up to level 3.1: 720p at 30 frames a second and more. Level
-  /// and tier say what is received at best; senders may stay below.
-  public static let av1 = CodecCapability.video(
-    "AV1", parameters: ["level-idx": "5", "profile": "0", "tier": "0"], preferredPayloadType: 45)
-
-  /// A video codec with the usual feedback and retransmission.
-  public static func video(
-    _ name: String, parameters: FormatParameters = [:], preferredPayloadType: UInt8? = nil
-  ) -> CodecCapability {
-    CodecCapability(
-      kind: .video, name: name, clockRate: 90000, parameters: parameters,
-      feedback: ["goog-remb", "transport-cc", "ccm fir", "nack", "nack pli"],
-      usesRetransmission: true, preferredPayloadType: preferredPayloadType)
-  }
-
   /// `opus/48000/2`.
   public var label: String { "\(name)/\(clockRate)" + (channels.map { "/\($0)" } ?? "") }
+
+  /// Whether we can do with it what a section of this direction asks for.
+  func serves(_ wanted: MediaDirection) -> Bool { direction.intersection(wanted) == wanted }
 
   /// The parameters to answer with where `codec` is this codec in a compatible format, else nil.
   func answer(to codec: SDPCodec, rules: FormatRules) -> FormatParameters? {

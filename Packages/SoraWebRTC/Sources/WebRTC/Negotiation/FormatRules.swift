@@ -27,6 +27,14 @@ public struct FormatRules: Sendable {
     rules[name.lowercased()] = rule
   }
 
+  /// What the peer takes of us, where it wrote `remote` and we `local`: its own parameters within what was agreed on, so that
+  /// no level is higher than both allow.
+  func sending(_ name: String, local: FormatParameters, remote: FormatParameters)
+    -> FormatParameters
+  {
+    rule(for: name)(remote, local) ?? remote
+  }
+
   func rule(for name: String) -> Rule { rules[name.lowercased()] ?? { local, _ in local } }
 
   /// Opus has one format; fmtp declares what the writer would like (RFC 7587 §7.1). We play stereo, and so ask for it from
@@ -48,7 +56,8 @@ public struct FormatRules: Sendable {
     }
   }
 
-  /// RFC 7798 §7.2.2: profile, tier and transmission mode must agree; the level may go down.
+  /// RFC 7798 §7.2.2: profile, tier and transmission mode must agree; the level may go down. Absent means what §7.1 says:
+  /// Main profile and tier, level 3.1, one stream.
   private static func h265(_ local: FormatParameters, _ remote: FormatParameters)
     -> FormatParameters?
   {
@@ -59,56 +68,6 @@ public struct FormatRules: Sendable {
     var answer = local
     let level = min(local.integer("level-id") ?? 93, remote.integer("level-id") ?? 93)
     answer["level-id"] = "\(level)"
-    return answer
-  }
-}
-
-/// What `profile-level-id` says (RFC 6184 §8.1).
-private struct H264Format {
-  enum Profile { case constrainedBaseline, baseline, main, high, constrainedHigh }
-
-  var profile: Profile
-  var level: UInt8
-  var head: UInt32
-
-  init?(_ text: String?) {
-    // Absent means Baseline without constraints at level 1 (RFC 6184 §8.1).
-    let text = text ?? "42000A"
-    guard text.utf8.count == 6, let value = UInt32(text, radix: 16) else { return nil }
-    head = value >> 8
-    level = UInt8(truncatingIfNeeded: value)
-    let constraints = UInt8(truncatingIfNeeded: value >> 8)
-    // RFC 6184 table 5: profile_idc with the constraint flags that pick a sub-profile.
-    switch (value >> 16, constraints) {
-    case (0x42, let flags) where flags & 0x4F == 0x40,
-      (0x4D, let flags) where flags & 0x8F == 0x80,
-      (0x58, let flags) where flags & 0xCF == 0xC0:
-      profile = .constrainedBaseline
-    case (0x42, let flags) where flags & 0x4F == 0, (0x58, let flags) where flags & 0xCF == 0x80:
-      profile = .baseline
-    case (0x4D, let flags) where flags & 0xAF == 0: profile = .main
-    case (0x64, 0x00): profile = .high
-    case (0x64, 0x0C): profile = .constrainedHigh
-    default: return nil
-    }
-  }
-
-  static func answer(local: FormatParameters, remote: FormatParameters) -> FormatParameters? {
-    guard
-      (local.integer("packetization-mode") ?? 0) == (remote.integer("packetization-mode") ?? 0),
-      let ours = H264Format(local["profile-level-id"]),
-      let theirs = H264Format(remote["profile-level-id"]), ours.profile == theirs.profile
-    else { return nil }
-    var answer = local
-    // RFC 6184 §8.2.2: without the permission of both, both directions use the lower level.
-    let isAsymmetric =
-      local.integer("level-asymmetry-allowed") == 1
-      && remote.integer("level-asymmetry-allowed") == 1
-    if !isAsymmetric {
-      let level = min(ours.level, theirs.level)
-      let text = String((ours.head << 8) | UInt32(level), radix: 16)
-      answer["profile-level-id"] = String(repeating: "0", count: max(0, 6 - text.count)) + text
-    }
     return answer
   }
 }

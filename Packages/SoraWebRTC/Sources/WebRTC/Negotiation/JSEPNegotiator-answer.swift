@@ -120,7 +120,10 @@ extension JSEPNegotiator {
       let rank = { (match: CodecMatch) in preferences.firstIndex(of: match.capability) ?? .max }
       matches.sort { rank($0) < rank($1) }
     }
-    let direction = transceiver.direction.intersection(offer.direction.reversed)
+    let direction: MediaDirection
+    (matches, direction) = Self.narrowed(
+      matches, transceiver.direction.intersection(offer.direction.reversed)
+    ) { $0.capability }
     let supported = extensionURIs(transceiver.kind)
     var seen: Set<String> = []
     let extensions: [SDPExtension] = offer.extensions.compactMap { item in

@@ -168,11 +168,18 @@ extension JSEPNegotiator {
       let feedback = FeedbackKinds(our.remote.feedback)
         .intersection(FeedbackKinds(their.remote.feedback))
       var send = their.negotiated(feedback)
+      send.parameters = rules.sending(
+        match.capability.name, local: our.remote.parameters, remote: their.remote.parameters)
       // RFC 7587 §7: packet times are attributes of the section, and meant for its codec.
       for key in ["ptime", "maxptime"] where transceiver.kind == .audio {
         send.parameters[key] = send.parameters[key] ?? remote.attribute(key)
       }
-      return (send, our.negotiated(feedback))
+      var receive = our.negotiated(feedback)
+      // What describes the stream itself comes from whoever sends it (RFC 6184 §8.2.2, RFC 7798 §7.2.2).
+      receive.parameters.entries += their.remote.parameters.entries.filter {
+        $0.key.lowercased().hasPrefix("sprop-")
+      }
+      return (send, receive)
     }
   }
 

@@ -55,7 +55,8 @@ extension JSEPNegotiator {
   private func offerSection(_ transceiver: JSEPTransceiver, mid: String) -> MediaDescription {
     var codecs: [SDPCodec] = []
     var usedHere: Set<UInt8> = []
-    for capability in capabilities(transceiver) {
+    let (usable, direction) = Self.narrowed(capabilities(transceiver), transceiver.direction) { $0 }
+    for capability in usable {
       let pair = payloadTypes.pair(
         for: capability, negotiated: transceiver.payloadTypes[capability], usedHere: &usedHere)
       guard let pair else { continue }
@@ -72,16 +73,16 @@ extension JSEPNegotiator {
       extensionIDs.id(uri).map { SDPExtension(id: UInt16($0), uri: uri) }
     }
     var simulcast = SimulcastLines()
-    if transceiver.direction.sends {
+    if direction.sends {
       simulcast.send = transceiver.sender.encodings.compactMap { encoding in
         encoding.rid.map { SDPSimulcast.Format(rid: $0, isPaused: !encoding.isActive) }
       }
     }
-    if transceiver.direction.receives {
+    if direction.receives {
       simulcast.receive = transceiver.receiveRids.map { SDPSimulcast.Format(rid: $0) }
     }
     return mediaSection(
-      transceiver, mid: mid, direction: transceiver.direction,
+      transceiver, mid: mid, direction: direction,
       codecs: codecs.withRedundancy(of: "opus"),
       extensions: extensions, setup: .actpass, simulcast: simulcast, reducedSizeRTCP: true)
   }

@@ -328,6 +328,19 @@ public final class JSEPNegotiator {
     kind == .audio ? configuration.audioCodecs : configuration.videoCodecs
   }
 
+  /// The codecs that a section of the wanted direction can use. Where there is none, the section does less: receiving
+  /// comes before sending.
+  static func narrowed<Codec>(
+    _ codecs: [Codec], _ wanted: MediaDirection, _ capability: (Codec) -> CodecCapability
+  ) -> ([Codec], MediaDirection) {
+    for limit in [MediaDirection.sendrecv, .recvonly, .sendonly] {
+      let direction = wanted.intersection(limit)
+      let usable = codecs.filter { capability($0).serves(direction) }
+      if !usable.isEmpty { return (usable, direction) }
+    }
+    return (codecs, .inactive)
+  }
+
   func extensionURIs(_ kind: MediaKind) -> [String] {
     kind == .audio ? configuration.audioExtensions : configuration.videoExtensions
   }
