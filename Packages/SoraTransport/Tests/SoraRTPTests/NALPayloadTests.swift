@@ -161,8 +161,14 @@ func received(_ format: any RTPPayloadFormat, _ parts: [(bytes: [UInt8], marker:
       #expect(error(.h264, [0x78] + body) == .malformedPayload(codec: "H264"))
     }
     #expect(error(.h264, [0x78, 0]) == .truncated(needed: 3, available: 2))
-    #expect(error(.h264, [0x78]) == .truncated(needed: 2, available: 1))
-    #expect(error(.h265, [0x60, 1]) == .truncated(needed: 3, available: 2))
+    #expect(error(.h264, [0x78]) == .malformedPayload(codec: "H264"))
+    #expect(error(.h265, [0x60, 1]) == .malformedPayload(codec: "H265"))
+    #expect(error(.h264, []) == .truncated(needed: 1, available: 0))
+    #expect(error(.h265, [0x60]) == .truncated(needed: 2, available: 1))
+    // A unit may be nothing but its header, a fragment may not.
+    #expect(error(.h264, [0x0A]) == nil && error(.h265, [0x48, 1]) == nil)
+    #expect(error(.h264, [0x7C]) == .truncated(needed: 2, available: 1))
+    #expect(error(.h265, [0x62, 1]) == .truncated(needed: 3, available: 2))
     // Fragments of packets.
     #expect(error(.h264, [0x7C, 0x98, 1]) == .malformedPayload(codec: "H264"))
     #expect(error(.h265, [0x62, 1, 0xB0, 1]) == .malformedPayload(codec: "H265"))

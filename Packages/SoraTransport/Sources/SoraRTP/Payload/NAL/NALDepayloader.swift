@@ -16,8 +16,9 @@ final class NALDepayloader<Syntax: NALSyntax>: RTPDepayloader {
     _ payload: UnsafeRawBufferPointer, marker: Bool
   ) throws(RTPError) -> RTPPayloadInfo {
     let headerCount = Syntax.headerCount
-    guard payload.count > headerCount else {
-      throw .truncated(needed: headerCount + 1, available: payload.count)
+    // Units that end a sequence are nothing but a header.
+    guard payload.count >= headerCount else {
+      throw .truncated(needed: headerCount, available: payload.count)
     }
     let header = Syntax.header(payload)
     guard Syntax.isValid(header) else { throw .malformedPayload(codec: Syntax.codec) }
@@ -112,7 +113,7 @@ final class NALDepayloader<Syntax: NALSyntax>: RTPDepayloader {
   func append(
     _ payload: UnsafeRawBufferPointer, info: RTPPayloadInfo, to frame: EncodedBuffer
   ) {
-    guard payload.count > Syntax.headerCount else { return }
+    guard payload.count >= Syntax.headerCount else { return }
     let header = Syntax.header(payload)
     switch Syntax.kind(Syntax.type(of: header)) {
     case .unsupported: return
@@ -136,6 +137,7 @@ final class NALDepayloader<Syntax: NALSyntax>: RTPDepayloader {
     _ payload: UnsafeRawBufferPointer, _ header: UInt16, to frame: EncodedBuffer
   ) {
     let headerCount = Syntax.headerCount
+    guard payload.count > headerCount else { return }
     let fragment = payload[headerCount]
     let whole = Syntax.header(header, type: UInt16(fragment & Syntax.fragmentTypeMask))
     if fragment & 0x80 != 0 {

@@ -28,8 +28,10 @@ final class NALPayloader<Syntax: NALSyntax>: RTPPayloader {
     let bytes = frame.payload.bytes
     for unit in AnnexBUnits(bytes) {
       guard unit.count >= Syntax.headerCount else { continue }
+      let header = Syntax.header(bytes.part(unit.lowerBound, unit.count))
+      guard Syntax.isValid(header) else { continue }
       // Types that mean packets to a receiver can't travel; no codec makes them.
-      switch Syntax.kind(Syntax.type(of: Syntax.header(bytes.part(unit.lowerBound, unit.count)))) {
+      switch Syntax.kind(Syntax.type(of: header)) {
       case .aggregation, .fragment, .unsupported: continue
       default: units.append(unit)
       }
