@@ -12,7 +12,7 @@ extension FuzzTarget {
     let zero: [UInt8] = [0]
     return [
       [0] + Seeds.text(Descriptions.offer), [2] + Seeds.text(Descriptions.simulcastOffer),
-      [1] + Seeds.text(Descriptions.answer),
+      [1] + Seeds.text(Descriptions.answer), [2] + Seeds.text(Descriptions.codecsOffer),
       [4] + Seeds.text(Descriptions.offer) + zero + Seeds.text(Descriptions.simulcastOffer),
       [0] + Seeds.text(Descriptions.offer) + zero + Seeds.text(Descriptions.offer),
     ]
@@ -32,6 +32,9 @@ extension FuzzTarget {
         fingerprints: [SDPFingerprint(algorithm: "sha-256", bytes: Array(repeating: 1, count: 32))])
       configuration.acceptsDataChannels = choice & 8 != 0
       configuration.receivesSimulcast = choice & 16 != 0
+      var received = CodecCapability.h265
+      received.direction = .recvonly
+      configuration.videoCodecs = [.vp8, .vp9, .av1] + CodecCapability.h264 + [received]
       let negotiator = JSEPNegotiator(configuration: configuration, random: RandomSource(seed: 6))
       if choice & 3 != 0 {
         negotiator.addTransceiver(.audio, trackID: "a", streamIDs: ["s"])
@@ -43,6 +46,9 @@ extension FuzzTarget {
           negotiator, description, isAnswer: choice & 1 != 0, rollsBack: choice & 32 != 0)
         while negotiator.nextEvent() != nil {}
         _ = (negotiator.session, negotiator.isNegotiationNeeded, negotiator.localDescription?.text)
+        for codec in negotiator.session?.media.compactMap({ $0.receive?.codecs }).joined() ?? [] {
+          _ = RTPPayloadFormats.named(codec.name, parameters: codec.parameters.dictionary)
+        }
         if let line = text.split(separator: "\n").first(where: { $0.hasPrefix("a=candidate") }) {
           _ = try? negotiator.addRemoteCandidate(String(line), mLineIndex: Int(choice >> 6))
         }

@@ -130,13 +130,20 @@ extension FuzzTarget {
       }
       return [script.bytes]
     }
-    return FuzzTarget("video-jitter-buffer", maximumLength: 2048, seeds: seeds()) { bytes in
+    return jitterBuffer("video-jitter-buffer", RTPPayloadFormats.vp8, seeds: seeds())
+  }
+
+  /// Packets, losses and time for a jitter buffer, as a script.
+  static func jitterBuffer(
+    _ name: String, _ format: any RTPPayloadFormat, seeds: @autoclosure @escaping () -> [[UInt8]]
+  ) -> FuzzTarget {
+    FuzzTarget(name, maximumLength: 2048, seeds: seeds()) { bytes in
       var input = FuzzInput(bytes)
       var configuration = VideoJitterBuffer.Configuration()
       configuration.maximumPayload = 200
       configuration.maximumFrames = 24
       let buffer = VideoJitterBuffer(configuration: configuration)
-      buffer.setFormat(RTPPayloadFormats.vp8, payloadType: 96)
+      buffer.setFormat(format, payloadType: 96)
       var now = Instant.zero
       while !input.isAtEnd {
         let operation = input.byte()
@@ -160,7 +167,7 @@ extension FuzzTarget {
         default:
           buffer.setRoundTrip(input.step())
           if operation & 4 != 0 {
-            buffer.setFormat(RTPPayloadFormats.vp8, payloadType: input.byte())
+            buffer.setFormat(format, payloadType: input.byte())
           }
         }
         drain(buffer, at: now)

@@ -115,6 +115,39 @@ enum Descriptions {
 
     """)
 
+  /// Codecs whose format parameters decide.
+  static let codecsOffer = lines(
+    """
+    v=0
+    o=- 1 1 IN IP4 127.0.0.1
+    s=-
+    t=0 0
+    a=group:BUNDLE 0
+    m=video 9 UDP/TLS/RTP/SAVPF 103 104 109 39 45 98 100 49 35
+    c=IN IP4 0.0.0.0
+    \(transport)a=mid:0
+    a=sendrecv
+    a=rtcp-mux
+    a=rtpmap:103 H264/90000
+    a=fmtp:103 level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42e01f;sprop-parameter-sets=Z0IACpZTBYmI,aMljiA==
+    a=rtpmap:104 rtx/90000
+    a=fmtp:104 apt=103
+    a=rtpmap:109 H264/90000
+    a=fmtp:109 profile-level-id=4df00b
+    a=rtpmap:39 H264/90000
+    a=fmtp:39 packetization-mode=2;profile-level-id=640c1f
+    a=rtpmap:45 AV1/90000
+    a=fmtp:45 level-idx=5;profile=0;tier=0
+    a=rtpmap:98 VP9/90000
+    a=fmtp:98 profile-id=0
+    a=rtpmap:100 VP9/90000
+    a=fmtp:100 profile-id=2
+    a=rtpmap:49 H265/90000
+    a=fmtp:49 level-id=180;profile-id=1;tier-flag=0;tx-mode=SRST;sprop-vps=QAE=
+    a=rtpmap:35 H265/90000
+
+    """)
+
   static let answer = lines(
     """
     v=0

@@ -23,7 +23,9 @@ extension FuzzTarget {
   static var all: [FuzzTarget] {
     [
       stun, candidate, fingerprint, sdp, rtp, retransmission, rtcp, transportFeedback,
-      feedbackGenerator, vp8Payload, videoJitterBuffer, audioJitterBuffer, audioJitterBufferOpus,
+      feedbackGenerator, vp8Payload, h264Payload, h265Payload, redPayload, dependencyDescriptor,
+      videoJitterBuffer, videoJitterBufferH264, videoJitterBufferH265, audioJitterBuffer,
+      audioJitterBufferOpus,
       opus, vp8Decoder, wav, y4m, signaling, json, httpHead, srtp, dtlsServer, dtlsClient, iceAgent,
       rtpSession, peerTransport, negotiator, peerConnection,
     ]
