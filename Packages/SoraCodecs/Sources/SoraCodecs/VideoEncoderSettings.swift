@@ -39,7 +39,7 @@ public struct VideoEncoderSettings: Sendable, Hashable {
     maximumBitsPerSecond: Int = 0, contentHint: VideoContentHint = .motion,
     scalabilityMode: ScalabilityMode = .l1t1, threads: Int = 0,
     cores: Int = VideoEncoderSettings.onlineCores, allowsFrameDropping: Bool = true,
-    speed: Int? = nil, formatParameters: [String: String] = [:], maximumPayloadBytes: Int = 1_180
+    speed: Int? = nil, formatParameters: [String: String] = [:], maximumPayloadBytes: Int = 1_130
   ) {
     self.width = width
     self.height = height

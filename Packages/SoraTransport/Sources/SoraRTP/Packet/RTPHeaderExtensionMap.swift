@@ -7,6 +7,7 @@ public enum RTPHeaderExtensionKind: UInt8, CaseIterable, Sendable, Hashable {
   case audioLevel
   case transportSequenceNumber
   case videoOrientation
+  case dependencyDescriptor
 
   /// The URI that SDP's `a=extmap` names it by.
   public var uri: String {
@@ -19,6 +20,7 @@ public enum RTPHeaderExtensionKind: UInt8, CaseIterable, Sendable, Hashable {
     case .transportSequenceNumber:
       "http://www.ietf.org/id/draft-holmer-rmcat-transport-wide-cc-extensions-01"
     case .videoOrientation: "urn:3gpp:video-orientation"  // 3GPP TS 26.114
+    case .dependencyDescriptor: DependencyDescriptor.uri
     }
   }
 
@@ -40,6 +42,7 @@ public struct RTPHeaderExtensionMap: Sendable, Equatable {
   public var audioLevel: UInt8?
   public var transportSequenceNumber: UInt8?
   public var videoOrientation: UInt8?
+  public var dependencyDescriptor: UInt8?
 
   /// A map without extensions.
   public init() {}
@@ -68,6 +71,7 @@ public struct RTPHeaderExtensionMap: Sendable, Equatable {
       case .audioLevel: audioLevel
       case .transportSequenceNumber: transportSequenceNumber
       case .videoOrientation: videoOrientation
+      case .dependencyDescriptor: dependencyDescriptor
       }
     }
     set {
@@ -79,6 +83,7 @@ public struct RTPHeaderExtensionMap: Sendable, Equatable {
       case .audioLevel: audioLevel = newValue
       case .transportSequenceNumber: transportSequenceNumber = newValue
       case .videoOrientation: videoOrientation = newValue
+      case .dependencyDescriptor: dependencyDescriptor = newValue
       }
     }
   }

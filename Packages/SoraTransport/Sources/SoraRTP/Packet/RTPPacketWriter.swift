@@ -29,12 +29,14 @@ public struct RTPPacketWriter {
   }
 
   /// Starts the packet. Values without an id in `map` aren't written. Uses RFC 8285's one-byte form where ids
-  /// and lengths allow it, else the two-byte form.
+  /// and lengths allow it, else the two-byte form. `dependencyDescriptor` is that extension's content, up to 255 bytes;
+  /// empty for none.
   public mutating func writeHeader(
     _ header: RTPHeader, extensions: RTPHeaderExtensions = RTPHeaderExtensions(),
-    map: RTPHeaderExtensionMap = RTPHeaderExtensionMap()
+    map: RTPHeaderExtensionMap = RTPHeaderExtensionMap(),
+    dependencyDescriptor: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0)
   ) throws(RTPError) {
-    let plan = ExtensionPlan(extensions, map)
+    let plan = ExtensionPlan(extensions, map, dependencyDescriptor.count)
     let needed = RTPHeader.fixedCount + plan.totalCount
     guard buffer.count >= needed else {
       throw .noRoom(needed: needed, available: buffer.count)
@@ -47,7 +49,7 @@ public struct RTPPacketWriter {
     count = RTPHeader.fixedCount
     absSendTimeOffset = nil
     transportSequenceNumberOffset = nil
-    if plan.totalCount > 0 { writeExtensions(extensions, map, plan) }
+    if plan.totalCount > 0 { writeExtensions(extensions, map, dependencyDescriptor, plan) }
     payloadOffset = count
   }
 
@@ -72,7 +74,8 @@ public struct RTPPacketWriter {
   }
 
   private mutating func writeExtensions(
-    _ values: RTPHeaderExtensions, _ map: RTPHeaderExtensionMap, _ plan: ExtensionPlan
+    _ values: RTPHeaderExtensions, _ map: RTPHeaderExtensionMap,
+    _ dependencyDescriptor: UnsafeRawBufferPointer, _ plan: ExtensionPlan
   ) {
     buffer.put16(plan.isTwoByte ? 0x1000 : 0xBEDE, at: count)
     buffer.put16(UInt16((plan.totalCount - 4) / 4), at: count + 2)
@@ -105,6 +108,11 @@ public struct RTPPacketWriter {
     if let id = map.repairedRid, let value = values.repairedRid {
       writeText(id, value, plan.isTwoByte)
     }
+    if let id = map.dependencyDescriptor, plan.hasDependencyDescriptor {
+      startElement(id, dependencyDescriptor.count, plan.isTwoByte)
+      buffer.put(dependencyDescriptor, at: count)
+      count += dependencyDescriptor.count
+    }
     buffer.zero(count, end - count)
     count = end
   }
@@ -133,11 +141,14 @@ private struct ExtensionPlan {
   /// Bytes of the whole header extension with its four-byte start; 0 when nothing is to be written.
   var totalCount = 0
   var isTwoByte = false
+  var hasDependencyDescriptor = false
 
   private var elements = 0
   private var valueBytes = 0
 
-  init(_ values: RTPHeaderExtensions, _ map: RTPHeaderExtensionMap) {
+  init(
+    _ values: RTPHeaderExtensions, _ map: RTPHeaderExtensionMap, _ dependencyDescriptorCount: Int
+  ) {
     if values.transportSequenceNumber != nil { add(map.transportSequenceNumber, 2) }
     if values.absSendTime != nil { add(map.absSendTime, 3) }
     if values.audioLevel != nil { add(map.audioLevel, 1) }
@@ -145,6 +156,9 @@ private struct ExtensionPlan {
     if let text = values.mid { add(map.mid, text.count) }
     if let text = values.rid { add(map.rid, text.count) }
     if let text = values.repairedRid { add(map.repairedRid, text.count) }
+    hasDependencyDescriptor =
+      map.dependencyDescriptor != nil && (1...255).contains(dependencyDescriptorCount)
+    if hasDependencyDescriptor { add(map.dependencyDescriptor, dependencyDescriptorCount) }
     guard elements > 0 else { return }
     let bytes = valueBytes + elements * (isTwoByte ? 2 : 1)
     totalCount = 4 + (bytes + 3) & ~3

@@ -56,6 +56,19 @@ public final class AV1Payloader: RTPPayloader {
     return packets
   }
 
+  public var tellsLayerParts: Bool { true }
+
+  public var nextLayerPart: RTPLayerPart? {
+    guard frame != nil, position < pieces.count else { return nil }
+    let layer = units[pieces[position].unit].layer
+    var end = position + 1
+    while end < pieces.count, !pieces[end].startsPacket { end += 1 }
+    return RTPLayerPart(
+      layer: layer,
+      isFirst: position == 0 || units[pieces[position - 1].unit].layer != layer,
+      isLast: end == pieces.count || units[pieces[end].unit].layer != layer)
+  }
+
   public func next(into target: UnsafeMutableRawBufferPointer) -> RTPPayloadPart? {
     guard let frame, position < pieces.count else { return nil }
     var end = position + 1

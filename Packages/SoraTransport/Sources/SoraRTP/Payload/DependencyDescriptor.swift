@@ -226,9 +226,11 @@ extension DependencyDescriptor {
     bits.put(templateID, 6)
     bits.put(Int(frameNumber), 16)
     if structure != nil || targets != nil || hasIndications || hasDifferences || hasChains {
-      for flag in [structure != nil, targets != nil, hasIndications, hasDifferences, hasChains] {
-        bits.put(flag ? 1 : 0, 1)
-      }
+      bits.put(structure != nil ? 1 : 0, 1)
+      bits.put(targets != nil ? 1 : 0, 1)
+      bits.put(hasIndications ? 1 : 0, 1)
+      bits.put(hasDifferences ? 1 : 0, 1)
+      bits.put(hasChains ? 1 : 0, 1)
       if let structure { structure.write(to: &bits) }
       if let targets { bits.put(Int(targets), current.decodeTargetCount) }
       if hasIndications { for value in frame.indications { bits.put(Int(value.rawValue), 2) } }

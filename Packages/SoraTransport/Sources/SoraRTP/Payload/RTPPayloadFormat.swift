@@ -21,9 +21,36 @@ public protocol RTPPayloader: AnyObject {
   /// not finished is dropped. `maximumPayload` is the room for payload in one packet, descriptor included.
   func begin(_ frame: EncodedFrame, maximumPayload: Int) -> Int
 
+  /// Which spatial layer's frame the next payload is of, in formats that never put two into one; `nil` in others, and behind
+  /// the last payload.
+  var nextLayerPart: RTPLayerPart? { get }
+
+  /// Whether `nextLayerPart` is ever told.
+  var tellsLayerParts: Bool { get }
+
   /// Writes the next payload of the frame to the start of `buffer`, which holds at least `maximumPayload` bytes.
   /// `nil` after the last.
   func next(into buffer: UnsafeMutableRawBufferPointer) -> RTPPayloadPart?
+}
+
+extension RTPPayloader {
+  public var nextLayerPart: RTPLayerPart? { nil }
+  public var tellsLayerParts: Bool { false }
+}
+
+/// Where a payload stands in its picture.
+public struct RTPLayerPart: Equatable, Sendable {
+  /// Which of the frame's `EncodedFrame.layers`; 0 where it has none.
+  public var layer: Int
+  /// The first and the last payload of its layer.
+  public var isFirst: Bool
+  public var isLast: Bool
+
+  public init(layer: Int, isFirst: Bool, isLast: Bool) {
+    self.layer = layer
+    self.isFirst = isFirst
+    self.isLast = isLast
+  }
 }
 
 /// One written payload.
@@ -123,6 +150,8 @@ public struct RTPPayloadInfo: Equatable, Sendable {
   public var isSwitchingPoint = false
   /// Whether the frame refers to the base layer only, so that a receiver may enter its layer here.
   public var isLayerSync = false
+  /// Which frames the packet's frame needs, where its dependency descriptor tells; with the first packet of each layer.
+  var dependencies: FrameDependencies?
   /// Size in pixels where the payload tells it (key frames); else 0.
   public var width = 0
   public var height = 0

@@ -7,7 +7,7 @@ public enum Retransmission {
   /// Writes the retransmission of `packet`, a plain packet from the history, into `output`.
   ///
   /// Marker and timestamp are the original's (RFC 4588 §4). `extensions` are written instead of the original's;
-  /// name the repaired stream in `repairedRid` where rids are used.
+  /// name the repaired stream in `repairedRid` where rids are used. A dependency descriptor is the original's.
   public static func build(
     of packet: UnsafeRawBufferPointer, ssrc: UInt32, sequenceNumber: UInt16, payloadType: UInt8,
     extensions: RTPHeaderExtensions, map: RTPHeaderExtensionMap,
@@ -19,7 +19,12 @@ public enum Retransmission {
     header.sequenceNumber = sequenceNumber
     header.payloadType = payloadType
     var writer = RTPPacketWriter(into: output)
-    try writer.writeHeader(header, extensions: extensions, map: map)
+    let descriptor = map.dependencyDescriptor.flatMap {
+      original.extensionRange(id: $0, in: packet)
+    }
+    try writer.writeHeader(
+      header, extensions: extensions, map: map,
+      dependencyDescriptor: packet.part(descriptor?.lowerBound ?? 0, descriptor?.count ?? 0))
     let free = writer.free
     let needed = overhead + original.payloadCount
     guard free.count >= needed else { throw .noRoom(needed: needed, available: free.count) }

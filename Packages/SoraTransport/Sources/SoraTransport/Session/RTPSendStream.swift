@@ -66,6 +66,8 @@ public final class RTPSendStream {
   /// Packets back from the newest that the next probe takes.
   private var paddingCursor: UInt16 = 0
   private var payloader: any RTPPayloader
+  /// Where its extension was negotiated, and the codec's payloads are each of one layer.
+  private var dependencies: DependencyDescriptorSender?
   private var hasRotated = false
   private var sequenceNumber: UInt16
   private let timestampOffset: UInt32
@@ -88,6 +90,16 @@ public final class RTPSendStream {
     mid = RTPExtensionText(parameters.mid)
     rid = parameters.rid.flatMap { RTPExtensionText($0) }
     history = PacketHistory(capacity: parameters.kind == .audio ? 128 : 1024)
+    setDependencies(random)
+  }
+
+  /// A stream that is described at all is so from a key frame on.
+  private func setDependencies(_ random: RandomSource) {
+    guard parameters.extensions.dependencyDescriptor != nil, payloader.tellsLayerParts else {
+      dependencies = nil
+      return
+    }
+    if dependencies == nil { dependencies = DependencyDescriptorSender(random: random) }
   }
 
   /// Takes over the outcome of a later negotiation.
@@ -105,6 +117,7 @@ public final class RTPSendStream {
     self.parameters = parameters
     mid = RTPExtensionText(parameters.mid)
     rid = parameters.rid.flatMap { RTPExtensionText($0) }
+    setDependencies(random)
   }
 
   private static func makePayloader(
@@ -144,7 +157,10 @@ public final class RTPSendStream {
       values.videoOrientation = frame.rotation
     }
     let timestamp = frame.rtpTimestamp &+ timestampOffset
-    guard payloader.begin(frame, maximumPayload: Self.maximumPayload) > 0 else {
+    // The descriptor with its own header, and a longer one for each of seven others where it needs the two-byte form.
+    let longest = dependencies?.begin(frame) ?? 0
+    let maximumPayload = Self.maximumPayload - (longest > 0 ? longest + 12 : 0)
+    guard payloader.begin(frame, maximumPayload: maximumPayload) > 0 else {
       statistics.framesDropped &+= 1
       return
     }
@@ -157,8 +173,7 @@ public final class RTPSendStream {
           ? parameters.redundancy?.payloadType ?? parameters.payloadType : parameters.payloadType,
         sequenceNumber: number, timestamp: timestamp,
         ssrc: parameters.ssrc)
-      guard (try? writer.writeHeader(header, extensions: values, map: parameters.extensions)) != nil
-      else {
+      guard write(header, values, to: &writer) else {
         statistics.framesDropped &+= 1
         return
       }
@@ -172,6 +187,18 @@ public final class RTPSendStream {
     lastFrame = (timestamp, frame.timestamp)
     statistics.framesSent &+= 1
     if frame.isKeyFrame { statistics.keyFramesSent &+= 1 }
+  }
+
+  /// Writes a packet's header with all its extensions.
+  private func write(
+    _ header: RTPHeader, _ values: RTPHeaderExtensions, to writer: inout RTPPacketWriter
+  ) -> Bool {
+    let empty = UnsafeRawBufferPointer(start: nil, count: 0)
+    let descriptor = payloader.nextLayerPart.flatMap { dependencies?.descriptor(of: $0) } ?? empty
+    return
+      (try? writer.writeHeader(
+        header, extensions: values, map: parameters.extensions, dependencyDescriptor: descriptor))
+      != nil
   }
 
   /// Why a packet left.

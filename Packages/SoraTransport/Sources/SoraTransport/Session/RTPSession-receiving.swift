@@ -54,9 +54,14 @@ extension RTPSession {
   ) {
     let payload = header.payload(in: packet)
     if let buffer = stream.jitterBuffer {
+      let descriptor = receiveExtensions.dependencyDescriptor.flatMap {
+        header.extensionRange(id: $0, in: packet)
+      }
       buffer.insert(
         header, payload: payload, isRetransmission: isRetransmission,
-        rotation: values.videoOrientation, at: now)
+        rotation: values.videoOrientation,
+        dependencyDescriptor: UnsafeRawBufferPointer(rebasing: packet[descriptor ?? 0..<0]),
+        at: now)
       releaseFrames(of: stream, at: now)
     } else if stream.kind == .audio, !payload.isEmpty {
       stream.lastAudioLevel = values.audioLevel

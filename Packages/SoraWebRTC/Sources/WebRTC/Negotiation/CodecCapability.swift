@@ -107,9 +107,14 @@ public enum HeaderExtensionURI {
   public static let transportCC =
     "http://www.ietf.org/id/draft-holmer-rmcat-transport-wide-cc-extensions-01"
   public static let videoOrientation = "urn:3gpp:video-orientation"
+  /// RTP Payload Format For AV1, appendix A.
+  public static let dependencyDescriptor =
+    "https://aomediacodec.github.io/av1-rtp-spec/#dependency-descriptor-rtp-header-extension"
 
   /// What is offered for audio, in order.
   public static let audio = [audioLevel, absSendTime, transportCC, mid]
   /// What is offered for video, in order.
-  public static let video = [absSendTime, videoOrientation, transportCC, mid, rid, repairedRid]
+  public static let video = [
+    absSendTime, videoOrientation, transportCC, mid, rid, repairedRid, dependencyDescriptor,
+  ]
 }

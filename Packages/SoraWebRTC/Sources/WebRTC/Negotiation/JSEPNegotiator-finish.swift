@@ -188,10 +188,15 @@ extension JSEPNegotiator {
   {
     let theirs = Dictionary(
       remote.extensions.map { ($0.uri, $0) }, uniquingKeysWith: { first, _ in first })
+    // Longer than 16 bytes, and so in the two-byte form, in some packets only (RFC 8285 §4.1.2).
+    let allowsMixed =
+      (local.allowsMixedExtensions || currentLocal?.allowsMixedExtensions ?? false)
+      && (remote.allowsMixedExtensions || currentRemote?.allowsMixedExtensions ?? false)
     return local.extensions.compactMap { our in
       guard let their = theirs[our.uri], let id = UInt8(exactly: our.id) else { return nil }
       let direction = (our.direction ?? .sendrecv)
         .intersection((their.direction ?? .sendrecv).reversed)
+      guard allowsMixed || our.uri != HeaderExtensionURI.dependencyDescriptor else { return nil }
       return direction == .inactive
         ? nil : NegotiatedHeaderExtension(id: id, uri: our.uri, direction: direction)
     }

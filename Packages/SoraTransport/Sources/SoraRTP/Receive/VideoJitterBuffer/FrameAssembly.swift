@@ -56,6 +56,13 @@ struct FrameAssembly {
 
   /// The next payload's bytes have been taken into `buffer`.
   mutating func appended(_ next: RTPPayloadInfo) {
+    if let more = next.dependencies {
+      if info.dependencies == nil {
+        info.dependencies = more
+      } else {
+        info.dependencies?.merge(more)
+      }
+    }
     guard !next.parts.isEmpty else { return }
     parts.formUnion(next.parts)
     info.isKeyFrame = parts.isKeyFrame
@@ -70,16 +77,23 @@ struct LayerContinuity {
   /// The lowest layer that misses a reference; frames of it and above can't be decoded until a layer sync.
   private(set) var brokenFrom: UInt8 = .max
   private(set) var brokenSince: Instant?
+  /// Frames that were released, by the numbers of their dependency descriptors.
+  private var released = FrameNumberSet()
+  private var lastNumber: UInt16?
 
   /// Whether exactly no frame lies between the last released one and `info`: the missing packets, if any, were
   /// padding.
   func follows(_ info: RTPPayloadInfo) -> Bool {
+    if let lastNumber, let dependencies = info.dependencies {
+      return dependencies.first == lastNumber &+ 1
+    }
     guard let pictureID, let next = info.pictureID else { return false }
     return next == (pictureID &+ 1) & 0x7FFF || (pictureID == 0x7F && next == 0)
   }
 
   /// Whether a frame can be decoded although frames before it may be missing.
   func isDecodableAfterLoss(_ info: RTPPayloadInfo) -> Bool {
+    if let dependencies = info.dependencies { return dependencies.areMet(by: released) }
     guard let baseLayerIndex, let index = info.baseLayerIndex else { return false }
     if info.temporalLayer == 0 { return index == baseLayerIndex &+ 1 }
     return index == baseLayerIndex && info.isLayerSync
@@ -87,11 +101,13 @@ struct LayerContinuity {
 
   /// Whether a frame whose predecessors have all arrived, except those dropped for their layer, can be decoded.
   func isDecodable(_ info: RTPPayloadInfo) -> Bool {
-    info.temporalLayer < brokenFrom || info.isLayerSync
+    if let dependencies = info.dependencies { return dependencies.areMet(by: released) }
+    return info.temporalLayer < brokenFrom || info.isLayerSync
   }
 
   /// Whether dropping this frame harms nothing but its own layer.
   func isSkippable(_ info: RTPPayloadInfo) -> Bool {
+    if info.dependencies != nil { return info.temporalLayer > 0 }
     guard let baseLayerIndex, let index = info.baseLayerIndex else { return false }
     return info.temporalLayer > 0 && index == baseLayerIndex
   }
@@ -99,6 +115,21 @@ struct LayerContinuity {
   mutating func released(_ info: RTPPayloadInfo, afterLoss: Bool, at now: Instant) {
     pictureID = info.pictureID
     baseLayerIndex = info.baseLayerIndex
+    if let dependencies = info.dependencies {
+      if info.isKeyFrame { released = FrameNumberSet() }
+      var number = dependencies.first
+      // A picture has few layers; numbers of a hostile one may lie far apart.
+      for _ in 0..<8 {
+        released.insert(number)
+        if number == dependencies.last { break }
+        number &+= 1
+      }
+      lastNumber = dependencies.last
+      brokenFrom = .max
+      brokenSince = nil
+      return
+    }
+    lastNumber = nil
     if info.isKeyFrame {
       brokenFrom = .max
       brokenSince = nil
@@ -118,6 +149,11 @@ struct LayerContinuity {
 
   /// A frame of a higher layer was dropped.
   mutating func skipped(_ info: RTPPayloadInfo, at now: Instant) {
+    if let dependencies = info.dependencies {
+      // Those that need it tell by themselves.
+      lastNumber = dependencies.last
+      return
+    }
     brokenFrom = min(brokenFrom, max(1, info.temporalLayer))
     // The next frame's picture id follows the dropped one's.
     pictureID = info.pictureID

@@ -34,6 +34,7 @@ public final class VideoJitterBuffer {
 
   private var formats: [(any RTPPayloadFormat)?] = Array(repeating: nil, count: 128)
   private var depayloaders: [(any RTPDepayloader)?] = Array(repeating: nil, count: 128)
+  private var dependencyReader = DependencyReader()
   private var extender = SequenceNumberExtender()
   private var timestampExtender = TimestampExtender()
   private var restartCandidate: UInt16?
@@ -105,10 +106,13 @@ public final class VideoJitterBuffer {
   }
 
   /// Takes one packet. `payload` is what `header` delimits, lent for the call; packets restored from
-  /// retransmissions say so. `rotation` is the packet's video orientation, if it carried one.
+  /// retransmissions say so. `rotation` is the packet's video orientation, if it carried one, and `dependencyDescriptor` the
+  /// content of that extension, or empty.
   public func insert(
     _ header: RTPHeader, payload: UnsafeRawBufferPointer, isRetransmission: Bool = false,
-    rotation: VideoRotation? = nil, at now: Instant
+    rotation: VideoRotation? = nil,
+    dependencyDescriptor: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0),
+    at now: Instant
   ) {
     statistics.packetsReceived += 1
     guard let sequence = place(header.sequenceNumber, isRetransmission) else { return }
@@ -132,12 +136,17 @@ public final class VideoJitterBuffer {
       statistics.packetsDiscarded.unknownFormat += 1
       return
     }
-    let info: RTPPayloadInfo
+    var info: RTPPayloadInfo
     do throws(RTPError) {
       info = try depayloader.parse(payload, marker: header.marker)
     } catch {
       statistics.packetsDiscarded.malformed += 1
       return
+    }
+    if dependencyDescriptor.count > 0,
+      !dependencyReader.read(dependencyDescriptor, into: &info)
+    {
+      statistics.unreadableDependencyDescriptors += 1
     }
     guard makeRoom(for: sequence) else {
       statistics.packetsDiscarded.overflow += 1
@@ -188,6 +197,7 @@ public final class VideoJitterBuffer {
     timestampExtender = TimestampExtender()
     restartCandidate = nil
     lastDone = nil
+    dependencyReader = DependencyReader()
     layers = LayerContinuity()
     hasGap = false
     waitsForKeyFrame = true

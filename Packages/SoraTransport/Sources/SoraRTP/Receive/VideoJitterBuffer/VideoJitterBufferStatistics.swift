@@ -26,6 +26,8 @@ public struct VideoJitterBufferStatistics: Sendable, Equatable {
   /// Packets of nothing but padding.
   public var paddingPackets: UInt64 = 0
   public var packetsDiscarded = Discarded()
+  /// Dependency descriptors that made no sense, or whose structure hadn't come; their packets are used without.
+  public var unreadableDependencyDescriptors: UInt64 = 0
   /// Frames that became complete.
   public var framesReceived: UInt64 = 0
   /// Complete frames that took more than one packet.
