@@ -74,7 +74,6 @@ private struct H264Continuity {
     if let set = unit.sequenceParameterSet { sequence = set }
     var summary = AccessUnitSummary()
     summary.hasPicture = unit.slices > 0
-    guard let sequence else { return summary }
     summary.isKeyFrame = unit.isKeyFrame
     guard let sequence else { return summary }
     summary.hasParameterSets = unit.hasParameterSets
