@@ -24,6 +24,14 @@ import WebRTC
     }
   }
 
+  @Test func allFiveCodecsAreNegotiated() {
+    #if GPL
+      #expect(RTCPeerConnectionFactory().negotiableKinds == VideoCodecKind.allCases)
+    #else
+      #expect(RTCPeerConnectionFactory().negotiableKinds == [.vp8, .vp9, .av1, .h264])
+    #endif
+  }
+
   @Test(arguments: cases)
   func whatIsShownIsRightAndOneKeyFrameEndsTheDamage(_ test: Case) throws {
     let factory = RTCPeerConnectionFactory()
