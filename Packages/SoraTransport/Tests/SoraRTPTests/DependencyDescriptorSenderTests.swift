@@ -4,12 +4,14 @@ import Testing
 
 /// A layered AV1 stream with real references, in packets with dependency descriptors.
 private struct LayeredStream {
-  let payloader = AV1Payloader()
+  var payloader: any RTPPayloader = AV1Payloader()
   let sender = DependencyDescriptorSender(random: RandomSource(seed: 5))
   let spatial: Int
   let temporal: Int
   var number: UInt16 = 65_000
   var timestamp: UInt32 = 3_000
+  /// For who wants to shuffle packets.
+  var order = RandomSource(seed: 9)
   private var position = 0
 
   init(spatial: Int, temporal: Int) {
@@ -239,6 +241,29 @@ extension VideoJitterBuffer {
     let delta = try DependencyDescriptor(
       parsing: sender.descriptor(of: part), structure: key.structure)
     #expect(delta.frame.frameDifferences == [1] && delta.frameNumber == key.frameNumber &+ 1)
+  }
+
+  @Test(arguments: [(2, 1), (2, 2), (3, 3)], ["AV1", "VP9"])
+  func picturesOfSeveralSizesArriveWhole(layers: (Int, Int), codec: String) throws {
+    let random = RandomSource(seed: 8)
+    var stream = LayeredStream(spatial: layers.0, temporal: layers.1)
+    let format = try #require(RTPPayloadFormats.named(codec))
+    stream.payloader = format.makePayloader(random: random)
+    let buffer = VideoJitterBuffer.of(format)
+    var frames: [EncodedFrame] = []
+    for index in 0..<48 {
+      let packets = stream.frame(isKeyFrame: index % 16 == 0)
+      #expect(packets.allSatisfy { $0.descriptor.count >= 3 })
+      for packet in packets.shuffled(using: &stream.order) {
+        buffer.insert(packet, at: index * 33)
+      }
+      frames += buffer.frames(from: index * 33, until: index * 33 + 32)
+    }
+    frames += buffer.frames(from: 48 * 33, until: 48 * 33 + 600)
+    #expect(frames.count == 48)
+    #expect(frames.map(\.isKeyFrame) == (0..<48).map { $0 % 16 == 0 })
+    #expect(buffer.statistics.framesDropped == 0)
+    #expect(frames[0].width == 320 << (layers.0 - 1))
   }
 
   @Test func hostileDescriptorsNeverTrap() {

@@ -65,6 +65,14 @@ public final class VP9Payloader: RTPPayloader {
     return total
   }
 
+  public var tellsLayerParts: Bool { true }
+
+  public var nextLayerPart: RTPLayerPart? {
+    guard frame != nil, partsLeft > 0 else { return nil }
+    return RTPLayerPart(
+      layer: layer, isFirst: descriptor.isLayerFrameStart, isLast: partsLeft == 1)
+  }
+
   public func next(into target: UnsafeMutableRawBufferPointer) -> RTPPayloadPart? {
     guard let frame, partsLeft > 0 else { return nil }
     let end = Self.end(of: layer, in: frame)

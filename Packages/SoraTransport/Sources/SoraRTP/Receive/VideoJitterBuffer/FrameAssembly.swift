@@ -93,7 +93,9 @@ struct LayerContinuity {
 
   /// Whether a frame can be decoded although frames before it may be missing.
   func isDecodableAfterLoss(_ info: RTPPayloadInfo) -> Bool {
-    if let dependencies = info.dependencies { return dependencies.areMet(by: released) }
+    if let dependencies = info.dependencies, !dependencies.isPartial {
+      return dependencies.areMet(by: released)
+    }
     guard let baseLayerIndex, let index = info.baseLayerIndex else { return false }
     if info.temporalLayer == 0 { return index == baseLayerIndex &+ 1 }
     return index == baseLayerIndex && info.isLayerSync
@@ -101,7 +103,9 @@ struct LayerContinuity {
 
   /// Whether a frame whose predecessors have all arrived, except those dropped for their layer, can be decoded.
   func isDecodable(_ info: RTPPayloadInfo) -> Bool {
-    if let dependencies = info.dependencies { return dependencies.areMet(by: released) }
+    if let dependencies = info.dependencies, !dependencies.isPartial {
+      return dependencies.areMet(by: released)
+    }
     return info.temporalLayer < brokenFrom || info.isLayerSync
   }
 

@@ -8,6 +8,15 @@ struct FrameDependencies: Equatable {
   private var count = 0
   /// More is needed than fits: nothing can be said.
   private var isOverfull = false
+  /// Only numbers are known, of no layer frame what it needs.
+  private(set) var isPartial = false
+
+  /// Of a layer frame whose structure hasn't come yet.
+  init(number: UInt16) {
+    first = number
+    last = number
+    isPartial = true
+  }
 
   /// Of one layer frame.
   init(number: UInt16, differences: [Int]) {
@@ -31,6 +40,7 @@ struct FrameDependencies: Equatable {
     if Int16(bitPattern: other.first &- first) < 0 { first = other.first }
     if Int16(bitPattern: other.last &- last) > 0 { last = other.last }
     isOverfull = isOverfull || other.isOverfull
+    isPartial = isPartial && other.isPartial
     for index in 0..<other.count { need(other.needed[index]) }
   }
 
@@ -88,6 +98,10 @@ struct DependencyReader {
   /// Completes what the payload's format knows of a packet. False where the descriptor can't be read, as before the first
   /// structure.
   mutating func read(_ bytes: UnsafeRawBufferPointer, into info: inout RTPPayloadInfo) -> Bool {
+    // The first fields can always be read: a packet of a key frame may come before the one with the structure.
+    if bytes.count >= 3, bytes[0] & 0x80 != 0 {
+      info.dependencies = FrameDependencies(number: bytes.u16(1))
+    }
     guard let descriptor = try? DependencyDescriptor(parsing: bytes, structure: structure) else {
       return false
     }
