@@ -43,15 +43,15 @@ struct QuantizerControl {
     debt = max(-Self.credit * bitsPerSecond, debt - min(max(seconds, 0), 1) * bitsPerSecond)
   }
 
-  /// The quantizer for a picture with this luma plane.
+  /// The quantizer for a picture with this luma plane, up to `coarsest`.
   mutating func quantizer(
-    _ luma: Plane, isKeyFrame: Bool, bitsPerSecond: Double, framesPerSecond: Double
+    _ luma: Plane, isKeyFrame: Bool, bitsPerSecond: Double, framesPerSecond: Double, coarsest: Int
   ) -> Int {
     measure(luma)
     let average = bitsPerSecond / framesPerSecond
     if isKeyFrame {
       let wanted = max(Self.keyFrameSeconds * bitsPerSecond - max(debt, 0) / 2, 2 * average)
-      last = min(max(Self.quantizer(keyFactor * intra / wanted), 14), Double(Self.range.upperBound))
+      last = min(max(Self.quantizer(keyFactor * intra / wanted), 14), Double(coarsest))
       return Int(last.rounded())
     }
     // What is owed is paid back over a while; a picture can be twice the average where some is saved up.
@@ -60,7 +60,7 @@ struct QuantizerControl {
     let fitting = Self.quantizer(factor * inter / wanted)
     // Quality rises slowly, and falls as fast as it must.
     last = min(max(fitting, last - 2), last + 7)
-    last = min(max(last, Double(Self.range.lowerBound)), Double(Self.range.upperBound))
+    last = min(max(last, Double(Self.range.lowerBound)), Double(coarsest))
     return Int(last.rounded())
   }
 

@@ -103,13 +103,21 @@ extension X265Encoder {
     }
   }
 
+  /// Where frames may be dropped, pictures aren't made unrecognizable instead: rather blur than stutter for motion, the
+  /// other way round for details.
+  var coarsestQuantizer: Int {
+    guard settings.allowsFrameDropping else { return QuantizerControl.range.upperBound }
+    return settings.contentHint == .motion ? 46 : 40
+  }
+
   /// The library's presets, fastest first; `VideoEncoderSettings.speed` is an index into these.
   static let presets = [
     "ultrafast", "superfast", "veryfast", "faster", "fast", "medium", "slow", "slower", "veryslow",
     "placebo",
   ]
 
-  /// What keeps up with 30 frames a second, with half of the machine left.
+  /// What keeps up with 30 frames a second, with half of the machine left. Measured on a moving picture with noise at 720p
+  /// and 2 Mbit/s (2.5 GHz Xeon, one thread): ultrafast takes 21 ms a frame, superfast 39 ms.
   private static func preset(_ settings: VideoEncoderSettings) -> Int {
     switch settings.width &* settings.height {
     case ...(640 * 480): 1

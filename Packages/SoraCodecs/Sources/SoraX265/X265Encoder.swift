@@ -30,11 +30,7 @@ public final class X265Encoder: VideoEncoder {
 
   /// Starts an encoder. Throws `CodecError.invalidSetting` or `CodecError.library`.
   public init(_ settings: VideoEncoderSettings) throws(CodecError) {
-    try settings.validate()
-    guard settings.scalabilityMode == .l1t1 else {
-      throw .invalidSetting(
-        name: "scalabilityMode", value: settings.scalabilityMode.description, allowed: "L1T1")
-    }
+    try settings.validate(modes: [.l1t1])
     format = try H265EncodingFormat(settings)
     guard let parameters = x265_param_alloc() else {
       throw libraryError("start an encoder", -1, "out of memory")
@@ -56,10 +52,8 @@ public final class X265Encoder: VideoEncoder {
   }
 
   public func setRates(targetBitsPerSecond: Int, framesPerSecond: Double) {
-    let fps = framesPerSecond.isFinite ? min(max(framesPerSecond, 1), 240) : 30
-    let target = max(0, targetBitsPerSecond)
-    settings.targetBitsPerSecond = target
-    settings.framesPerSecond = fps
+    _ = settings.takeRates(
+      targetBitsPerSecond: targetBitsPerSecond, framesPerSecond: framesPerSecond)
   }
 
   public func encode(_ frame: VideoFrame, forceKeyFrame: Bool, rtpTimestamp: UInt32)
@@ -83,7 +77,8 @@ public final class X265Encoder: VideoEncoder {
 
     let quantizer = control.quantizer(
       buffer.plane(0), isKeyFrame: needsKeyFrame, bitsPerSecond: Double(bitsPerSecond),
-      framesPerSecond: clock.framesPerSecond ?? settings.framesPerSecond)
+      framesPerSecond: clock.framesPerSecond ?? settings.framesPerSecond,
+      coarsest: coarsestQuantizer)
     describe(buffer)
     picture.pointee.sliceType = needsKeyFrame ? X265_TYPE_IDR : X265_TYPE_P
     // 0 would leave the choice to the library.
