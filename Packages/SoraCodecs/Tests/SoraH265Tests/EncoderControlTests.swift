@@ -109,7 +109,7 @@ import Testing
   @Test func framesAreDroppedRatherThanOvershoot() throws {
     let random = RandomSource(seed: 8)
     let encoder = try X265Encoder(
-      VideoEncoderSettings(width: 640, height: 480, targetBitsPerSecond: 20_000))
+      VideoEncoderSettings(width: 640, height: 480, targetBitsPerSecond: 3_000))
     var dropped = 0
     for index in 0..<30 {
       let frame = try encoder.encode(
