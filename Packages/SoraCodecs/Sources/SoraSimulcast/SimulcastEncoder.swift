@@ -76,16 +76,18 @@ public final class SimulcastEncoder {
     }
   }
 
-  public var states: [LayerState] {
-    layers.map { layer in
-      var state = LayerState()
-      state.bitsPerSecond = layer.bitsPerSecond
-      guard let encoder = layer.encoder else { return state }
-      state.width = layer.size.width
-      state.height = layer.size.height
-      state.implementationName = encoder.implementationName
-      return state
-    }
+  public var states: [LayerState] { layers.indices.map(state) }
+
+  /// How the layer at this place of `settings` is.
+  public func state(_ index: Int) -> LayerState {
+    let layer = layers[index]
+    var state = LayerState()
+    state.bitsPerSecond = layer.bitsPerSecond
+    guard let encoder = layer.encoder else { return state }
+    state.width = layer.size.width
+    state.height = layer.size.height
+    state.implementationName = encoder.implementationName
+    return state
   }
 
   /// Bits and frames a second from the next frame on.

@@ -30,7 +30,12 @@ package struct VideoSendConfiguration: Sendable, Equatable {
 
   /// The layer with the largest pictures among those that are active.
   var largestActiveLayer: SimulcastLayerSettings? {
-    layers.filter(\.isActive).min { $0.scaleResolutionDownBy < $1.scaleResolutionDownBy }
+    var largest: SimulcastLayerSettings?
+    for layer in layers where layer.isActive {
+      if let largest, largest.scaleResolutionDownBy <= layer.scaleResolutionDownBy { continue }
+      largest = layer
+    }
+    return largest
   }
 
   func preference(for hint: VideoContentHint?) -> RTCDegradationPreference {

@@ -238,8 +238,8 @@ package final class VideoSendPipeline: VideoSink, @unchecked Sendable {
     if failures == 0 || failures > 1 { adaptation.setFailing(failures > 1, at: ended) }
     shared.withLock { shared in
       shared.statistics.limitation = adaptation.limitation
-      for (index, state) in encoder.states.enumerated() {
-        shared.statistics.layers[index].state = state
+      for index in shared.statistics.layers.indices {
+        shared.statistics.layers[index].state = encoder.state(index)
       }
       if failure != nil {
         shared.statistics.encodeErrors &+= 1
