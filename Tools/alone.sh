@@ -85,7 +85,7 @@ for capability in RTCPeerConnectionFactory().videoCodecs.capabilities {
 END
     program=$(build WithoutGPL)
     "$program" | tee "$scratch/codecs.txt"
-    grep -q '^H264 openh264 true' "$scratch/codecs.txt"
+    grep -qi '^H264 openh264 true' "$scratch/codecs.txt"
     if ldd "$program" | grep -E 'x264|x265|avcodec'; then
       echo "alone.sh: a GPL library is linked without the trait" >&2
       exit 1
