@@ -17,6 +17,10 @@ extension OpenH264Encoder {
   func open() throws(CodecError) {
     if let encoder { sora_openh264_encoder_destroy(encoder) }
     encoder = nil
+    guard format.width >= 16, format.height >= 16 else {
+      throw .invalidSetting(
+        name: "size", value: "\(settings.width)x\(settings.height)", allowed: "16x16 or more")
+    }
     guard let made = sora_openh264_encoder_create() else {
       throw libraryError("make an encoder", -1)
     }
@@ -31,12 +35,6 @@ extension OpenH264Encoder {
     encoder = made
     needsKeyFrame = true
     ratesChanged = false
-  }
-
-  /// Whether frames come at another rate than the library was told.
-  var frameRateChanged: Bool {
-    guard let rate = clock.framesPerSecond else { return false }
-    return abs(rate - appliedFrameRate) > 0.15 * appliedFrameRate
   }
 
   private func fillParameters() {

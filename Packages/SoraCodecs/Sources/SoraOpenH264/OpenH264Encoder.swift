@@ -37,12 +37,7 @@ public final class OpenH264Encoder: VideoEncoder {
 
   /// Starts an encoder. Throws `CodecError.invalidSetting` or `CodecError.library`.
   public init(_ settings: VideoEncoderSettings) throws(CodecError) {
-    try settings.validate()
-    guard settings.scalabilityMode.spatialLayers == 1 else {
-      throw .invalidSetting(
-        name: "scalabilityMode", value: settings.scalabilityMode.description,
-        allowed: "L1T1, L1T2, L1T3")
-    }
+    try settings.validate(modes: [.l1t1, .l1t2, .l1t3])
     format = try H264EncodingFormat(settings, profiles: Self.profiles)
     self.settings = settings
     parameters = .allocate(capacity: 1)
@@ -59,12 +54,9 @@ public final class OpenH264Encoder: VideoEncoder {
   }
 
   public func setRates(targetBitsPerSecond: Int, framesPerSecond: Double) {
-    let fps = framesPerSecond.isFinite ? min(max(framesPerSecond, 1), 240) : 30
-    let target = max(0, targetBitsPerSecond)
-    guard target != settings.targetBitsPerSecond || fps != settings.framesPerSecond else { return }
-    settings.targetBitsPerSecond = target
-    settings.framesPerSecond = fps
-    ratesChanged = true
+    let isNew = settings.takeRates(
+      targetBitsPerSecond: targetBitsPerSecond, framesPerSecond: framesPerSecond)
+    if isNew { ratesChanged = true }
   }
 
   public func encode(_ frame: VideoFrame, forceKeyFrame: Bool, rtpTimestamp: UInt32)
@@ -79,7 +71,7 @@ public final class OpenH264Encoder: VideoEncoder {
       try open()
     }
     _ = clock.advance(to: frame.timestamp, framesPerSecond: settings.framesPerSecond)
-    if ratesChanged || frameRateChanged { try applyRates() }
+    if ratesChanged || clock.differs(from: appliedFrameRate) { try applyRates() }
     guard let encoder else { return nil }
     if needsKeyFrame {
       let result = sora_openh264_encoder_force_key_frame(encoder)

@@ -71,12 +71,6 @@ extension X264Encoder {
     ratesChanged = false
   }
 
-  /// Whether frames come at another rate than the library was told.
-  var frameRateChanged: Bool {
-    guard let rate = clock.framesPerSecond else { return false }
-    return abs(rate - appliedFrameRate) > 0.15 * appliedFrameRate
-  }
-
   /// Constant bitrate: the buffer's rate is the target. Its half second bounds a key frame and what may be late.
   ///
   /// The library can't be told another frame rate while it runs. What counts is the bits that a frame may have, so it gets

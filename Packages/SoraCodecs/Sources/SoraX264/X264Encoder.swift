@@ -40,11 +40,7 @@ public final class X264Encoder: VideoEncoder {
 
   /// Starts an encoder. Throws `CodecError.invalidSetting` or `CodecError.library`.
   public init(_ settings: VideoEncoderSettings) throws(CodecError) {
-    try settings.validate()
-    guard settings.scalabilityMode == .l1t1 else {
-      throw .invalidSetting(
-        name: "scalabilityMode", value: settings.scalabilityMode.description, allowed: "L1T1")
-    }
+    try settings.validate(modes: [.l1t1])
     format = try H264EncodingFormat(settings, profiles: Self.profiles)
     self.settings = settings
     parameters = .allocate(capacity: 1)
@@ -67,12 +63,9 @@ public final class X264Encoder: VideoEncoder {
   }
 
   public func setRates(targetBitsPerSecond: Int, framesPerSecond: Double) {
-    let fps = framesPerSecond.isFinite ? min(max(framesPerSecond, 1), 240) : 30
-    let target = max(0, targetBitsPerSecond)
-    guard target != settings.targetBitsPerSecond || fps != settings.framesPerSecond else { return }
-    settings.targetBitsPerSecond = target
-    settings.framesPerSecond = fps
-    ratesChanged = true
+    let isNew = settings.takeRates(
+      targetBitsPerSecond: targetBitsPerSecond, framesPerSecond: framesPerSecond)
+    if isNew { ratesChanged = true }
   }
 
   public func encode(_ frame: VideoFrame, forceKeyFrame: Bool, rtpTimestamp: UInt32)
@@ -89,7 +82,7 @@ public final class X264Encoder: VideoEncoder {
     let step = clock.advance(to: frame.timestamp, framesPerSecond: settings.framesPerSecond)
     let isOwing = dropper.shouldDrop(
       bitsPerSecond: format.bitsPerSecond(settings), elapsed: Double(step) / 90_000)
-    if ratesChanged || frameRateChanged { try applyRates() }
+    if ratesChanged || clock.differs(from: appliedFrameRate) { try applyRates() }
     guard let encoder else { return nil }
     if isOwing, settings.allowsFrameDropping, !needsKeyFrame { return nil }
 

@@ -88,7 +88,8 @@ import Testing
       try H264EncodingFormat(
         VideoEncoderSettings(
           width: width, height: height, targetBitsPerSecond: bits,
-          formatParameters: text.map { ["profile-level-id": $0] } ?? [:]),
+          formatParameters: text.map { ["profile-level-id": $0] } ?? [:],
+          maximumPayloadBytes: 1_000),
         profiles: [.constrainedBaseline, .high])
     }
     #expect(try !format(1_280, 720, "42e01f").exceedsNegotiatedLevel)
@@ -100,7 +101,7 @@ import Testing
     #expect(try format(640, 360, "64001f").maximumBitsPerSecond == 17_500_000)
     #expect(try format(640, 360, nil, bits: 30_000_000).profileLevelID.level == .level4_1)
     // Without packetization-mode, RFC 6184 §8.1 means 0.
-    #expect(try format(640, 360, "42e01f").maximumSliceBytes == 1_180)
+    #expect(try format(640, 360, "42e01f").maximumSliceBytes == 1_000)
     #expect(try format(640, 360, nil).maximumSliceBytes == nil)
     #expect(try format(641, 361, nil).width == 640)
   }

@@ -1,3 +1,4 @@
+import CodecTestSupport
 import SoraCodecs
 import SoraH264
 import SoraMedia
@@ -16,13 +17,22 @@ enum Encoding: String, Sendable, CaseIterable {
   #endif
   case openH264
 
-  func make(_ settings: VideoEncoderSettings) throws -> any VideoEncoder {
+  var factory: any VideoCodecFactory {
     switch self {
     #if GPL
-      case .x264: try X264Encoder(settings)
+      case .x264: X264EncoderFactory()
     #endif
-    case .openH264: try OpenH264Encoder(settings)
+    case .openH264: OpenH264CodecFactory()
     }
+  }
+
+  func make(_ settings: VideoEncoderSettings) throws(CodecError) -> any VideoEncoder {
+    try factory.makeEncoder(settings)
+  }
+
+  /// OpenH264 takes nothing that is less than a macroblock.
+  func takes(_ size: PictureSize) -> Bool {
+    self != .openH264 || min(size.width, size.height) >= 16
   }
 
   /// The part of its shared library's file name.
@@ -43,13 +53,19 @@ enum Decoding: String, Sendable, CaseIterable {
   #endif
   case openH264
 
-  func make(_ settings: VideoDecoderSettings = VideoDecoderSettings()) throws -> any VideoDecoder {
+  var factory: any VideoCodecFactory {
     switch self {
     #if GPL
-      case .libavcodec: try AVCodecDecoder(.h264, settings)
+      case .libavcodec: AVCodecDecoderFactory(.h264)
     #endif
-    case .openH264: try OpenH264Decoder(settings)
+    case .openH264: OpenH264CodecFactory()
     }
+  }
+
+  func make(_ settings: VideoDecoderSettings = VideoDecoderSettings()) throws(CodecError)
+    -> any VideoDecoder
+  {
+    try factory.makeDecoder(settings)
   }
 
   /// Whether it puts B-frames into their order.
@@ -66,8 +82,18 @@ enum Decoding: String, Sendable, CaseIterable {
   }
 }
 
-/// The bytes as a frame that says nothing of itself.
-func frame(_ bytes: [UInt8], rtpTimestamp: UInt32 = 0) -> EncodedFrame {
-  EncodedFrame(
-    payload: EncodedBuffer(bytes), isKeyFrame: false, rtpTimestamp: rtpTimestamp, timestamp: .zero)
+/// An encoder with a decoder.
+struct Pair: CustomTestStringConvertible, Sendable {
+  let encoding: Encoding
+  let decoding: Decoding
+  var testDescription: String { "\(encoding) to \(decoding)" }
+
+  static let all = Encoding.allCases.flatMap { encoding in
+    Decoding.allCases.map { Pair(encoding: encoding, decoding: $0) }
+  }
+
+  /// For the behaviour that every codec's must have.
+  var codec: CodecUnderTest {
+    CodecUnderTest(encoding: encoding.factory, decoding: decoding.factory, roundsToEven: true)
+  }
 }
