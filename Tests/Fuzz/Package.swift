@@ -42,6 +42,7 @@ let package = Package(
         "FuzzerEntry", "SoraSignaling",
         product("SoraMedia", "SoraMedia"),
         product("SoraCodecs", "SoraCodecs"), product("SoraVP8", "SoraCodecs"),
+        product("SoraNAL", "SoraCodecs"), product("SoraOpenH264", "SoraCodecs"),
         product("SoraAudio", "SoraAudio"),
         product("SoraCapture", "SoraCapture"),
         product("WebRTC", "SoraWebRTC"),

@@ -26,7 +26,8 @@ extension FuzzTarget {
       feedbackGenerator, vp8Payload, h264Payload, h265Payload, redPayload, dependencyDescriptor,
       videoJitterBuffer, videoJitterBufferH264, videoJitterBufferH265, audioJitterBuffer,
       audioJitterBufferOpus,
-      opus, vp8Decoder, wav, y4m, signaling, json, httpHead, srtp, dtlsServer, dtlsClient, iceAgent,
+      opus, vp8Decoder, h264Parser, h264Decoder, wav, y4m, signaling, json, httpHead, srtp,
+      dtlsServer, dtlsClient, iceAgent,
       rtpSession, peerTransport, negotiator, peerConnection,
     ]
   }

@@ -1,0 +1,92 @@
+import SoraCodecs
+import SoraMedia
+import SoraNAL
+import SoraOpenH264
+
+extension FuzzTarget {
+  /// Key frame, two delta frames.
+  private static var h264Frames: [[UInt8]] {
+    guard
+      let encoder = try? OpenH264Encoder(
+        VideoEncoderSettings(
+          width: 32, height: 32, targetBitsPerSecond: 100_000, threads: 1,
+          allowsFrameDropping: false))
+    else { return [] }
+    return (0..<3).compactMap { index in
+      let picture = PixelBuffer(width: 32, height: 32) { planes in
+        for plane in planes {
+          for y in 0..<plane.height {
+            let row = plane.row(y)
+            for x in 0..<plane.width {
+              row[x] = UInt8(truncatingIfNeeded: x &* 7 &+ y &* 5 &+ index &* 11)
+            }
+          }
+        }
+      }
+      let frame = VideoFrame(
+        buffer: picture, timestamp: Instant(nanoseconds: Int64(index) * 33_000_000))
+      let encoded = try? encoder.encode(
+        frame, forceKeyFrame: index == 0, rtpTimestamp: UInt32(index) * 3_000)
+      return encoded.map { Array($0.payload.bytes) }
+    }
+  }
+
+  /// NAL units, parameter sets and `profile-level-id`, which is read from the first bytes as text.
+  static var h264Parser: FuzzTarget {
+    func seeds() -> [[UInt8]] { h264Frames + [Array("42e01f".utf8), Array("640c1f".utf8)] }
+    return FuzzTarget("h264-parser", maximumLength: 1024, seeds: seeds()) { input in
+      var ranges = NALUnitIterator(input)
+      var end = 0
+      while let range = ranges.nextRange() {
+        check(range.lowerBound >= end + 3 && range.upperBound <= input.count, "units overlap")
+        check(!range.isEmpty && input[range.upperBound - 1] != 0, "a unit ends in zero")
+        end = range.upperBound
+        let unit = UnsafeRawBufferPointer(rebasing: input[range])
+        _ = try? H264PictureParameterSet(unit)
+        if let set = try? H264SequenceParameterSet(unit) {
+          check(set.width > 0 && set.height > 0, "a picture without samples")
+          check(set.width <= 1_055 * 16 && set.height <= 1_055 * 32, "a picture beyond the levels")
+        }
+      }
+      let unit = H264AccessUnit(input)
+      check(unit.longestUnit <= input.count && unit.slices <= unit.units, "more than there is")
+      var reader = RBSPReader(input)
+      var bits = 0
+      while (try? reader.readBits(1)) != nil { bits += 1 }
+      check(!reader.hasMoreData && bits <= input.count * 8, "data that can't be read")
+      if let id = H264ProfileLevelID(String(decoding: input.prefix(6), as: UTF8.self)) {
+        check(H264ProfileLevelID(id.description) == id, "\(id) reads back as another")
+      }
+    }
+  }
+
+  static var h264Decoder: FuzzTarget {
+    func seeds() -> [[UInt8]] {
+      let frames = h264Frames
+      var script = ScriptWriter()
+      for frame in frames { script.chunk(frame) }
+      var key = ScriptWriter()
+      if let first = frames.first { key.chunk(first) }
+      return [script.bytes, key.bytes]
+    }
+    return FuzzTarget("h264-decoder", maximumLength: 4096, seeds: seeds()) { bytes in
+      var input = FuzzInput(bytes)
+      guard
+        let decoder = try? OpenH264Decoder(
+          VideoDecoderSettings(threads: 1, maximumPixels: 256 * 256))
+      else { return check(false, "no decoder") }
+      for _ in 0..<8 where !input.isAtEnd {
+        let content = input.chunk()
+        let frame = EncodedFrame(
+          payload: EncodedBuffer(content), isKeyFrame: true, rtpTimestamp: 0, timestamp: .zero)
+        guard let picture = try? decoder.decode(frame) else { continue }
+        check(picture.width * picture.height <= 256 * 256, "a picture beyond the limit")
+        // The last byte of each plane is the one that would be missing.
+        for index in 0..<3 {
+          let plane = picture.buffer.plane(index)
+          _ = plane.row(plane.height - 1)[plane.width - 1]
+        }
+      }
+    }
+  }
+}
