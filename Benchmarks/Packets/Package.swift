@@ -30,6 +30,13 @@ let package = Package(
       ],
       swiftSettings: settings),
     .executableTarget(
+      name: "HandshakeBench",
+      dependencies: [
+        .product(name: "SoraMedia", package: "SoraMedia"),
+        .product(name: "SoraDTLS", package: "SoraTransport"),
+      ],
+      swiftSettings: settings),
+    .executableTarget(
       name: "ConnectionBench",
       dependencies: [
         .product(name: "WebRTC", package: "SoraWebRTC"),

@@ -4,16 +4,23 @@
 /// An instance is confined to its owner: it isn't `Sendable`.
 public final class RandomSource: RandomNumberGenerator {
   @usableFromInline let generate: () -> UInt64
+  /// Whether a seed decides everything it gives.
+  private let isSeeded: Bool
 
   /// A source that calls `generate` for every 64 bits.
-  public init(_ generate: @escaping () -> UInt64) {
+  public convenience init(_ generate: @escaping () -> UInt64) {
+    self.init(isSeeded: false, generate)
+  }
+
+  private init(isSeeded: Bool, _ generate: @escaping () -> UInt64) {
+    self.isSeeded = isSeeded
     self.generate = generate
   }
 
   /// A reproducible source (SplitMix64, Steele, Lea and Flood 2014). Not for secrets.
   public convenience init(seed: UInt64) {
     var state = seed
-    self.init {
+    self.init(isSeeded: true) {
       state &+= 0x9E37_79B9_7F4A_7C15
       var z = state
       z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
@@ -45,6 +52,10 @@ public final class RandomSource: RandomNumberGenerator {
     return String(decoding: bytes(count).map { alphabet[Int($0 & 63)] }, as: UTF8.self)
   }
 
-  /// A new source seeded from this one, for an owner of its own.
-  public func fork() -> RandomSource { RandomSource(seed: next()) }
+  /// A source for an owner of its own: seeded from this one where this one is seeded itself, so that owners don't change
+  /// each other's numbers. One over a generator stays over that generator: keys are drawn from forks, and 64 bits of seed
+  /// behind a generator that shows its state would give them away.
+  public func fork() -> RandomSource {
+    isSeeded ? RandomSource(seed: next()) : RandomSource(generate)
+  }
 }

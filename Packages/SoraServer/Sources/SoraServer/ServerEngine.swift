@@ -43,7 +43,7 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
     if mediaAddresses.isEmpty, let failure { throw failure }
     let now = SystemClock.now
     var core = SFUCore.Configuration(
-      certificate: certificate, dtls: try OpenSSLDTLSFactory(),
+      certificate: certificate, dtls: try configuration.dtls.makeFactory(),
       wallClock: WallClock(unixNanoseconds: SystemClock.realtimeNanoseconds, at: now),
       mediaAddresses: mediaAddresses)
     core.pingInterval = configuration.pingInterval

@@ -1,6 +1,6 @@
 public import Logging
 import SoraClock
-import SoraDTLS
+public import SoraDTLS
 public import SoraICE
 import SoraRTP
 public import SoraSignaling
@@ -28,6 +28,8 @@ public final class SoraServer: Sendable {
     public var mediaPort: UInt16 = 0
     /// PEM files for `wss` and `https`; nil serves `ws` and `http`.
     public var tls: TLSOptions.Identity?
+    /// Who secures media: this project's own DTLS 1.3 and 1.2, or libssl's 1.2.
+    public var dtls = DTLSImplementation.standard
     public var pingInterval = Duration.seconds(5)
     /// How long a client may leave pings unanswered.
     public var pongTimeout = Duration.seconds(60)

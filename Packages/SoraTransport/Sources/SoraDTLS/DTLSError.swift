@@ -42,7 +42,7 @@ public enum DTLSError: Error, Hashable, Sendable, CustomStringConvertible {
     case .unsupportedHash(let name):
       "the hash '\(name)' isn't supported: use sha-1, sha-224, sha-256, sha-384 or sha-512"
     case .certificate(let reason): "the certificate can't be used: \(reason)"
-    case .library(let reason): "libssl failed: \(reason)"
+    case .library(let reason): "the DTLS library failed: \(reason)"
     }
   }
 }
@@ -80,7 +80,7 @@ public struct DTLSAlert: RawRepresentable, Hashable, Sendable, CustomStringConve
     case 42, 46, 48: "compare the certificate with the fingerprint in the SDP"
     case 43: "use an ECDSA P-256 or RSA certificate"
     case 45: "renew the certificate"
-    case 70: "the peer doesn't speak DTLS 1.2"
+    case 70: "the two ends share no version of DTLS"
     case 116: "the peer asks for a certificate"
     case 20, 51: "the peers disagree about the keys; start the connection anew"
     default: "start the connection anew; if it repeats, look at the peer's log"

@@ -11,7 +11,9 @@ enum NSSPeer {
 
   /// Why it can't be used, or `nil`.
   static let obstacle: String? = {
-    guard FileManager.default.isExecutableFile(atPath: "/usr/bin/cc") else { return "no C compiler" }
+    guard FileManager.default.isExecutableFile(atPath: "/usr/bin/cc") else {
+      return "no C compiler"
+    }
     guard FileManager.default.fileExists(atPath: "/usr/include/nss/ssl.h") else {
       return "no NSS headers: apt-get install libnss3-dev"
     }

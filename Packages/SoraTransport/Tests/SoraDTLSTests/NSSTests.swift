@@ -51,7 +51,8 @@ struct NSSTests {
   func eachGroup(role: DTLSRole, group: DTLSGroup) throws {
     // The other group first: a client has to send a second hello (HelloRetryRequest).
     try connect(
-      role, own: factory(.v12, .v13, groups: group == .p256 ? [.x25519, .p256] : [.p256, .x25519]),
+      role,
+      own: factory(.v12, .v13, groups: group == .p256 ? [.x25519, .p256] : [.p256, .x25519]),
       group: group)
   }
 

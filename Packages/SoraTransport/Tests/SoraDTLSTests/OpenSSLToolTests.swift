@@ -93,4 +93,3 @@ extension DTLSSession {
       .map { String(format: "%02X", $0) }.joined()
   }
 }
-

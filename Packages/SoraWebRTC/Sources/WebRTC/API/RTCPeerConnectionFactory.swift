@@ -1,7 +1,7 @@
 import SoraAV1
 import SoraAudio
 public import SoraCodecs
-import SoraDTLS
+public import SoraDTLS
 import SoraH264
 import SoraH265
 import SoraSDP
@@ -13,7 +13,7 @@ public final class RTCPeerConnectionFactory: Sendable {
   /// Codecs, in order of preference.
   public let videoCodecs: VideoCodecRegistry
   let playout = AudioPlayout()
-  let dtls: OpenSSLDTLSFactory?
+  let dtls: (any DTLSEndpointFactory & Sendable)?
 
   /// A factory with the codecs that this module links: VP8, VP9, AV1, H.264, H.265 and Opus. Without the trait `GPL`,
   /// H.265 is only decoded, and negotiated where nothing is sent.
@@ -25,9 +25,11 @@ public final class RTCPeerConnectionFactory: Sendable {
   }
 
   /// A factory with video codecs of the caller's choice.
-  public init(videoCodecs: VideoCodecRegistry) {
+  ///
+  /// - Parameter dtls: who secures connections: this project's own DTLS 1.3 and 1.2, or libssl's 1.2.
+  public init(videoCodecs: VideoCodecRegistry, dtls: DTLSImplementation = .standard) {
     self.videoCodecs = videoCodecs
-    dtls = try? OpenSSLDTLSFactory()
+    self.dtls = try? dtls.makeFactory()
   }
 
   /// What is offered and accepted, in order of preference. Codecs that can only be encoded or only be decoded are for

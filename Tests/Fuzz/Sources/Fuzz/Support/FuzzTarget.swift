@@ -27,7 +27,8 @@ extension FuzzTarget {
       videoJitterBuffer, videoJitterBufferH264, videoJitterBufferH265, audioJitterBuffer,
       audioJitterBufferOpus,
       opus, vp8Decoder, h264Parser, h264Decoder, wav, y4m, signaling, json, httpHead, srtp,
-      dtlsServer, dtlsClient, iceAgent,
+      dtlsServer, dtlsClient,
+      dtlsNativeServer, dtlsNativeClient, dtlsMessages, dtlsRecords, iceAgent,
       rtpSession, peerTransport, negotiator, peerConnection,
     ]
   }

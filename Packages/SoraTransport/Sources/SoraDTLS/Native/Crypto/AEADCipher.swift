@@ -1,8 +1,8 @@
 import COpenSSL
 
 /// A cipher with authentication, keyed once for one direction; a record only sets a new nonce.
-final class AEADCipher {
-  enum Kind {
+package final class AEADCipher {
+  package enum Kind {
     case aes128GCM
     case aes256GCM
     case chacha20Poly1305
@@ -90,12 +90,12 @@ final class AEADCipher {
 }
 
 /// What hides the numbers of DTLS 1.3's records (RFC 9147 §4.2.3).
-final class RecordNumberCipher {
+package final class RecordNumberCipher {
   private let context: OpaquePointer
   private let isStream: Bool
   private var block: (UInt64, UInt64) = (0, 0)
 
-  init(_ kind: AEADCipher.Kind, key: Secret) throws(HandshakeFailure) {
+  package init(_ kind: AEADCipher.Kind, key: Secret) throws(HandshakeFailure) {
     guard key.count == kind.keyLength, let context = EVP_CIPHER_CTX_new() else {
       throw .library("no cipher context")
     }
@@ -115,7 +115,7 @@ final class RecordNumberCipher {
   deinit { EVP_CIPHER_CTX_free(context) }
 
   /// Two bytes to XOR with a record's number, from the first 16 bytes of its ciphertext; `nil` if libcrypto fails.
-  func mask(_ sample: UnsafePointer<UInt8>) -> (UInt8, UInt8)? {
+  package func mask(_ sample: UnsafePointer<UInt8>) -> (UInt8, UInt8)? {
     withUnsafeMutableBytes(of: &block) { block -> (UInt8, UInt8)? in
       let bytes = block.bindMemory(to: UInt8.self)
       var written: Int32 = 0

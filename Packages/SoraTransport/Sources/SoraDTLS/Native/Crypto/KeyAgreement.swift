@@ -1,16 +1,16 @@
 import COpenSSL
 import CSoraDTLS
-import SoraMedia
+package import SoraMedia
 
 /// This end's share of a Diffie-Hellman agreement. Good for one agreement.
-final class KeyAgreement {
+package final class KeyAgreement {
   let group: DTLSGroup
   /// What the peer gets: 32 bytes of X25519, or 65 of an uncompressed P-256 point.
-  let publicKey: [UInt8]
+  package let publicKey: [UInt8]
   private var key: OpaquePointer?
 
   /// Makes a share whose private key comes from `random`.
-  init(_ group: DTLSGroup, random: RandomSource) throws(HandshakeFailure) {
+  package init(_ group: DTLSGroup, random: RandomSource) throws(HandshakeFailure) {
     self.group = group
     var key: OpaquePointer?
     var share: [UInt8]
@@ -44,7 +44,7 @@ final class KeyAgreement {
   /// Agrees on the shared secret and forgets the private key.
   ///
   /// Fails for what isn't a point of the group, and for a secret of only zeros (RFC 8446 §7.4.2).
-  func agree(with peer: [UInt8]) throws(HandshakeFailure) -> Secret {
+  package func agree(with peer: [UInt8]) throws(HandshakeFailure) -> Secret {
     guard let own = key else { throw .library("a key share was used twice") }
     key = nil
     defer { EVP_PKEY_free(own) }

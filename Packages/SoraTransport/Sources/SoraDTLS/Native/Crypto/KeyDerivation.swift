@@ -1,7 +1,7 @@
 import COpenSSL
 
 /// The hash of a cipher suite.
-enum DTLSHash {
+package enum DTLSHash {
   case sha256
   case sha384
 
@@ -9,7 +9,7 @@ enum DTLSHash {
   var digest: OpaquePointer? { self == .sha256 ? EVP_sha256() : EVP_sha384() }
 
   /// Hashes a message.
-  func callAsFunction(_ message: [UInt8]) throws(HandshakeFailure) -> [UInt8] {
+  package func callAsFunction(_ message: [UInt8]) throws(HandshakeFailure) -> [UInt8] {
     var result = [UInt8](repeating: 0, count: length)
     guard EVP_Digest(message, message.count, &result, nil, digest, nil) == 1 else {
       throw .library("a hash failed")
@@ -19,9 +19,9 @@ enum DTLSHash {
 }
 
 /// Keys from keys: the PRF of TLS 1.2, and HKDF with the labels of TLS 1.3.
-enum KeyDerivation {
+package enum KeyDerivation {
   /// HMAC (RFC 2104).
-  static func hmac(
+  package static func hmac(
     _ hash: DTLSHash, key: Secret, _ message: UnsafeBufferPointer<UInt8>
   ) throws(HandshakeFailure) -> Secret {
     let result = Secret(zeros: hash.length)
@@ -34,7 +34,7 @@ enum KeyDerivation {
     return result
   }
 
-  static func hmac(
+  package static func hmac(
     _ hash: DTLSHash, key: Secret, _ message: [UInt8]
   ) throws(HandshakeFailure) -> Secret {
     let copy = Secret(zeros: message.count)
@@ -43,7 +43,7 @@ enum KeyDerivation {
   }
 
   /// The PRF of TLS 1.2 (RFC 5246 §5).
-  static func prf(
+  package static func prf(
     _ hash: DTLSHash, secret: Secret, label: String, seed: [UInt8], count: Int
   ) throws(HandshakeFailure) -> Secret {
     let labelled = Array(label.utf8) + seed
@@ -68,14 +68,14 @@ enum KeyDerivation {
   }
 
   /// HKDF-Extract (RFC 5869 §2.2).
-  static func extract(
+  package static func extract(
     _ hash: DTLSHash, salt: Secret, input: Secret
   ) throws(HandshakeFailure) -> Secret {
     try hmac(hash, key: salt, UnsafeBufferPointer(input.bytes))
   }
 
   /// HKDF-Expand (RFC 5869 §2.3) for at most 255 blocks.
-  static func expand(
+  package static func expand(
     _ hash: DTLSHash, secret: Secret, info: [UInt8], count: Int
   ) throws(HandshakeFailure) -> Secret {
     guard count <= 255 * hash.length else { throw .library("HKDF has no so long output") }
@@ -99,7 +99,7 @@ enum KeyDerivation {
   }
 
   /// HKDF-Expand-Label (RFC 8446 §7.1), whose labels start with "dtls13" in DTLS (RFC 9147 §5.9) and with "tls13 " in TLS.
-  static func expandLabel(
+  package static func expandLabel(
     _ hash: DTLSHash, secret: Secret, label: String, context: [UInt8] = [], count: Int,
     prefix: String = "dtls13"
   ) throws(HandshakeFailure) -> Secret {

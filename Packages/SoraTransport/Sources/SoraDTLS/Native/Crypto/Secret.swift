@@ -1,19 +1,19 @@
 import COpenSSL
 
 /// Secret bytes, zeroed when the last owner lets go of them. A class: copies of an array would stay behind.
-final class Secret {
-  let bytes: UnsafeMutableBufferPointer<UInt8>
+package final class Secret {
+  package let bytes: UnsafeMutableBufferPointer<UInt8>
 
-  var count: Int { bytes.count }
+  package var count: Int { bytes.count }
 
   /// `count` zeros.
-  init(zeros count: Int) {
+  package init(zeros count: Int) {
     bytes = .allocate(capacity: max(count, 0))
     bytes.initialize(repeating: 0)
   }
 
   /// Takes the bytes over and zeroes where they came from.
-  init(taking source: inout [UInt8]) {
+  package init(taking source: inout [UInt8]) {
     bytes = .allocate(capacity: source.count)
     _ = bytes.initialize(from: source)
     source.withUnsafeMutableBytes { OPENSSL_cleanse($0.baseAddress, $0.count) }
@@ -33,7 +33,7 @@ final class Secret {
   }
 
   /// The bytes as an array, which its new owner has to keep secret.
-  func array(_ range: Range<Int>) -> [UInt8] { Array(bytes[range.clamped(to: 0..<count)]) }
+  package func array(_ range: Range<Int>) -> [UInt8] { Array(bytes[range.clamped(to: 0..<count)]) }
 
   /// Compares in constant time.
   func matches(_ other: [UInt8]) -> Bool {

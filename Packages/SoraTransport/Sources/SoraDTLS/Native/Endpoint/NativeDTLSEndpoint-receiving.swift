@@ -54,6 +54,11 @@ extension NativeDTLSEndpoint {
   // MARK: - Handshake messages
 
   private func takeHandshake(_ record: Record, at now: Instant) {
+    // Once the association stands, what anybody could have sent means nothing.
+    guard step != .connected || record.number.epoch > 0 else {
+      statistics.recordsDropped += 1
+      return
+    }
     var reader = WireReader(record.payload)
     var isKept = true
     var isRepeated = false
@@ -93,7 +98,7 @@ extension NativeDTLSEndpoint {
       }
     }
     guard step != .ended else { return }
-    if isRepeated { peerRepeatsItself(in: record.number.epoch, at: now) }
+    if isRepeated { peerRepeatsItself(at: now) }
     // RFC 9147 §7.1: a gap is told at once.
     if isOutOfOrder, version == .v13, acknowledgementDeadline == nil, !acknowledgements.isEmpty {
       acknowledgementDeadline = now

@@ -133,12 +133,10 @@ extension NativeDTLSEndpoint {
   }
 
   /// The peer sent messages again that were answered: the answer got lost, or is still under way.
-  func peerRepeatsItself(in epoch: UInt64, at now: Instant) {
+  func peerRepeatsItself(at now: Instant) {
     guard let flight, !flight.isAcknowledged, now - flight.lastSent >= flight.timeout / 2 else {
       return
     }
-    // 1.2, connected: only the peer's Finished shows that it is the peer who asks.
-    if step == .connected, epoch == 0 { return }
     resendFlight(at: now)
     if flight.deadline != nil { self.flight?.deadline = now + flight.timeout }
   }

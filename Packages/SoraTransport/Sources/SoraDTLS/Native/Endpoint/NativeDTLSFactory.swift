@@ -35,7 +35,10 @@ public struct NativeDTLSFactory: DTLSEndpointFactory, Sendable {
     self.profiles = profiles
   }
 
-  /// Makes one end of an association. Its randoms, cookies and key shares come from `random`.
+  /// Makes one end of an association.
+  ///
+  /// Its randoms, cookies and key shares come from `random`: outside of simulations that has to be a cryptographically
+  /// secure generator, such as `RandomSource.system()` of SoraClock. A seeded source shows its state in every hello.
   public func makeEndpoint(
     role: DTLSRole, certificate: DTLSCertificate, expectedFingerprint: DTLSFingerprint?,
     random: RandomSource

@@ -1,5 +1,5 @@
 /// Why this end gives a handshake up, and the alert that tells the peer.
-struct HandshakeFailure: Error {
+package struct HandshakeFailure: Error {
   var alert: DTLSAlert
   var reason: String
   /// What the owner gets to see, where it says more than the alert.

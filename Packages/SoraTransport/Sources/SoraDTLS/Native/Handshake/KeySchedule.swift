@@ -1,12 +1,12 @@
 /// The key schedule of 1.3 (RFC 8446 §7.1) without pre-shared keys.
-struct KeySchedule {
+package struct KeySchedule {
   let hash: DTLSHash
   /// What labels start with; TLS's own is there for its published traces.
   private let prefix: String
   private var secret: Secret
 
   /// The early secret.
-  init(_ hash: DTLSHash, prefix: String = "dtls13") throws(HandshakeFailure) {
+  package init(_ hash: DTLSHash, prefix: String = "dtls13") throws(HandshakeFailure) {
     self.hash = hash
     self.prefix = prefix
     let zeros = Secret(zeros: hash.length)
@@ -14,21 +14,22 @@ struct KeySchedule {
   }
 
   /// Derive-Secret, of a transcript's hash.
-  func derive(_ label: String, _ transcriptHash: [UInt8]) throws(HandshakeFailure) -> Secret {
+  package func derive(_ label: String, _ transcriptHash: [UInt8]) throws(HandshakeFailure) -> Secret
+  {
     try KeyDerivation.expandLabel(
       hash, secret: secret, label: label, context: transcriptHash, count: hash.length,
       prefix: prefix)
   }
 
   /// Goes on to the handshake secret with the agreed secret, or to the master secret with nothing.
-  mutating func advance(with input: Secret? = nil) throws(HandshakeFailure) {
+  package mutating func advance(with input: Secret? = nil) throws(HandshakeFailure) {
     let salt = try derive("derived", try hash([]))
     secret = try KeyDerivation.extract(
       hash, salt: salt, input: input ?? Secret(zeros: hash.length))
   }
 
   /// The secret itself, for comparison with published traces.
-  var current: Secret { secret }
+  package var current: Secret { secret }
 
   /// The content of a Finished, from the sender's traffic secret (RFC 8446 §4.4.4).
   func verifyData(_ trafficSecret: Secret, transcript: [UInt8]) throws(HandshakeFailure) -> Secret {
@@ -38,7 +39,7 @@ struct KeySchedule {
   }
 
   /// Keying material for a label, with an empty context (RFC 8446 §7.5).
-  static func export(
+  package static func export(
     _ hash: DTLSHash, exporter: Secret, label: String, count: Int
   ) throws(HandshakeFailure) -> Secret {
     let empty = try hash([])
@@ -49,7 +50,9 @@ struct KeySchedule {
   }
 
   /// The traffic secret after a KeyUpdate (RFC 8446 §7.2).
-  static func next(_ hash: DTLSHash, after secret: Secret) throws(HandshakeFailure) -> Secret {
+  package static func next(_ hash: DTLSHash, after secret: Secret) throws(HandshakeFailure)
+    -> Secret
+  {
     try KeyDerivation.expandLabel(hash, secret: secret, label: "traffic upd", count: hash.length)
   }
 }
