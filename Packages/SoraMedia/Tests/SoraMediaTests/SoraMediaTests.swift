@@ -18,6 +18,31 @@ import Testing
 }
 
 @Suite struct RandomSourceTests {
+  @Test func forksOfASeedHaveSequencesOfTheirOwn() {
+    let source = RandomSource(seed: 1)
+    let fork = source.fork()
+    let expected = (0..<4).map { _ in fork.next() }
+    let again = RandomSource(seed: 1)
+    let other = again.fork()
+    // What the fork's owner drew doesn't change what the source gives.
+    #expect(source.next() == again.next())
+    #expect((0..<4).map { _ in other.next() } == expected)
+  }
+
+  /// 64 bits of seed would decide every key that is drawn from a fork.
+  @Test func forksOfAGeneratorStayOverIt() {
+    var drawn: UInt64 = 0
+    let source = RandomSource {
+      drawn += 1
+      return drawn
+    }
+    let fork = source.fork()
+    #expect(drawn == 0)
+    #expect(fork.next() == 1)
+    #expect(fork.fork().next() == 2)
+    #expect(source.next() == 3)
+  }
+
   @Test func oneSeedGivesOneSequence() {
     // SplitMix64 with seed 1234567 (reference values of the Rosetta Code task "Pseudo-random numbers/Splitmix64").
     let source = RandomSource(seed: 1_234_567)
