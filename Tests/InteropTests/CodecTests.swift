@@ -8,7 +8,7 @@ extension Interop {
     }
 
     @Test(.needsBrowser) func ofChromium() async throws {
-      try await check("codecs_chromium", ["VP8", "VP9", "AV1"], drawsInTheBrowser: true)
+      try await check("codecs_chromium", ["VP8", "VP9", "AV1", "H264"], drawsInTheBrowser: true)
     }
 
     @Test(.needsFirefox) func ofFirefox() async throws {
@@ -16,11 +16,11 @@ extension Interop {
     }
 
     @Test(.needsPeers) func ofAiortc() async throws {
-      try await check("codecs_aiortc", ["VP8"])
+      try await check("codecs_aiortc", ["VP8", "H264"])
     }
 
     @Test(.needsGStreamer) func ofGStreamer() async throws {
-      try await check("codecs_gstreamer", ["VP8"])
+      try await check("codecs_gstreamer", ["VP8", "H264"])
     }
 
     struct Matrix: Decodable {

@@ -19,7 +19,7 @@ class Peer:
 
 def scenario(world):
     server = world.serve()
-    return walk(world, server, ["VP8"], lambda *arguments: Peer(world, *arguments))
+    return walk(world, server, ["VP8", "H264"], lambda *arguments: Peer(world, *arguments))
 
 
 main(scenario)

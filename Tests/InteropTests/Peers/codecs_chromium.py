@@ -10,7 +10,7 @@ def scenario(world):
     server = world.serve()
     browser = Browser(world)
     try:
-        return walk(world, server, ["VP8", "VP9", "AV1"], lambda *arguments: PagePeer(browser, *arguments))
+        return walk(world, server, ["VP8", "VP9", "AV1", "H264"], lambda *arguments: PagePeer(browser, *arguments))
     finally:
         browser.close()
 
