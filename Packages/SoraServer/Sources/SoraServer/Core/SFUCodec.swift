@@ -42,7 +42,9 @@ struct SFUCodec: Hashable {
     switch name {
     case "VP8": parameters = [:]
     case "VP9": parameters = ["profile-id": "0"]
-    case "AV1": parameters = ["level-idx": "14", "profile": "0", "tier": "0"]
+    // A level is only what a receiver bears at best, but libwebrtc up to M139 at least takes another one than its own,
+    // which is what an absent one means, for another codec, and answers without video.
+    case "AV1": parameters = ["level-idx": "5", "profile": "0", "tier": "0"]
     // Whatever size passes here, the server takes: level 5.2 of both, where a lower one would hold a publisher of
     // full HD down to 720p.
     case "H264":
