@@ -140,6 +140,7 @@ extension NativeDTLSEndpoint {
       try startWriting13()
     } else {
       flight = nil
+      records.stopWriting(before: 3)
     }
     guard let secrets = trafficSecrets else { throw .library("no traffic secrets") }
     records.startReading(

@@ -75,7 +75,12 @@ extension NativeDTLSEndpoint {
 
   /// The peer has the whole last flight.
   func wasAcknowledged(_ acknowledged: Flight, at now: Instant) {
-    guard step == .connected, isKeyUpdate(acknowledged) else { return payOwedKeyUpdate(at: now) }
+    guard step == .connected else { return }
+    guard isKeyUpdate(acknowledged) else {
+      // The handshake's own keys have no use any more.
+      records.stopWriting(before: 3)
+      return payOwedKeyUpdate(at: now)
+    }
     attempt(at: now) { () throws(HandshakeFailure) in
       // RFC 9147 §8: new keys are written with once the peer has acknowledged the KeyUpdate.
       guard var secrets = self.trafficSecrets else { throw .library("no traffic secrets") }

@@ -109,7 +109,9 @@ extension NativeDTLSEndpoint {
   /// answered with an alert: anybody can send records in clear.
   private func isAllowed(_ type: UInt8, in epoch: UInt64) -> Bool {
     switch version {
-    case nil: return epoch == 0 && type != HandshakeType.finished
+    case nil:
+      return epoch == 0
+        && (role == .server ? type == HandshakeType.clientHello : type != HandshakeType.finished)
     case .v12:
       if step == .connected { return epoch == 1 }
       return (type == HandshakeType.finished) == (epoch == 1)
