@@ -46,8 +46,10 @@ extension FuzzTarget {
           negotiator, description, isAnswer: choice & 1 != 0, rollsBack: choice & 32 != 0)
         while negotiator.nextEvent() != nil {}
         _ = (negotiator.session, negotiator.isNegotiationNeeded, negotiator.localDescription?.text)
-        for codec in negotiator.session?.media.compactMap({ $0.receive?.codecs }).joined() ?? [] {
-          _ = RTPPayloadFormats.named(codec.name, parameters: codec.parameters.dictionary)
+        for section in negotiator.session?.media ?? [] {
+          for codec in section.receive?.codecs ?? [] {
+            _ = RTPPayloadFormats.named(codec.name, parameters: codec.parameters.dictionary)
+          }
         }
         if let line = text.split(separator: "\n").first(where: { $0.hasPrefix("a=candidate") }) {
           _ = try? negotiator.addRemoteCandidate(String(line), mLineIndex: Int(choice >> 6))
