@@ -2,7 +2,7 @@ import SoraMedia
 public import SoraSDP
 
 /// The video codecs as they are declared. Levels say what we receive at best, and senders may stay below: unless the decoder
-/// knows better, they are level 5.2 of each codec, which full HD at 60 frames a second is well within.
+/// knows better, those of H.264 and H.265 are 5.2, which full HD at 60 frames a second is well within.
 extension CodecCapability {
   /// VP8 (RFC 7741).
   public static let vp8 = CodecCapability.video("VP8", preferredPayloadType: 96)
@@ -11,9 +11,10 @@ extension CodecCapability {
   public static let vp9 = CodecCapability.video(
     "VP9", parameters: ["profile-id": "0"], preferredPayloadType: 98)
 
-  /// AV1 (its RTP specification §7.2), main profile and tier.
+  /// AV1 (its RTP specification §7.2), main profile and tier. The level is the one that an absent one means, 3.1, although
+  /// more is received: libwebrtc up to M139 at least takes another level than its own for another codec.
   public static let av1 = CodecCapability.video(
-    "AV1", parameters: ["level-idx": "14", "profile": "0", "tier": "0"], preferredPayloadType: 45)
+    "AV1", parameters: ["level-idx": "5", "profile": "0", "tier": "0"], preferredPayloadType: 45)
 
   /// H.265 (RFC 7798 §7.1), Main profile and tier: 8 bits a sample, 4:2:0; one stream.
   public static let h265 = CodecCapability.video(

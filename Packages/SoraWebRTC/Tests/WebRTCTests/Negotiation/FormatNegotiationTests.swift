@@ -88,7 +88,7 @@ import WebRTC
     #expect(receive.codecs[1].parameters["profile-level-id"] == "420034")
     #expect(send.codecs[9].parameters["level-id"] == "156")
     #expect(send.codecs[7].parameters["level-idx"] == "5")
-    #expect(receive.codecs[7].parameters["level-idx"] == "14")
+    #expect(receive.codecs[7].parameters["level-idx"] == "5")
     let rtx = send.codecs.map(\.rtxPayloadType)
     #expect(rtx == [97, 104, 108, 114, 116, 118, 40, 46, 99, 50])
   }
