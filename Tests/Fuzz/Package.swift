@@ -43,6 +43,7 @@ let package = Package(
         product("SoraMedia", "SoraMedia"),
         product("SoraCodecs", "SoraCodecs"), product("SoraVP8", "SoraCodecs"),
         product("SoraNAL", "SoraCodecs"), product("SoraOpenH264", "SoraCodecs"),
+        product("SoraDE265", "SoraCodecs"),
         product("SoraAudio", "SoraAudio"),
         product("SoraCapture", "SoraCapture"),
         product("WebRTC", "SoraWebRTC"),

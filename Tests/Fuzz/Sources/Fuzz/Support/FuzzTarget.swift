@@ -26,9 +26,9 @@ extension FuzzTarget {
       feedbackGenerator, vp8Payload, h264Payload, h265Payload, redPayload, dependencyDescriptor,
       videoJitterBuffer, videoJitterBufferH264, videoJitterBufferH265, audioJitterBuffer,
       audioJitterBufferOpus,
-      opus, vp8Decoder, h264Parser, h264Decoder, wav, y4m, signaling, json, httpHead, srtp,
-      dtlsServer, dtlsClient,
-      dtlsNativeServer, dtlsNativeClient, dtlsMessages, dtlsRecords, iceAgent,
+      opus, vp8Decoder, h264Parser, h264Decoder, h265Parser, h265Decoder, wav, y4m, signaling, json,
+      httpHead, srtp, dtlsServer, dtlsClient, dtlsNativeServer, dtlsNativeClient, dtlsMessages,
+      dtlsRecords, iceAgent,
       rtpSession, peerTransport, negotiator, peerConnection,
     ]
   }
