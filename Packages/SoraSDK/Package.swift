@@ -37,6 +37,7 @@ let package = Package(
         .product(name: "SoraClock", package: "SoraMedia"),
         .product(name: "SoraTransport", package: "SoraTransport"),
         .product(name: "SoraSignaling", package: "SoraSignaling"),
+        .product(name: "SoraTURNStream", package: "SoraSignaling"),
         .product(name: "WebRTC", package: "SoraWebRTC"),
         .product(name: "Logging", package: "swift-log"),
       ],

@@ -33,7 +33,8 @@ let package = Package(
       dependencies: [
         media, clock, signaling, transport("SoraSDP"), transport("SoraRTP"), transport("SoraICE"),
         transport("SoraDTLS"), transport("SoraSRTP"), transport("SoraCongestion"),
-        transport("SoraTransport"), .product(name: "Logging", package: "swift-log"),
+        transport("SoraTransport"), .product(name: "SoraTURNStream", package: "SoraSignaling"),
+        .product(name: "Logging", package: "swift-log"),
       ],
       resources: [.embedInCode("Page/index.html"), .embedInCode("Page/sora.js")],
       swiftSettings: settings),

@@ -11,8 +11,13 @@ let settings: [SwiftSetting] = [
 
 let package = Package(
   name: "SoraSignaling",
-  products: [.library(name: "SoraSignaling", targets: ["SoraSignaling"])],
+  products: [
+    .library(name: "SoraSignaling", targets: ["SoraSignaling"]),
+    .library(name: "SoraTURNStream", targets: ["SoraTURNStream"]),
+  ],
   dependencies: [
+    .package(path: "../SoraMedia"),
+    .package(path: "../SoraTransport"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
@@ -28,6 +33,33 @@ let package = Package(
         .product(name: "NIOWebSocket", package: "swift-nio"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
         .product(name: "Logging", package: "swift-log"),
+      ],
+      swiftSettings: settings),
+    // TURN over TCP and TLS: what SoraTransport has a seam for, and no library.
+    .target(
+      name: "SoraTURNStream",
+      dependencies: [
+        "SoraSignaling",
+        .product(name: "SoraICE", package: "SoraTransport"),
+        .product(name: "SoraDTLS", package: "SoraTransport"),
+        .product(name: "SoraTransport", package: "SoraTransport"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "NIOTLS", package: "swift-nio"),
+        .product(name: "NIOSSL", package: "swift-nio-ssl"),
+      ],
+      swiftSettings: settings),
+    .testTarget(
+      name: "SoraTURNStreamTests",
+      dependencies: [
+        "SoraTURNStream", "SoraSignaling",
+        .product(name: "SoraMedia", package: "SoraMedia"),
+        .product(name: "SoraClock", package: "SoraMedia"),
+        .product(name: "SoraICE", package: "SoraTransport"),
+        .product(name: "SoraDTLS", package: "SoraTransport"),
+        .product(name: "SoraTransport", package: "SoraTransport"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
       ],
       swiftSettings: settings),
     .testTarget(

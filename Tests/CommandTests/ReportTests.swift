@@ -76,7 +76,8 @@ import Testing
         numbers: ["bytesReceived": 70, "concealedSamples": 480, "nackCount": .nan],
         texts: ["kind": "audio", "codecId": "c2"]),
       StatisticsObject(id: "x", type: "outbound-rtp", numbers: ["bytesSent": 9_999]),
-      StatisticsObject(id: "p", type: "candidate-pair", numbers: ["currentRoundTripTime": 0.0125]),
+      StatisticsObject(
+        id: "p", type: "candidate-pair", numbers: ["currentRoundTripTime": 0.0125, "bytesSent": 1]),
     ]
     let reading = StatisticsReading(objects, .receiving)
     #expect(reading.video.codec == "VP8")

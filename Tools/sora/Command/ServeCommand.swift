@@ -38,6 +38,21 @@ struct ServeCommand: AsyncParsableCommand {
     help: ArgumentHelp("PEM key of the certificate.", valueName: "file"))
   var tlsKey: String?
 
+  @Flag(help: "Run a TURN server as well, and give clients credentials for it.")
+  var turn = false
+
+  @Option(
+    name: .customLong("turn-port"),
+    help: ArgumentHelp(
+      "Port of the TURN server, for UDP and TCP; 0 takes a free one.", valueName: "port"))
+  var turnPort: Int?
+
+  @Option(
+    name: .customLong("ice-policy"),
+    help: ArgumentHelp(
+      "all, or relay: clients then send everything through a TURN server.", valueName: "policy"))
+  var icePolicy = "all"
+
   @Flag(help: "Print JSON lines on standard output.")
   var json = false
 
@@ -86,6 +101,20 @@ struct ServeCommand: AsyncParsableCommand {
       }
       configuration.mediaAddresses = addresses
     }
+    if turn || turnPort != nil {
+      let port = turnPort ?? 3478
+      guard let port = UInt16(exactly: port) else {
+        throw UsageError("--turn-port \(port): use 0 to 65535; 0 takes a free port")
+      }
+      configuration.turn = .init(port: port)
+    }
+    guard let policy = ICETransportPolicy(rawValue: icePolicy), policy != .noHost else {
+      throw UsageError("--ice-policy \(icePolicy): use all or relay")
+    }
+    guard policy == .all || configuration.turn != nil else {
+      throw UsageError("--ice-policy relay: clients need a TURN server for that; add --turn")
+    }
+    configuration.iceTransportPolicy = policy
     switch (tlsCertificate, tlsKey) {
     case (nil, nil): break
     case (let certificate?, let key?):
@@ -109,7 +138,8 @@ struct ServeCommand: AsyncParsableCommand {
         open in a browser  \(server.httpURL)
         publish            sora publish \(server.url) --channel demo
         play               sora play \(server.url) --channel demo
-      """)
+      """
+        + server.turnURLs.map { "\n  relay                \($0)" }.joined())
   }
 }
 
@@ -120,6 +150,7 @@ private struct ServerLine: Encodable {
   var httpUrl: String?
   var port: Int?
   var mediaAddresses: [String]?
+  var turnUrls: [String]?
   var channelId: String?
   var connectionId: String?
   var role: String?
@@ -128,7 +159,8 @@ private struct ServerLine: Encodable {
   static func ready(_ server: SoraServer) -> ServerLine {
     ServerLine(
       type: "ready", url: server.url, httpUrl: server.httpURL, port: server.port,
-      mediaAddresses: server.mediaAddresses.map { "\($0)" })
+      mediaAddresses: server.mediaAddresses.map { "\($0)" },
+      turnUrls: server.turnURLs.isEmpty ? nil : server.turnURLs)
   }
 
   static func text(_ event: SFUEvent) -> String {

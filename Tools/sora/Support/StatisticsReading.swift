@@ -75,7 +75,8 @@ package struct StatisticsReading: Sendable, Equatable {
         } else {
           audio.packetsLost += lost
         }
-      case "candidate-pair":
+      // Of several pairs the one in use counts what it has carried.
+      case "candidate-pair" where object.numbers["bytesSent"] != nil:
         if let seconds = object.numbers["currentRoundTripTime"] {
           roundTripMilliseconds = seconds * 1_000
         }

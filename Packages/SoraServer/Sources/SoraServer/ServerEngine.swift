@@ -18,6 +18,9 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
   private var webSockets: [SFUPeerID: WebSocketConnection] = [:]
   private let events: AsyncStream<SFUEvent>.Continuation
   private let logger: Logger
+  /// The relay that offers name; nil where the server has none.
+  let turn: TURNService?
+  private let transportPolicy: ICETransportPolicy
 
   init(
     configuration: SoraServer.Configuration, addresses: [IPAddress], certificate: DTLSCertificate,
@@ -41,6 +44,15 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
       }
     }
     if mediaAddresses.isEmpty, let failure { throw failure }
+    transportPolicy = configuration.iceTransportPolicy
+    if let relay = configuration.turn {
+      let ips = mediaAddresses.map(\.ip)
+      turn = try TURNService(
+        addresses: relay.addresses ?? ServerEngine.turnAddresses(configuration, ips),
+        port: relay.port, loop: loop, logger: configuration.logger)
+    } else {
+      turn = nil
+    }
     let now = SystemClock.now
     var core = SFUCore.Configuration(
       certificate: certificate, dtls: try configuration.dtls.makeFactory(),
@@ -57,6 +69,16 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
       self?.core.poll(at: now)
       self?.schedule()
     }
+  }
+
+  /// Clients that came to one address for signaling reach the relay there; else every address serves.
+  private static func turnAddresses(
+    _ configuration: SoraServer.Configuration, _ media: [IPAddress]
+  ) -> [IPAddress] {
+    if let host = IPAddress(configuration.host), !host.isUnspecified { return [host] }
+    if configuration.host == "localhost" { return [.loopbackV4] }
+    let reachable = media.filter { !$0.isLoopback }
+    return Array((reachable.isEmpty ? media : reachable).prefix(4))
   }
 
   // MARK: Signaling
@@ -97,8 +119,23 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
       webSocket.close(code: WebSocketCloseCode(rawValue: close.code), reason: close.reason)
       webSockets[peer] = nil
     } else if let message = SignalingMessage(output) {
-      webSocket.send(text: message.text)
+      webSocket.send(text: withServers(message).text)
     }
+  }
+
+  /// Puts the relay, with credentials of the connection's own, into an offer.
+  private func withServers(_ message: SignalingMessage) -> SignalingMessage {
+    guard case .offer(var offer) = message else { return message }
+    var servers: [OfferMessage.ICEServer] = []
+    if let turn {
+      let credentials = turn.credentials(for: offer.connectionID)
+      servers.append(
+        OfferMessage.ICEServer(
+          urls: turn.urls, username: credentials.username, credential: credentials.password))
+    }
+    offer.configuration = .init(
+      iceServers: servers, iceTransportPolicy: transportPolicy.rawValue)
+    return .offer(offer)
   }
 
   func core(_ core: SFUCore, event: SFUEvent, at now: Instant) {

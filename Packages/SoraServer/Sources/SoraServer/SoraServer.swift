@@ -4,6 +4,7 @@ public import SoraDTLS
 public import SoraICE
 import SoraRTP
 public import SoraSignaling
+import SoraTURNStream
 import SoraTransport
 
 /// A Sora-compatible development server: signaling, a web page and a forwarding unit for media on one port and a few
@@ -37,7 +38,24 @@ public final class SoraServer: Sendable {
     public var connectTimeout = Duration.seconds(10)
     /// From `connect` until media can flow.
     public var mediaTimeout = Duration.seconds(30)
+    /// A TURN server of its own, which offers name to clients; nil for none.
+    public var turn: TURN?
+    /// What offers say: with `relay`, clients send everything through a TURN server.
+    public var iceTransportPolicy = ICETransportPolicy.all
     public var logger = Logger(label: "sora.server")
+
+    /// The server's own TURN server (RFC 8656), over UDP and TCP.
+    public struct TURN: Sendable {
+      /// The port on every address, of both transports; 0 takes free ones.
+      public var port: UInt16 = 3478
+      /// Addresses of this machine; nil for that of signaling, or where that is a wildcard or a name, those of media.
+      public var addresses: [IPAddress]?
+
+      public init(port: UInt16 = 3478, addresses: [IPAddress]? = nil) {
+        self.port = port
+        self.addresses = addresses
+      }
+    }
 
     public init() {}
 
@@ -59,6 +77,8 @@ public final class SoraServer: Sendable {
   public let mediaAddresses: [TransportAddress]
   /// Who joins and who leaves, for one reader. Ends with `shutdown`.
   public let events: AsyncStream<SFUEvent>
+  /// What offers name as TURN servers.
+  public let turnURLs: [String]
 
   private let loop: NetworkLoop
   private let engine: LoopBound<ServerEngine>
@@ -88,12 +108,30 @@ public final class SoraServer: Sendable {
     let engine: LoopBound<ServerEngine>
     do {
       engine = try made.get()
+      // First the relay: an offer has to name all of it.
+      try await listenForStreams(engine)
       let signaling = try await listen(configuration, engine)
-      let media = await loop.run { engine.value.mediaAddresses }
-      return SoraServer(configuration, loop, engine, signaling, media, events)
+      let (media, turn) = await loop.run {
+        (engine.value.mediaAddresses, engine.value.turn?.urls ?? [])
+      }
+      return SoraServer(configuration, loop, engine, signaling, media, turn, events)
     } catch {
       loop.shutdown()
       throw error
+    }
+  }
+
+  /// Opens the TCP side of the relay, on the addresses and ports that it has for UDP.
+  private static func listenForStreams(_ engine: LoopBound<ServerEngine>) async throws {
+    let loop = engine.loop
+    for address in await loop.run({ engine.value.turn?.addresses ?? [] }) {
+      let listener = try await TURNStreamListener.start(on: address) { client, connection in
+        loop.execute { engine.value.turn?.accept(client, connection) }
+        return { event in
+          loop.execute { engine.value.turn?.receive(event, from: client) }
+        }
+      }
+      await loop.run { engine.value.turn?.add(listener) }
     }
   }
 
@@ -112,7 +150,8 @@ public final class SoraServer: Sendable {
 
   private init(
     _ configuration: Configuration, _ loop: NetworkLoop, _ engine: LoopBound<ServerEngine>,
-    _ signaling: SignalingServer, _ media: [TransportAddress], _ events: AsyncStream<SFUEvent>
+    _ signaling: SignalingServer, _ media: [TransportAddress], _ turn: [String],
+    _ events: AsyncStream<SFUEvent>
   ) {
     self.configuration = configuration
     self.loop = loop
@@ -120,6 +159,7 @@ public final class SoraServer: Sendable {
     self.signaling = signaling
     self.events = events
     mediaAddresses = media
+    turnURLs = turn
     port = signaling.boundPort
     // A wildcard can't be connected to, so the URL names the loopback.
     let wildcards = ["0.0.0.0": "127.0.0.1", "::": "::1"]
@@ -131,7 +171,11 @@ public final class SoraServer: Sendable {
 
   /// Ends all connections, closes all sockets, and waits for it.
   public func shutdown() async {
-    await loop.run { [engine] in engine.value.shutdown() }
+    let listeners = await loop.run { [engine] in
+      engine.value.shutdown()
+      return engine.value.turn?.shutdown() ?? []
+    }
+    for listener in listeners { await listener.stop() }
     await signaling.stop()
     loop.shutdown()
   }
@@ -139,6 +183,11 @@ public final class SoraServer: Sendable {
   /// The connections as they are now.
   public var connections: [SFUConnectionStatus] {
     get async { await loop.run { [engine] in engine.value.core.status } }
+  }
+
+  /// A name and password that the server's TURN server takes, for whoever doesn't join a channel; nil without one.
+  public func turnCredentials(for username: String) async -> LongTermCredentials? {
+    await loop.run { [engine] in engine.value.turn?.credentials(for: username) }
   }
 
   /// The names of the channels that have connections.

@@ -50,9 +50,15 @@ extension MediaChannel {
   private func makePeer(_ offer: SignalingOffer) throws(NegotiationFailure) -> RTCPeerConnection {
     var settings = configuration.webRTCConfiguration.native
     settings.settings = configuration.engine
+    settings.settings.streamConnector = configuration.streamConnector
     if let ice = offer.configuration {
       settings.iceServers = ice.iceServerInfos.map(\.native)
       settings.iceTransportPolicy = ice.iceTransportPolicy == .relay ? .relay : .all
+    }
+    do {
+      try settings.validate()
+    } catch {
+      throw NegotiationFailure(reason: "setup: the ICE servers can't be used: \(error)")
     }
     let events = PeerEvents(input)
     let made = NativeFactory.shared.peerConnection(

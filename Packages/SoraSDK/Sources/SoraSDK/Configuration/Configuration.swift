@@ -1,5 +1,7 @@
 public import Foundation
 import SoraSignaling
+import SoraTURNStream
+import SoraTransport
 public import WebRTC
 
 /// Everything about one connection to a channel.
@@ -150,6 +152,26 @@ extension Configuration {
     return nil
   }
 
+  /// How TURN servers over TCP and TLS are reached: what `engine` has, or else SwiftNIO's.
+  var streamConnector: any ICEStreamConnector {
+    if let own = engine.streamConnector { return own }
+    var connector = TURNStreamConnector.Configuration()
+    connector.tls = TLSOptions(
+      trust: tls.caFile.map { .file($0) } ?? .system, insecure: tls.isInsecure)
+    connector.pinnedCertificate = tls.turnCertificateSHA256
+    connector.proxy = proxyOptions
+    connector.userAgent = "Sora Swift SDK \(SDKInfo.version)"
+    return TURNStreamConnector(configuration: connector)
+  }
+
+  private var proxyOptions: ProxyOptions? {
+    proxy.map {
+      ProxyOptions(
+        host: $0.host, port: $0.port, agent: $0.agent, username: $0.username,
+        password: $0.password)
+    }
+  }
+
   /// How the signaling WebSocket is opened.
   ///
   /// - Parameter timeout: of one candidate.
@@ -157,11 +179,7 @@ extension Configuration {
     var options = WebSocketOptions()
     options.tls = TLSOptions(
       trust: tls.caFile.map { .file($0) } ?? .system, insecure: tls.isInsecure)
-    options.proxy = proxy.map {
-      ProxyOptions(
-        host: $0.host, port: $0.port, agent: $0.agent, username: $0.username,
-        password: $0.password)
-    }
+    options.proxy = proxyOptions
     options.timeout = timeout
     options.userAgent = "Sora Swift SDK \(SDKInfo.version)"
     options.logger = SDKLogHandler.logger
@@ -175,9 +193,14 @@ public struct TLSSettings: Sendable, Equatable {
   public var caFile: String?
   /// Accepts any certificate. For tests only.
   public var isInsecure = false
+  /// The SHA-256 of the one certificate (DER) that TURN servers over TLS may show, 32 bytes.
+  public var turnCertificateSHA256: [UInt8]?
 
-  public init(caFile: String? = nil, isInsecure: Bool = false) {
+  public init(
+    caFile: String? = nil, isInsecure: Bool = false, turnCertificateSHA256: [UInt8]? = nil
+  ) {
     self.caFile = caFile
     self.isInsecure = isInsecure
+    self.turnCertificateSHA256 = turnCertificateSHA256
   }
 }

@@ -99,6 +99,8 @@ public final class ICEServerInfo: CustomStringConvertible, Codable, Sendable {
   }
 
   var native: RTCIceServer {
-    RTCIceServer(urlStrings: urls, username: userName, credential: credential)
+    RTCIceServer(
+      urlStrings: urls, username: userName, credential: credential,
+      tlsCertPolicy: tlsSecurityPolicy == .secure ? .secure : .insecureNoCheck)
   }
 }

@@ -77,7 +77,9 @@ public struct WebRTCConfiguration: Codable, Sendable {
   var native: RTCConfiguration {
     var native = RTCConfiguration()
     native.iceServers = iceServerInfos.map(\.native)
-    native.iceTransportPolicy = iceTransportPolicy == .relay ? .relay : .all
+    // Without a server nothing can be relayed: a server's offer that has no configuration wants none.
+    native.iceTransportPolicy =
+      iceTransportPolicy == .relay && !iceServerInfos.isEmpty ? .relay : .all
     return native
   }
 }

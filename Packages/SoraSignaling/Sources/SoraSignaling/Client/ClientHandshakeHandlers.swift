@@ -1,33 +1,40 @@
 import Foundation
-import NIOCore
+package import NIOCore
 import NIOSSL
 import NIOTLS
 import NIOWebSocket
 
 /// Asks the proxy for a tunnel (RFC 9110 §9.3.6) and then makes place for what goes through it.
-final class ProxyHandshakeHandler: ChannelInboundHandler, RemovableChannelHandler {
-  typealias InboundIn = ByteBuffer
-  typealias OutboundOut = ByteBuffer
+package final class ProxyHandshakeHandler: ChannelInboundHandler, RemovableChannelHandler {
+  package typealias InboundIn = ByteBuffer
+  package typealias OutboundOut = ByteBuffer
 
-  private let attempt: WebSocketConnectAttempt
+  private let authority: String
+  private let userAgent: String
+  private let fail: (any Error) -> Void
   private let proxy: ProxyOptions
   private let next: (any Channel) throws -> Void
   private var received: [UInt8] = []
   private var isDone = false
 
-  init(
-    attempt: WebSocketConnectAttempt, proxy: ProxyOptions,
+  /// - Parameters:
+  ///   - authority: host and port that the proxy shall connect to.
+  ///   - fail: told of a refusal or a broken connection, with a `SignalingError` where it is the proxy's.
+  ///   - next: called once the tunnel is there, to add the handlers of what goes through it.
+  package init(
+    authority: String, userAgent: String, proxy: ProxyOptions, fail: @escaping (any Error) -> Void,
     next: @escaping (any Channel) throws -> Void
   ) {
-    self.attempt = attempt
+    self.authority = authority
+    self.userAgent = userAgent
     self.proxy = proxy
+    self.fail = fail
     self.next = next
   }
 
-  func handlerAdded(context: ChannelHandlerContext) {
-    let authority = attempt.endpoint.authority
+  package func handlerAdded(context: ChannelHandlerContext) {
     var request = "CONNECT \(authority) HTTP/1.1\r\nHost: \(authority)\r\n"
-    request += "User-Agent: \(proxy.agent ?? attempt.options.userAgent)\r\n"
+    request += "User-Agent: \(proxy.agent ?? userAgent)\r\n"
     if let username = proxy.username {
       let credentials = Data("\(username):\(proxy.password ?? "")".utf8).base64EncodedString()
       request += "Proxy-Authorization: Basic \(credentials)\r\n"
@@ -36,15 +43,13 @@ final class ProxyHandshakeHandler: ChannelInboundHandler, RemovableChannelHandle
     context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: request)), promise: nil)
   }
 
-  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+  package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     guard !isDone else { return context.fireChannelRead(data) }
     received.append(contentsOf: unwrapInboundIn(data).readableBytesView)
     do {
       guard let head = try HTTPResponseHead.parse(received) else { return }
       isDone = true
-      guard (200...299).contains(head.status) else {
-        return attempt.fail(refusal(head.status))
-      }
+      guard (200...299).contains(head.status) else { return fail(refusal(head.status)) }
       try next(context.channel)
       let rest = Array(received[head.size...])
       received = []
@@ -52,13 +57,13 @@ final class ProxyHandshakeHandler: ChannelInboundHandler, RemovableChannelHandle
       context.pipeline.syncOperations.removeHandler(self, promise: nil)
     } catch let error as HTTPResponseHead.Malformed {
       isDone = true
-      attempt.fail(
+      fail(
         SignalingError(
           stage: .proxy, code: .invalidHandshake, field: "proxy", detail: error.detail,
           wayOut: "check that host and port are those of an HTTP proxy"))
     } catch {
       isDone = true
-      attempt.fail(ConnectErrors.map(error, attempt: attempt))
+      fail(error)
     }
   }
 
@@ -67,7 +72,7 @@ final class ProxyHandshakeHandler: ChannelInboundHandler, RemovableChannelHandle
       return SignalingError(
         stage: .proxy, code: .proxyRefused(status: status), field: "proxy",
         detail: "the proxy answered with status \(status)",
-        wayOut: "allow \(attempt.endpoint.authority) in the proxy, or connect without it")
+        wayOut: "allow \(authority) in the proxy, or connect without it")
     }
     return SignalingError(
       stage: .proxy, code: .proxyAuthenticationRequired, field: "proxy.username",
@@ -76,16 +81,14 @@ final class ProxyHandshakeHandler: ChannelInboundHandler, RemovableChannelHandle
       wayOut: "set the user name and the password of the proxy (Basic)")
   }
 
-  func channelInactive(context: ChannelHandlerContext) {
-    if !isDone { attempt.fail(ConnectErrors.ended(attempt.stage)) }
+  package func channelInactive(context: ChannelHandlerContext) {
+    if !isDone { fail(ConnectErrors.ended(.proxy)) }
     context.fireChannelInactive()
   }
 
-  func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    attempt.fail(ConnectErrors.map(error, attempt: attempt))
-  }
+  package func errorCaught(context: ChannelHandlerContext, error: any Error) { fail(error) }
 
-  typealias InboundOut = ByteBuffer
+  package typealias InboundOut = ByteBuffer
 }
 
 /// The client's side of the opening handshake (RFC 6455 §4.1), after TLS if there is any.

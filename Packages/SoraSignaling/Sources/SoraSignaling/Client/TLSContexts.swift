@@ -1,7 +1,7 @@
-import NIOSSL
+package import NIOSSL
 
-enum TLSContexts {
-  static func client(_ options: TLSOptions) throws(SignalingError) -> NIOSSLContext {
+package enum TLSContexts {
+  package static func client(_ options: TLSOptions) throws(SignalingError) -> NIOSSLContext {
     var configuration = TLSConfiguration.makeClientConfiguration()
     configuration.minimumTLSVersion = .tlsv12
     configuration.certificateVerification = options.insecure ? .none : .fullVerification

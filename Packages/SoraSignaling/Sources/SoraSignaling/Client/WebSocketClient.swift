@@ -63,9 +63,10 @@ public enum WebSocketClient {
     }
     attempt.stage = .proxy
     try channel.pipeline.syncOperations.addHandler(
-      ProxyHandshakeHandler(attempt: attempt, proxy: proxy) { channel in
-        try addHandshake(channel, attempt, tls)
-      })
+      ProxyHandshakeHandler(
+        authority: attempt.endpoint.authority, userAgent: attempt.options.userAgent, proxy: proxy,
+        fail: { attempt.fail(ConnectErrors.map($0, attempt: attempt)) },
+        next: { channel in try addHandshake(channel, attempt, tls) }))
   }
 
   private static func addHandshake(

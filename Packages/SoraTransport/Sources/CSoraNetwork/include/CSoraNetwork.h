@@ -36,6 +36,11 @@ typedef struct sora_net_interface_address {
 /// Writes up to `capacity` addresses and returns how many there are (possibly more), or -errno.
 int sora_net_list_addresses(sora_net_interface_address *out, int capacity);
 
+/// Opens a netlink socket that becomes readable when an address or an interface changes. A descriptor or -errno.
+int sora_net_changes_open(void);
+/// Reads what has come. 1 where an address or an interface changed, 0 where nothing that matters did.
+int sora_net_changes_read(int fd);
+
 // MARK: Threads
 
 /// Starts a detached thread with all signals blocked. `name` has at most 15 characters. 0 or -errno.

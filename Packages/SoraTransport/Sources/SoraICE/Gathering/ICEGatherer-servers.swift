@@ -4,6 +4,9 @@ extension ICEGatherer {
   /// Asks one server from the given bases, or has its name resolved first.
   func begin(_ index: Int, on bases: [TransportAddress], at now: Instant) {
     let server = configuration.servers[index]
+    if server.url.scheme.isSecure, server.url.transport == .udp {
+      return fail(index, .unsupported("TURN over DTLS"))
+    }
     if server.url.isStream {
       // One connection serves, whatever the base: the system chooses its way.
       if !relays.contains(where: { $0.server == index }) { beginStream(index) }
@@ -72,17 +75,18 @@ extension ICEGatherer {
       return fail(index, .unsupported("STUN over a connection"))
     }
     guard hasRoom else { return }
-    openStream(index, to: url)
+    openStream(index, to: configuration.servers[index])
   }
 
-  private func openStream(_ index: Int, to url: ICEServerURL) {
+  private func openStream(_ index: Int, to server: ICEServer) {
+    let url = server.url
     // The address is only known for literals; a proxy may resolve names itself.
     let placeholder = TransportAddress(ip: url.host.ip ?? IPAddress(v4: 0), port: url.port)
     let client = makeClient(index, to: placeholder, isStream: true)
     let stream = nextStream
     nextStream += 1
     relays.append(ICERelay(base: nil, stream: stream, client: client, server: index))
-    events.append(.openStream(stream, to: url))
+    events.append(.openStream(stream, to: server))
   }
 
   private func makeClient(_ index: Int, to remote: TransportAddress, isStream: Bool) -> TURNClient {
@@ -206,10 +210,10 @@ extension ICEGatherer {
     if case .redirected(let other) = error, relay.stream != nil,
       relays.count(where: { $0.server == relay.server }) < 4
     {
-      var url = configuration.servers[relay.server].url
-      url.host = .ip(other.ip)
-      url.port = other.port
-      openStream(relay.server, to: url)
+      var server = configuration.servers[relay.server]
+      server.url.host = .ip(other.ip)
+      server.url.port = other.port
+      openStream(relay.server, to: server)
       return
     }
     fail(relay.server, error)

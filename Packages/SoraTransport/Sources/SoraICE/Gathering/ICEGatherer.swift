@@ -34,7 +34,7 @@ public final class ICEGatherer {
     /// Resolve the name and call `resolved`.
     case resolve(name: String)
     /// Open a stream and call `streamOpened` or `streamEnded`.
-    case openStream(Int, to: ICEServerURL)
+    case openStream(Int, to: ICEServer)
     case closeStream(Int)
     /// An allocation is gone, and its candidate with it.
     case lost(relay: TransportAddress)

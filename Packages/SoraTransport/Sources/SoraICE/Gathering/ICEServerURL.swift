@@ -92,10 +92,15 @@ public struct ICEServer: Hashable, Sendable {
   public var url: ICEServerURL
   /// What a TURN server asks for; a STUN server asks for nothing.
   public var credentials: LongTermCredentials?
+  /// Whether the certificate of a `turns:` server has to be valid.
+  public var verifiesCertificate: Bool
 
-  public init(url: ICEServerURL, credentials: LongTermCredentials? = nil) {
+  public init(
+    url: ICEServerURL, credentials: LongTermCredentials? = nil, verifiesCertificate: Bool = true
+  ) {
     self.url = url
     self.credentials = credentials
+    self.verifiesCertificate = verifiesCertificate
   }
 }
 

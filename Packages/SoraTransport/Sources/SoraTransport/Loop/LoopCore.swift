@@ -30,6 +30,7 @@ final class LoopCore: @unchecked Sendable {
   /// What the sockets that are closed by now have done.
   private var closedSockets = NetworkStatistics()
   private(set) var isShutDown = false
+  var changes: InterfaceChanges
 
   /// Sockets with something to flush at the end of the turn.
   var unflushed: ContiguousArray<UDPSocket> = []
@@ -45,6 +46,7 @@ final class LoopCore: @unchecked Sendable {
     self.configuration = configuration
     inbox = try LoopInbox()
     poller = sora_net_poller_open()
+    changes = InterfaceChanges(poller: poller)
     if poller < 0 { throw .system(call: "epoll_create1", code: -poller) }
     let slotSize = configuration.receiveOffload ? 65_535 : 2048
     receiver = sora_net_receiver_create(Int32(configuration.receiveBatch), Int32(slotSize))
@@ -129,6 +131,11 @@ final class LoopCore: @unchecked Sendable {
   private func handle(_ event: sora_net_event) {
     if event.token == Self.wakeToken {
       sora_net_wake_drain(inbox.wakeDescriptor)
+      return
+    }
+    if event.token == InterfaceChanges.token {
+      guard changes.read() else { return }
+      for watch in changes.watches { watch.change?() }
       return
     }
     // Not there when an earlier callback of this turn has closed it.
@@ -231,6 +238,14 @@ final class LoopCore: @unchecked Sendable {
     return socket
   }
 
+  func watchInterfaces(_ change: @escaping () -> Void) throws(NetworkError) -> InterfaceWatch {
+    preconditionCurrent()
+    if isShutDown { throw .closed }
+    let watch = InterfaceWatch(core: self, change)
+    try changes.add(watch)
+    return watch
+  }
+
   /// A socket is being closed.
   func forget(_ socket: UDPSocket) {
     sora_net_poller_remove(poller, socket.descriptor)
@@ -254,6 +269,7 @@ final class LoopCore: @unchecked Sendable {
   func shutDown() {
     isShutDown = true
     for socket in Array(sockets.values) { socket.close() }
+    changes.close()
     timers.removeAll()
     for timer in due { timer.isFiring = false }
   }

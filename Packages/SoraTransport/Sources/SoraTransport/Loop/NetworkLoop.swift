@@ -35,7 +35,7 @@ public final class NetworkLoop: SerialExecutor, Sendable {
     public init() {}
   }
 
-  private let core: LoopCore
+  let core: LoopCore
 
   private init(core: LoopCore) {
     self.core = core

@@ -30,6 +30,12 @@ public final class UDPSocketSet: DatagramSink {
     socket.send(to: remote, capacity: capacity, write)
   }
 
+  /// Closes the socket that is bound to `local`, and lets go of it.
+  public func remove(_ local: TransportAddress) {
+    self[local]?.close()
+    sockets.removeAll { $0.localAddress == local }
+  }
+
   /// Closes all sockets.
   public func close() {
     for socket in sockets { socket.close() }

@@ -1,18 +1,6 @@
 public import SoraICE
 public import SoraMedia
 
-/// Connections to TURN servers, by number: what a driver gives a transport beside its datagrams. Confined to the loop.
-///
-/// For each stream the driver calls `streamOpened`, `streamReceived` and, at its end or where it can't be opened, `streamEnded`.
-public protocol ICEStreamSink: AnyObject {
-  /// Opens a connection to a server's host and port, with TLS where the scheme says so.
-  func open(_ stream: Int, to url: ICEServerURL)
-  /// Lends memory for the next bytes of a stream. Nothing is sent where `write` returns 0.
-  func send(_ stream: Int, capacity: Int, _ write: (UnsafeMutableRawBufferPointer) -> Int)
-  /// Closes a stream once what was sent has left; no call about it comes any more.
-  func close(_ stream: Int)
-}
-
 /// A local candidate with what statistics say of it.
 public struct GatheredCandidate: Sendable, Equatable {
   public let candidate: ICECandidate
@@ -124,9 +112,9 @@ extension PeerTransport {
             relatedAddress: found.relatedAddress, server: found.server),
           url: found.url, at: now)
       case .resolve(let name): delegate?.transport(self, needsAddressesOf: name)
-      case .openStream(let stream, let url):
+      case .openStream(let stream, let server):
         if let streams {
-          streams.open(stream, to: url)
+          streams.open(stream, to: server)
         } else {
           gatherer.streamEnded(stream, reason: "this program has no way to open one", at: now)
         }

@@ -1,14 +1,27 @@
+import SoraICE
+public import SoraTransport
+
+/// Whether a TURN server's TLS certificate has to be valid.
+public enum RTCTlsCertPolicy: UInt, Sendable {
+  case secure, insecureNoCheck
+}
+
 /// A STUN or TURN server (W3C `RTCIceServer`).
 public struct RTCIceServer: Sendable, Equatable {
   /// `stun:`, `turn:` and `turns:` URLs (RFC 7064, 7065).
   public var urlStrings: [String]
   public var username: String?
   public var credential: String?
+  public var tlsCertPolicy: RTCTlsCertPolicy
 
-  public init(urlStrings: [String], username: String? = nil, credential: String? = nil) {
+  public init(
+    urlStrings: [String], username: String? = nil, credential: String? = nil,
+    tlsCertPolicy: RTCTlsCertPolicy = .secure
+  ) {
     self.urlStrings = urlStrings
     self.username = username
     self.credential = credential
+    self.tlsCertPolicy = tlsCertPolicy
   }
 }
 
@@ -31,6 +44,34 @@ public struct RTCConfiguration: Sendable {
   public var settings = RTCSettings()
 
   public init() {}
+
+  /// Checks what can be wrong in it: the URLs of servers.
+  public func validate() throws { _ = try gathering() }
+
+  /// What the transport gathers from.
+  ///
+  /// - Throws: `ICEError.malformedServerURL` for a URL that breaks RFC 7064 or RFC 7065.
+  func gathering() throws(ICEError) -> ICEGatherer.Configuration {
+    var gathering = ICEGatherer.Configuration()
+    gathering.policy =
+      switch iceTransportPolicy {
+      case .relay, .none: .relay
+      case .noHost: .noHost
+      case .all: .all
+      }
+    // Nothing at all may be used: no relay without a server.
+    for server in iceServers where iceTransportPolicy != .none {
+      for text in server.urlStrings {
+        gathering.servers.append(
+          ICEServer(
+            url: try ICEServerURL(parsing: text),
+            credentials: server.username.map {
+              LongTermCredentials(username: $0, password: server.credential ?? "")
+            }, verifiesCertificate: server.tlsCertPolicy == .secure))
+      }
+    }
+    return gathering
+  }
 }
 
 /// Knobs beside the standard surface. The defaults are right for a call over the internet.
@@ -40,6 +81,10 @@ public struct RTCSettings: Sendable {
   public var gathersLoopback = true
   /// Whether host candidates are gathered on IPv6 addresses.
   public var gathersIPv6 = true
+  /// Opens connections to TURN servers over TCP and TLS; without it only those reached over UDP are used. `SoraTURNStream` has one.
+  public var streamConnector: (any ICEStreamConnector)?
+  /// Whether addresses that come and go while a call runs are followed.
+  public var followsInterfaces = true
   /// Local addresses to gather on, as text; empty means every address of the host.
   public var localAddresses: [String] = []
   /// First bitrate of the bandwidth estimate, in bits a second.

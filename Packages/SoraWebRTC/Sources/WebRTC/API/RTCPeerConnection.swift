@@ -32,6 +32,7 @@ public final class RTCPeerConnection: Sendable {
     let mirror = mirror
     let settings = configuration.settings
     let videoCapabilities = factory.videoCapabilities
+    let gathering = try configuration.gathering()
     let environment = MediaPipelines.Environment(
       registry: factory.videoCodecs, playout: factory.playout,
       audioRedundancy: settings.audioRedundancy,
@@ -60,6 +61,7 @@ public final class RTCPeerConnection: Sendable {
         wallClock: WallClock(unixNanoseconds: SystemClock.realtimeNanoseconds, at: now))
       core.videoCodecs = videoCapabilities
       core.audioRedundancy = settings.audioRedundancy
+      core.gathering = gathering
       core.startBitrate = settings.startBitrate
       core.minimumBitrate = settings.minBitrate
       core.maximumBitrate = settings.maxBitrate
@@ -106,9 +108,19 @@ public final class RTCPeerConnection: Sendable {
   public func offer(for constraints: RTCMediaConstraints? = nil) async throws
     -> RTCSessionDescription
   {
-    let sdp = try await run { driver in try driver.perform { core, _ in try core.createOffer() } }
+    let restarts =
+      mirror.takeRestart() || constraints?.mandatoryConstraints["IceRestart"] == "true"
+    let sdp = try await run { driver in
+      try driver.perform { core, now in
+        if restarts { core.restartICE(at: now) }
+        return try core.createOffer()
+      }
+    }
     return RTCSessionDescription(type: .offer, sdp: sdp)
   }
+
+  /// Has the next offer look for a new path (W3C `restartIce`): after the network changed, or while the state is `disconnected`.
+  public func restartIce() { mirror.wantRestart() }
 
   /// Creates an answer to the offer that was set.
   ///
@@ -129,6 +141,7 @@ public final class RTCPeerConnection: Sendable {
     let actor = actor
     mirror.startGathering()
     try await run { driver in
+      driver.followInterfaces()
       let addresses = try driver.openSockets()
       try driver.perform { core, now in
         try core.setLocalDescription(kind, description.sdp, addresses: addresses, at: now)
@@ -136,7 +149,6 @@ public final class RTCPeerConnection: Sendable {
         mirror.update(from: core, local: core.localDescription, kind: kind)
       }
     }
-    mirror.finishGathering()
   }
 
   /// Applies the other side's offer or answer.

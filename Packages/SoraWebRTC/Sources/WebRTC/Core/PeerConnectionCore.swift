@@ -25,6 +25,8 @@ public final class PeerConnectionCore {
     public var videoCodecs: [CodecCapability] = [.vp8]
     /// Whether the first description is ours (RFC 8445 §6.1.1 makes the offerer the controlling agent).
     public var isOfferer: Bool
+    /// STUN and TURN servers, and which candidates are used.
+    public var gathering = ICEGatherer.Configuration()
 
     public init(
       certificate: DTLSCertificate, dtls: any DTLSEndpointFactory, wallClock: WallClock,
@@ -48,6 +50,7 @@ public final class PeerConnectionCore {
   private var transceiverOfSSRC: [UInt32: Int] = [:]
   private var transceiverOfMid: [String: Int] = [:]
   private var isStarted = false
+  private var isGathering = false
   private(set) var targetBitrate: Int
   private let maximumBitrate: Int
   private let audioRedundancy: Int?
@@ -61,11 +64,11 @@ public final class PeerConnectionCore {
   }
 
   public init(configuration: Configuration, random: RandomSource, sink: any DatagramSink) {
-    transport = PeerTransport(
-      configuration: PeerTransport.Configuration(
-        ice: ICEAgent.Configuration(isControlling: configuration.isOfferer),
-        certificate: configuration.certificate, dtls: configuration.dtls),
-      random: random.fork(), sink: sink)
+    var path = PeerTransport.Configuration(
+      ice: ICEAgent.Configuration(isControlling: configuration.isOfferer),
+      certificate: configuration.certificate, dtls: configuration.dtls)
+    path.gathering = configuration.gathering
+    transport = PeerTransport(configuration: path, random: random.fork(), sink: sink)
     let local = transport.ice.localParameters
     var negotiation = NegotiationConfiguration(
       iceUfrag: local.ufrag, icePassword: local.password,
@@ -92,24 +95,34 @@ public final class PeerConnectionCore {
 
   public func createOffer() throws(NegotiationError) -> String { try negotiator.createOffer().text }
 
+  /// Takes new ICE credentials, which the next offer carries: both sides then look for a path anew, while packets go on over the
+  /// old one (RFC 8445 §9). Before anything was agreed on it does nothing.
+  public func restartICE(at now: Instant) {
+    guard isStarted else { return }
+    transport.ice.restart(at: now)
+    adoptCredentials()
+  }
+
+  private func adoptCredentials() {
+    let local = transport.ice.localParameters
+    negotiator.configuration.iceUfrag = local.ufrag
+    negotiator.configuration.icePassword = local.password
+  }
+
   public func createAnswer() throws(NegotiationError) -> String {
     try negotiator.createAnswer().text
   }
 
-  /// Applies our own description, and adds host candidates on the given addresses the first time.
+  /// Applies our own description, and begins to gather candidates on the given addresses the first time.
   ///
   /// - Parameter addresses: transport addresses of sockets that are bound and feed `receive`.
   public func setLocalDescription(
     _ kind: DescriptionKind, _ sdp: String, addresses: [TransportAddress], at now: Instant
   ) throws(NegotiationError) {
     try negotiator.setLocalDescription(kind, .init(sdp: sdp))
-    if transport.ice.localCandidates.isEmpty {
-      for address in addresses {
-        let candidate = transport.addLocalCandidate(address).description
-        negotiator.localCandidates.append(candidate)
-        tell(.candidateGenerated(candidate), at: now)
-      }
-      negotiator.endOfLocalCandidates = true
+    if !isGathering {
+      isGathering = true
+      transport.gather(on: addresses, at: now)
     }
     drain(at: now)
   }
@@ -246,9 +259,7 @@ public final class PeerConnectionCore {
       case .streamRemoved(let id): tell(.streamRemoved(id: id), at: now)
       case .remoteICERestarted:
         transport.ice.restart(at: now)
-        let local = transport.ice.localParameters
-        negotiator.configuration.iceUfrag = local.ufrag
-        negotiator.configuration.icePassword = local.password
+        adoptCredentials()
       case .negotiated:
         apply(at: now)
         tell(.negotiated, at: now)
@@ -367,6 +378,23 @@ extension PeerConnectionCore: PeerTransportDelegate {
 
   public func transport(_ transport: PeerTransport, needsAddressOf candidate: ICECandidate) {
     tell(.addressNeeded(candidate), at: .zero)
+  }
+
+  public func transport(
+    _ transport: PeerTransport, gathered candidate: ICECandidate, from url: ICEServerURL?,
+    at now: Instant
+  ) {
+    negotiator.localCandidates.append(candidate.description)
+    tell(.candidateGenerated(candidate.description), at: now)
+  }
+
+  public func transportGatheringEnded(_ transport: PeerTransport, at now: Instant) {
+    negotiator.endOfLocalCandidates = true
+    tell(.gatheringEnded, at: now)
+  }
+
+  public func transport(_ transport: PeerTransport, needsAddressesOf name: String) {
+    tell(.serverAddressesNeeded(name: name), at: .zero)
   }
 }
 

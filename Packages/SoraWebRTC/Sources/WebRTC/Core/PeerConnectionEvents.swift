@@ -9,6 +9,10 @@ public enum PeerConnectionEvent {
   case transportStateChanged(PeerTransportState)
   /// A local candidate to signal: `candidate:...`.
   case candidateGenerated(String)
+  /// Every STUN and TURN server has answered or was given up.
+  case gatheringEnded
+  /// A STUN or TURN server was given by name: resolve it, and call `PeerTransport.resolved`.
+  case serverAddressesNeeded(name: String)
   /// A remote candidate is a host name: resolve it, and add it again with an address.
   case addressNeeded(ICECandidate)
   case streamAdded(id: String)

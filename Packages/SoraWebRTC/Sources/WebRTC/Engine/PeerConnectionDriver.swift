@@ -13,13 +13,16 @@ final class PeerConnectionDriver {
   /// Told of everything that isn't media; on the loop.
   var onEvent: ((PeerConnectionEvent) -> Void)?
 
-  private let sockets = UDPSocketSet()
-  private var addresses: [TransportAddress] = []
+  let sockets = UDPSocketSet()
+  var addresses: [TransportAddress] = []
   private var timer: LoopTimer?
-  private let settings: RTCSettings
-  private var isClosed = false
+  let settings: RTCSettings
+  private(set) var isClosed = false
   /// When sound is next fitted to the network.
   private var nextAudioFit = Instant.zero
+  private let streams: ICEStreamSet?
+  var interfaceWatch: InterfaceWatch?
+  var interfaceTimer: LoopTimer?
 
   init(
     loop: NetworkLoop, configuration: PeerConnectionCore.Configuration, settings: RTCSettings,
@@ -29,7 +32,12 @@ final class PeerConnectionDriver {
     self.settings = settings
     self.media = media
     core = PeerConnectionCore(configuration: configuration, random: random, sink: sockets)
+    streams = settings.streamConnector.map { ICEStreamSet(loop: loop, connector: $0) }
     core.delegate = self
+    core.transport.streams = streams
+    streams?.onEvent = { [unowned self] stream, event, now in
+      received(event, on: stream, at: now)
+    }
     timer = loop.makeTimer { [weak self] now in self?.turn(at: now) }
   }
 
@@ -47,7 +55,7 @@ final class PeerConnectionDriver {
     return addresses
   }
 
-  private func localAddresses() throws(NetworkError) -> [IPAddress] {
+  func localAddresses() throws(NetworkError) -> [IPAddress] {
     guard settings.localAddresses.isEmpty else {
       return settings.localAddresses.compactMap { IPAddress($0) }
     }
@@ -74,6 +82,10 @@ final class PeerConnectionDriver {
     media.stopAll()
     timer?.cancel()
     timer = nil
+    interfaceWatch?.cancel()
+    interfaceTimer?.cancel()
+    interfaceTimer = nil
+    streams?.close()
     // The farewell (BYE, close_notify) leaves with the end of this turn; the sockets close in the next.
     let sockets = LoopBound(sockets, loop: loop)
     loop.execute { sockets.value.close() }
@@ -89,7 +101,18 @@ final class PeerConnectionDriver {
     reschedule()
   }
 
-  private func reschedule() { timer?.deadline = core.nextDeadline }
+  private func received(_ event: ICEStreamEvent, on stream: Int, at now: Instant) {
+    guard !isClosed else { return }
+    switch event {
+    case .opened: core.transport.streamOpened(stream, at: now)
+    case .received(let bytes):
+      bytes.withUnsafeBytes { core.transport.streamReceived(stream, $0, at: now) }
+    case .ended(let reason): core.transport.streamEnded(stream, reason: reason, at: now)
+    }
+    reschedule()
+  }
+
+  func reschedule() { timer?.deadline = core.nextDeadline }
 }
 
 extension PeerConnectionDriver: DatagramHandler {

@@ -1,6 +1,5 @@
 import Dispatch
 import Foundation
-import SoraICE
 import SoraMedia
 import SoraSDP
 import SoraTransport
@@ -19,6 +18,7 @@ final class PeerConnectionMirror: Sendable {
     var transceivers: [RTCRtpTransceiver] = []
     var localDescription: RTCSessionDescription?
     var remoteDescription: RTCSessionDescription?
+    var wantsRestart = false
   }
 
   private struct Target: Sendable {
@@ -69,8 +69,13 @@ final class PeerConnectionMirror: Sendable {
       setSignaling(RTCSignalingState(state))
     case .transportStateChanged(let state): setTransport(state)
     case .candidateGenerated(let text):
+      renewLocalDescription(from: driver.core)
       tell { $0.peerConnection($1, didGenerate: RTCIceCandidate(sdp: text)) }
-    case .addressNeeded(let candidate): resolve(candidate, actor: actor)
+    case .gatheringEnded:
+      renewLocalDescription(from: driver.core)
+      finishGathering()
+    case .serverAddressesNeeded(let name): NameResolution.resolveServer(name, actor: actor)
+    case .addressNeeded(let candidate): NameResolution.resolve(candidate, actor: actor)
     case .streamAdded(let id): announceStream(id)
     case .trackAdded(let transceiver, let streamIDs):
       synchronize(with: driver.core, actor: actor)
@@ -107,6 +112,24 @@ final class PeerConnectionMirror: Sendable {
       $0.localDescription = local.map {
         RTCSessionDescription(type: kind == .offer ? .offer : .answer, sdp: $0)
       }
+    }
+  }
+
+  /// Candidates that come after the description was set become part of it.
+  private func renewLocalDescription(from core: PeerConnectionCore) {
+    guard let sdp = core.localDescription else { return }
+    storage.withLock { state in
+      guard let type = state.localDescription?.type else { return }
+      state.localDescription = RTCSessionDescription(type: type, sdp: sdp)
+    }
+  }
+
+  func wantRestart() { storage.withLock { $0.wantsRestart = true } }
+
+  func takeRestart() -> Bool {
+    storage.withLock { state in
+      defer { state.wantsRestart = false }
+      return state.wantsRestart
     }
   }
 
@@ -230,20 +253,5 @@ final class PeerConnectionMirror: Sendable {
     guard let stream = stream(id) else { return }
     storage.withLock { $0.remoteStreams.removeAll { $0 === stream } }
     tell { $0.peerConnection($1, didRemove: stream) }
-  }
-
-  // MARK: Candidates by name
-
-  /// Looks a host name up outside of the loop, and gives the candidate back with an address.
-  private func resolve(_ candidate: ICECandidate, actor: PeerConnectionActor) {
-    guard case .name(let name) = candidate.address else { return }
-    DispatchQueue.global(qos: .userInitiated).async {
-      for address in HostNames.addresses(of: name) {
-        let resolved = candidate.resolved(to: address)
-        actor.execute { driver in
-          driver.perform { core, now in core.transport.addRemoteCandidate(resolved, at: now) }
-        }
-      }
-    }
   }
 }

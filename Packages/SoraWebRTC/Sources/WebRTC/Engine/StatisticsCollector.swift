@@ -26,11 +26,11 @@ struct StatisticsCollector {
       if section.send != nil { all += outbound(section) }
       if section.receive != nil { all += inbound(section) }
     }
-    all += transport()
+    all += transport() + candidates() + pairs()
     return RTCStatisticsReport(timestamp_us: timestamp, statistics: all)
   }
 
-  private func object(
+  func object(
     _ id: String, _ type: String, _ values: [String: RTCStatisticsValue?]
   ) -> RTCStatistics {
     RTCStatistics(
@@ -195,70 +195,10 @@ struct StatisticsCollector {
     values["fecPacketsReceived"] = .integer(audio.fecPacketsReceived)
     values["fecPacketsDiscarded"] = .integer(audio.fecPacketsDiscarded)
   }
-
-  private func transport() -> [RTCStatistics] {
-    let transport = driver.core.transport
-    let s = transport.statistics
-    let pair = transport.ice.selectedPair
-    var result = [
-      object(
-        "transport", "transport",
-        [
-          "packetsSent": .integer(s.datagramsSent),
-          "packetsReceived": .integer(s.datagramsReceived),
-          "bytesSent": .integer(s.bytesSent), "bytesReceived": .integer(s.bytesReceived),
-          "iceState": .string(transport.ice.state.rawValue),
-          "iceLocalUsernameFragment": .string(transport.ice.localParameters.ufrag),
-          "dtlsState": .string(transport.session == nil ? "new" : "connected"),
-          "tlsVersion": transport.session.map {
-            .string(String($0.tlsVersion, radix: 16, uppercase: true))
-          },
-          "dtlsCipher": transport.session.map { .string($0.cipherSuite) },
-          "srtpCipher": transport.session.map { .string($0.profile.name) },
-          "selectedCandidatePairId": pair == nil ? nil : .string("pair"),
-          "selectedCandidatePairChanges": .integer(
-            Int64(transport.ice.statistics.selectedCandidatePairChanges)),
-        ])
-    ]
-    guard let pair else { return result }
-    let ice = transport.ice.statistics
-    result.append(
-      object(
-        "pair", "candidate-pair",
-        [
-          "transportId": .string("transport"), "localCandidateId": .string("local"),
-          "remoteCandidateId": .string("remote"), "state": .string("succeeded"),
-          "nominated": .boolean(pair.isNominated),
-          "currentRoundTripTime": ice.currentRoundTripTime.map { .double($0.inSeconds) },
-          "totalRoundTripTime": .double(ice.totalRoundTripTime.inSeconds),
-          "requestsSent": .integer(Int64(ice.requestsSent)),
-          "requestsReceived": .integer(Int64(ice.requestsReceived)),
-          "responsesSent": .integer(Int64(ice.responsesSent)),
-          "responsesReceived": .integer(Int64(ice.responsesReceived)),
-          "consentRequestsSent": .integer(Int64(ice.consentRequestsSent)),
-          "availableOutgoingBitrate": .integer(
-            Int64(driver.core.session.estimatedBitrate)),
-          "bytesSent": .integer(s.bytesSent), "bytesReceived": .integer(s.bytesReceived),
-        ]))
-    for (id, address, kind, type) in [
-      ("local", pair.local, pair.localType, "local-candidate"),
-      ("remote", pair.remote, pair.remoteType, "remote-candidate"),
-    ] {
-      result.append(
-        object(
-          id, type,
-          [
-            "transportId": .string("transport"), "address": .string(address.ip.description),
-            "port": .integer(Int64(address.port)), "protocol": .string("udp"),
-            "candidateType": .string("\(kind)"),
-          ]))
-    }
-    return result
-  }
 }
 
 extension RTCStatisticsValue {
-  fileprivate static func integer(_ value: UInt64) -> RTCStatisticsValue {
+  static func integer(_ value: UInt64) -> RTCStatisticsValue {
     .integer(Int64(clamping: value))
   }
 }

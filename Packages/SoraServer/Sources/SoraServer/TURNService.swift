@@ -1,0 +1,209 @@
+import Logging
+import SoraClock
+import SoraICE
+import SoraMedia
+import SoraSignaling
+import SoraTURNStream
+import SoraTransport
+
+/// A STUN and TURN server beside the forwarding unit: its sockets, its relays' sockets and its timer. Confined to a loop.
+final class TURNService: TURNServerNetwork {
+  private let loop: NetworkLoop
+  private let logger: Logger
+  private let secret: [UInt8]
+  private(set) var server: TURNServer!
+  private var timer: LoopTimer?
+  private let sockets = UDPSocketSet()
+  private var relays: [TransportAddress: UDPSocket] = [:]
+  private var streams: [TURNServer.Client: Stream] = [:]
+  private var listeners: [TURNStreamListener] = []
+  private let front = Front()
+  private let back = Back()
+
+  private struct Stream {
+    let connection: any ICEStreamConnection
+    var deframer = TURNStreamDeframer()
+  }
+
+  private static let maximumStreams = 1024
+
+  /// Opens UDP sockets on the port of every address.
+  ///
+  /// - Throws: `NetworkError` where none can be opened.
+  init(addresses: [IPAddress], port: UInt16, loop: NetworkLoop, logger: Logger)
+    throws(NetworkError)
+  {
+    self.loop = loop
+    self.logger = logger
+    secret = RandomSource.system().bytes(32)
+    var configuration = TURNServer.Configuration(realm: "sora", credentials: .secret(secret))
+    // Whoever reaches a server on loopback addresses is on this host already.
+    configuration.allowsLoopbackPeers = addresses.allSatisfy(\.isLoopback)
+    server = TURNServer(configuration: configuration, network: self, random: .system())
+    front.service = self
+    back.service = self
+    var failure: NetworkError?
+    for ip in addresses {
+      do throws(NetworkError) {
+        // A free port that was taken for the first address serves for the others too, where it can.
+        let wanted = port == 0 ? sockets.sockets.first?.localAddress.port ?? 0 : port
+        sockets.insert(
+          try loop.openUDP(TransportAddress(ip: ip, port: wanted), handler: front))
+      } catch {
+        logger.warning("no TURN on an address", metadata: ["ip": "\(ip)", "error": "\(error)"])
+        failure = error
+      }
+    }
+    if sockets.sockets.isEmpty, let failure { throw failure }
+    timer = loop.makeTimer { [weak self] now in
+      self?.server.poll(at: now)
+      self?.schedule()
+    }
+  }
+
+  /// Where clients reach it, for UDP.
+  var addresses: [TransportAddress] { sockets.sockets.map(\.localAddress) }
+
+  /// The URLs of an offer: datagrams first.
+  var urls: [String] {
+    addresses.map { ICEServerURL(scheme: .turn, $0, .udp).description }
+      + listeners.map { ICEServerURL(scheme: .turn, $0.address, .tcp).description }
+  }
+
+  /// A name and password for one connection, good for as long as the server runs.
+  func credentials(for connectionID: String) -> LongTermCredentials {
+    LongTermCredentials(
+      username: connectionID,
+      password: LongTermCredentials.password(for: connectionID, secret: secret))
+  }
+
+  func add(_ listener: TURNStreamListener) { listeners.append(listener) }
+
+  /// Gives up all allocations and closes all sockets; listeners are returned to be stopped.
+  func shutdown() -> [TURNStreamListener] {
+    server.close()
+    timer?.cancel()
+    timer = nil
+    for stream in streams.values { stream.connection.close() }
+    streams = [:]
+    sockets.close()
+    for socket in relays.values { socket.close() }
+    relays = [:]
+    defer { listeners = [] }
+    return listeners
+  }
+
+  private func schedule() { timer?.deadline = server.nextDeadline }
+
+  // MARK: Streams
+
+  /// A client has connected; false where there are too many.
+  func accept(_ client: TURNServer.Client, _ connection: any ICEStreamConnection) {
+    guard timer != nil, streams.count < Self.maximumStreams else { return connection.close() }
+    streams[client] = Stream(connection: connection)
+  }
+
+  func receive(_ event: ICEStreamEvent, from client: TURNServer.Client) {
+    guard var stream = streams[client] else { return }
+    switch event {
+    case .opened: break
+    case .ended:
+      streams[client] = nil
+      server.clientGone(client)
+    case .received(let bytes):
+      let now = loop.now
+      var isReadable = true
+      bytes.withUnsafeBytes { bytes in
+        do throws(TURNStreamDeframer.Unreadable) {
+          try stream.deframer.append(bytes) { message in
+            server.receive(UnsafeRawBufferPointer(message), from: client, at: now)
+          }
+        } catch {
+          isReadable = false
+        }
+      }
+      if isReadable {
+        streams[client]?.deframer = stream.deframer
+      } else {
+        streams[client] = nil
+        stream.connection.close()
+        server.clientGone(client)
+      }
+    }
+    schedule()
+  }
+
+  // MARK: TURNServerNetwork
+
+  func openRelay(_ family: STUNAddressFamily, for client: TURNServer.Client) -> TransportAddress? {
+    let wantsV4 = family == .ipv4
+    let ip =
+      client.local.ip.isV4 == wantsV4
+      ? client.local.ip : addresses.first { $0.ip.isV4 == wantsV4 }?.ip
+    guard let ip,
+      let socket = try? loop.openUDP(TransportAddress(ip: ip, port: 0), handler: back)
+    else { return nil }
+    relays[socket.localAddress] = socket
+    logger.debug("relay opened", metadata: ["relay": "\(socket.localAddress)"])
+    return socket.localAddress
+  }
+
+  func closeRelay(_ relay: TransportAddress) { relays.removeValue(forKey: relay)?.close() }
+
+  func send(
+    to client: TURNServer.Client, capacity: Int, _ write: (UnsafeMutableRawBufferPointer) -> Int
+  ) {
+    guard client.isStream else {
+      return sockets.send(from: client.local, to: client.remote, capacity: capacity, write)
+    }
+    guard let stream = streams[client] else { return }
+    let bytes = [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
+      count = write(UnsafeMutableRawBufferPointer(buffer))
+    }
+    if !bytes.isEmpty { stream.connection.send(bytes) }
+  }
+
+  func sendRelayed(
+    from relay: TransportAddress, to peer: TransportAddress, capacity: Int,
+    _ write: (UnsafeMutableRawBufferPointer) -> Int
+  ) {
+    relays[relay]?.send(to: peer, capacity: capacity, write)
+  }
+
+  // MARK: Datagrams
+
+  // The sockets hold their handlers, which hold nobody.
+  private final class Front: DatagramHandler {
+    weak var service: TURNService?
+
+    func received(
+      _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress, on socket: UDPSocket,
+      at now: Instant
+    ) {
+      service?.server.receive(
+        UnsafeRawBufferPointer(bytes), from: .init(local: socket.localAddress, remote: source),
+        at: now)
+    }
+
+    func batchEnded(at now: Instant) { service?.schedule() }
+  }
+
+  private final class Back: DatagramHandler {
+    weak var service: TURNService?
+
+    func received(
+      _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress, on socket: UDPSocket,
+      at now: Instant
+    ) {
+      service?.server.receiveRelayed(
+        UnsafeRawBufferPointer(bytes), from: source, on: socket.localAddress, at: now)
+    }
+  }
+}
+
+extension ICEServerURL {
+  fileprivate init(scheme: Scheme, _ address: TransportAddress, _ transport: Transport) {
+    self.init(
+      scheme: scheme, host: .ip(address.ip), port: address.port, transport: transport)
+  }
+}
