@@ -20,16 +20,28 @@ struct TURNServiceTests {
   }
 
   private func run(_ tool: String, _ arguments: [String]) async throws -> (Int32, String) {
+    let log = FileManager.default.temporaryDirectory.appendingPathComponent(
+      "turnutils-\(UUID().uuidString)")
+    try Data().write(to: log)
+    defer { try? FileManager.default.removeItem(at: log) }
+    let file = try FileHandle(forWritingTo: log)
     let process = Process()
-    let output = Pipe()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/timeout")
     process.arguments = ["40", "/usr/bin/\(tool)"] + arguments
-    process.standardOutput = output
-    process.standardError = output
-    try process.run()
-    let data = try output.fileHandleForReading.readToEnd() ?? Data()
-    process.waitUntilExit()
-    return (process.terminationStatus, String(decoding: data, as: UTF8.self))
+    process.standardInput = FileHandle.nullDevice
+    process.standardOutput = file
+    process.standardError = file
+    // Without holding a thread, which on a small machine the server's own tasks would miss.
+    let status = try await withCheckedThrowingContinuation { continuation in
+      process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
+      do {
+        try process.run()
+      } catch {
+        process.terminationHandler = nil
+        continuation.resume(throwing: error)
+      }
+    }
+    return (status, try String(contentsOf: log, encoding: .utf8))
   }
 
   @Test(arguments: [[], ["-t"]])

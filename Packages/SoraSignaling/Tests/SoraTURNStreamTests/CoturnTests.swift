@@ -94,7 +94,7 @@ struct CoturnTests {
 
   @Test func aPortWithoutAServerIsNamed() async throws {
     let coturn = try await Coturn()
-    coturn.stop()
+    await coturn.stopAndWait()
     let server = coturn.server("turn:127.0.0.1:\(coturn.port)?transport=tcp")
     let probe = try await Probe(server, connector: TURNStreamConnector())
     await probe.wait { $0.isComplete }
@@ -119,7 +119,7 @@ final class Coturn: Sendable {
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     certificateFile = folder.appendingPathComponent("c.pem").path
     let key = folder.appendingPathComponent("k.pem").path
-    try Self.runToEnd(
+    try await Self.runToEnd(
       "/usr/bin/openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
       "ec_paramgen_curve:P-256", "-nodes", "-keyout", key, "-out", certificateFile, "-days", "30",
       "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1")
@@ -142,8 +142,14 @@ final class Coturn: Sendable {
 
   func stop() {
     process.terminate()
-    process.waitUntilExit()
     try? FileManager.default.removeItem(at: folder)
+  }
+
+  func stopAndWait() async {
+    await withCheckedContinuation { continuation in
+      process.terminationHandler = { _ in continuation.resume() }
+      stop()
+    }
   }
 
   func server(_ url: String) -> ICEServer {
@@ -203,14 +209,21 @@ final class Coturn: Sendable {
     ) {}
   }
 
-  static func runToEnd(_ program: String, _ arguments: String...) throws {
+  static func runToEnd(_ program: String, _ arguments: String...) async throws {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: program)
     process.arguments = arguments
     process.standardOutput = FileHandle.nullDevice
     process.standardError = FileHandle.nullDevice
-    try process.run()
-    process.waitUntilExit()
-    guard process.terminationStatus == 0 else { throw CocoaError(.executableLoad) }
+    let status = try await withCheckedThrowingContinuation { continuation in
+      process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
+      do {
+        try process.run()
+      } catch {
+        process.terminationHandler = nil
+        continuation.resume(throwing: error)
+      }
+    }
+    guard status == 0 else { throw CocoaError(.executableLoad) }
   }
 }

@@ -175,6 +175,8 @@ extension STUNMessage {
       }
       return .passwordAlgorithm(algorithm)
     case STUNAttributeType.passwordAlgorithms:
+      // Far more than the two that exist take.
+      try require(value.count < 764)
       var algorithms: [STUNPasswordAlgorithm] = []
       var offset = 0
       while offset < value.count {

@@ -15,7 +15,8 @@ enum TURNLimits {
   static let udp: UInt8 = 17
   /// RFC 8656 §12: 0x4000 to 0x4FFF.
   static let firstChannel: UInt16 = 0x4000
-  static let lastChannel: UInt16 = 0x4FFF
+  /// RFC 5766 §11 let clients choose up to here, and some still do.
+  static let lastOldChannel: UInt16 = 0x7FFE
   /// RFC 8656 §9.
   static let permissionLifetime = Duration.seconds(300)
   /// RFC 8656 §12.

@@ -53,7 +53,8 @@ public struct TURNStreamDeframer {
       if bytes.count >= 8, bytes.bigEndian32(at: 4) != stunMagicCookie { return nil }
       guard length % 4 == 0 else { return nil }
       return (stunHeaderSize + length, stunHeaderSize + length)
-    case 0x40...0x4F: return (4 + length, 4 + (length + 3) & ~3)
+    // Channels of RFC 8656 end at 0x4FFF, those of RFC 5766 at 0x7FFE.
+    case 0x40...0x7F: return (4 + length, 4 + (length + 3) & ~3)
     default: return nil
     }
   }

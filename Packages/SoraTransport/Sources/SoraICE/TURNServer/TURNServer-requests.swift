@@ -174,7 +174,7 @@ extension TURNServer {
 
   private func bindChannel(_ call: Call, _ allocation: Allocation) {
     guard let number = call.message.channelNumber, let peer = call.message.peers.first,
-      (TURNLimits.firstChannel...TURNLimits.lastChannel).contains(number), peer.port != 0
+      (TURNLimits.firstChannel...TURNLimits.lastOldChannel).contains(number), peer.port != 0
     else { return fail(call, 400, "Bad Request") }
     guard check(peer.ip, call, allocation) else { return }
     // A number has one peer, and a peer one number.

@@ -67,8 +67,6 @@ extension PeerTransport {
 
   // MARK: Inside
 
-  var hasServers: Bool { !configuration.gathering.servers.isEmpty }
-
   private func addHost(_ base: TransportAddress, at now: Instant) {
     switch configuration.gathering.policy {
     case .relay: return

@@ -61,6 +61,8 @@ public final class PeerTransport {
   let configuration: Configuration
   private let random: RandomSource
   let sink: any DatagramSink
+  /// Whether anything can come from a STUN or TURN server: asked for every packet.
+  let hasServers: Bool
   private var remote: RemoteDescription?
   private var dtls: (any DTLSEndpoint)?
   var srtp: SRTPSession?
@@ -80,6 +82,7 @@ public final class PeerTransport {
     self.sink = sink
     ice = ICEAgent(configuration: configuration.ice, random: random)
     gatherer = ICEGatherer(configuration: configuration.gathering, random: random)
+    hasServers = !configuration.gathering.servers.isEmpty
   }
 
   // MARK: Setting up

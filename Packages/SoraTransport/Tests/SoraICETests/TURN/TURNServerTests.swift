@@ -190,8 +190,8 @@ private let peer = TransportAddress("203.0.113.9:5000")!
 
   @Test func whatIsNeitherEndsTheStream() {
     for bytes in [
-      [22, 3, 1, 0], [0, 1, 0, 3], [0x50, 0, 0, 0], [0, 1, 0, 0, 1, 2, 3, 4],
-      Array("SSH-2.0".utf8),
+      [22, 3, 1, 0], [0, 1, 0, 3], [0x80, 0, 0, 0], [0, 1, 0, 0, 1, 2, 3, 4],
+      [0xFF, 0xFF, 0xFF, 0xFF],
     ] as [[UInt8]] {
       var deframer = TURNStreamDeframer()
       #expect(throws: TURNStreamDeframer.Unreadable.self) {

@@ -28,7 +28,7 @@ extension FuzzTarget {
       audioJitterBufferOpus,
       opus, vp8Decoder, h264Parser, h264Decoder, h265Parser, h265Decoder, wav, y4m, signaling, json,
       httpHead, srtp, dtlsServer, dtlsClient, dtlsNativeServer, dtlsNativeClient, dtlsMessages,
-      dtlsRecords, iceAgent,
+      dtlsRecords, iceAgent, turnStream, turnURL, dns, turnClient, turnServer,
       rtpSession, peerTransport, negotiator, peerConnection,
     ]
   }
