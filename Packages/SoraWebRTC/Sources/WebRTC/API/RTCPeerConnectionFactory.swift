@@ -57,7 +57,8 @@ public final class RTCPeerConnectionFactory: Sendable {
     }
   }
 
-  /// A new connection; nil where the system gives no network loop or the crypto library doesn't start.
+  /// A new connection; nil where the system gives no network loop, the crypto library doesn't start, or a server's URL breaks the grammar
+  /// (which `RTCConfiguration.validate` names).
   ///
   /// - Parameter delegate: held weakly.
   public func peerConnection(
