@@ -119,12 +119,12 @@ enum SFUDescription {
 }
 
 extension RTPHeaderExtensionKind {
-  /// Whether a section of this kind lists the extension. Those of simulcast are listed by nobody yet.
+  /// Whether a section of this kind lists the extension. Those of simulcast and of layers are listed by nobody yet.
   fileprivate func belongs(to kind: MediaKind) -> Bool {
     switch self {
     case .audioLevel: kind == .audio
     case .videoOrientation: kind == .video
-    case .rid, .repairedRid: false
+    case .rid, .repairedRid, .dependencyDescriptor: false
     case .mid, .absSendTime, .transportSequenceNumber: true
     }
   }
