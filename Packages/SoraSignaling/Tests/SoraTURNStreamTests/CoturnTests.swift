@@ -15,7 +15,7 @@ struct CoturnTests {
   @Test func datagramsOverUDP() async throws {
     let coturn = try await Coturn()
     defer { coturn.stop() }
-    let probe = try await Probe(coturn.server("turn:127.0.0.1:\(coturn.port)"))
+    let probe = try await Probe(Coturn.server("turn:127.0.0.1:\(coturn.port)"))
     await probe.wait { $0.relay != nil }
     await probe.exchange()
     #expect(await probe.run { $0.failures }.isEmpty)
@@ -25,7 +25,7 @@ struct CoturnTests {
   @Test func datagramsOverUDPAndIPv6() async throws {
     let coturn = try await Coturn()
     defer { coturn.stop() }
-    let probe = try await Probe(coturn.server("turn:[::1]:\(coturn.port)"), on: .loopbackV6)
+    let probe = try await Probe(Coturn.server("turn:[::1]:\(coturn.port)"), on: .loopbackV6)
     await probe.wait { $0.relay != nil }
     #expect(await probe.run { $0.relay }?.ip.isV6 == true)
     await probe.exchange()
@@ -36,7 +36,7 @@ struct CoturnTests {
     let coturn = try await Coturn()
     defer { coturn.stop() }
     let probe = try await Probe(
-      coturn.server("turn:127.0.0.1:\(coturn.port)?transport=tcp"),
+      Coturn.server("turn:127.0.0.1:\(coturn.port)?transport=tcp"),
       connector: TURNStreamConnector())
     await probe.wait { $0.relay != nil }
     await probe.exchange()
@@ -50,7 +50,7 @@ struct CoturnTests {
     let coturn = try await Coturn()
     defer { coturn.stop() }
     var configuration = TURNStreamConnector.Configuration()
-    var server = coturn.server("turns:127.0.0.1:\(coturn.securePort)")
+    var server = Coturn.server("turns:127.0.0.1:\(coturn.securePort)")
     switch trust {
     case .file: configuration.tls = TLSOptions(trust: .file(coturn.certificateFile))
     case .pin: configuration.pinnedCertificate = try coturn.certificateHash()
@@ -70,7 +70,7 @@ struct CoturnTests {
     var configuration = TURNStreamConnector.Configuration()
     if pins { configuration.pinnedCertificate = [UInt8](repeating: 7, count: 32) }
     let probe = try await Probe(
-      coturn.server("turns:127.0.0.1:\(coturn.securePort)"),
+      Coturn.server("turns:127.0.0.1:\(coturn.securePort)"),
       connector: TURNStreamConnector(configuration: configuration))
     await probe.wait { $0.isComplete }
     #expect(await probe.run { $0.relay } == nil)
@@ -82,7 +82,7 @@ struct CoturnTests {
   @Test func wrongCredentialsAreSaidToBeSo() async throws {
     let coturn = try await Coturn()
     defer { coturn.stop() }
-    var server = coturn.server("turn:127.0.0.1:\(coturn.port)")
+    var server = Coturn.server("turn:127.0.0.1:\(coturn.port)")
     server.credentials = LongTermCredentials(username: "user", password: "guess")
     let probe = try await Probe(server)
     await probe.wait { $0.isComplete }
@@ -93,9 +93,8 @@ struct CoturnTests {
   }
 
   @Test func aPortWithoutAServerIsNamed() async throws {
-    let coturn = try await Coturn()
-    await coturn.stopAndWait()
-    let server = coturn.server("turn:127.0.0.1:\(coturn.port)?transport=tcp")
+    let port = try await Coturn.freePort()
+    let server = Coturn.server("turn:127.0.0.1:\(port)?transport=tcp")
     let probe = try await Probe(server, connector: TURNStreamConnector())
     await probe.wait { $0.isComplete }
     #expect(await probe.run { $0.failures.map(\.url) } == [server.url])
@@ -145,14 +144,7 @@ final class Coturn: Sendable {
     try? FileManager.default.removeItem(at: folder)
   }
 
-  func stopAndWait() async {
-    await withCheckedContinuation { continuation in
-      process.terminationHandler = { _ in continuation.resume() }
-      stop()
-    }
-  }
-
-  func server(_ url: String) -> ICEServer {
+  static func server(_ url: String) -> ICEServer {
     ICEServer(
       url: ICEServerURL(url)!, credentials: LongTermCredentials(username: "user", password: "pass"))
   }
@@ -189,7 +181,7 @@ final class Coturn: Sendable {
     }
   }
 
-  private static func freePort() async throws -> UInt16 {
+  static func freePort() async throws -> UInt16 {
     let loop = try NetworkLoop.make()
     defer { loop.shutdown() }
     return try await loop.run {
