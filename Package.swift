@@ -521,7 +521,7 @@ let package = Package(
       swiftSettings: settings),
     .target(
       name: "SoraNetworkSimulator",
-      dependencies: ["SoraMedia", "SoraICE", "SoraDTLS", "SoraTransport"],
+      dependencies: ["SoraMedia", "SoraRTP", "SoraICE", "SoraDTLS", "SoraTransport"],
       path: "Packages/SoraTransport/Sources/SoraNetworkSimulator",
       swiftSettings: settings),
     .testTarget(
@@ -571,7 +571,14 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "SoraNetworkSimulatorTests",
-      dependencies: ["SoraNetworkSimulator", "SoraICE", "SoraDTLS", "SoraMedia"],
+      dependencies: [
+        "SoraNetworkSimulator",
+        "SoraTransport",
+        "SoraRTP",
+        "SoraICE",
+        "SoraDTLS",
+        "SoraMedia",
+      ],
       path: "Packages/SoraTransport/Tests/SoraNetworkSimulatorTests",
       swiftSettings: settings),
     // Packages/SoraView

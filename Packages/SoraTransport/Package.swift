@@ -52,7 +52,7 @@ let package = Package(
       swiftSettings: settings),
     .target(
       name: "SoraNetworkSimulator",
-      dependencies: [media, "SoraICE", "SoraDTLS", "SoraTransport"],
+      dependencies: [media, "SoraRTP", "SoraICE", "SoraDTLS", "SoraTransport"],
       swiftSettings: settings),
     .testTarget(name: "SoraSDPTests", dependencies: ["SoraSDP"], swiftSettings: settings),
     .testTarget(name: "SoraRTPTests", dependencies: ["SoraRTP", media], swiftSettings: settings),
@@ -74,7 +74,9 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "SoraNetworkSimulatorTests",
-      dependencies: ["SoraNetworkSimulator", "SoraICE", "SoraDTLS", media],
+      dependencies: [
+        "SoraNetworkSimulator", "SoraTransport", "SoraRTP", "SoraICE", "SoraDTLS", media,
+      ],
       swiftSettings: settings),
   ]
 )

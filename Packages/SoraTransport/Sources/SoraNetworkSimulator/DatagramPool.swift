@@ -11,6 +11,10 @@ struct DatagramHeader {
   var queuedAt: Int64
   /// Its place in the order in which it entered its link.
   var linkOrder: UInt64
+  /// When it was sent, and by whom to whom before any translator saw it.
+  var sentAt: Int64
+  var origin: TransportAddress
+  var originalDestination: TransportAddress
   /// Hops left, so that a loop of routers ends.
   var hopsLeft: UInt8
 
@@ -60,7 +64,7 @@ struct DatagramPool: ~Copyable {
     }
     let header = DatagramHeader(
       source: source, destination: destination, count: 0, isLarge: isLarge, queuedAt: 0,
-      linkOrder: 0, hopsLeft: 16)
+      linkOrder: 0, sentAt: 0, origin: source, originalDestination: destination, hopsLeft: 16)
     (headers + Int(slot)).initialize(to: header)
     return slot
   }

@@ -40,8 +40,13 @@ public struct LinkConditions: Sendable, Equatable {
   public var bitsPerSecond: Int?
   /// Room in front of the rate limit. No effect without `bitsPerSecond`.
   public var queue: QueueLimit
+  /// Keeps the time in the queue short by dropping early, within the room that `queue` gives. No effect without `bitsPerSecond`.
+  public var codel: CoDel?
   /// Largest UDP payload that passes; larger datagrams are dropped (there is no fragmentation).
   public var maximumPayload: Int
+  /// Whether the sender is told of a datagram that was too large, see `SimulatedEndpoint.tooLarge`. Off: a black hole, as where a
+  /// firewall eats ICMP.
+  public var reportsTooLarge: Bool
   /// A link that is down drops what waits in its queue and whatever is sent; what travels already still arrives.
   public var isUp: Bool
 
@@ -58,7 +63,9 @@ public struct LinkConditions: Sendable, Equatable {
     reorderingDelay: Duration = .milliseconds(20),
     bitsPerSecond: Int? = nil,
     queue: QueueLimit = .time(.milliseconds(300)),
+    codel: CoDel? = nil,
     maximumPayload: Int = 1472,
+    reportsTooLarge: Bool = false,
     isUp: Bool = true
   ) {
     self.delay = delay
@@ -72,7 +79,9 @@ public struct LinkConditions: Sendable, Equatable {
     self.reorderingDelay = reorderingDelay
     self.bitsPerSecond = bitsPerSecond
     self.queue = queue
+    self.codel = codel
     self.maximumPayload = maximumPayload
+    self.reportsTooLarge = reportsTooLarge
     self.isUp = isUp
   }
 
@@ -123,6 +132,8 @@ public struct LinkStatistics: Sendable, Equatable {
   public var lostInBursts = 0
   /// Dropped because the queue was full, the link was down, or the datagram was too large.
   public var droppedByQueue = 0
+  /// Dropped because they had waited too long (`codel`).
+  public var droppedByCoDel = 0
   public var droppedWhileDown = 0
   public var droppedTooLarge = 0
   /// Extra copies made.
@@ -141,6 +152,7 @@ public struct LinkStatistics: Sendable, Equatable {
 
   /// Everything that was offered and didn't arrive.
   public var dropped: Int {
-    lostAtRandom + lostInBursts + droppedByQueue + droppedWhileDown + droppedTooLarge
+    lostAtRandom + lostInBursts + droppedByQueue + droppedByCoDel + droppedWhileDown
+      + droppedTooLarge
   }
 }

@@ -17,6 +17,7 @@ final class LinkDirection {
   var nextOrder: UInt64 = 0
   var highestArrived: UInt64 = 0
   var hasArrived = false
+  var codel = CoDelState()
   /// Whether the head of the queue is being sent.
   var isSending = false
 

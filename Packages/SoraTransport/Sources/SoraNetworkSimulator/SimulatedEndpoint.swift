@@ -1,5 +1,6 @@
 public import SoraICE
 public import SoraMedia
+public import SoraRTP
 
 /// Something that sends and receives datagrams in a simulated network: a sans-I/O transport, a test's stub.
 ///
@@ -20,6 +21,16 @@ public protocol SimulatedEndpoint: AnyObject {
   /// When `poll` is wanted next. The network asks again after every call into an endpoint of the same host, and
   /// after every callback and message; after anything else, call `SimulatedNetwork.deadlinesChanged()`.
   var nextDeadline: Instant? { get }
+  /// A datagram of ours was too large for a link that says so (`LinkConditions.reportsTooLarge`), as ICMP's "fragmentation needed"
+  /// does (RFC 1191, RFC 8201). Nothing is done by default.
+  func tooLarge(
+    from local: TransportAddress, to remote: TransportAddress, maximumPayload: Int, at now: Instant)
+}
+
+extension SimulatedEndpoint {
+  public func tooLarge(
+    from local: TransportAddress, to remote: TransportAddress, maximumPayload: Int, at now: Instant
+  ) {}
 }
 
 /// What a router between hosts does to datagrams: translate their addresses, filter them, or just count them.
@@ -36,6 +47,20 @@ public protocol SimulatedMiddlebox: AnyObject {
     source: inout TransportAddress, destination: inout TransportAddress,
     payload: UnsafeMutableRawBufferPointer, over link: SimulatedLink, at now: Instant
   ) -> Bool
+  /// Whether a byte stream may be opened through it; asked once, with the first packet. Everything passes by default.
+  ///
+  /// - Parameter source: where it comes from; may be rewritten.
+  func admitStream(
+    source: inout TransportAddress, destination: TransportAddress, over link: SimulatedLink,
+    at now: Instant
+  ) -> Bool
+}
+
+extension SimulatedMiddlebox {
+  public func admitStream(
+    source: inout TransportAddress, destination: TransportAddress, over link: SimulatedLink,
+    at now: Instant
+  ) -> Bool { true }
 }
 
 /// A host or a router of a `SimulatedNetwork`.
@@ -44,11 +69,14 @@ public final class SimulatedHost: CustomStringConvertible {
   public let name: String
   /// The addresses it answers to.
   public internal(set) var addresses: [IPAddress]
+  /// What its clock shows for the time of day. Step it with `stepWallClock`; virtual time goes on evenly.
+  public var wallClock = WallClock(unixNanoseconds: 1_700_000_000_000_000_000, at: .zero)
   let index: Int
   /// A router's duty. `nil` for a host, which doesn't forward.
-  let middlebox: (any SimulatedMiddlebox)?
+  var middlebox: (any SimulatedMiddlebox)?
   let isRouter: Bool
   var endpoints: [Int] = []
+  var addressObservers: [(_ added: [IPAddress], _ removed: [IPAddress]) -> Void] = []
 
   init(
     name: String, addresses: [IPAddress], index: Int, isRouter: Bool,
@@ -62,4 +90,16 @@ public final class SimulatedHost: CustomStringConvertible {
   }
 
   public var description: String { name }
+
+  /// Sets the time of day forward or back, as a correction by NTP or a user does.
+  public func stepWallClock(by step: Duration) {
+    wallClock.unixNanosecondsAtZero &+= step.wholeNanoseconds
+  }
+
+  /// Calls `observer` when addresses come or go, as netlink tells those who listen.
+  public func onAddressesChanged(
+    _ observer: @escaping (_ added: [IPAddress], _ removed: [IPAddress]) -> Void
+  ) {
+    addressObservers.append(observer)
+  }
 }

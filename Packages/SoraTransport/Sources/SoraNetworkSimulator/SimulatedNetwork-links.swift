@@ -23,6 +23,7 @@ extension SimulatedNetwork {
       return
     }
     pool.header(slot).pointee.count = Int32(count)
+    pool.header(slot).pointee.sentAt = now.nanoseconds
     guard let node = owners[local.ip] else {
       drops.unknownSender += 1
       drop(slot, .unknownSender)
@@ -93,6 +94,7 @@ extension SimulatedNetwork {
     }
     guard header.pointee.count <= direction.conditions.maximumPayload else {
       direction.statistics.droppedTooLarge += 1
+      if direction.conditions.reportsTooLarge { reportTooLarge(slot, direction) }
       drop(slot, .tooLarge)
       return
     }
@@ -124,10 +126,40 @@ extension SimulatedNetwork {
     if !direction.isSending { startSending(direction) }
   }
 
+  /// Tells the sender, once as much time has passed as the datagram took to get here.
+  private func reportTooLarge(_ slot: Int32, _ direction: LinkDirection) {
+    let header = pool.header(slot).pointee
+    let limit = direction.conditions.maximumPayload
+    after(.nanoseconds(now.nanoseconds - header.sentAt)) { [unowned self] now in
+      guard let index = bindings[header.origin] else { return }
+      endpoints[index].endpoint.tooLarge(
+        from: header.origin, to: header.originalDestination, maximumPayload: limit, at: now)
+    }
+  }
+
+  /// Drops what CoDel wants dropped from the head of the queue.
+  private func manageQueue(_ direction: LinkDirection) {
+    guard let codel = direction.conditions.codel, direction.conditions.bitsPerSecond != nil else {
+      return
+    }
+    while let slot = direction.headSlot {
+      let header = pool.header(slot).pointee
+      let drops = direction.codel.drops(
+        now.nanoseconds - header.queuedAt, backlog: direction.queuedBytes - header.wireBytes,
+        codel, at: now.nanoseconds)
+      guard drops else { return }
+      direction.dequeue(wireBytes: header.wireBytes)
+      direction.statistics.droppedByCoDel += 1
+      drop(slot, .droppedByCoDel)
+    }
+  }
+
   private func startSending(_ direction: LinkDirection) {
+    manageQueue(direction)
     guard let slot = direction.headSlot else {
       direction.isSending = false
       direction.headBytes = 0
+      direction.codel.emptied()
       return
     }
     let header = pool.header(slot)

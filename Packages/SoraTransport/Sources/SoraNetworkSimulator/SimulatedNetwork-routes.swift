@@ -11,6 +11,13 @@ extension SimulatedNetwork {
     return found
   }
 
+  /// The link to take from `host` towards `destination`.
+  func link(
+    from host: SimulatedHost, source: IPAddress, to destination: IPAddress
+  ) -> SimulatedLink? {
+    nextHop(from: host.index, source: source, to: destination).map { links[Int($0) / 2] }
+  }
+
   private func searchRoute(from node: Int, source: IPAddress, to destination: IPAddress) -> Int32? {
     guard let goal = owners[destination] else { return nil }
     var firstHop: [Int32?] = .init(repeating: nil, count: hosts.count)

@@ -32,6 +32,8 @@ public final class SimulatedNetwork: DatagramSink {
   /// Polls after which an endpoint still had a deadline that wasn't in the future. Such an endpoint would spin on a
   /// real loop; here it is polled again a microsecond later.
   public internal(set) var overduePolls = 0
+  /// What host names resolve to; nothing for those that aren't here.
+  public var names: [String: [IPAddress]] = [:]
 
   var heap = EventHeap()
   var pool = DatagramPool()
@@ -47,6 +49,9 @@ public final class SimulatedNetwork: DatagramSink {
   var callbacks: [CallbackRecord] = []
   var freeCallbacks: [Int32] = []
   var pipes: [MessagePipe] = []
+  var listeners: [TransportAddress: (SimulatedStream) -> Void] = [:]
+  var streams: [SimulatedStream] = []
+  var nextStreamPort: UInt16 = 32_768
   let seed: UInt64
   /// Time between two addresses of one host.
   static let loopbackDelay: Int64 = 20_000
@@ -129,21 +134,6 @@ public final class SimulatedNetwork: DatagramSink {
     return link
   }
 
-  /// Gives a host another address, as when it joins a network.
-  public func addAddress(_ address: IPAddress, to host: SimulatedHost) {
-    host.addresses.append(address)
-    owners[address] = host.index
-    routes.removeAll(keepingCapacity: true)
-  }
-
-  /// Takes an address from a host, as when it leaves a network. Datagrams under way to it are dropped.
-  public func removeAddress(_ address: IPAddress, from host: SimulatedHost) {
-    guard owners[address] == host.index else { return }
-    host.addresses.removeAll { $0 == address }
-    owners[address] = nil
-    routes.removeAll(keepingCapacity: true)
-  }
-
   private func addNode(
     _ name: String, _ addresses: [IPAddress], isRouter: Bool,
     middlebox: (any SimulatedMiddlebox)?
@@ -215,6 +205,9 @@ public final class SimulatedNetwork: DatagramSink {
   public func removeAllEndpoints() {
     for record in endpoints where !record.isRemoved { remove(record.endpoint) }
     for index in callbacks.indices { callbacks[index].action = nil }
+    for host in hosts { host.addressObservers = [] }
+    listeners = [:]
+    streams = []
   }
 }
 

@@ -1,25 +1,69 @@
 public import SoraICE
 public import SoraMedia
 
-/// A STUN and TURN server on a host of a `SimulatedNetwork`, reached with datagrams. It relays from the host's addresses.
+/// A STUN and TURN server on a host of a `SimulatedNetwork`, reached with datagrams and over streams. It relays from the host's addresses.
 public final class SimulatedTURNServer: SimulatedEndpoint, TURNServerNetwork {
-  /// Where clients reach it.
+  /// Where clients reach it with datagrams, and over TCP.
   public let addresses: [TransportAddress]
   public private(set) var server: TURNServer!
+  /// Streams that are open.
+  public var streamCount: Int { connections.count }
   private unowned let network: SimulatedNetwork
   private let host: SimulatedHost
+  private var connections: [TURNServer.Client: Connection] = [:]
+
+  private struct Connection {
+    let stream: SimulatedStream
+    var deframer = TURNStreamDeframer()
+  }
 
   /// Puts a server on every address of `host`.
+  ///
+  /// - Parameters:
+  ///   - port: for datagrams and TCP (`turn:`).
+  ///   - securePort: for TLS (`turns:`), which is a stream that takes a round trip more.
   public init(
     _ network: SimulatedNetwork, on host: SimulatedHost, port: UInt16 = 3478,
-    configuration: TURNServer.Configuration
+    securePort: UInt16 = 5349, configuration: TURNServer.Configuration
   ) {
     self.network = network
     self.host = host
     addresses = host.addresses.map { TransportAddress(ip: $0, port: port) }
     server = TURNServer(
       configuration: configuration, network: self, random: network.random.fork())
-    for address in addresses { network.bind(self, to: address) }
+    for address in addresses {
+      network.bind(self, to: address)
+      for port in [port, securePort] {
+        network.listen(on: TransportAddress(ip: address.ip, port: port)) { [weak self] stream in
+          self?.serve(stream)
+        }
+      }
+    }
+  }
+
+  private func serve(_ stream: SimulatedStream) {
+    let client = TURNServer.Client(local: stream.local, remote: stream.remote, isStream: true)
+    connections[client] = Connection(stream: stream)
+    stream.onReceive = { [weak self] bytes, now in self?.received(bytes, from: client, at: now) }
+    stream.onEnd = { [weak self] _, _ in
+      self?.connections[client] = nil
+      self?.server.clientGone(client)
+    }
+  }
+
+  private func received(
+    _ bytes: UnsafeRawBufferPointer, from client: TURNServer.Client, at now: Instant
+  ) {
+    guard var deframer = connections[client]?.deframer else { return }
+    do throws(TURNStreamDeframer.Unreadable) {
+      try deframer.append(bytes) {
+        server.receive(UnsafeRawBufferPointer($0), from: client, at: now)
+      }
+      connections[client]?.deframer = deframer
+    } catch {
+      connections.removeValue(forKey: client)?.stream.close()
+      server.clientGone(client)
+    }
   }
 
   // MARK: SimulatedEndpoint
@@ -60,7 +104,11 @@ public final class SimulatedTURNServer: SimulatedEndpoint, TURNServerNetwork {
   public func send(
     to client: TURNServer.Client, capacity: Int, _ write: (UnsafeMutableRawBufferPointer) -> Int
   ) {
-    network.send(from: client.local, to: client.remote, capacity: capacity, write)
+    if client.isStream {
+      connections[client]?.stream.send(bytes(capacity, write))
+    } else {
+      network.send(from: client.local, to: client.remote, capacity: capacity, write)
+    }
   }
 
   public func sendRelayed(

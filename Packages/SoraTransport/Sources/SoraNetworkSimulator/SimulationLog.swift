@@ -20,6 +20,7 @@ public final class SimulationLog {
     case sent, delivered, lostAtRandom, lostInBurst, queueFull, linkDown, tooLarge, duplicated
     case noRoute, noEndpoint, hopLimit, filtered, unknownSender
     case message, note
+    case stream, droppedByCoDel
 
     var name: String {
       switch self {
@@ -38,6 +39,8 @@ public final class SimulationLog {
       case .unknownSender: "drop:unknown-sender"
       case .message: "message"
       case .note: "note"
+      case .stream: "stream"
+      case .droppedByCoDel: "drop:codel"
       }
     }
   }
