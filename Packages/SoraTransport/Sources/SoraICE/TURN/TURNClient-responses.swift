@@ -81,6 +81,7 @@ extension TURNClient {
     else { return fail(.malformedResponse) }
     state = .allocated(relayed: relayed)
     schedule(lifetime: lifetime, at: now)
+    if !configuration.isStream { keepaliveAt = now + configuration.keepalive }
     events.append(.allocated(relayed: relayed, mapped: message.mappedAddress))
   }
 

@@ -16,6 +16,9 @@ public final class TURNClient {
     /// Seconds asked for. Servers grant 600 where nothing is asked, and never less.
     public var lifetime: UInt32 = 600
     public var retransmission = STUNRetransmission()
+    /// The time between indications that keep a translator's mapping to the server while nothing else is sent: with another
+    /// address the allocation would be lost (RFC 8656 §3.1: it belongs to the 5-tuple). Tr of RFC 8445 §11. Not sent over streams.
+    public var keepalive: Duration = .seconds(15)
     /// Addresses that may send to us at a time.
     public var maxPermissions = 64
     /// Peers whose packets get the short header; others have Send indications.
@@ -112,6 +115,7 @@ public final class TURNClient {
   var mismatches = 0
   var refreshAt: Instant?
   var expiresAt: Instant?
+  var keepaliveAt: Instant?
   /// What a busy server is asked again, later.
   var retries: [(at: Instant, purpose: Purpose, attempt: Int)] = []
   var permissions: [IPAddress: Permission] = [:]
@@ -198,6 +202,14 @@ public final class TURNClient {
       refreshAt = nil
       send(.refresh, at: now)
     }
+    if let due = keepaliveAt, due <= now {
+      keepaliveAt = now + configuration.keepalive
+      // What is sent anyway does as well.
+      if outbox.isEmpty {
+        let id = STUNTransactionID(random: random)
+        outbox.append(STUNMessage(.indication, transactionID: id).encoded(key: nil))
+      }
+    }
     var due: [IPAddress] = []
     for ip in permissionOrder where permissions[ip]?.refreshAt.map({ $0 <= now }) ?? false {
       permissions[ip]?.refreshAt = nil
@@ -218,7 +230,7 @@ public final class TURNClient {
 
   /// When `poll` wants to be called next; `nil` for never.
   public var nextDeadline: Instant? {
-    var deadline = earliest(refreshAt, expiresAt)
+    var deadline = earliest(earliest(refreshAt, expiresAt), keepaliveAt)
     for retry in retries { deadline = earliest(deadline, retry.at) }
     for request in requests { deadline = earliest(deadline, request.pending.deadline) }
     for permission in permissions.values { deadline = earliest(deadline, permission.refreshAt) }
@@ -249,6 +261,7 @@ public final class TURNClient {
     retries = []
     refreshAt = nil
     expiresAt = nil
+    keepaliveAt = nil
     permissions = [:]
     permissionOrder = []
     channels = []
