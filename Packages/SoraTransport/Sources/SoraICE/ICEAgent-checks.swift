@@ -143,9 +143,14 @@ extension ICEAgent {
     if message.messageClass == .error { return takeError(message, transaction) }
     statistics.responsesReceived += 1
     pair.responsesReceived += 1
+    let isMoved = message.mappedAddress.map { $0 != pair.mappedAddress ?? $0 } ?? false
     if let mapped = message.mappedAddress { pair.mappedAddress = mapped }
     measure(transaction)
     if pair === selected { hear() }
+    if isMoved, isControlling, pair === selected, pair.isNominated, nominating == nil {
+      // A translator on our side has given us another address: the peer sends to the old one until the new one is nominated too.
+      sendRequest(on: pair, .nomination)
+    }
     switch transaction.purpose {
     case .check: succeed(pair)
     case .nomination: if isControlling { confirmNomination(of: pair) }

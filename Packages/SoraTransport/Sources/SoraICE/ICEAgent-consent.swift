@@ -84,8 +84,10 @@ extension ICEAgent {
     }
   }
 
-  /// The selected pair is silent: finds out whether another way still works, where this side may choose.
+  /// The selected pair is silent: finds out whether another way still works. Those that were worse than it are tried too, at both
+  /// sides, since each opens its own translator; the controlling side chooses.
   private func recheckOthers() {
+    reviveFrozen()
     guard isControlling else { return }
     for pair in pairs where pair !== selected && pair.state == .succeeded {
       pair.state = .waiting

@@ -41,6 +41,8 @@ extension ICEAgent {
         return
       }
     }
+    // It has to prove itself before it may come back.
+    if let silent, silent.state == .succeeded { silent.state = .waiting }
     nominating = best
     if best !== selected { select(best) }
     sendRequest(on: best, .nomination)
@@ -52,6 +54,8 @@ extension ICEAgent {
     pair.isNominated = true
     select(pair)
     concludeChecks()
+    // A better one may have come to work while this one was waited for.
+    considerNominating()
   }
 
   /// The controlling peer nominated a pair that works (RFC 8445 §7.3.1.5).
