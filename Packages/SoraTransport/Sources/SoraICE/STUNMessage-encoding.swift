@@ -107,6 +107,8 @@ extension STUNMessage {
     case .requestedAddressFamily(let family):
       appendAttribute(
         STUNAttributeType.requestedAddressFamily, [family.rawValue, 0, 0, 0], to: &bytes)
+    case .evenPort(let reservesNext):
+      appendAttribute(STUNAttributeType.evenPort, [reservesNext ? 0x80 : 0], to: &bytes)
     case .requestedTransport(let number):
       appendAttribute(STUNAttributeType.requestedTransport, [number, 0, 0, 0], to: &bytes)
     case .alternateServer(let address):

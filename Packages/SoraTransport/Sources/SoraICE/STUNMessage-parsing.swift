@@ -161,6 +161,9 @@ extension STUNMessage {
       try require(value.count == 4)
       guard let family = STUNAddressFamily(rawValue: value[0]) else { return nil }
       return .requestedAddressFamily(family)
+    case STUNAttributeType.evenPort:
+      try require(value.count == 1)
+      return .evenPort(reservesNext: value[0] & 0x80 != 0)
     case STUNAttributeType.requestedTransport:
       try require(value.count == 4)
       return .requestedTransport(value[0])

@@ -53,6 +53,8 @@ public enum STUNAttribute: Hashable, Sendable {
   case requestedAddressFamily(STUNAddressFamily)
   /// The IP protocol number of what is to be relayed; 17 is UDP.
   case requestedTransport(UInt8)
+  /// An even port for the relay, and whether the one above it shall be kept too (RFC 8656 §18.7).
+  case evenPort(reservesNext: Bool)
   case alternateServer(TransportAddress)
   /// What a server takes to make keys with, in its order (RFC 8489 §14.11). Numbers this module doesn't know are kept.
   case passwordAlgorithms([STUNPasswordAlgorithm])
@@ -202,6 +204,7 @@ enum STUNAttributeType {
   static let data: UInt16 = 0x0013
   static let xorRelayedAddress: UInt16 = 0x0016
   static let requestedAddressFamily: UInt16 = 0x0017
+  static let evenPort: UInt16 = 0x0018
   static let requestedTransport: UInt16 = 0x0019
 }
 

@@ -135,7 +135,13 @@ func isAuthentic(_ bytes: [UInt8], key: [UInt8]) throws -> Bool {
       .username([]), .priority(.max), .useCandidate, .iceControlling(.max),
       .errorCode(699, reason: "é"),
       .unknownAttributes([1, 0x7FFF, 3]), .software("x"), .realm([1]), .nonce([1, 2]),
-      .other(type: 0xC057, value: [1, 2, 3, 4, 5]),
+      .other(type: 0xC057, value: [1, 2, 3, 4, 5]), .channelNumber(0x4001), .lifetime(777),
+      .xorPeerAddress(TransportAddress("192.0.2.7:9")!),
+      .xorRelayedAddress(TransportAddress("[2001:db8::1]:7")!), .data([1, 2, 3]),
+      .requestedAddressFamily(.ipv6), .requestedTransport(17), .evenPort(reservesNext: true),
+      .evenPort(reservesNext: false), .alternateServer(TransportAddress("[::1]:65535")!),
+      .passwordAlgorithms([.sha256, .init(number: 9, parameters: [1, 2, 3]), .md5]),
+      .passwordAlgorithm(.sha256), .userhash([UInt8](repeating: 7, count: 32)),
     ]
     let source = RandomSource(seed: 5)
     for messageClass in [STUNClass.request, .indication, .success, .error] {

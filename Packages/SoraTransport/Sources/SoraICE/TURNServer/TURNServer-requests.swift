@@ -86,7 +86,7 @@ extension TURNServer {
     }
     if let old = allocations[call.client] { remove(old) }
     guard allocations.count < configuration.maximumAllocations,
-      let relay = network.openRelay(family, for: call.client)
+      let relay = openRelay(family, call)
     else {
       statistics.allocationsRefused += 1
       // §7.2: a server that has no address of a family says so with 440; which it was can't be told apart for IPv6.
@@ -102,6 +102,23 @@ extension TURNServer {
     statistics.allocationsMade += 1
     sweep(by: allocation.expiresAt)
     grant(call, allocation)
+  }
+
+  /// A relay with an even port where the request wants one (RFC 8656 §7.2); nil where there is none, or the port above is wanted too.
+  private func openRelay(_ family: STUNAddressFamily, _ call: Call) -> TransportAddress? {
+    guard let reservesNext = call.message.evenPort else {
+      return network.openRelay(family, for: call.client)
+    }
+    if reservesNext { return nil }
+    // Odd ones stay open meanwhile, so that none comes twice.
+    var odd: [TransportAddress] = []
+    defer { for relay in odd { network.closeRelay(relay) } }
+    for _ in 0..<16 {
+      guard let relay = network.openRelay(family, for: call.client) else { return nil }
+      if relay.port % 2 == 0 { return relay }
+      odd.append(relay)
+    }
+    return nil
   }
 
   private func grant(_ call: Call, _ allocation: Allocation) {
@@ -234,6 +251,12 @@ extension STUNMessage {
       }
     }
     return fallback
+  }
+
+  /// Whether EVEN-PORT wants the next port too; nil without EVEN-PORT.
+  var evenPort: Bool? {
+    for case .evenPort(let reservesNext) in attributes { return reservesNext }
+    return nil
   }
 
   var peers: [TransportAddress] {

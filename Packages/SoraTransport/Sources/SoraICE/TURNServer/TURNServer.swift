@@ -16,8 +16,8 @@ public protocol TURNServerNetwork: AnyObject {
 
 /// A STUN and TURN server (RFC 8489, 8656): gives clients relayed UDP addresses, and carries datagrams between them and their peers.
 ///
-/// Sans-I/O, confined to its owner: it opens sockets and sends through a `TURNServerNetwork`. It takes no DONT-FRAGMENT, EVEN-PORT or
-/// RESERVATION-TOKEN (420), which WebRTC doesn't use.
+/// Sans-I/O, confined to its owner: it opens sockets and sends through a `TURNServerNetwork`. It takes no DONT-FRAGMENT and
+/// RESERVATION-TOKEN (420) and keeps no second port (508), which WebRTC doesn't use.
 public final class TURNServer {
   /// A client's 5-tuple (RFC 8656 §2).
   public struct Client: Hashable, Sendable {
