@@ -140,7 +140,8 @@ final class Coturn: Sendable {
   }
 
   func stop() {
-    process.terminate()
+    // It doesn't end by SIGTERM where it inherited that signal blocked.
+    kill(process.processIdentifier, SIGKILL)
     try? FileManager.default.removeItem(at: folder)
   }
 
