@@ -12,7 +12,7 @@ DOCS = .build/docs
 
 .DEFAULT_GOAL := help
 .PHONY: help deps demo build test test-unit test-interop test-packages test-alone guard fuzz sanitize \
-	bench bench-codecs bench-realtime manifest manifest-check format lint docs clean
+	bench bench-codecs bench-packets bench-realtime manifest manifest-check format lint docs clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -59,6 +59,11 @@ bench: ## Measure this SDK beside others
 
 bench-codecs: ## Measure the codec modules beside their libraries' own tools (CODEC_OPTIONS narrows it)
 	@Benchmarks/codecs.py $(CODEC_OPTIONS)
+
+bench-packets: ## Measure a packet beside a bare C loop, and connecting and idle connections
+	@$(SWIFT) build -c release --package-path Benchmarks/Packets
+	@Benchmarks/Packets/.build/release/PacketBench
+	@Benchmarks/Packets/.build/release/ConnectionBench
 
 bench-realtime: ## Publish and play each codec at default settings, and show whether this machine keeps up
 	@Benchmarks/realtime.sh
