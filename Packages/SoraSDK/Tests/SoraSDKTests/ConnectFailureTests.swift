@@ -60,10 +60,8 @@ import WebRTC
       guard case .connect = message else { return }
       connection.send(
         far.offer {
-          $0.sdp = $0.sdp.replacingOccurrences(of: "VP8/90000", with: "XYZ/90000")
-            .replacingOccurrences(of: "VP9/90000", with: "XYZ/90000")
-            .replacingOccurrences(of: "AV1/90000", with: "XYZ/90000")
-            .replacingOccurrences(of: "opus/48000", with: "xyz/48000")
+          $0.sdp = $0.sdp.replacing(#/(VP8|VP9|AV1|H264|H265)/90000/#, with: "XYZ/90000")
+            .replacing(#/(opus|red)/48000/#, with: "xyz/48000")
         })
     }
     let attempt = Attempt(server.configuration(), face: face)

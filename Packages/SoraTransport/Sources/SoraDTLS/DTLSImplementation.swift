@@ -6,7 +6,7 @@ public enum DTLSImplementation: String, Hashable, Sendable, CaseIterable {
   case libssl
 
   /// What is used where nobody chooses.
-  public static let standard = DTLSImplementation.libssl
+  public static let standard = DTLSImplementation.native
 
   /// Makes a factory with its default settings.
   ///
