@@ -7,7 +7,7 @@ TEST = $(SWIFT) test -c $(CONFIGURATION) --skip-build
 # The root's own test targets, which need peers from outside (Tools/manifest/root.json), as a regular expression.
 INTEGRATION = ^($(shell Tools/manifest/generate.py --integration | paste -sd '|'))\.
 # Tests that keep every core busy for long. They run by themselves, before those with sockets and time limits.
-COMPUTING = ^(Sora(VP8|VP9|AV1|H264|H265|Scaling|Simulcast|Audio|NetworkSimulator)Tests|SimulationTests|WebRTCTests\.LossyCodecTests)\b
+COMPUTING = ^(Sora(VP8|VP9|AV1|H264|H265|Scaling|Simulcast|Audio|NetworkSimulator)Tests|SimulationTests|WebRTCTests\.LossyCodecTests)[./]
 SWIFT_SOURCES = Package.swift $(wildcard Packages Tools Tests Benchmarks)
 DOCUMENTED ?= SoraSDK WebRTC SoraServer SoraSignaling SoraTransport SoraMedia
 DOCS = .build/docs
