@@ -5,7 +5,7 @@ import Synchronization
 
 /// From encoded frames to a track's pictures: one decoder on a serial queue of its own.
 ///
-/// `decode` comes from the network loop and never blocks it. When the decoder falls behind by `maximumPending` frames, what
+/// `decode` comes from the network loop and never blocks it. When the decoder falls behind (`maximumWait`, `maximumPending`), what
 /// waits is dropped up to the next key frame, and one is asked for: late pictures help nobody.
 package final class VideoReceivePipeline: @unchecked Sendable {
   // @unchecked: `decoder` is touched on `queue` alone; everything shared is in `shared`.
@@ -30,8 +30,13 @@ package final class VideoReceivePipeline: @unchecked Sendable {
     package var implementationName: String?
   }
 
+  fileprivate struct Waiting {
+    var frame: EncodedFrame
+    var since: Instant
+  }
+
   fileprivate struct Shared {
-    var pending: [EncodedFrame] = []
+    var pending: [Waiting] = []
     var isScheduled = false
     var needsKeyFrame = true
     var lastRequest: Instant?
@@ -41,8 +46,12 @@ package final class VideoReceivePipeline: @unchecked Sendable {
     var statistics = Statistics()
   }
 
-  /// Frames that may wait for the decoder.
-  package static let maximumPending = 10
+  /// Frames that may wait for the decoder at all.
+  package static let maximumPending = 60
+  /// Frames that may wait for longer than `maximumWait`. More come at once where something held them up on their way;
+  /// a decoder gets through those faster than a key frame comes.
+  package static let toleratedPending = 10
+  package static let maximumWait = Duration.milliseconds(500)
   /// An answer can't come sooner over most paths; the RTP session repeats and limits requests by the round trip.
   package static let requestInterval = Duration.milliseconds(200)
 
@@ -81,7 +90,7 @@ package final class VideoReceivePipeline: @unchecked Sendable {
     let time = now()
     let (schedule, asks) = shared.withLock { shared -> (Bool, Bool) in
       guard !shared.isStopped else { return (false, false) }
-      if shared.pending.count >= Self.maximumPending {
+      if shared.isFallingBehind(at: time) {
         // Whatever comes now would be shown too late. A key frame starts over without them, others can't.
         shared.statistics.framesDropped &+= UInt64(shared.pending.count)
         shared.pending.removeAll(keepingCapacity: true)
@@ -92,7 +101,7 @@ package final class VideoReceivePipeline: @unchecked Sendable {
         return (false, shared.takeRequest(at: time))
       }
       shared.needsKeyFrame = false
-      shared.pending.append(frame)
+      shared.pending.append(Waiting(frame: frame, since: time))
       guard !shared.isScheduled else { return (false, false) }
       shared.isScheduled = true
       return (true, false)
@@ -117,7 +126,7 @@ package final class VideoReceivePipeline: @unchecked Sendable {
           shared.isScheduled = false
           return nil
         }
-        return shared.pending.removeFirst()
+        return shared.pending.removeFirst().frame
       }
       guard let frame else { return }
       decodeNow(frame)
@@ -157,6 +166,15 @@ package final class VideoReceivePipeline: @unchecked Sendable {
 }
 
 extension VideoReceivePipeline.Shared {
+  /// Whether so much waits, or for so long, that a new start is sooner than the rest of it.
+  fileprivate func isFallingBehind(at now: Instant) -> Bool {
+    guard let oldest = pending.first, pending.count >= VideoReceivePipeline.toleratedPending else {
+      return false
+    }
+    return pending.count >= VideoReceivePipeline.maximumPending
+      || now - oldest.since > VideoReceivePipeline.maximumWait
+  }
+
   /// Whether to ask for a key frame now, or an answer to the last request may be on its way yet.
   fileprivate mutating func takeRequest(at now: Instant) -> Bool {
     if let lastRequest, now - lastRequest < VideoReceivePipeline.requestInterval { return false }
@@ -168,7 +186,7 @@ extension VideoReceivePipeline.Shared {
   /// A frame couldn't be decoded: what waits refers to it, up to the next key frame. Returns whether to ask for one.
   fileprivate mutating func recover(at now: Instant) -> Bool {
     statistics.decodeErrors &+= 1
-    let next = pending.firstIndex { $0.isKeyFrame }
+    let next = pending.firstIndex { $0.frame.isKeyFrame }
     statistics.framesDropped &+= UInt64(next ?? pending.count)
     pending.removeFirst(next ?? pending.count)
     guard next == nil else { return false }

@@ -120,8 +120,9 @@ import WebRTC
     let harness = Harness(CodecScript(isGated: true))
     harness.push(100)
     harness.script.begun.wait()
-    // The decoder is busy: ten may wait, the next drops them and asks.
+    // The decoder is busy: ten may wait for long, the next drops them and asks.
     for number in 101...110 as ClosedRange<UInt32> { harness.push(number) }
+    harness.script.clock.advance(.milliseconds(600))
     for number in 111...119 as ClosedRange<UInt32> { harness.push(number) }
     harness.push(200)
     harness.push(201)
@@ -130,6 +131,17 @@ import WebRTC
     #expect(harness.takePictures() == [100, 200, 201])
     #expect(harness.seen.requestCount == 1)
     #expect(harness.pipeline.statistics.framesDropped == 19)
+  }
+
+  @Test func framesThatComeAtOnceAreAllDecoded() {
+    let harness = Harness(CodecScript(isGated: true))
+    harness.push(100)
+    harness.script.begun.wait()
+    for number in 101...140 as ClosedRange<UInt32> { harness.push(number) }
+    for _ in 100...140 { harness.script.gate?.signal() }
+    harness.queue.sync {}
+    #expect(harness.takePictures() == Array(100...140))
+    #expect(harness.seen.requestCount == 0 && harness.pipeline.statistics.framesDropped == 0)
   }
 
   @Test func keyFramesDontQueueWithoutEndEither() {
