@@ -91,7 +91,7 @@ let benchmarks: @Sendable () -> Void = {
       do {
         try OpusRow.measure(plan) { benchmark.record($0) }
       } catch {
-        benchmark.error("\(error)")
+        fail(benchmark, error)
       }
     }
   }
@@ -104,12 +104,18 @@ let benchmarks: @Sendable () -> Void = {
           do {
             try measure(peer, try shelf.take(scene, size, plan), plan) { benchmark.record($0) }
           } catch {
-            benchmark.error("\(error)")
+            fail(benchmark, error)
           }
         }
       }
     }
   }
+}
+
+/// Says on standard error what ended a benchmark: the package's own message is lost with `--quiet`.
+private func fail(_ benchmark: Benchmark, _ error: any Error) {
+  FileHandle.standardError.write(Data("\(benchmark.name): \(error)\n".utf8))
+  benchmark.error("\(error)")
 }
 
 /// One round of one peer and clip: ours and the tool's, one right after the other.

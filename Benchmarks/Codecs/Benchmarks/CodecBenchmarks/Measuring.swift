@@ -32,7 +32,12 @@ enum Measuring {
     frames.reserveCapacity(clip.frames.count)
     var allocations: UInt64 = 0
     var meter = Meter()
-    for (index, frame) in clip.frames.enumerated() {
+    let pool = PixelBufferPool()
+    for (index, original) in clip.frames.enumerated() {
+      // In memory that was just written, as the tools have it after reading their file.
+      let picture = pool.take(width: original.width, height: original.height)
+      for plane in 0..<3 { picture.plane(plane).copy(from: original.buffer.plane(plane)) }
+      let frame = VideoFrame(buffer: picture.buffer, timestamp: original.timestamp)
       let before = sora_allocation_count()
       meter.start()
       let encoded = try encoder.encode(

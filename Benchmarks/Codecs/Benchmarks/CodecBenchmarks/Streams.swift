@@ -51,6 +51,8 @@ enum StreamFile {
         position += 1
       }
     }
+    // Parameter sets may stand before the first delimiter.
+    if !starts.isEmpty { starts[0] = 0 }
     starts.append(bytes.count)
     return zip(starts, starts.dropFirst()).map { bytes[$0..<$1] }
   }
