@@ -203,8 +203,9 @@ def main(scenario):
     finally:
         world.end()
     result["seconds"] = round(time.monotonic() - started, 2)
+    text = json.dumps(result, indent=1)
     with open(os.path.join(options.folder, "result.json"), "w") as file:
-        json.dump(result, file, indent=1)
+        file.write(text)
     sys.stdout.flush()
     sys.stderr.flush()
     # sora_sdk's bindings complain about leaks at an orderly exit.
