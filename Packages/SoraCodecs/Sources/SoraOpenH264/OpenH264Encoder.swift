@@ -24,7 +24,7 @@ public final class OpenH264Encoder: VideoEncoder {
   let parameters: UnsafeMutablePointer<SEncParamExt>
   private let output: UnsafeMutablePointer<SFrameBSInfo>
   private let pool = EncodedBufferPool()
-  private let chroma = PixelBufferPool(limit: 1)
+  private var chroma = PlanarChroma()
   var ratesChanged = false
   var needsKeyFrame = true
   var clock = MediaClock()
@@ -77,9 +77,7 @@ public final class OpenH264Encoder: VideoEncoder {
       let result = sora_openh264_encoder_force_key_frame(encoder)
       guard result == 0 else { throw libraryError("make a key frame", Int(result)) }
     }
-    // Planes are only read, inside of this call.
-    let planar = buffer.format == .i420 ? buffer : separate(buffer)
-    var picture = describe(luma: buffer.plane(0), planar.plane(1), planar.plane(2))
+    var picture = describe(buffer)
     picture.uiTimeStamp = clock.ticks / 90
     let result = sora_openh264_encoder_encode(encoder, &picture, output)
     guard result == 0 else { throw libraryError("encode", Int(result)) }
@@ -117,33 +115,31 @@ public final class OpenH264Encoder: VideoEncoder {
       rotation: frame.rotation, temporalLayer: temporalLayer, layers: layers)
   }
 
-  /// The chroma of an NV12 picture in planes, in memory of ours.
-  private func separate(_ buffer: PixelBuffer) -> PixelBuffer {
-    let target = chroma.take(width: buffer.width, height: buffer.height)
-    let source = buffer.plane(1)
-    let (u, v) = (target.plane(1), target.plane(2))
-    for y in 0..<u.height {
-      let pairs = source.row(y)
-      let (rowU, rowV) = (u.row(y), v.row(y))
-      for x in 0..<u.width {
-        rowU[x] = pairs[2 * x]
-        rowV[x] = pairs[2 * x + 1]
-      }
-    }
-    return target.buffer
-  }
-
-  private func describe(luma: Plane, _ u: Plane, _ v: Plane) -> SSourcePicture {
+  /// Points the library's picture at the frame's own memory, and at ours for chroma that comes interleaved. All of it is
+  /// only read, inside of `encode`.
+  private func describe(_ buffer: PixelBuffer) -> SSourcePicture {
+    let first = buffer.plane(0)
+    let second = buffer.plane(1)
     var picture = SSourcePicture()
     picture.iColorFormat = Int32(videoFormatI420.rawValue)
     picture.iPicWidth = Int32(format.width)
     picture.iPicHeight = Int32(format.height)
-    picture.iStride.0 = Int32(luma.stride)
-    picture.iStride.1 = Int32(u.stride)
-    picture.iStride.2 = Int32(v.stride)
-    picture.pData.0 = Self.writable(luma.base)
-    picture.pData.1 = Self.writable(u.base)
-    picture.pData.2 = Self.writable(v.base)
+    picture.iStride.0 = Int32(first.stride)
+    picture.pData.0 = Self.writable(first.base)
+    switch buffer.format {
+    case .i420:
+      let third = buffer.plane(2)
+      picture.iStride.1 = Int32(second.stride)
+      picture.iStride.2 = Int32(third.stride)
+      picture.pData.1 = Self.writable(second.base)
+      picture.pData.2 = Self.writable(third.base)
+    case .nv12:
+      let (u, v, stride) = chroma.split(second)
+      picture.iStride.1 = Int32(stride)
+      picture.iStride.2 = Int32(stride)
+      picture.pData.1 = Self.writable(u)
+      picture.pData.2 = Self.writable(v)
+    }
     return picture
   }
 

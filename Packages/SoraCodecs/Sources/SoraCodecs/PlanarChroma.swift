@@ -1,15 +1,17 @@
-import SoraMedia
+package import SoraMedia
 
 /// Two chroma planes for a library that can't take them interleaved. Their memory is kept from picture to picture.
-struct PlanarChroma: ~Copyable {
+package struct PlanarChroma: ~Copyable {
   private var memory: UnsafeMutablePointer<UInt8>?
   private var capacity = 0
+
+  package init() {}
 
   deinit { memory?.deallocate() }
 
   /// Takes an interleaved plane apart: where the planes lie, and how many bytes apart their rows do. Valid until the next
   /// call.
-  mutating func split(_ interleaved: Plane) -> (
+  package mutating func split(_ interleaved: Plane) -> (
     u: UnsafeRawPointer, v: UnsafeRawPointer, stride: Int
   ) {
     let width = interleaved.width / 2
