@@ -71,6 +71,32 @@ import WebRTC
     try await check(attempt, "peerChannelError", face)
   }
 
+  /// One kind of media has a common codec and the other hasn't: the error names the one that hasn't, and both lists.
+  @Test(arguments: ["audio", "video"]) func noCommonCodecForOneKind(_ kind: String) async throws {
+    let far = try await FarEnd(receives: true)
+    let server = try await ScriptedSora { connection, message in
+      guard case .connect = message else { return }
+      connection.send(
+        far.offer {
+          $0.sdp =
+            kind == "video"
+            ? $0.sdp.replacing(#/(VP8|VP9|AV1|H264|H265)/90000/#, with: "XYZ/90000")
+            : $0.sdp.replacing(#/(opus|red)/48000/#, with: "XYZ/48000")
+        })
+    }
+    let attempt = Attempt(server.configuration(), face: .tasks)
+    let reason = try await peerReason(attempt)
+    let mid = try #require(far.mids[kind])
+    #expect(
+      reason.hasPrefix("SDP: the offer's section for \(kind), mid \"\(mid)\", can't be used: "),
+      "\(reason)")
+    #expect(reason.contains("it offers XYZ/"))
+    let supported = try #require(reason.firstRange(of: "this side supports "))
+    #expect(reason[supported.upperBound...].contains(kind == "video" ? "VP8" : "opus"))
+    #expect(!reason.contains("not found"))
+    try await check(attempt, "peerChannelError", .tasks)
+  }
+
   @Test(arguments: Face.allCases) func offerThatIsNoSDP(_ face: Face) async throws {
     let far = try await FarEnd(receives: true)
     let server = try await ScriptedSora { connection, message in

@@ -107,10 +107,7 @@ extension MediaChannel {
     }
     for (kind, mid) in mids {
       guard let transceiver = peer.transceivers.first(where: { $0.mid == mid }) else {
-        throw NegotiationFailure(
-          reason:
-            "transceiver for \(kind) not found: the offer's SDP has no section with the mid \"\(mid)\""
-            + " that its own key mid names; check the server's version")
+        throw NegotiationFailure(reason: unusableSection(kind, mid, of: peer))
       }
       let track: RTCMediaStreamTrack? =
         kind == "audio" ? native.audioTracks.first : native.videoTracks.first
@@ -122,6 +119,20 @@ extension MediaChannel {
       }
     }
     addLocal(BasicMediaStream(native, channel: self))
+  }
+
+  /// Why there is no transceiver for a kind of media.
+  private func unusableSection(_ kind: String, _ mid: String, of peer: RTCPeerConnection) -> String
+  {
+    guard let rejected = peer.rejectedSections.first(where: { $0.mid == mid }) else {
+      return
+        "transceiver for \(kind) not found: the offer's SDP has no section with the mid \"\(mid)\""
+        + " that its own key mid names; check the server's version"
+    }
+    let text =
+      "SDP: the offer's section for \(kind), mid \"\(mid)\", can't be used: \(rejected.reason)"
+    guard case .noCommonCodec = rejected.reason else { return text }
+    return text + "; ask the server for one of these codecs, or leave \(kind) out"
   }
 
   /// Sets the layers that the server asks for on the senders that have layers of these names.

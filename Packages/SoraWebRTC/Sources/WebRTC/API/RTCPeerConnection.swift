@@ -100,6 +100,9 @@ public final class RTCPeerConnection: Sendable {
   public var localDescription: RTCSessionDescription? { mirror.state.localDescription }
   public var remoteDescription: RTCSessionDescription? { mirror.state.remoteDescription }
 
+  /// Sections of the other side's last offer that are turned down, such as for want of a common codec. Not libwebrtc's.
+  public var rejectedSections: [NegotiationError.Rejected] { mirror.state.rejectedSections }
+
   // MARK: Descriptions
 
   /// Creates an offer of what the transceivers want.

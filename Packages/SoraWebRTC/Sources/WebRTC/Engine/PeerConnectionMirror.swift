@@ -18,6 +18,7 @@ final class PeerConnectionMirror: Sendable {
     var transceivers: [RTCRtpTransceiver] = []
     var localDescription: RTCSessionDescription?
     var remoteDescription: RTCSessionDescription?
+    var rejectedSections: [NegotiationError.Rejected] = []
     var wantsRestart = false
   }
 
@@ -137,6 +138,7 @@ final class PeerConnectionMirror: Sendable {
     storage.withLock {
       $0.remoteDescription = RTCSessionDescription(
         type: kind == .offer ? .offer : .answer, sdp: remote)
+      $0.rejectedSections = core.negotiator.rejectedSections
     }
   }
 

@@ -12,8 +12,11 @@ extension JSEPNegotiator {
     case unused
   }
 
-  /// Judges each section. Throws where the offer holds sections in use and none can be accepted.
-  func decide(_ offer: SessionDescription) throws(NegotiationError) -> [Decision] {
+  /// Judges each section, and tells which are turned down. Throws where the offer holds sections in use and none can be
+  /// accepted.
+  func decide(
+    _ offer: SessionDescription
+  ) throws(NegotiationError) -> (decisions: [Decision], rejected: [NegotiationError.Rejected]) {
     let inUse = offer.media.count { !$0.isRejected }
     let bundle = offer.bundle.map { Set($0) }
     var decisions: [Decision] = []
@@ -27,13 +30,14 @@ extension JSEPNegotiator {
       switch decision {
       case .media, .data: accepted += 1
       case .rejected(let reason):
-        rejected.append(.init(index: index, kind: section.kind, reason: reason))
+        rejected.append(
+          .init(index: index, kind: section.kind, mid: section.mid, reason: reason))
       case .unused: break
       }
     }
     // What is rejected of itself is no failure: when everybody has left, nothing is in use.
     if accepted == 0, inUse > 0 { throw .nothingAcceptable(rejected) }
-    return decisions
+    return (decisions, rejected)
   }
 
   private func decide(_ section: MediaDescription, isBundled: Bool) -> Decision {

@@ -26,7 +26,7 @@ extension JSEPNegotiator {
 
   private func applyRemoteOffer(_ offer: SessionDescription) throws(NegotiationError) {
     try checkSections(of: offer, against: snapshot?.slots ?? slots)
-    let decisions = try decide(offer)
+    let (decisions, rejected) = try decide(offer)
     let accepted = offer.media.indices.filter { index in
       switch decisions[index] {
       case .media, .data: true
@@ -53,6 +53,7 @@ extension JSEPNegotiator {
       if index < slots.count { slots[index] = slot } else { slots.append(slot) }
     }
     pendingRemote = offer
+    rejectedSections = rejected
     setState(.haveRemoteOffer)
     publishRemoteTracks()
     if let old = session?.transport, let credentials,

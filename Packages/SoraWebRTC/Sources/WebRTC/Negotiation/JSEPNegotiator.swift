@@ -16,6 +16,8 @@ public final class JSEPNegotiator {
   public internal(set) var transceivers: [JSEPTransceiver] = []
   /// What the last completed exchange settled; nil before the first.
   public internal(set) var session: NegotiatedSession?
+  /// The sections of the peer's last offer that are turned down, and why.
+  public internal(set) var rejectedSections: [NegotiationError.Rejected] = []
   /// Whether an offer of ours should have a data channel section.
   public var wantsDataChannels = false
   /// Our candidates so far, each `candidate:...`; written into descriptions.

@@ -38,11 +38,14 @@ public enum NegotiationError: Error, Sendable, Equatable, CustomStringConvertibl
     /// The m-line index, from 0.
     public var index: Int
     public var kind: String
+    /// Its `a=mid`.
+    public var mid: String?
     public var reason: SectionRejection
 
-    public init(index: Int, kind: String, reason: SectionRejection) {
+    public init(index: Int, kind: String, mid: String? = nil, reason: SectionRejection) {
       self.index = index
       self.kind = kind
+      self.mid = mid
       self.reason = reason
     }
   }

@@ -44,6 +44,7 @@ import WebRTC
     #expect(answer.bundle == ["audio_own"])
     #expect(answer.media[0].formats == ["120"])
     #expect(client.session?.media.map(\.mid) == ["audio_own"])
+    #expect(client.rejectedSections.map(\.mid) == ["video_own"])
     #expect(client.session?.transport?.remoteUfrag == "soraUfrag123")
   }
 
@@ -83,7 +84,10 @@ import WebRTC
     let noMux = failure(
       Fixture.negotiator(seed: 7), offer: text.replacing("a=rtcp-mux\r\n", with: ""))
     #expect(
-      noMux == .nothingAcceptable([.init(index: 0, kind: "audio", reason: .noRTCPMux)]))
+      noMux
+        == .nothingAcceptable([
+          .init(index: 0, kind: "audio", mid: "audio_own", reason: .noRTCPMux)
+        ]))
     let both = SoraOffer(sections: [.own("audio"), .own("video")]).text
     let split = both.replacing("a=group:BUNDLE audio_own video_own\r\n", with: "")
     guard
