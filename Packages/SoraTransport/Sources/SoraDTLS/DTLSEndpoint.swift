@@ -77,6 +77,9 @@ public protocol DTLSEndpoint: AnyObject {
 
   /// Ends the association; the peer is told with a `close_notify`.
   func close(at now: Instant)
+
+  /// What happened so far. A library that doesn't tell why it drops records leaves those reasons at 0.
+  var statistics: DTLSStatistics { get }
 }
 
 /// Makes endpoints, so that a transport doesn't know who speaks DTLS for it.

@@ -17,9 +17,10 @@ public final class OpenSSLDTLSEndpoint: DTLSEndpoint {
   /// Which end this is.
   public let role: DTLSRole
 
-  /// Datagrams that weren't DTLS records, or came after the end.
-  public private(set) var datagramsDropped: UInt64 = 0
+  /// What happened so far. Records that libssl drops aren't known.
+  public private(set) var statistics: DTLSStatistics
 
+  private var started: Instant?
   private let ssl: OpaquePointer
   /// Owned by `ssl`.
   private let bio: OpaquePointer
@@ -57,6 +58,7 @@ public final class OpenSSLDTLSEndpoint: DTLSEndpoint {
     self.ssl = ssl
     self.bio = bio
     self.role = role
+    statistics = DTLSStatistics(role: role)
     self.certificate = certificate
     self.expectedFingerprint = expectedFingerprint
     // Unretained: callbacks come only from within calls on this object, which keep it alive.
@@ -80,24 +82,25 @@ public final class OpenSSLDTLSEndpoint: DTLSEndpoint {
   public func start(at now: Instant) {
     guard state == .idle else { return }
     state = .handshaking
+    started = now
     advance(at: now)
   }
 
   public func receive(_ datagram: UnsafeRawBufferPointer, at now: Instant) {
     // RFC 7983 §7: DTLS starts with 20...63. RFC 6347 §4.1: a record's header has 13 bytes.
-    guard state != .ended, datagram.count >= 13, datagram.count <= Int(UInt16.max),
-      (20...63).contains(datagram[0])
+    guard datagram.count >= 13, datagram.count <= Int(UInt16.max), (20...63).contains(datagram[0])
     else {
-      datagramsDropped &+= 1
+      statistics.dropped.malformed += 1
+      return
+    }
+    // A client that hasn't begun can't have an answer. A server's peer may begin before it.
+    guard state != .ended, state != .idle || role == .server else {
+      statistics.dropped.outOfTurn += 1
       return
     }
     if state == .idle {
-      // A client that hasn't begun can't have an answer. A server's peer may begin before it.
-      guard role == .server else {
-        datagramsDropped &+= 1
-        return
-      }
       state = .handshaking
+      started = now
     }
     sora_dtls_bio_lend(
       bio, datagram.baseAddress?.assumingMemoryBound(to: UInt8.self), Int32(datagram.count))
@@ -111,10 +114,12 @@ public final class OpenSSLDTLSEndpoint: DTLSEndpoint {
       return
     }
     ERR_clear_error()
-    if sora_dtls_handle_timeout(ssl) < 0 {
+    let handled = sora_dtls_handle_timeout(ssl)
+    if handled < 0 {
       ERR_clear_error()
       finish(.failed(.timedOut))
     } else {
+      if handled > 0 { statistics.retransmissions += 1 }
       updateDeadline(at: now)
     }
   }
@@ -159,7 +164,7 @@ public final class OpenSSLDTLSEndpoint: DTLSEndpoint {
     ERR_clear_error()
     if state == .handshaking {
       let result = SSL_do_handshake(ssl)
-      if result == 1 { completeHandshake() } else { judge(result) }
+      if result == 1 { completeHandshake(at: now) } else { judge(result) }
     }
     if state == .connected { readMessages() }
     updateDeadline(at: now)
@@ -215,7 +220,7 @@ public final class OpenSSLDTLSEndpoint: DTLSEndpoint {
     ERR_clear_error()
   }
 
-  private func completeHandshake() {
+  private func completeHandshake(at now: Instant) {
     guard let leaf = SSL_get1_peer_certificate(ssl) else {
       return finish(.failed(.certificate(reason: "the peer showed none")))
     }
@@ -245,15 +250,15 @@ public final class OpenSSLDTLSEndpoint: DTLSEndpoint {
       key: Array(block[key..<(2 * key)]), salt: Array(block[(2 * key + salt)...]))
     let cipher = SSL_CIPHER_standard_name(SSL_get_current_cipher(ssl))
     state = .connected
-    events.append(
-      .connected(
-        DTLSSession(
-          profile: profile,
-          localKeyingMaterial: role == .client ? client : server,
-          remoteKeyingMaterial: role == .client ? server : client,
-          tlsVersion: UInt16(truncatingIfNeeded: SSL_version(ssl)),
-          cipherSuite: cipher.map { String(cString: $0) } ?? "",
-          remoteCertificate: der)))
+    let session = DTLSSession(
+      profile: profile,
+      localKeyingMaterial: role == .client ? client : server,
+      remoteKeyingMaterial: role == .client ? server : client,
+      tlsVersion: UInt16(truncatingIfNeeded: SSL_version(ssl)),
+      cipherSuite: cipher.map { String(cString: $0) } ?? "",
+      remoteCertificate: der)
+    statistics.connected(session, after: started.map { now - $0 })
+    events.append(.connected(session))
   }
 
   private func checkFingerprint(of certificate: [UInt8]) -> DTLSError? {

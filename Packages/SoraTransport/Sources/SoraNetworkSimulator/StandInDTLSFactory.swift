@@ -48,7 +48,9 @@ final class StandInDTLSEndpoint: DTLSEndpoint {
 
   private enum State { case idle, handshaking, connected, ended }
 
-  private let role: DTLSRole
+  private(set) var statistics: DTLSStatistics
+  private var role: DTLSRole { statistics.role }
+  private var started: Instant?
   private let certificate: [UInt8]
   private let expectedFingerprint: DTLSFingerprint?
   private let share: [UInt8]
@@ -67,7 +69,7 @@ final class StandInDTLSEndpoint: DTLSEndpoint {
     role: DTLSRole, certificate: [UInt8], expectedFingerprint: DTLSFingerprint?, share: [UInt8],
     factory: StandInDTLSFactory
   ) {
-    self.role = role
+    statistics = DTLSStatistics(role: role)
     self.certificate = certificate
     self.expectedFingerprint = expectedFingerprint
     self.share = share
@@ -77,6 +79,7 @@ final class StandInDTLSEndpoint: DTLSEndpoint {
   func start(at now: Instant) {
     guard state == .idle else { return }
     state = .handshaking
+    started = now
     guard role == .client else { return }
     let hello = StandInHello(
       share: share, profiles: factory.profiles, certificate: certificate)
@@ -86,15 +89,21 @@ final class StandInDTLSEndpoint: DTLSEndpoint {
 
   func receive(_ datagram: UnsafeRawBufferPointer, at now: Instant) {
     // A server that wasn't started yet is started by what comes, like libssl's.
-    if state == .idle, role == .server { state = .handshaking }
-    guard state != .ended, state != .idle, let record = StandInRecord(parsing: datagram) else {
+    if state == .idle, role == .server { start(at: now) }
+    guard state != .ended, state != .idle else {
+      statistics.dropped.outOfTurn += 1
+      return
+    }
+    guard let record = StandInRecord(parsing: datagram) else {
+      statistics.dropped.malformed += 1
       return
     }
     switch record.message {
     case .clientHello: receivedClientHello(record.body, at: now)
     case .serverHello: receivedServerHello(record.body, at: now)
-    case .finished: receivedFinished(record.body)
-    case .data: if state == .connected { events.append(.applicationData(record.body)) }
+    case .finished: receivedFinished(record.body, at: now)
+    case .data where state == .connected: events.append(.applicationData(record.body))
+    case .data: statistics.dropped.unexpected += 1
     case .alert: receivedAlert(record.body)
     }
   }
@@ -134,6 +143,7 @@ final class StandInDTLSEndpoint: DTLSEndpoint {
     guard role == .server else { return }
     // Sent again: our answer was lost.
     if let flight, state == .handshaking || state == .connected {
+      statistics.retransmissions += 1
       transmit(flight.type, flight.body)
       return
     }
@@ -154,6 +164,7 @@ final class StandInDTLSEndpoint: DTLSEndpoint {
     guard role == .client else { return }
     if state == .connected, let flight {
       // Sent again: our "finished" was lost.
+      statistics.retransmissions += 1
       transmit(flight.type, flight.body)
       return
     }
@@ -167,13 +178,13 @@ final class StandInDTLSEndpoint: DTLSEndpoint {
       profile, clientShare: share, serverShare: hello.share, peer: hello.certificate)
     flight = (.finished, StandInKeys.mix(share, hello.share, label: 9, count: 12))
     transmit(.finished, flight?.body ?? [])
-    connect(session)
+    connect(session, at: now)
   }
 
-  private func receivedFinished(_ body: [UInt8]) {
+  private func receivedFinished(_ body: [UInt8], at now: Instant) {
     // A real one proves the handshake, this one only ends it.
     guard role == .server, state == .handshaking, body.count == 12, let session else { return }
-    connect(session)
+    connect(session, at: now)
   }
 
   private func receivedAlert(_ body: [UInt8]) {
@@ -182,9 +193,10 @@ final class StandInDTLSEndpoint: DTLSEndpoint {
     end(alert == .closeNotify ? .closed : .failed(.alertReceived(alert)))
   }
 
-  private func connect(_ session: DTLSSession) {
+  private func connect(_ session: DTLSSession, at now: Instant) {
     state = .connected
     deadline = nil
+    statistics.connected(session, after: started.map { now - $0 })
     events.append(.connected(session))
   }
 
@@ -217,6 +229,7 @@ final class StandInDTLSEndpoint: DTLSEndpoint {
 
   private func sendFlight(at now: Instant) {
     guard let flight else { return }
+    if sent > 0 { statistics.retransmissions += 1 }
     transmit(flight.type, flight.body)
     let timeout = min(factory.retransmissionTimeout * (1 << min(sent, 6)), .seconds(60))
     sent += 1

@@ -16,13 +16,22 @@ extension NativeDTLSEndpoint {
         if step.isHandshaking, locked.count < Self.lockedLimit {
           locked.append(Array(datagram[range]))
         } else {
-          statistics.recordsDropped += 1
+          statistics.dropped.withoutKeys += 1
         }
-      case .dropped: statistics.recordsDropped += 1
+      case .dropped(let reason): count(reason)
       case .malformed:
-        statistics.recordsDropped += 1
+        statistics.dropped.malformed += 1
         return
       }
+    }
+  }
+
+  private func count(_ reason: RecordLayer.Drop) {
+    switch reason {
+    case .malformed: statistics.dropped.malformed += 1
+    case .unauthenticated: statistics.dropped.unauthenticated += 1
+    case .replayed: statistics.dropped.replayed += 1
+    case .unexpected: statistics.dropped.unexpected += 1
     }
   }
 
@@ -34,20 +43,20 @@ extension NativeDTLSEndpoint {
     case ContentType.applicationData:
       // 1.2 has application data in epoch 1, 1.3 from epoch 3 on.
       guard step == .connected, record.number.epoch >= (version == .v13 ? 3 : 1) else {
-        statistics.recordsDropped += 1
+        statistics.dropped.unexpected += 1
         return
       }
       if !record.payload.isEmpty { emit(.applicationData(record.payload)) }
     case ContentType.ack:
       guard version == .v13, record.number.epoch > 0 else {
-        statistics.recordsDropped += 1
+        statistics.dropped.unexpected += 1
         return
       }
       takeAcknowledgement(record, at: now)
     case ContentType.changeCipherSpec:
       // Says nothing that the epoch of the record behind it doesn't say.
       break
-    default: statistics.recordsDropped += 1
+    default: statistics.dropped.unexpected += 1
     }
   }
 
@@ -56,7 +65,7 @@ extension NativeDTLSEndpoint {
   private func takeHandshake(_ record: Record, at now: Instant) {
     // Once the association stands, what anybody could have sent means nothing.
     guard step != .connected || record.number.epoch > 0 else {
-      statistics.recordsDropped += 1
+      statistics.dropped.unexpected += 1
       return
     }
     var reader = WireReader(record.payload)
@@ -68,21 +77,23 @@ extension NativeDTLSEndpoint {
       do throws(HandshakeFailure) {
         fragment = try HandshakeFragment(&reader)
       } catch {
-        statistics.recordsDropped += 1
+        statistics.dropped.malformed += 1
         isKept = false
         break
       }
       if fragment.sequence < peerFlightStart { isRepeated = true }
       guard fragment.sequence < reassembly.next || isAllowed(fragment.type, in: record.number.epoch)
       else {
-        statistics.recordsDropped += 1
+        statistics.dropped.unexpected += 1
         isKept = false
         continue
       }
       switch reassembly.insert(fragment, epoch: record.number.epoch) {
       case .kept, .old: break
       case .keptOutOfOrder: isOutOfOrder = true
-      case .dropped: isKept = false
+      case .dropped:
+        statistics.dropped.unusableFragments += 1
+        isKept = false
       }
     } while !reader.isAtEnd
     // A ServerHello in clear belongs to the flight that the client acknowledges; a ClientHello is answered, and what comes
@@ -161,8 +172,12 @@ extension NativeDTLSEndpoint {
   // MARK: - Alerts
 
   private func takeAlert(_ record: Record, at now: Instant) {
-    guard record.payload.count == 2, record.number.epoch > 0 || !hasProtectedInput else {
-      statistics.recordsDropped += 1
+    guard record.payload.count == 2 else {
+      statistics.dropped.malformed += 1
+      return
+    }
+    guard record.number.epoch > 0 || !hasProtectedInput else {
+      statistics.dropped.unexpected += 1
       return
     }
     let alert = DTLSAlert(rawValue: record.payload[1])

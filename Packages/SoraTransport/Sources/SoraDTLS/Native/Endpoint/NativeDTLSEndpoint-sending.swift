@@ -149,7 +149,7 @@ extension NativeDTLSEndpoint {
     do throws(HandshakeFailure) {
       message = try AckMessage(parsing: record.payload)
     } catch {
-      statistics.recordsDropped += 1
+      statistics.dropped.malformed += 1
       return
     }
     guard let isNews = flight?.acknowledge(message.numbers), isNews, var flight else { return }

@@ -80,7 +80,7 @@ public final class NativeDTLSEndpoint: DTLSEndpoint {
     // A server's peer may begin before it; a client that hasn't begun can't have an answer.
     if step == .idle, role == .server { start(at: now) }
     guard step != .idle, step != .ended, datagram.count <= Int(UInt16.max) else {
-      statistics.datagramsDropped += 1
+      statistics.dropped.outOfTurn += 1
       return
     }
     datagram.withMemoryRebound(to: UInt8.self) { process($0, at: now) }
@@ -89,8 +89,12 @@ public final class NativeDTLSEndpoint: DTLSEndpoint {
       hasNewKeys = false
       let held = locked
       locked = []
-      for record in held where step != .ended {
-        record.withUnsafeBufferPointer { process($0, at: now) }
+      for record in held {
+        if step == .ended {
+          statistics.dropped.outOfTurn += 1
+        } else {
+          record.withUnsafeBufferPointer { process($0, at: now) }
+        }
       }
     }
     hasNewKeys = false
@@ -173,6 +177,7 @@ public final class NativeDTLSEndpoint: DTLSEndpoint {
     flight = nil
     acknowledgementDeadline = nil
     acknowledgements = []
+    statistics.dropped.withoutKeys += locked.count
     locked = []
     negotiation = Negotiation()
     trafficSecrets = nil
@@ -201,17 +206,13 @@ public final class NativeDTLSEndpoint: DTLSEndpoint {
     }
     step = .connected
     negotiation = Negotiation()
-    statistics.tlsVersion = version.rawValue
-    statistics.cipherSuite = suite.name
-    statistics.srtpProfile = profile.name
-    statistics.handshakeDuration = started.map { now - $0 }
-    emit(
-      .connected(
-        DTLSSession(
-          profile: profile,
-          localKeyingMaterial: material(role == .client ? 0 : 1),
-          remoteKeyingMaterial: material(role == .client ? 1 : 0),
-          tlsVersion: version.rawValue, cipherSuite: suite.name, remoteCertificate: peer.der)))
+    let session = DTLSSession(
+      profile: profile,
+      localKeyingMaterial: material(role == .client ? 0 : 1),
+      remoteKeyingMaterial: material(role == .client ? 1 : 0),
+      tlsVersion: version.rawValue, cipherSuite: suite.name, remoteCertificate: peer.der)
+    statistics.connected(session, after: started.map { now - $0 })
+    emit(.connected(session))
   }
 
   private func exportKeys(_ label: String, count: Int) throws(HandshakeFailure) -> Secret {

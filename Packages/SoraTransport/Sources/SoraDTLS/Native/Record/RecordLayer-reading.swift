@@ -3,10 +3,18 @@ extension RecordLayer {
     case record(Record)
     /// There are no keys for the record's epoch, at least not yet.
     case locked(Range<Int>)
-    /// It isn't genuine, a replay, or of another version.
-    case dropped
+    case dropped(Drop)
     /// What is left of the datagram isn't a record.
     case malformed
+  }
+
+  /// Why a record is of no use.
+  enum Drop {
+    case malformed
+    case unauthenticated
+    case replayed
+    /// Of another version.
+    case unexpected
   }
 
   /// Takes the next record of a datagram and moves `offset` behind it.
@@ -18,7 +26,7 @@ extension RecordLayer {
       let range = offset..<(offset + header.length + header.bodyLength)
       offset = range.upperBound
       // In a session of 1.2 such bytes mean nothing.
-      guard version != .v12 else { return .dropped }
+      guard version != .v12 else { return .dropped(.unexpected) }
       return openUnified(header, UnsafeBufferPointer(rebasing: datagram[range]), range)
     }
     guard let header = PlainHeader(bytes), bytes.count - PlainHeader.length >= header.length,
@@ -42,27 +50,25 @@ extension RecordLayer {
         $0.epoch & 3 == header.epochBits && $0.keys != nil
       })
     else { return .locked(range) }
-    guard let record = header.open(bytes, &reading[index]) else { return .dropped }
-    return .record(record)
+    return header.open(bytes, &reading[index])
   }
 
   private mutating func openPlain(
     _ header: PlainHeader, _ body: UnsafeBufferPointer<UInt8>, _ range: Range<Int>
   ) -> Opened {
     if header.number.epoch == 0 {
-      guard header.length <= Self.contentLimit else { return .dropped }
+      guard header.length <= Self.contentLimit else { return .dropped(.malformed) }
       // No replay protection: anybody could push the window ahead. Handshake messages have numbers of their own.
       return .record(Record(type: header.type, number: header.number, payload: Array(body)))
     }
     // 1.3 protects with the other header only.
-    guard version != .v13 else { return .dropped }
+    guard version != .v13 else { return .dropped(.unexpected) }
     guard let index = reading.firstIndex(where: { $0.epoch == header.number.epoch }),
       let keys = reading[index].keys
     else { return .locked(range) }
-    guard header.version == DTLSVersion.v12.rawValue,
-      reading[index].window.isFresh(header.number.sequence),
-      let payload = header.open(body, keys)
-    else { return .dropped }
+    guard header.version == DTLSVersion.v12.rawValue else { return .dropped(.unexpected) }
+    guard reading[index].window.isFresh(header.number.sequence) else { return .dropped(.replayed) }
+    guard let payload = header.open(body, keys) else { return .dropped(.unauthenticated) }
     reading[index].window.take(header.number.sequence)
     return .record(Record(type: header.type, number: header.number, payload: payload))
   }

@@ -67,14 +67,15 @@ struct UnifiedHeader {
     return true
   }
 
-  /// The content of a record, or `nil` where it is a replay or isn't genuine.
+  /// The content of a record, or why there is none: it is a replay, or isn't genuine.
   func open(
     _ bytes: UnsafeBufferPointer<UInt8>, _ state: inout RecordLayer.Reading
-  ) -> Record? {
+  ) -> RecordLayer.Opened {
     guard let base = bytes.baseAddress, let keys = state.keys,
       let mask = keys.numberCipher?.mask(base + length)
-    else { return nil }
-    return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: length) { header -> Record? in
+    else { return .dropped(.unauthenticated) }
+    return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: length) {
+      header -> RecordLayer.Opened in
       for position in 0..<length { header[position] = base[position] }
       header[1] ^= mask.0
       var truncated = UInt64(header[1])
@@ -85,19 +86,22 @@ struct UnifiedHeader {
       let sequence = RecordNumber.reconstruct(
         truncated, bits: UInt64(8 * numberLength), expected: state.window.expected)
       // Replays are dropped before they cost a decryption.
-      guard sequence < RecordNumber.sequenceLimit, state.window.isFresh(sequence),
+      guard state.window.isFresh(sequence) else { return .dropped(.replayed) }
+      guard sequence < RecordNumber.sequenceLimit,
         var content = keys.open(
           number: sequence, header: UnsafeBufferPointer(header), ciphertext: base + length,
           count: bodyLength - AEADCipher.tagLength)
-      else { return nil }
+      else { return .dropped(.unauthenticated) }
       state.window.take(sequence)
       // RFC 8446 §5.4: zeros pad, the last other byte is the type.
       while content.last == 0 { content.removeLast() }
       guard let type = content.popLast(), content.count <= RecordLayer.contentLimit else {
-        return nil
+        return .dropped(.malformed)
       }
-      return Record(
-        type: type, number: RecordNumber(epoch: state.epoch, sequence: sequence), payload: content)
+      return .record(
+        Record(
+          type: type, number: RecordNumber(epoch: state.epoch, sequence: sequence),
+          payload: content))
     }
   }
 }
