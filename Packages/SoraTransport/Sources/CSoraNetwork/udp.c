@@ -1,12 +1,10 @@
 #define _GNU_SOURCE
 #include "CSoraNetwork.h"
+#include "addresses.h"
 
-#include <arpa/inet.h>
-#include <endian.h>
 #include <errno.h>
 #include <ifaddrs.h>
 #include <net/if.h>
-#include <netinet/in.h>
 #include <netinet/udp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,52 +24,7 @@
 #define SO_RXQ_OVFL 40
 #endif
 
-// MARK: Addresses
-
-union socket_address {
-  struct sockaddr any;
-  struct sockaddr_in v4;
-  struct sockaddr_in6 v6;
-};
-
-static socklen_t to_system(const sora_net_address *address, union socket_address *out) {
-  memset(out, 0, sizeof *out);
-  if (address->family == 4) {
-    out->v4.sin_family = AF_INET;
-    out->v4.sin_port = htons(address->port);
-    out->v4.sin_addr.s_addr = htonl((uint32_t)address->low);
-    return sizeof out->v4;
-  }
-  out->v6.sin6_family = AF_INET6;
-  out->v6.sin6_port = htons(address->port);
-  out->v6.sin6_scope_id = address->scope;
-  uint64_t halves[2] = {htobe64(address->high), htobe64(address->low)};
-  memcpy(&out->v6.sin6_addr, halves, sizeof halves);
-  return sizeof out->v6;
-}
-
-static int from_system(const struct sockaddr *address, sora_net_address *out) {
-  memset(out, 0, sizeof *out);
-  if (address->sa_family == AF_INET) {
-    const struct sockaddr_in *v4 = (const struct sockaddr_in *)address;
-    out->family = 4;
-    out->port = ntohs(v4->sin_port);
-    out->low = ntohl(v4->sin_addr.s_addr);
-    return 1;
-  }
-  if (address->sa_family == AF_INET6) {
-    const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)address;
-    uint64_t halves[2];
-    memcpy(halves, &v6->sin6_addr, sizeof halves);
-    out->family = 6;
-    out->port = ntohs(v6->sin6_port);
-    out->high = be64toh(halves[0]);
-    out->low = be64toh(halves[1]);
-    out->scope = v6->sin6_scope_id;
-    return 1;
-  }
-  return 0;
-}
+// MARK: Interfaces
 
 static uint8_t prefix_length(const struct sockaddr *mask) {
   if (mask == NULL) return 0;
@@ -112,6 +65,24 @@ static void set_buffer(int fd, int option, int forced, int size) {
     setsockopt(fd, SOL_SOCKET, option, &size, sizeof size);
 }
 
+// Each may fail on an odd kernel, and then that is what isn't told.
+static void set_path_options(int fd, int family, int refuses_fragments) {
+  int on = 1;
+  int discovery = IP_PMTUDISC_DO;
+  if (family == AF_INET) {
+    setsockopt(fd, IPPROTO_IP, IP_RECVTOS, &on, sizeof on);
+    setsockopt(fd, IPPROTO_IP, IP_RECVERR, &on, sizeof on);
+    if (refuses_fragments)
+      setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &discovery, sizeof discovery);
+    return;
+  }
+  discovery = IPV6_PMTUDISC_DO;
+  setsockopt(fd, IPPROTO_IPV6, IPV6_RECVTCLASS, &on, sizeof on);
+  setsockopt(fd, IPPROTO_IPV6, IPV6_RECVERR, &on, sizeof on);
+  if (refuses_fragments)
+    setsockopt(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, &discovery, sizeof discovery);
+}
+
 int sora_net_udp_open(
     const sora_net_address *address, sora_net_udp_options *options, sora_net_address *bound) {
   int family = address->family == 4 ? AF_INET : AF_INET6;
@@ -124,6 +95,7 @@ int sora_net_udp_open(
   set_buffer(fd, SO_SNDBUF, SO_SNDBUFFORCE, options->send_buffer);
   // Counts what the kernel drops; without it the count stays 0.
   setsockopt(fd, SOL_SOCKET, SO_RXQ_OVFL, &on, sizeof on);
+  set_path_options(fd, family, options->refuses_fragments);
   if (options->receive_offload)
     options->receive_offload = setsockopt(fd, SOL_UDP, UDP_GRO, &on, sizeof on) == 0;
   int segment = 0;
@@ -148,7 +120,8 @@ fail:;
 
 typedef union receive_control {
   struct cmsghdr alignment;
-  char bytes[CMSG_SPACE(sizeof(int)) + CMSG_SPACE(sizeof(uint32_t))];
+  // UDP_GRO, SO_RXQ_OVFL, and IP_TOS or IPV6_TCLASS.
+  char bytes[CMSG_SPACE(sizeof(int)) + CMSG_SPACE(sizeof(uint32_t)) + CMSG_SPACE(sizeof(int))];
 } receive_control;
 
 struct receiver {
@@ -211,6 +184,12 @@ static void read_control(struct msghdr *header, sora_net_message *message) {
       if (segment > 0) message->segment = (uint32_t)segment;
     } else if (item->cmsg_level == SOL_SOCKET && item->cmsg_type == SO_RXQ_OVFL) {
       memcpy(&message->overflow, CMSG_DATA(item), sizeof message->overflow);
+    } else if (item->cmsg_level == IPPROTO_IP && item->cmsg_type == IP_TOS) {
+      message->ecn = *CMSG_DATA(item) & 3;
+    } else if (item->cmsg_level == IPPROTO_IPV6 && item->cmsg_type == IPV6_TCLASS) {
+      int class;
+      memcpy(&class, CMSG_DATA(item), sizeof class);
+      message->ecn = class & 3;
     }
   }
 }
@@ -231,6 +210,7 @@ int sora_net_receive(sora_net_receiver *shared, int fd) {
     if (message->count > receiver->slot_size) message->count = receiver->slot_size;
     message->segment = 0;
     message->overflow = 0;
+    message->ecn = 0;
     message->truncated = (header->msg_flags & MSG_TRUNC) != 0;
     if (header->msg_namelen == 0 || !from_system(&receiver->names[i].any, &message->from))
       message->truncated = 1;

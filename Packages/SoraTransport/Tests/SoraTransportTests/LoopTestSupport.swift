@@ -7,6 +7,7 @@ final class LoopRecorder: DatagramHandler {
   struct Datagram: Equatable {
     var bytes: [UInt8]
     var source: TransportAddress
+    var ecn = ECNCodepoint.notECT
   }
 
   var datagrams: [Datagram] = []
@@ -23,7 +24,10 @@ final class LoopRecorder: DatagramHandler {
     at now: Instant
   ) {
     count += 1
-    if keeps { datagrams.append(Datagram(bytes: Array(bytes), source: source)) }
+    if keeps {
+      datagrams.append(
+        Datagram(bytes: Array(bytes), source: source, ecn: socket.receivedECN))
+    }
     onDatagram?(bytes, source, socket, now)
     if !waiters.isEmpty {
       let ready = waiters.filter { $0.count <= count }

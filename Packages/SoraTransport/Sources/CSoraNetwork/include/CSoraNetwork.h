@@ -86,6 +86,8 @@ typedef struct sora_net_udp_options {
   int32_t receive_offload;
   /// Out: whether the kernel knows UDP_SEGMENT.
   int32_t segmentation_offload;
+  /// Whether datagrams beyond the path's MTU are refused (IP_PMTUDISC_DO); else the system decides.
+  int32_t refuses_fragments;
 } sora_net_udp_options;
 
 /// Opens a non-blocking socket bound to `address` and writes the address it got to `bound`. A descriptor or -errno.
@@ -102,7 +104,9 @@ typedef struct sora_net_message {
   /// 0 when it doesn't say.
   uint32_t overflow;
   /// Whether the datagram was longer than the slot.
-  uint32_t truncated;
+  uint16_t truncated;
+  /// The two ECN bits of the IP header.
+  uint16_t ecn;
   sora_net_address from;
 } sora_net_message;
 
@@ -116,6 +120,29 @@ sora_net_receiver *sora_net_receiver_create(int slots, int slot_size);
 void sora_net_receiver_destroy(sora_net_receiver *receiver);
 /// Fills `messages` from the socket with one recvmmsg; never blocks. The number of messages or -errno.
 int sora_net_receive(sora_net_receiver *receiver, int fd);
+
+// MARK: Paths
+
+/// What an ICMP message says of a datagram that was sent, or the kernel of one that it refused to send.
+typedef struct sora_net_error {
+  /// The errno that it amounts to.
+  int32_t code;
+  /// Whether the kernel refused a datagram; else an ICMP message came.
+  int32_t is_local;
+  /// With EMSGSIZE: bytes of the longest IP packet that the path takes.
+  uint32_t mtu;
+  /// Where the datagram was to go; its family is 0 where that isn't known.
+  sora_net_address to;
+} sora_net_error;
+
+/// Takes the oldest entry of a socket's error queue; never blocks. 1, or 0 where there is none.
+int sora_net_next_error(int fd, sora_net_error *out);
+
+/// Bytes of the longest IP packet that the path from `local` (whose port doesn't matter) to `to` takes as far as the
+/// kernel knows, or -errno.
+int sora_net_path_mtu(const sora_net_address *local, const sora_net_address *to);
+
+// MARK: Sending
 
 /// A datagram that waits to be sent.
 typedef struct sora_net_slot {

@@ -6,7 +6,8 @@ public import SoraMedia
 /// A socket holds its handler until it is closed. One handler may serve several sockets.
 public protocol DatagramHandler: AnyObject {
   /// A datagram has arrived. `bytes` is lent for the duration of the call and may be written to (to decrypt in
-  /// place); it may be empty. `now` is the same for everything that arrives in one turn of the loop.
+  /// place); it may be empty. `now` is the same for everything that arrives in one turn of the loop. What its IP
+  /// header's ECN bits were, `socket.receivedECN` says.
   func received(
     _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress, on socket: UDPSocket,
     at now: Instant)

@@ -140,6 +140,7 @@ final class LoopCore: @unchecked Sendable {
     }
     // Not there when an earlier callback of this turn has closed it.
     guard let socket = sockets[event.token] else { return }
+    if event.ready & UInt32(SORA_NET_FAILED) != 0 { socket.readErrors() }
     if event.ready & UInt32(SORA_NET_WRITABLE) != 0 { socket.roomAppeared() }
     if event.ready & UInt32(SORA_NET_READABLE | SORA_NET_FAILED) != 0 {
       socket.receive(at: now)
@@ -216,7 +217,8 @@ final class LoopCore: @unchecked Sendable {
     var options = sora_net_udp_options(
       receive_buffer: Int32(clamping: configuration.receiveBufferBytes),
       send_buffer: Int32(clamping: configuration.sendBufferBytes),
-      receive_offload: configuration.receiveOffload ? 1 : 0, segmentation_offload: 0)
+      receive_offload: configuration.receiveOffload ? 1 : 0, segmentation_offload: 0,
+      refuses_fragments: configuration.fragmentsLongDatagrams ? 0 : 1)
     var bound = sora_net_address()
     let descriptor = sora_net_udp_open(&name, &options, &bound)
     if descriptor < 0 { throw .binding(address, code: -descriptor) }

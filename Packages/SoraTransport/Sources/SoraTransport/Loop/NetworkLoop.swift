@@ -21,6 +21,14 @@ public final class NetworkLoop: SerialExecutor, Sendable {
     public var segmentationOffload = true
     /// Whether the kernel may hand over several datagrams at once (UDP_GRO).
     public var receiveOffload = true
+    /// Whether a datagram that is longer than the path's MTU leaves as IP fragments.
+    ///
+    /// As with libwebrtc and Pion, which leave Linux's default alone (`IP_PMTUDISC_WANT`, unless the system is set
+    /// otherwise): what fits isn't to be fragmented on the way (DF), the kernel learns from ICMP messages what fits,
+    /// and cuts what doesn't. WebRTC's packets of 1,200 bytes fit nearly every path, and through an odd tunnel
+    /// fragments are better than nothing. `false` (`IP_PMTUDISC_DO`) is for who searches the longest packet that
+    /// passes (RFC 8899): longer ones are dropped and counted in `drops.tooLong`.
+    public var fragmentsLongDatagrams = true
     /// Bytes that the kernel may hold for a socket that isn't read fast enough. The system may grant less.
     public var receiveBufferBytes = 4 << 20
     /// Bytes that the kernel may hold for a socket until the device takes them. The system may grant less.

@@ -8,6 +8,10 @@ public struct NetworkStatistics: Sendable, Hashable {
   public var receiveCalls: UInt64 = 0
   /// Messages in which the kernel handed over several datagrams at once (UDP_GRO).
   public var mergedReceives: UInt64 = 0
+  /// Datagrams that came as ECN-capable, by codepoint, and those that a router marked (RFC 3168 §5).
+  public var datagramsReceivedWithECT0: UInt64 = 0
+  public var datagramsReceivedWithECT1: UInt64 = 0
+  public var datagramsReceivedWithCE: UInt64 = 0
 
   /// Datagrams that the kernel took.
   public var datagramsSent: UInt64 = 0
@@ -24,6 +28,8 @@ public struct NetworkStatistics: Sendable, Hashable {
 
   /// Datagrams that were lost here, by reason.
   public var drops = Drops()
+  /// What ICMP messages said of datagrams that had been sent, by what they said.
+  public var icmp = ICMP()
 
   public init() {}
 
@@ -31,7 +37,7 @@ public struct NetworkStatistics: Sendable, Hashable {
   public struct Drops: Sendable, Hashable {
     /// Not sent: the socket's queue was full.
     public var queueFull: UInt64 = 0
-    /// Not sent: longer than the path or UDP allows.
+    /// Not sent: longer than the path or UDP allows; `UDPSocket.pathMTUReport` says what the path takes.
     public var tooLong: UInt64 = 0
     /// Not sent: no route, or an interface that is down.
     public var unreachable: UInt64 = 0
@@ -57,6 +63,21 @@ public struct NetworkStatistics: Sendable, Hashable {
     }
   }
 
+  /// ICMP messages about datagrams that had been sent. Anybody on the way can forge them: hints, not facts.
+  public struct ICMP: Sendable, Hashable {
+    /// A link of the path takes only shorter packets; `UDPSocket.pathMTUReport` says how short.
+    public var packetTooBig: UInt64 = 0
+    /// Nobody has the port open.
+    public var portUnreachable: UInt64 = 0
+    /// No way to the network or host, a host that doesn't answer, or too many hops.
+    public var unreachable: UInt64 = 0
+    /// A filter on the way refuses (IPv6; over IPv4 it counts as unreachable).
+    public var prohibited: UInt64 = 0
+    public var other: UInt64 = 0
+
+    public init() {}
+  }
+
   static func += (sum: inout NetworkStatistics, other: NetworkStatistics) {
     sum.datagramsReceived &+= other.datagramsReceived
     sum.bytesReceived &+= other.bytesReceived
@@ -68,6 +89,14 @@ public struct NetworkStatistics: Sendable, Hashable {
     sum.mergedSends &+= other.mergedSends
     sum.mergeRefusals &+= other.mergeRefusals
     sum.sendWaits &+= other.sendWaits
+    sum.datagramsReceivedWithECT0 &+= other.datagramsReceivedWithECT0
+    sum.datagramsReceivedWithECT1 &+= other.datagramsReceivedWithECT1
+    sum.datagramsReceivedWithCE &+= other.datagramsReceivedWithCE
+    sum.icmp.packetTooBig &+= other.icmp.packetTooBig
+    sum.icmp.portUnreachable &+= other.icmp.portUnreachable
+    sum.icmp.unreachable &+= other.icmp.unreachable
+    sum.icmp.prohibited &+= other.icmp.prohibited
+    sum.icmp.other &+= other.icmp.other
     sum.drops.queueFull &+= other.drops.queueFull
     sum.drops.tooLong &+= other.drops.tooLong
     sum.drops.unreachable &+= other.drops.unreachable

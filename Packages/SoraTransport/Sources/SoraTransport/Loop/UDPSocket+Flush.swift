@@ -12,10 +12,13 @@ extension UDPSocket {
   /// A merged message can be refused because its datagrams are longer than the path's MTU, which says nothing about
   /// the next one. A device that refuses each time is not asked again.
   private static let refusalsUntilOff = 8
+  /// How often one flush may be told of earlier datagrams instead of sending.
+  private static let retryLimit = 8
 
   /// Hands the queue to the kernel until it is empty or the kernel's buffer full.
   func flush() {
     guard !isClosed, !isWaitingForRoom else { return }
+    var retries = Self.retryLimit
     while queued > 0 {
       let messages = fillSender()
       let result = sora_net_sender_send(core.sender, descriptor)
@@ -27,7 +30,12 @@ extension UDPSocket {
         waitForRoom(true)
         return
       } else if result != -EINTR {
-        firstMessageFailed(with: result < 0 ? -result : EIO)
+        // With IP_RECVERR an ICMP message fails the next send, wherever that goes: it hasn't been tried yet.
+        if retries > 0, readErrors(refused: first?.pointee.to) {
+          retries -= 1
+        } else {
+          firstMessageFailed(with: result < 0 ? -result : EIO)
+        }
       }
     }
   }

@@ -10,7 +10,8 @@ extension UDPSocket {
     while budget > 0 {
       let count = sora_net_receive(receiver, descriptor)
       statistics.receiveCalls &+= 1
-      // EAGAIN, or an error that a peer's ICMP left on the socket: reading it has cleared it.
+      // EAGAIN, or an error that a peer's ICMP left on the socket: reading has cleared it, and epoll reports what is
+      // there once more.
       guard count > 0, let messages = receiver.pointee.messages else { return }
       if !entry.isListed {
         entry.isListed = true
@@ -35,6 +36,9 @@ extension UDPSocket {
       return 1
     }
     let source = message.pointee.from.transportAddress
+    // Of all datagrams of the message: the kernel merges none that differ.
+    let ecn = ECNCodepoint(rawValue: UInt8(truncatingIfNeeded: message.pointee.ecn)) ?? .notECT
+    receivedECN = ecn
     let total = Int(message.pointee.count)
     let segment = message.pointee.segment == 0 ? max(1, total) : Int(message.pointee.segment)
     if segment < total { statistics.mergedReceives &+= 1 }
@@ -50,6 +54,18 @@ extension UDPSocket {
         from: source, on: self, at: now)
       offset += segment
     } while offset < total && !isClosed
+    if ecn != .notECT { statistics.count(ecn, UInt64(datagrams)) }
     return datagrams
+  }
+}
+
+extension NetworkStatistics {
+  fileprivate mutating func count(_ ecn: ECNCodepoint, _ datagrams: UInt64) {
+    switch ecn {
+    case .notECT: break
+    case .ect0: datagramsReceivedWithECT0 &+= datagrams
+    case .ect1: datagramsReceivedWithECT1 &+= datagrams
+    case .congestionExperienced: datagramsReceivedWithCE &+= datagrams
+    }
   }
 }

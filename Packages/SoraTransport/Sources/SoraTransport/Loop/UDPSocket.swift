@@ -11,6 +11,10 @@ public final class UDPSocket {
   public private(set) var isClosed = false
   /// What it has done so far.
   public internal(set) var statistics = NetworkStatistics()
+  /// What the IP header of the datagram said that is being delivered: for use inside `DatagramHandler.received`.
+  public internal(set) var receivedECN = ECNCodepoint.notECT
+  /// The last word of a router, or of this host's kernel, about a path that takes no longer packets.
+  public internal(set) var pathMTUReport: PathMTUReport?
 
   let core: LoopCore
   let descriptor: Int32
