@@ -23,7 +23,7 @@
 #define UDP_GRO 104
 #endif
 
-enum { HEADER = 12, TAG = 16, MAX_BATCH = 64, SLOT = 2048, MERGE = 65000, MESSAGES = 16 };
+enum { HEADER = 12, TAG = 16, MAX_BATCH = 64, MAX_DESTINATIONS = 16, SLOT = 2048, MERGE = 65000, MESSAGES = 16 };
 
 double packet_loop_thread_cpu(void) {
   struct timespec now;
@@ -83,7 +83,10 @@ static int unprotect(EVP_CIPHER_CTX *context, uint8_t *packet, int count) {
   return EVP_DecryptFinal_ex(context, packet + HEADER + length, &length) == 1;
 }
 
-static void send_batch(int fd, struct sockaddr_in *to, uint8_t *slots, int batch, int size) {
+/// Packet k of destination d lies in slot k * destinations + d, as it was made: each destination gets its own in one
+/// message.
+static void send_batch(
+    int fd, struct sockaddr_in *to, int destinations, uint8_t *slots, int each, int size) {
   int per_message = MERGE / size;
   struct mmsghdr headers[MAX_BATCH] = {0};
   struct iovec vectors[MAX_BATCH];
@@ -92,14 +95,20 @@ static void send_batch(int fd, struct sockaddr_in *to, uint8_t *slots, int batch
     char bytes[CMSG_SPACE(sizeof(uint16_t))];
   } control[MAX_BATCH];
   int messages = 0;
-  for (int i = 0; i < batch; messages++) {
-    int run = batch - i < per_message ? batch - i : per_message;
+  int vector = 0;
+  for (int i = 0; i < destinations * each; messages++) {
+    int destination = i / each;
+    int rest = each - i % each;
+    int run = rest < per_message ? rest : per_message;
     struct msghdr *header = &headers[messages].msg_hdr;
-    header->msg_name = to;
+    header->msg_name = &to[destination];
     header->msg_namelen = sizeof *to;
-    header->msg_iov = &vectors[i];
+    header->msg_iov = &vectors[vector];
     header->msg_iovlen = (size_t)run;
-    for (int k = 0; k < run; k++, i++) vectors[i] = (struct iovec){slots + i * SLOT, (size_t)size};
+    for (int k = 0; k < run; k++, i++, vector++) {
+      uint8_t *slot = slots + ((i % each) * destinations + destination) * SLOT;
+      vectors[vector] = (struct iovec){slot, (size_t)size};
+    }
     header->msg_control = &control[messages];
     header->msg_controllen = sizeof control[messages].bytes;
     struct cmsghdr *item = CMSG_FIRSTHDR(header);
@@ -150,15 +159,20 @@ static int receive_batch(int fd, EVP_CIPHER_CTX *context, uint8_t *memory, int e
   return received;
 }
 
-int packet_loop_run(int batches, int batch, int size, packet_loop_result *result) {
+int packet_loop_run(int batches, int destinations, int each, int size, packet_loop_result *result) {
   memset(result, 0, sizeof *result);
-  if (batch > MAX_BATCH || size + TAG > SLOT) return EINVAL;
-  struct sockaddr_in from, to;
+  int batch = destinations * each;
+  if (batch > MAX_BATCH || destinations > MAX_DESTINATIONS || size + TAG > SLOT) return EINVAL;
+  struct sockaddr_in from, to[MAX_DESTINATIONS];
+  int receivers[MAX_DESTINATIONS];
   int sender = open_socket(&from);
-  int receiver = open_socket(&to);
-  if (sender < 0 || receiver < 0) return errno;
-  int on = 1;
-  setsockopt(receiver, SOL_UDP, UDP_GRO, &on, sizeof on);
+  if (sender < 0) return errno;
+  for (int d = 0; d < destinations; d++) {
+    int on = 1;
+    receivers[d] = open_socket(&to[d]);
+    if (receivers[d] < 0) return errno;
+    setsockopt(receivers[d], SOL_UDP, UDP_GRO, &on, sizeof on);
+  }
   EVP_CIPHER_CTX *encrypting = keyed(1), *decrypting = keyed(0);
   uint8_t *slots = aligned_alloc(64, (size_t)MAX_BATCH * SLOT);
   uint8_t *memory = aligned_alloc(64, (size_t)MESSAGES * 65536);
@@ -169,11 +183,13 @@ int packet_loop_run(int batches, int batch, int size, packet_loop_result *result
     for (int k = 0; k < batch; k++, sequence++) {
       packet[2] = (uint8_t)(sequence >> 8);
       packet[3] = (uint8_t)sequence;
+      packet[11] = (uint8_t)(k % destinations);
       protect(encrypting, packet, size, slots + k * SLOT);
     }
-    send_batch(sender, &to, slots, batch, size + TAG);
+    send_batch(sender, to, destinations, slots, each, size + TAG);
     result->sent += (uint64_t)batch;
-    result->received += (uint64_t)receive_batch(receiver, decrypting, memory, batch);
+    for (int d = 0; d < destinations; d++)
+      result->received += (uint64_t)receive_batch(receivers[d], decrypting, memory, each);
   }
   result->cpu_seconds = packet_loop_thread_cpu() - started;
   EVP_CIPHER_CTX_free(encrypting);
@@ -181,6 +197,6 @@ int packet_loop_run(int batches, int batch, int size, packet_loop_result *result
   free(slots);
   free(memory);
   close(sender);
-  close(receiver);
+  for (int d = 0; d < destinations; d++) close(receivers[d]);
   return 0;
 }

@@ -1,5 +1,5 @@
-// The yardstick: what a packet costs where nothing but the cipher and the kernel works on it. One thread, two UDP sockets
-// on loopback, AES-128-GCM over EVP with keyed contexts, sendmmsg with UDP_SEGMENT, recvmmsg with UDP_GRO.
+// The yardstick: what a packet costs where nothing but the cipher and the kernel works on it. One thread, a UDP socket
+// and one for each destination on loopback, AES-128-GCM over EVP with keyed contexts, sendmmsg with UDP_SEGMENT, recvmmsg with UDP_GRO.
 #ifndef C_PACKET_LOOP_H
 #define C_PACKET_LOOP_H
 
@@ -11,9 +11,9 @@ typedef struct packet_loop_result {
   uint64_t received;
 } packet_loop_result;
 
-/// Sends `batches` times `batch` RTP packets of `size` bytes, protected, and receives and unprotects each batch before the
-/// next. 0, or an errno.
-int packet_loop_run(int batches, int batch, int size, packet_loop_result *result);
+/// Sends `batches` times `each` RTP packets of `size` bytes to each of `destinations`, protected in turn for one after the
+/// other, and receives and unprotects each batch before the next. 0, or an errno.
+int packet_loop_run(int batches, int destinations, int each, int size, packet_loop_result *result);
 
 /// Processor time of the calling thread, seconds.
 double packet_loop_thread_cpu(void);

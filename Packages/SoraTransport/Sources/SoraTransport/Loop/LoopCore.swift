@@ -24,6 +24,7 @@ final class LoopCore: @unchecked Sendable {
   var now: Instant = .zero
   var timers = TimerHeap()
   var slab = SendSlab()
+  var groups = SendGroups()
   private(set) var sockets: [UInt64: UDPSocket] = [:]
   private var entries: [ObjectIdentifier: HandlerEntry] = [:]
   private var lastToken: UInt64 = 0

@@ -17,6 +17,8 @@ public struct NetworkStatistics: Sendable, Hashable {
   public var datagramsSent: UInt64 = 0
   /// Payload bytes of those.
   public var bytesSent: UInt64 = 0
+  /// Messages in which those went: one datagram each, or several (`mergedSends`).
+  public var messagesSent: UInt64 = 0
   /// Calls of `sendmmsg`.
   public var sendCalls: UInt64 = 0
   /// Messages that carried several datagrams at once (UDP_SEGMENT).
@@ -85,6 +87,7 @@ public struct NetworkStatistics: Sendable, Hashable {
     sum.mergedReceives &+= other.mergedReceives
     sum.datagramsSent &+= other.datagramsSent
     sum.bytesSent &+= other.bytesSent
+    sum.messagesSent &+= other.messagesSent
     sum.sendCalls &+= other.sendCalls
     sum.mergedSends &+= other.mergedSends
     sum.mergeRefusals &+= other.mergeRefusals

@@ -10,7 +10,7 @@ extension UDPSocket {
   /// UDP's length field bounds a merged message too, and IP's header comes on top.
   private static let longestMerge = 65_000
   /// A merged message can be refused because its datagrams are longer than the path's MTU, which says nothing about
-  /// the next one. A device that refuses each time is not asked again.
+  /// the next one. A device that refuses time after time is not asked again.
   private static let refusalsUntilOff = 8
   /// How often one flush may be told of earlier datagrams instead of sending.
   private static let retryLimit = 8
@@ -55,38 +55,46 @@ extension UDPSocket {
   /// Fills the loop's sender from the head of the queue, and the loop's plan with each message's number of
   /// datagrams. Returns the number of messages.
   private func fillSender() -> Int {
+    // Only once what was brought together before has left: nobody's datagrams pass those of others again and again.
+    if grouped == 0 {
+      grouped =
+        mergesSends && queued > 1 ? core.groups.gather(first: &first, last: &last) : queued
+    }
     sora_net_sender_reset(core.sender)
     var messages = 0
     var skipped = singles
+    var left = grouped
     var next = first
-    while let slot = next {
+    while left > 0, let slot = next {
       var run = 1
       if skipped > 0 {
         skipped -= 1
         next = slot.pointee.next
       } else {
-        run = mergesSends ? runLength(from: slot, next: &next) : 1
+        run = mergesSends ? runLength(from: slot, most: left, next: &next) : 1
         if run == 1 { next = slot.pointee.next }
       }
       let segment = run > 1 ? UInt16(truncatingIfNeeded: slot.pointee.count) : 0
       if sora_net_sender_add(core.sender, slot, Int32(run), segment) == 0 { break }
       core.plan[messages] = run
       messages += 1
+      left -= run
     }
     return messages
   }
 
-  /// How many slots from `start` on make one message: the same destination and the same length, except that the
-  /// last one may be shorter. Leaves the slot after them in `next`.
+  /// How many slots from `start` on, and at most, make one message: the same destination and the same length, except
+  /// that the last one may be shorter. Leaves the slot after them in `next`.
   private func runLength(
-    from start: UnsafeMutablePointer<sora_net_slot>,
+    from start: UnsafeMutablePointer<sora_net_slot>, most: Int,
     next: inout UnsafeMutablePointer<sora_net_slot>?
   ) -> Int {
     let size = start.pointee.count
     var total = Int(size)
     var run = 1
     var candidate = start.pointee.next
-    while let slot = candidate, run < SORA_NET_SEND_SEGMENTS {
+    let most = min(most, Int(SORA_NET_SEND_SEGMENTS))
+    while run < most, let slot = candidate {
       let count = slot.pointee.count
       total += Int(count)
       guard count <= size, total <= Self.longestMerge, slot.pointee.to.isEqual(start.pointee.to)
@@ -101,7 +109,13 @@ extension UDPSocket {
 
   private func messageSent(_ datagrams: Int) {
     statistics.datagramsSent &+= UInt64(datagrams)
-    if datagrams > 1 { statistics.mergedSends &+= 1 } else if singles > 0 { singles -= 1 }
+    statistics.messagesSent &+= 1
+    if datagrams > 1 {
+      statistics.mergedSends &+= 1
+      refusals = 0
+    } else if singles > 0 {
+      singles -= 1
+    }
     for _ in 0..<datagrams {
       let slot = removeFirst()
       statistics.bytesSent &+= UInt64(slot.pointee.count)

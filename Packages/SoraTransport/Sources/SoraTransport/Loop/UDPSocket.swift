@@ -28,6 +28,8 @@ public final class UDPSocket {
   var first: UnsafeMutablePointer<sora_net_slot>?
   var last: UnsafeMutablePointer<sora_net_slot>?
   var queued = 0
+  /// Datagrams at the head of the queue that have been brought into the order in which they leave.
+  var grouped = 0
   /// In the loop's list of sockets to flush at the end of the turn.
   var isListed = false
   /// The kernel's buffer is full: epoll says when it isn't.
@@ -60,7 +62,7 @@ public final class UDPSocket {
   /// Lends memory for one datagram and queues what `write` put there. Never blocks.
   ///
   /// What is sent in one turn of the loop leaves at its end in few system calls. Datagrams for one destination
-  /// leave in the order in which they were sent.
+  /// leave in the order in which they were sent; those for several are brought together by destination.
   ///
   /// - Parameters:
   ///   - capacity: bytes that `write` needs at most, up to 65,507. No more than 2,048 cost no allocation.
@@ -138,6 +140,7 @@ public final class UDPSocket {
     first = slot.pointee.next
     if first == nil { last = nil }
     queued -= 1
+    if grouped > 0 { grouped -= 1 }
     return slot
   }
 }

@@ -1,0 +1,84 @@
+import CSoraNetwork
+
+/// Brings datagrams for one destination together, so that the kernel gets them as one message (UDP_SEGMENT) even where
+/// a server has sent to many receivers in turn. Confined to its loop; one serves all of the loop's sockets, and
+/// nothing is allocated once it is made.
+struct SendGroups: ~Copyable {
+  typealias Slot = UnsafeMutablePointer<sora_net_slot>
+
+  /// Slots that are reordered at a time: what one sendmmsg takes. Whoever comes later in the queue waits for no more.
+  static let window = Int(SORA_NET_SEND_DATAGRAMS)
+  /// Destinations of a window at most; one more ends it.
+  static let capacity = Int(SORA_NET_SEND_MESSAGES)
+
+  private struct Group {
+    var first: Slot
+    var last: Slot
+  }
+
+  private let groups: UnsafeMutablePointer<Group>
+  /// A hash table of places in `groups`, one up; 0 is free. Never more than half full.
+  private let places: UnsafeMutablePointer<UInt8>
+  private static let placeBits = 7
+
+  init() {
+    groups = .allocate(capacity: Self.capacity)
+    places = .allocate(capacity: 1 << Self.placeBits)
+  }
+
+  deinit {
+    groups.deallocate()
+    places.deallocate()
+  }
+
+  /// Reorders the front of a list that isn't empty: destinations in the order in which they first come, and each one's
+  /// slots in the order they had.
+  ///
+  /// - Returns: how many slots were reordered; those behind are as they were.
+  mutating func gather(first: inout Slot?, last: inout Slot?) -> Int {
+    places.update(repeating: 0, count: 1 << Self.placeBits)
+    var used = 0
+    var current = -1
+    var taken = 0
+    var next = first
+    while let slot = next, taken < Self.window {
+      if current < 0 || !groups[current].first.pointee.to.isEqual(slot.pointee.to) {
+        let group = group(of: slot, used)
+        if group == Self.capacity { break }
+        current = group
+      }
+      next = slot.pointee.next
+      if current == used {
+        (groups + used).initialize(to: Group(first: slot, last: slot))
+        used += 1
+      } else {
+        groups[current].last.pointee.next = slot
+        groups[current].last = slot
+      }
+      taken += 1
+    }
+    for index in 1..<max(1, used) {
+      groups[index - 1].last.pointee.next = groups[index].first
+    }
+    let end = groups[used - 1].last
+    end.pointee.next = next
+    first = groups[0].first
+    if next == nil { last = end }
+    return taken
+  }
+
+  /// The group of a slot's destination; `used`, noted in the table, where it has none yet, up to `capacity`.
+  private func group(of slot: Slot, _ used: Int) -> Int {
+    let to = slot.pointee.to
+    // Fibonacci hashing: the upper bits are the well mixed ones.
+    let mixed = to.low ^ to.high &* 0x9E37_79B9_7F4A_7C15 ^ UInt64(to.port) << 40
+    var place = Int((mixed &* 0x9E37_79B9_7F4A_7C15) >> (64 - UInt64(Self.placeBits)))
+    while places[place] != 0 {
+      let group = Int(places[place]) - 1
+      if groups[group].first.pointee.to.isEqual(to) { return group }
+      place = (place + 1) & (1 << Self.placeBits - 1)
+    }
+    if used < Self.capacity { places[place] = UInt8(used + 1) }
+    return used
+  }
+}
