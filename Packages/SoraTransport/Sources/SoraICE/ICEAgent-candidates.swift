@@ -130,7 +130,8 @@ extension ICEAgent {
   public func restart(at now: Instant) {
     advance(to: now)
     guard state != .closed else { return }
-    previousLocal = selected == nil ? nil : localParameters
+    // That of the pair in use: an earlier restart may have come to nothing.
+    previous = selected?.credentials
     localParameters = ICEAgent.makeParameters(random, isLite: configuration.isLite)
     tieBreaker = random.next()
     remoteParameters = nil

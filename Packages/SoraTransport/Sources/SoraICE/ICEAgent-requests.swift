@@ -42,14 +42,18 @@ extension ICEAgent {
     }
     let parts = username.split(
       separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)
-    let previous = previousLocal.flatMap { parts[0].elementsEqual($0.ufrag.utf8) ? $0 : nil }
+    let ufrag = parts.count == 2 ? String(decoding: parts[1], as: UTF8.self) : ""
+    let previous = previous.flatMap { parts[0].elementsEqual($0.local.ufrag.utf8) ? $0 : nil }
     guard parts[0].elementsEqual(localParameters.ufrag.utf8) || previous != nil else {
       return refuse(.unknownUsername, 401, "Unauthorized")
     }
-    let key = Array((previous ?? localParameters).password.utf8)
+    let key = Array((previous?.local ?? localParameters).password.utf8)
     guard message.isAuthentic(bytes, key: key) else {
       return refuse(.badIntegrity, 401, "Unauthorized")
     }
+    // The peer's new generation with our old one: Chromium asks so while it waits for our answer. With a response it would
+    // select that pair, and then refuse every check of our new generation from the same address.
+    if let previous, ufrag != previous.remote.ufrag { return statistics.drop(.staleCandidate) }
     statistics.requestsReceived += 1
     let unknown = message.unknownRequiredAttributes
     guard unknown.isEmpty else {
@@ -78,7 +82,6 @@ extension ICEAgent {
       return
     }
     accept()
-    let ufrag = parts.count == 2 ? String(decoding: parts[1], as: UTF8.self) : ""
     if let remoteParameters, ufrag != remoteParameters.ufrag {
       return statistics.drop(.staleCandidate)
     }

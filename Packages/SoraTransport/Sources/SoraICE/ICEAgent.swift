@@ -84,7 +84,7 @@ public final class ICEAgent {
   var remoteEnded = false
   var nextFoundation = 1
   // The generation before a restart, whose checks are still answered.
-  var previousLocal: ICEParameters?
+  var previous: Credentials?
 
   // The latest time any call brought. Calls without a time use it.
   var now = Instant.zero

@@ -36,7 +36,7 @@ public enum ICEDropReason: Int, CaseIterable, Hashable, Sendable {
   case duplicateCandidate
   /// A candidate that isn't used: TCP, another component, port 0, a multicast address.
   case unusableCandidate
-  /// A candidate of another ICE generation: its `ufrag` isn't the peer's.
+  /// A candidate or a check of another ICE generation: its `ufrag` isn't the peer's.
   case staleCandidate
 }
 

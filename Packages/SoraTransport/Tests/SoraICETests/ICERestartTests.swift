@@ -67,4 +67,26 @@ import Testing
     #expect(link.run(for: .seconds(60)) { agent.state == .failed })
     #expect(link.now - restarted == .seconds(15))
   }
+
+  /// Chromium keeps a pair of two generations for good once it was answered on it, while it waits for the answer to its
+  /// restart: then no check of the new generation gets through to it.
+  @Test func twoGenerationsAreNotMixed() {
+    let peer = ScriptedPeer(.init(isControlling: false))
+    peer.request(from: "10.0.0.2:1", [.iceControlling(1), .useCandidate])
+    peer.pass(.milliseconds(10))
+    peer.answer()
+    #expect(peer.agent.state == .completed)
+    let old = peer.agent.localParameters
+    // The second restart is the one that is answered.
+    for _ in 0..<2 { peer.agent.restart(at: peer.now) }
+    peer.inbox = []
+
+    peer.request(from: "10.0.0.2:2", [.iceControlling(1)], to: old, as: "next")
+    #expect(peer.inbox.isEmpty)
+    #expect(peer.agent.statistics.dropped(.staleCandidate) == 1)
+    // The pair in use stays alive on both sides, and the new generation is welcome before its parameters are.
+    peer.request(from: "10.0.0.2:1", [.iceControlling(1)], to: old)
+    peer.request(from: "10.0.0.2:2", [.iceControlling(1)], as: "next")
+    #expect(peer.inbox.map(\.message.messageClass) == [.success, .success])
+  }
 }

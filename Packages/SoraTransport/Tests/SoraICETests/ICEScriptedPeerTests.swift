@@ -38,14 +38,19 @@ final class ScriptedPeer {
     now = end
   }
 
-  /// Sends a Binding request from an address.
-  func request(from address: String, _ extra: [STUNAttribute], priority: UInt32 = 1 << 30) {
+  /// Sends a Binding request from an address, with credentials of the agent's and a fragment of its own: those in force,
+  /// where nothing is said.
+  func request(
+    from address: String, _ extra: [STUNAttribute], priority: UInt32 = 1 << 30,
+    to agent: ICEParameters? = nil, as ufrag: String = "peer"
+  ) {
+    let theirs = agent ?? self.agent.localParameters
     let message = STUNMessage(
       .request, transactionID: STUNTransactionID(random: random),
       attributes: [
-        .username(Array("\(agent.localParameters.ufrag):peer".utf8)), .priority(priority),
+        .username(Array("\(theirs.ufrag):\(ufrag)".utf8)), .priority(priority),
       ] + extra)
-    deliver(message.encoded(key: Array(agent.localParameters.password.utf8)), from: address)
+    deliver(message.encoded(key: Array(theirs.password.utf8)), from: address)
   }
 
   func deliver(_ bytes: [UInt8], from address: String) {
