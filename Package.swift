@@ -676,7 +676,7 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "InteropTests",
-      dependencies: ["SoraCommand", "InteropClient"],
+      dependencies: ["SoraCommand", "InteropClient", "InteropPeer"],
       path: "Tests/InteropTests",
       exclude: ["Peers", "Support"],
       swiftSettings: settings),
@@ -684,6 +684,18 @@ let package = Package(
       name: "InteropClient",
       dependencies: ["SoraCommandSupport", "SoraSDK", "SoraMedia", "SoraClock", "WebRTC"],
       path: "Tests/InteropClient",
+      swiftSettings: settings),
+    .executableTarget(
+      name: "InteropPeer",
+      dependencies: [
+        "SoraCommandSupport",
+        "SoraClock",
+        "SoraDTLS",
+        "SoraTransport",
+        "SoraTURNStream",
+        "WebRTC",
+      ],
+      path: "Tests/InteropPeer",
       swiftSettings: settings),
     .testTarget(
       name: "SimulationTests",

@@ -28,7 +28,7 @@ struct InteropClient {
     do {
       try await InteropSession(configuration).run()
     } catch {
-      InteropSession.tell(["type": "failed", "error": "\(error)"])
+      JSONLines.write(["type": "failed", "error": "\(error)"])
       exit(1)
     }
   }
@@ -48,11 +48,11 @@ private final class InteropSession: Sendable {
     // Handlers and not `events`: what the server tells before the connection stands counts, too.
     handlers.onAddStream = { [self] stream in added(stream) }
     handlers.onRemoveStream = { stream in
-      Self.tell(["type": "removed", "streamId": stream.streamId])
+      JSONLines.write(["type": "removed", "streamId": stream.streamId])
     }
     handlers.onReceiveSignaling = { message in
       guard case .notify(let event) = message else { return }
-      Self.tell([
+      JSONLines.write([
         "type": "notify", "event_type": event.eventType,
         "connection_id": event.connectionId ?? "", "role": event.role.map { "\($0)" } ?? "",
         "channel_connections": event.connectionCount ?? -1,
@@ -64,11 +64,11 @@ private final class InteropSession: Sendable {
     }
     let ended = AsyncStream.makeStream(of: Void.self)
     handlers.onDisconnect = { error in
-      Self.tell(["type": "disconnected", "error": error.map { "\($0)" } ?? ""])
+      JSONLines.write(["type": "disconnected", "error": error.map { "\($0)" } ?? ""])
       ended.continuation.finish()
     }
     let channel = try await Sora.shared.connect(configuration: configuration.value)
-    Self.tell([
+    JSONLines.write([
       "type": "connected", "connectionId": channel.connectionId ?? "",
       "channel_connections": channel.connectionCount ?? -1,
     ])
@@ -89,17 +89,12 @@ private final class InteropSession: Sendable {
     }
     stream.addVideoSink(meter)
     stream.addAudioSink(meter)
-    Self.tell(["type": "added", "streamId": stream.streamId])
+    JSONLines.write(["type": "added", "streamId": stream.streamId])
   }
 
   /// Until standard input ends.
   private func serveRequests(_ channel: MediaChannel) async {
-    let (lines, continuation) = AsyncStream.makeStream(of: String.self)
-    Thread.detachNewThread {
-      while let line = readLine() { continuation.yield(line) }
-      continuation.finish()
-    }
-    for await line in lines where line == "report" { await report(channel) }
+    for await line in JSONLines.input() where line == "report" { await report(channel) }
   }
 
   private func report(_ channel: MediaChannel) async {
@@ -114,20 +109,12 @@ private final class InteropSession: Sendable {
         ] as [String: Any]
       }
     }
-    Self.tell([
+    JSONLines.write([
       "type": "report", "streams": received,
       "transport": await channel.statistics().entries.filter { $0.type == "transport" }.map {
         $0.values
       },
     ])
-  }
-
-  static func tell(_ object: [String: Any]) {
-    guard
-      let data = try? JSONSerialization.data(
-        withJSONObject: object, options: [.sortedKeys, .withoutEscapingSlashes])
-    else { return }
-    FileHandle.standardOutput.write(data + Data("\n".utf8))
   }
 }
 

@@ -33,6 +33,8 @@ extension Interop {
       #expect(try #require(audio.levelDb) > -30)
       #expect(outcome.ended == .succeeded)
       #expect(outcome.negotiated.srtp != nil)
+      // The newest that its libwebrtc has.
+      #expect(outcome.negotiated.dtls == "FEFD")
     }
 
     struct Received: Decodable {

@@ -23,6 +23,8 @@ enum Requirement {
 
   static let missingForFirefox = missingForScenarios ?? missing("firefox-esr")
 
+  static let missingForCoturn = missingForScenarios ?? missing("turnserver")
+
   /// webrtcbin with what it needs, and its bindings for Debian's own Python.
   static let missingForGStreamer: String? =
     missingForScenarios
@@ -72,6 +74,9 @@ extension Trait where Self == ConditionTrait {
   }
   static var needsFirefox: Self {
     .disabled(if: Requirement.missingForFirefox != nil, "\(Requirement.missingForFirefox ?? "")")
+  }
+  static var needsCoturn: Self {
+    .disabled(if: Requirement.missingForCoturn != nil, "\(Requirement.missingForCoturn ?? "")")
   }
   static var needsGStreamer: Self {
     .disabled(

@@ -181,7 +181,7 @@ class Peer:
         return Gst.FlowReturn.OK
 
     def report(self):
-        tell("report", codec=self.codec, sent={"frames": self.sent, "keyFrames": self.keyframes},
+        tell("report", state=self.webrtc.get_property("connection-state").value_nick, codec=self.codec, sent={"frames": self.sent, "keyFrames": self.keyframes},
              received={**self.meter.report(), "audioSeconds": round(self.samples / 48000, 2)})
 
 

@@ -140,6 +140,7 @@ class World:
     def __init__(self, options):
         self.sora = options.sora
         self.client = options.client
+        self.peer = options.peer
         self.folder = os.path.abspath(options.folder)
         self.arguments = options.arguments
         self.processes = []
@@ -188,6 +189,7 @@ def main(scenario):
     parser = argparse.ArgumentParser()
     parser.add_argument("--sora", required=True, help="the tool")
     parser.add_argument("--client", help="the client of tests")
+    parser.add_argument("--peer", help="the peer of tests that has no server")
     parser.add_argument("--folder", required=True, help="where logs and the result go")
     parser.add_argument("arguments", nargs="*")
     options = parser.parse_args()

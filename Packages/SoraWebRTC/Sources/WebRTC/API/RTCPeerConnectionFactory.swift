@@ -19,17 +19,38 @@ public final class RTCPeerConnectionFactory: Sendable {
   /// H.265 is only decoded, and negotiated where nothing is sent.
   public convenience init() {
     self.init(
-      videoCodecs: VideoCodecRegistry(
-        [VP8CodecFactory(), VP9CodecFactory(), AV1CodecFactory()] + H264Codec.factories
-          + H265Codec.factories))
+      videoCodecs: Self.linkedCodecs, endpoints: try? DTLSImplementation.standard.makeFactory())
   }
 
   /// A factory with video codecs of the caller's choice.
   ///
   /// - Parameter dtls: who secures connections: this project's own DTLS 1.3 and 1.2, or libssl's 1.2.
-  public init(videoCodecs: VideoCodecRegistry, dtls: DTLSImplementation = .standard) {
+  public convenience init(videoCodecs: VideoCodecRegistry, dtls: DTLSImplementation = .standard) {
+    self.init(videoCodecs: videoCodecs, endpoints: try? dtls.makeFactory())
+  }
+
+  /// A factory whose connections are secured as the caller says.
+  ///
+  /// - Parameters:
+  ///   - videoCodecs: nil for those that this module links.
+  ///   - dtlsFactory: such as a `NativeDTLSFactory` with the versions, suites and timers that are wanted.
+  public convenience init(
+    videoCodecs: VideoCodecRegistry? = nil, dtlsFactory: any DTLSEndpointFactory & Sendable
+  ) {
+    self.init(videoCodecs: videoCodecs ?? Self.linkedCodecs, endpoints: dtlsFactory)
+  }
+
+  private init(
+    videoCodecs: VideoCodecRegistry, endpoints: (any DTLSEndpointFactory & Sendable)?
+  ) {
     self.videoCodecs = videoCodecs
-    self.dtls = try? dtls.makeFactory()
+    dtls = endpoints
+  }
+
+  private static var linkedCodecs: VideoCodecRegistry {
+    VideoCodecRegistry(
+      [VP8CodecFactory(), VP9CodecFactory(), AV1CodecFactory()] + H264Codec.factories
+        + H265Codec.factories)
   }
 
   /// What is offered and accepted, in order of preference. Codecs that can only be encoded or only be decoded are for

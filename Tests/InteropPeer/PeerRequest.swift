@@ -1,0 +1,91 @@
+import SoraDTLS
+import WebRTC
+
+/// A line of standard input: its `type`, and what goes with it.
+enum PeerRequest: Decodable {
+  /// Makes a connection that sends and receives; told by `opened`.
+  case open(PeerOptions)
+  /// Asks for an `offer`, with new ICE credentials where `restart` says so.
+  case create(restart: Bool)
+  /// The other end's offer, answered by `answer`.
+  case offer(sdp: String)
+  /// The other end's answer.
+  case answer(sdp: String)
+  /// The other end's candidate line.
+  case candidate(String)
+  /// Asks for `stats`: every object of the W3C's report.
+  case stats
+  /// Ends the connection.
+  case close
+
+  private enum Name: String, Decodable {
+    case open, create, offer, answer, candidate, stats, close
+  }
+
+  private enum Key: CodingKey {
+    case type, restart, sdp, candidate
+  }
+
+  init(from decoder: any Decoder) throws {
+    let values = try decoder.container(keyedBy: Key.self)
+    switch try values.decode(Name.self, forKey: .type) {
+    case .open: self = .open(try PeerOptions(from: decoder))
+    case .create:
+      self = .create(restart: try values.decodeIfPresent(Bool.self, forKey: .restart) ?? false)
+    case .offer: self = .offer(sdp: try values.decode(String.self, forKey: .sdp))
+    case .answer: self = .answer(sdp: try values.decode(String.self, forKey: .sdp))
+    case .candidate: self = .candidate(try values.decode(String.self, forKey: .candidate))
+    case .stats: self = .stats
+    case .close: self = .close
+    }
+  }
+}
+
+/// What a connection is opened with: as much of W3C's `RTCConfiguration` as tests choose, and what no standard names.
+struct PeerOptions: Decodable {
+  struct Server: Decodable {
+    var urls: [String]
+    var username: String?
+    var credential: String?
+  }
+
+  enum Policy: String, Decodable {
+    case all, relay
+  }
+
+  enum DTLS: String, Decodable {
+    /// 1.3, and 1.2 where the other end hasn't that.
+    case native
+    /// Our own 1.2.
+    case native12
+    /// libssl's 1.2.
+    case libssl
+  }
+
+  var iceServers: [Server]?
+  var iceTransportPolicy: Policy?
+  var dtls: DTLS?
+  /// Whether pictures and sound are sent; without them the sections are negotiated all the same.
+  var media: Bool?
+
+  func configuration() -> RTCConfiguration {
+    var configuration = RTCConfiguration()
+    configuration.iceServers = (iceServers ?? []).map {
+      RTCIceServer(urlStrings: $0.urls, username: $0.username, credential: $0.credential)
+    }
+    configuration.iceTransportPolicy = iceTransportPolicy == .relay ? .relay : .all
+    return configuration
+  }
+
+  func factory() throws -> RTCPeerConnectionFactory {
+    switch dtls ?? .native {
+    case .native: return RTCPeerConnectionFactory()
+    case .native12:
+      var dtls = NativeDTLSFactory()
+      dtls.versions = [.v12]
+      return RTCPeerConnectionFactory(dtlsFactory: dtls)
+    case .libssl:
+      return RTCPeerConnectionFactory(dtlsFactory: try DTLSImplementation.libssl.makeFactory())
+    }
+  }
+}
