@@ -1,41 +1,34 @@
 package import SoraCodecs
-import SoraMedia
+package import SoraMedia
 import Testing
 
 extension CodecUnderTest {
-  /// Noise over the moving picture, so that rate control has something to do.
-  private func noisy(_ width: Int, _ height: Int, index: Int, random: RandomSource) -> VideoFrame {
-    let buffer = PixelBuffer(width: width, height: height) { planes in
-      for (number, plane) in planes.enumerated() {
-        for y in 0..<plane.height {
-          let row = plane.row(y)
-          for x in 0..<plane.width {
-            let noise = number == 0 ? UInt8(truncatingIfNeeded: random.next() & 31) : 0
-            row[x] = (number == 0 ? Pictures.luma(x, y, index) / 2 : 120) &+ noise
-          }
-        }
-      }
-    }
-    return VideoFrame(
-      buffer: buffer, timestamp: Instant(nanoseconds: Int64(index) * 1_000_000_000 / 30))
-  }
-
-  package func keyFramesComeOnlyWhenAskedFor() throws {
+  /// - Parameter inspect: is given each frame, for what its bytes say themselves.
+  package func keyFramesComeOnlyWhenAskedFor(_ inspect: (EncodedFrame) -> Void = { _ in }) throws {
     let encoder = try encoder(160, 120, bits: 1_000_000)
     var keys: [Int] = []
     for index in 0..<60 {
-      let frame = try encoder.encode(
-        Pictures.frame(160, 120, index: index), forceKeyFrame: index == 17 || index == 40,
-        rtpTimestamp: 0)
-      if frame?.isKeyFrame == true { keys.append(index) }
+      // A cut in the middle, which an encoder for files would answer with a key frame.
+      let picture = Pictures.frame(160, 120, index: index < 30 ? index : index * 37)
+      let frame = try #require(
+        try encoder.encode(
+          picture, forceKeyFrame: index == 17 || index == 40, rtpTimestamp: 0))
+      inspect(frame)
+      if frame.isKeyFrame { keys.append(index) }
     }
     #expect(keys == [0, 17, 40])
   }
 
-  package func rateFollowsItsTargetWithoutRestart() throws {
+  /// - Parameters:
+  ///   - size: of the picture.
+  ///   - targets: bits a second, one after another; the encoder starts with the first.
+  package func rateFollowsItsTargetWithoutRestart(
+    _ size: PictureSize = PictureSize(320, 240), targets: [Int] = [800_000, 300_000, 1_200_000]
+  ) throws {
     let random = RandomSource(seed: 7)
     let encoder = try encoder(
-      VideoEncoderSettings(width: 320, height: 240, targetBitsPerSecond: 800_000))
+      VideoEncoderSettings(
+        width: size.width, height: size.height, targetBitsPerSecond: targets[0]))
     var index = 0
     func run(seconds: Int) throws -> (bits: Double, keys: Int) {
       var bytes = 0
@@ -43,7 +36,8 @@ extension CodecUnderTest {
       for second in 0..<seconds {
         for _ in 0..<30 {
           let frame = try encoder.encode(
-            noisy(320, 240, index: index, random: random), forceKeyFrame: false, rtpTimestamp: 0)
+            Pictures.noisyFrame(size.width, size.height, index: index, random: random),
+            forceKeyFrame: false, rtpTimestamp: 0)
           index += 1
           if second > 0, let frame {
             bytes += frame.payload.count
@@ -54,7 +48,7 @@ extension CodecUnderTest {
       return (Double(bytes) * 8 / Double(seconds - 1), keys)
     }
     _ = try run(seconds: 2)
-    for target in [800_000, 300_000, 1_200_000] {
+    for target in targets {
       encoder.setRates(targetBitsPerSecond: target, framesPerSecond: 30)
       let (bits, keys) = try run(seconds: 4)
       #expect(keys == 0)
@@ -63,24 +57,50 @@ extension CodecUnderTest {
     }
   }
 
+  /// Of frames that come more rarely than the settings say.
+  package func rateFollowsTheFramesThatCome(
+    _ size: PictureSize = PictureSize(320, 240), target: Int
+  ) throws {
+    let random = RandomSource(seed: 9)
+    let encoder = try encoder(
+      VideoEncoderSettings(width: size.width, height: size.height, targetBitsPerSecond: target))
+    var bytes = 0
+    for index in 0..<80 {
+      let frame = try encoder.encode(
+        Pictures.noisyFrame(size.width, size.height, index: index, random: random, fps: 10),
+        forceKeyFrame: false, rtpTimestamp: 0)
+      if index >= 40, let frame { bytes += frame.payload.count }
+    }
+    let bits = Double(bytes) * 8 / 4
+    #expect(abs(bits - Double(target)) < 0.2 * Double(target), "got \(Int(bits))")
+  }
+
   /// At a rate that is far too small for the picture.
   ///
-  /// - Parameter seconds: with more than two, what goes out after those must be within a third of the target, too; the
-  ///   key frame alone may be worth more than a second.
-  package func rateControlDropsFramesRatherThanOvershoot(seconds: Int = 2) throws {
+  /// - Parameters:
+  ///   - target: bits a second.
+  ///   - seconds: with more than two, what goes out after those must be within a third of the target, too; the key frame
+  ///     alone may be worth more than a second.
+  ///   - limit: bytes that all of it may have.
+  package func rateControlDropsFramesRatherThanOvershoot(
+    target: Int = 60_000, seconds: Int = 2, limit: Int = .max
+  ) throws {
     let random = RandomSource(seed: 8)
-    let target = 60_000
     let encoder = try encoder(
       VideoEncoderSettings(width: 640, height: 480, targetBitsPerSecond: target))
     var dropped = 0
+    var bytes = 0
     var late = 0
     for index in 0..<seconds * 30 {
       let frame = try encoder.encode(
-        noisy(640, 480, index: index, random: random), forceKeyFrame: false, rtpTimestamp: 0)
+        Pictures.noisyFrame(640, 480, index: index, random: random), forceKeyFrame: false,
+        rtpTimestamp: 0)
       if frame == nil { dropped += 1 }
+      bytes += frame?.payload.count ?? 0
       if index >= 60 { late += frame?.payload.count ?? 0 }
     }
     #expect(dropped > (seconds > 2 ? 0 : 5))
+    #expect(bytes < limit, "\(bytes) bytes")
     if seconds > 2 {
       let bits = late * 8 / (seconds - 2)
       #expect(bits < target * 4 / 3, "\(bits) bits a second, \(dropped) dropped")
@@ -137,23 +157,25 @@ extension CodecUnderTest {
     }
   }
 
+  /// The name of the setting that an encoder refuses; "none" where it takes them all.
+  package func refusedSetting(_ change: (inout VideoEncoderSettings) -> Void) -> String {
+    var settings = VideoEncoderSettings(width: 64, height: 64)
+    change(&settings)
+    do {
+      _ = try encoder(settings)
+      return "none"
+    } catch {
+      guard case .invalidSetting(let name, _, _) = error else { return "\(error)" }
+      return name
+    }
+  }
+
   /// - Parameter refused: a mode that the encoder can't make.
   package func badSettingsAreRefusedByName(refused: ScalabilityMode? = nil) {
-    func error(_ change: (inout VideoEncoderSettings) -> Void) -> String {
-      var settings = VideoEncoderSettings(width: 64, height: 64)
-      change(&settings)
-      do {
-        _ = try encoder(settings)
-        return "none"
-      } catch {
-        guard case .invalidSetting(let name, _, _) = error else { return "\(error)" }
-        return name
-      }
-    }
-    #expect(error { $0.width = 0 } == "size")
-    #expect(error { $0.height = 16_384 } == "size")
-    #expect(error { $0.framesPerSecond = .nan } == "framesPerSecond")
-    #expect(error { $0.targetBitsPerSecond = -1 } == "bitsPerSecond")
-    if let refused { #expect(error { $0.scalabilityMode = refused } == "scalabilityMode") }
+    #expect(refusedSetting { $0.width = 0 } == "size")
+    #expect(refusedSetting { $0.height = 16_384 } == "size")
+    #expect(refusedSetting { $0.framesPerSecond = .nan } == "framesPerSecond")
+    #expect(refusedSetting { $0.targetBitsPerSecond = -1 } == "bitsPerSecond")
+    if let refused { #expect(refusedSetting { $0.scalabilityMode = refused } == "scalabilityMode") }
   }
 }

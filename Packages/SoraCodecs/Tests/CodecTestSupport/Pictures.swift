@@ -68,6 +68,26 @@ package enum Pictures {
       timestamp: Instant(nanoseconds: Int64(index) * 1_000_000_000 / Int64(fps)))
   }
 
+  /// Noise over the moving picture, so that rate control has something to do.
+  package static func noisyFrame(
+    _ width: Int, _ height: Int, index: Int, random: RandomSource, fps: Int = 30
+  ) -> VideoFrame {
+    let buffer = PixelBuffer(width: width, height: height) { planes in
+      for (number, plane) in planes.enumerated() {
+        for y in 0..<plane.height {
+          let row = plane.row(y)
+          for x in 0..<plane.width {
+            let noise = number == 0 ? UInt8(truncatingIfNeeded: random.next() & 31) : 0
+            row[x] = (number == 0 ? luma(x, y, index) / 2 : 120) &+ noise
+          }
+        }
+      }
+    }
+    return VideoFrame(
+      buffer: buffer,
+      timestamp: Instant(nanoseconds: Int64(index) * 1_000_000_000 / Int64(fps)))
+  }
+
   /// PSNR of all samples in decibels; both I420 and of one size, or 0.
   package static func psnr(_ a: PixelBuffer, _ b: PixelBuffer) -> Double {
     guard a.width == b.width, a.height == b.height, a.format == .i420, b.format == .i420 else {

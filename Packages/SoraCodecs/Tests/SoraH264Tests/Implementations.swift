@@ -30,6 +30,11 @@ enum Encoding: String, Sendable, CaseIterable {
     try factory.makeEncoder(settings)
   }
 
+  /// For the behaviour of encoders alone.
+  var codec: CodecUnderTest {
+    CodecUnderTest(encoding: factory, decoding: OpenH264CodecFactory(), roundsToEven: true)
+  }
+
   /// OpenH264 takes nothing that is less than a macroblock.
   func takes(_ size: PictureSize) -> Bool {
     self != .openH264 || min(size.width, size.height) >= 16

@@ -29,7 +29,7 @@ import Testing
     #expect(units.count == 20)
     let decoder = try AVCodecDecoder(.h264)
     for (index, unit) in units.enumerated() {
-      var coded = frame(unit)
+      var coded = unknownFrame(unit)
       coded.rtpTimestamp = UInt32(index)
       let decoded = try #require(try decoder.decode(coded))
       #expect(decoded.rtpTimestamp == UInt32(index))
@@ -45,7 +45,7 @@ import Testing
     let decoder = try AVCodecDecoder(.h264)
     var reported: [Int] = []
     for (index, unit) in units.enumerated() where index != 4 {
-      _ = try decoder.decode(frame(unit))
+      _ = try decoder.decode(unknownFrame(unit))
       if decoder.isLastFrameCorrupted { reported.append(index) }
     }
     #expect(reported == Array(5..<10))
@@ -57,7 +57,7 @@ import Testing
     let decoder = try AVCodecDecoder(.h264)
     var numbers: [UInt32] = []
     for (index, unit) in units.enumerated() {
-      var coded = frame(unit)
+      var coded = unknownFrame(unit)
       coded.rtpTimestamp = UInt32(index)
       if let decoded = try decoder.decode(coded) {
         let source = Pictures.make(322, 182, index: numbers.count)
@@ -74,14 +74,14 @@ import Testing
     let decoder = try AVCodecDecoder(.h264, VideoDecoderSettings(maximumPixels: 160 * 160))
     let large = try stream(["--tune", "zerolatency"], count: 1)
     #expect(throws: CodecError.pictureTooLarge(width: 322, height: 182)) {
-      try decoder.decode(frame(large[0]))
+      try decoder.decode(unknownFrame(large[0]))
     }
     let deep = try stream(["--output-csp", "i444"], count: 1, size: (64, 64))
     #expect(
       throws: CodecError.unsupportedProfile(
         kind: .h264, profile: "profile 244, chroma format 3, 8 bits")
     ) {
-      try decoder.decode(frame(deep[0]))
+      try decoder.decode(unknownFrame(deep[0]))
     }
   }
 }

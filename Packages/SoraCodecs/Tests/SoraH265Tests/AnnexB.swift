@@ -56,8 +56,3 @@ enum AnnexB {
     return current.isEmpty ? result : result + [current]
   }
 }
-
-func frame(_ bytes: [UInt8]) -> EncodedFrame {
-  EncodedFrame(
-    payload: EncodedBuffer(bytes), isKeyFrame: false, rtpTimestamp: 0, timestamp: .zero)
-}

@@ -6,62 +6,19 @@ import SoraX265
 import Testing
 
 @Suite struct DecoderRobustnessTests {
-  private func stream(_ count: Int, _ width: Int, _ height: Int) throws -> [[UInt8]] {
-    let encoder = try makeEncoder(width, height, bitsPerSecond: 1_000_000)
-    return try (0..<count).compactMap { index in
-      try encoder.encode(
-        Pictures.frame(width, height, index: index), forceKeyFrame: false, rtpTimestamp: 0
-      ).map { Array($0.payload.bytes) }
-    }
-  }
-
   @Test(arguments: Decoder.allCases)
   func interFramesWaitForAKeyFrame(_ implementation: Decoder) throws {
-    let frames = try stream(3, 64, 64)
-    let decoder = try implementation.make()
-    #expect(decoder.needsKeyFrame)
-    do {
-      _ = try decoder.decode(frame(frames[1]))
-      Issue.record("decoded without a key frame")
-    } catch {
-      #expect(error.isCuredByKeyFrame)
-    }
-    #expect(decoder.needsKeyFrame)
-    #expect(try decoder.decode(frame(frames[0])) != nil)
-    #expect(!decoder.needsKeyFrame && !decoder.isLastFrameCorrupted)
-    #expect(try decoder.decode(frame(frames[1])) != nil)
-    #expect(!decoder.isLastFrameCorrupted)
+    try implementation.codec.interFramesWaitForAKeyFrame()
   }
 
   @Test(arguments: Decoder.allCases)
   func anErrorIsCuredByAKeyFrame(_ implementation: Decoder) throws {
-    let frames = try stream(3, 64, 64)
-    let decoder = try implementation.make()
-    _ = try decoder.decode(frame(frames[0]))
-    for garbage in [[], [0x00], Array(repeating: UInt8(0xFF), count: 40)] as [[UInt8]] {
-      do {
-        _ = try decoder.decode(frame(garbage))
-        Issue.record("decoded \(garbage.count) bytes of garbage")
-      } catch {
-        #expect(error.isCuredByKeyFrame)
-      }
-    }
-    #expect(decoder.needsKeyFrame)
-    do {
-      _ = try decoder.decode(frame(frames[1]))
-      Issue.record("decoded without a key frame")
-    } catch {
-      #expect(error.isCuredByKeyFrame)
-    }
-    for bytes in frames {
-      #expect(try decoder.decode(frame(bytes)) != nil)
-      #expect(!decoder.isLastFrameCorrupted)
-    }
+    try implementation.codec.anErrorIsCuredByAKeyFrame()
   }
 
   @Test(arguments: Decoder.allCases)
   func picturesOnMissingReferencesAreReportedUntilAKeyFrame(_ implementation: Decoder) throws {
-    let encoder = try makeEncoder(96, 80)
+    let encoder = try x265.encoder(96, 80)
     let frames = try (0..<16).map { index in
       Array(
         try #require(
@@ -72,7 +29,7 @@ import Testing
     let decoder = try implementation.make()
     var reported: [Int] = []
     for index in [0, 1, 2, 4, 5, 6, 10, 11, 12, 14, 15] {
-      #expect(try decoder.decode(frame(frames[index])) != nil)
+      #expect(try decoder.decode(unknownFrame(frames[index])) != nil)
       if decoder.isLastFrameCorrupted { reported.append(index) }
     }
     #expect(reported == [4, 5, 6, 14, 15])
@@ -80,15 +37,15 @@ import Testing
 
   @Test(arguments: Decoder.allCases)
   func picturesAboveTheLimitAreRefused(_ implementation: Decoder) throws {
-    let small = try stream(2, 160, 160)
-    let large = try stream(1, 322, 182)
+    let small = try x265.stream(2, 160, 160)
+    let large = try x265.stream(1, 322, 182)
     let decoder = try implementation.make(VideoDecoderSettings(maximumPixels: 160 * 160))
-    #expect(try decoder.decode(frame(small[0])) != nil)
+    #expect(try decoder.decode(unknownFrame(small[0])) != nil)
     #expect(throws: CodecError.pictureTooLarge(width: 322, height: 182)) {
-      try decoder.decode(frame(large[0]))
+      try decoder.decode(unknownFrame(large[0]))
     }
-    #expect(try decoder.decode(frame(small[0])) != nil)
-    #expect(try decoder.decode(frame(small[1])) != nil)
+    #expect(try decoder.decode(unknownFrame(small[0])) != nil)
+    #expect(try decoder.decode(unknownFrame(small[1])) != nil)
   }
 
   @Test(
@@ -113,7 +70,7 @@ import Testing
       for implementation in Decoder.allCases {
         let decoder = try implementation.make()
         #expect(throws: CodecError.unsupportedProfile(kind: .h265, profile: name)) {
-          try decoder.decode(frame(units[0]))
+          try decoder.decode(unknownFrame(units[0]))
         }
       }
     }
@@ -123,18 +80,19 @@ import Testing
   /// feeds it must hand over whole NAL units, as the RTP jitter buffer does.
   @Test(arguments: Decoder.allCases)
   func truncatedFramesNeverTrapAndAKeyFrameCuresThem(_ implementation: Decoder) throws {
-    let frames = try stream(3, 320, 240)
+    let frames = try x265.stream(3, 320, 240)
     let decoder = try implementation.make()
     var unnoticed = 0
     for part in 1..<8 {
-      #expect(try decoder.decode(frame(frames[0])) != nil)
+      #expect(try decoder.decode(unknownFrame(frames[0])) != nil)
       #expect(!decoder.isLastFrameCorrupted)
       do {
-        let decoded = try decoder.decode(frame(Array(frames[1].prefix(frames[1].count * part / 8))))
+        let decoded = try decoder.decode(
+          unknownFrame(Array(frames[1].prefix(frames[1].count * part / 8))))
         if decoded != nil, !decoder.isLastFrameCorrupted { unnoticed += 1 }
         // What refers to a damaged picture is damaged too.
         let isKnown = decoder.isLastFrameCorrupted
-        _ = try decoder.decode(frame(frames[2]))
+        _ = try decoder.decode(unknownFrame(frames[2]))
         #expect(decoder.isLastFrameCorrupted == isKnown)
       } catch {
         #expect(error.isCuredByKeyFrame)
@@ -145,37 +103,6 @@ import Testing
 
   @Test(arguments: Decoder.allCases)
   func mutatedFramesNeverTrap(_ implementation: Decoder) throws {
-    let random = RandomSource(seed: 0x5EED)
-    let frames = try stream(8, 96, 80)
-    let decoder = try implementation.make(
-      VideoDecoderSettings(threads: 1, maximumPixels: 512 * 512))
-    var errors = 0
-    for round in 0..<1_200 {
-      var bytes = frames[Int(random.next() % UInt64(frames.count))]
-      switch round % 4 {
-      case 0: bytes = random.bytes(Int(random.next() % 200))
-      case 1: bytes.removeLast(Int(random.next() % UInt64(bytes.count)))
-      default:
-        for _ in 0...(random.next() % 8) {
-          // Half of the changes go to the headers, where they do most.
-          let reach = random.next() & 1 == 0 ? min(bytes.count, 90) : bytes.count
-          bytes[Int(random.next() % UInt64(reach))] = UInt8(truncatingIfNeeded: random.next())
-        }
-      }
-      do {
-        _ = try decoder.decode(frame(bytes))
-      } catch {
-        errors += 1
-        _ = try? decoder.decode(frame(frames[0]))
-      }
-    }
-    #expect(errors > 0)
-    let clean = try implementation.make()
-    for bytes in frames {
-      let decoded = try #require(try decoder.decode(frame(bytes)))
-      #expect(!decoder.isLastFrameCorrupted)
-      let reference = try #require(try clean.decode(frame(bytes)))
-      #expect(Pictures.bytes(decoded.buffer) == Pictures.bytes(reference.buffer))
-    }
+    try implementation.codec.mutatedFramesNeverTrap(rounds: 1_200, headerBytes: 90)
   }
 }

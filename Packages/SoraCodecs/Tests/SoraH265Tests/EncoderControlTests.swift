@@ -7,43 +7,14 @@ import SoraX265
 import Testing
 
 @Suite struct EncoderControlTests {
-  /// Noise over the moving picture, so that rate control has something to do.
-  private func noisy(
-    _ width: Int, _ height: Int, index: Int, random: RandomSource, fps: Int = 30
-  ) -> VideoFrame {
-    let buffer = PixelBuffer(width: width, height: height) { planes in
-      for (number, plane) in planes.enumerated() {
-        for y in 0..<plane.height {
-          let row = plane.row(y)
-          for x in 0..<plane.width {
-            let noise = number == 0 ? UInt8(truncatingIfNeeded: random.next() & 31) : 0
-            row[x] = (number == 0 ? Pictures.luma(x, y, index) / 2 : 120) &+ noise
-          }
-        }
-      }
-    }
-    return VideoFrame(
-      buffer: buffer,
-      timestamp: Instant(nanoseconds: Int64(index) * 1_000_000_000 / Int64(fps)))
-  }
-
   @Test func keyFramesComeOnlyWhenAskedFor() throws {
-    let encoder = try makeEncoder(160, 120)
-    var keys: [Int] = []
-    for index in 0..<60 {
-      // A cut in the middle, which an encoder for files would answer with a key frame.
-      let picture = Pictures.frame(160, 120, index: index < 30 ? index : index * 37)
-      let encoded = try #require(
-        try encoder.encode(
-          picture, forceKeyFrame: index == 17 || index == 40, rtpTimestamp: 0))
-      #expect(encoded.isKeyFrame == H265StreamInspector.isKeyFrame(encoded.payload.bytes))
-      if encoded.isKeyFrame { keys.append(index) }
+    try x265.keyFramesComeOnlyWhenAskedFor { frame in
+      #expect(frame.isKeyFrame == H265StreamInspector.isKeyFrame(frame.payload.bytes))
     }
-    #expect(keys == [0, 17, 40])
   }
 
   @Test func everyKeyFrameBringsItsParameterSets() throws {
-    let encoder = try makeEncoder(160, 120)
+    let encoder = try x265.encoder(160, 120)
     for index in 0..<6 {
       let encoded = try #require(
         try encoder.encode(
@@ -57,123 +28,31 @@ import Testing
   }
 
   @Test func rateFollowsItsTargetWithoutRestart() throws {
-    let random = RandomSource(seed: 7)
-    let encoder = try X265Encoder(
-      VideoEncoderSettings(width: 240, height: 180, targetBitsPerSecond: 500_000))
-    var index = 0
-    func run(seconds: Int) throws -> (bits: Double, keys: Int) {
-      var bytes = 0
-      var keys = 0
-      for second in 0..<seconds {
-        for _ in 0..<30 {
-          let frame = try encoder.encode(
-            noisy(240, 180, index: index, random: random), forceKeyFrame: false, rtpTimestamp: 0)
-          index += 1
-          if second > 0, let frame {
-            bytes += frame.payload.count
-            if frame.isKeyFrame { keys += 1 }
-          }
-        }
-      }
-      return (Double(bytes) * 8 / Double(seconds - 1), keys)
-    }
-    _ = try run(seconds: 2)
-    for target in [500_000, 200_000, 900_000] {
-      encoder.setRates(targetBitsPerSecond: target, framesPerSecond: 30)
-      let (bits, keys) = try run(seconds: 4)
-      #expect(keys == 0)
-      #expect(
-        abs(bits - Double(target)) < 0.15 * Double(target), "target \(target), got \(Int(bits))")
-    }
+    try x265.rateFollowsItsTargetWithoutRestart(
+      PictureSize(240, 180), targets: [500_000, 200_000, 900_000])
   }
 
-  @Test func rateHoldsWhenFramesComeAtAnotherRate() throws {
-    let random = RandomSource(seed: 9)
-    let encoder = try X265Encoder(
-      VideoEncoderSettings(width: 240, height: 180, targetBitsPerSecond: 400_000))
-    encoder.setRates(targetBitsPerSecond: 400_000, framesPerSecond: 10)
-    var bytes = 0
-    for index in 0..<60 {
-      let frame = try encoder.encode(
-        noisy(240, 180, index: index, random: random, fps: 10), forceKeyFrame: false,
-        rtpTimestamp: 0)
-      if index >= 20, let frame {
-        #expect(!frame.isKeyFrame)
-        bytes += frame.payload.count
-      }
-    }
-    let bits = Double(bytes) * 8 / 4
-    #expect(abs(bits - 400_000) < 60_000, "\(bits)")
+  @Test func rateFollowsTheFramesThatCome() throws {
+    try x265.rateFollowsTheFramesThatCome(PictureSize(240, 180), target: 400_000)
   }
 
-  @Test func framesAreDroppedRatherThanOvershoot() throws {
-    let random = RandomSource(seed: 8)
-    let encoder = try X265Encoder(
-      VideoEncoderSettings(width: 640, height: 480, targetBitsPerSecond: 3_000))
-    var dropped = 0
-    for index in 0..<30 {
-      let frame = try encoder.encode(
-        noisy(640, 480, index: index, random: random), forceKeyFrame: false, rtpTimestamp: 0)
-      if frame == nil { dropped += 1 }
-    }
-    #expect(dropped > 5)
+  @Test func rateControlDropsFramesRatherThanOvershoot() throws {
+    try x265.rateControlDropsFramesRatherThanOvershoot(target: 3_000)
   }
 
   @Test func targetZeroPausesAndAKeyFrameRequestIsKept() throws {
-    let encoder = try X265Encoder(VideoEncoderSettings(width: 64, height: 64))
-    #expect(
-      try encoder.encode(Pictures.frame(64, 64, index: 0), forceKeyFrame: false, rtpTimestamp: 0)
-        != nil)
-    encoder.setRates(targetBitsPerSecond: 0, framesPerSecond: 30)
-    #expect(
-      try encoder.encode(Pictures.frame(64, 64, index: 1), forceKeyFrame: true, rtpTimestamp: 0)
-        == nil)
-    encoder.setRates(targetBitsPerSecond: 500_000, framesPerSecond: 30)
-    let frame = try encoder.encode(
-      Pictures.frame(64, 64, index: 2), forceKeyFrame: false, rtpTimestamp: 0)
-    #expect(frame?.isKeyFrame == true)
+    try x265.targetZeroPausesAndAKeyFrameRequestIsKept()
   }
 
-  @Test func sizeChangesWithOneKeyFrameEach() throws {
-    let encoder = try makeEncoder(320, 180)
-    for implementation in Decoder.allCases {
-      let decoder = try implementation.make()
-      for (width, height) in [(320, 180), (160, 90), (640, 360), (16, 16), (162, 90), (320, 180)] {
-        for index in 0..<3 {
-          let encoded = try #require(
-            try encoder.encode(
-              Pictures.frame(width, height, index: index),
-              forceKeyFrame: index == 0 && width == 320, rtpTimestamp: 0))
-          #expect(encoded.isKeyFrame == (index == 0))
-          let decoded = try #require(try decoder.decode(encoded))
-          #expect(decoded.width == width && decoded.height == height)
-          #expect(!decoder.isLastFrameCorrupted)
-          let reference = Pictures.make(width, height, index: index)
-          #expect(Pictures.psnr(decoded.buffer, reference) > 30)
-        }
-      }
-    }
-    #expect(encoder.settings.width == 320)
+  @Test(arguments: Decoder.allCases)
+  func sizeChangesWithOneKeyFrameEach(_ implementation: Decoder) throws {
+    try implementation.codec.sizeChangesWithOneKeyFrameEach()
   }
 
   @Test func badSettingsAreRefusedByName() {
-    func error(_ change: (inout VideoEncoderSettings) -> Void) -> String {
-      var settings = VideoEncoderSettings(width: 64, height: 64)
-      change(&settings)
-      do {
-        _ = try X265Encoder(settings)
-        return "none"
-      } catch {
-        guard case .invalidSetting(let name, _, _) = error else { return "\(error)" }
-        return name
-      }
-    }
-    #expect(error { $0.width = 0 } == "size")
+    x265.badSettingsAreRefusedByName(refused: .l1t2)
+    let error = x265.refusedSetting
     #expect(error { $0.height = 15 } == "size")
-    #expect(error { $0.width = 16_384 } == "size")
-    #expect(error { $0.framesPerSecond = .nan } == "framesPerSecond")
-    #expect(error { $0.targetBitsPerSecond = -1 } == "bitsPerSecond")
-    #expect(error { $0.scalabilityMode = .l1t2 } == "scalabilityMode")
     #expect(error { $0.formatParameters = ["profile-id": "2"] } == "profile-id")
     #expect(error { $0.formatParameters = ["level-id": "x"] } == "formatParameters")
     #expect(error { $0.formatParameters = ["profile-id": "1"] } == "none")
@@ -206,17 +85,5 @@ import Testing
   }
 
   @Test(arguments: VideoContentHint.allCases)
-  func contentHintsAreTaken(_ hint: VideoContentHint) throws {
-    let encoder = try X265Encoder(
-      VideoEncoderSettings(
-        width: 320, height: 180, contentHint: hint, allowsFrameDropping: false))
-    let decoder = try AVCodecDecoder(.h265)
-    for index in 0..<6 {
-      let frame = try #require(
-        try encoder.encode(
-          Pictures.frame(320, 180, index: index), forceKeyFrame: false, rtpTimestamp: 0))
-      let decoded = try #require(try decoder.decode(frame))
-      #expect(Pictures.psnr(decoded.buffer, Pictures.make(320, 180, index: index)) > 30)
-    }
-  }
+  func contentHintsAreTaken(_ hint: VideoContentHint) throws { try x265.contentHintIsTaken(hint) }
 }

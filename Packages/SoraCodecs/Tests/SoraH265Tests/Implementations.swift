@@ -1,3 +1,4 @@
+import CodecTestSupport
 import SoraAVCodec
 import SoraCodecs
 import SoraDE265
@@ -5,26 +6,29 @@ import SoraMedia
 import SoraX265
 import Testing
 
+/// For the behaviour of the encoder alone.
+let x265 = Decoder.libavcodec.codec
+
 /// The decoders that every test of decoding is run with.
 enum Decoder: String, CaseIterable, Sendable, CustomTestStringConvertible {
   case libavcodec
   case libde265
 
-  func make(_ settings: VideoDecoderSettings = VideoDecoderSettings()) throws -> any VideoDecoder {
+  var factory: any VideoCodecFactory {
     switch self {
-    case .libavcodec: try AVCodecDecoder(.h265, settings)
-    case .libde265: try DE265Decoder(settings)
+    case .libavcodec: AVCodecDecoderFactory(.h265)
+    case .libde265: DE265DecoderFactory()
     }
   }
 
-  var testDescription: String { rawValue }
-}
+  func make(_ settings: VideoDecoderSettings = VideoDecoderSettings()) throws -> any VideoDecoder {
+    try factory.makeDecoder(settings)
+  }
 
-func makeEncoder(
-  _ width: Int, _ height: Int, bitsPerSecond: Int = 2_000_000, allowsFrameDropping: Bool = false
-) throws -> X265Encoder {
-  try X265Encoder(
-    VideoEncoderSettings(
-      width: width, height: height, targetBitsPerSecond: bitsPerSecond,
-      allowsFrameDropping: allowsFrameDropping))
+  /// For the behaviour that every codec's must have.
+  var codec: CodecUnderTest {
+    CodecUnderTest(encoding: X265EncoderFactory(), decoding: factory, roundsToEven: true)
+  }
+
+  var testDescription: String { rawValue }
 }

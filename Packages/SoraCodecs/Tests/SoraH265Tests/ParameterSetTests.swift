@@ -125,7 +125,7 @@ import Testing
 
   @Test func changedStreamsNeverTrap() throws {
     let random = RandomSource(seed: 0x265)
-    let encoder = try makeEncoder(64, 64)
+    let encoder = try x265.encoder(64, 64)
     let frames = try (0..<4).compactMap { index in
       try encoder.encode(
         Pictures.frame(64, 64, index: index), forceKeyFrame: false, rtpTimestamp: 0
