@@ -79,7 +79,7 @@ final class CodecParty: SimulatedEndpoint, PeerConnectionCoreDelegate {
   private func makeEncoder(_ parameters: FormatParameters) throws(CodecError) -> any VideoEncoder {
     var settings = VideoEncoderSettings(
       width: pattern.width, height: pattern.height, targetBitsPerSecond: 500_000, threads: 1)
-    for entry in parameters.entries { settings.formatParameters[entry.key] = entry.value }
+    settings.formatParameters = parameters.dictionary
     return try registry.makeEncoder(kind, settings: settings)
   }
 

@@ -63,25 +63,10 @@ struct ClientHello: Equatable {
       keyShares = entries
     }
     if let reader = extensions.reader(ExtensionType.useSRTP) { useSRTP = try UseSRTP(reader) }
-    if var reader = extensions.reader(ExtensionType.pointFormats) {
-      var vector = try reader.vector8()
-      pointFormats = vector.rest()
-      try reader.finish()
-    }
-    if let body = extensions[ExtensionType.extendedMasterSecret] {
-      guard body.isEmpty else { throw .decode("extended_master_secret isn't empty") }
-      extendedMasterSecret = true
-    }
-    if var reader = extensions.reader(ExtensionType.renegotiationInfo) {
-      var vector = try reader.vector8()
-      renegotiationInfo = vector.rest()
-      try reader.finish()
-    }
-    if var reader = extensions.reader(ExtensionType.cookie) {
-      var vector = try reader.vector16()
-      cookie = vector.rest()
-      try reader.finish()
-    }
+    pointFormats = try extensions.shortBytes(ExtensionType.pointFormats)
+    extendedMasterSecret = try extensions.hasExtendedMasterSecret()
+    renegotiationInfo = try extensions.shortBytes(ExtensionType.renegotiationInfo)
+    cookie = try extensions.longBytes(ExtensionType.cookie)
   }
 
   private var extensions: ExtensionList {

@@ -46,6 +46,31 @@ struct ExtensionList {
     return values
   }
 
+  /// The content of an extension that is one vector of up to 255 bytes.
+  func shortBytes(_ type: UInt16) throws(HandshakeFailure) -> [UInt8]? {
+    guard var reader = reader(type) else { return nil }
+    var vector = try reader.vector8()
+    let bytes = vector.rest()
+    try reader.finish()
+    return bytes
+  }
+
+  /// The content of an extension that is one vector of up to 65,535 bytes.
+  func longBytes(_ type: UInt16) throws(HandshakeFailure) -> [UInt8]? {
+    guard var reader = reader(type) else { return nil }
+    var vector = try reader.vector16()
+    let bytes = vector.rest()
+    try reader.finish()
+    return bytes
+  }
+
+  /// Whether `extended_master_secret` is there, which has no content (RFC 7627 §5.1).
+  func hasExtendedMasterSecret() throws(HandshakeFailure) -> Bool {
+    guard let body = self[ExtensionType.extendedMasterSecret] else { return false }
+    guard body.isEmpty else { throw .decode("extended_master_secret isn't empty") }
+    return true
+  }
+
   mutating func add(_ type: UInt16, _ body: [UInt8] = []) { items.append((type, body)) }
 
   mutating func add(_ type: UInt16, numbers: [UInt16]) {
