@@ -156,9 +156,12 @@ func measure(_ peer: Peer, _ clip: Clip, _ plan: Plan, _ note: (Row) -> Void) th
   let foreign = try StreamFile.read(stream, peer.kind)
   for decoder in peer.decoders {
     let arguments = decoder.tool(stream)
-    try row(
-      "decode, \(decoder.factory.capability.implementation)", arguments[0],
-      try Measuring.decode(decoder.factory, peer.libraries, foreign),
-      try Measuring.tool(arguments, frameCount: foreign.count))
+    let way = "decode, \(decoder.factory.capability.implementation)"
+    let ours = try Measuring.decode(decoder.factory, peer.libraries, foreign)
+    let theirs = try Measuring.tool(arguments, frameCount: foreign.count)
+    try row(way, arguments[0], ours, theirs)
+    if decoder.copiesPictures {
+      try row(way, "\(arguments[0]) + copy", ours, theirs.slowed(by: Measuring.copySeconds(clip)))
+    }
   }
 }

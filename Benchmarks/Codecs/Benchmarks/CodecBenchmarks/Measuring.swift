@@ -83,6 +83,22 @@ enum Measuring {
     return figures
   }
 
+  /// Seconds that a bare copy of a picture of the clip's size takes, out of memory that changes from picture to picture
+  /// as a decoder's does, into one that was just used.
+  static func copySeconds(_ clip: Clip) -> Double {
+    let pool = PixelBufferPool()
+    let target = pool.take(width: clip.size.width, height: clip.size.height)
+    let sources = (0..<4).map { clip.frames[$0 % clip.frames.count].buffer }
+    var meter = Meter()
+    let rounds = 200
+    for round in 0..<rounds {
+      meter.start()
+      for plane in 0..<3 { target.plane(plane).copy(from: sources[round % 4].plane(plane)) }
+      meter.stop()
+    }
+    return 1 / meter.figures(rounds, above: 0).fps
+  }
+
   /// Runs a tool over a clip's or a stream's frames.
   static func tool(_ arguments: [String], frameCount: Int) throws -> Figures {
     let run = try ToolRun(arguments)
@@ -95,6 +111,16 @@ enum Measuring {
   static func kilobits(_ frames: [EncodedFrame]) -> Double {
     let bytes = frames.reduce(0) { $0 + $1.payload.count }
     return Double(bytes) * 8 * Clip.framesPerSecond / Double(max(1, frames.count)) / 1000
+  }
+}
+
+extension Figures {
+  /// The same with something more to do for each frame.
+  func slowed(by seconds: Double) -> Figures {
+    var figures = self
+    figures.fps = 1 / (1 / fps + seconds)
+    figures.cpuMilliseconds += seconds * 1000
+    return figures
   }
 }
 

@@ -30,6 +30,9 @@ struct Peer: Sendable {
 struct PeerDecoder: Sendable {
   var factory: any VideoCodecFactory
   var tool: @Sendable (_ input: String) -> [String]
+  /// Whether the library takes its picture's memory back with the next call, so that ours has to copy what the tool
+  /// leaves where it is.
+  var copiesPictures = false
 }
 
 extension Peer {
@@ -51,7 +54,7 @@ extension Peer {
 
   static let vp8 = Peer(
     label: "libvpx", kind: .vp8, encoder: VP8CodecFactory(),
-    decoders: [PeerDecoder(factory: VP8CodecFactory(), tool: vpxdec)],
+    decoders: [PeerDecoder(factory: VP8CodecFactory(), tool: vpxdec, copiesPictures: true)],
     libraries: ["libvpx.so"],
     speed: { $0.height <= 288 ? -4 : $0.height <= 720 ? -6 : -8 }, fileExtension: "ivf",
     encode: { clip, speed, output in

@@ -10,8 +10,8 @@ enum StreamFile {
     let frames =
       switch kind {
       case .vp8, .vp9, .av1: ivf(bytes)
-      case .h264: accessUnits(bytes) { $0 & 31 == 9 }
-      case .h265: accessUnits(bytes) { $0 >> 1 & 63 == 35 }
+      case .h264: accessUnits(bytes, delimiter: 9, slices: 1...5) { $0 & 31 }
+      case .h265: accessUnits(bytes, delimiter: 35, slices: 0...31) { $0 >> 1 & 63 }
       }
     return frames.enumerated().map { index, payload in
       EncodedFrame(
@@ -35,24 +35,29 @@ enum StreamFile {
     return frames
   }
 
-  /// Annex B with an access unit delimiter in front of each access unit.
+  /// Annex B with an access unit delimiter in front of each access unit but perhaps the first: x265 leaves it out there
+  /// unless it repeats the parameter sets.
   private static func accessUnits(
-    _ bytes: [UInt8], isDelimiter: (UInt8) -> Bool
+    _ bytes: [UInt8], delimiter: UInt8, slices: ClosedRange<UInt8>, typeOf: (UInt8) -> UInt8
   ) -> [ArraySlice<UInt8>] {
     var starts: [Int] = []
+    var beginsWithoutDelimiter = false
     var position = 0
     while position + 3 < bytes.count {
       if bytes[position] == 0, bytes[position + 1] == 0, bytes[position + 2] == 1 {
-        if isDelimiter(bytes[position + 3]) {
+        let type = typeOf(bytes[position + 3])
+        if type == delimiter {
           starts.append(position > 0 && bytes[position - 1] == 0 ? position - 1 : position)
+        } else if starts.isEmpty, slices.contains(type) {
+          beginsWithoutDelimiter = true
         }
         position += 3
       } else {
         position += 1
       }
     }
-    // Parameter sets may stand before the first delimiter.
-    if !starts.isEmpty { starts[0] = 0 }
+    // Only parameter sets in front of the first delimiter belong to the unit behind it.
+    if beginsWithoutDelimiter || starts.isEmpty { starts.insert(0, at: 0) } else { starts[0] = 0 }
     starts.append(bytes.count)
     return zip(starts, starts.dropFirst()).map { bytes[$0..<$1] }
   }
