@@ -11,7 +11,7 @@ import Testing
   @Test(
     .enabled(
       if: sora_allocation_count_is_on() != 0,
-      "allocations aren't counted in this build (sanitizers, or all packages' tests in one program)"
+      "allocations aren't counted in this build (debug, sanitizers, or all packages' tests in one program)"
     ))
   func steadyStateAllocatesNothing() throws {
     #expect(sora_allocation_exclude("libaom.so") == 1)

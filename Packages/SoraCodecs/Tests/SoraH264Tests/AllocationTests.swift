@@ -8,7 +8,7 @@ import Testing
   @Test(
     .enabled(
       if: sora_allocation_count_is_on() != 0,
-      "allocations aren't counted in this build (sanitizers, or all packages' tests in one program)"
+      "allocations aren't counted in this build (debug, sanitizers, or all packages' tests in one program)"
     ), arguments: Encoding.allCases, Decoding.allCases)
   func steadyStateAllocatesNothing(_ encoding: Encoding, _ decoding: Decoding) throws {
     #expect(sora_allocation_exclude(encoding.libraryFile) == 1)

@@ -124,7 +124,7 @@ import Testing
   @Test(
     .enabled(
       if: sora_allocation_count_is_on() != 0,
-      "allocations aren't counted in this build (sanitizers, or all packages' tests in one program)"
+      "allocations aren't counted in this build (debug, sanitizers, or all packages' tests in one program)"
     ),
     arguments: [
       (PixelFormat.i420, PixelFormat.i420), (.nv12, .nv12), (.nv12, .i420), (.i420, .nv12),
