@@ -23,6 +23,12 @@ final class TURNService: TURNServerNetwork {
   private struct Stream {
     let connection: any ICEStreamConnection
     var deframer = TURNStreamDeframer()
+
+    /// Takes the deframer out, whose buffer then has one owner and is written in place.
+    mutating func takeDeframer() -> TURNStreamDeframer {
+      defer { deframer = TURNStreamDeframer() }
+      return deframer
+    }
   }
 
   private static let maximumStreams = 1024
@@ -104,7 +110,7 @@ final class TURNService: TURNServerNetwork {
   }
 
   func receive(_ event: ICEStreamEvent, from client: TURNServer.Client) {
-    guard var stream = streams[client] else { return }
+    guard let connection = streams[client]?.connection else { return }
     switch event {
     case .opened: break
     case .ended:
@@ -113,9 +119,10 @@ final class TURNService: TURNServerNetwork {
     case .received(let bytes):
       let now = loop.now
       var isReadable = true
+      guard var deframer = streams[client]?.takeDeframer() else { return }
       bytes.withUnsafeBytes { bytes in
         do throws(TURNStreamDeframer.Unreadable) {
-          try stream.deframer.append(bytes) { message in
+          try deframer.append(bytes) { message in
             server.receive(UnsafeRawBufferPointer(message), from: client, at: now)
           }
         } catch {
@@ -123,10 +130,10 @@ final class TURNService: TURNServerNetwork {
         }
       }
       if isReadable {
-        streams[client]?.deframer = stream.deframer
+        streams[client]?.deframer = deframer
       } else {
         streams[client] = nil
-        stream.connection.close()
+        connection.close()
         server.clientGone(client)
       }
     }

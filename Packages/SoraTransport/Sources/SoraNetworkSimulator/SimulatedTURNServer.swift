@@ -1,5 +1,6 @@
 public import SoraICE
 public import SoraMedia
+public import SoraTransport
 
 /// A STUN and TURN server on a host of a `SimulatedNetwork`, reached with datagrams and over streams. It relays from the host's addresses.
 public final class SimulatedTURNServer: SimulatedEndpoint, TURNServerNetwork {
@@ -9,6 +10,7 @@ public final class SimulatedTURNServer: SimulatedEndpoint, TURNServerNetwork {
   /// Streams that are open.
   public var streamCount: Int { connections.count }
   private unowned let network: SimulatedNetwork
+  private let sink: (any DatagramSink)?
   private let host: SimulatedHost
   private var connections: [TURNServer.Client: Connection] = [:]
 
@@ -22,11 +24,14 @@ public final class SimulatedTURNServer: SimulatedEndpoint, TURNServerNetwork {
   /// - Parameters:
   ///   - port: for datagrams and TCP (`turn:`).
   ///   - securePort: for TLS (`turns:`), which is a stream that takes a round trip more.
+  ///   - sink: where its datagrams leave, if not into the network.
   public init(
     _ network: SimulatedNetwork, on host: SimulatedHost, port: UInt16 = 3478,
-    securePort: UInt16 = 5349, configuration: TURNServer.Configuration
+    securePort: UInt16 = 5349, configuration: TURNServer.Configuration,
+    sink: (any DatagramSink)? = nil
   ) {
     self.network = network
+    self.sink = sink
     self.host = host
     addresses = host.addresses.map { TransportAddress(ip: $0, port: port) }
     server = TURNServer(
@@ -107,7 +112,7 @@ public final class SimulatedTURNServer: SimulatedEndpoint, TURNServerNetwork {
     if client.isStream {
       connections[client]?.stream.send(bytes(capacity, write))
     } else {
-      network.send(from: client.local, to: client.remote, capacity: capacity, write)
+      (sink ?? network).send(from: client.local, to: client.remote, capacity: capacity, write)
     }
   }
 
@@ -115,6 +120,6 @@ public final class SimulatedTURNServer: SimulatedEndpoint, TURNServerNetwork {
     from relay: TransportAddress, to peer: TransportAddress, capacity: Int,
     _ write: (UnsafeMutableRawBufferPointer) -> Int
   ) {
-    network.send(from: relay, to: peer, capacity: capacity, write)
+    (sink ?? network).send(from: relay, to: peer, capacity: capacity, write)
   }
 }

@@ -14,13 +14,17 @@ final class GatheringPeer: SimulatedEndpoint, PeerTransportDelegate {
   private(set) var isGatheringOver = false
   private(set) var states: [(state: PeerTransportState, at: Instant)] = []
   private(set) var received: [UInt16] = []
+  private(set) var receivedCount = 0
+  /// Whether packets are noted, which allocates, or only counted.
+  var notesPackets = true
   private(set) var receivedAt: [Instant] = []
   private(set) var names: [String] = []
   private unowned let network: SimulatedNetwork
 
   init(
     _ network: SimulatedNetwork, _ bases: [TransportAddress], serial: UInt64, controlling: Bool,
-    lite: Bool = false, policy: ICETransportPolicy = .all, servers: [ICEServer] = []
+    lite: Bool = false, policy: ICETransportPolicy = .all, servers: [ICEServer] = [],
+    sink: (any DatagramSink)? = nil
   ) throws {
     self.network = network
     self.bases = bases
@@ -31,7 +35,7 @@ final class GatheringPeer: SimulatedEndpoint, PeerTransportDelegate {
     configuration.gathering.servers = servers
     configuration.gathering.policy = policy
     transport = PeerTransport(
-      configuration: configuration, random: network.random.fork(), sink: network)
+      configuration: configuration, random: network.random.fork(), sink: sink ?? network)
     transport.delegate = self
     for base in bases { network.bind(self, to: base) }
   }
@@ -94,6 +98,8 @@ final class GatheringPeer: SimulatedEndpoint, PeerTransportDelegate {
   func transport(
     _ transport: PeerTransport, receivedRTP packet: UnsafeMutableRawBufferPointer, at now: Instant
   ) {
+    receivedCount += 1
+    guard notesPackets else { return }
     received.append(UInt16(packet[2]) << 8 | UInt16(packet[3]))
     receivedAt.append(now)
   }
@@ -137,6 +143,7 @@ final class RelayedCall {
   let turn: SimulatedTURNServer
   let a: GatheringPeer
   let b: GatheringPeer
+  let hostA: SimulatedHost
   let firewall = Firewall()
 
   /// Lets pass what goes to or comes from the server, and everything once it is open.
@@ -167,10 +174,14 @@ final class RelayedCall {
   init(
     seed: UInt64, loss: Double = 0, policyA: ICETransportPolicy = .all,
     policyB: ICETransportPolicy = .all, serversA: [ICEServer] = RelayedCall.servers(),
-    serversB: [ICEServer] = []
+    serversB: [ICEServer] = [],
+    sinks: (SimulatedNetwork) -> (
+      a: (any DatagramSink)?, b: (any DatagramSink)?, turn: (any DatagramSink)?
+    ) = { _ in (nil, nil, nil) }
   ) throws {
     network = SimulatedNetwork(seed: seed, retention: .digestOnly)
-    let hostA = network.addHost("a", "10.0.0.1", "10.0.1.1")
+    let sinks = sinks(network)
+    hostA = network.addHost("a", "10.0.0.1", "10.0.1.1")
     let hostB = network.addHost("b", "198.51.100.2")
     let hostT = network.addHost("t", "192.0.2.1")
     let router = network.addRouter("r", middlebox: firewall)
@@ -180,13 +191,14 @@ final class RelayedCall {
     network.link(hostT, router, LinkConditions(delay: .milliseconds(5)))
     turn = SimulatedTURNServer(
       network, on: hostT,
-      configuration: .init(realm: "sora.test", credentials: .users(["ann": "secret"])))
+      configuration: .init(realm: "sora.test", credentials: .users(["ann": "secret"])),
+      sink: sinks.turn)
     a = try GatheringPeer(
       network, [TransportAddress("10.0.0.1:5000")!], serial: 1, controlling: true, policy: policyA,
-      servers: serversA)
+      servers: serversA, sink: sinks.a)
     b = try GatheringPeer(
       network, [TransportAddress("198.51.100.2:6000")!], serial: 2, controlling: false,
-      policy: policyB, servers: serversB)
+      policy: policyB, servers: serversB, sink: sinks.b)
   }
 
   deinit { network.removeAllEndpoints() }

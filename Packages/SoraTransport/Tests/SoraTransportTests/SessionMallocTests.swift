@@ -6,53 +6,6 @@ import SoraRTP
 import SoraTransport
 import Testing
 
-/// Keeps datagrams in memory of its own once the call stands, so that nothing but the stack is measured.
-private final class RingSink: DatagramSink {
-  private unowned let network: SimulatedNetwork
-  private let memory: UnsafeMutableRawBufferPointer
-  private var sizes: [Int]
-  private(set) var count = 0
-  var isKept = false
-  static let slot = 1500
-  static let slots = 4096
-
-  init(_ network: SimulatedNetwork) {
-    self.network = network
-    memory = .allocate(byteCount: Self.slot * Self.slots, alignment: 16)
-    sizes = Array(repeating: 0, count: Self.slots)
-  }
-
-  deinit { memory.deallocate() }
-
-  func send(
-    from local: TransportAddress, to remote: TransportAddress, capacity: Int,
-    _ write: (UnsafeMutableRawBufferPointer) -> Int
-  ) {
-    guard isKept else { return network.send(from: local, to: remote, capacity: capacity, write) }
-    guard count < Self.slots, capacity <= Self.slot else { return }
-    let written = write(self[slot: count])
-    guard written > 0 else { return }
-    sizes[count] = written
-    count += 1
-  }
-
-  private subscript(slot index: Int) -> UnsafeMutableRawBufferPointer {
-    UnsafeMutableRawBufferPointer(rebasing: memory[index * Self.slot..<(index + 1) * Self.slot])
-  }
-
-  /// Gives every datagram to `peer`, except those that `loses` picks.
-  func deliver(
-    to peer: SimulatedPeer, from source: TransportAddress, at now: Instant,
-    loses: (Int) -> Bool = { _ in false }
-  ) {
-    for index in 0..<count where !loses(index) {
-      let datagram = UnsafeMutableRawBufferPointer(rebasing: self[slot: index][..<sizes[index]])
-      peer.transport.receive(datagram, from: source, on: peer.address, at: now)
-    }
-    count = 0
-  }
-}
-
 /// Heap allocations and copies of packets on their way through session and transport. Goals of the project: none, and
 /// one copy each way.
 @Suite struct SessionMallocTests {
@@ -125,16 +78,16 @@ private final class RingSink: DatagramSink {
       }
       if let due = pair.a.session.nextDeadline, due <= now { pair.a.session.poll(at: now) }
       let afterSending = sora_malloc_count()
-      ringA.deliver(to: pair.b, from: pair.a.address, at: now) { _ in
+      ringA.deliver(to: pair.b, at: now) { _ in
         lossCounter += 1
         return losesEvery.map { lossCounter % $0 == 0 } ?? false
       }
       if let due = pair.b.session.nextDeadline, due <= now { pair.b.session.poll(at: now) }
       let afterReceiving = sora_malloc_count()
       if control {
-        ringB.deliver(to: pair.a, from: pair.b.address, at: now)
+        ringB.deliver(to: pair.a, at: now)
       } else {
-        ringB.deliver(to: pair.a, from: pair.b.address, at: now) { _ in true }
+        ringB.deliver(to: pair.a, at: now) { _ in true }
       }
       let end = sora_malloc_count()
       if isMeasured {
@@ -148,14 +101,7 @@ private final class RingSink: DatagramSink {
     return (figures, pair)
   }
 
-  private static let onlyOptimized: Comment = "only optimized code is free of allocations"
-  #if DEBUG
-    private static let isOptimized = false
-  #else
-    private static let isOptimized = true
-  #endif
-
-  @Test(.enabled(if: isOptimized, onlyOptimized), arguments: [true, false])
+  @Test(.needsOptimizer, arguments: [true, false])
   func aPacketCostsNoAllocation(control: Bool) throws {
     let (figures, pair) = try run(seconds: 30, control: control)
     let stream = try #require(pair.b.session.receiveStreams.first { $0.kind == .video })
@@ -174,7 +120,7 @@ private final class RingSink: DatagramSink {
     #expect(copies <= 1 && again == 0)
   }
 
-  @Test(.enabled(if: isOptimized, onlyOptimized)) func repairAllocatesNothingEither() throws {
+  @Test(.needsOptimizer) func repairAllocatesNothingEither() throws {
     let (figures, pair) = try run(seconds: 30, losesEvery: 50, control: true)
     let sent = try #require(pair.a.session.sendStreams.first).statistics
     print(

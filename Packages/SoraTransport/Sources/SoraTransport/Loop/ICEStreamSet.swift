@@ -8,10 +8,39 @@ public final class ICEStreamSet: ICEStreamSink {
   /// Told of what happens, on the loop.
   public var onEvent: ((_ stream: Int, ICEStreamEvent, _ now: Instant) -> Void)?
 
-  private struct Entry {
+  // A class: changing a struct inside the dictionary allocates for each packet.
+  private final class Entry {
     let connection: any ICEStreamConnection
     var pending: [UInt8] = []
+    /// Bytes that the last turn sent: memory for as many is asked for at once.
+    var usual = 0
     var isOpen = false
+
+    init(connection: any ICEStreamConnection) { self.connection = connection }
+
+    /// Appends what `write` makes; whether there was room.
+    func append(
+      _ capacity: Int, _ write: (UnsafeMutableRawBufferPointer) -> Int
+    ) -> Bool {
+      guard isOpen, capacity > 0, pending.count + capacity <= ICEStreamSet.maximumPending else {
+        return false
+      }
+      let start = pending.count
+      if start == 0 { pending.reserveCapacity(max(usual, capacity)) }
+      pending.append(contentsOf: repeatElement(0, count: capacity))
+      let count = pending.withUnsafeMutableBytes { all in
+        write(UnsafeMutableRawBufferPointer(rebasing: all[start...]))
+      }
+      pending.removeLast(capacity - max(0, min(capacity, count)))
+      return true
+    }
+
+    /// Takes what there is to send.
+    func take() -> [UInt8] {
+      usual = pending.count
+      defer { pending = [] }
+      return pending
+    }
   }
 
   private let loop: NetworkLoop
@@ -50,17 +79,10 @@ public final class ICEStreamSet: ICEStreamSink {
   public func send(
     _ stream: Int, capacity: Int, _ write: (UnsafeMutableRawBufferPointer) -> Int
   ) {
-    guard let entry = entries[stream], entry.isOpen,
-      entry.pending.count + capacity <= Self.maximumPending
-    else {
+    guard entries[stream]?.append(capacity, write) == true else {
       bytesDropped &+= UInt64(max(0, capacity))
       return
     }
-    let bytes = [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
-      count = write(UnsafeMutableRawBufferPointer(buffer))
-    }
-    guard !bytes.isEmpty else { return }
-    entries[stream]?.pending.append(contentsOf: bytes)
     planFlush()
   }
 
@@ -77,9 +99,9 @@ public final class ICEStreamSet: ICEStreamSink {
   }
 
   private func flush(_ stream: Int) {
-    guard let entry = entries[stream], !entry.pending.isEmpty else { return }
-    entry.connection.send(entry.pending)
-    entries[stream]?.pending = []
+    guard let entry = entries[stream] else { return }
+    let bytes = entry.take()
+    if !bytes.isEmpty { entry.connection.send(bytes) }
   }
 
   public func close(_ stream: Int) {
