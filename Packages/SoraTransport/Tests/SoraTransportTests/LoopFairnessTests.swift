@@ -47,4 +47,60 @@ import Testing
     loop.shutdown()
     await sender.close()
   }
+
+  /// What the two others see of the flood.
+  private final class Tally: @unchecked Sendable {
+    // @unchecked: touched only on the loop.
+    var flood = 0
+    var steps: [Int] = []
+  }
+
+  /// Two connections play ping-pong beside a flood: each step of theirs waits for one turn's share of it.
+  @Test func aStepBesideAFloodTakesOneTurn() async throws {
+    var configuration = NetworkLoop.Configuration()
+    configuration.receiveLimit = 32
+    // Else a message would count for up to 64 datagrams.
+    configuration.segmentationOffload = false
+    configuration.receiveOffload = false
+    let loop = try NetworkLoop.make(configuration: configuration)
+    let tally = Tally()
+    let flooded = LoopEndpoint(loop)
+    let address = try await flooded.open(.loopbackV4)
+    await flooded.with { flooded in
+      flooded.inbox.keeps = false
+      flooded.inbox.onDatagram = { _, _, socket, _ in
+        tally.flood += 1
+        for _ in 0..<2 {
+          socket.send(to: address, capacity: 100) { memory in
+            memory[0] = 1
+            return 100
+          }
+        }
+      }
+    }
+    let ping = LoopEndpoint(loop)
+    let pong = LoopEndpoint(loop)
+    _ = try await ping.open(.loopbackV4)
+    let pongAddress = try await pong.open(.loopbackV4)
+    for player in [ping, pong] {
+      await player.with { player in
+        player.inbox.keeps = false
+        player.inbox.onDatagram = { _, source, socket, _ in
+          tally.steps.append(tally.flood)
+          socket.send(to: source, capacity: 10) { _ in 10 }
+        }
+      }
+    }
+    await flooded.send([[1], [2], [3], [4]], to: address)
+    // Until each turn has more than its share.
+    _ = await flooded.received(2000)
+    await ping.send([[7]], to: pongAddress)
+    _ = await ping.received(200)
+    let steps = await loop.run { tally.steps }
+    let waits = zip(steps, steps.dropFirst()).map { $1 - $0 }
+    // The limit, and at most one batch more: of the turn of one step, and of that of the next.
+    #expect(waits.count >= 399 && (waits.max() ?? .max) <= 2 * (32 + 16), "\(waits.max() ?? 0)")
+    #expect(waits.reduce(0, +) > 399 * 16)
+    loop.shutdown()
+  }
 }
