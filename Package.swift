@@ -611,6 +611,7 @@ let package = Package(
         "SoraCongestion",
         "SoraTransport",
         "SoraCodecs",
+        "SoraNAL",
         "SoraSimulcast",
         "SoraVP8",
         "SoraVP9",

@@ -41,6 +41,7 @@ let package = Package(
         transport("SoraDTLS"), transport("SoraSRTP"), transport("SoraCongestion"),
         transport("SoraTransport"),
         .product(name: "SoraCodecs", package: "SoraCodecs"),
+        .product(name: "SoraNAL", package: "SoraCodecs"),
         .product(name: "SoraSimulcast", package: "SoraCodecs"),
         .product(name: "SoraVP8", package: "SoraCodecs"),
         .product(name: "SoraVP9", package: "SoraCodecs"),

@@ -12,8 +12,8 @@ uint64_t sora_allocation_count(void);
 /// returns whether there is one of that name.
 int sora_allocation_exclude(const char *name);
 
-/// Whether allocations are counted: not in debug builds, whose Swift allocates more, under sanitizers, without glibc, or where SoraTransport's CSoraMallocCount
-/// is linked too, whose malloc is the one that is used then.
+/// Whether allocations are counted: not in debug builds, whose Swift allocates more, nor under sanitizers, nor without
+/// glibc, nor where SoraTransport's CSoraMallocCount is linked too, whose malloc is the one that is used then.
 int sora_allocation_count_is_on(void);
 
 #endif

@@ -1,4 +1,5 @@
 import SoraMedia
+import SoraNAL
 public import SoraSDP
 
 /// The video codecs as they are declared. Levels say what we receive at best, and senders may stay below: unless the decoder
@@ -31,19 +32,21 @@ extension CodecCapability {
   /// H.264 as these encoders and decoders make and take it, by `profile-level-id`. A profile of only one of the two is
   /// declared for that direction; its level is the decoders' highest.
   public static func h264(encodable: [String], decodable: [String]) -> [CodecCapability] {
-    let encoded = Set(encodable.compactMap { H264Format($0)?.profile })
-    let decoded = decodable.compactMap { H264Format($0) }
+    let encoded = Set(encodable.compactMap { H264ProfileLevelID($0)?.profile })
+    let decoded = decodable.compactMap { H264ProfileLevelID($0) }
     var result: [CodecCapability] = []
-    for (profile, text) in zip(H264Format.Profile.allCases, h264Profiles) {
-      let level = decoded.filter { $0.profile == profile }.max { $0.rank < $1.rank }
-      let direction = MediaDirection(sends: encoded.contains(profile), receives: level != nil)
-      guard direction != .inactive, let format = H264Format(text) else { continue }
+    for var format in h264Profiles.compactMap({ H264ProfileLevelID($0) }) {
+      let level = decoded.filter { $0.profile == format.profile }.map(\.level).max()
+      let direction = MediaDirection(
+        sends: encoded.contains(format.profile), receives: level != nil)
+      guard direction != .inactive else { continue }
+      if let level { format.level = level }
       for mode in [1, 0] {
         var capability = CodecCapability.video(
           "H264",
           parameters: [
             "level-asymmetry-allowed": "1", "packetization-mode": "\(mode)",
-            "profile-level-id": format.text(level: level ?? format),
+            "profile-level-id": format.description,
           ])
         capability.direction = direction
         capability.preferredPayloadType = UInt8(102 + 2 * result.count)

@@ -1,3 +1,4 @@
+import SoraNAL
 public import SoraSDP
 
 /// Says for each codec whether two sets of format parameters mean the same format, and what to answer.
@@ -18,7 +19,7 @@ public struct FormatRules: Sendable {
     "red": { _, remote in remote },
     "vp9": sameNumber("profile-id", absent: 0),
     "av1": sameNumber("profile", absent: 0),
-    "h264": { H264Format.answer(local: $0, remote: $1) },
+    "h264": { H264ProfileLevelID.answer(local: $0, remote: $1) },
     "h265": { h265($0, $1) },
   ])
 
