@@ -35,6 +35,9 @@ struct Credentials: Equatable {
 final class CandidatePair {
   let local: LocalCandidate
   let remote: RemoteCandidate
+  /// Which of its agent's.
+  var number = 0
+  let meter = ICEPairMeter()
   var priority: UInt64 = 0
   var state = ICEPairState.waiting
   // Controlled: USE-CANDIDATE came before our own check succeeded (RFC 8445 §7.3.1.5).

@@ -214,6 +214,8 @@ extension ICEAgent {
       triggered.removeAll { $0 === evicted }
     }
     pair.credentials = credentials
+    pairsMade += 1
+    pair.number = pairsMade
     // Once the search is over, only what may be better is checked, and what the peer checks.
     if state == .completed, let selected, pair.priority < selected.priority { pair.state = .frozen }
     pairs.append(pair)

@@ -67,15 +67,17 @@ public final class ICEAgent {
   public internal(set) var selectedPair: ICEPair?
   /// Counters since the agent was made.
   public internal(set) var statistics = ICEStatistics()
+  /// Another number whenever pairs came, went, or took each other's place.
+  public private(set) var pairsVersion = 0
 
   let random: RandomSource
   var tieBreaker: UInt64
   var locals: [LocalCandidate] = []
   var remotes: [RemoteCandidate] = []
-  var pairs: [CandidatePair] = []
+  var pairs: [CandidatePair] = [] { didSet { pairsVersion &+= 1 } }
   var triggered: [CandidatePair] = []
   var transactions: [Transaction] = []
-  var selected: CandidatePair?
+  var selected: CandidatePair? { didSet { pairsVersion &+= 1 } }
   // Whether `selected` belongs to the present generation, not to the one before a restart.
   var selectedIsCurrent = false
   // Whether the base of `selected` has been taken away.
@@ -83,6 +85,7 @@ public final class ICEAgent {
   var unresolved: [ICECandidate] = []
   var remoteEnded = false
   var nextFoundation = 1
+  var pairsMade = 0
   // The generation before a restart, whose checks are still answered.
   var previous: Credentials?
 
@@ -131,13 +134,15 @@ public final class ICEAgent {
     if let selected, !all.contains(where: { $0 === selected }) { all.append(selected) }
     return all.map { pair in
       ICEPairStatistics(
-        local: pair.local.candidate, remote: pair.remote.candidate, state: pair.state,
+        number: pair.number, local: pair.local.candidate, remote: pair.remote.candidate,
+        state: pair.state,
         isNominated: pair.isNominated, isSelected: pair === selected, priority: pair.priority,
         requestsSent: pair.requestsSent, requestsReceived: pair.requestsReceived,
         responsesSent: pair.responsesSent, responsesReceived: pair.responsesReceived,
         consentRequestsSent: pair.consentRequestsSent,
         currentRoundTripTime: pair.currentRoundTripTime,
-        totalRoundTripTime: pair.totalRoundTripTime, mappedAddress: pair.mappedAddress)
+        totalRoundTripTime: pair.totalRoundTripTime, mappedAddress: pair.mappedAddress,
+        traffic: pair.meter.traffic)
     }
   }
 

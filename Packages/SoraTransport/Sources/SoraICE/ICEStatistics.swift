@@ -92,6 +92,8 @@ public enum ICEPairState: String, Sendable {
 
 /// A snapshot of one candidate pair, as `RTCIceCandidatePairStats` has it.
 public struct ICEPairStatistics: Sendable {
+  /// Of this pair alone, as long as the agent lives.
+  public let number: Int
   public let local: ICECandidate
   public let remote: ICECandidate
   public let state: ICEPairState
@@ -107,4 +109,6 @@ public struct ICEPairStatistics: Sendable {
   public let totalRoundTripTime: Duration
   /// Our address as the peer sees it: behind a NAT it isn't the local candidate's.
   public let mappedAddress: TransportAddress?
+  /// DTLS and SRTP that went over it.
+  public let traffic: ICEPairTraffic
 }

@@ -14,4 +14,11 @@ public protocol DatagramSink: AnyObject {
   func send(
     from local: TransportAddress, to remote: TransportAddress, capacity: Int,
     _ write: (UnsafeMutableRawBufferPointer) -> Int)
+
+  /// Datagrams from a local address that were lost on this host: full queues, errors of sockets. A sink that doesn't know says 0.
+  func packetsDiscarded(from local: TransportAddress) -> UInt64
+}
+
+extension DatagramSink {
+  public func packetsDiscarded(from local: TransportAddress) -> UInt64 { 0 }
 }

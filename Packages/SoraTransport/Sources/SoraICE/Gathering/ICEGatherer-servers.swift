@@ -125,6 +125,7 @@ extension ICEGatherer {
       // Permissions that were asked for just now.
       while let bytes = relay.client.nextTransmit() { transmit(bytes, relay) }
     }
+    for relay in gone { droppedHere.add(relay.client.statistics) }
     if !gone.isEmpty { relays.removeAll { relay in gone.contains { $0 === relay } } }
     announceEnd()
   }

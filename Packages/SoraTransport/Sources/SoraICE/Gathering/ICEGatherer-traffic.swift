@@ -22,7 +22,10 @@ extension ICEGatherer {
         settle(at: now)
         return .handled
       case .data(let payload, let peer):
-        guard let address = relay.address else { return .handled }
+        guard let address = relay.address else {
+          droppedHere.noAllocation += 1
+          return .handled
+        }
         return .relayed(payload, from: peer, on: address)
       case .notMine: break
       }
@@ -55,19 +58,28 @@ extension ICEGatherer {
     _ stream: Int, _ bytes: UnsafeRawBufferPointer, at now: Instant,
     _ body: (UnsafeMutableRawBufferPointer, TransportAddress, TransportAddress) -> Void
   ) {
-    guard let relay = relay(of: stream), relay.isOpen else { return }
+    guard let relay = relay(of: stream), relay.isOpen else {
+      droppedHere.unknownStream += 1
+      return
+    }
     // Out of the relay for the call, since `body` may come back to it.
     var deframer = relay.deframer
     relay.deframer = TURNStreamDeframer()
     do throws(TURNStreamDeframer.Unreadable) {
       try deframer.append(bytes) { message in
-        if case .data(let payload, let peer) = relay.client.receive(message, at: now),
-          let address = relay.address
-        {
-          body(payload, peer, address)
+        switch relay.client.receive(message, at: now) {
+        case .data(let payload, let peer):
+          if let address = relay.address {
+            body(payload, peer, address)
+          } else {
+            droppedHere.noAllocation += 1
+          }
+        case .handled: break
+        case .notMine: droppedHere.unexpected += 1
         }
       }
     } catch {
+      droppedHere.malformed += 1
       relay.client.connectionEnded(.malformedResponse)
     }
     relay.deframer = deframer

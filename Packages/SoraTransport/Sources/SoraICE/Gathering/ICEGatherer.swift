@@ -59,6 +59,8 @@ public final class ICEGatherer {
   public let configuration: Configuration
   /// What servers did not give, in order; each server once.
   public internal(set) var failures: [ICEServerFailure] = []
+  /// Drops that no client of now counts.
+  var droppedHere = Dropped()
   let random: RandomSource
   var bases: [TransportAddress] = []
   var bindings: [Binding] = []
@@ -155,6 +157,7 @@ public final class ICEGatherer {
     settle(at: now)
     isClosed = true
     for relay in relays { if let stream = relay.stream { events.append(.closeStream(stream)) } }
+    for relay in relays { droppedHere.add(relay.client.statistics) }
     bindings = []
     relays = []
   }

@@ -17,6 +17,7 @@ extension PeerTransport {
   /// - Parameter bases: transport addresses of sockets that feed `receive`.
   public func gather(on bases: [TransportAddress], at now: Instant) {
     guard !isEnded else { return }
+    if statistics.gatheringStarted == nil { statistics.gatheringStarted = now }
     for base in bases { addHost(base, at: now) }
     gatherer.start(bases: bases, at: now)
     drain(at: now)
@@ -56,7 +57,11 @@ extension PeerTransport {
 
   /// Takes what a stream brought; the bytes are lent for the call.
   public func streamReceived(_ stream: Int, _ bytes: UnsafeRawBufferPointer, at now: Instant) {
-    guard !isEnded else { return }
+    advance(to: now)
+    guard !isEnded else {
+      statistics.dropped.afterEnd &+= 1
+      return
+    }
     gatherer.streamReceived(stream, bytes, at: now) { payload, peer, relay in
       statistics.datagramsReceived &+= 1
       statistics.bytesReceived &+= UInt64(payload.count)
@@ -126,6 +131,7 @@ extension PeerTransport {
   }
 
   private func gatheringEnded(at now: Instant) {
+    if statistics.gatheringEnded == nil { statistics.gatheringEnded = now }
     delegate?.transportGatheringEnded(self, at: now)
     // Without a relay there will never be a pair: better an error that names the servers now than silence later.
     guard configuration.gathering.policy == .relay, ice.localCandidates.isEmpty else { return }

@@ -28,7 +28,8 @@ extension PeerTransport {
         return 0
       }
       sent = true
-      statistics.countSent(count)
+      countSent(count)
+      noteFirstPacket()
       return count
     }
     return sent
@@ -41,9 +42,11 @@ extension PeerTransport {
   ///   - write: returns the plain packet's size; 0 sends nothing.
   @discardableResult
   public func sendRTP(capacity: Int, _ write: (UnsafeMutableRawBufferPointer) -> Int) -> Bool {
-    sendInPlace(capacity: capacity, write) { srtp, slot, count throws(SRTPError) in
+    let isSent = sendInPlace(capacity: capacity, write) { srtp, slot, count throws(SRTPError) in
       try srtp.protectRTP(slot, count: count)
     }
+    if isSent { noteFirstPacket() }
+    return isSent
   }
 
   /// Like `sendRTP(capacity:_:)`, for a compound RTCP packet.
@@ -74,7 +77,7 @@ extension PeerTransport {
       do throws(SRTPError) {
         let count = try protect(srtp, slot, plain)
         sent = true
-        statistics.countSent(count)
+        countSent(count)
         return count
       } catch {
         statistics.dropped.protectionFailed &+= 1
@@ -108,11 +111,27 @@ extension PeerTransport {
     let room = capacity + ICERelay.maximumOverhead
     if let base = relay.base {
       sink.send(from: base, to: relay.serverAddress, capacity: room) { slot in
-        relay.write(to: peer, into: slot, write)
+        self.write(through: relay, to: peer, into: slot, write)
       }
     } else if let stream = relay.stream {
-      streams?.send(stream, capacity: room) { slot in relay.write(to: peer, into: slot, write) }
+      streams?.send(stream, capacity: room) { slot in
+        self.write(through: relay, to: peer, into: slot, write)
+      }
     }
+  }
+
+  @inline(__always)
+  private func write(
+    through relay: ICERelay, to peer: TransportAddress, into slot: UnsafeMutableRawBufferPointer,
+    _ write: (UnsafeMutableRawBufferPointer) -> Int
+  ) -> Int {
+    var isAsked = false
+    let count = relay.write(to: peer, into: slot) { room in
+      isAsked = true
+      return write(room)
+    }
+    if !isAsked { statistics.dropped.relayRefused &+= 1 }
+    return count
   }
 
   func send(_ bytes: [UInt8], on path: Path) {

@@ -57,6 +57,11 @@ public final class PeerTransport {
   public weak var streams: (any ICEStreamSink)?
   /// What the handshake agreed on; nil before it ended.
   public private(set) var session: DTLSSession?
+  public private(set) var dtlsState = DTLSTransportState.new
+  /// What we show in the handshake.
+  public var certificate: DTLSCertificate { configuration.certificate }
+  /// What DTLS counted, also after its end; nil before it began.
+  public var dtlsStatistics: DTLSStatistics? { dtls?.statistics ?? endedDTLS }
 
   let configuration: Configuration
   private let random: RandomSource
@@ -65,8 +70,18 @@ public final class PeerTransport {
   let hasServers: Bool
   private var remote: RemoteDescription?
   private var dtls: (any DTLSEndpoint)?
+  private var endedDTLS: DTLSStatistics?
   var srtp: SRTPSession?
   var selected: Path?
+  /// Counts what goes over the selected pair, of the agent's pairs of then.
+  var meter: ICEPairMeter?
+  var meterVersion = 0
+  /// The pair that a packet came over last, of the agent's pairs of then.
+  var lastReceived: ReceivingPair?
+  /// What the socket of the selected pair had lost when that was last asked.
+  var discardsKnown: UInt64 = 0
+  /// The newest time that anybody told.
+  var latest = Instant.zero
   /// A DTLS flight that came before ICE selected a pair is kept: losing it would cost a retransmission timeout.
   private var earlyDatagrams: [[UInt8]] = []
   /// When the handshake has failed; nil outside of one.
@@ -100,6 +115,7 @@ public final class PeerTransport {
     ice.setRemoteParameters(remote.ice)
     // Peer-reflexive candidates that came before the description stay, and want to be let through.
     for candidate in ice.remoteCandidates { permit(candidate, at: now) }
+    advance(to: now)
     if first {
       change(to: .connecting, at: now)
       statistics.started = now
@@ -143,9 +159,13 @@ public final class PeerTransport {
     on local: TransportAddress,
     at now: Instant
   ) {
-    guard !isEnded, bytes.count > 0 else { return }
+    advance(to: now)
     statistics.datagramsReceived &+= 1
     statistics.bytesReceived &+= UInt64(bytes.count)
+    guard !isEnded else {
+      statistics.dropped.afterEnd &+= 1
+      return
+    }
     if hasServers {
       switch gatherer.receive(bytes, from: remote, on: local, at: now) {
       case .notMine: break
@@ -162,23 +182,33 @@ public final class PeerTransport {
     _ bytes: UnsafeMutableRawBufferPointer, from remote: TransportAddress,
     on local: TransportAddress, at now: Instant
   ) {
-    guard !isEnded, bytes.count > 0 else { return }
+    guard !isEnded else {
+      statistics.dropped.afterEnd &+= 1
+      return
+    }
+    guard bytes.count > 0 else {
+      statistics.dropped.empty &+= 1
+      return
+    }
     switch bytes[0] {
     case 128...191:
+      countReceived(bytes.count, from: remote, on: local)
       receiveProtected(bytes, from: remote, at: now)
     case 0...3:
       ice.receive(UnsafeRawBufferPointer(bytes), from: remote, on: local, at: now)
       drain(at: now)
     case 20...63:
+      countReceived(bytes.count, from: remote, on: local)
       receiveDTLS(UnsafeRawBufferPointer(bytes), at: now)
       drain(at: now)
-    default:
-      statistics.dropped.unknownProtocol &+= 1
+    case 64...79: statistics.dropped.unknownRelay &+= 1
+    default: statistics.dropped.unknownProtocol &+= 1
     }
   }
 
   /// Lets timers run: ICE checks and consent, DTLS retransmissions.
   public func poll(at now: Instant) {
+    advance(to: now)
     guard !isEnded else { return }
     if let deadline = gatherer.nextDeadline, deadline <= now { gatherer.poll(at: now) }
     if let deadline = ice.nextDeadline, deadline <= now { ice.poll(at: now) }
@@ -219,13 +249,17 @@ public final class PeerTransport {
       if isRTCP {
         delegate?.transport(self, receivedRTCP: UnsafeRawBufferPointer(plain), at: now)
       } else {
+        if statistics.firstPacketReceived == nil { statistics.firstPacketReceived = now }
         delegate?.transport(self, receivedRTP: plain, at: now)
       }
     } catch {
       switch error {
       case .replayed: statistics.dropped.replayed &+= 1
+      case .tooOld: statistics.dropped.tooOld &+= 1
       case .authenticationFailed: statistics.dropped.unauthenticated &+= 1
-      default: statistics.dropped.malformed &+= 1
+      case .malformed: statistics.dropped.malformed &+= 1
+      case .tooManyStreams: statistics.dropped.tooManySources &+= 1
+      default: statistics.dropped.unprotectionFailed &+= 1
       }
     }
   }
@@ -248,6 +282,7 @@ public final class PeerTransport {
   func drain(at now: Instant) {
     drainGatherer(at: now)
     while !isEnded, let event = ice.nextEvent() { handle(event, at: now) }
+    if meterVersion != ice.pairsVersion { renewMeter() }
     while !isEnded, let event = dtls?.nextEvent() { handle(event, at: now) }
     // A channel that a selected pair asked for goes before what is sent on it.
     sendGatherer(at: now)
@@ -259,7 +294,13 @@ public final class PeerTransport {
 
   private func flushDTLS() {
     guard let dtls, let selected else { return }
-    while let datagram = dtls.nextTransmit() { send(datagram, on: selected) }
+    while let datagram = dtls.nextTransmit() {
+      carry(on: selected, capacity: datagram.count) { slot in
+        slot.copyBytes(from: datagram)
+        countSent(datagram.count)
+        return datagram.count
+      }
+    }
   }
 
   private func handle(_ event: ICEEvent, at now: Instant) {
@@ -267,7 +308,7 @@ public final class PeerTransport {
     case .selectedPair(let local, let remote):
       if selected == nil { statistics.pairSelected = now }
       let path = path(from: local, to: remote)
-      selected = path
+      select(path)
       if path.relay != nil { gatherer.bindChannel(local, to: remote, at: now) }
       startDTLS(at: now)
     case .stateChanged(let iceState):
@@ -292,6 +333,7 @@ public final class PeerTransport {
         role: remote.localRole, certificate: configuration.certificate,
         expectedFingerprint: remote.fingerprint, random: random)
       dtls = endpoint
+      dtlsState = .connecting
       handshakeBy = now + configuration.handshakeTimeout
       endpoint.start(at: now)
       for datagram in earlyDatagrams {
@@ -309,6 +351,7 @@ public final class PeerTransport {
       do throws(SRTPError) {
         srtp = try SRTPSession(session)
         self.session = session
+        dtlsState = .connected
         statistics.secured = now
         handshakeBy = nil
         change(to: .connected, at: now)
@@ -317,7 +360,7 @@ public final class PeerTransport {
       } catch {
         fail(.srtp(error), at: now)
       }
-    case .applicationData: statistics.dropped.unknownProtocol &+= 1
+    case .applicationData: statistics.dropped.applicationData &+= 1
     case .closed: fail(.closedByPeer, at: now)
     case .failed(let error): fail(.dtls(error), at: now)
     }
@@ -338,14 +381,23 @@ public final class PeerTransport {
 
   private func end(_ state: PeerTransportState, at now: Instant) {
     handshakeBy = nil
+    settleDiscards()
+    switch state {
+    case .failed(.dtls), .failed(.srtp): dtlsState = .failed
+    default: dtlsState = .closed
+    }
     change(to: state, at: now)
     // An agent that failed keeps its state for statistics; any other would go on asking and answering.
     if ice.state != .failed { ice.close(at: now) }
     gatherer.close(at: now)
     sendGatherer(at: now)
+    endedDTLS = dtls?.statistics
     dtls = nil
     srtp = nil
     selected = nil
+    meter = nil
+    lastReceived = nil
+    statistics.dropped.beforeKeys &+= earlyDatagrams.count
     earlyDatagrams = []
   }
 

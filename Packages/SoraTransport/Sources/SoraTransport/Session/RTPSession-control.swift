@@ -30,12 +30,12 @@ extension RTPSession {
       handle(blocks, at: now)
     case .receiverReport(_, let blocks): handle(blocks, at: now)
     case .pictureLossIndication(_, let media):
-      guard let stream = sendStream(media) else { return }
+      guard let stream = requested(media) else { return }
       stream.statistics.pliCount &+= 1
       demandKeyFrame(of: stream, at: now)
     case .fullIntraRequest(let request):
       for entry in request {
-        guard let stream = sendStream(entry.ssrc), stream.firSequenceNumber != entry.sequenceNumber
+        guard let stream = requested(entry.ssrc), stream.firSequenceNumber != entry.sequenceNumber
         else { continue }
         stream.firSequenceNumber = entry.sequenceNumber
         stream.statistics.firCount &+= 1
@@ -51,7 +51,8 @@ extension RTPSession {
       for ssrc in sources {
         if case .media(let stream)? = self.sources[ssrc] { remove(stream, at: now) }
       }
-    case .sourceDescription, .unknown: break
+    case .sourceDescription: break
+    case .unknown: dropped.unknownRTCP += 1
     }
   }
 
@@ -103,7 +104,7 @@ extension RTPSession {
 
   /// RFC 4585 §6.2.1: what is still stored is sent again, at most once a round trip.
   private func handle(_ nack: RTCPNack, at now: Instant) {
-    guard let stream = sendStream(nack.media), stream.parameters.acceptsNack,
+    guard let stream = requested(nack.media), stream.parameters.acceptsNack,
       stream.parameters.rtx != nil
     else { return }
     stream.statistics.nackCount &+= 1
@@ -118,6 +119,7 @@ extension RTPSession {
         size: packet.count, priority: .retransmission, token: token.value, at: now)
       {
         stream.statistics.packetsDropped &+= 1
+        dropped.pacerFull += 1
       }
     }
     sendPaced(at: now)
@@ -142,6 +144,13 @@ extension RTPSession {
     guard !packetResults.isEmpty else { return }
     estimator.feedback(packetResults, at: now)
     applyEstimate(at: now)
+  }
+
+  /// The stream that a request is about; one for nothing that is sent is counted.
+  private func requested(_ ssrc: UInt32) -> RTPSendStream? {
+    let stream = sendStream(ssrc)
+    if stream == nil { dropped.requestOfUnknownSource += 1 }
+    return stream
   }
 
   private func sendStream(_ ssrc: UInt32) -> RTPSendStream? {

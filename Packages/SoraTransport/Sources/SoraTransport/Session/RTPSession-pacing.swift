@@ -26,17 +26,24 @@ extension RTPSession {
   }
 
   private func transmit(_ token: PacketToken, at now: Instant) {
-    guard token.stream < streamSlots.count, let stream = streamSlots[token.stream] else { return }
+    guard token.stream < streamSlots.count, let stream = streamSlots[token.stream] else {
+      dropped.overtaken += 1
+      return
+    }
     guard let packet = stream.history.stored(sequenceNumber: token.number) else {
       // It waited for so long that newer packets took its slot.
       stream.statistics.packetsDropped &+= 1
+      dropped.overtaken += 1
       return
     }
     if token.isRetransmission {
       retransmit(UnsafeRawBufferPointer(packet), on: stream, as: .retransmission, at: now)
       return
     }
-    guard let header = try? RTPHeader(parsing: UnsafeRawBufferPointer(packet)) else { return }
+    guard let header = try? RTPHeader(parsing: UnsafeRawBufferPointer(packet)) else {
+      dropped.unsendable += 1
+      return
+    }
     stamp(packet, header, map: stream.parameters.extensions, at: now)
     if output.sendRTP(UnsafeRawBufferPointer(packet)) {
       stream.countSent(packet.count, payload: header.payloadCount, as: .first)
@@ -79,10 +86,16 @@ extension RTPSession {
         let writer = try? Retransmission.build(
           of: original, ssrc: rtx.ssrc, sequenceNumber: stream.rtxSequenceNumber,
           payloadType: rtx.payloadType, extensions: values, map: map, into: scratch)
-      else { return nil }
+      else {
+        dropped.unsendable += 1
+        return nil
+      }
       stream.rtxSequenceNumber &+= 1
       let packet = UnsafeMutableRawBufferPointer(rebasing: scratch[..<writer.count])
-      guard let header = try? RTPHeader(parsing: UnsafeRawBufferPointer(packet)) else { return nil }
+      guard let header = try? RTPHeader(parsing: UnsafeRawBufferPointer(packet)) else {
+        dropped.unsendable += 1
+        return nil
+      }
       stamp(packet, header, map: map, at: now)
       guard output.sendRTP(UnsafeRawBufferPointer(packet)) else {
         if sending == .retransmission { stream.statistics.packetsDropped &+= 1 }

@@ -20,6 +20,7 @@ extension RTPSession {
         stream.payloads[index].associatedType == nil
       else {
         stream.statistics.packetsDiscarded &+= 1
+        dropped.unknownPayloadType += 1
         return
       }
       stream.noteCodec(index)
@@ -35,6 +36,7 @@ extension RTPSession {
           header, in: bytes, ssrc: stream.ssrc, payloadType: original)
       else {
         stream.statistics.retransmissionsDiscarded &+= 1
+        dropped.unusableRetransmission += 1
         return
       }
       stream.received.receivedRepair(restored, packetCount: bytes.count, at: now)
@@ -63,9 +65,11 @@ extension RTPSession {
         dependencyDescriptor: UnsafeRawBufferPointer(rebasing: packet[descriptor ?? 0..<0]),
         at: now)
       releaseFrames(of: stream, at: now)
-    } else if stream.kind == .audio, !payload.isEmpty {
+    } else if !payload.isEmpty {
       stream.lastAudioLevel = values.audioLevel
       delegate?.session(self, receivedAudio: payload, header: header, on: stream, at: now)
+    } else {
+      dropped.emptySound += 1
     }
   }
 

@@ -33,12 +33,39 @@ public final class RTPSession {
     public var tooManySources = 0
     /// Late packets of a source that said goodbye, was replaced, or whose section has gone.
     public var endedSource = 0
+    /// Packets of a known source with a payload type that its section doesn't have.
+    public var unknownPayloadType = 0
+    /// Retransmissions without a packet inside: padding of the sender's, or too short.
+    public var unusableRetransmission = 0
+    /// Packets of sound with nothing in them.
+    public var emptySound = 0
+    /// RTCP packets of a type that nobody here reads.
+    public var unknownRTCP = 0
+    /// Requests for packets or key frames of a source that isn't sent.
+    public var requestOfUnknownSource = 0
+    /// Not sent: more waited than the pacer holds.
+    public var pacerFull = 0
+    /// Not sent: waited until newer packets took their place, or their stream ended.
+    public var overtaken = 0
+    /// Not sent: couldn't be built, as when header extensions leave no room.
+    public var unsendable = 0
+
+    public init() {}
   }
 
   public weak var delegate: (any RTPSessionDelegate)?
   public internal(set) var dropped = Dropped()
   public internal(set) var sendStreams: [RTPSendStream] = []
   public internal(set) var receiveStreams: [RTPReceiveStream] = []
+  /// Video packets that no jitter buffer used, of streams that were and that are.
+  public var videoPacketsDiscarded: VideoJitterBufferStatistics.Discarded {
+    var sum = endedVideoDiscards
+    for stream in receiveStreams {
+      if let buffer = stream.jitterBuffer { sum += buffer.statistics.packetsDiscarded }
+    }
+    return sum
+  }
+  private var endedVideoDiscards = VideoJitterBufferStatistics.Discarded()
   /// Round-trip time of the newest report or feedback.
   public internal(set) var roundTrip: Duration?
 
@@ -151,6 +178,7 @@ public final class RTPSession {
   func remove(_ stream: RTPReceiveStream, at now: Instant) {
     retire(stream.ssrc, at: now)
     if let rtx = stream.rtxSSRC { retire(rtx, at: now) }
+    if let buffer = stream.jitterBuffer { endedVideoDiscards += buffer.statistics.packetsDiscarded }
     receiveStreams.removeAll { $0 === stream }
     sources = sources.filter { _, source in
       switch source {
@@ -172,6 +200,7 @@ public final class RTPSession {
       let token = PacketToken(stream: stream.index, number: number, isRetransmission: false)
       if !pacer.enqueue(size: size, priority: priority, token: token.value, at: now) {
         stream.statistics.packetsDropped &+= 1
+        dropped.pacerFull += 1
       }
     }
     sendPaced(at: now)

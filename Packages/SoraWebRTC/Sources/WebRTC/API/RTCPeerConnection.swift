@@ -238,11 +238,14 @@ public final class RTCPeerConnection: Sendable {
 
   /// Statistics with the names of W3C webrtc-stats.
   public func statistics() async -> RTCStatisticsReport {
-    let mirror = mirror
-    let report = try? await actor.run { driver in
-      StatisticsCollector(driver: driver, transceivers: mirror.state.transceivers).report()
-    }
+    let report = try? await actor.run { StatisticsCollector(driver: $0).report() }
     return (report ?? nil) ?? RTCStatisticsReport(timestamp_us: 0, statistics: [])
+  }
+
+  /// When the connection came to which point of its making; empty after `close`. Not libwebrtc's.
+  public func timeline() async -> ConnectionTimeline {
+    let timeline = try? await actor.run { $0.core.timeline }
+    return (timeline ?? nil) ?? ConnectionTimeline()
   }
 
   /// Ends the connection. The other side is told; the delegate hears of the state `closed`.

@@ -1,3 +1,5 @@
+public import SoraTransport
+
 /// A member of a statistics object.
 public enum RTCStatisticsValue: Sendable, Hashable {
   case integer(Int64)
@@ -32,9 +34,19 @@ public final class RTCStatisticsReport: Sendable {
   public let timestamp_us: Double
   /// By id.
   public let statistics: [String: RTCStatistics]
+  /// What was lost on this host, by layer and reason, from the socket to the decoder: what occurred. Counts only grow, but for
+  /// those of sockets whose interface goes. Not in webrtc-stats.
+  public let packetDrops: [PacketDrop]
+  /// When the connection came to which point of its making. Not in webrtc-stats.
+  public let timeline: ConnectionTimeline
 
-  init(timestamp_us: Double, statistics: [RTCStatistics]) {
+  init(
+    timestamp_us: Double, statistics: [RTCStatistics], packetDrops: [PacketDrop] = [],
+    timeline: ConnectionTimeline = ConnectionTimeline()
+  ) {
     self.timestamp_us = timestamp_us
+    self.packetDrops = packetDrops
+    self.timeline = timeline
     self.statistics = Dictionary(statistics.map { ($0.id, $0) }) { first, _ in first }
   }
 

@@ -56,6 +56,10 @@ public final class PeerConnectionCore {
   private let audioRedundancy: Int?
   /// Frames that came to `send` before the connection stood, or for a track that isn't sent.
   public private(set) var framesNotSent: UInt64 = 0
+  /// Frames and packets of sound that came for a section that no transceiver has.
+  public private(set) var mediaNotTaken: UInt64 = 0
+  /// When the first description was set.
+  private var started: Instant?
 
   /// A sending stream: an encoding of a transceiver.
   private struct SendKey: Hashable {
@@ -120,6 +124,7 @@ public final class PeerConnectionCore {
     _ kind: DescriptionKind, _ sdp: String, addresses: [TransportAddress], at now: Instant
   ) throws(NegotiationError) {
     try negotiator.setLocalDescription(kind, .init(sdp: sdp))
+    if started == nil { started = now }
     if !isGathering {
       isGathering = true
       transport.gather(on: addresses, at: now)
@@ -132,7 +137,22 @@ public final class PeerConnectionCore {
     _ kind: DescriptionKind, _ sdp: String, at now: Instant
   ) throws(NegotiationError) {
     try negotiator.setRemoteDescription(kind, .init(sdp: sdp))
+    if started == nil { started = now }
     drain(at: now)
+  }
+
+  /// When the connection came to which point of its making; it starts with the first description that is set.
+  public var timeline: ConnectionTimeline {
+    var timeline = transport.statistics.timeline
+    timeline.started = started
+    return timeline
+  }
+
+  /// What was lost here, by reason, from the datagram to the frame; those that occurred.
+  public var drops: [PacketDrop] {
+    transport.drops + session.drops
+      + PacketDrop.list(
+        .connection, ["framesNotSent": framesNotSent, "mediaNotTaken": mediaNotTaken])
   }
 
   /// Our description with the candidates so far.
@@ -176,6 +196,7 @@ public final class PeerConnectionCore {
       framesNotSent &+= 1
       return
     }
+    transport.advance(to: now)
     session.send(frame, on: stream, level: level, at: now)
   }
 
@@ -403,7 +424,10 @@ extension PeerConnectionCore: RTPSessionDelegate {
     _ session: RTPSession, received frame: EncodedFrame, on stream: RTPReceiveStream,
     at now: Instant
   ) {
-    guard let id = transceiverOfMid[stream.mid] else { return }
+    guard let id = transceiverOfMid[stream.mid] else {
+      mediaNotTaken &+= 1
+      return
+    }
     delegate?.core(
       self, receivedVideo: frame, codec: stream.codecName, transceiverID: id, at: now)
   }
@@ -412,7 +436,10 @@ extension PeerConnectionCore: RTPSessionDelegate {
     _ session: RTPSession, receivedAudio payload: UnsafeRawBufferPointer, header: RTPHeader,
     on stream: RTPReceiveStream, at now: Instant
   ) {
-    guard let id = transceiverOfMid[stream.mid] else { return }
+    guard let id = transceiverOfMid[stream.mid] else {
+      mediaNotTaken &+= 1
+      return
+    }
     delegate?.core(
       self, receivedAudio: payload, header: header, transceiverID: id, at: now)
   }

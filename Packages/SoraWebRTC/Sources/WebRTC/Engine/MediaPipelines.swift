@@ -4,6 +4,7 @@ import SoraMedia
 import SoraRTP
 import SoraSDP
 import SoraSimulcast
+import SoraTransport
 import Synchronization
 
 /// The encoders and decoders of one peer connection, by transceiver. Confined to its network loop; the pipelines run on
@@ -49,6 +50,10 @@ final class MediaPipelines {
   private var videoReceiving: [Int: (codec: String, pipeline: VideoReceivePipeline)] = [:]
   private var audioReceiving: [Int: AudioReceivePipeline] = [:]
   private var redundancyTypes: [Int: RedundancyTypes] = [:]
+  /// What the jitter buffers of sound that are gone didn't use.
+  private var endedSound = SoundDrops()
+  /// Frames and packets of sound that came for a transceiver without a track, or of a codec without a decoder.
+  private var undecodable: UInt64 = 0
   /// What `setBitrate` said last, for pipelines that are yet to be made.
   private var bitrates: [Int: Int] = [:]
 
@@ -89,6 +94,7 @@ final class MediaPipelines {
     }
     for id in audioReceiving.keys where !receiving.contains(id) {
       if let pipeline = audioReceiving.removeValue(forKey: id) {
+        endedSound.add(pipeline.statistics)
         environment.playout.remove(pipeline)
       }
     }
@@ -184,7 +190,10 @@ final class MediaPipelines {
     videoReceiving.removeValue(forKey: id)?.pipeline.stop()
     guard let kind = VideoCodecKind(encodingName: codec),
       let track = transceiver(id)?.receiver.track as? RTCVideoTrack
-    else { return }
+    else {
+      undecodable &+= 1
+      return
+    }
     let registry = environment.registry
     let needKeyFrame = environment.needKeyFrame
     let pipeline = VideoReceivePipeline(
@@ -199,7 +208,10 @@ final class MediaPipelines {
   func decode(
     _ payload: UnsafeRawBufferPointer, _ header: RTPHeader, transceiverID id: Int, at now: Instant
   ) {
-    guard let pipeline = audioReceiving[id] ?? startReceivingAudio(id) else { return }
+    guard let pipeline = audioReceiving[id] ?? startReceivingAudio(id) else {
+      undecodable &+= 1
+      return
+    }
     if let types = redundancyTypes[id], header.payloadType == types.red {
       pipeline.insertRedundant(header, payload, codec: types.codec, at: now)
     } else {
@@ -218,6 +230,14 @@ final class MediaPipelines {
 
   // MARK: Statistics
 
+  /// What received sound and pictures lost here, by reason; what occurred.
+  var drops: [PacketDrop] {
+    var sound = endedSound
+    for pipeline in audioReceiving.values { sound.add(pipeline.statistics) }
+    return PacketDrop.list(.audioBuffer, sound.counts)
+      + PacketDrop.list(.connection, ["undecodable": undecodable])
+  }
+
   /// What a transceiver's pipeline counted, and which of its layers has this name.
   func videoSendStatistics(_ id: Int, rid: String?) -> (VideoSendStatistics, layer: Int)? {
     guard let sending = videoSending[id], let layer = sending.rids.firstIndex(of: rid) else {
@@ -233,5 +253,24 @@ final class MediaPipelines {
   }
   func audioReceiveStatistics(_ id: Int) -> AudioJitterBufferStats? {
     audioReceiving[id]?.statistics
+  }
+}
+
+/// Packets that jitter buffers of sound didn't use, by reason.
+private struct SoundDrops {
+  private var late: UInt64 = 0
+  private var overflow: UInt64 = 0
+  private var duplicate: UInt64 = 0
+  private var malformed: UInt64 = 0
+
+  mutating func add(_ statistics: AudioJitterBufferStats) {
+    late &+= statistics.packetsLate
+    overflow &+= statistics.packetsDiscarded &- statistics.packetsLate
+    duplicate &+= statistics.packetsDuplicated
+    malformed &+= statistics.packetsMalformed
+  }
+
+  var counts: KeyValuePairs<String, UInt64> {
+    ["late": late, "overflow": overflow, "duplicate": duplicate, "malformed": malformed]
   }
 }

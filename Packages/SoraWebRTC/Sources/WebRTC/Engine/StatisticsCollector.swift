@@ -2,32 +2,55 @@ import SoraAudio
 import SoraClock
 import SoraDTLS
 import SoraICE
-import SoraMedia
+package import SoraMedia
 import SoraRTP
 import SoraSDP
 import SoraSimulcast
 import SoraTransport
 
-/// Puts a connection's counters into W3C webrtc-stats objects. Runs on the connection's loop.
-struct StatisticsCollector {
-  let driver: PeerConnectionDriver
-  let transceivers: [RTCRtpTransceiver]
-  private let timestamp = Double(SystemClock.realtimeNanoseconds) / 1_000
+/// Puts a connection's counters into W3C webrtc-stats objects. Runs on the connection's loop, or in a simulation.
+package struct StatisticsCollector {
+  let core: PeerConnectionCore
+  private let media: MediaPipelines?
+  /// With what was lost below and above the core.
+  let drops: [PacketDrop]
+  private let now: Instant
+  private let unixNanoseconds: Int64
 
-  init(driver: PeerConnectionDriver, transceivers: [RTCRtpTransceiver]) {
-    self.driver = driver
-    self.transceivers = transceivers
+  /// - Parameter unixNanoseconds: nanoseconds since 1970 at `now`.
+  package init(core: PeerConnectionCore, now: Instant, unixNanoseconds: Int64) {
+    self.core = core
+    media = nil
+    drops = core.drops
+    self.now = now
+    self.unixNanoseconds = unixNanoseconds
   }
 
-  func report() -> RTCStatisticsReport {
+  init(driver: PeerConnectionDriver) {
+    core = driver.core
+    media = driver.media
+    drops = driver.sockets.drops + driver.core.drops + driver.media.drops
+    now = SystemClock.now
+    unixNanoseconds = Int64(SystemClock.realtimeNanoseconds)
+  }
+
+  private var timestamp: Double { Double(unixNanoseconds) / 1_000 }
+
+  /// Milliseconds since 1970: W3C's DOMHighResTimeStamp.
+  func milliseconds(_ instant: Instant) -> Double {
+    Double(unixNanoseconds &- now.nanoseconds(since: instant)) / 1_000_000
+  }
+
+  package func report() -> RTCStatisticsReport {
     var all: [RTCStatistics] = []
-    for section in driver.core.media {
+    for section in core.media {
       all += codecs(of: section)
       if section.send != nil { all += outbound(section) }
       if section.receive != nil { all += inbound(section) }
     }
-    all += transport() + candidates() + pairs()
-    return RTCStatisticsReport(timestamp_us: timestamp, statistics: all)
+    all += transport()
+    return RTCStatisticsReport(
+      timestamp_us: timestamp, statistics: all, packetDrops: drops, timeline: core.timeline)
   }
 
   func object(
@@ -58,7 +81,7 @@ struct StatisticsCollector {
 
   private func outbound(_ section: NegotiatedMedia) -> [RTCStatistics] {
     var result: [RTCStatistics] = []
-    for stream in driver.core.sendStreams(transceiverID: section.transceiverID) {
+    for stream in core.sendStreams(transceiverID: section.transceiverID) {
       let s = stream.statistics
       let id = "outbound-\(stream.parameters.ssrc)"
       let remoteID = "remote-inbound-\(stream.parameters.ssrc)"
@@ -71,7 +94,8 @@ struct StatisticsCollector {
         "headerBytesSent": .integer(s.headerBytesSent),
         "retransmittedPacketsSent": .integer(s.retransmittedPacketsSent),
         "retransmittedBytesSent": .integer(s.retransmittedBytesSent),
-        "nackCount": .integer(s.nackCount), "remoteId": .string(remoteID),
+        "nackCount": .integer(s.nackCount),
+        "remoteId": stream.remote.reports > 0 ? .string(remoteID) : nil,
         "totalPacketSendDelay": .double(s.totalPacketSendDelay.inSeconds),
       ]
       if section.kind == .video {
@@ -79,9 +103,9 @@ struct StatisticsCollector {
         values["pliCount"] = .integer(s.pliCount)
         values["firCount"] = .integer(s.firCount)
         values["targetBitrate"] = .integer(
-          Int64(driver.core.videoBitrate(transceiverID: section.transceiverID)))
+          Int64(core.videoBitrate(transceiverID: section.transceiverID)))
         addEncoding(&values, section, rid: stream.parameters.rid)
-      } else if let sound = driver.media.audioSendSettings(section.transceiverID) {
+      } else if let sound = media?.audioSendSettings(section.transceiverID) {
         values["targetBitrate"] = sound.bitsPerSecond.map { .integer(Int64($0)) }
       }
       result.append(object(id, "outbound-rtp", values))
@@ -91,6 +115,8 @@ struct StatisticsCollector {
           remoteID, "remote-inbound-rtp",
           [
             "ssrc": .integer(Int64(stream.parameters.ssrc)), "kind": .string(section.kind.rawValue),
+            "transportId": .string("transport"),
+            "codecId": .string(codecID(section, stream.parameters.payloadType)),
             "localId": .string(id), "fractionLost": .double(stream.remote.fractionLost),
             "packetsLost": .integer(stream.remote.packetsLost),
             "jitter": .double(stream.remote.jitter),
@@ -104,7 +130,7 @@ struct StatisticsCollector {
     _ values: inout [String: RTCStatisticsValue?], _ section: NegotiatedMedia, rid: String?
   ) {
     guard
-      let (video, index) = driver.media.videoSendStatistics(section.transceiverID, rid: rid),
+      let (video, index) = media?.videoSendStatistics(section.transceiverID, rid: rid),
       video.layers.indices.contains(index)
     else { return }
     let layer = video.layers[index]
@@ -123,12 +149,12 @@ struct StatisticsCollector {
     }
     values["qualityLimitationReason"] = .string(video.limitation.reason.rawValue)
     values["qualityLimitationDurations"] = .record(
-      video.limitation.durations(at: SystemClock.now))
+      video.limitation.durations(at: now))
     values["qualityLimitationResolutionChanges"] = .integer(video.limitation.resolutionChanges)
   }
 
   private func inbound(_ section: NegotiatedMedia) -> [RTCStatistics] {
-    guard let stream = driver.core.receiveStream(transceiverID: section.transceiverID) else {
+    guard let stream = core.receiveStream(transceiverID: section.transceiverID) else {
       return []
     }
     let received = stream.received
@@ -145,7 +171,6 @@ struct StatisticsCollector {
       "retransmittedPacketsReceived": .integer(received.retransmittedPacketsReceived),
       "packetsLost": .integer(received.packetsLost), "jitter": .double(received.jitter),
       "nackCount": .integer(stream.statistics.nackCount),
-      "packetsDiscarded": .integer(stream.statistics.packetsDiscarded),
     ]
     switch section.kind {
     case .video: addVideo(&values, stream, section.transceiverID)
@@ -160,11 +185,14 @@ struct StatisticsCollector {
     values["framesReceived"] = .integer(stream.statistics.framesReceived)
     values["pliCount"] = .integer(stream.statistics.pliCount)
     if let buffer = stream.jitterBuffer {
+      // Duplicates don't count (RFC 7002 §3), nor what could never have been used.
+      let discarded = buffer.statistics.packetsDiscarded
+      values["packetsDiscarded"] = .integer(discarded.late + discarded.overflow + discarded.jump)
       values["jitterBufferDelay"] = .double(buffer.statistics.jitterBufferDelay.inSeconds)
       values["jitterBufferEmittedCount"] = .integer(buffer.statistics.framesEmitted)
       values["jitterBufferTargetDelay"] = .double(buffer.targetDelay.inSeconds)
     }
-    guard let decoder = driver.media.videoReceiveStatistics(id) else { return }
+    guard let decoder = media?.videoReceiveStatistics(id) else { return }
     values["framesDecoded"] = .integer(decoder.framesDecoded)
     values["keyFramesDecoded"] = .integer(decoder.keyFramesDecoded)
     values["framesDropped"] = .integer(decoder.framesDropped)
@@ -180,7 +208,8 @@ struct StatisticsCollector {
     _ values: inout [String: RTCStatisticsValue?], _ stream: RTPReceiveStream, _ id: Int
   ) {
     values["audioLevel"] = stream.lastAudioLevel.map { .double(pow(10, -Double($0.level) / 20)) }
-    guard let audio = driver.media.audioReceiveStatistics(id) else { return }
+    guard let audio = media?.audioReceiveStatistics(id) else { return }
+    values["packetsDiscarded"] = .integer(audio.packetsDiscarded)
     values["totalSamplesReceived"] = .integer(audio.totalSamplesReceived)
     values["concealedSamples"] = .integer(audio.concealedSamples)
     values["silentConcealedSamples"] = .integer(audio.silentConcealedSamples)

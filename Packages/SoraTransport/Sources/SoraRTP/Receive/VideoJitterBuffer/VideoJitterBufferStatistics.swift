@@ -20,6 +20,15 @@ public struct VideoJitterBufferStatistics: Sendable, Equatable {
     public var total: UInt64 {
       duplicate + late + malformed + unknownFormat + overflow + jump
     }
+
+    public static func += (sum: inout Discarded, other: Discarded) {
+      sum.duplicate += other.duplicate
+      sum.late += other.late
+      sum.malformed += other.malformed
+      sum.unknownFormat += other.unknownFormat
+      sum.overflow += other.overflow
+      sum.jump += other.jump
+    }
   }
 
   public var packetsReceived: UInt64 = 0
