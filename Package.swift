@@ -366,7 +366,15 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "SoraSDKTests",
-      dependencies: ["Sora", "SoraSDK", "SoraMedia", "SoraClock", "SoraSignaling", "WebRTC"],
+      dependencies: [
+        "Sora",
+        "SoraSDK",
+        "SoraMedia",
+        "SoraClock",
+        "SoraTransport",
+        "SoraSignaling",
+        "WebRTC",
+      ],
       path: "Packages/SoraSDK/Tests/SoraSDKTests",
       swiftSettings: settings),
     // Packages/SoraServer
@@ -657,6 +665,7 @@ let package = Package(
         "SoraICE",
         "SoraMedia",
         "SoraClock",
+        "SoraTransport",
         "WebRTC",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),

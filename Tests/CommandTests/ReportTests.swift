@@ -52,6 +52,25 @@ import Testing
     #expect(object["streams"] == nil)
   }
 
+  @Test func phasesAndDropsAreTold() throws {
+    var report = Report(type: .summary, elapsedMs: 5_000)
+    report.connectMs = 60
+    report.packets = 10
+    #expect(try members(report)["connectPhasesMs"] is NSNull)
+    report.phases = [
+      Report.Phase(name: "webSocket", milliseconds: 12.34),
+      Report.Phase(name: "dtls", milliseconds: 7),
+    ]
+    report.drops = ["transport.replayed": 2, "ice.malformed": 5]
+    let object = try members(report)
+    #expect(object["connectPhasesMs"] as? [String: Double] == ["webSocket": 12.34, "dtls": 7])
+    #expect(object["drops"] as? [String: Int] == report.drops)
+    let text = SummaryText.lines(name: "played demo", report, showsDrops: true)
+    #expect(text.contains { $0.hasSuffix("webSocket 12.3, dtls 7.0 ms") }, "\(text)")
+    #expect(text.contains { $0.hasSuffix("ice.malformed 5, transport.replayed 2") }, "\(text)")
+    #expect(!SummaryText.lines(name: "", report).contains { $0.contains("replayed") })
+  }
+
   @Test func whatIsNotANumberDoesNotSpoilTheLine() throws {
     var report = Report(type: .stats, elapsedMs: 0)
     report.rttMs = .infinity
@@ -77,7 +96,12 @@ import Testing
         texts: ["kind": "audio", "codecId": "c2"]),
       StatisticsObject(id: "x", type: "outbound-rtp", numbers: ["bytesSent": 9_999]),
       StatisticsObject(
-        id: "p", type: "candidate-pair", numbers: ["currentRoundTripTime": 0.0125, "bytesSent": 1]),
+        id: "p", type: "candidate-pair", numbers: ["currentRoundTripTime": 0.0125]),
+      StatisticsObject(
+        id: "q", type: "candidate-pair", numbers: ["currentRoundTripTime": 0.5, "bytesSent": 7]),
+      StatisticsObject(
+        id: "t", type: "transport", texts: ["selectedCandidatePairId": "p"],
+        records: ["packetsDroppedByReason": ["transport.replayed": 3, "ice.malformed": .nan]]),
     ]
     let reading = StatisticsReading(objects, .receiving)
     #expect(reading.video.codec == "VP8")
@@ -88,6 +112,10 @@ import Testing
     #expect(reading.audio.concealedSamples == 480)
     #expect(reading.audio.nack == 0)
     #expect(reading.roundTripMilliseconds == 12.5)
+    #expect(reading.drops == ["transport.replayed": 3, "ice.malformed": 0])
+    var both = reading
+    both.add(reading)
+    #expect(both.drops == reading.drops, "they are the connection's, not the stream's")
     #expect(StatisticsReading(objects, .sending).audio.bytes == 9_999)
   }
 

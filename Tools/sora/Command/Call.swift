@@ -3,6 +3,7 @@ import SoraClock
 import SoraCommandSupport
 import SoraMedia
 import SoraSDK
+import SoraTransport
 import WebRTC
 
 /// What happens to a connection, in one line of events.
@@ -82,6 +83,11 @@ extension MediaChannel {
     return objects.isEmpty ? nil : StatisticsReading(objects, .sending)
   }
 
+  /// What connecting has spent its time with so far.
+  func connectPhases() async -> [Report.Phase] {
+    await connectionTimeline().spans.map(Report.Phase.init)
+  }
+
   /// What is received of each remote stream, by its id.
   func receivingStatistics() async -> [String: StatisticsReading] {
     let objects = await statisticsObjects()
@@ -104,6 +110,8 @@ extension MediaChannel {
           object.numbers[name] = number.doubleValue
         } else if let text = value as? NSString {
           object.texts[name] = text.description
+        } else if let record = value as? [String: NSNumber] {
+          object.records[name] = record.mapValues(\.doubleValue)
         }
       }
       return object

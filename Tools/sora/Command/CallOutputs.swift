@@ -1,6 +1,7 @@
 import ArgumentParser
 import SoraCommandSupport
 import SoraMedia
+import SoraTransport
 
 /// The files that a call's pictures and sound go to. Safe from any thread.
 struct CallOutputs: Sendable {
@@ -47,7 +48,9 @@ func conclude(_ summary: Report, _ options: ConnectionOptions, _ console: Consol
   if options.json {
     console.output(summary.jsonLine)
   } else if summary.packets > 0 {
-    for line in SummaryText.lines(name: "\(name) \(options.channel)", summary) {
+    for line in SummaryText.lines(
+      name: "\(name) \(options.channel)", summary, showsDrops: options.verbose)
+    {
       console.output(line)
     }
   }
@@ -66,11 +69,18 @@ extension Report {
   /// What all reports tell of the connection's packets.
   mutating func addTotals(_ reading: StatisticsReading) {
     rttMs = reading.roundTripMilliseconds
+    drops = reading.drops
     bytes = reading.video.bytes + reading.audio.bytes
     packets = reading.video.packets + reading.audio.packets
     packetsLost = reading.video.packetsLost + reading.audio.packetsLost
     nack = reading.video.nack + reading.audio.nack
     pli = reading.video.pli
+  }
+}
+
+extension Report.Phase {
+  init(_ span: ConnectionTimeline.Span) {
+    self.init(name: span.phase.rawValue, milliseconds: span.duration.inMilliseconds)
   }
 }
 

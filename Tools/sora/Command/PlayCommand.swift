@@ -56,6 +56,7 @@ private final class PlayJob {
   private var streams: PlayedStreams
   private var last = Moment()
   private var connectedAt: Instant?
+  private var phases: [Report.Phase]?
 
   /// What the meters showed a second ago.
   private struct Moment {
@@ -104,7 +105,7 @@ private final class PlayJob {
     connectedAt = SystemClock.now
     last.at = SystemClock.now
     let error = await watch(call, channel)
-    streams.update(await channel.receivingStatistics())
+    await readStatistics(channel)
     await call.disconnect(channel)
     try finish(call, channel, error: error)
   }
@@ -140,8 +141,15 @@ private final class PlayJob {
       : "media: no media within \(time) s: somebody publishes, but nothing arrives; check that UDP passes"
   }
 
-  private func tellStatus(_ call: Call, _ channel: MediaChannel) async {
+  /// Takes over what the connection measures, while it is there.
+  private func readStatistics(_ channel: MediaChannel) async {
+    guard channel.isAvailable else { return }
     streams.update(await channel.receivingStatistics())
+    phases = await channel.connectPhases()
+  }
+
+  private func tellStatus(_ call: Call, _ channel: MediaChannel) async {
+    await readStatistics(channel)
     var report = makeReport(.stats, call, channel)
     let now = SystemClock.now
     let seconds = (now - last.at).inSeconds
@@ -170,6 +178,7 @@ private final class PlayJob {
     report.addTotals(streams.total)
     report.connectionId = channel?.connectionId
     report.connectMs = connectedAt.map(call.milliseconds)
+    report.phases = phases
     guard let main = streams.main else { return report }
     report.firstFrameMs = main.video.snapshot.first.map(call.milliseconds)
     report.video = video(of: main)

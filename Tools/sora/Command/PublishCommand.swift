@@ -54,6 +54,7 @@ private final class PublishJob {
   private var reading = StatisticsReading()
   private var last = (reading: StatisticsReading(), audio: AudioMeter.Snapshot(), at: Instant.zero)
   private var connectedAt: Instant?
+  private var phases: [Report.Phase]?
 
   init(_ command: PublishCommand) throws {
     options = command.connection
@@ -148,6 +149,7 @@ private final class PublishJob {
 
   /// Waits, shortly, until what was given to the encoder is sent, so that the summary doesn't call it dropped.
   private func settle(_ channel: MediaChannel) async {
+    if channel.isAvailable { phases = await channel.connectPhases() }
     for _ in 0..<10 {
       guard let new = await channel.sendingStatistics() else { return }
       reading = new
@@ -157,7 +159,10 @@ private final class PublishJob {
   }
 
   private func tellStatus(_ call: Call, _ channel: MediaChannel) async {
-    if let new = await channel.sendingStatistics() { reading = new }
+    if let new = await channel.sendingStatistics() {
+      reading = new
+      phases = await channel.connectPhases()
+    }
     let now = SystemClock.now
     var report = makeReport(.stats, call, channel)
     let seconds = (now - last.at).inSeconds
@@ -180,6 +185,7 @@ private final class PublishJob {
     report.addTotals(reading)
     report.connectionId = channel?.connectionId
     report.connectMs = connectedAt.map(call.milliseconds)
+    report.phases = phases
     let seconds = connectedAt.map { (SystemClock.now - $0).inSeconds } ?? 0
     if let videoInput {
       let produced = videoMeter.snapshot

@@ -15,6 +15,8 @@ package struct Report: Sendable, Encodable {
   package var elapsedMs: Int
   /// From the start of the attempt to the connection.
   package var connectMs: Int?
+  /// What the attempt spent its time with, one after the other; the last phase ends after the connection stands.
+  package var phases: [Phase]?
   /// From the start of the attempt to the first picture that was sent, or that was decoded.
   package var firstFrameMs: Int?
   package var video: Video?
@@ -25,6 +27,8 @@ package struct Report: Sendable, Encodable {
   package var packetsLost = 0
   package var nack = 0
   package var pli = 0
+  /// Packets that were lost on this host, by layer and reason.
+  package var drops: [String: Int] = [:]
   package var error: String?
   /// One element a stream, where several were received: the members above are about the first one's pictures and sound
   /// and about all packets.
@@ -33,6 +37,17 @@ package struct Report: Sendable, Encodable {
   package init(type: Kind, elapsedMs: Int) {
     self.type = type
     self.elapsedMs = elapsedMs
+  }
+
+  /// A part of the time that connecting took.
+  package struct Phase: Sendable, Equatable {
+    package var name: String
+    package var milliseconds: Double
+
+    package init(name: String, milliseconds: Double) {
+      self.name = name
+      self.milliseconds = milliseconds
+    }
   }
 
   package struct Video: Sendable, Encodable {
@@ -147,8 +162,9 @@ package struct Report: Sendable, Encodable {
   }
 
   private enum CodingKeys: String, CodingKey {
-    case type, connectionId, elapsedMs, connectMs, firstFrameMs, video, audio, rttMs, bytes, packets
-    case packetsLost, nack, pli, error, streams
+    case type, connectionId, elapsedMs, connectMs, connectPhasesMs, firstFrameMs, video, audio,
+      rttMs
+    case bytes, packets, packetsLost, nack, pli, drops, error, streams
   }
 
   package func encode(to encoder: any Encoder) throws {
@@ -157,6 +173,10 @@ package struct Report: Sendable, Encodable {
     try values.encode(connectionId, forKey: .connectionId)
     try values.encode(elapsedMs, forKey: .elapsedMs)
     try values.encode(connectMs, forKey: .connectMs)
+    let durations = phases.map { phases in
+      Dictionary(phases.map { ($0.name, $0.milliseconds.rounded(digits: 2)) }, uniquingKeysWith: +)
+    }
+    try values.encode(durations, forKey: .connectPhasesMs)
     try values.encode(firstFrameMs, forKey: .firstFrameMs)
     try values.encode(video, forKey: .video)
     try values.encode(audio, forKey: .audio)
@@ -166,6 +186,7 @@ package struct Report: Sendable, Encodable {
     try values.encode(packetsLost, forKey: .packetsLost)
     try values.encode(nack, forKey: .nack)
     try values.encode(pli, forKey: .pli)
+    try values.encode(drops, forKey: .drops)
     try values.encode(error, forKey: .error)
     try values.encodeIfPresent(streams, forKey: .streams)
   }

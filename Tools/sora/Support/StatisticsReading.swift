@@ -4,14 +4,17 @@ package struct StatisticsObject: Sendable {
   package var type: String
   package var numbers: [String: Double]
   package var texts: [String: String]
+  package var records: [String: [String: Double]]
 
   package init(
-    id: String, type: String, numbers: [String: Double] = [:], texts: [String: String] = [:]
+    id: String, type: String, numbers: [String: Double] = [:], texts: [String: String] = [:],
+    records: [String: [String: Double]] = [:]
   ) {
     self.id = id
     self.type = type
     self.numbers = numbers
     self.texts = texts
+    self.records = records
   }
 }
 
@@ -46,6 +49,8 @@ package struct StatisticsReading: Sendable, Equatable {
   package var video = Media()
   package var audio = Media()
   package var roundTripMilliseconds: Double?
+  /// Packets that the whole connection lost on this host, by reason.
+  package var drops: [String: Int] = [:]
 
   package init() {}
 
@@ -56,6 +61,11 @@ package struct StatisticsReading: Sendable, Equatable {
     let codecs = Dictionary(
       objects.filter { $0.type == "codec" }.map { ($0.id, $0.texts["mimeType"]) },
       uniquingKeysWith: { first, _ in first })
+    let transport = objects.first { $0.type == "transport" }
+    let selectedPair = transport?.texts["selectedCandidatePairId"]
+    drops =
+      transport?.records["packetsDroppedByReason"]?.mapValues { StatisticsObject.integer($0) }
+      ?? [:]
     let type = direction == .sending ? "outbound-rtp" : "inbound-rtp"
     for object in objects {
       switch object.type {
@@ -75,8 +85,7 @@ package struct StatisticsReading: Sendable, Equatable {
         } else {
           audio.packetsLost += lost
         }
-      // Of several pairs the one in use counts what it has carried.
-      case "candidate-pair" where object.numbers["bytesSent"] != nil:
+      case "candidate-pair" where object.id == selectedPair:
         if let seconds = object.numbers["currentRoundTripTime"] {
           roundTripMilliseconds = seconds * 1_000
         }
@@ -92,6 +101,7 @@ extension StatisticsReading {
     if new.video.packets >= video.packets { video = new.video }
     if new.audio.packets >= audio.packets { audio = new.audio }
     roundTripMilliseconds = new.roundTripMilliseconds ?? roundTripMilliseconds
+    if !new.drops.isEmpty { drops = new.drops }
   }
 
   /// Adds another stream's sums.
@@ -99,6 +109,8 @@ extension StatisticsReading {
     video.add(other.video)
     audio.add(other.audio)
     roundTripMilliseconds = roundTripMilliseconds ?? other.roundTripMilliseconds
+    // Each stream's reading has those of the whole connection.
+    drops.merge(other.drops) { max($0, $1) }
   }
 }
 
@@ -145,8 +157,9 @@ extension StatisticsReading.Media {
 
 extension StatisticsObject {
   /// A member as a whole number; 0 where it is absent, or isn't one.
-  fileprivate func integer(_ name: String) -> Int {
-    guard let value = numbers[name], value.isFinite, abs(value) < 9e15 else { return 0 }
-    return Int(value)
+  fileprivate func integer(_ name: String) -> Int { Self.integer(numbers[name] ?? 0) }
+
+  fileprivate static func integer(_ value: Double) -> Int {
+    value.isFinite && abs(value) < 9e15 ? Int(value) : 0
   }
 }

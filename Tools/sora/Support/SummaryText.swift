@@ -2,9 +2,16 @@ import Foundation
 
 /// How a call was, as a small table for people.
 package enum SummaryText {
-  package static func lines(name: String, _ report: Report) -> [String] {
+  /// - Parameter showsDrops: whether to tell what was lost on this host, where something was.
+  package static func lines(
+    name: String, _ report: Report, showsDrops: Bool = false
+  ) -> [String] {
     var rows: [(String, String)] = []
     if let value = report.connectMs { rows.append(("connect time", "\(value) ms")) }
+    if let phases = report.phases, !phases.isEmpty {
+      let parts = phases.map { $0.name + String(format: " %.1f", $0.milliseconds) }
+      rows.append(("connect phases", parts.joined(separator: ", ") + " ms"))
+    }
     if let value = report.firstFrameMs { rows.append(("first frame", "\(value) ms")) }
     if let video = report.video {
       rows.append(
@@ -39,6 +46,12 @@ package enum SummaryText {
         "\(report.packetsLost) of \(sent)"
           + String(format: " (%.2f %%)", 100 * Double(max(0, report.packetsLost)) / Double(sent))
       ))
+    if showsDrops, !report.drops.isEmpty {
+      let parts = report.drops.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map {
+        "\($0.key) \($0.value)"
+      }
+      rows.append(("packets dropped", parts.joined(separator: ", ")))
+    }
     if let streams = report.streams { rows.append(("streams", "\(streams.count)")) }
     let column = rows.map(\.0.count).max() ?? 0
     return [name]

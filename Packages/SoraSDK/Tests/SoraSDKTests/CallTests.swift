@@ -1,7 +1,9 @@
 import Foundation
+import SoraClock
 import SoraMedia
 import SoraSDK
 import SoraSignaling
+import SoraTransport
 import Synchronization
 import Testing
 import WebRTC
@@ -69,6 +71,7 @@ import WebRTC
   }
 
   @Test func pictureAndSoundArrive() async throws {
+    let begun = SystemClock.now
     let far = try await FarEnd(receives: true)
     let (server, _) = try await server(far)
     let attempt = Attempt(server.configuration(), face: .tasks)
@@ -89,7 +92,19 @@ import WebRTC
     feeder.cancel()
     #expect(sink.sizes.elements.first == "160x90")
     #expect(CountingFilter.shared.count.withLock { $0 } >= 3)
+    let timeline = await channel.connectionTimeline()
+    #expect(timeline.spans.map(\.phase) == ConnectionTimeline.Phase.allCases)
+    #expect(timeline.spans.allSatisfy { $0.duration >= .zero })
+    #expect(timeline.spans.reduce(Duration.zero) { $0 + $1.duration } == timeline.total)
+    #expect(timeline.total > .zero && timeline.total < SystemClock.now - begun)
+    print(
+      "a call on one host:", timeline.spans.map { "\($0.phase) \($0.duration.inMilliseconds) ms" })
+    let entry = try #require(await channel.statistics().entries.first { $0.type == "transport" })
+    let durations = try #require(entry.values["connectDurations"] as? [String: NSNumber])
+    #expect(durations["dtls"]?.doubleValue == timeline[.dtls]?.inSeconds)
     await channel.disconnect()
+    let own = await channel.connectionTimeline()
+    #expect(own.spans.map(\.phase) == [.webSocket, .offer], "the rest was the peer connection's")
   }
 
   /// Streams of others come and go by re-offers; the own one, sent back, isn't shown.

@@ -1,6 +1,8 @@
 import Dispatch
 import Foundation
+import SoraClock
 import SoraSignaling
+import SoraTransport
 import Synchronization
 import WebRTC
 
@@ -22,6 +24,7 @@ extension MediaChannel {
       state.phase = .connecting
       state.connection = .connecting
       state.startTime = Date()
+      state.timeline.started = SystemClock.now
       state.completion = completion
       state.task = task
     }

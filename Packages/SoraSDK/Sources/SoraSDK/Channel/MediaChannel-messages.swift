@@ -1,5 +1,7 @@
 import Foundation
+import SoraClock
 import SoraSignaling
+import SoraTransport
 import Synchronization
 import WebRTC
 
@@ -10,6 +12,8 @@ extension MediaChannel {
       storage.withLock { state in
         if state.contactURL == nil { state.contactURL = URL(string: url) }
         state.stage = .offer
+        // The last one counts: the phase lasts over redirects.
+        state.timeline.webSocketOpened = SystemClock.now
       }
     case .redirected(let location):
       Logger.info(type: .signalingChannel, message: "redirected to \(location)")

@@ -1,5 +1,7 @@
 import Foundation
+import SoraClock
 import SoraSignaling
+import SoraTransport
 import Synchronization
 import WebRTC
 
@@ -18,6 +20,7 @@ extension MediaChannel {
         return nil
       }
       state.stage = .negotiation
+      state.timeline.offerReceived = SystemClock.now
       state.clientID = offer.clientId
       state.bundleID = offer.bundleId
       state.connectionID = offer.connectionId

@@ -1,6 +1,7 @@
 import Dispatch
 public import Foundation
 import SoraSignaling
+public import SoraTransport
 import Synchronization
 public import WebRTC
 
@@ -18,6 +19,8 @@ public final class MediaChannel: CustomStringConvertible, Equatable, Sendable {
     var stage = ConnectStage.webSocket
     var connection = ConnectionState.disconnected
     var startTime: Date?
+    /// What the channel itself knows of it.
+    var timeline = ConnectionTimeline()
     var contactURL: URL?
     var connectedURL: URL?
     var clientID: String?
@@ -142,6 +145,17 @@ public final class MediaChannel: CustomStringConvertible, Equatable, Sendable {
   public func statistics() async -> Statistics {
     guard let peer = native else { return Statistics() }
     return Statistics(await peer.statistics())
+  }
+
+  /// When the attempt came to which point, from `connect` to the first packet, and how long each phase took. What the peer
+  /// connection knows of it goes with the end of the channel. Linux only.
+  public func connectionTimeline() async -> ConnectionTimeline {
+    let (own, peer) = read { ($0.timeline, $0.peer) }
+    guard var timeline = await peer?.timeline() else { return own }
+    timeline.started = own.started
+    timeline.webSocketOpened = own.webSocketOpened
+    timeline.offerReceived = own.offerReceived
+    return timeline
   }
 
   // MARK: The end
