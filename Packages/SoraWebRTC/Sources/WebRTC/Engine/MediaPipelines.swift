@@ -94,7 +94,7 @@ final class MediaPipelines {
     }
     for id in audioReceiving.keys where !receiving.contains(id) {
       if let pipeline = audioReceiving.removeValue(forKey: id) {
-        endedSound.add(pipeline.statistics)
+        endedSound.add(pipeline)
         environment.playout.remove(pipeline)
       }
     }
@@ -233,7 +233,7 @@ final class MediaPipelines {
   /// What received sound and pictures lost here, by reason; what occurred.
   var drops: [PacketDrop] {
     var sound = endedSound
-    for pipeline in audioReceiving.values { sound.add(pipeline.statistics) }
+    for pipeline in audioReceiving.values { sound.add(pipeline) }
     return PacketDrop.list(.audioBuffer, sound.counts)
       + PacketDrop.list(.connection, ["undecodable": undecodable])
   }
@@ -262,8 +262,11 @@ private struct SoundDrops {
   private var overflow: UInt64 = 0
   private var duplicate: UInt64 = 0
   private var malformed: UInt64 = 0
+  private var unknownFormat: UInt64 = 0
 
-  mutating func add(_ statistics: AudioJitterBufferStats) {
+  mutating func add(_ pipeline: AudioReceivePipeline) {
+    let statistics = pipeline.statistics
+    unknownFormat &+= pipeline.blocksSkipped
     late &+= statistics.packetsLate
     overflow &+= statistics.packetsDiscarded &- statistics.packetsLate
     duplicate &+= statistics.packetsDuplicated
@@ -271,6 +274,9 @@ private struct SoundDrops {
   }
 
   var counts: KeyValuePairs<String, UInt64> {
-    ["late": late, "overflow": overflow, "duplicate": duplicate, "malformed": malformed]
+    [
+      "late": late, "overflow": overflow, "duplicate": duplicate, "malformed": malformed,
+      "unknownFormat": unknownFormat,
+    ]
   }
 }

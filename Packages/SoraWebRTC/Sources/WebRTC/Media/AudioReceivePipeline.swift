@@ -5,10 +5,11 @@ import Synchronization
 
 /// From Opus packets to a track's sound: the network loop puts packets in, the playout thread takes 10 ms at a time.
 final class AudioReceivePipeline: @unchecked Sendable {
-  // @unchecked: `buffer` is touched only under `lock`.
+  // @unchecked: `buffer` and `skipped` are touched only under `lock`.
 
   private let lock = Mutex(())
   private let buffer: AudioJitterBuffer
+  private var skipped: UInt64 = 0
   private let track: RTCAudioTrack
   private let channels: Int
 
@@ -20,6 +21,8 @@ final class AudioReceivePipeline: @unchecked Sendable {
   }
 
   var statistics: AudioJitterBufferStats { lock.withLock { _ in buffer.stats } }
+  /// Parts of redundant packets that are of another codec than the one that is decoded.
+  var blocksSkipped: UInt64 { lock.withLock { _ in skipped } }
 
   /// Takes one packet. From the network loop.
   func insert(_ header: RTPHeader, _ payload: UnsafeRawBufferPointer, at now: Instant) {
@@ -44,6 +47,7 @@ final class AudioReceivePipeline: @unchecked Sendable {
       UnsafeRawBufferPointer(rebasing: payload[block.range])
     }
     lock.withLock { _ in
+      for block in blocks where block.payloadType != codec { skipped &+= 1 }
       // The newest first: it is what tells the buffer where the stream is.
       for block in blocks where block.isPrimary && block.payloadType == codec {
         buffer.insert(

@@ -89,7 +89,10 @@ package final class VideoReceivePipeline: @unchecked Sendable {
   package func decode(_ frame: EncodedFrame) {
     let time = now()
     let (schedule, asks) = shared.withLock { shared -> (Bool, Bool) in
-      guard !shared.isStopped else { return (false, false) }
+      guard !shared.isStopped else {
+        shared.statistics.framesDropped &+= 1
+        return (false, false)
+      }
       if shared.isFallingBehind(at: time) {
         // Whatever comes now would be shown too late. A key frame starts over without them, others can't.
         shared.statistics.framesDropped &+= UInt64(shared.pending.count)
@@ -114,6 +117,7 @@ package final class VideoReceivePipeline: @unchecked Sendable {
   package func stop() {
     shared.withLock {
       $0.isStopped = true
+      $0.statistics.framesDropped &+= UInt64($0.pending.count)
       $0.pending = []
     }
     queue.async { self.decoder = nil }
