@@ -38,7 +38,9 @@ final class PeerSession: RTCPeerConnectionDelegate {
     JSONLines.write(["type": "opened"])
   }
 
+  /// Ends the connection. Nothing is told of it from here on: the next one may be open by then.
   func close() {
+    connection.delegate = nil
     video?.stop()
     audio?.stop()
     connection.close()
