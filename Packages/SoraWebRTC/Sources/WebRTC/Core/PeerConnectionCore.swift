@@ -23,19 +23,15 @@ public final class PeerConnectionCore {
     /// to those that prefer it.
     public var audioRedundancy: Int?
     public var videoCodecs: [CodecCapability] = [.vp8]
-    /// Whether the first description is ours (RFC 8445 §6.1.1 makes the offerer the controlling agent).
-    public var isOfferer: Bool
     /// STUN and TURN servers, and which candidates are used.
     public var gathering = ICEGatherer.Configuration()
 
     public init(
-      certificate: DTLSCertificate, dtls: any DTLSEndpointFactory, wallClock: WallClock,
-      isOfferer: Bool = false
+      certificate: DTLSCertificate, dtls: any DTLSEndpointFactory, wallClock: WallClock
     ) {
       self.certificate = certificate
       self.dtls = dtls
       self.wallClock = wallClock
-      self.isOfferer = isOfferer
     }
   }
 
@@ -69,7 +65,7 @@ public final class PeerConnectionCore {
 
   public init(configuration: Configuration, random: RandomSource, sink: any DatagramSink) {
     var path = PeerTransport.Configuration(
-      ice: ICEAgent.Configuration(isControlling: configuration.isOfferer),
+      ice: ICEAgent.Configuration(isControlling: false),
       certificate: configuration.certificate, dtls: configuration.dtls)
     path.gathering = configuration.gathering
     transport = PeerTransport(configuration: path, random: random.fork(), sink: sink)
@@ -124,7 +120,7 @@ public final class PeerConnectionCore {
     _ kind: DescriptionKind, _ sdp: String, addresses: [TransportAddress], at now: Instant
   ) throws(NegotiationError) {
     try negotiator.setLocalDescription(kind, .init(sdp: sdp))
-    if started == nil { started = now }
+    begin(isOfferer: kind == .offer, at: now)
     if !isGathering {
       isGathering = true
       transport.gather(on: addresses, at: now)
@@ -137,8 +133,15 @@ public final class PeerConnectionCore {
     _ kind: DescriptionKind, _ sdp: String, at now: Instant
   ) throws(NegotiationError) {
     try negotiator.setRemoteDescription(kind, .init(sdp: sdp))
-    if started == nil { started = now }
+    begin(isOfferer: kind == .answer, at: now)
     drain(at: now)
+  }
+
+  /// RFC 8445 §6.1.1: the offerer of the first exchange controls, from its offer on. The answerer's checks come before the
+  /// answer does, and would meet a conflict otherwise.
+  private func begin(isOfferer: Bool, at now: Instant) {
+    if started == nil { started = now }
+    if !isStarted { transport.ice.isControlling = isOfferer }
   }
 
   /// When the connection came to which point of its making; it starts with the first description that is set.

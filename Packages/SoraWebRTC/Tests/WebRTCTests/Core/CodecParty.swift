@@ -41,7 +41,7 @@ final class CodecParty: SimulatedEndpoint, PeerConnectionCoreDelegate {
     self.registry = registry
     var configuration = PeerConnectionCore.Configuration(
       certificate: try SimulationCertificate.make(serial), dtls: StandInDTLSFactory(),
-      wallClock: WallClock(unixNanoseconds: 1_700_000_000_000_000_000, at: .zero), isOfferer: sends)
+      wallClock: WallClock(unixNanoseconds: 1_700_000_000_000_000_000, at: .zero))
     configuration.videoCodecs = [codec]
     core = PeerConnectionCore(
       configuration: configuration, random: network.random.fork(), sink: network)

@@ -50,6 +50,18 @@ import WebRTC
     }
   }
 
+  @Test func checksThatComeBeforeTheAnswerMeetNoConflictOfRoles() throws {
+    let pair = CorePair(seed: 8, LinkConditions(delay: .milliseconds(5)))
+    try pair.negotiate(answerDelay: .milliseconds(40))
+    #expect(pair.callee.core.transport.ice.selectedPair != nil, "before the answer has arrived")
+    pair.network.run(for: .seconds(1))
+    for party in [pair.caller, pair.callee] {
+      #expect(party.core.transport.state == .connected)
+      #expect(party.core.transport.ice.statistics.roleConflicts == 0)
+      #expect(party.core.transport.ice.isControlling == (party === pair.caller))
+    }
+  }
+
   @Test func closingSaysGoodbye() throws {
     let pair = CorePair(seed: 6, LinkConditions(delay: .milliseconds(30)))
     try pair.negotiate()

@@ -22,8 +22,7 @@ final class CoreParty: SimulatedEndpoint, PeerConnectionCoreDelegate {
   private var wantsKeyFrame = true
 
   init(
-    _ network: SimulatedNetwork, _ name: String, _ address: TransportAddress, serial: UInt64,
-    isOfferer: Bool
+    _ network: SimulatedNetwork, _ name: String, _ address: TransportAddress, serial: UInt64
   ) {
     self.name = name
     self.address = address
@@ -33,8 +32,7 @@ final class CoreParty: SimulatedEndpoint, PeerConnectionCoreDelegate {
     core = PeerConnectionCore(
       configuration: PeerConnectionCore.Configuration(
         certificate: certificate, dtls: StandInDTLSFactory(),
-        wallClock: WallClock(unixNanoseconds: 1_700_000_000_000_000_000, at: .zero),
-        isOfferer: isOfferer),
+        wallClock: WallClock(unixNanoseconds: 1_700_000_000_000_000_000, at: .zero)),
       random: network.random.fork(), sink: network)
     core.delegate = self
     core.negotiator.addTrack(.audio, trackID: "\(name)-audio", streamIDs: [name])
@@ -148,11 +146,9 @@ final class CorePair {
     let two = network.addHost("callee", "10.2.0.1")
     link = network.link(one, two, conditions)
     caller = CoreParty(
-      network, "caller", TransportAddress(ip: one.addresses[0], port: 5000), serial: 1,
-      isOfferer: true)
+      network, "caller", TransportAddress(ip: one.addresses[0], port: 5000), serial: 1)
     callee = CoreParty(
-      network, "callee", TransportAddress(ip: two.addresses[0], port: 6000), serial: 2,
-      isOfferer: false)
+      network, "callee", TransportAddress(ip: two.addresses[0], port: 6000), serial: 2)
     caller.peer = callee
     callee.peer = caller
     for party in [caller, callee] { network.bind(party, to: party.address) }
@@ -164,15 +160,20 @@ final class CorePair {
 
   deinit { network.removeAllEndpoints() }
 
-  /// Offer and answer at once, with candidates in the descriptions.
-  func negotiate() throws {
+  /// Offer and answer, with candidates in the descriptions; the answer takes its time where that is said.
+  func negotiate(answerDelay: Duration = .zero) throws {
     let now = network.now
     let offer = try caller.core.createOffer()
     try caller.core.setLocalDescription(.offer, offer, addresses: [caller.address], at: now)
     try callee.core.setRemoteDescription(.offer, caller.core.localDescription ?? offer, at: now)
     let answer = try callee.core.createAnswer()
     try callee.core.setLocalDescription(.answer, answer, addresses: [callee.address], at: now)
-    try caller.core.setRemoteDescription(.answer, callee.core.localDescription ?? answer, at: now)
+    if answerDelay > .zero {
+      network.deadlinesChanged()
+      network.run(for: answerDelay)
+    }
+    try caller.core.setRemoteDescription(
+      .answer, callee.core.localDescription ?? answer, at: network.now)
     network.deadlinesChanged()
   }
 }

@@ -87,7 +87,7 @@ extension FuzzTarget {
       let core = PeerConnectionCore(
         configuration: PeerConnectionCore.Configuration(
           certificate: certificate, dtls: StandInDTLSFactory(),
-          wallClock: WallClock(unixNanoseconds: 0, at: .zero), isOfferer: choice & 1 != 0),
+          wallClock: WallClock(unixNanoseconds: 0, at: .zero)),
         random: RandomSource(seed: 7), sink: DiscardingSink())
       if choice & 3 != 0 {
         core.negotiator.addTransceiver(.audio, trackID: "a", streamIDs: ["s"])
