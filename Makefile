@@ -63,10 +63,11 @@ bench: ## Measure this SDK beside others
 bench-codecs: ## Measure the codec modules beside their libraries' own tools (CODEC_OPTIONS narrows it)
 	@Benchmarks/codecs.py $(CODEC_OPTIONS)
 
-bench-packets: ## Measure a packet beside a bare C loop, and connecting and idle connections
+bench-packets: ## Measure a packet beside a bare C loop, connecting beside aiortc, and idle connections
 	@$(SWIFT) build -c release --package-path Benchmarks/Packets
 	@Benchmarks/Packets/.build/release/PacketBench
 	@Benchmarks/Packets/.build/release/ConnectionBench
+	@Benchmarks/connecting.sh
 
 bench-realtime: ## Publish and play each codec at default settings, and show whether this machine keeps up
 	@Benchmarks/realtime.sh
