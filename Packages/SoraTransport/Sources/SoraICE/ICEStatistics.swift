@@ -38,6 +38,9 @@ public enum ICEDropReason: Int, CaseIterable, Hashable, Sendable {
   case unusableCandidate
   /// A candidate or a check of another ICE generation: its `ufrag` isn't the peer's.
   case staleCandidate
+
+  /// Whether it may be a datagram that was left aside, and not a signalled candidate alone.
+  public var concernsDatagrams: Bool { self != .duplicateCandidate && self != .unusableCandidate }
 }
 
 /// Counters of an ICE agent. The names are those of W3C's `RTCIceCandidatePairStats`, summed over pairs.

@@ -129,6 +129,11 @@ import Testing
     let stranger = STUNMessage(
       .success, transactionID: STUNTransactionID(random: RandomSource(seed: 5)))
     bench.expect("ice.unknownTransaction", fed: stranger.encoded(key: Array("k".utf8)))
+    // A candidate that is known already is no packet.
+    bench.expect(nil) {
+      bench.pair.b.transport.addRemoteCandidate(a.localCandidates[0], at: bench.pair.network.now)
+    }
+    #expect(b.statistics.dropped(.duplicateCandidate) == 1)
   }
 
   @Test func protectedPackets() throws {

@@ -50,12 +50,12 @@ public struct PacketDrop: Sendable, Hashable, CustomStringConvertible {
 extension PeerTransport {
   /// What this transport lost, by reason, with ICE, DTLS and relays; those that occurred.
   public var drops: [PacketDrop] {
-    PacketDrop.list(.relay, gatherer.dropped.counts)
-      + ice.statistics.dropsByReason.map {
-        PacketDrop(.ice, "\($0.reason)", UInt64(clamping: $0.count))
-      }
-      + PacketDrop.list(.dtls, dtlsStatistics?.dropped.counts ?? [:])
-      + PacketDrop.list(.transport, statistics.dropped.counts)
+    var all = PacketDrop.list(.relay, gatherer.dropped.counts)
+    for (reason, count) in ice.statistics.dropsByReason where reason.concernsDatagrams {
+      all.append(PacketDrop(.ice, "\(reason)", UInt64(clamping: count)))
+    }
+    if let dtls = dtlsStatistics { all += PacketDrop.list(.dtls, dtls.dropped.counts) }
+    return all + PacketDrop.list(.transport, statistics.dropped.counts)
   }
 }
 
