@@ -64,6 +64,9 @@ import Testing
     report.drops = ["transport.replayed": 2, "ice.malformed": 5]
     let object = try members(report)
     #expect(object["connectPhasesMs"] as? [String: Double] == ["webSocket": 12.34, "dtls": 7])
+    #expect(object["gatheringMs"] is NSNull)
+    report.gatheringMs = 8.125
+    #expect(try members(report)["gatheringMs"] as? Double == 8.13)
     #expect(object["drops"] as? [String: Int] == report.drops)
     let text = SummaryText.lines(name: "played demo", report, showsDrops: true)
     #expect(text.contains { $0.hasSuffix("webSocket 12.3, dtls 7.0 ms") }, "\(text)")

@@ -3,7 +3,6 @@ import SoraClock
 import SoraCommandSupport
 import SoraMedia
 import SoraSDK
-import SoraTransport
 import WebRTC
 
 /// What happens to a connection, in one line of events.
@@ -81,11 +80,6 @@ extension MediaChannel {
   func sendingStatistics() async -> StatisticsReading? {
     let objects = await statisticsObjects()
     return objects.isEmpty ? nil : StatisticsReading(objects, .sending)
-  }
-
-  /// What connecting has spent its time with so far.
-  func connectPhases() async -> [Report.Phase] {
-    await connectionTimeline().spans.map(Report.Phase.init)
   }
 
   /// What is received of each remote stream, by its id.

@@ -78,9 +78,13 @@ extension Report {
   }
 }
 
-extension Report.Phase {
-  init(_ span: ConnectionTimeline.Span) {
-    self.init(name: span.phase.rawValue, milliseconds: span.duration.inMilliseconds)
+extension Report {
+  /// What connecting has spent its time with.
+  mutating func addTimeline(_ timeline: ConnectionTimeline?) {
+    phases = timeline?.spans.map {
+      Phase(name: $0.phase.rawValue, milliseconds: $0.duration.inMilliseconds)
+    }
+    gatheringMs = timeline?.gathering?.inMilliseconds
   }
 }
 

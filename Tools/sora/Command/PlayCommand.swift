@@ -3,6 +3,7 @@ import SoraClock
 import SoraCommandSupport
 import SoraMedia
 import SoraSDK
+import SoraTransport
 
 /// `sora play`: receives every stream of a channel, and measures the first.
 struct PlayCommand: AsyncParsableCommand {
@@ -56,7 +57,7 @@ private final class PlayJob {
   private var streams: PlayedStreams
   private var last = Moment()
   private var connectedAt: Instant?
-  private var phases: [Report.Phase]?
+  private var timeline: ConnectionTimeline?
 
   /// What the meters showed a second ago.
   private struct Moment {
@@ -145,7 +146,7 @@ private final class PlayJob {
   private func readStatistics(_ channel: MediaChannel) async {
     guard channel.isAvailable else { return }
     streams.update(await channel.receivingStatistics())
-    phases = await channel.connectPhases()
+    timeline = await channel.connectionTimeline()
   }
 
   private func tellStatus(_ call: Call, _ channel: MediaChannel) async {
@@ -178,7 +179,7 @@ private final class PlayJob {
     report.addTotals(streams.total)
     report.connectionId = channel?.connectionId
     report.connectMs = connectedAt.map(call.milliseconds)
-    report.phases = phases
+    report.addTimeline(timeline)
     guard let main = streams.main else { return report }
     report.firstFrameMs = main.video.snapshot.first.map(call.milliseconds)
     report.video = video(of: main)

@@ -3,6 +3,7 @@ import SoraClock
 import SoraCommandSupport
 import SoraMedia
 import SoraSDK
+import SoraTransport
 
 /// `sora publish`: sends the test pattern and the tone, or files, to a channel.
 struct PublishCommand: AsyncParsableCommand {
@@ -54,7 +55,7 @@ private final class PublishJob {
   private var reading = StatisticsReading()
   private var last = (reading: StatisticsReading(), audio: AudioMeter.Snapshot(), at: Instant.zero)
   private var connectedAt: Instant?
-  private var phases: [Report.Phase]?
+  private var timeline: ConnectionTimeline?
 
   init(_ command: PublishCommand) throws {
     options = command.connection
@@ -149,7 +150,7 @@ private final class PublishJob {
 
   /// Waits, shortly, until what was given to the encoder is sent, so that the summary doesn't call it dropped.
   private func settle(_ channel: MediaChannel) async {
-    if channel.isAvailable { phases = await channel.connectPhases() }
+    if channel.isAvailable { timeline = await channel.connectionTimeline() }
     for _ in 0..<10 {
       guard let new = await channel.sendingStatistics() else { return }
       reading = new
@@ -161,7 +162,7 @@ private final class PublishJob {
   private func tellStatus(_ call: Call, _ channel: MediaChannel) async {
     if let new = await channel.sendingStatistics() {
       reading = new
-      phases = await channel.connectPhases()
+      timeline = await channel.connectionTimeline()
     }
     let now = SystemClock.now
     var report = makeReport(.stats, call, channel)
@@ -185,7 +186,7 @@ private final class PublishJob {
     report.addTotals(reading)
     report.connectionId = channel?.connectionId
     report.connectMs = connectedAt.map(call.milliseconds)
-    report.phases = phases
+    report.addTimeline(timeline)
     let seconds = connectedAt.map { (SystemClock.now - $0).inSeconds } ?? 0
     if let videoInput {
       let produced = videoMeter.snapshot

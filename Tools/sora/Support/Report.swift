@@ -17,6 +17,8 @@ package struct Report: Sendable, Encodable {
   package var connectMs: Int?
   /// What the attempt spent its time with, one after the other; the last phase ends after the connection stands.
   package var phases: [Phase]?
+  /// How long STUN and TURN servers were asked, beside the phases.
+  package var gatheringMs: Double?
   /// From the start of the attempt to the first picture that was sent, or that was decoded.
   package var firstFrameMs: Int?
   package var video: Video?
@@ -162,9 +164,8 @@ package struct Report: Sendable, Encodable {
   }
 
   private enum CodingKeys: String, CodingKey {
-    case type, connectionId, elapsedMs, connectMs, connectPhasesMs, firstFrameMs, video, audio,
-      rttMs
-    case bytes, packets, packetsLost, nack, pli, drops, error, streams
+    case type, connectionId, elapsedMs, connectMs, connectPhasesMs, gatheringMs, firstFrameMs
+    case video, audio, rttMs, bytes, packets, packetsLost, nack, pli, drops, error, streams
   }
 
   package func encode(to encoder: any Encoder) throws {
@@ -177,6 +178,7 @@ package struct Report: Sendable, Encodable {
       Dictionary(phases.map { ($0.name, $0.milliseconds.rounded(digits: 2)) }, uniquingKeysWith: +)
     }
     try values.encode(durations, forKey: .connectPhasesMs)
+    try values.encode(gatheringMs?.rounded(digits: 2), forKey: .gatheringMs)
     try values.encode(firstFrameMs, forKey: .firstFrameMs)
     try values.encode(video, forKey: .video)
     try values.encode(audio, forKey: .audio)

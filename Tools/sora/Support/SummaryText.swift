@@ -12,6 +12,9 @@ package enum SummaryText {
       let parts = phases.map { $0.name + String(format: " %.1f", $0.milliseconds) }
       rows.append(("connect phases", parts.joined(separator: ", ") + " ms"))
     }
+    if let value = report.gatheringMs {
+      rows.append(("gathering", String(format: "%.1f ms", value)))
+    }
     if let value = report.firstFrameMs { rows.append(("first frame", "\(value) ms")) }
     if let video = report.video {
       rows.append(
