@@ -5,12 +5,12 @@ extension Interop {
   /// and role of DTLS, ICE restarts from both sides, and relays. Pictures and sound cross both ways in each call.
   @Suite struct SecurePath {
     @Test(.needsBrowser, .needsCoturn) func withChromium() async throws {
-      let outcome = try await Scenario(name: "secure_chromium").run(Outcome.self)
+      let outcome = try await Scenario(name: "secure_chromium", limit: 150).run(Outcome.self)
       try checkBrowser(outcome)
     }
 
     @Test(.needsFirefox, .needsCoturn) func withFirefox() async throws {
-      let outcome = try await Scenario(name: "secure_firefox").run(Outcome.self)
+      let outcome = try await Scenario(name: "secure_firefox", limit: 150).run(Outcome.self)
       try checkBrowser(outcome)
     }
 
