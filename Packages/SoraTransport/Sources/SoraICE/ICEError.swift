@@ -6,12 +6,16 @@ public enum ICEError: Error, Hashable, Sendable, CustomStringConvertible {
   case malformedParameters(field: String, value: String)
   /// A URL of a STUN or TURN server breaks the grammar of RFC 7064 §3.1 or RFC 7065 §3.1.
   case malformedServerURL(String)
+  /// The user name or credential (`field`) of a TURN server can't be prepared as RFC 8265 §4.2 wants it.
+  case unusableCredential(field: String, server: String, OpaqueString.Unusable)
 
   public var description: String {
     switch self {
     case .malformedServerURL(let text):
       "\"\(text)\" is no STUN or TURN URL; write stun:HOST[:PORT], turn:HOST[:PORT][?transport=udp|tcp] or "
         + "turns:HOST[:PORT] (RFC 7064, RFC 7065)"
+    case .unusableCredential(let field, let server, let reason):
+      "the \(field) of \(server) can't be used: \(reason)"
     case .malformedCandidate(let field, let value):
       "ICE candidate: \(field) can't be \"\(value)\" (RFC 8839 §5.1)"
     case .malformedParameters(let field, let value):

@@ -30,8 +30,7 @@ public struct STUNPasswordAlgorithm: Hashable, Sendable {
 
 /// A name and a password of the long-term credential mechanism (RFC 8489 §9.2).
 ///
-/// Both are used as they are. RFC 8489 wants them prepared with OpaqueString (RFC 8265 §4.2), which changes text only where it
-/// isn't NFC or has spaces other than U+0020.
+/// Both are used as they are: what isn't ASCII wants to be prepared with `OpaqueString` before.
 public struct LongTermCredentials: Hashable, Sendable {
   public var username: String
   public var password: String

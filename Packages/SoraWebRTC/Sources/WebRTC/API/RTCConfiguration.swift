@@ -1,3 +1,4 @@
+import Foundation
 import SoraICE
 public import SoraTransport
 
@@ -45,12 +46,13 @@ public struct RTCConfiguration: Sendable {
 
   public init() {}
 
-  /// Checks what can be wrong in it: the URLs of servers.
+  /// Checks what can be wrong in it: the URLs of servers, and their user names and credentials.
   public func validate() throws { _ = try gathering() }
 
   /// What the transport gathers from.
   ///
-  /// - Throws: `ICEError.malformedServerURL` for a URL that breaks RFC 7064 or RFC 7065.
+  /// - Throws: `ICEError.malformedServerURL` for a URL that breaks RFC 7064 or RFC 7065, `ICEError.unusableCredential` for a name or
+  ///   credential of a TURN server that RFC 8265 §4.2 refuses.
   func gathering() throws(ICEError) -> ICEGatherer.Configuration {
     var gathering = ICEGatherer.Configuration()
     gathering.policy =
@@ -62,15 +64,31 @@ public struct RTCConfiguration: Sendable {
     // Nothing at all may be used: no relay without a server.
     for server in iceServers where iceTransportPolicy != .none {
       for text in server.urlStrings {
+        let url = try ICEServerURL(parsing: text)
         gathering.servers.append(
           ICEServer(
-            url: try ICEServerURL(parsing: text),
-            credentials: server.username.map {
-              LongTermCredentials(username: $0, password: server.credential ?? "")
-            }, verifiesCertificate: server.tlsCertPolicy == .secure))
+            url: url, credentials: url.scheme.isTURN ? try server.credentials(at: text) : nil,
+            verifiesCertificate: server.tlsCertPolicy == .secure))
       }
     }
     return gathering
+  }
+}
+
+extension RTCIceServer {
+  /// The name and the credential as a TURN server wants them (RFC 8489 §9.2.2).
+  fileprivate func credentials(at url: String) throws(ICEError) -> LongTermCredentials? {
+    func prepare(_ text: String, _ field: String) throws(ICEError) -> String {
+      do throws(OpaqueString.Unusable) {
+        return try OpaqueString.prepare(text) { $0.precomposedStringWithCanonicalMapping }
+      } catch {
+        throw .unusableCredential(field: field, server: url, error)
+      }
+    }
+    guard let username else { return nil }
+    return LongTermCredentials(
+      username: try prepare(username, "username"),
+      password: try prepare(credential ?? "", "credential"))
   }
 }
 
