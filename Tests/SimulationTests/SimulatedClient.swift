@@ -15,6 +15,7 @@ final class SimulatedClient: SimulatedEndpoint, PeerConnectionCoreDelegate {
   private let server: SimulatedServer
   private let address: TransportAddress
   private let request: SFUConnectRequest
+  private let streamSink: SimulatedICEStreams
   private var peer: SFUPeerID?
   private var sending: (audio: Int, video: Int)?
   private var wantsKeyFrame = true
@@ -39,21 +40,25 @@ final class SimulatedClient: SimulatedEndpoint, PeerConnectionCoreDelegate {
   private(set) var framesSent = 0
   private(set) var keyFramesSent = 0
 
+  /// - Parameter gathering: the STUN and TURN servers that it asks.
   init(
-    _ name: String, _ number: Int, _ network: SimulatedNetwork, server: SimulatedServer,
-    address: TransportAddress, request: SFUConnectRequest
+    _ name: String, _ number: Int, _ network: SimulatedNetwork, on host: SimulatedHost,
+    server: SimulatedServer, request: SFUConnectRequest,
+    gathering: ICEGatherer.Configuration = ICEGatherer.Configuration()
   ) throws {
     self.name = name
     self.network = network
     self.server = server
-    self.address = address
+    address = TransportAddress(ip: host.addresses[0], port: 40_000)
     self.request = request
     var configuration = PeerConnectionCore.Configuration(
       certificate: try SimulationCertificate.make(UInt64(number)), dtls: StandInDTLSFactory(),
       wallClock: WallClock(unixNanoseconds: 1_700_000_000_000_000_000, at: .zero))
     configuration.maximumBitrate = 3_000_000
+    configuration.gathering = gathering
     core = PeerConnectionCore(
       configuration: configuration, random: network.random.fork(), sink: network)
+    streamSink = SimulatedICEStreams(network, on: host, for: core.transport)
     core.delegate = self
     network.bind(self, to: address)
   }

@@ -142,32 +142,3 @@ extension String {
     return count
   }
 }
-
-/// A server and the clients around it, each behind a link of its own.
-private struct Room {
-  let network: SimulatedNetwork
-  let hub: SimulatedHost
-  let server: SimulatedServer
-
-  init(_ network: SimulatedNetwork, _ hub: SimulatedHost) throws {
-    self.network = network
-    self.hub = hub
-    server = try SimulatedServer(
-      network, address: TransportAddress(ip: hub.addresses[0], port: 5000),
-      signalingDelay: .milliseconds(20))
-  }
-
-  func join(
-    _ name: String, _ number: Int, role: SFURole, _ conditions: LinkConditions
-  ) throws -> SimulatedClient {
-    let host = network.addHost(name, "10.0.0.\(number + 1)")
-    network.link(host, hub, conditions)
-    let client = try SimulatedClient(
-      name, number, network, server: server,
-      address: TransportAddress(ip: host.addresses[0], port: 40_000),
-      request: SFUConnectRequest(
-        role: role, channelID: "room", audio: .init(), video: .init(codec: "VP8")))
-    client.connect()
-    return client
-  }
-}

@@ -19,9 +19,9 @@ extension ICEAgent {
     transactions.removeAll { isGone($0.pair) }
     if let nominating, isGone(nominating) { self.nominating = nil }
     guard isActive, let selected, isGone(selected) else { return considerNominating() }
-    if selectedIsCurrent, state == .connected || state == .completed {
+    if selectedIsCurrent {
       selectedIsGone = true
-      change(to: .disconnected)
+      if state == .connected || state == .completed { change(to: .disconnected) }
     }
     // RFC 8445 §12.1: any valid pair may be used; the controlling side nominates it anew.
     let best = pairs.filter { $0.state == .succeeded }.max { $0.priority < $1.priority }

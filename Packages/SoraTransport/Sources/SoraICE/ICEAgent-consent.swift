@@ -47,6 +47,7 @@ extension ICEAgent {
   /// The selected peer gave a sign of life.
   func hear() {
     lastHeard = now
+    consentChecksUnanswered = 0
     if configuration.isLite {
       nextConsentAt = configuration.liteAsksWhenSilent ? now + .seconds(2) : nil
     } else {
@@ -76,7 +77,12 @@ extension ICEAgent {
       recheckOthers()
     }
     if let due = nextConsentAt, due <= now {
-      sendRequest(on: pair, .consent)
+      if consentChecksUnanswered == 2, selectedIsCurrent, !configuration.isLite {
+        events.append(.selectedPairSilent)
+      }
+      consentChecksUnanswered += 1
+      // What stood on a base that is gone has nowhere to be asked from.
+      if !selectedIsGone { sendRequest(on: pair, .consent) }
       // `hear` slows down again. Until then many askings tell a link that loses a third of all datagrams from a dead one.
       let pause: Duration = state == .disconnected ? .milliseconds(100) : .milliseconds(250)
       let roundTrip = pair.currentRoundTripTime ?? .zero

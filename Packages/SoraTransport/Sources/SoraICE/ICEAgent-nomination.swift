@@ -103,11 +103,13 @@ extension ICEAgent {
   private func select(_ pair: CandidatePair) {
     let old = selectedPair
     let isOther = selected !== pair || !selectedIsCurrent
+    // A new allocation may have the address of the one that is gone.
+    let isMadeAnew = selectedIsGone
     selected = pair
     selectedIsCurrent = true
     selectedIsGone = false
     publishSelected()
-    if old?.local != selectedPair?.local || old?.remote != selectedPair?.remote {
+    if isMadeAnew || old?.local != selectedPair?.local || old?.remote != selectedPair?.remote {
       statistics.selectedCandidatePairChanges += 1
       statistics.currentRoundTripTime = pair.currentRoundTripTime
       events.append(

@@ -100,6 +100,8 @@ public final class ICEAgent {
   var nominating: CandidatePair?
   var lastHeard = Instant.zero
   var nextConsentAt: Instant?
+  // Consent checks since the peer was heard.
+  var consentChecksUnanswered = 0
   var errorResponseAllowedAt = Instant(nanoseconds: .min)
 
   var transmits: [ICETransmit] = []

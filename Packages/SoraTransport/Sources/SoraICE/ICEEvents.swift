@@ -21,6 +21,9 @@ public enum ICEEvent: Equatable, Sendable {
   /// Send media and DTLS between these addresses from now on. Comes again when a better pair takes over.
   case selectedPair(local: TransportAddress, remote: TransportAddress)
   case stateChanged(ICEConnectionState)
+  /// Two consent checks in a row got no answer: something on the way may be gone. Once until the peer is heard again; not of
+  /// lite agents.
+  case selectedPairSilent
   /// The peer has been silent for `Configuration.consentTimeout`, or refused consent: stop sending to it (RFC 7675 §5.2). Once, and
   /// before the change of state to `.failed`.
   case consentLost

@@ -86,7 +86,8 @@ public final class SimulatedStream {
   /// Closes both ends. What was sent before still arrives.
   public func close() {
     guard !isEnded else { return }
-    if isOpen { post(.end("closed by the other side")) }
+    // Also while it is being opened: the other end may be open already.
+    if isOpen || nextSent > 0 { post(.end("closed by the other side")) }
     finish()
   }
 

@@ -12,6 +12,8 @@ public final class SimulatedTURNServer: SimulatedEndpoint, TURNServerNetwork {
   private unowned let network: SimulatedNetwork
   private let sink: (any DatagramSink)?
   private let host: SimulatedHost
+  private var configuration: TURNServer.Configuration
+  private let listening: [TransportAddress]
   private var connections: [TURNServer.Client: Connection] = [:]
 
   private struct Connection {
@@ -33,17 +35,38 @@ public final class SimulatedTURNServer: SimulatedEndpoint, TURNServerNetwork {
     self.network = network
     self.sink = sink
     self.host = host
+    self.configuration = configuration
     addresses = host.addresses.map { TransportAddress(ip: $0, port: port) }
+    listening = host.addresses.flatMap { ip in
+      [port, securePort].map { TransportAddress(ip: ip, port: $0) }
+    }
+    begin()
+  }
+
+  private func begin() {
     server = TURNServer(
       configuration: configuration, network: self, random: network.random.fork())
-    for address in addresses {
-      network.bind(self, to: address)
-      for port in [port, securePort] {
-        network.listen(on: TransportAddress(ip: address.ip, port: port)) { [weak self] stream in
-          self?.serve(stream)
-        }
-      }
+    for address in addresses { network.bind(self, to: address) }
+    for address in listening {
+      network.listen(on: address) { [weak self] stream in self?.serve(stream) }
     }
+  }
+
+  /// Ends the server and begins another one in its place, which knows none of its allocations, nonces and statistics; streams are closed.
+  ///
+  /// - Parameters:
+  ///   - downtime: until the new one is there. Meanwhile datagrams find nobody, and connections are refused.
+  ///   - configuration: of the new one, where it is another.
+  public func restart(
+    downtime: Duration = .zero, configuration: TURNServer.Configuration? = nil
+  ) {
+    if let configuration { self.configuration = configuration }
+    server.close()
+    for address in addresses { network.unbind(address) }
+    for address in listening { network.stopListening(on: address) }
+    for connection in connections.values { connection.stream.close() }
+    connections = [:]
+    network.after(downtime) { [weak self] _ in self?.begin() }
   }
 
   private func serve(_ stream: SimulatedStream) {

@@ -36,6 +36,8 @@ public final class SimulatedTransportPeer: SimulatedEndpoint, PeerTransportDeleg
   /// RTP packets received, and when the last one came.
   public private(set) var packetsReceived = 0
   public private(set) var lastPacketAt: Instant?
+  /// Whether candidates that are found reach the other end; those found meanwhile are lost for good.
+  public var isSignalingUp = true
   /// Called with each plain RTP packet, lent for the call.
   public var onPacket: ((UnsafeMutableRawBufferPointer, Instant) -> Void)?
 
@@ -171,6 +173,7 @@ public final class SimulatedTransportPeer: SimulatedEndpoint, PeerTransportDeleg
     at now: Instant
   ) {
     candidates.append(candidate)
+    guard isSignalingUp else { return }
     network.after(configuration.signalingDelay) { [weak other] now in
       other?.transport.addRemoteCandidate(candidate, at: now)
     }

@@ -67,6 +67,7 @@ final class HostileWorld {
     seed: UInt64, _ placeA: Place, _ placeB: Place, _ access: Access,
     conditions: LinkConditions = LinkConditions(delay: .milliseconds(10)),
     serversB: [ICEServer] = Access.stun.servers,
+    policies: (a: ICETransportPolicy, b: ICETransportPolicy) = (.all, .all),
     ports: NATBehaviour.Ports? = nil, mappingTimeout: Duration? = nil,
     _ configure: (inout SimulatedTransportPeer.Configuration) -> Void = { _ in }
   ) throws {
@@ -105,10 +106,12 @@ final class HostileWorld {
     self.hosts = hosts
     var configuration = SimulatedTransportPeer.Configuration()
     configuration.servers = access.servers
+    configuration.policy = policies.a
     configure(&configuration)
     a = try SimulatedTransportPeer(
       network, on: hosts[0], serial: 1, isControlling: true, configuration)
     configuration.servers = serversB
+    configuration.policy = policies.b
     b = try SimulatedTransportPeer(
       network, on: hosts[1], serial: 2, isControlling: false, configuration)
   }
@@ -135,6 +138,16 @@ final class HostileWorld {
     network.cancel(sending)
     network.run(for: .milliseconds(500))
     return (a.packetsReceived - before.0, b.packetsReceived - before.1)
+  }
+
+  /// Sends each way every 20 ms from now on.
+  func keepSending() {
+    var number: UInt16 = 0
+    network.every(.milliseconds(20)) { [a, b] _ in
+      a.send(number)
+      b.send(number)
+      number &+= 1
+    }
   }
 
   var story: String {

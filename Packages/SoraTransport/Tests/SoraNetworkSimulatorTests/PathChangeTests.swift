@@ -22,15 +22,6 @@ import Testing
     return isBack ? world.network.now - began : nil
   }
 
-  private func keepSending(_ world: HostileWorld) {
-    var number: UInt16 = 0
-    world.network.every(.milliseconds(20)) { [a = world.a, b = world.b] _ in
-      a.send(number)
-      b.send(number)
-      number &+= 1
-    }
-  }
-
   /// The controlling or the controlled side gets another address, as from one network to another.
   @Test(arguments: [0, 1], [Place.open, .portRestrictedCone, .symmetric])
   func anotherAddressIsFollowed(side: Int, place: Place) throws {
@@ -41,7 +32,7 @@ import Testing
         side == 1 ? place : .portRestrictedCone, .turnUDP)
       let label = "side \(side), \(place): " + reproduction(seed, "anotherAddressIsFollowed")
       #expect(world.connect(), "\(label)")
-      keepSending(world)
+      world.keepSending()
       world.network.run(for: .seconds(2))
       let host = world.hosts[side]
       let old = host.addresses[0]
@@ -72,7 +63,7 @@ import Testing
       let radio = world.network.link(
         host, mobile.router, forward: slow, backward: slow, interfaceA: [])
       _ = world.connect()
-      keepSending(world)
+      world.keepSending()
       world.network.run(for: .seconds(2))
       let first = host.addresses[0]
       world.network.addAddress(IPAddress("10.9.0.2")!, to: host, over: radio)
@@ -94,7 +85,7 @@ import Testing
       let radio = world.network.link(
         host, mobile.router, forward: slow, backward: slow, interfaceA: [])
       #expect(world.connect(), "\(label)")
-      keepSending(world)
+      world.keepSending()
       world.network.run(for: .seconds(2))
       let first = host.addresses[0]
       world.network.addAddress(IPAddress("10.9.0.2")!, to: host, over: radio)
@@ -118,7 +109,7 @@ import Testing
       }
       let label = "\(access): " + reproduction(seed, "aLinkThatDiesForTenSecondsComesBack")
       #expect(world.connect(), "\(label)")
-      keepSending(world)
+      world.keepSending()
       world.network.run(for: .seconds(2))
       world.links[0].setUp(false)
       world.network.run(for: .seconds(10))
@@ -142,7 +133,7 @@ import Testing
         seed: seed, .restrictedCone, .restrictedCone, .stun, ports: .random)
       let label = "side \(side): " + reproduction(seed, "aTranslatorThatRestartsIsSurvived")
       #expect(world.connect(), "\(label)")
-      keepSending(world)
+      world.keepSending()
       world.network.run(for: .seconds(3))
       let took = recovery(world, within: .seconds(8)) { world.nats[side]?.reboot() }
       #expect(took != nil, "\(label) \(world.story)")

@@ -229,7 +229,7 @@ import Testing
     #expect(call.b.received == Array(0..<50))
   }
 
-  @Test func anAllocationThatIsLostLeavesTheDirectWay() throws {
+  @Test func anAllocationThatIsLostLeavesTheDirectWayAndIsMadeAnew() throws {
     let call = try RelayedCall(seed: 24)
     #expect(call.connect())
     call.firewall.isOpen = true
@@ -240,7 +240,9 @@ import Testing
     call.network.run(for: .seconds(700))
     call.exchange(20, from: 100)
     #expect(call.a.received.suffix(20) == Array(100..<120)[...])
-    #expect(call.a.transport.gathered.map(\.isGone) == [false, true])
+    #expect(call.a.transport.gathered.map(\.isGone) == [false, true, false])
+    #expect(call.a.selectedTypes == [.host, .host])
+    #expect(call.turn.server.allocationCount == 1)
     #expect(call.a.transport.state == .connected)
   }
 }

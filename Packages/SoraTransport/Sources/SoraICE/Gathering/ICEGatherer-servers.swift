@@ -52,8 +52,9 @@ extension ICEGatherer {
       && (server.isLinkLocal == base.isLinkLocal || base.isV4)
   }
 
-  private func beginRelay(
-    _ index: Int, from base: TransportAddress, to remote: TransportAddress, at now: Instant
+  func beginRelay(
+    _ index: Int, from base: TransportAddress, to remote: TransportAddress, tries: Int = 0,
+    at now: Instant
   ) -> Bool {
     guard hasRoom,
       relays.count(where: { $0.server == index }) < configuration.maximumRelaysPerServer
@@ -63,7 +64,8 @@ extension ICEGatherer {
       return true
     }
     let client = makeClient(index, to: remote, isStream: false)
-    relays.append(ICERelay(base: base, stream: nil, client: client, server: index))
+    relays.append(
+      ICERelay(base: base, stream: nil, client: client, server: index, tries: tries))
     client.start(at: now)
     return true
   }
@@ -78,14 +80,19 @@ extension ICEGatherer {
     openStream(index, to: configuration.servers[index])
   }
 
-  private func openStream(_ index: Int, to server: ICEServer) {
+  func openStream(
+    _ index: Int, to server: ICEServer, tries: Int = 0, predecessor: ICERelay? = nil
+  ) {
     let url = server.url
     // The address is only known for literals; a proxy may resolve names itself.
     let placeholder = TransportAddress(ip: url.host.ip ?? IPAddress(v4: 0), port: url.port)
     let client = makeClient(index, to: placeholder, isStream: true)
     let stream = nextStream
     nextStream += 1
-    relays.append(ICERelay(base: nil, stream: stream, client: client, server: index))
+    relays.append(
+      ICERelay(
+        base: nil, stream: stream, client: client, server: index, tries: tries,
+        predecessor: predecessor))
     events.append(.openStream(stream, to: server))
   }
 
@@ -98,7 +105,7 @@ extension ICEGatherer {
     return TURNClient(server: remote, configuration: client, random: random)
   }
 
-  private func fail(_ index: Int, _ error: TURNError) {
+  func fail(_ index: Int, _ error: TURNError) {
     let failure = ICEServerFailure(url: configuration.servers[index].url, error: error)
     guard !failures.contains(where: { $0.url == failure.url }) else { return }
     failures.append(failure)
@@ -118,7 +125,7 @@ extension ICEGatherer {
         case .allocated(let relayed, let mapped): found(relay, relayed, mapped, at: now)
         case .failed(let error):
           gone.append(relay)
-          lose(relay, error)
+          lose(relay, error, at: now)
         case .permissionRefused: break
         }
       }
@@ -127,6 +134,7 @@ extension ICEGatherer {
     }
     for relay in gone { droppedHere.add(relay.client.statistics) }
     if !gone.isEmpty { relays.removeAll { relay in gone.contains { $0 === relay } } }
+    dropNeedlessSuccessors(at: now)
     announceEnd()
   }
 
@@ -176,6 +184,8 @@ extension ICEGatherer {
         relatedAddress: configuration.policy == .relay ? hidden : mapped ?? hidden,
         server: address, url: url))
     relay.lastAddress = relayed
+    relay.allocatedAt = now
+    if let old = relay.predecessor { replace(old, by: relay, at: now) }
     for ip in permitted { relay.client.permit(ip, at: now) }
   }
 
@@ -201,12 +211,8 @@ extension ICEGatherer {
     events.append(.found(found))
   }
 
-  private func lose(_ relay: ICERelay, _ error: TURNError) {
-    if let stream = relay.stream { events.append(.closeStream(stream)) }
-    if let old = known.first(where: { $0.type == .relay && $0.base.address == relay.lastAddress }) {
-      known.remove(old)
-      events.append(.lost(relay: old.address))
-    }
+  private func lose(_ relay: ICERelay, _ error: TURNError, at now: Instant) {
+    withdraw(relay)
     // Over a stream another server takes another connection (RFC 8489 §10).
     if case .redirected(let other) = error, relay.stream != nil,
       relays.count(where: { $0.server == relay.server }) < 4
@@ -214,15 +220,25 @@ extension ICEGatherer {
       var server = configuration.servers[relay.server]
       server.url.host = .ip(other.ip)
       server.url.port = other.port
-      openStream(relay.server, to: server)
+      openStream(relay.server, to: server, tries: relay.tries, predecessor: relay.predecessor)
       return
     }
+    if planRemake(of: relay, after: error, at: now) { return }
     fail(relay.server, error)
+  }
+
+  /// Closes a relay's stream, and takes back what was reported of it.
+  func withdraw(_ relay: ICERelay) {
+    if let stream = relay.stream { events.append(.closeStream(stream)) }
+    if let old = known.first(where: { $0.type == .relay && $0.base.address == relay.lastAddress }) {
+      known.remove(old)
+      events.append(.lost(relay: old.address))
+    }
   }
 
   private func announceEnd() {
     let isDone =
-      isStarted && resolving.isEmpty && bindings.allSatisfy(\.isDone)
+      isStarted && resolving.isEmpty && bindings.allSatisfy(\.isDone) && remakes.isEmpty
       && relays.allSatisfy { $0.address != nil }
     if isDone, !isComplete { events.append(.complete) }
     isComplete = isDone

@@ -13,6 +13,12 @@ public final class ICEGatherer {
     public var maximumRelaysPerServer = 4
     /// Binding requests and allocations under way or kept, of all servers.
     public var maximumClients = 48
+    /// How often in a row a server is asked for another allocation in the place of one that was lost.
+    public var maximumRemakes = 12
+    /// The wait after the first of those tries failed, give or take a fifth; each further one is half as long again.
+    public var remakeDelay: Duration = .milliseconds(250)
+    /// How long a stream's server may owe an answer to `verify` before another stream is opened beside it.
+    public var streamPatience: Duration = .seconds(1)
 
     public init() {}
   }
@@ -39,7 +45,7 @@ public final class ICEGatherer {
     /// An allocation is gone, and its candidate with it.
     case lost(relay: TransportAddress)
     case failed(ICEServerFailure)
-    /// Every server has answered or was given up. Again after a new base was asked for.
+    /// Every server has answered or was given up. Again after a new base was asked for, and after an allocation was made anew.
     case complete
   }
 
@@ -65,6 +71,7 @@ public final class ICEGatherer {
   var bases: [TransportAddress] = []
   var bindings: [Binding] = []
   var relays: [ICERelay] = []
+  var remakes: [Remake] = []
   /// Names that are being resolved, and what came of those that were.
   var resolving: Set<String> = []
   var names: [String: [IPAddress]] = [:]
@@ -101,6 +108,8 @@ public final class ICEGatherer {
   public func addBase(_ base: TransportAddress, at now: Instant) {
     guard isStarted, !isClosed, !bases.contains(base) else { return }
     bases.append(base)
+    // What failed for want of a way may succeed now.
+    for index in remakes.indices { remakes[index].at = now }
     for server in configuration.servers.indices { begin(server, on: [base], at: now) }
     settle(at: now)
   }
@@ -109,11 +118,13 @@ public final class ICEGatherer {
   public func removeBase(_ base: TransportAddress, at now: Instant) {
     bases.removeAll { $0 == base }
     bindings.removeAll { $0.base == base }
+    remakes.removeAll { $0.way?.base == base }
     known = known.filter { $0.base.address != base }
     for relay in relays where relay.base == base {
       relay.client.connectionEnded(.disconnected(reason: "the interface went down"))
     }
-    settle(at: now)
+    // Which way a stream takes is the system's to know.
+    verifyRelays(at: now)
   }
 
   /// The addresses of a name that `.resolve` asked for; none where it has none.
@@ -160,17 +171,20 @@ public final class ICEGatherer {
     for relay in relays { droppedHere.add(relay.client.statistics) }
     bindings = []
     relays = []
+    remakes = []
   }
 
   /// Sends what is due, and notices what took too long.
   public func poll(at now: Instant) {
     guard !isClosed else { return }
+    beginRemakes(at: now)
     for binding in bindings {
       if let due = binding.client.nextDeadline, due <= now { binding.client.poll(at: now) }
     }
     for relay in relays {
       if let due = relay.client.nextDeadline, due <= now { relay.client.poll(at: now) }
     }
+    replaceSilentStreams(at: now)
     settle(at: now)
   }
 
@@ -179,6 +193,7 @@ public final class ICEGatherer {
     var deadline: Instant?
     for binding in bindings { deadline = earliest(deadline, binding.client.nextDeadline) }
     for relay in relays { deadline = earliest(deadline, relay.client.nextDeadline) }
+    deadline = earliest(deadline, nextRemake)
     return isClosed ? nil : deadline
   }
 }

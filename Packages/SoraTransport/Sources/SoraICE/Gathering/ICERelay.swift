@@ -1,3 +1,5 @@
+import SoraMedia
+
 /// An allocation on a TURN server, as a base of candidates: how to send through it.
 ///
 /// Confined to its gatherer's owner.
@@ -13,12 +15,24 @@ public final class ICERelay {
   var isOpen = false
   /// The address it had, for what was reported of it.
   var lastAddress: TransportAddress?
+  var allocatedAt: Instant?
+  /// How many tries in a row it took to make it anew; 0 for the first one of its server.
+  let tries: Int
+  /// The one that it shall take the place of, which is silent and may yet speak.
+  var predecessor: ICERelay?
+  /// Whether all tries to put another in its place have failed.
+  var isBeyondHelp = false
 
-  init(base: TransportAddress?, stream: Int?, client: TURNClient, server: Int) {
+  init(
+    base: TransportAddress?, stream: Int?, client: TURNClient, server: Int, tries: Int = 0,
+    predecessor: ICERelay? = nil
+  ) {
     self.base = base
     self.stream = stream
     self.client = client
     self.server = server
+    self.tries = tries
+    self.predecessor = predecessor
   }
 
   /// The relayed address, while there is one.

@@ -59,11 +59,17 @@ extension TURNClient {
       attributes: attributes)
     let bytes = message.encoded(
       key: challenge?.key, fingerprint: true, integrity: challenge?.integrity ?? .sha1)
+    var rule = configuration.retransmission
+    // While something is wrong, a server that comes back shall hear of us soon: no more than two messages a second.
+    if unansweredSince != nil, purpose == .refresh {
+      rule.maximumTimeout = min(rule.maximumTimeout, .milliseconds(500))
+    }
     let pending = STUNPendingRequest(
-      id: message.transactionID, bytes: bytes, isReliable: configuration.isStream,
-      configuration.retransmission, at: now)
+      id: message.transactionID, bytes: bytes, isReliable: configuration.isStream, rule, at: now)
     requests.append(
-      Request(purpose: purpose, pending: pending, isSigned: challenge != nil, attempt: attempt))
+      Request(
+        purpose: purpose, pending: pending, isSigned: challenge != nil, attempt: attempt,
+        rule: rule))
     statistics.requestsSent += 1
     outbox.append(bytes)
   }
@@ -89,7 +95,7 @@ extension TURNClient {
     var abandoned: [Request] = []
     var index = 0
     while index < requests.count {
-      switch requests[index].pending.advance(to: now, configuration.retransmission) {
+      switch requests[index].pending.advance(to: now, requests[index].rule) {
       case .nothing: index += 1
       case .sendAgain:
         statistics.retransmissionsSent += 1

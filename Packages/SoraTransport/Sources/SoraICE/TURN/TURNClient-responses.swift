@@ -57,6 +57,7 @@ extension TURNClient {
     case .clear: send(.allocate, at: now)
     case .refresh:
       guard let lifetime = message.lifetime, lifetime > 0 else { return fail(.allocationLost) }
+      unansweredSince = nil
       schedule(lifetime: lifetime, at: now)
     case .permissions(let addresses):
       for ip in addresses {

@@ -95,6 +95,7 @@ public final class TURNClient {
     let isSigned: Bool
     /// How often it was made anew, for a stale nonce or a busy server.
     let attempt: Int
+    let rule: STUNRetransmission
   }
 
   /// What the server's challenge said, and the key made from it.
@@ -114,6 +115,8 @@ public final class TURNClient {
   var visited: [TransportAddress] = []
   var mismatches = 0
   var refreshAt: Instant?
+  /// Since when the server has owed an answer to `verify`.
+  public internal(set) var unansweredSince: Instant?
   var expiresAt: Instant?
   var keepaliveAt: Instant?
   /// What a busy server is asked again, later.
@@ -174,6 +177,16 @@ public final class TURNClient {
     else { return }
     channels.append(Channel(peer: peer))
     send(.channel(channels.count - 1), at: now)
+  }
+
+  /// Asks the server whether it still has the allocation, with a Refresh before its time: for an owner to whom nothing comes through it
+  /// any more. One that is gone fails with `.allocationLost` a few round trips later, not when it would have run out.
+  public func verify(at now: Instant) {
+    guard case .allocated = state, unansweredSince == nil else { return }
+    unansweredSince = now
+    refreshAt = nil
+    requests.removeAll { $0.purpose == .refresh }
+    send(.refresh, at: now)
   }
 
   /// Gives the allocation back. What `nextTransmit` has still wants to be sent.
@@ -260,6 +273,7 @@ public final class TURNClient {
   private func stopTimers() {
     retries = []
     refreshAt = nil
+    unansweredSince = nil
     expiresAt = nil
     keepaliveAt = nil
     permissions = [:]

@@ -21,6 +21,19 @@ public enum TURNError: Error, Hashable, Sendable, CustomStringConvertible {
   /// `https://` proxies, unknown transports and the like: what this program can't do.
   case unsupported(String)
 
+  /// Whether the same server may give another allocation soon: after a restart, or a connection that broke. What is wrong with the
+  /// credentials or with what is asked for stays wrong.
+  var mayHeal: Bool {
+    switch self {
+    case .timedOut, .allocationLost, .disconnected: true
+    // RFC 8656 §7.4: an allocation of before, a quota, and capacity.
+    case .refused(let code, _): code == 437 || code == 486 || (500...599).contains(code)
+    case .credentialsMissing, .wrongCredentials, .malformedResponse, .redirected, .unresolvable,
+      .unsupported:
+      false
+    }
+  }
+
   public var description: String {
     switch self {
     case .timedOut: "no answer; check the address and that the port isn't filtered"

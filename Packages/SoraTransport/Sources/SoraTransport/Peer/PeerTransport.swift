@@ -320,6 +320,7 @@ public final class PeerTransport {
         if state == .disconnected { change(to: .connected, at: now) }
       default: break
       }
+    case .selectedPairSilent: if hasServers { gatherer.verifyRelays(at: now) }
     case .consentLost: fail(.consentLost, at: now)
     case .unresolvedCandidate(let candidate):
       delegate?.transport(self, needsAddressOf: candidate)
