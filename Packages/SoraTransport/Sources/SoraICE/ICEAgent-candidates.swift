@@ -126,12 +126,20 @@ extension ICEAgent {
 
   /// Starts over with new credentials (RFC 8445 §9). Signal `localParameters` and the candidates again, then set the peer's.
   ///
-  /// Local candidates stay. So does the selected pair until a new one works; its consent is still checked.
+  /// Local candidates stay. So does the selected pair until a new one works; its consent is still checked, and the old credentials are
+  /// taken until three seconds after a new pair was nominated. Without an answer of the peer's the old way serves as before.
   public func restart(at now: Instant) {
     advance(to: now)
     guard state != .closed else { return }
+    if selectedIsGone {
+      // There is no old way to go on with.
+      selected = nil
+      selectedPair = nil
+      nextConsentAt = nil
+    }
     // That of the pair in use: an earlier restart may have come to nothing.
     previous = selected?.credentials
+    forgetPreviousAt = nil
     localParameters = ICEAgent.makeParameters(random, isLite: configuration.isLite)
     tieBreaker = random.next()
     remoteParameters = nil

@@ -13,6 +13,10 @@ extension ICEAgent {
   public func poll(at now: Instant) {
     advance(to: now)
     guard isActive, startedAt != nil else { return }
+    if let forgetPreviousAt, forgetPreviousAt <= self.now {
+      previous = nil
+      self.forgetPreviousAt = nil
+    }
     runConsent()
     runTransactions()
     runChecks()
@@ -23,7 +27,7 @@ extension ICEAgent {
   /// When `poll` wants to be called next; `nil` for never. May be in the past, which means at once.
   public var nextDeadline: Instant? {
     guard isActive, let startedAt else { return nil }
-    var deadline = nominateAt
+    var deadline = earliest(nominateAt, forgetPreviousAt)
     for transaction in transactions { deadline = earliest(deadline, transaction.deadline) }
     if hasCheckToSend { deadline = earliest(deadline, nextCheckAt) }
     if selected != nil {
@@ -109,7 +113,10 @@ extension ICEAgent {
 
   // MARK: Failure
 
-  private var isSearching: Bool { state == .checking && !selectedIsCurrent }
+  private var isSearching: Bool {
+    // After a restart the old way is good until the peer's description comes, whenever that is.
+    state == .checking && !selectedIsCurrent && (readyAt != nil || selected == nil)
+  }
 
   /// Whether nothing is left that could still succeed, but for what the peer may start.
   private var isExhausted: Bool {

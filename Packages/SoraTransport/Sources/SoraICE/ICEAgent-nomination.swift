@@ -88,6 +88,8 @@ extension ICEAgent {
   /// RFC 8445 §8.1.2: what can't become better isn't checked any more.
   private func concludeChecks() {
     guard let selected else { return }
+    // RFC 8445 §8.3 has a concluded agent answer old checks for three seconds.
+    if previous != nil, forgetPreviousAt == nil { forgetPreviousAt = now + .seconds(3) }
     for pair in pairs where pair !== selected {
       guard pair.state == .waiting || pair.state == .inProgress else { continue }
       // A better pair may still come: of ours, or nominated by the peer.

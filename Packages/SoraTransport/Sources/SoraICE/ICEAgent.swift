@@ -88,6 +88,8 @@ public final class ICEAgent {
   var pairsMade = 0
   // The generation before a restart, whose checks are still answered.
   var previous: Credentials?
+  // When they are answered no more.
+  var forgetPreviousAt: Instant?
 
   // The latest time any call brought. Calls without a time use it.
   var now = Instant.zero

@@ -107,6 +107,9 @@ public final class PeerConnectionCore {
     let local = transport.ice.localParameters
     negotiator.configuration.iceUfrag = local.ufrag
     negotiator.configuration.icePassword = local.password
+    // The new generation has no candidates of addresses that are gone.
+    negotiator.localCandidates = transport.gathered.filter { !$0.isGone }
+      .map(\.candidate.description)
   }
 
   public func createAnswer() throws(NegotiationError) -> String {

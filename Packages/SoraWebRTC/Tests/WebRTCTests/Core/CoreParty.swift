@@ -137,6 +137,7 @@ final class CoreParty: SimulatedEndpoint, PeerConnectionCoreDelegate {
 final class CorePair {
   let network: SimulatedNetwork
   let link: SimulatedLink
+  let hosts: [SimulatedHost]
   let caller: CoreParty
   let callee: CoreParty
 
@@ -145,6 +146,7 @@ final class CorePair {
     let one = network.addHost("caller", "10.1.0.1")
     let two = network.addHost("callee", "10.2.0.1")
     link = network.link(one, two, conditions)
+    hosts = [one, two]
     caller = CoreParty(
       network, "caller", TransportAddress(ip: one.addresses[0], port: 5000), serial: 1)
     callee = CoreParty(
@@ -162,18 +164,37 @@ final class CorePair {
 
   /// Offer and answer, with candidates in the descriptions; the answer takes its time where that is said.
   func negotiate(answerDelay: Duration = .zero) throws {
+    try negotiate(from: caller, to: callee, answerDelay: answerDelay)
+  }
+
+  func negotiate(
+    from one: CoreParty, to two: CoreParty, answerDelay: Duration = .zero
+  ) throws {
     let now = network.now
-    let offer = try caller.core.createOffer()
-    try caller.core.setLocalDescription(.offer, offer, addresses: [caller.address], at: now)
-    try callee.core.setRemoteDescription(.offer, caller.core.localDescription ?? offer, at: now)
-    let answer = try callee.core.createAnswer()
-    try callee.core.setLocalDescription(.answer, answer, addresses: [callee.address], at: now)
+    let offer = try one.core.createOffer()
+    try one.core.setLocalDescription(.offer, offer, addresses: [one.address], at: now)
+    try two.core.setRemoteDescription(.offer, one.core.localDescription ?? offer, at: now)
+    let answer = try two.core.createAnswer()
+    try two.core.setLocalDescription(.answer, answer, addresses: [two.address], at: now)
     if answerDelay > .zero {
       network.deadlinesChanged()
       network.run(for: answerDelay)
     }
-    try caller.core.setRemoteDescription(
-      .answer, callee.core.localDescription ?? answer, at: network.now)
+    try one.core.setRemoteDescription(
+      .answer, two.core.localDescription ?? answer, at: network.now)
     network.deadlinesChanged()
+  }
+
+  /// Gives a party another address, as the interface's owner would hear of it a little later.
+  func move(_ party: CoreParty, to ip: IPAddress) -> TransportAddress {
+    let host = hosts[party === caller ? 0 : 1]
+    let old = party.core.transport.ice.localCandidates.last?.transportAddress ?? party.address
+    let new = TransportAddress(ip: ip, port: old.port &+ 1)
+    network.changeAddress(old.ip, to: ip, of: host, over: link)
+    network.bind(party, to: new)
+    party.core.transport.removeBase(old, at: network.now)
+    party.core.transport.addBase(new, at: network.now)
+    network.deadlinesChanged()
+    return new
   }
 }
