@@ -5,6 +5,11 @@ extension ICEAgent {
   /// The peer's candidates with an address, peer-reflexive ones included.
   public var remoteCandidates: [ICECandidate] { remotes.map(\.candidate) }
 
+  /// Whether an address is the peer's: one that was signalled, that a check of the peer's came from, or that is sent to.
+  public func knows(_ remote: TransportAddress) -> Bool {
+    selected?.remote.address == remote || remotes.contains { $0.address == remote }
+  }
+
   /// Takes away every candidate with a base that is gone: a socket of an interface that went down, an allocation that was lost.
   ///
   /// Where the selected pair stood on it, another pair that works takes over at once; without one the state becomes `.disconnected`, and

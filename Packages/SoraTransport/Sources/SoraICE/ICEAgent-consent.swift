@@ -120,7 +120,7 @@ extension ICEAgent {
 
   /// Whether nothing is left that could still succeed, but for what the peer may start.
   private var isExhausted: Bool {
-    remoteEnded && readyAt != nil && !configuration.isLite && triggered.isEmpty
+    remoteEnded && !isGathering && readyAt != nil && !configuration.isLite && triggered.isEmpty
       && !pairs.contains { $0.state == .waiting || $0.state == .inProgress }
   }
 

@@ -53,6 +53,8 @@ public final class ICEAgent {
     }
   }
 
+  /// Whether more local candidates may come, as from servers that haven't answered yet. Meanwhile the want of pairs is no reason to fail.
+  public var isGathering = false
   /// As given to the initializer.
   public let configuration: Configuration
   /// Our credentials; new ones after `restart`.

@@ -66,6 +66,42 @@ import Testing
     #expect(link.serverSession == nil)
   }
 
+  /// A certificate that nobody here can use, though its fingerprint is the one that was announced: a key of another kind, on another
+  /// curve, or no certificate at all.
+  @Test(
+    arguments: [
+      ([0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01], "unsupported_certificate"),
+      ([0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x03, 0x01, 0x07], "unsupported_certificate"),
+      ([], "bad_certificate"),
+    ] as [([UInt8], String)], [true, false])
+  func anUnknownKindOfCertificateIsRefused(kind: ([UInt8], String), ofClient: Bool) throws {
+    let (identifier, alertName) = kind
+    let shown = try DTLSCertificate.generate()
+    let original = shown.derBytes
+    // The last byte of the key's algorithm or curve (RFC 5480 §2.1.1), or all of it.
+    let changed =
+      identifier.isEmpty
+      ? [UInt8](repeating: 0x5A, count: original.count)
+      : replacing(identifier, with: identifier.dropLast() + [0x7F], in: original)
+    #expect(changed != original)
+    let link = try makeLink(
+      client: factory(.v12), server: factory(.v12),
+      clientCertificate: ofClient ? shown : nil, serverCertificate: ofClient ? nil : shown,
+      clientExpects: ofClient ? nil : try DTLSFingerprint(of: changed),
+      serverExpects: ofClient ? try DTLSFingerprint(of: changed) : nil)
+    link.tamper = { datagram, fromClient in
+      fromClient == ofClient ? replacing(original, with: changed, in: datagram) : datagram
+    }
+    link.connect()
+    link.run(for: .seconds(2))
+    guard case .alertSent(let alert, _) = ofClient ? link.serverFailure : link.clientFailure else {
+      Issue.record("got \(link.clientEvents) \(link.serverEvents)")
+      return
+    }
+    #expect(alert.description == alertName)
+    #expect((ofClient ? link.serverSession : link.clientSession) == nil)
+  }
+
   /// Somebody in between takes 1.3 out of the client's hello (RFC 8446 §4.1.3).
   @Test func aDowngradeIsNoticed() throws {
     let link = try makeLink()

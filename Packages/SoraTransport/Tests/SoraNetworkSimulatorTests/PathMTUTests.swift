@@ -52,6 +52,18 @@ private final class Sender: SimulatedEndpoint {
     #expect(sender.reports.allSatisfy { $0.limit == 1172 && $0.at == .zero + .milliseconds(20) })
   }
 
+  /// What nobody has set fits too, where larger packets vanish without a word (RFC 2923 §2.1).
+  @Test(arguments: [Access.stun, .turnUDP])
+  func theDefaultsPassABlackHole(access: Access) throws {
+    let place = access == .stun ? Place.portRestrictedCone : .symmetric
+    let world = try HostileWorld(
+      seed: 1200, place, place, access,
+      conditions: LinkConditions(delay: .milliseconds(10), maximumPayload: 1200 - 28)
+    ) { $0.dtls = NativeDTLSFactory() }
+    #expect(world.connect(), "\(world.story)")
+    #expect(world.exchange(for: .seconds(1)).atB >= 50)
+  }
+
   /// IP packets of 1,200 to 1,500 bytes: the handshake and ICE fit into all, and so do media packets where they are made for it.
   @Test(arguments: Array(stride(from: 1200, through: 1500, by: 50)))
   func aCallComesUpWithEveryMTU(mtu: Int) throws {

@@ -110,14 +110,20 @@ import Testing
     let forA = pair.a.transport.addLocalCandidate(pair.a.address)
     _ = pair.b.transport.addLocalCandidate(pair.b.address)
     var hello = [UInt8](repeating: 22, count: 64)
-    for _ in 0..<20 {
-      hello.withUnsafeMutableBytes {
-        pair.b.transport.receive($0, from: pair.a.address, on: pair.b.address, at: .zero)
+    func sayHello(_ count: Int) {
+      for _ in 0..<count {
+        hello.withUnsafeMutableBytes {
+          pair.b.transport.receive($0, from: pair.a.address, on: pair.b.address, at: .zero)
+        }
       }
     }
+    // From an address that nobody has named it could be anybody's.
+    sayHello(5)
+    #expect(pair.b.transport.statistics.dropped.unknownSource == 5)
+    pair.b.transport.addRemoteCandidate(forA, at: .zero)
+    sayHello(20)
     // Eight are kept, the rest is counted.
     #expect(pair.b.transport.statistics.dropped.beforeKeys == 12)
-    _ = forA
     #expect(pair.connect())
   }
 }

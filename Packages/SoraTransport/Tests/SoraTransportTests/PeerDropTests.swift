@@ -59,11 +59,11 @@ import Testing
       #expect(counts == expected, sourceLocation: sourceLocation)
     }
 
-    func feed(_ bytes: [UInt8]) {
+    func feed(_ bytes: [UInt8], from address: TransportAddress? = nil) {
       var copy = bytes
       copy.withUnsafeMutableBytes {
         pair.b.transport.receive(
-          $0, from: pair.a.address, on: pair.b.address, at: pair.network.now)
+          $0, from: address ?? pair.a.address, on: pair.b.address, at: pair.network.now)
       }
     }
 
@@ -108,6 +108,10 @@ import Testing
     bench.expect("transport.malformed", fed: [0x80, 96, 0, 1])
     bench.expect("dtls.malformed", fed: [22, 0xFE, 0xFD] + [UInt8](repeating: 0x5A, count: 60))
     bench.expect("ice.malformed", fed: [0, 1] + [UInt8](repeating: 0, count: 30))
+    let stranger = TransportAddress("203.0.113.9:9")!
+    bench.expect("transport.unknownSource") {
+      bench.feed([22, 0xFE, 0xFD] + [UInt8](repeating: 0x5A, count: 60), from: stranger)
+    }
     #expect(bench.pair.b.transport.state == .connected)
   }
 

@@ -104,9 +104,7 @@ extension ICEGatherer {
   /// The new allocation is there before the old one has spoken again.
   func replace(_ old: ICERelay, by relay: ICERelay, at now: Instant) {
     relay.predecessor = nil
-    old.client.close(at: now)
-    withdraw(old)
-    relays.removeAll { $0 === old }
+    dismiss(old, at: now)
   }
 
   /// An old stream that speaks again needs nobody in its place.
@@ -116,9 +114,14 @@ extension ICEGatherer {
     }
     remakes.removeAll { isNeedless($0.predecessor) }
     for relay in relays where isNeedless(relay.predecessor) {
-      relay.client.close(at: now)
-      withdraw(relay)
-      relays.removeAll { $0 === relay }
+      dismiss(relay, at: now)
     }
+  }
+
+  private func dismiss(_ relay: ICERelay, at now: Instant) {
+    relay.client.close(at: now)
+    withdraw(relay)
+    droppedHere.add(relay.client.statistics)
+    relays.removeAll { $0 === relay }
   }
 }

@@ -19,6 +19,7 @@ extension PeerTransport {
     guard !isEnded else { return }
     if statistics.gatheringStarted == nil { statistics.gatheringStarted = now }
     for base in bases { addHost(base, at: now) }
+    ice.isGathering = true
     gatherer.start(bases: bases, at: now)
     drain(at: now)
   }
@@ -132,6 +133,7 @@ extension PeerTransport {
 
   private func gatheringEnded(at now: Instant) {
     if statistics.gatheringEnded == nil { statistics.gatheringEnded = now }
+    ice.isGathering = false
     delegate?.transportGatheringEnded(self, at: now)
     // Without a relay there will never be a pair: better an error that names the servers now than silence later.
     guard configuration.gathering.policy == .relay, ice.localCandidates.isEmpty else { return }

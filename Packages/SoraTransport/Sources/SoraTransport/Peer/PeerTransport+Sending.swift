@@ -108,10 +108,6 @@ extension PeerTransport {
     through relay: ICERelay, to peer: TransportAddress, capacity: Int,
     _ write: (UnsafeMutableRawBufferPointer) -> Int
   ) {
-    guard relay.address != nil else {
-      statistics.dropped.notConnected &+= 1
-      return
-    }
     let room = capacity + ICERelay.maximumOverhead
     if let base = relay.base {
       sink.send(from: base, to: relay.serverAddress, capacity: room) { slot in

@@ -198,6 +198,11 @@ public final class PeerTransport {
       ice.receive(UnsafeRawBufferPointer(bytes), from: remote, on: local, at: now)
       drain(at: now)
     case 20...63:
+      // A peer that has chosen a pair has been checked by then. Anybody else's hello could take the place of its own.
+      guard ice.knows(remote) else {
+        statistics.dropped.unknownSource &+= 1
+        return
+      }
       countReceived(bytes.count, from: remote, on: local)
       receiveDTLS(UnsafeRawBufferPointer(bytes), at: now)
       drain(at: now)

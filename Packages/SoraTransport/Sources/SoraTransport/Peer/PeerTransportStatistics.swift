@@ -10,6 +10,8 @@ public struct PeerTransportStatistics: Sendable, Equatable {
     public var unknownRelay = 0
     /// Datagrams without a byte.
     public var empty = 0
+    /// Handshake data from an address that isn't the peer's.
+    public var unknownSource = 0
     /// Media or handshake data before it could be used.
     public var beforeKeys = 0
     /// Too short for SRTP, or not RTP or RTCP.

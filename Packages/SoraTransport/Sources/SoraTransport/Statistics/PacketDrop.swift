@@ -117,7 +117,8 @@ extension PeerTransportStatistics.Dropped {
   package var counts: KeyValuePairs<String, Int> {
     [
       "unknownProtocol": unknownProtocol, "unknownRelay": unknownRelay, "empty": empty,
-      "beforeKeys": beforeKeys, "malformed": malformed, "replayed": replayed, "tooOld": tooOld,
+      "unknownSource": unknownSource, "beforeKeys": beforeKeys, "malformed": malformed,
+      "replayed": replayed, "tooOld": tooOld,
       "unauthenticated": unauthenticated, "tooManySources": tooManySources,
       "unprotectionFailed": unprotectionFailed, "applicationData": applicationData,
       "afterEnd": afterEnd, "notConnected": notConnected, "protectionFailed": protectionFailed,
