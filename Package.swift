@@ -457,10 +457,20 @@ let package = Package(
       ],
       path: "Packages/SoraSignaling/Tests/SoraTURNStreamTests",
       swiftSettings: settings),
+    .target(
+      name: "SignalingTestSupport",
+      dependencies: [
+        "SoraSignaling",
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+      ],
+      path: "Packages/SoraSignaling/Tests/SignalingTestSupport",
+      swiftSettings: settings),
     .testTarget(
       name: "SoraSignalingTests",
       dependencies: [
         "SoraSignaling",
+        "SignalingTestSupport",
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
       ],
@@ -722,6 +732,20 @@ let package = Package(
         "SoraServer",
       ],
       path: "Tests/SimulationTests",
+      swiftSettings: settings),
+    .testTarget(
+      name: "RelayTests",
+      dependencies: [
+        "SignalingTestSupport",
+        "SoraICE",
+        "SoraMedia",
+        "SoraSDK",
+        "SoraServer",
+        "SoraSignaling",
+        "SoraTURNStream",
+        "WebRTC",
+      ],
+      path: "Tests/RelayTests",
       swiftSettings: settings),
   ]
 )

@@ -62,10 +62,20 @@ let package = Package(
         .product(name: "NIOPosix", package: "swift-nio"),
       ],
       swiftSettings: settings),
+    // A proxy, certificates and what else tests here and of whole calls share.
+    .target(
+      name: "SignalingTestSupport",
+      dependencies: [
+        "SoraSignaling",
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+      ],
+      path: "Tests/SignalingTestSupport",
+      swiftSettings: settings),
     .testTarget(
       name: "SoraSignalingTests",
       dependencies: [
-        "SoraSignaling",
+        "SoraSignaling", "SignalingTestSupport",
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
       ],

@@ -49,7 +49,7 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
       let ips = mediaAddresses.map(\.ip)
       turn = try TURNService(
         addresses: relay.addresses ?? ServerEngine.turnAddresses(configuration, ips),
-        port: relay.port, loop: loop, logger: configuration.logger)
+        relay, loop: loop, logger: configuration.logger)
     } else {
       turn = nil
     }

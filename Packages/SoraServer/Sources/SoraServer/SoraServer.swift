@@ -44,10 +44,21 @@ public final class SoraServer: Sendable {
     public var iceTransportPolicy = ICETransportPolicy.all
     public var logger = Logger(label: "sora.server")
 
-    /// The server's own TURN server (RFC 8656), over UDP and TCP.
+    /// The server's own TURN server (RFC 8656), over UDP and TCP, and over TLS where it has a certificate.
     public struct TURN: Sendable {
-      /// The port on every address, of both transports; 0 takes free ones.
+      /// How clients reach it.
+      public enum Transport: Sendable {
+        case udp, tcp, tls
+      }
+
+      /// The port on every address, of UDP and TCP; 0 takes free ones.
       public var port: UInt16 = 3478
+      /// The port of TLS on every address; 0 takes free ones.
+      public var securePort: UInt16 = 5349
+      /// PEM files for `turns:`; nil for no TLS. Clients know the server by its addresses, which the certificate has to name.
+      public var tls: TLSOptions.Identity?
+      /// Which of its ways offers name.
+      public var transports: Set<Transport> = [.udp, .tcp, .tls]
       /// Addresses of this machine; nil for that of signaling, or where that is a wildcard or a name, those of media.
       public var addresses: [IPAddress]?
 
@@ -109,7 +120,7 @@ public final class SoraServer: Sendable {
     do {
       engine = try made.get()
       // First the relay: an offer has to name all of it.
-      try await listenForStreams(engine)
+      try await listenForStreams(configuration.turn, engine)
       let signaling = try await listen(configuration, engine)
       let (media, turn) = await loop.run {
         (engine.value.mediaAddresses, engine.value.turn?.urls ?? [])
@@ -121,17 +132,28 @@ public final class SoraServer: Sendable {
     }
   }
 
-  /// Opens the TCP side of the relay, on the addresses and ports that it has for UDP.
-  private static func listenForStreams(_ engine: LoopBound<ServerEngine>) async throws {
+  /// Opens the relay's TCP side, on the addresses and ports that it has for UDP, and that of TLS.
+  private static func listenForStreams(
+    _ settings: Configuration.TURN?, _ engine: LoopBound<ServerEngine>
+  ) async throws {
+    guard let settings else { return }
     let loop = engine.loop
     for address in await loop.run({ engine.value.turn?.addresses ?? [] }) {
-      let listener = try await TURNStreamListener.start(on: address) { client, connection in
-        loop.execute { engine.value.turn?.accept(client, connection) }
-        return { event in
-          loop.execute { engine.value.turn?.receive(event, from: client) }
-        }
+      var ways: [(TransportAddress, TLSOptions.Identity?)] = []
+      if settings.transports.contains(.tcp) { ways.append((address, nil)) }
+      if settings.transports.contains(.tls), let tls = settings.tls {
+        ways.append((TransportAddress(ip: address.ip, port: settings.securePort), tls))
       }
-      await loop.run { engine.value.turn?.add(listener) }
+      for (address, tls) in ways {
+        let listener = try await TURNStreamListener.start(on: address, tls: tls) {
+          client, connection in
+          loop.execute { engine.value.turn?.accept(client, connection) }
+          return { event in
+            loop.execute { engine.value.turn?.receive(event, from: client) }
+          }
+        }
+        await loop.run { engine.value.turn?.add(listener) }
+      }
     }
   }
 

@@ -11,6 +11,7 @@ final class TURNService: TURNServerNetwork {
   private let loop: NetworkLoop
   private let logger: Logger
   private let secret: [UInt8]
+  private let transports: Set<SoraServer.Configuration.TURN.Transport>
   private(set) var server: TURNServer!
   private var timer: LoopTimer?
   private let sockets = UDPSocketSet()
@@ -36,10 +37,13 @@ final class TURNService: TURNServerNetwork {
   /// Opens UDP sockets on the port of every address.
   ///
   /// - Throws: `NetworkError` where none can be opened.
-  init(addresses: [IPAddress], port: UInt16, loop: NetworkLoop, logger: Logger)
-    throws(NetworkError)
-  {
+  init(
+    addresses: [IPAddress], _ settings: SoraServer.Configuration.TURN, loop: NetworkLoop,
+    logger: Logger
+  ) throws(NetworkError) {
     self.loop = loop
+    transports = settings.transports
+    let port = settings.port
     self.logger = logger
     secret = RandomSource.system().bytes(32)
     var configuration = TURNServer.Configuration(realm: "sora", credentials: .secret(secret))
@@ -72,8 +76,11 @@ final class TURNService: TURNServerNetwork {
 
   /// The URLs of an offer: datagrams first.
   var urls: [String] {
-    addresses.map { ICEServerURL(scheme: .turn, $0, .udp).description }
-      + listeners.map { ICEServerURL(scheme: .turn, $0.address, .tcp).description }
+    let datagrams = transports.contains(.udp) ? addresses : []
+    return datagrams.map { ICEServerURL(scheme: .turn, $0, .udp).description }
+      + listeners.map {
+        ICEServerURL(scheme: $0.isSecure ? .turns : .turn, $0.address, .tcp).description
+      }
   }
 
   /// A name and password for one connection, good for as long as the server runs.

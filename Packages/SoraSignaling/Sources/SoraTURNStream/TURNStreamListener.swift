@@ -1,9 +1,11 @@
 import NIOCore
 import NIOPosix
+import NIOSSL
 public import SoraICE
+public import SoraSignaling
 public import SoraTransport
 
-/// Accepts TCP connections of TURN clients, for a server.
+/// Accepts connections of TURN clients over TCP or TLS, for a server.
 public final class TURNStreamListener: Sendable {
   /// What a connection is, and what its events go to. Called on any thread; the events follow in order.
   public typealias Acceptance =
@@ -11,17 +13,24 @@ public final class TURNStreamListener: Sendable {
 
   /// Where it listens.
   public let address: TransportAddress
+  /// Whether clients have to speak TLS: `turns:`.
+  public let isSecure: Bool
   private let channel: any Channel
 
-  private init(_ channel: any Channel, _ address: TransportAddress) {
+  private init(_ channel: any Channel, _ address: TransportAddress, isSecure: Bool) {
     self.channel = channel
     self.address = address
+    self.isSecure = isSecure
   }
 
   /// Listens on an address and port of this host.
+  ///
+  /// - Parameter tls: the certificate and key of `turns:`; nil for plain TCP. A connection's events begin when its handshake is over.
+  /// - Throws: `SignalingError` where the TLS files can't be used, and what the system says where it can't listen.
   public static func start(
-    on address: TransportAddress, accept: @escaping Acceptance
+    on address: TransportAddress, tls: TLSOptions.Identity? = nil, accept: @escaping Acceptance
   ) async throws -> TURNStreamListener {
+    let context = try tls.map { try TLSContexts.server($0) }
     let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .serverChannelOption(.backlog, value: 64)
@@ -39,8 +48,11 @@ public final class TURNStreamListener: Sendable {
           _ = connection.attach(channel)
           relay.handler = accept(
             TURNServer.Client(local: local, remote: remote, isStream: true), connection)
+          if let context {
+            try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context))
+          }
           try channel.pipeline.syncOperations.addHandler(
-            TURNStreamHandler(connection, waitsForTLS: false))
+            TURNStreamHandler(connection, waitsForTLS: context != nil))
         }
       }
       .bind(host: "\(address.ip)", port: Int(address.port)).get()
@@ -48,7 +60,7 @@ public final class TURNStreamListener: Sendable {
       try await channel.close()
       throw ChannelError.unknownLocalAddress
     }
-    return TURNStreamListener(channel, bound)
+    return TURNStreamListener(channel, bound, isSecure: tls != nil)
   }
 
   /// Accepts no more; connections that are open stay.

@@ -1,56 +1,7 @@
 import Foundation
+import SignalingTestSupport
 import SoraSignaling
 import Testing
-
-/// A CA, a server's and a client's certificate, made by the `openssl` command.
-struct Certificates: Sendable {
-  let directory: URL
-
-  /// One set for all tests.
-  static let shared = Task { try await Certificates() }
-
-  private init() async throws {
-    directory = FileManager.default.temporaryDirectory
-      .appendingPathComponent("sora-signaling-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-    try await openssl(
-      "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout ca.key -out ca.pem "
-        + "-days 2 -subj /CN=TestCA")
-    try await leaf("server", "subjectAltName=DNS:localhost,IP:127.0.0.1")
-    try await leaf("other", "subjectAltName=DNS:elsewhere.example")
-  }
-
-  private func leaf(_ name: String, _ extensions: String) async throws {
-    try Data(extensions.utf8).write(to: directory.appendingPathComponent("\(name).ext"))
-    try await openssl(
-      "req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout \(name).key "
-        + "-out \(name).csr -subj /CN=\(name)")
-    try await openssl(
-      "x509 -req -in \(name).csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 "
-        + "-extfile \(name).ext -out \(name).pem")
-  }
-
-  private func openssl(_ arguments: String) async throws {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = ["openssl"] + arguments.split(separator: " ").map(String.init)
-    process.currentDirectoryURL = directory
-    process.standardError = FileHandle.nullDevice
-    process.standardOutput = FileHandle.nullDevice
-    // Waiting in a blocking way would take a thread that other tests need.
-    let status = try await withCheckedThrowingContinuation { continuation in
-      process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
-      do { try process.run() } catch { continuation.resume(throwing: error) }
-    }
-    try #require(status == 0)
-  }
-
-  func path(_ name: String) -> String { directory.appendingPathComponent(name).path }
-
-  func identity(_ name: String) -> TLSOptions.Identity {
-    TLSOptions.Identity(certificateFile: path("\(name).pem"), keyFile: path("\(name).key"))
-  }
-}
 
 @Suite(.timeLimit(.minutes(1))) struct TLSTests {
   let certificates: Certificates

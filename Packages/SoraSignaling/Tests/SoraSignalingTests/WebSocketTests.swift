@@ -1,3 +1,4 @@
+import SignalingTestSupport
 import SoraSignaling
 import Testing
 

@@ -24,7 +24,9 @@ package enum TLSContexts {
     return try context(configuration)
   }
 
-  static func server(_ identity: TLSOptions.Identity) throws(SignalingError) -> NIOSSLContext {
+  package static func server(_ identity: TLSOptions.Identity) throws(SignalingError)
+    -> NIOSSLContext
+  {
     let (chain, key) = try load(identity)
     var configuration = TLSConfiguration.makeServerConfiguration(
       certificateChain: chain, privateKey: key)
