@@ -4,31 +4,8 @@ import SoraNAL
 import SoraOpenH264
 
 extension FuzzTarget {
-  /// Key frame, two delta frames.
   private static var h264Frames: [[UInt8]] {
-    guard
-      let encoder = try? OpenH264Encoder(
-        VideoEncoderSettings(
-          width: 32, height: 32, targetBitsPerSecond: 100_000, threads: 1,
-          allowsFrameDropping: false))
-    else { return [] }
-    return (0..<3).compactMap { index in
-      let picture = PixelBuffer(width: 32, height: 32) { planes in
-        for plane in planes {
-          for y in 0..<plane.height {
-            let row = plane.row(y)
-            for x in 0..<plane.width {
-              row[x] = UInt8(truncatingIfNeeded: x &* 7 &+ y &* 5 &+ index &* 11)
-            }
-          }
-        }
-      }
-      let frame = VideoFrame(
-        buffer: picture, timestamp: Instant(nanoseconds: Int64(index) * 33_000_000))
-      let encoded = try? encoder.encode(
-        frame, forceKeyFrame: index == 0, rtpTimestamp: UInt32(index) * 3_000)
-      return encoded.map { Array($0.payload.bytes) }
-    }
+    SmallStream.frames { settings throws(CodecError) in try OpenH264Encoder(settings) }
   }
 
   /// NAL units, parameter sets and `profile-level-id`, which is read from the first bytes as text.
@@ -61,15 +38,9 @@ extension FuzzTarget {
   }
 
   static var h264Decoder: FuzzTarget {
-    func seeds() -> [[UInt8]] {
-      let frames = h264Frames
-      var script = ScriptWriter()
-      for frame in frames { script.chunk(frame) }
-      var key = ScriptWriter()
-      if let first = frames.first { key.chunk(first) }
-      return [script.bytes, key.bytes]
-    }
-    return FuzzTarget("h264-decoder", maximumLength: 4096, seeds: seeds()) { bytes in
+    FuzzTarget(
+      "h264-decoder", maximumLength: 4096, seeds: SmallStream.scripts(h264Frames)
+    ) { bytes in
       var input = FuzzInput(bytes)
       guard
         let decoder = try? OpenH264Decoder(

@@ -59,40 +59,14 @@ extension FuzzTarget {
     }
   }
 
-  /// Key frame, two delta frames.
-  static var vp8Frames: [[UInt8]] {
-    guard
-      let encoder = try? VP8Encoder(
-        VideoEncoderSettings(width: 32, height: 32, targetBitsPerSecond: 100_000, threads: 1))
-    else { return [] }
-    return (0..<3).compactMap { index in
-      let picture = PixelBuffer(width: 32, height: 32) { planes in
-        for plane in planes {
-          for y in 0..<plane.height {
-            let row = plane.row(y)
-            for x in 0..<plane.width {
-              row[x] = UInt8(truncatingIfNeeded: x &* 7 &+ y &* 5 &+ index &* 11)
-            }
-          }
-        }
-      }
-      let frame = VideoFrame(
-        buffer: picture, timestamp: Instant(nanoseconds: Int64(index) * 33_000_000))
-      let encoded = try? encoder.encode(
-        frame, forceKeyFrame: index == 0, rtpTimestamp: UInt32(index) * 3_000)
-      return encoded.map { Array($0.payload.bytes) }
-    }
+  private static var vp8Frames: [[UInt8]] {
+    SmallStream.frames { settings throws(CodecError) in try VP8Encoder(settings) }
   }
 
   static var vp8Decoder: FuzzTarget {
-    func seeds() -> [[UInt8]] {
-      var script = ScriptWriter()
-      for frame in vp8Frames { script.chunk(frame) }
-      var key = ScriptWriter()
-      if let first = vp8Frames.first { key.chunk(first) }
-      return [script.bytes, key.bytes]
-    }
-    return FuzzTarget("vp8-decoder", maximumLength: 4096, seeds: seeds()) { bytes in
+    FuzzTarget(
+      "vp8-decoder", maximumLength: 4096, seeds: SmallStream.scripts(vp8Frames)
+    ) { bytes in
       var input = FuzzInput(bytes)
       guard
         let decoder = try? VP8Decoder(VideoDecoderSettings(threads: 1, maximumPixels: 256 * 256))
