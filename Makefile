@@ -13,7 +13,7 @@ DOCUMENTED ?= SoraSDK WebRTC SoraServer SoraSignaling SoraTransport SoraMedia
 DOCS = .build/docs
 
 .DEFAULT_GOAL := help
-.PHONY: help deps demo build test test-unit test-interop test-packages test-alone guard fuzz sanitize \
+.PHONY: help deps demo build test test-allocations test-unit test-interop test-packages test-alone guard fuzz sanitize \
 	bench bench-codecs bench-packets bench-realtime manifest manifest-check format lint docs clean
 
 help: ## Show this list
@@ -28,11 +28,15 @@ demo: deps ## Publish, serve and play a call on this machine, and show how good 
 build: ## Build everything, tests included, once and optimized
 	$(BUILD) --build-tests
 
-test: guard build test-unit test-interop ## Run the guards, the unit tests and the tests with real peers
+test: guard build test-allocations test-unit test-interop ## Run the guards, the unit tests and the tests with real peers
 
 test-unit: ## Run the packages' own tests (after `make build`)
 	$(TEST) --filter '$(COMPUTING)'
 	$(TEST) --skip '$(INTEGRATION)' --skip '$(COMPUTING)'
+
+# A program of their own: in that of all packages another counter's malloc is linked.
+test-allocations: ## Count what the codecs' modules allocate for a frame
+	$(SWIFT) test -c release --package-path Packages/SoraCodecs --scratch-path .build/packages --filter 'AllocatesNothing'
 
 test-interop: ## Run the tests with real peers (after `make build`)
 	$(TEST) --filter '$(INTEGRATION)'

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <link.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +24,10 @@ extern uint64_t sora_malloc_count(void) __attribute__((weak));
 // initial-exec: reaching the counter must not allocate.
 static __thread uint64_t allocations __attribute__((tls_model("initial-exec")));
 
-static uintptr_t excluded_starts[8], excluded_ends[8];
-static int excluded_count;
+#define MOST_EXCLUDED 16
+static uintptr_t excluded_starts[MOST_EXCLUDED], excluded_ends[MOST_EXCLUDED];
+static atomic_int excluded_count;
+static pthread_mutex_t excluding = PTHREAD_MUTEX_INITIALIZER;
 
 uint64_t sora_allocation_count(void) { return allocations; }
 int sora_allocation_count_is_on(void) {
@@ -43,7 +47,7 @@ static int find(struct dl_phdr_info *info, size_t size, void *name) {
     uintptr_t start = info->dlpi_addr + part->p_vaddr;
     for (int known = 0; known < excluded_count; known++)
       if (excluded_starts[known] == start) return 1;
-    if (excluded_count == 8) return 0;
+    if (excluded_count == MOST_EXCLUDED) return 0;
     excluded_starts[excluded_count] = start;
     excluded_ends[excluded_count] = start + part->p_memsz;
     excluded_count++;
@@ -52,7 +56,12 @@ static int find(struct dl_phdr_info *info, size_t size, void *name) {
   return 0;
 }
 
-int sora_allocation_exclude(const char *name) { return dl_iterate_phdr(find, (void *)name); }
+int sora_allocation_exclude(const char *name) {
+  pthread_mutex_lock(&excluding);
+  int found = dl_iterate_phdr(find, (void *)name);
+  pthread_mutex_unlock(&excluding);
+  return found;
+}
 
 static int is_excluded(uintptr_t caller) {
   for (int index = 0; index < excluded_count; index++)

@@ -8,7 +8,7 @@
 /// Allocations (malloc, calloc, realloc and the aligned forms) that the calling thread has made so far.
 uint64_t sora_allocation_count(void);
 
-/// From now on, calls from the loaded library whose file name contains `name` aren't counted. For up to eight libraries;
+/// From now on, calls from the loaded library whose file name contains `name` aren't counted. For up to sixteen libraries;
 /// returns whether there is one of that name.
 int sora_allocation_exclude(const char *name);
 
