@@ -73,7 +73,7 @@ def main():
     parser.add_argument("--warmup", type=float, default=5)
     parser.add_argument("codecs", nargs="+")
     options = parser.parse_args()
-    options.client, options.arguments = None, []
+    options.client, options.peer, options.arguments = None, None, []
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     sys.stdout.reconfigure(line_buffering=True)
     world = World(options)
