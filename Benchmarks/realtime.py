@@ -51,17 +51,19 @@ def row(codec, result):
     video = play["summary"]["video"]
     latency = video.get("latencyMs") or {}
     stamps = video.get("stamps") or {}
-    lost = stamps.get("missing")
+    unreadable = stamps.get("unreadable")
+    # A frame whose stamp can't be read leaves a gap in those of the others, but it has come.
+    missing = None if stamps.get("missing") is None else max(0, stamps["missing"] - (unreadable or 0))
     return [
         codec, play.get("size", "-"), cell(publish.get("fps")), cell(play.get("fps")), cell(publish.get("kbps"), "{:.0f}"),
-        cell(latency.get("p50"), "{}"), cell(latency.get("p95"), "{}"), cell(lost, "{}"),
+        cell(latency.get("p50"), "{}"), cell(latency.get("p95"), "{}"), cell(missing, "{}"), cell(unreadable, "{}"),
         cell(publish["cpu"] / 60, "{:.2f}"), cell(play["cpu"] / 60, "{:.2f}"), cell(video.get("psnrDb")),
     ]
 
 
 HEADS = [
-    "codec", "size", "fps sent", "fps received", "kbit/s", "latency p50 (ms)", "p95", "frames missing", "cores, publisher",
-    "cores, player", "PSNR (dB)",
+    "codec", "size", "fps sent", "fps received", "kbit/s", "latency p50 (ms)", "p95", "frames missing", "stamps unreadable",
+    "cores, publisher", "cores, player", "PSNR (dB)",
 ]
 
 
