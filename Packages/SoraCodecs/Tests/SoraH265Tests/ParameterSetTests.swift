@@ -123,6 +123,34 @@ import Testing
     #expect(refused(made(sets: 65)) == "num_short_term_ref_pic_sets")
   }
 
+  /// Slices of a picture whose first one was lost, and a key frame behind them, in one access unit.
+  @Test func aKeyFrameBehindAnotherPicturesSlicesIsNone() throws {
+    let encoder = try x265.encoder(64, 64)
+    let units = try (0..<2).flatMap { index in
+      let encoded = try encoder.encode(
+        Pictures.frame(64, 64, index: index), forceKeyFrame: false, rtpTimestamp: 0)
+      var units: [[UInt8]] = []
+      for unit in NALUnitIterator(try #require(encoded).payload.bytes) { units.append(Array(unit)) }
+      return units
+    }
+    try #require(units.count == 5)
+    let (sets, key) = (units[0..<3], units[3])
+    var rest = units[4]
+    // first_slice_segment_in_pic_flag, the first bit behind the unit's header.
+    rest[2] &= 0x7f
+    func inspect(_ units: [[UInt8]]) throws -> (unit: H265AccessUnit, isKeyFrame: Bool) {
+      var inspector = H265StreamInspector()
+      return try read((sets + units).flatMap { [0, 0, 0, 1] + $0 }) {
+        (try inspector.inspect($0), H265StreamInspector.isKeyFrame($0))
+      }
+    }
+    let sound = try inspect([key])
+    #expect(sound.unit.isKeyFrame && sound.isKeyFrame && !sound.unit.isDamaged)
+    let mixed = try inspect([rest, key])
+    #expect(!mixed.unit.isKeyFrame && !mixed.isKeyFrame && mixed.unit.isDamaged)
+    #expect(mixed.unit.pictureCount == 1 && mixed.unit.sliceCount == 2)
+  }
+
   @Test func changedStreamsNeverTrap() throws {
     let random = RandomSource(seed: 0x265)
     let encoder = try x265.encoder(64, 64)

@@ -107,7 +107,12 @@ public struct H265StreamInspector {
     if verdict == .damaged { summary.isDamaged = true }
     guard summary.pictureCount == 1 else { return }
     summary.isSkipped = verdict == .skipped
-    summary.isKeyFrame = header.type.isRandomAccess
+    if summary.sliceCount > 1 {
+      // Slices before the picture's first one are another's, whose first is missing.
+      summary.isDamaged = true
+      tracker.markDamaged()
+    }
+    summary.isKeyFrame = header.type.isRandomAccess && summary.sliceCount == 1
     summary.temporalID = Int(header.temporalID)
     summary.width = sequence.width
     summary.height = sequence.height
