@@ -44,7 +44,8 @@ fuzz=$SCRATCH/build/release/Fuzz
 
 # One target; says in one line how it went.
 run_one() {
-  local target=$1 log=$SCRATCH/$1.log status=0
+  local target=$1 log=$SCRATCH/$1.log failure=$SCRATCH/$1.failure status=0
+  rm -f "$failure"
   mkdir -p "$SCRATCH/corpus/$target" "$SCRATCH/findings"
   timeout -k 5 $((SECONDS_EACH + 60)) "$fuzz" "$target" -max_total_time="$SECONDS_EACH" \
     -timeout=20 -rss_limit_mb=2048 -malloc_limit_mb=512 -print_final_stats=1 \
@@ -55,9 +56,11 @@ run_one() {
       "$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")" \
       "$(sed -n 's/.* cov: \([0-9]*\) .*/\1/p' "$log" | tail -1)"
   else
-    printf '%-26s FAILED (status %s)\n' "$target" "$status"
-    grep -aE 'Fatal error|SUMMARY|ALARM|Test unit written' "$log" || tail -5 "$log"
-    echo "try again: Tests/Fuzz/run.sh --replay $target FILE"
+    {
+      printf '%-26s FAILED (status %s)\n' "$target" "$status"
+      grep -aE 'Fatal error|SUMMARY|ALARM|Test unit written|^Base64' "$log" || tail -5 "$log"
+      echo "try again: Tests/Fuzz/run.sh --replay $target FILE"
+    } | tee "$failure"
   fi
   return $status
 }
@@ -80,8 +83,11 @@ case "${1:-}" in
   --replay) exec timeout -k 5 120 "$fuzz" "$2" "$3" ;;
   *)
     if [ $# -eq 0 ]; then mapfile -t targets < <("$fuzz" list); else targets=("$@"); fi
-    # Fails when one of them failed, after the others are done.
-    printf '%s\n' "${targets[@]}" | xargs -P "$JOBS" -n 1 ./run.sh --run-one
+    # Fails when one of them failed, after the others are done, and says last which.
+    if ! printf '%s\n' "${targets[@]}" | xargs -P "$JOBS" -n 1 ./run.sh --run-one; then
+      for target in "${targets[@]}"; do cat "$SCRATCH/$target.failure" 2>/dev/null || true; done
+      exit 1
+    fi
     echo "${#targets[@]} targets in $((SECONDS - started)) s"
     ;;
 esac

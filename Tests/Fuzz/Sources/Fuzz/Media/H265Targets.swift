@@ -1,6 +1,3 @@
-import SoraCodecs
-import SoraDE265
-import SoraMedia
 import SoraNAL
 
 extension FuzzTarget {
@@ -37,7 +34,7 @@ extension FuzzTarget {
     }
   }
 
-  private static func h265Seeds() -> [[UInt8]] {
+  static func h265Seeds() -> [[UInt8]] {
     h265Streams.map { stream in
       var script = ScriptWriter()
       for unit in stream { script.chunk(unit) }
@@ -69,27 +66,6 @@ extension FuzzTarget {
           } catch {
             inspector.restart()
           }
-        }
-      }
-    }
-  }
-
-  static var h265Decoder: FuzzTarget {
-    FuzzTarget("h265-decoder", maximumLength: 2048, seeds: h265Seeds()) { bytes in
-      var input = FuzzInput(bytes)
-      guard
-        let decoder = try? DE265Decoder(VideoDecoderSettings(threads: 1, maximumPixels: 256 * 256))
-      else { return check(false, "no decoder") }
-      for _ in 0..<8 where !input.isAtEnd {
-        let frame = EncodedFrame(
-          payload: EncodedBuffer(input.chunk()), isKeyFrame: true, rtpTimestamp: 0,
-          timestamp: .zero)
-        guard let picture = try? decoder.decode(frame) else { continue }
-        check(picture.width * picture.height <= 256 * 256, "a picture beyond the limit")
-        // The last byte of each plane is the one that would be missing.
-        for index in 0..<3 {
-          let plane = picture.buffer.plane(index)
-          _ = plane.row(plane.height - 1)[plane.width - 1]
         }
       }
     }

@@ -4,7 +4,7 @@ import SoraNAL
 import SoraOpenH264
 
 extension FuzzTarget {
-  private static var h264Frames: [[UInt8]] {
+  static var h264Frames: [[UInt8]] {
     SmallStream.frames { settings throws(CodecError) in try OpenH264Encoder(settings) }
   }
 
@@ -33,30 +33,6 @@ extension FuzzTarget {
       check(!reader.hasMoreData && bits <= input.count * 8, "data that can't be read")
       if let id = H264ProfileLevelID(String(decoding: input.prefix(6), as: UTF8.self)) {
         check(H264ProfileLevelID(id.description) == id, "\(id) reads back as another")
-      }
-    }
-  }
-
-  static var h264Decoder: FuzzTarget {
-    FuzzTarget(
-      "h264-decoder", maximumLength: 4096, seeds: SmallStream.scripts(h264Frames)
-    ) { bytes in
-      var input = FuzzInput(bytes)
-      guard
-        let decoder = try? OpenH264Decoder(
-          VideoDecoderSettings(threads: 1, maximumPixels: 256 * 256))
-      else { return check(false, "no decoder") }
-      for _ in 0..<8 where !input.isAtEnd {
-        let content = input.chunk()
-        let frame = EncodedFrame(
-          payload: EncodedBuffer(content), isKeyFrame: true, rtpTimestamp: 0, timestamp: .zero)
-        guard let picture = try? decoder.decode(frame) else { continue }
-        check(picture.width * picture.height <= 256 * 256, "a picture beyond the limit")
-        // The last byte of each plane is the one that would be missing.
-        for index in 0..<3 {
-          let plane = picture.buffer.plane(index)
-          _ = plane.row(plane.height - 1)[plane.width - 1]
-        }
       }
     }
   }

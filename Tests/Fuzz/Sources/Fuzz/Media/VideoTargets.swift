@@ -26,12 +26,12 @@ extension FuzzTarget {
         depayloader.append(input, info: info, to: frame)
         check(frame.count == info.range.count, "another number of bytes was appended")
       }
-      cut(input)
+      cutVP8(input)
     }
   }
 
   /// What a payloader cuts up must come together again.
-  private static func cut(_ input: UnsafeRawBufferPointer) {
+  private static func cutVP8(_ input: UnsafeRawBufferPointer) {
     guard input.count > 2 else { return }
     let maximum = 1 + Int(input[0])
     let payloader = VP8Payloader(
@@ -56,33 +56,6 @@ extension FuzzTarget {
     check(count == promised, "\(count) packets instead of \(promised)")
     if promised > 0 {
       check(together.bytes.elementsEqual(input), "the frame came out changed")
-    }
-  }
-
-  private static var vp8Frames: [[UInt8]] {
-    SmallStream.frames { settings throws(CodecError) in try VP8Encoder(settings) }
-  }
-
-  static var vp8Decoder: FuzzTarget {
-    FuzzTarget(
-      "vp8-decoder", maximumLength: 4096, seeds: SmallStream.scripts(vp8Frames)
-    ) { bytes in
-      var input = FuzzInput(bytes)
-      guard
-        let decoder = try? VP8Decoder(VideoDecoderSettings(threads: 1, maximumPixels: 256 * 256))
-      else { return check(false, "no decoder") }
-      for _ in 0..<8 where !input.isAtEnd {
-        let content = input.chunk()
-        let frame = EncodedFrame(
-          payload: EncodedBuffer(content), isKeyFrame: true, rtpTimestamp: 0, timestamp: .zero)
-        guard let picture = try? decoder.decode(frame) else { continue }
-        check(picture.width * picture.height <= 256 * 256, "a picture beyond the limit")
-        // The last byte of each plane is the one that would be missing.
-        for index in 0..<3 {
-          let plane = picture.buffer.plane(index)
-          _ = plane.row(plane.height - 1)[plane.width - 1]
-        }
-      }
     }
   }
 

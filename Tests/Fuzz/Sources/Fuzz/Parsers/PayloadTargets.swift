@@ -43,13 +43,13 @@ extension FuzzTarget {
     units.flatMap { [0, 0, 0, 1] + $0 }
   }
 
-  private static func frame(_ bytes: [UInt8], isKeyFrame: Bool = true) -> EncodedFrame {
+  static func frame(_ bytes: [UInt8], isKeyFrame: Bool = true) -> EncodedFrame {
     EncodedFrame(
       payload: EncodedBuffer(bytes), isKeyFrame: isKeyFrame, rtpTimestamp: 0, timestamp: .zero)
   }
 
   /// The payloads of a frame in memory of their exact size.
-  private static func payloads(
+  static func payloads(
     _ format: any RTPPayloadFormat, _ frame: EncodedFrame, _ maximum: Int
   ) -> [(bytes: [UInt8], marker: Bool)] {
     let payloader = format.makePayloader(random: RandomSource(seed: 1))
@@ -105,33 +105,44 @@ extension FuzzTarget {
   }
 
   /// What is cut up must come together again: cutting that gives the same packets.
-  private static func cut(_ bytes: [UInt8], _ format: any RTPPayloadFormat, _ maximum: Int) {
-    func joined(_ bytes: [UInt8]) -> [UInt8] {
-      let depayloader = format.makeDepayloader()
-      let buffer = EncodedBuffer(capacity: 1)
-      for part in payloads(format, frame(bytes), maximum) {
-        lendExactly(part.bytes) { memory in
-          let payload = UnsafeRawBufferPointer(memory)
-          // A unit may hold nothing but its header, or one that no unit may have.
-          guard let info = try? depayloader.parse(payload, marker: part.marker) else { return }
-          depayloader.append(payload, info: info, to: buffer)
-        }
+  static func cut(_ bytes: [UInt8], _ format: any RTPPayloadFormat, _ maximum: Int) {
+    let once = joined(frame(bytes), format, maximum)
+    check(joined(frame(once), format, maximum) == once, "a frame changes each time it is sent")
+  }
+
+  /// What a frame's payloads hold, put together.
+  static func joined(
+    _ frame: EncodedFrame, _ format: any RTPPayloadFormat, _ maximum: Int
+  ) -> [UInt8] {
+    let depayloader = format.makeDepayloader()
+    let buffer = EncodedBuffer(capacity: 1)
+    for part in payloads(format, frame, maximum) {
+      lendExactly(part.bytes) { memory in
+        let payload = UnsafeRawBufferPointer(memory)
+        // A unit may hold nothing but its header, or one that no unit may have.
+        guard let info = try? depayloader.parse(payload, marker: part.marker) else { return }
+        depayloader.append(payload, info: info, to: buffer)
       }
-      return Array(buffer.bytes)
     }
-    let once = joined(bytes)
-    check(joined(once) == once, "a frame changes each time it is sent")
+    return Array(buffer.bytes)
   }
 
   private static func jitterBufferSeeds(
     _ format: any RTPPayloadFormat, _ units: [[UInt8]]
   ) -> [[UInt8]] {
+    jitterBufferSeeds(format, key: annexB(units.dropLast()), delta: annexB(units.suffix(1)))
+  }
+
+  /// A script of two key frames and what follows each, with packets out of order.
+  static func jitterBufferSeeds(
+    _ format: any RTPPayloadFormat, key: [UInt8], delta: [UInt8]
+  ) -> [[UInt8]] {
     var script = ScriptWriter()
     var number = 65_520
     for index in 0..<8 {
-      let content = index % 4 == 0 ? units.dropLast() : units.suffix(1)
-      var packets = payloads(format, frame(annexB(content)), 40)
-      if index % 3 == 2 { packets.swapAt(0, packets.count - 1) }
+      let isKey = index % 4 == 0
+      var packets = payloads(format, frame(isKey ? key : delta, isKeyFrame: isKey), 40)
+      if index % 3 == 2, packets.count > 1 { packets.swapAt(0, packets.count - 1) }
       for (offset, packet) in packets.enumerated() {
         script.byte(index % 5 == 4 ? 0x05 : 0x01)
         script.number16(number + (index % 3 == 2 ? packets.count - 1 - offset : offset))

@@ -23,13 +23,14 @@ extension FuzzTarget {
   static var all: [FuzzTarget] {
     [
       stun, candidate, fingerprint, sdp, rtp, retransmission, rtcp, transportFeedback,
-      feedbackGenerator, vp8Payload, h264Payload, h265Payload, redPayload, dependencyDescriptor,
-      videoJitterBuffer, videoJitterBufferH264, videoJitterBufferH265, audioJitterBuffer,
-      audioJitterBufferOpus,
-      opus, vp8Decoder, h264Parser, h264Decoder, h265Parser, h265Decoder, wav, y4m, signaling, json,
-      httpHead, srtp, dtlsServer, dtlsClient, dtlsNativeServer, dtlsNativeClient, dtlsMessages,
-      dtlsRecords, iceAgent, turnStream, turnURL, dns, turnClient, turnServer,
-      rtpSession, peerTransport, negotiator, peerConnection,
+      feedbackGenerator, vp8Payload, vp9Payload, av1Payload, h264Payload, h265Payload, redPayload,
+      dependencyDescriptor, videoJitterBuffer, videoJitterBufferVP9, videoJitterBufferAV1,
+      videoJitterBufferH264, videoJitterBufferH265, audioJitterBuffer, audioJitterBufferOpus, opus,
+      vp8Decoder, vp9Decoder, av1Decoder, h264Parser, h264Decoder, h264AVCodecDecoder, h265Parser,
+      h265Decoder, h265AVCodecDecoder, wav, y4m, signaling, json, httpHead, srtp, dtlsServer,
+      dtlsClient, dtlsNativeServer, dtlsNativeClient, dtlsMessages, dtlsRecords, iceAgent,
+      turnStream, turnURL, dns, turnClient, turnServer, rtpSession, peerTransport, negotiator,
+      peerConnection,
     ]
   }
 }

@@ -32,6 +32,13 @@ enum SmallStream {
     }
   }
 
+  /// Scripts of what an encoder makes.
+  static func scripts(
+    _ makeEncoder: (VideoEncoderSettings) throws(CodecError) -> any VideoEncoder
+  ) -> [[UInt8]] {
+    scripts(frames(makeEncoder))
+  }
+
   /// Scripts for a decoder: the whole stream, and the key frame alone.
   static func scripts(_ frames: [[UInt8]]) -> [[UInt8]] {
     [frames, Array(frames.prefix(1))].map { frames in
