@@ -6,13 +6,15 @@
 #   Tests/Fuzz/run.sh --seeds                writes the seeds of the corpus anew
 #   Tests/Fuzz/run.sh --replay TARGET FILE   runs one input, such as a finding
 #
-# FUZZ_SECONDS: how long a target runs (8). FUZZ_JOBS: how many run at a time (one a core). FUZZ_SCRATCH: where to
-# build and keep what is found (.build/fuzz).
+# FUZZ_SECONDS: how long a target runs (8). FUZZ_SEED: where libFuzzer's choices start (1, so that short runs try the same
+# inputs each time); 0 for others each time. FUZZ_JOBS: how many run at a time (one a core). FUZZ_SCRATCH: where to build
+# and keep what is found (.build/fuzz).
 set -euo pipefail
 cd "$(dirname "$0")"
 
 SWIFT=${SWIFT:-swift}
 SECONDS_EACH=${FUZZ_SECONDS:-8}
+SEED=${FUZZ_SEED:-1}
 JOBS=${FUZZ_JOBS:-$(nproc)}
 SCRATCH=${FUZZ_SCRATCH:-$PWD/../../.build/fuzz}
 mkdir -p "$SCRATCH"
@@ -47,7 +49,7 @@ run_one() {
   local target=$1 log=$SCRATCH/$1.log failure=$SCRATCH/$1.failure status=0
   rm -f "$failure"
   mkdir -p "$SCRATCH/corpus/$target" "$SCRATCH/findings"
-  timeout -k 5 $((SECONDS_EACH + 60)) "$fuzz" "$target" -max_total_time="$SECONDS_EACH" \
+  timeout -k 5 $((SECONDS_EACH + 60)) "$fuzz" "$target" -max_total_time="$SECONDS_EACH" -seed="$SEED" \
     -timeout=20 -rss_limit_mb=2048 -malloc_limit_mb=512 -print_final_stats=1 \
     -artifact_prefix="$SCRATCH/findings/$target-" \
     "$SCRATCH/corpus/$target" "corpus/$target" >"$log" 2>&1 || status=$?
