@@ -11,7 +11,7 @@ import WebRTC
 
 /// Two peer connections of this process, over real sockets, codecs and DTLS.
 @Suite(.serialized) struct CallTests {
-  @Test(.timeLimit(.minutes(1))) func picturesAndSoundCrossBothWays() async throws {
+  @Test(.timeLimit(.minutes(5))) func picturesAndSoundCrossBothWays() async throws {
     let factory = RTCPeerConnectionFactory()
     // One of the two sends each packet of sound twice.
     let caller = try Party(factory, "caller") { $0.audioRedundancy = 1 }

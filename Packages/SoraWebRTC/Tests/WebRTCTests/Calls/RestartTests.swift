@@ -29,7 +29,7 @@ import WebRTC
     }
   }
 
-  @Test(.timeLimit(.minutes(1)), arguments: [true, false])
+  @Test(.timeLimit(.minutes(5)), arguments: [true, false])
   func mediaGoesOnUnderNewCredentials(byCaller: Bool) async throws {
     let factory = RTCPeerConnectionFactory()
     let caller = try Party(factory, "caller")

@@ -8,7 +8,7 @@ import Testing
 import WebRTC
 
 /// Two peer connections without sockets, threads, clocks or codecs call each other through a simulated network.
-@Suite(.timeLimit(.minutes(2))) struct CoreCallTests {
+@Suite(.timeLimit(.minutes(5))) struct CoreCallTests {
   @Test func aMinuteOverALossyLinkNeverFreezesAndRepeatsItself() throws {
     let first = try call(seed: 21)
     let second = try call(seed: 21)

@@ -9,7 +9,7 @@ import Testing
 import WebRTC
 
 /// ICE restarts while a call runs, in virtual time.
-@Suite(.timeLimit(.minutes(2))) struct CoreRestartTests {
+@Suite(.timeLimit(.minutes(5))) struct CoreRestartTests {
   /// What must be the same after a restart as before.
   private struct Identity: Equatable {
     var sent: [UInt32]

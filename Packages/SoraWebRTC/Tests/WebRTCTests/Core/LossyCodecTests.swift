@@ -8,7 +8,7 @@ import WebRTC
 
 /// Every codec over a link that loses a tenth of all packets, alone or in bursts, with and without retransmission: what
 /// is shown is right, and when the loss ends the picture is back after one key frame at most.
-@Suite(.timeLimit(.minutes(2))) struct LossyCodecTests {
+@Suite(.timeLimit(.minutes(5))) struct LossyCodecTests {
   enum Loss: String, CaseIterable, Sendable { case random, bursts }
 
   struct Case: Sendable, CustomTestStringConvertible {

@@ -7,7 +7,7 @@ import Testing
 import WebRTC
 
 /// Streams of real encoders, damaged on the way to the real decoders behind the pipeline.
-@Suite(.timeLimit(.minutes(1))) struct DamagedStreamTests {
+@Suite(.timeLimit(.minutes(5))) struct DamagedStreamTests {
   enum Damage: String, CaseIterable, Sendable { case truncated, zeroed, noise, missing }
 
   struct Case: Sendable, CustomTestStringConvertible {

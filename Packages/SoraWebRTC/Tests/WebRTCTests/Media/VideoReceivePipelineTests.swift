@@ -6,7 +6,7 @@ import Testing
 import WebRTC
 
 /// The way from frames to pictures when something is wrong, with scripted decoders in virtual time.
-@Suite(.timeLimit(.minutes(1))) struct VideoReceivePipelineTests {
+@Suite(.timeLimit(.minutes(5))) struct VideoReceivePipelineTests {
   private final class Seen: Sendable {
     let pictures = Mutex<[UInt32]>([])
     let requests = Mutex(0)

@@ -7,7 +7,7 @@ import Testing
 import WebRTC
 
 @Suite struct VideoSendPipelineTests {
-  @Test(.timeLimit(.minutes(1))) func noFrameWaitsBehindAnother() {
+  @Test(.timeLimit(.minutes(5))) func noFrameWaitsBehindAnother() {
     let harness = VideoSendHarness(script: CodecScript(isGated: true))
     harness.push(.grey(64, 48, luma: 0))
     harness.script.begun.wait()
