@@ -696,7 +696,7 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "InteropTests",
-      dependencies: ["SoraCommand", "InteropClient", "InteropPeer"],
+      dependencies: ["SoraCommand", "InteropClient", "InteropPeer", "LinkEmulator"],
       path: "Tests/InteropTests",
       exclude: ["Peers", "Support"],
       swiftSettings: settings),
@@ -711,11 +711,23 @@ let package = Package(
         "SoraCommandSupport",
         "SoraClock",
         "SoraDTLS",
+        "SoraSignaling",
         "SoraTransport",
         "SoraTURNStream",
         "WebRTC",
       ],
       path: "Tests/InteropPeer",
+      swiftSettings: settings),
+    .executableTarget(
+      name: "LinkEmulator",
+      dependencies: [
+        "SoraCommandSupport",
+        "SoraClock",
+        "SoraICE",
+        "SoraMedia",
+        "SoraNetworkSimulator",
+      ],
+      path: "Tests/LinkEmulator",
       swiftSettings: settings),
     .testTarget(
       name: "SimulationTests",

@@ -93,6 +93,9 @@ extension SimulatedNetwork {
     now = max(now, end)
   }
 
+  /// When the next event is due; `nil` while there is none. Who drives the network by a real clock sleeps until then.
+  public var nextEvent: Instant? { heap.first.map { Instant(nanoseconds: $0.time) } }
+
   /// Serves everything within the next `duration`.
   public func run(for duration: Duration) { run(until: now + duration) }
 
