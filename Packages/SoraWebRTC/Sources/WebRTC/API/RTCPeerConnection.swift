@@ -62,6 +62,7 @@ public final class RTCPeerConnection: Sendable {
       core.videoCodecs = videoCapabilities
       core.audioRedundancy = settings.audioRedundancy
       core.gathering = gathering
+      core.consentTimeout = settings.consentTimeout
       core.startBitrate = settings.startBitrate
       core.minimumBitrate = settings.minBitrate
       core.maximumBitrate = settings.maxBitrate

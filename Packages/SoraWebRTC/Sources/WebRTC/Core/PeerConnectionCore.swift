@@ -14,6 +14,8 @@ public final class PeerConnectionCore {
     public var certificate: DTLSCertificate
     public var dtls: any DTLSEndpointFactory
     public var wallClock: WallClock
+    /// Silence of the peer after which the connection fails.
+    public var consentTimeout: Duration = .seconds(5)
     /// Bits a second that the bandwidth estimate starts at, and stays between.
     public var startBitrate = 1_000_000
     public var minimumBitrate = 50_000
@@ -67,6 +69,7 @@ public final class PeerConnectionCore {
     var path = PeerTransport.Configuration(
       ice: ICEAgent.Configuration(isControlling: false),
       certificate: configuration.certificate, dtls: configuration.dtls)
+    path.ice.consentTimeout = configuration.consentTimeout
     path.gathering = configuration.gathering
     transport = PeerTransport(configuration: path, random: random.fork(), sink: sink)
     let local = transport.ice.localParameters
