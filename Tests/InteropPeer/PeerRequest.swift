@@ -1,4 +1,6 @@
 import SoraDTLS
+import SoraSignaling
+import SoraTURNStream
 import WebRTC
 
 /// A line of standard input: its `type`, and what goes with it.
@@ -64,6 +66,10 @@ struct PeerOptions: Decodable {
 
   var iceServers: [Server]?
   var iceTransportPolicy: Policy?
+  /// PEM file of the only authorities that `turns:` servers are trusted by; without it the system's.
+  var turnAuthorities: String?
+  /// Silence after which the connection has failed; without it the default.
+  var consentSeconds: Double?
   var dtls: DTLS?
   /// Whether pictures and sound are sent; without them the sections are negotiated all the same.
   var media: Bool?
@@ -74,7 +80,14 @@ struct PeerOptions: Decodable {
       RTCIceServer(urlStrings: $0.urls, username: $0.username, credential: $0.credential)
     }
     configuration.iceTransportPolicy = iceTransportPolicy == .relay ? .relay : .all
+    if let consentSeconds { configuration.settings.consentTimeout = .seconds(consentSeconds) }
     return configuration
+  }
+
+  func connector() -> TURNStreamConnector {
+    var configuration = TURNStreamConnector.Configuration()
+    if let turnAuthorities { configuration.tls.trust = .file(turnAuthorities) }
+    return TURNStreamConnector(configuration: configuration)
   }
 
   func factory() throws -> RTCPeerConnectionFactory {

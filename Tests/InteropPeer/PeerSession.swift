@@ -1,6 +1,5 @@
 import SoraClock
 import SoraCommandSupport
-import SoraTURNStream
 import SoraTransport
 import WebRTC
 
@@ -13,7 +12,7 @@ final class PeerSession: RTCPeerConnectionDelegate {
   init(_ options: PeerOptions) async throws {
     let factory = try options.factory()
     var configuration = options.configuration()
-    configuration.settings.streamConnector = TURNStreamConnector()
+    configuration.settings.streamConnector = options.connector()
     try configuration.validate()
     guard let connection = factory.peerConnection(with: configuration) else {
       throw PeerRefusal(description: "no connection could be made")

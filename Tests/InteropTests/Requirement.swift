@@ -19,6 +19,21 @@ enum Requirement {
     return nil
   }()
 
+  /// Namespaces with routers between them that translate addresses.
+  static let missingForNATs: String? =
+    missingForScenarios
+    ?? ["nft", "conntrack", "nsenter"].first { !exists($0) }.map {
+      "\($0) is missing: run `make deps`"
+    }
+    ?? missingForCoturn
+    ?? (succeeds("unshare", getuid() == 0 ? "-n" : "-Urn", "sh", "-ec", natProbe)
+      ? nil : "netfilter does not translate addresses here")
+
+  private static let natProbe = """
+    nft 'table ip t { chain c { type nat hook postrouting priority 100; masquerade fully-random; }; }'
+    conntrack -F
+    """
+
   static let missingForBrowser = missingForScenarios ?? missing("chromium")
 
   static let missingForFirefox = missingForScenarios ?? missing("firefox-esr")
@@ -68,6 +83,9 @@ extension Trait where Self == ConditionTrait {
   static var needsPeers: Self {
     .disabled(
       if: Requirement.missingForScenarios != nil, "\(Requirement.missingForScenarios ?? "")")
+  }
+  static var needsNATs: Self {
+    .disabled(if: Requirement.missingForNATs != nil, "\(Requirement.missingForNATs ?? "")")
   }
   static var needsBrowser: Self {
     .disabled(if: Requirement.missingForBrowser != nil, "\(Requirement.missingForBrowser ?? "")")

@@ -37,7 +37,8 @@ struct Scenario {
         Self.sources.appendingPathComponent("Support/namespace.sh").path, python, "-B",
         Self.sources.appendingPathComponent("Peers/\(name).py").path,
         "--sora", Self.program("sora").path, "--client", Self.program("InteropClient").path,
-        "--peer", Self.program("InteropPeer").path,
+        "--peer", Self.program("InteropPeer").path, "--emulator",
+        Self.program("LinkEmulator").path,
         "--folder", folder.path,
       ], output: log)
     guard let data = try? Data(contentsOf: folder.appendingPathComponent("result.json")) else {

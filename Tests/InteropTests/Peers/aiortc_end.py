@@ -6,7 +6,7 @@ import threading
 import time
 
 import numpy as np
-from aiortc import AudioStreamTrack, RTCConfiguration, RTCPeerConnection, RTCSessionDescription, VideoStreamTrack
+from aiortc import AudioStreamTrack, RTCConfiguration, RTCIceServer, RTCPeerConnection, RTCSessionDescription, VideoStreamTrack
 from aiortc.mediastreams import MediaStreamError
 from aiortc.sdp import candidate_from_sdp
 from av import AudioFrame, VideoFrame
@@ -63,11 +63,18 @@ class ToneTrack(AudioStreamTrack):
 class AiortcEnd:
     """One peer connection on an event loop of its own."""
 
-    def __init__(self):
+    def __init__(self, namespace=None, servers=()):
         self.meter = stamps.Meter()
         self.samples = 0
+        self.servers = [RTCIceServer(**server) for server in servers]
         self.loop = asyncio.new_event_loop()
-        self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
+
+        def run():
+            if namespace:
+                namespace.enter()
+            self.loop.run_forever()
+
+        self.thread = threading.Thread(target=run, daemon=True)
         self.thread.start()
         self.receiving = []
         self.peer = self.run(self.make())
@@ -77,7 +84,7 @@ class AiortcEnd:
 
     async def make(self):
         # Without a configuration it would ask a public STUN server.
-        peer = RTCPeerConnection(RTCConfiguration(iceServers=[]))
+        peer = RTCPeerConnection(RTCConfiguration(iceServers=self.servers))
         peer.on("track", lambda track: self.receiving.append(asyncio.ensure_future(self.receive(track))))
         return peer
 
@@ -105,9 +112,7 @@ class AiortcEnd:
         # Of two sections of a kind aiortc takes the second one's candidates, and a bundle's are in the first.
         for line in sdp.splitlines():
             if line.startswith("a=candidate:"):
-                candidate = candidate_from_sdp(line.removeprefix("a=candidate:"))
-                candidate.sdpMLineIndex = 0
-                await self.peer.addIceCandidate(candidate)
+                await self.add_candidate(line.removeprefix("a="))
         for transceiver in self.peer.getTransceivers():
             if transceiver.mid == mids.get(transceiver.kind):
                 transceiver.sender.replaceTrack(CameraTrack() if transceiver.kind == "video" else ToneTrack())
@@ -115,6 +120,11 @@ class AiortcEnd:
         # Gathers, too: the candidates are in the description.
         await self.peer.setLocalDescription(await self.peer.createAnswer())
         return self.peer.localDescription.sdp
+
+    async def add_candidate(self, line):
+        candidate = candidate_from_sdp(line.removeprefix("candidate:"))
+        candidate.sdpMLineIndex = 0
+        await self.peer.addIceCandidate(candidate)
 
     def stats(self, kind, media):
         found = self.run(self.peer.getStats())

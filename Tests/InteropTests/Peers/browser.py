@@ -1,5 +1,7 @@
 """Debian's Chromium, headless, with a fake camera and microphone, on the page of `sora serve`."""
 
+import os
+
 from playwright.sync_api import sync_playwright
 
 import page as pages
@@ -7,13 +9,20 @@ from page import STAMPS  # noqa: F401 - scripts that read stamps by themselves
 
 
 class Browser:
-    """A browser with as many pages of the server as are opened."""
+    """A browser with as many pages of the server as are opened, in a namespace of its own if it is given one. It is driven
+    over pipes."""
 
-    def __init__(self, world):
+    def __init__(self, world, namespace=None):
         self.world = world
+        executable = "/usr/bin/chromium"
+        if namespace:
+            command, executable = namespace.command([executable]), os.path.join(world.folder, "chromium")
+            with open(executable, "w") as file:
+                file.write(f'#!/bin/sh\nexec {" ".join(command)} "$@"\n')
+            os.chmod(executable, 0o755)
         self.playwright = sync_playwright().start()
         self.chromium = self.playwright.chromium.launch(
-            executable_path="/usr/bin/chromium", headless=True, args=[
+            executable_path=executable, headless=True, args=[
                 "--no-sandbox",
                 "--use-fake-device-for-media-stream=fps=30",
                 "--use-fake-ui-for-media-stream",
@@ -27,6 +36,13 @@ class Browser:
     def open(self, channel, role=None, **query):
         """A page that connects at once in a role; or one that waits until its buttons are pressed."""
         return Page(self, channel, role, query)
+
+    def blank(self):
+        """An empty page that may use camera and microphone, without a server."""
+        page = self.chromium.new_page()
+        page.route("**/*", lambda route: route.fulfill(body="<!doctype html>", content_type="text/html"))
+        page.goto("http://localhost/")
+        return page
 
     def close(self):
         self.chromium.close()

@@ -21,8 +21,8 @@ FRAMES = 12
 class OurEnd:
     """The bare Swift peer, a process of its own."""
 
-    def __init__(self, world, name="ours", **options):
-        self.process = world.start(name, [world.peer])
+    def __init__(self, world, name="ours", namespace=None, **options):
+        self.process = world.start(name, [world.peer], namespace=namespace)
         self.taken = 0
         self.ask("open", "opened", **options)
 
@@ -219,11 +219,13 @@ class Call:
     def restart(self, ours_offers):
         """Restarts ICE from one side, waits until both use another pair, and for media over it."""
         before = self.facts()
+        # Ours keeps its sockets: between two of them the new pair's addresses are the old one's.
+        key = "selected" if isinstance(self.theirs, OurEnd) else "pair"
         self.exchange(ours_offers, restart=True)
 
         def moved():
             now = self.facts()
-            return now if all(now[name]["pair"] not in (None, before[name]["pair"]) for name in now) else None
+            return now if all(now[name][key] not in (None, before[name][key]) for name in now) else None
 
         return {"before": before, "moved": self.wait_for("other pairs", moved), "after": self.media()}
 
@@ -258,7 +260,8 @@ def facts(stats):
     return {
         "tlsVersion": transport.get("tlsVersion"), "srtp": transport.get("srtpCipher"),
         "pair": [f"{end.get('address')}:{end.get('port')}" for end in (local, remote)] if pair else None,
+        "selected": pair["id"] if pair else None,
         "local": local.get("candidateType"), "remote": remote.get("candidateType"),
         "relayProtocol": local.get("relayProtocol"),
-        "frames": video.get("framesDecoded", 0), "sound": audio.get("packetsReceived", 0),
+        "frames": video.get("framesDecoded", 0), "freezes": video.get("freezeCount", 0), "sound": audio.get("packetsReceived", 0),
     }

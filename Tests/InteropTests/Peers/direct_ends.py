@@ -1,5 +1,5 @@
-"""aiortc and GStreamer as ends of calls without a server: see direct.py. Both put all candidates into descriptions or
-take them from there, and neither restarts ICE."""
+"""aiortc and GStreamer as ends of calls without a server: see direct.py. aiortc puts all of its candidates into
+descriptions, GStreamer takes all of ours from there, and neither restarts ICE."""
 
 from aiortc import RTCSessionDescription
 
@@ -9,8 +9,8 @@ from gstreamer_end import GStreamerEnd
 
 
 class AiortcPeer(AiortcEnd):
-    def __init__(self):
-        super().__init__()
+    def __init__(self, namespace=None, servers=()):
+        super().__init__(namespace, servers)
         self.run(self.add_tracks())
 
     async def add_tracks(self):
@@ -33,7 +33,7 @@ class AiortcPeer(AiortcEnd):
         self.run(self.peer.setRemoteDescription(RTCSessionDescription(sdp, "answer")))
 
     def add(self, candidate):
-        """Nothing: ours are in its description."""
+        self.run(self.add_candidate(candidate))
 
     def candidates(self):
         return []
@@ -47,8 +47,16 @@ class AiortcPeer(AiortcEnd):
     def stats(self):
         transport = self.peer.getTransceivers()[0].sender.transport
         version = transport._ssl.get_protocol_version() if transport._ssl else 0
+        # Its statistics know neither pairs nor candidates.
+        pair = transport.transport.iceGatherer._connection._nominated.get(1)
+        candidates = [
+            {"id": name, "type": name, "address": one.host, "port": one.port, "candidateType": one.type}
+            for name, one in (("local", pair.local_candidate), ("remote", pair.remote_candidate))] if pair else []
         return [
-            {"id": "transport", "type": "transport", "tlsVersion": f"{version:04X}"},
+            {"id": "transport", "type": "transport", "tlsVersion": f"{version:04X}",
+             "selectedCandidatePairId": "pair" if pair else None},
+            {"id": "pair", "type": "candidate-pair", "localCandidateId": "local", "remoteCandidateId": "remote"},
+            *candidates,
             {"id": "video", "type": "inbound-rtp", "kind": "video", "framesDecoded": self.frames()},
             {"id": "audio", "type": "inbound-rtp", "kind": "audio", "packetsReceived": self.samples // 960},
         ]

@@ -1,9 +1,6 @@
 """What `sora play` says and returns where it can't work."""
 
-import os
-import subprocess
-
-from harness import free_port, main
+from harness import free_port, main, make_certificate
 
 
 def run(world, name, url, *arguments):
@@ -24,12 +21,7 @@ def scenario(world):
         "closed port": run(world, "closed-port", f"ws://127.0.0.1:{free_port()}/signaling"),
         "no media": run(world, "no-media", world.url, "--timeout", "3"),
     }
-    key, certificate = (os.path.join(world.folder, name) for name in ("key.pem", "certificate.pem"))
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-         "-keyout", key, "-out", certificate, "-days", "2", "-subj", "/CN=localhost",
-         "-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost"],
-        check=True, capture_output=True)
+    key, certificate = make_certificate(world.folder, "127.0.0.1")
     world.serve("--tls-cert", certificate, "--tls-key", key, name="serve-tls")
     url = f"wss://127.0.0.1:{world.port}/signaling"
     results["untrusted certificate"] = run(world, "untrusted", url)

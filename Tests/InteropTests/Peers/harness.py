@@ -46,10 +46,21 @@ def free_port():
         return probe.getsockname()[1]
 
 
+def make_certificate(folder, address):
+    """PEM files of a key and of a certificate that signs itself, for an address and for localhost."""
+    key, certificate = (os.path.join(folder, name) for name in ("key.pem", "certificate.pem"))
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+         "-keyout", key, "-out", certificate, "-days", "2", "-subj", "/CN=localhost",
+         "-addext", f"subjectAltName=IP:{address},DNS:localhost"],
+        check=True, capture_output=True)
+    return key, certificate
+
+
 class Process:
     """A process under test: its JSON lines on standard output, its log in a file. Ends with this script."""
 
-    def __init__(self, name, command, folder):
+    def __init__(self, name, command, folder, inherited=()):
         self.name = name
         self.lines = []
         self.log_path = os.path.join(folder, f"{name}.log")
@@ -63,7 +74,7 @@ class Process:
 
         self.child = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log, text=True,
-            preexec_fn=die_with_parent)
+            preexec_fn=die_with_parent, pass_fds=inherited)
         self.output = open(os.path.join(folder, f"{name}.out"), "w")
         self.reader = threading.Thread(target=self.read, daemon=True)
         self.reader.start()
@@ -141,14 +152,19 @@ class World:
         self.sora = options.sora
         self.client = options.client
         self.peer = options.peer
+        self.emulator = options.emulator
         self.folder = os.path.abspath(options.folder)
         self.arguments = options.arguments
         self.processes = []
         self.port = None
 
-    def start(self, name, command, privileged=False):
-        """What is tested runs unprivileged; a browser needs its privileges to give them up in its own way."""
-        process = Process(name, command if privileged else UNPRIVILEGED + command, self.folder)
+    def start(self, name, command, privileged=False, namespace=None, inherited=()):
+        """What is tested runs unprivileged; a browser needs its privileges to give them up in its own way.
+
+        `namespace` is the one it runs in, `inherited` are descriptors that it keeps.
+        """
+        command = command if privileged else UNPRIVILEGED + command
+        process = Process(name, namespace.command(command) if namespace else command, self.folder, inherited)
         self.processes.append(process)
         return process
 
@@ -190,6 +206,7 @@ def main(scenario):
     parser.add_argument("--sora", required=True, help="the tool")
     parser.add_argument("--client", help="the client of tests")
     parser.add_argument("--peer", help="the peer of tests that has no server")
+    parser.add_argument("--emulator", help="the link emulator of tests")
     parser.add_argument("--folder", required=True, help="where logs and the result go")
     parser.add_argument("arguments", nargs="*")
     options = parser.parse_args()

@@ -6,7 +6,7 @@ import socket
 
 from websockets.sync.client import connect
 
-from harness import free_port, wait_for
+from harness import free_port, make_certificate
 
 # The namespace's address that isn't the loopback's: see namespace.sh.
 ADDRESS = "10.99.0.1"
@@ -29,10 +29,15 @@ def of_serve(world):
 class Coturn:
     """A `turnserver`. It doesn't end by a signal that it inherited as blocked, so `close` it."""
 
-    def __init__(self, world):
+    def __init__(self, world, secure=False):
         self.port = free_port()
+        self.secure_port, self.certificate, tls = None, None, ["--no-tls"]
+        if secure:
+            self.secure_port = free_port()
+            key, self.certificate = make_certificate(world.folder, ADDRESS)
+            tls = ["--tls-listening-port", str(self.secure_port), "--cert", self.certificate, "--pkey", key]
         self.process = world.start("coturn", [
-            "turnserver", "-n", "--no-cli", "-L", ADDRESS, "-E", ADDRESS, "-p", str(self.port), "--no-tls", "--no-dtls",
+            "turnserver", "-n", "--no-cli", "-L", ADDRESS, "-E", ADDRESS, "-p", str(self.port), *tls, "--no-dtls",
             "--lt-cred-mech", "-u", "user:pass", "-r", "sora.test", "--no-multicast-peers", "--fingerprint",
             "--pidfile", os.path.join(world.folder, "coturn.pid"), "--log-file", "stdout", "--simple-log",
         ])
@@ -40,14 +45,21 @@ class Coturn:
         self.process.wait_for("listening coturn", self.listens)
 
     def listens(self):
-        with socket.socket() as probe:
-            return probe.connect_ex((ADDRESS, self.port)) == 0
+        for port in filter(None, [self.port, self.secure_port]):
+            with socket.socket() as probe:
+                if probe.connect_ex((ADDRESS, port)) != 0:
+                    return False
+        return True
 
     def servers(self):
         return [{
             "urls": [f"turn:{ADDRESS}:{self.port}?transport={transport}" for transport in ("udp", "tcp")],
             "username": "user", "credential": "pass",
         }]
+
+    def secure_servers(self):
+        """Over TLS alone."""
+        return [{**self.servers()[0], "urls": [f"turns:{ADDRESS}:{self.secure_port}?transport=tcp"]}]
 
     def close(self):
         self.process.child.kill()
