@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -88,7 +89,7 @@ static int unprotect(EVP_CIPHER_CTX *context, uint8_t *packet, int count) {
 static void send_batch(
     int fd, struct sockaddr_in *to, int destinations, uint8_t *slots, int each, int size) {
   int per_message = MERGE / size;
-  struct mmsghdr headers[MAX_BATCH] = {0};
+  struct mmsghdr headers[MAX_BATCH];
   struct iovec vectors[MAX_BATCH];
   union {
     struct cmsghdr alignment;
@@ -101,14 +102,14 @@ static void send_batch(
     int rest = each - i % each;
     int run = rest < per_message ? rest : per_message;
     struct msghdr *header = &headers[messages].msg_hdr;
-    header->msg_name = &to[destination];
-    header->msg_namelen = sizeof *to;
-    header->msg_iov = &vectors[vector];
-    header->msg_iovlen = (size_t)run;
+    *header = (struct msghdr){
+        .msg_name = &to[destination], .msg_namelen = sizeof *to, .msg_iov = &vectors[vector],
+        .msg_iovlen = (size_t)run};
     for (int k = 0; k < run; k++, i++, vector++) {
       uint8_t *slot = slots + ((i % each) * destinations + destination) * SLOT;
       vectors[vector] = (struct iovec){slot, (size_t)size};
     }
+    if (run == 1) continue;
     header->msg_control = &control[messages];
     header->msg_controllen = sizeof control[messages].bytes;
     struct cmsghdr *item = CMSG_FIRSTHDR(header);
@@ -118,26 +119,46 @@ static void send_batch(
     uint16_t segment = (uint16_t)size;
     memcpy(CMSG_DATA(item), &segment, sizeof segment);
   }
-  sendmmsg(fd, headers, (unsigned)messages, 0);
+  if (messages == 1)
+    sendmsg(fd, &headers[0].msg_hdr, 0);
+  else
+    sendmmsg(fd, headers, (unsigned)messages, 0);
 }
 
-static int receive_batch(int fd, EVP_CIPHER_CTX *context, uint8_t *memory, int expected) {
+/// Made ready once; the kernel overwrites lengths of the messages that it fills.
+struct receiver {
+  struct mmsghdr headers[MESSAGES];
+  struct iovec vectors[MESSAGES];
+  union {
+    struct cmsghdr alignment;
+    char bytes[CMSG_SPACE(sizeof(int))];
+  } control[MESSAGES];
+  struct sockaddr_in names[MESSAGES];
+  int used;
+};
+
+static struct receiver *make_receiver(uint8_t *memory) {
+  struct receiver *receiver = calloc(1, sizeof *receiver);
+  for (int i = 0; i < MESSAGES; i++) {
+    receiver->vectors[i] = (struct iovec){memory + (size_t)i * 65536, 65535};
+    receiver->headers[i].msg_hdr = (struct msghdr){
+        .msg_name = &receiver->names[i], .msg_iov = &receiver->vectors[i], .msg_iovlen = 1,
+        .msg_control = &receiver->control[i]};
+  }
+  receiver->used = MESSAGES;
+  return receiver;
+}
+
+static int receive_batch(int fd, EVP_CIPHER_CTX *context, struct receiver *receiver, int expected) {
+  struct mmsghdr *headers = receiver->headers;
   int received = 0;
   while (received < expected) {
-    struct mmsghdr headers[MESSAGES] = {0};
-    struct iovec vectors[MESSAGES];
-    union {
-      struct cmsghdr alignment;
-      char bytes[CMSG_SPACE(sizeof(int))];
-    } control[MESSAGES];
-    struct sockaddr_in names[MESSAGES];
-    for (int i = 0; i < MESSAGES; i++) {
-      vectors[i] = (struct iovec){memory + (size_t)i * 65536, 65535};
-      headers[i].msg_hdr = (struct msghdr){
-          .msg_name = &names[i], .msg_namelen = sizeof names[i], .msg_iov = &vectors[i], .msg_iovlen = 1,
-          .msg_control = &control[i], .msg_controllen = sizeof control[i].bytes};
+    for (int i = 0; i < receiver->used; i++) {
+      headers[i].msg_hdr.msg_namelen = sizeof receiver->names[i];
+      headers[i].msg_hdr.msg_controllen = sizeof receiver->control[i].bytes;
     }
     int count = recvmmsg(fd, headers, MESSAGES, MSG_DONTWAIT, NULL);
+    receiver->used = count > 0 ? count : 0;
     if (count <= 0) {
       struct pollfd waiting = {fd, POLLIN, 0};
       if (poll(&waiting, 1, 1000) <= 0) return received;
@@ -152,30 +173,57 @@ static int receive_batch(int fd, EVP_CIPHER_CTX *context, uint8_t *memory, int e
           memcpy(&segment, CMSG_DATA(item), sizeof segment);
       for (int offset = 0; offset < total; offset += segment) {
         int length = total - offset < segment ? total - offset : segment;
-        received += unprotect(context, (uint8_t *)vectors[i].iov_base + offset, length);
+        received += unprotect(context, (uint8_t *)receiver->vectors[i].iov_base + offset, length);
       }
     }
   }
   return received;
 }
 
-int packet_loop_run(int batches, int destinations, int each, int size, packet_loop_result *result) {
+static void watch(int poller, int fd, uint32_t name) {
+  struct epoll_event event = {.events = EPOLLIN, .data.u32 = name};
+  epoll_ctl(poller, EPOLL_CTL_ADD, fd, &event);
+}
+
+/// Waits for the receivers that have something, until each of `destinations` has had its packets.
+static int receive_waiting(
+    int poller, const int *receivers, int destinations, EVP_CIPHER_CTX *context, struct receiver *receiver, int each) {
+  int received = 0;
+  while (received < destinations * each) {
+    struct epoll_event events[MAX_DESTINATIONS];
+    int count = epoll_wait(poller, events, MAX_DESTINATIONS, 1000);
+    if (count <= 0) return received;
+    for (int i = 0; i < count; i++) {
+      uint32_t d = events[i].data.u32;
+      if (d < (uint32_t)destinations) received += receive_batch(receivers[d], context, receiver, each);
+    }
+  }
+  return received;
+}
+
+int packet_loop_run(
+    int batches, int destinations, int each, int size, int waits, packet_loop_result *result) {
   memset(result, 0, sizeof *result);
   int batch = destinations * each;
   if (batch > MAX_BATCH || destinations > MAX_DESTINATIONS || size + TAG > SLOT) return EINVAL;
   struct sockaddr_in from, to[MAX_DESTINATIONS];
   int receivers[MAX_DESTINATIONS];
   int sender = open_socket(&from);
-  if (sender < 0) return errno;
+  int poller = waits ? epoll_create1(0) : -1;
+  if (sender < 0 || (waits && poller < 0)) return errno;
+  // What answers come to is watched, too: here none do.
+  if (waits) watch(poller, sender, MAX_DESTINATIONS);
   for (int d = 0; d < destinations; d++) {
     int on = 1;
     receivers[d] = open_socket(&to[d]);
     if (receivers[d] < 0) return errno;
     setsockopt(receivers[d], SOL_UDP, UDP_GRO, &on, sizeof on);
+    if (waits) watch(poller, receivers[d], (uint32_t)d);
   }
   EVP_CIPHER_CTX *encrypting = keyed(1), *decrypting = keyed(0);
   uint8_t *slots = aligned_alloc(64, (size_t)MAX_BATCH * SLOT);
   uint8_t *memory = aligned_alloc(64, (size_t)MESSAGES * 65536);
+  struct receiver *receiver = make_receiver(memory);
   uint8_t packet[SLOT] = {0x80, 96};
   uint16_t sequence = 0;
   double started = packet_loop_thread_cpu();
@@ -188,14 +236,20 @@ int packet_loop_run(int batches, int destinations, int each, int size, packet_lo
     }
     send_batch(sender, to, destinations, slots, each, size + TAG);
     result->sent += (uint64_t)batch;
-    for (int d = 0; d < destinations; d++)
-      result->received += (uint64_t)receive_batch(receivers[d], decrypting, memory, each);
+    if (waits)
+      result->received +=
+          (uint64_t)receive_waiting(poller, receivers, destinations, decrypting, receiver, each);
+    else
+      for (int d = 0; d < destinations; d++)
+        result->received += (uint64_t)receive_batch(receivers[d], decrypting, receiver, each);
   }
   result->cpu_seconds = packet_loop_thread_cpu() - started;
   EVP_CIPHER_CTX_free(encrypting);
   EVP_CIPHER_CTX_free(decrypting);
   free(slots);
   free(memory);
+  free(receiver);
+  if (waits) close(poller);
   close(sender);
   for (int d = 0; d < destinations; d++) close(receivers[d]);
   return 0;

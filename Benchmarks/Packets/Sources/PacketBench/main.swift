@@ -1,6 +1,7 @@
 // What an RTP packet of 1,200 bytes costs to protect, send, receive and unprotect: through `SRTPSession` and a
-// `NetworkLoop`, beside a bare C loop of the same cipher and system calls. In turns, in one process. Then from one socket
-// to eight others in turn, as a server forwards, with and without what is sent being merged by destination.
+// `NetworkLoop`, beside a bare C loop of the same cipher and system calls, which knows what has arrived where; and one
+// that asks epoll, as whoever has several sockets must. In turns, in one process. Then from one socket to eight others in
+// turn, as a server forwards, with and without what is sent being merged by destination. `BENCH_ROUNDS` is 5.
 import CPacketLoop
 import Foundation
 import SoraTransport
@@ -12,6 +13,7 @@ struct Case {
   var ours: [Double] = []
   var unmerged: [Double] = []
   var bare: [Double] = []
+  var waiting: [Double] = []
   var statistics = NetworkStatistics()
   var unmergedStatistics = NetworkStatistics()
 
@@ -32,11 +34,12 @@ func measure(_ loop: NetworkLoop, _ item: Case) throws -> (Double, NetworkStatis
   return (run.cpuSeconds / Double(batches * item.packets) * 1e6, run.statistics)
 }
 
-func measureBare(_ item: Case) -> Double {
+func measureBare(_ item: Case, waits: Bool) -> Double {
   var result = packet_loop_result()
   guard
     packet_loop_run(
-      Int32(batches), Int32(item.destinations), Int32(item.each), Int32(size), &result) == 0,
+      Int32(batches), Int32(item.destinations), Int32(item.each), Int32(size), waits ? 1 : 0,
+      &result) == 0,
     result.received == result.sent
   else { fatalError("the C loop lost packets") }
   return result.cpu_seconds / Double(batches * item.packets) * 1e6
@@ -51,10 +54,12 @@ let unmerging = try NetworkLoop.make(configuration: plain)
 
 var single = [1, 8, 32].map { Case(destinations: 1, each: $0) }
 var fans = [1, 4, 8].map { Case(destinations: 8, each: $0) }
-for _ in 0..<5 {
+let rounds = max(1, ProcessInfo.processInfo.environment["BENCH_ROUNDS"].flatMap(Int.init) ?? 5)
+for _ in 0..<rounds {
   for index in single.indices {
     single[index].ours.append(try measure(loop, single[index]).0)
-    single[index].bare.append(measureBare(single[index]))
+    single[index].bare.append(measureBare(single[index], waits: false))
+    single[index].waiting.append(measureBare(single[index], waits: true))
   }
   for index in fans.indices {
     let (ours, statistics) = try measure(loop, fans[index])
@@ -63,28 +68,34 @@ for _ in 0..<5 {
     fans[index].statistics = statistics
     fans[index].unmerged.append(unmerged)
     fans[index].unmergedStatistics = unmergedStatistics
-    fans[index].bare.append(measureBare(fans[index]))
+    fans[index].bare.append(measureBare(fans[index], waits: false))
+    fans[index].waiting.append(measureBare(fans[index], waits: true))
   }
 }
 
-print("CPU a packet of \(size) bytes, AES-128-GCM, sent and received on loopback (median of 5):")
+print(
+  "CPU a packet of \(size) bytes, AES-128-GCM, sent and received on loopback (median of \(rounds)):"
+)
 for item in single {
-  let (a, b) = (median(item.ours), median(item.bare))
+  let (a, b, c) = (median(item.ours), median(item.bare), median(item.waiting))
   print(
     String(
-      format: "  batches of %2d: ours %.2f us, C loop %.2f us, ratio %.2f", item.each, a, b, a / b))
+      format:
+        "  batches of %2d: ours %.2f us, C loop %.2f us, ratio %.2f; with epoll %.2f us, ratio %.2f",
+      item.each, a, b, a / b, c, a / c))
 }
 print("From one socket to eight others in turn:")
 for item in fans {
   let (a, b, c) = (median(item.ours), median(item.unmerged), median(item.bare))
+  let d = median(item.waiting)
   func each(_ count: UInt64, _ statistics: NetworkStatistics) -> Double {
     Double(statistics.datagramsSent) / Double(count)
   }
   print(
     String(
-      format: "  %2d packets each: ours %.2f us, unmerged %.2f us, C loop %.2f us, ratio %.2f",
-      item.each,
-      a, b, c, a / c))
+      format: "  %2d packets each: ours %.2f us, unmerged %.2f us, C loop %.2f us, ratio %.2f; "
+        + "with epoll %.2f us, ratio %.2f",
+      item.each, a, b, c, a / c, d, a / d))
   print(
     String(
       format: "    packets a message %.1f (unmerged %.1f), a system call %.1f (unmerged %.1f)",

@@ -1,5 +1,6 @@
 // The yardstick: what a packet costs where nothing but the cipher and the kernel works on it. One thread, a UDP socket
-// and one for each destination on loopback, AES-128-GCM over EVP with keyed contexts, sendmmsg with UDP_SEGMENT, recvmmsg with UDP_GRO.
+// and one for each destination on loopback, AES-128-GCM over EVP with keyed contexts, sendmmsg with UDP_SEGMENT (sendmsg
+// for one message), recvmmsg with UDP_GRO.
 #ifndef C_PACKET_LOOP_H
 #define C_PACKET_LOOP_H
 
@@ -13,7 +14,10 @@ typedef struct packet_loop_result {
 
 /// Sends `batches` times `each` RTP packets of `size` bytes to each of `destinations`, protected in turn for one after the
 /// other, and receives and unprotects each batch before the next. 0, or an errno.
-int packet_loop_run(int batches, int destinations, int each, int size, packet_loop_result *result);
+///
+/// Without `waits` it knows beforehand what has arrived where, as no program does that has several sockets, timers or
+/// peers; with `waits` it asks epoll.
+int packet_loop_run(int batches, int destinations, int each, int size, int waits, packet_loop_result *result);
 
 /// Processor time of the calling thread, seconds.
 double packet_loop_thread_cpu(void);
