@@ -1,7 +1,7 @@
 import COpenSSL
 
 /// One keyed cipher context of libcrypto. The key is set up once; a packet only sets a new IV, which allocates nothing.
-final class EVPCipher {
+struct EVPCipher: ~Copyable {
   enum Kind { case counter128, counter256, gcm128, gcm256 }
   enum Direction { case encrypt, decrypt }
 
@@ -11,7 +11,6 @@ final class EVPCipher {
     guard let context = EVP_CIPHER_CTX_new() else {
       throw .libraryFailure(code: EVPCipher.lastError())
     }
-    self.context = context
     let cipher =
       switch kind {
       case .counter128: EVP_aes_128_ctr()
@@ -21,7 +20,11 @@ final class EVPCipher {
       }
     guard
       EVP_CipherInit_ex(context, cipher, nil, key, nil, direction == .encrypt ? 1 : 0) == 1
-    else { throw .libraryFailure(code: EVPCipher.lastError()) }
+    else {
+      EVP_CIPHER_CTX_free(context)
+      throw .libraryFailure(code: EVPCipher.lastError())
+    }
+    self.context = context
   }
 
   deinit { EVP_CIPHER_CTX_free(context) }

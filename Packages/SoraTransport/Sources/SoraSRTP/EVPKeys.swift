@@ -4,7 +4,7 @@ import SoraMedia
 /// The session keys of RTP or of RTCP in one direction, and what they do to one packet.
 ///
 /// `hmac` tells the two kinds apart: with it AES-CM and HMAC-SHA1-80, without it AES-GCM.
-final class EVPKeys {
+struct EVPKeys: ~Copyable {
   private static let shortTag = 10
   private static let longTag = 16
 
@@ -14,7 +14,7 @@ final class EVPKeys {
   let saltHigh: UInt64
   let saltLow: UInt64
 
-  convenience init(
+  init(
     profile: SRTPProfile, master: SRTPKeyingMaterial, encrypting: Bool,
     labels: (
       encryption: SRTPKeyDerivation.Label, authentication: SRTPKeyDerivation.Label,

@@ -95,7 +95,7 @@ final class EVPTransform: SRTPTransform {
 }
 
 /// The contexts of one direction, made once from its master key.
-final class EVPDirection {
+struct EVPDirection: ~Copyable {
   let rtp: EVPKeys
   let rtcp: EVPKeys
   let streams: SRTPStreamTable
@@ -104,7 +104,7 @@ final class EVPDirection {
   /// 20 bytes for a whole HMAC.
   let scratch: UnsafeMutableRawPointer
 
-  convenience init(
+  init(
     profile: SRTPProfile, master: SRTPKeyingMaterial, encrypting: Bool, window: Int, streams: Int
   ) throws(SRTPError) {
     self.init(
@@ -117,7 +117,7 @@ final class EVPDirection {
       streams: SRTPStreamTable(limit: streams, window: window))
   }
 
-  convenience init(
+  init(
     profile: SRTPProfile, sessionKeys: SRTPKeyingMaterial, encrypting: Bool
   ) throws(SRTPError) {
     func keys() throws(SRTPError) -> EVPKeys {
@@ -129,7 +129,7 @@ final class EVPDirection {
       rtp: try keys(), rtcp: try keys(), streams: SRTPStreamTable(limit: 16, window: 1024))
   }
 
-  private init(rtp: EVPKeys, rtcp: EVPKeys, streams: SRTPStreamTable) {
+  private init(rtp: consuming EVPKeys, rtcp: consuming EVPKeys, streams: SRTPStreamTable) {
     self.rtp = rtp
     self.rtcp = rtcp
     self.streams = streams
@@ -143,7 +143,7 @@ final class EVPDirection {
   }
 
   @inline(__always)
-  func setIV(_ keys: EVPKeys, ssrc: UInt32, index: UInt64) {
+  func setIV(_ keys: borrowing EVPKeys, ssrc: UInt32, index: UInt64) {
     let high: UInt64
     let low: UInt64
     if keys.hmac != nil {

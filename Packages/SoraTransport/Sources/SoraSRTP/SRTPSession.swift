@@ -21,8 +21,10 @@ public final class SRTPSession {
   public let implementation: Implementation
 
   /// What was done and dropped so far.
-  public private(set) var statistics = SRTPStatistics()
+  public var statistics: SRTPStatistics { counters }
 
+  // Not the public property itself, whose every use would be checked for overlapping access.
+  private var counters = SRTPStatistics()
   private let transform: any SRTPTransform
   private let tagLength: Int
 
@@ -100,10 +102,10 @@ public final class SRTPSession {
         throw .bufferTooSmall(needed: count + tagLength)
       }
       let length = try transform.protectRTP(base, into: base, count: count, header: header)
-      statistics.packetsProtected &+= 1
+      counters.packetsProtected &+= 1
       return length
     } catch {
-      statistics.count(error)
+      counters.count(error)
       throw error
     }
   }
@@ -125,10 +127,10 @@ public final class SRTPSession {
       guard let target = destination.baseAddress, destination.count >= source.count + tagLength
       else { throw .bufferTooSmall(needed: source.count + tagLength) }
       let length = try transform.protectRTP(base, into: target, count: source.count, header: header)
-      statistics.packetsProtected &+= 1
+      counters.packetsProtected &+= 1
       return length
     } catch {
-      statistics.count(error)
+      counters.count(error)
       throw error
     }
   }
@@ -144,10 +146,10 @@ public final class SRTPSession {
         let header = SRTPPacket.rtpHeaderLength(base, count: count), count >= header + tagLength
       else { throw .malformed }
       let length = try transform.unprotectRTP(base, count: count, header: header)
-      statistics.packetsUnprotected &+= 1
+      counters.packetsUnprotected &+= 1
       return length
     } catch {
-      statistics.count(error)
+      counters.count(error)
       throw error
     }
   }
@@ -169,10 +171,10 @@ public final class SRTPSession {
         throw .bufferTooSmall(needed: count + tagLength + 4)
       }
       let length = try transform.protectRTCP(base, count: count)
-      statistics.packetsProtected &+= 1
+      counters.packetsProtected &+= 1
       return length
     } catch {
-      statistics.count(error)
+      counters.count(error)
       throw error
     }
   }
@@ -197,10 +199,10 @@ public final class SRTPSession {
         throw .malformed
       }
       let length = try transform.unprotectRTCP(base, count: count)
-      statistics.packetsUnprotected &+= 1
+      counters.packetsUnprotected &+= 1
       return length
     } catch {
-      statistics.count(error)
+      counters.count(error)
       throw error
     }
   }
