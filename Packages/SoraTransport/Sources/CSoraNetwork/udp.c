@@ -127,6 +127,8 @@ typedef union receive_control {
 struct receiver {
   sora_net_receiver shared;
   uint32_t slot_size;
+  // Headers that the kernel has written to: those of the messages of the last call.
+  int used;
   uint8_t *memory;
   struct mmsghdr *headers;
   struct iovec *vectors;
@@ -161,6 +163,7 @@ sora_net_receiver *sora_net_receiver_create(int slots, int slot_size) {
     receiver->headers[i].msg_hdr.msg_name = &receiver->names[i];
     receiver->headers[i].msg_hdr.msg_control = &receiver->controls[i];
   }
+  receiver->used = slots;
   return &receiver->shared;
 }
 
@@ -196,12 +199,13 @@ static void read_control(struct msghdr *header, sora_net_message *message) {
 
 int sora_net_receive(sora_net_receiver *shared, int fd) {
   struct receiver *receiver = (struct receiver *)shared;
-  for (int i = 0; i < shared->slots; i++) {
+  for (int i = 0; i < receiver->used; i++) {
     // The kernel overwrites these with what it used.
     receiver->headers[i].msg_hdr.msg_namelen = sizeof receiver->names[i];
     receiver->headers[i].msg_hdr.msg_controllen = sizeof receiver->controls[i];
   }
   int count = recvmmsg(fd, receiver->headers, (unsigned)shared->slots, MSG_DONTWAIT, NULL);
+  receiver->used = count > 0 ? count : 0;
   if (count < 0) return -errno;
   for (int i = 0; i < count; i++) {
     struct msghdr *header = &receiver->headers[i].msg_hdr;
@@ -275,6 +279,10 @@ int sora_net_sender_add(
 }
 
 int sora_net_sender_send(sora_net_sender *sender, int fd) {
-  int count = sendmmsg(fd, sender->headers, (unsigned)sender->messages, MSG_DONTWAIT | MSG_NOSIGNAL);
+  int flags = MSG_DONTWAIT | MSG_NOSIGNAL;
+  // One message, as most turns have, costs the kernel less by itself.
+  int count = sender->messages == 1
+                  ? (sendmsg(fd, &sender->headers[0].msg_hdr, flags) < 0 ? -1 : 1)
+                  : sendmmsg(fd, sender->headers, (unsigned)sender->messages, flags);
   return count < 0 ? -errno : count;
 }

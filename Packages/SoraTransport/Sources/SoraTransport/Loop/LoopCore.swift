@@ -22,9 +22,9 @@ final class LoopCore: @unchecked Sendable {
 
   // Confined to the thread from here on.
   var now: Instant = .zero
-  var timers = TimerHeap()
-  var slab = SendSlab()
-  var groups = SendGroups()
+  let timers = TimerHeap()
+  let slab = SendSlab()
+  let groups = SendGroups()
   private(set) var sockets: [UInt64: UDPSocket] = [:]
   private var entries: [ObjectIdentifier: HandlerEntry] = [:]
   private var lastToken: UInt64 = 0
@@ -34,9 +34,9 @@ final class LoopCore: @unchecked Sendable {
   var changes: InterfaceChanges
 
   /// Sockets with something to flush at the end of the turn.
-  var unflushed: ContiguousArray<UDPSocket> = []
+  let unflushed = TurnList<UDPSocket>()
   /// Handlers that received something in this turn.
-  var batched: ContiguousArray<HandlerEntry> = []
+  let batched = TurnList<HandlerEntry>()
   private var work: ContiguousArray<LoopWork> = []
   private var due: ContiguousArray<LoopTimer> = []
 
@@ -108,7 +108,7 @@ final class LoopCore: @unchecked Sendable {
   }
 
   private func timeToNextDeadline() -> Int64 {
-    guard let deadline = timers.earliest() else { return -1 }
+    guard timers.bound != LoopTimer.never, let deadline = timers.earliest() else { return -1 }
     let (wait, overflow) = deadline.subtractingReportingOverflow(SystemClock.now.nanoseconds)
     return overflow ? -1 : max(0, wait)
   }
@@ -118,13 +118,11 @@ final class LoopCore: @unchecked Sendable {
     let count = sora_net_poller_wait(poller, events, Self.eventCapacity, timeout)
     inbox.endWait()
     now = SystemClock.now
-    // Held for the turn, so that the executor doesn't go away under a job that drops the last reference.
-    let loop = self.loop
     if count > 0 {
       for index in 0..<Int(count) { handle(events[index]) }
       endBatches()
     }
-    runWork(loop)
+    runWork()
     fireTimers()
     flushAll()
   }
@@ -149,19 +147,17 @@ final class LoopCore: @unchecked Sendable {
   }
 
   private func endBatches() {
-    var index = 0
-    while index < batched.count {
-      let entry = batched[index]
+    batched.drain { entry in
       entry.isListed = false
       if entry.sockets > 0 { entry.handler.batchEnded(at: now) }
-      index += 1
     }
-    batched.removeAll(keepingCapacity: true)
   }
 
-  private func runWork(_ loop: NetworkLoop?) {
+  private func runWork() {
+    guard inbox.hasWork else { return }
     inbox.exchange(&work)
-    guard !work.isEmpty else { return }
+    // Held meanwhile, so that the executor doesn't go away under a job that drops the last reference.
+    let loop = self.loop
     for index in work.indices {
       switch work[index] {
       case .closure(let body): body()
@@ -178,6 +174,7 @@ final class LoopCore: @unchecked Sendable {
   }
 
   private func fireTimers() {
+    guard timers.bound <= now.nanoseconds else { return }
     // All that are due are taken out first, so that a timer that is set again at once waits for the next turn.
     while let timer = timers.popDue(at: now.nanoseconds) {
       timer.isFiring = true
@@ -196,14 +193,10 @@ final class LoopCore: @unchecked Sendable {
   }
 
   private func flushAll() {
-    var index = 0
-    while index < unflushed.count {
-      let socket = unflushed[index]
+    unflushed.drain { socket in
       socket.isListed = false
       socket.flush()
-      index += 1
     }
-    unflushed.removeAll(keepingCapacity: true)
   }
 
   // MARK: Sockets

@@ -1,4 +1,5 @@
 import CSoraNetwork
+import Synchronization
 
 #if canImport(Glibc)
   import Glibc
@@ -14,15 +15,18 @@ enum LoopWork: Sendable {
 
 /// The one part of a loop that other threads touch: a queue of work behind a mutex, and an eventfd that ends the
 /// loop's wait. The loop swaps the whole queue out for an emptied one, so neither side allocates once both arrays
-/// have grown to what they need.
+/// have grown to what they need; a turn that finds no work takes the mutex once, before it waits.
 final class LoopInbox: @unchecked Sendable {
   // @unchecked: the variables are touched only between `lock` and `unlock`. (A pthread mutex, because the thread
   // sanitizer doesn't see the standard library's `Mutex` on Linux and would report every use.)
 
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
   private var work: ContiguousArray<LoopWork> = []
-  /// The loop is asleep or about to be: the next one to add work has to wake it.
-  private var isWaiting = false
+  /// There is work. Changed with the mutex held.
+  private let isFilled = Atomic(false)
+  /// The loop is asleep or about to be: the next one to add work has to wake it. Set with the mutex held, and so seen
+  /// by whoever finds the mutex free after that.
+  private let isWaiting = Atomic(false)
   private var isFinished = false
   /// The eventfd.
   let wakeDescriptor: Int32
@@ -48,26 +52,32 @@ final class LoopInbox: @unchecked Sendable {
   func add(_ item: LoopWork) {
     lock()
     work.append(item)
-    let wakes = isWaiting
-    isWaiting = false
+    isFilled.store(true, ordering: .releasing)
     unlock()
-    if wakes { sora_net_wake_signal(wakeDescriptor) }
+    wake()
   }
 
   /// Lets the loop's thread end when the work is done.
   func finish() {
     lock()
     isFinished = true
-    let wakes = isWaiting
-    isWaiting = false
     unlock()
-    if wakes { sora_net_wake_signal(wakeDescriptor) }
+    wake()
   }
+
+  private func wake() {
+    guard isWaiting.exchange(false, ordering: .acquiringAndReleasing) else { return }
+    sora_net_wake_signal(wakeDescriptor)
+  }
+
+  /// Whether work has been added since the last exchange.
+  var hasWork: Bool { isFilled.load(ordering: .acquiring) }
 
   /// Exchanges the queue for `emptied`, whose memory it takes over.
   func exchange(_ emptied: inout ContiguousArray<LoopWork>) {
     lock()
     swap(&work, &emptied)
+    isFilled.store(false, ordering: .relaxed)
     unlock()
   }
 
@@ -82,14 +92,12 @@ final class LoopInbox: @unchecked Sendable {
     defer { unlock() }
     if !work.isEmpty { return .work }
     if isFinished { return .finished }
-    isWaiting = true
+    isWaiting.store(true, ordering: .releasing)
     return .nothing
   }
 
   /// The wait is over: adding work needs no signal.
   func endWait() {
-    lock()
-    isWaiting = false
-    unlock()
+    isWaiting.store(false, ordering: .releasing)
   }
 }

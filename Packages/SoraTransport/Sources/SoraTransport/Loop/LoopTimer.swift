@@ -43,18 +43,21 @@ public final class LoopTimer {
 
 /// A binary heap of timers by a key that may lag behind (be earlier than) the timer's deadline: deadlines move
 /// later far more often than they come, so an entry is only put right when it reaches the top.
-struct TimerHeap {
+final class TimerHeap {
   private struct Entry {
     var key: Int64
     var timer: LoopTimer
   }
 
   private var entries: ContiguousArray<Entry> = []
+  /// No timer is due before this; `LoopTimer.never` where there is none. A plain number, for a look at each turn.
+  private(set) var bound = LoopTimer.never
 
   var count: Int { entries.count }
 
-  mutating func setDeadline(_ deadline: Int64, of timer: LoopTimer) {
+  func setDeadline(_ deadline: Int64, of timer: LoopTimer) {
     timer.due = deadline
+    bound = min(bound, deadline)
     if timer.index < 0 {
       if deadline == LoopTimer.never || timer.fire == nil { return }
       timer.index = entries.count
@@ -66,38 +69,43 @@ struct TimerHeap {
     }
   }
 
-  mutating func remove(_ timer: LoopTimer) {
+  func remove(_ timer: LoopTimer) {
     timer.due = LoopTimer.never
     guard timer.index >= 0 else { return }
     removeEntry(at: timer.index)
   }
 
-  mutating func removeAll() {
+  func removeAll() {
     for entry in entries {
       entry.timer.index = -1
       entry.timer.due = LoopTimer.never
     }
     entries.removeAll()
+    bound = LoopTimer.never
   }
 
   /// The earliest deadline, or `nil`.
-  mutating func earliest() -> Int64? {
+  func earliest() -> Int64? {
     while let top = entries.first {
-      if top.timer.due == top.key { return top.key }
+      if top.timer.due == top.key {
+        bound = top.key
+        return top.key
+      }
       settleTop()
     }
+    bound = LoopTimer.never
     return nil
   }
 
   /// Takes out the earliest timer if it is due at `now`.
-  mutating func popDue(at now: Int64) -> LoopTimer? {
+  func popDue(at now: Int64) -> LoopTimer? {
     guard let key = earliest(), key <= now else { return nil }
     let timer = entries[0].timer
     removeEntry(at: 0)
     return timer
   }
 
-  private mutating func settleTop() {
+  private func settleTop() {
     let due = entries[0].timer.due
     if due == LoopTimer.never {
       removeEntry(at: 0)
@@ -107,7 +115,7 @@ struct TimerHeap {
     }
   }
 
-  private mutating func removeEntry(at index: Int) {
+  private func removeEntry(at index: Int) {
     entries[index].timer.index = -1
     let last = entries.removeLast()
     guard index < entries.count else { return }
@@ -117,7 +125,7 @@ struct TimerHeap {
     siftUp(index)
   }
 
-  private mutating func siftUp(_ start: Int) {
+  private func siftUp(_ start: Int) {
     var index = start
     while index > 0 {
       let parent = (index - 1) / 2
@@ -127,7 +135,7 @@ struct TimerHeap {
     }
   }
 
-  private mutating func siftDown(_ start: Int) {
+  private func siftDown(_ start: Int) {
     var index = start
     while true {
       var least = index
@@ -141,7 +149,7 @@ struct TimerHeap {
     }
   }
 
-  private mutating func exchange(_ a: Int, _ b: Int) {
+  private func exchange(_ a: Int, _ b: Int) {
     entries.swapAt(a, b)
     entries[a].timer.index = a
     entries[b].timer.index = b

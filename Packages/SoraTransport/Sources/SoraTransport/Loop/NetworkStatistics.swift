@@ -19,7 +19,7 @@ public struct NetworkStatistics: Sendable, Hashable {
   public var bytesSent: UInt64 = 0
   /// Messages in which those went: one datagram each, or several (`mergedSends`).
   public var messagesSent: UInt64 = 0
-  /// Calls of `sendmmsg`.
+  /// Calls of `sendmmsg`, or of `sendmsg` where there is one message.
   public var sendCalls: UInt64 = 0
   /// Messages that carried several datagrams at once (UDP_SEGMENT).
   public var mergedSends: UInt64 = 0

@@ -3,7 +3,7 @@ import CSoraNetwork
 /// Brings datagrams for one destination together, so that the kernel gets them as one message (UDP_SEGMENT) even where
 /// a server has sent to many receivers in turn. Confined to its loop; one serves all of the loop's sockets, and
 /// nothing is allocated once it is made.
-struct SendGroups: ~Copyable {
+final class SendGroups {
   typealias Slot = UnsafeMutablePointer<sora_net_slot>
 
   /// Slots that are reordered at a time: what one sendmmsg takes. Whoever comes later in the queue waits for no more.
@@ -35,7 +35,7 @@ struct SendGroups: ~Copyable {
   /// slots in the order they had.
   ///
   /// - Returns: how many slots were reordered; those behind are as they were.
-  mutating func gather(first: inout Slot?, last: inout Slot?) -> Int {
+  func gather(first: inout Slot?, last: inout Slot?) -> Int {
     places.update(repeating: 0, count: 1 << Self.placeBits)
     var used = 0
     var current = -1

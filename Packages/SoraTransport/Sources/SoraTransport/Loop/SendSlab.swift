@@ -2,7 +2,7 @@ import CSoraNetwork
 
 /// Memory for datagrams that wait to be sent: slots of one size, handed out and taken back without malloc once
 /// there are as many as are ever needed at a time. Confined to its loop.
-struct SendSlab: ~Copyable {
+final class SendSlab {
   /// Bytes of a slot: an Ethernet frame with room to spare for SRTP's tag.
   static let slotSize = 2048
   /// The longest payload of a UDP datagram over IPv4.
@@ -21,7 +21,7 @@ struct SendSlab: ~Copyable {
   }
 
   /// A slot with room for `capacity` bytes, which is at most `longestDatagram`.
-  mutating func take(capacity: Int) -> UnsafeMutablePointer<sora_net_slot> {
+  func take(capacity: Int) -> UnsafeMutablePointer<sora_net_slot> {
     if capacity > Self.slotSize { return Self.makeLongSlot(capacity) }
     if free == nil { grow() }
     let slot = free.unsafelyUnwrapped
@@ -30,7 +30,7 @@ struct SendSlab: ~Copyable {
     return slot
   }
 
-  mutating func give(back slot: UnsafeMutablePointer<sora_net_slot>) {
+  func give(back slot: UnsafeMutablePointer<sora_net_slot>) {
     if slot.pointee.capacity > UInt32(Self.slotSize) {
       slot.pointee.data.deallocate()
       slot.deallocate()
@@ -40,7 +40,7 @@ struct SendSlab: ~Copyable {
     free = slot
   }
 
-  private mutating func grow() {
+  private func grow() {
     let chunk = UnsafeMutableRawPointer.allocate(
       byteCount: Self.slotSize * Self.slotsPerChunk, alignment: 64)
     let slots = UnsafeMutablePointer<sora_net_slot>.allocate(capacity: Self.slotsPerChunk)

@@ -17,16 +17,16 @@ extension UDPSocket {
 
   /// Hands the queue to the kernel until it is empty or the kernel's buffer full.
   func flush() {
-    guard !isClosed, !isWaitingForRoom else { return }
+    guard !closed, !isWaitingForRoom else { return }
     var retries = Self.retryLimit
     while queued > 0 {
       let messages = fillSender()
       let result = sora_net_sender_send(core.sender, descriptor)
-      statistics.sendCalls &+= 1
+      counters.sendCalls &+= 1
       if result > 0 {
         for index in 0..<min(Int(result), messages) { messageSent(core.plan[index]) }
       } else if result == -EAGAIN || result == -EWOULDBLOCK {
-        statistics.sendWaits &+= 1
+        counters.sendWaits &+= 1
         waitForRoom(true)
         return
       } else if result != -EINTR {
@@ -108,17 +108,17 @@ extension UDPSocket {
   }
 
   private func messageSent(_ datagrams: Int) {
-    statistics.datagramsSent &+= UInt64(datagrams)
-    statistics.messagesSent &+= 1
+    counters.datagramsSent &+= UInt64(datagrams)
+    counters.messagesSent &+= 1
     if datagrams > 1 {
-      statistics.mergedSends &+= 1
+      counters.mergedSends &+= 1
       refusals = 0
     } else if singles > 0 {
       singles -= 1
     }
     for _ in 0..<datagrams {
       let slot = removeFirst()
-      statistics.bytesSent &+= UInt64(slot.pointee.count)
+      counters.bytesSent &+= UInt64(slot.pointee.count)
       core.slab.give(back: slot)
     }
   }
@@ -130,7 +130,7 @@ extension UDPSocket {
       // checksum, EINVAL from segments beyond the MTU, the others from kernels and filters that don't know the option.
       switch code {
       case EIO, EINVAL, EMSGSIZE, EOPNOTSUPP, ENOPROTOOPT:
-        statistics.mergeRefusals &+= 1
+        counters.mergeRefusals &+= 1
         refusals += 1
         singles = datagrams
         if code == EIO || refusals >= Self.refusalsUntilOff { mergesSends = false }
@@ -142,12 +142,12 @@ extension UDPSocket {
     }
     let lost = UInt64(datagrams)
     switch code {
-    case EMSGSIZE: statistics.drops.tooLong &+= lost
+    case EMSGSIZE: counters.drops.tooLong &+= lost
     case ENETUNREACH, EHOSTUNREACH, ENETDOWN, EADDRNOTAVAIL, ENODEV, ENXIO:
-      statistics.drops.unreachable &+= lost
-    case EPERM, EACCES: statistics.drops.notPermitted &+= lost
-    case ENOBUFS, ENOMEM: statistics.drops.noMemory &+= lost
-    default: statistics.drops.failed &+= lost
+      counters.drops.unreachable &+= lost
+    case EPERM, EACCES: counters.drops.notPermitted &+= lost
+    case ENOBUFS, ENOMEM: counters.drops.noMemory &+= lost
+    default: counters.drops.failed &+= lost
     }
     for _ in 0..<datagrams { core.slab.give(back: removeFirst()) }
   }

@@ -51,7 +51,7 @@ extension UDPSocket {
         if let refused { error.to = refused }
       } else {
         reported = true
-        statistics.icmp.count(error.code)
+        counters.icmp.count(error.code)
       }
       if error.code == EMSGSIZE, error.mtu > 0, error.to.family != 0 {
         pathMTUReport = PathMTUReport(destination: error.to.ip, mtu: Int(error.mtu))

@@ -9,7 +9,7 @@ extension UDPSocket {
     let receiver = core.receiver
     while budget > 0 {
       let count = sora_net_receive(receiver, descriptor)
-      statistics.receiveCalls &+= 1
+      counters.receiveCalls &+= 1
       // EAGAIN, or an error that a peer's ICMP left on the socket: reading has cleared it, and epoll reports what is
       // there once more.
       guard count > 0, let messages = receiver.pointee.messages else { return }
@@ -19,7 +19,7 @@ extension UDPSocket {
       }
       for index in 0..<Int(count) {
         budget -= deliver(messages + index, at: now)
-        if isClosed { return }
+        if closed { return }
       }
       if count < receiver.pointee.slots { return }
     }
@@ -28,33 +28,33 @@ extension UDPSocket {
   /// Delivers one message's datagrams and returns how many they were.
   private func deliver(_ message: UnsafeMutablePointer<sora_net_message>, at now: Instant) -> Int {
     if message.pointee.overflow != 0 {
-      statistics.drops.receiveBufferFull &+= UInt64(message.pointee.overflow &- overflow)
+      counters.drops.receiveBufferFull &+= UInt64(message.pointee.overflow &- overflow)
       overflow = message.pointee.overflow
     }
     if message.pointee.truncated != 0 {
-      statistics.drops.truncated &+= 1
+      counters.drops.truncated &+= 1
       return 1
     }
     let source = message.pointee.from.transportAddress
     // Of all datagrams of the message: the kernel merges none that differ.
     let ecn = ECNCodepoint(rawValue: UInt8(truncatingIfNeeded: message.pointee.ecn)) ?? .notECT
-    receivedECN = ecn
+    deliveredECN = ecn
     let total = Int(message.pointee.count)
     let segment = message.pointee.segment == 0 ? max(1, total) : Int(message.pointee.segment)
-    if segment < total { statistics.mergedReceives &+= 1 }
+    if segment < total { counters.mergedReceives &+= 1 }
     var offset = 0
     var datagrams = 0
     repeat {
       let length = min(segment, total - offset)
-      statistics.datagramsReceived &+= 1
-      statistics.bytesReceived &+= UInt64(length)
+      counters.datagramsReceived &+= 1
+      counters.bytesReceived &+= UInt64(length)
       datagrams += 1
       entry.handler.received(
         UnsafeMutableRawBufferPointer(start: message.pointee.data + offset, count: length),
         from: source, on: self, at: now)
       offset += segment
-    } while offset < total && !isClosed
-    if ecn != .notECT { statistics.count(ecn, UInt64(datagrams)) }
+    } while offset < total && !closed
+    if ecn != .notECT { counters.count(ecn, UInt64(datagrams)) }
     return datagrams
   }
 }

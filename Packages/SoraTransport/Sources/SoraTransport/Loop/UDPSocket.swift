@@ -8,11 +8,11 @@ public final class UDPSocket {
   /// The address and port that it is bound to.
   public let localAddress: TransportAddress
   /// Whether `close()` was called.
-  public private(set) var isClosed = false
+  public var isClosed: Bool { closed }
   /// What it has done so far.
-  public internal(set) var statistics = NetworkStatistics()
+  public var statistics: NetworkStatistics { counters }
   /// What the IP header of the datagram said that is being delivered: for use inside `DatagramHandler.received`.
-  public internal(set) var receivedECN = ECNCodepoint.notECT
+  public var receivedECN: ECNCodepoint { deliveredECN }
   /// The last word of a router, or of this host's kernel, about a path that takes no longer packets.
   public internal(set) var pathMTUReport: PathMTUReport?
 
@@ -23,6 +23,12 @@ public final class UDPSocket {
   let entry: HandlerEntry
   /// The interface of a link-local address.
   let scope: UInt32
+
+  // What packets touch is stored in internal properties: the compiler sees every use of those, and need not check
+  // each one for overlapping access as it does with public ones.
+  private(set) var closed = false
+  var counters = NetworkStatistics()
+  var deliveredECN = ECNCodepoint.notECT
 
   // The queue: what was sent in this turn, and what didn't fit into the kernel's buffer earlier.
   var first: UnsafeMutablePointer<sora_net_slot>?
@@ -76,19 +82,19 @@ public final class UDPSocket {
     _ write: (UnsafeMutableRawBufferPointer) -> Int
   ) -> Bool {
     core.preconditionCurrent()
-    if isClosed {
-      statistics.drops.closed &+= 1
+    if closed {
+      counters.drops.closed &+= 1
       return false
     }
     if capacity > SendSlab.longestDatagram || capacity < 0 {
-      statistics.drops.tooLong &+= 1
+      counters.drops.tooLong &+= 1
       return false
     }
     if queued >= core.configuration.queueLimit {
       // A turn that sends more than the queue holds: the kernel may have room.
       if !isWaitingForRoom { flush() }
       if queued >= core.configuration.queueLimit {
-        statistics.drops.queueFull &+= 1
+        counters.drops.queueFull &+= 1
         return false
       }
     }
@@ -97,7 +103,7 @@ public final class UDPSocket {
     let count = write(UnsafeMutableRawBufferPointer(start: slot.pointee.data, count: room))
     precondition(count <= room, "more was written than the memory lent for the datagram")
     // `write` may have closed the socket.
-    guard count > 0, !isClosed else {
+    guard count > 0, !closed else {
       core.slab.give(back: slot)
       return false
     }
@@ -116,11 +122,11 @@ public final class UDPSocket {
   /// which isn't called again (also not for datagrams of the same batch). May be called in any callback, and twice.
   public func close() {
     core.preconditionCurrent()
-    guard !isClosed else { return }
+    guard !closed else { return }
     flush()
-    isClosed = true
+    closed = true
     while queued > 0 {
-      statistics.drops.closed &+= 1
+      counters.drops.closed &+= 1
       core.slab.give(back: removeFirst())
     }
     core.forget(self)
