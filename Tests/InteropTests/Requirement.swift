@@ -34,6 +34,11 @@ enum Requirement {
     conntrack -F
     """
 
+  /// A bad link between two namespaces.
+  static let missingForLinks: String? =
+    missingForScenarios ?? (exists("nsenter") ? nil : "nsenter is missing: run `make deps`")
+    ?? (access("/dev/net/tun", R_OK | W_OK) == 0 ? nil : "/dev/net/tun can't be opened here")
+
   static let missingForBrowser = missingForScenarios ?? missing("chromium")
 
   static let missingForFirefox = missingForScenarios ?? missing("firefox-esr")
@@ -86,6 +91,9 @@ extension Trait where Self == ConditionTrait {
   }
   static var needsNATs: Self {
     .disabled(if: Requirement.missingForNATs != nil, "\(Requirement.missingForNATs ?? "")")
+  }
+  static var needsLinks: Self {
+    .disabled(if: Requirement.missingForLinks != nil, "\(Requirement.missingForLinks ?? "")")
   }
   static var needsBrowser: Self {
     .disabled(if: Requirement.missingForBrowser != nil, "\(Requirement.missingForBrowser ?? "")")

@@ -79,7 +79,6 @@ extension LinkStatistics {
       "lostAtRandom": lostAtRandom, "lostInBursts": lostInBursts, "droppedByQueue": droppedByQueue,
       "droppedWhileDown": droppedWhileDown, "droppedTooLarge": droppedTooLarge,
       "duplicated": duplicated, "arrivedOutOfOrder": arrivedOutOfOrder,
-      "longestQueueMs": longestQueueTime / .milliseconds(1),
     ]
   }
 }
