@@ -43,21 +43,21 @@ public struct MediaDescription: Sendable, Hashable, SDPAttributeContainer {
     lines = []
   }
 
-  func write(to output: inout String) {
-    output += "m="
+  func write(to output: inout [UInt8]) {
+    output += "m=".utf8
     SDPLine.append(kind, to: &output)
-    output += " \(port)"
-    if let portCount { output += "/\(portCount)" }
-    output += " "
+    output += " \(port)".utf8
+    if let portCount { output += "/\(portCount)".utf8 }
+    output += " ".utf8
     SDPLine.append(proto, to: &output)
     for format in formats {
-      output += " "
+      output += " ".utf8
       SDPLine.append(format, to: &output)
     }
-    output += "\r\n"
+    output += "\r\n".utf8
     for line in lines {
       line.write(to: &output)
-      output += "\r\n"
+      output += "\r\n".utf8
     }
   }
 }

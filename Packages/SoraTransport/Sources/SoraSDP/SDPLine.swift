@@ -44,18 +44,18 @@ public struct SDPLine: Sendable, Hashable {
 
   /// The line without a line end.
   public var text: String {
-    var result = ""
+    var result: [UInt8] = []
     write(to: &result)
-    return result
+    return String(decoding: result, as: UTF8.self)
   }
 
-  func write(to output: inout String) {
-    output.unicodeScalars.append(Unicode.Scalar(type))
-    output += "="
+  func write(to output: inout [UInt8]) {
+    if let letter = UTF8.encode(Unicode.Scalar(type)) { output += letter }
+    output.append(UInt8(ascii: "="))
     if isAttribute {
       SDPLine.append(name, to: &output)
       guard let value else { return }
-      output += ":"
+      output.append(UInt8(ascii: ":"))
       SDPLine.append(value, to: &output)
     } else if let value {
       SDPLine.append(value, to: &output)
@@ -64,12 +64,12 @@ public struct SDPLine: Sendable, Hashable {
 
   /// Appends `text` without the bytes that would end or break a line, so that a value set by an application
   /// can't smuggle in lines of its own.
-  static func append(_ text: String, to output: inout String) {
+  static func append(_ text: String, to output: inout [UInt8]) {
+    let start = output.count
+    output.append(contentsOf: text.utf8)
     let isBreaking = { (byte: UInt8) in byte == 10 || byte == 13 || byte == 0 }
-    if text.utf8.contains(where: isBreaking) {
-      output += String(decoding: text.utf8.filter { !isBreaking($0) }, as: UTF8.self)
-    } else {
-      output += text
-    }
+    guard output[start...].contains(where: isBreaking) else { return }
+    output.removeSubrange(start...)
+    output.append(contentsOf: text.utf8.filter { !isBreaking($0) })
   }
 }

@@ -53,14 +53,14 @@ public struct SessionDescription: Sendable, Hashable, SDPAttributeContainer {
 
   /// The description as text, each line ended by CRLF.
   public var text: String {
-    var result = ""
-    result.reserveCapacity(256 + media.count * 2048)
+    var result: [UInt8] = []
+    result.reserveCapacity(256 + media.count * 4096)
     for line in lines {
       line.write(to: &result)
-      result += "\r\n"
+      result += "\r\n".utf8
     }
     for section in media { section.write(to: &result) }
-    return result
+    return String(decoding: result, as: UTF8.self)
   }
 
   private init(validUTF8 bytes: UnsafeBufferPointer<UInt8>) throws(SDPError) {

@@ -10,11 +10,10 @@ struct CodecMatch {
   /// The parameters we answer with.
   var parameters: FormatParameters
 
-  /// The codecs of `section` that are in `capabilities`, in the order of the section. Each capability matches once.
+  /// Those of a section's `codecs` that are in `capabilities`, in the order of the section. Each capability matches once.
   static func all(
-    in section: MediaDescription, capabilities: [CodecCapability], rules: FormatRules
+    in codecs: [SDPCodec], capabilities: [CodecCapability], rules: FormatRules
   ) -> [CodecMatch] {
-    let codecs = section.codecs
     var retransmissions: [UInt8: UInt8] = [:]
     for codec in codecs {
       if let media = codec.associatedPayloadType, retransmissions[media] == nil {
@@ -46,6 +45,25 @@ struct CodecMatch {
     codec.feedback = remote.feedback.filter { capability.feedback.contains($0) }
     guard let retransmission else { return [codec] }
     return [codec, .retransmission(retransmission, of: codec)]
+  }
+}
+
+extension JSEPNegotiator {
+  /// As many as two descriptions of a small session have; in large ones some are read again.
+  private static let rememberedSections = 16
+
+  /// The codecs of `section` that are in `capabilities`. An exchange asks this of the same few sections time and again,
+  /// so their lines are read once.
+  func matches(in section: MediaDescription, _ capabilities: [CodecCapability]) -> [CodecMatch] {
+    let codecs: [SDPCodec]
+    if let known = readSections.first(where: { $0.section == section }) {
+      codecs = known.codecs
+    } else {
+      codecs = section.codecs
+      if readSections.count == Self.rememberedSections { readSections.removeFirst() }
+      readSections.append((section, codecs))
+    }
+    return CodecMatch.all(in: codecs, capabilities: capabilities, rules: configuration.formatRules)
   }
 }
 

@@ -60,8 +60,7 @@ extension JSEPNegotiator {
     guard isBundled else { return .rejected(.notBundled) }
     guard section.rtcpMux else { return .rejected(.noRTCPMux) }
     let supported = capabilities(kind)
-    let matches = CodecMatch.all(
-      in: section, capabilities: supported, rules: configuration.formatRules)
+    let matches = matches(in: section, supported)
     guard !matches.isEmpty else {
       return .rejected(
         .noCommonCodec(
@@ -117,8 +116,7 @@ extension JSEPNegotiator {
   ) -> MediaDescription? {
     guard !transceiver.isStopping, !transceiver.isStopped else { return nil }
     let preferences = capabilities(transceiver)
-    var matches = CodecMatch.all(
-      in: offer, capabilities: preferences, rules: configuration.formatRules)
+    var matches = matches(in: offer, preferences)
     guard !matches.isEmpty else { return nil }
     if transceiver.codecPreferences != nil {
       let rank = { (match: CodecMatch) in preferences.firstIndex(of: match.capability) ?? .max }

@@ -61,6 +61,7 @@ extension JSEPNegotiator {
       }
     }
     session = next
+    readSections = []
     setState(.stable)
     publishRemoteTracks()
     emit(.negotiated)
@@ -81,10 +82,7 @@ extension JSEPNegotiator {
     }
     guard isOfferer else { return }
     updateReceiver(transceiver, remote)
-    for match in CodecMatch.all(
-      in: remote, capabilities: knownCapabilities(transceiver, transceiver.kind),
-      rules: configuration.formatRules)
-    {
+    for match in matches(in: remote, knownCapabilities(transceiver, transceiver.kind)) {
       transceiver.payloadTypes[match.capability] = PayloadTypePair(
         media: match.remote.payloadType, retransmission: match.retransmission)
     }
@@ -159,8 +157,8 @@ extension JSEPNegotiator {
   ) -> [(send: NegotiatedCodec, receive: NegotiatedCodec)] {
     let known = knownCapabilities(transceiver, transceiver.kind)
     let rules = configuration.formatRules
-    let ours = CodecMatch.all(in: local, capabilities: known, rules: rules)
-    let theirs = CodecMatch.all(in: remote, capabilities: known, rules: rules)
+    let ours = matches(in: local, known)
+    let theirs = matches(in: remote, known)
     return (isOfferer ? theirs : ours).compactMap { match in
       guard let our = ours.first(where: { $0.capability == match.capability }),
         let their = theirs.first(where: { $0.capability == match.capability })

@@ -127,9 +127,7 @@ extension JSEPNegotiator {
 
   private func learnPayloadTypes(_ transceiver: JSEPTransceiver, _ section: MediaDescription) {
     transceiver.payloadTypes = [:]
-    for match in CodecMatch.all(
-      in: section, capabilities: capabilities(transceiver), rules: configuration.formatRules)
-    {
+    for match in matches(in: section, capabilities(transceiver)) {
       let pair = PayloadTypePair(
         media: match.remote.payloadType, retransmission: match.retransmission)
       transceiver.payloadTypes[match.capability] = pair
@@ -188,10 +186,7 @@ extension JSEPNegotiator {
       guard answered.rtcpMux else {
         throw .sectionMismatch(index: index, detail: "the answer has no a=rtcp-mux")
       }
-      let matches = CodecMatch.all(
-        in: answered, capabilities: knownCapabilities(slots[index].transceiver, kind),
-        rules: configuration.formatRules)
-      if matches.isEmpty {
+      if matches(in: answered, knownCapabilities(slots[index].transceiver, kind)).isEmpty {
         throw .sectionMismatch(
           index: index,
           detail: "the answer accepts none of the offered codecs: "

@@ -27,6 +27,9 @@ public final class JSEPNegotiator {
   /// The CNAME of all our sources (RFC 8834 §4.9).
   public let cname: String
 
+  /// Sections of the exchange at hand whose codecs have been read.
+  var readSections: [(section: MediaDescription, codecs: [SDPCodec])] = []
+
   /// A section of the session, by m-line index.
   struct Slot {
     enum Use {
