@@ -80,7 +80,9 @@ extension Interop {
         }
         #expect(call.states.ours.starts(with: ["connecting", "connected"]), "\(name)")
         #expect(call.states.theirs.last == "connected", "\(name)")
-        if name != "dies" { #expect(call.states.ours.count == 2, "\(name)") }
+        #expect(call.states.ours.last == "connected", "\(name)")
+        // As long as more is sent than the link takes, the checks of consent are lost, too.
+        if !["dies", "narrow"].contains(name) { #expect(call.states.ours.count == 2, "\(name)") }
       }
       if let bad = outcome.calls["bad"] {
         for way in bad.watched.link.both {
