@@ -119,6 +119,12 @@ public final class AVCodecDecoder: VideoDecoder {
 
   /// The decoded picture, with what came with its access unit.
   private func finish(_ frame: EncodedFrame) throws(CodecError) -> VideoFrame {
+    // Of several parameter sets in a row, a hostile stream's picture may refer to another than the one looked at.
+    let (width, height) = (Int(picture.pointee.width), Int(picture.pointee.height))
+    guard width * height <= settings.maximumPixels else {
+      _ = refuse("")
+      throw .pictureTooLarge(width: width, height: height)
+    }
     guard let buffer = AVCodecPictures.picture(picture, in: pool) else {
       throw refuse("the library's picture is not 8-bit 4:2:0")
     }

@@ -79,7 +79,7 @@ private struct H264Continuity {
     summary.hasParameterSets = unit.hasParameterSets
     summary.width = sequence.width
     summary.height = sequence.height
-    summary.codedPixels = sequence.codedWidth * sequence.codedHeight
+    summary.codedPixels = max(sequence.codedWidth * sequence.codedHeight, unit.largestPicture)
     if sequence.chromaFormat != 1 || sequence.lumaBits != 8 || sequence.chromaBits != 8 {
       summary.unsupportedFormat =
         "profile \(sequence.profileIDC), chroma format \(sequence.chromaFormat), "

@@ -3,6 +3,7 @@ import Foundation
 import SoraAVCodec
 import SoraCodecs
 import SoraMedia
+import SoraNAL
 import Testing
 
 /// libavcodec's H.264 half, as far as it differs from the H.265 one; its pictures are compared elsewhere.
@@ -83,5 +84,30 @@ import Testing
     ) {
       try decoder.decode(unknownFrame(deep[0]))
     }
+  }
+
+  /// A second sequence parameter set, of a small picture, that the slices don't refer to.
+  @Test(.enabled(if: tool("x264") != nil, "x264 isn't installed"))
+  func theLimitHoldsForTheParameterSetInUse() throws {
+    let large = try stream(["--tune", "zerolatency"], count: 1)[0]
+    let small = try stream(["--tune", "zerolatency", "--sps-id", "1"], count: 1, size: (64, 64))[0]
+    func units(_ bytes: [UInt8]) -> [[UInt8]] {
+      bytes.withUnsafeBytes { bytes in
+        var units: [[UInt8]] = []
+        for unit in NALUnitIterator(bytes) { units.append([0, 0, 0, 1] + unit) }
+        return units
+      }
+    }
+    let other = try #require(units(small).first { $0[4] & 0x1F == 7 })
+    var mixed = units(large)
+    mixed.insert(other, at: try #require(mixed.firstIndex { $0[4] & 0x1F == 5 }))
+    let decoder = try AVCodecDecoder(.h264, VideoDecoderSettings(maximumPixels: 160 * 160))
+    for bytes in [large, mixed.flatMap { $0 }] {
+      #expect(throws: CodecError.pictureTooLarge(width: 322, height: 182)) {
+        try decoder.decode(unknownFrame(bytes))
+      }
+    }
+    // What fits is decoded afterwards.
+    #expect(try decoder.decode(unknownFrame(small)) != nil)
   }
 }
