@@ -5,12 +5,14 @@
 final class TurnList<Element: AnyObject> {
   private var elements: UnsafeMutablePointer<Element>
   private var capacity = 16
+  /// Those before it have been taken out.
+  private var first = 0
   private var count = 0
 
   init() { elements = .allocate(capacity: capacity) }
 
   deinit {
-    elements.deinitialize(count: count)
+    (elements + first).deinitialize(count: count - first)
     elements.deallocate()
   }
 
@@ -23,7 +25,7 @@ final class TurnList<Element: AnyObject> {
 
   private func grow() {
     let larger = UnsafeMutablePointer<Element>.allocate(capacity: capacity * 2)
-    larger.moveInitialize(from: elements, count: count)
+    (larger + first).moveInitialize(from: elements + first, count: count - first)
     elements.deallocate()
     elements = larger
     capacity *= 2
@@ -32,12 +34,12 @@ final class TurnList<Element: AnyObject> {
   /// Takes out each element, also those that are appended meanwhile, and hands it to `body`, which must not call this.
   @inline(__always)
   func drain(_ body: (Element) -> Void) {
-    var index = 0
-    while index < count {
-      let element = (elements + index).move()
-      index += 1
+    while first < count {
+      let element = (elements + first).move()
+      first += 1
       body(element)
     }
+    first = 0
     count = 0
   }
 }
