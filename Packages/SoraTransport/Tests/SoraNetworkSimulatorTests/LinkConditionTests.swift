@@ -13,6 +13,18 @@ import Testing
     }
   }
 
+  @Test func theNextEventSaysHowLongNothingHappens() {
+    let pair = Pair(LinkConditions(delay: .milliseconds(50)))
+    #expect(pair.network.nextEvent == nil)
+    pair.send(1)
+    #expect(pair.network.nextEvent == .zero + .milliseconds(50))
+    pair.network.run(for: .milliseconds(49))
+    #expect(pair.right.numbers.isEmpty)
+    pair.network.run(for: .milliseconds(1))
+    #expect(pair.right.numbers == [1])
+    #expect(pair.network.nextEvent == nil)
+  }
+
   @Test func jitterSpreadsAndKeepsOrderUnlessToldOtherwise() {
     var conditions = LinkConditions(delay: .milliseconds(50), jitter: .milliseconds(10))
     let ordered = Pair(conditions)

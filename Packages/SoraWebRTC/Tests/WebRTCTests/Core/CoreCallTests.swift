@@ -50,6 +50,29 @@ import WebRTC
     }
   }
 
+  @Test func aCallOutlivesALinkThatIsGoneForLessThanItsConsentLasts() throws {
+    let pair = CorePair(
+      seed: 6, LinkConditions(delay: .milliseconds(30)), consentTimeout: .seconds(12))
+    try pair.negotiate()
+    pair.network.run(for: .seconds(3))
+    pair.link.setUp(false)
+    pair.network.run(for: .seconds(10))
+    for party in [pair.caller, pair.callee] {
+      #expect(party.core.transport.state == .disconnected)
+    }
+    pair.link.setUp(true)
+    pair.network.run(for: .seconds(2))
+    for party in [pair.caller, pair.callee] {
+      #expect(party.core.transport.state == .connected)
+    }
+    // Longer than it lasts.
+    pair.link.setUp(false)
+    pair.network.run(for: .seconds(13))
+    for party in [pair.caller, pair.callee] {
+      #expect(party.states.filter { $0.0 == .failed(.consentLost) }.count == 1)
+    }
+  }
+
   @Test func checksThatComeBeforeTheAnswerMeetNoConflictOfRoles() throws {
     let pair = CorePair(seed: 8, LinkConditions(delay: .milliseconds(5)))
     try pair.negotiate(answerDelay: .milliseconds(40))

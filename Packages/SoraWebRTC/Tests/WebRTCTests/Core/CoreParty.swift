@@ -22,17 +22,20 @@ final class CoreParty: SimulatedEndpoint, PeerConnectionCoreDelegate {
   private var wantsKeyFrame = true
 
   init(
-    _ network: SimulatedNetwork, _ name: String, _ address: TransportAddress, serial: UInt64
+    _ network: SimulatedNetwork, _ name: String, _ address: TransportAddress, serial: UInt64,
+    consentTimeout: Duration? = nil
   ) {
     self.name = name
     self.address = address
     guard let certificate = try? SimulationCertificate.make(serial) else {
       preconditionFailure("libcrypto reads the simulation's certificate")
     }
+    var configuration = PeerConnectionCore.Configuration(
+      certificate: certificate, dtls: StandInDTLSFactory(),
+      wallClock: WallClock(unixNanoseconds: 1_700_000_000_000_000_000, at: .zero))
+    if let consentTimeout { configuration.consentTimeout = consentTimeout }
     core = PeerConnectionCore(
-      configuration: PeerConnectionCore.Configuration(
-        certificate: certificate, dtls: StandInDTLSFactory(),
-        wallClock: WallClock(unixNanoseconds: 1_700_000_000_000_000_000, at: .zero)),
+      configuration: configuration,
       random: network.random.fork(), sink: network)
     core.delegate = self
     core.negotiator.addTrack(.audio, trackID: "\(name)-audio", streamIDs: [name])
@@ -141,16 +144,18 @@ final class CorePair {
   let caller: CoreParty
   let callee: CoreParty
 
-  init(seed: UInt64, _ conditions: LinkConditions) {
+  init(seed: UInt64, _ conditions: LinkConditions, consentTimeout: Duration? = nil) {
     network = SimulatedNetwork(seed: seed, retention: .everything)
     let one = network.addHost("caller", "10.1.0.1")
     let two = network.addHost("callee", "10.2.0.1")
     link = network.link(one, two, conditions)
     hosts = [one, two]
     caller = CoreParty(
-      network, "caller", TransportAddress(ip: one.addresses[0], port: 5000), serial: 1)
+      network, "caller", TransportAddress(ip: one.addresses[0], port: 5000), serial: 1,
+      consentTimeout: consentTimeout)
     callee = CoreParty(
-      network, "callee", TransportAddress(ip: two.addresses[0], port: 6000), serial: 2)
+      network, "callee", TransportAddress(ip: two.addresses[0], port: 6000), serial: 2,
+      consentTimeout: consentTimeout)
     caller.peer = callee
     callee.peer = caller
     for party in [caller, callee] { network.bind(party, to: party.address) }
