@@ -142,6 +142,26 @@ import Testing
     #expect(!buffer.keyFrameNeeded)
   }
 
+  /// A request that was due is none any more once it was taken: its deadline may not stay in the past.
+  @Test func aRequestThatWasTakenIsNotDueAnyMore() throws {
+    let buffer = VideoJitterBuffer.vp8()
+    var stream = VideoStream()
+    buffer.insert(stream.frame(), at: 0)
+    buffer.insert(stream.frame(), at: 33)
+    buffer.insert(stream.frame(), at: 66)
+    var now = Instant.zero + .milliseconds(66)
+    var requests = 0
+    // Nothing comes any more: the buffer is called when it wants to be.
+    for _ in 0..<20 {
+      #expect(buffer.nextFrame(at: now) == nil)
+      if buffer.takeKeyFrameRequest(at: now) { requests += 1 }
+      let next = try #require(buffer.nextDeadline)
+      #expect(next > now, "call \(requests)")
+      now = max(now, next)
+    }
+    #expect(requests >= 19)
+  }
+
   @Test func aRegularKeyFrameEndsTheWait() {
     let buffer = VideoJitterBuffer.vp8()
     var stream = VideoStream()

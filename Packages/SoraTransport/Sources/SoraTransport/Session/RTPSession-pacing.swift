@@ -8,7 +8,8 @@ extension RTPSession {
   func sendPaced(at now: Instant) {
     while true {
       while let token = pacer.next(at: now) { transmit(PacketToken(token), at: now) }
-      startProbes(at: now)
+      // Packets that wait fill a probe before padding does.
+      if startProbes(at: now) { continue }
       guard pacer.paddingSize(at: now) > 0 else { return }
       guard let size = sendPadding(at: now) else {
         pacer.cancelProbes()
@@ -20,9 +21,16 @@ extension RTPSession {
 
   /// Probes wait in the estimator until there is something to fill them with: sound that starts before the pictures
   /// would use the first ones up for nothing.
-  private func startProbes(at now: Instant) {
-    guard sendStreams.contains(where: { $0.lastSent != nil && $0.canPad }) else { return }
-    while let probe = estimator.nextProbe(at: now) { pacer.startProbe(probe, at: now) }
+  ///
+  /// - Returns: whether one was started.
+  private func startProbes(at now: Instant) -> Bool {
+    guard sendStreams.contains(where: { $0.lastSent != nil && $0.canPad }) else { return false }
+    var isStarted = false
+    while let probe = estimator.nextProbe(at: now) {
+      pacer.startProbe(probe, at: now)
+      isStarted = true
+    }
+    return isStarted
   }
 
   private func transmit(_ token: PacketToken, at now: Instant) {

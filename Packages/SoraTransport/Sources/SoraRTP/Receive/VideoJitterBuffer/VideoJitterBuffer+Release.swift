@@ -16,9 +16,10 @@ extension VideoJitterBuffer {
   private static let layerPatience: Int64 = 2_000_000_000
 
   /// The next frame in decode order, if it is time for it. Its `timestamp` is when it should be shown: never before
-  /// the one of the frame before it. `nil` sets `nextDeadline`.
+  /// the one of the frame before it. `nil` sets the deadlines.
   public func nextFrame(at now: Instant) -> EncodedFrame? {
-    nextDeadline = nil
+    releaseDeadline = nil
+    keyFrameDeadline = nil
     while !frames.isEmpty {
       skipPadding()
       findStartOfHead(now)
@@ -30,8 +31,8 @@ extension VideoJitterBuffer {
         let due = renderTime(of: head, now)
         let start = due - configuration.decodeLead
         if start > now {
-          nextDeadline = start
-          addKeyFrameDeadline()
+          releaseDeadline = start
+          setKeyFrameDeadline()
           return nil
         }
         if let frame = release(due, afterLoss, now) { return frame }
@@ -43,7 +44,7 @@ extension VideoJitterBuffer {
           continue
         }
         guard let since = blockedSince(head) else {
-          addKeyFrameDeadline()
+          setKeyFrameDeadline()
           return nil
         }
         let waited = now.nanoseconds(since: since)
@@ -53,8 +54,8 @@ extension VideoJitterBuffer {
           continue
         }
         guard waited >= keyFrameWait else {
-          nextDeadline = Instant(nanoseconds: since.nanoseconds &+ keyFrameWait)
-          addKeyFrameDeadline()
+          releaseDeadline = Instant(nanoseconds: since.nanoseconds &+ keyFrameWait)
+          setKeyFrameDeadline()
           return nil
         }
         // Waited long enough to go on without what is missing, where something can be decoded without it.
@@ -70,12 +71,12 @@ extension VideoJitterBuffer {
           continue
         }
         asksEarly = true
-        nextDeadline = Instant(nanoseconds: since.nanoseconds &+ longestWait)
-        addKeyFrameDeadline()
+        releaseDeadline = Instant(nanoseconds: since.nanoseconds &+ longestWait)
+        setKeyFrameDeadline()
         return nil
       }
     }
-    addKeyFrameDeadline()
+    setKeyFrameDeadline()
     return nil
   }
 
@@ -95,13 +96,11 @@ extension VideoJitterBuffer {
   public func takeKeyFrameRequest(at now: Instant) -> Bool {
     guard keyFrameNeeded else { return false }
     if let last = lastKeyFrameRequest, now.nanoseconds(since: last) < keyFrameRequestInterval {
-      nextDeadline = earliest(
-        nextDeadline, Instant(nanoseconds: last.nanoseconds &+ keyFrameRequestInterval))
+      setKeyFrameDeadline()
       return false
     }
     lastKeyFrameRequest = now
-    nextDeadline = earliest(
-      nextDeadline, Instant(nanoseconds: now.nanoseconds &+ keyFrameRequestInterval))
+    setKeyFrameDeadline()
     statistics.keyFrameRequests += 1
     return true
   }
@@ -232,10 +231,9 @@ extension VideoJitterBuffer {
 
   /// A request for a key frame is repeated while the need lasts; the first one needs no deadline, because the
   /// owner asks after every round.
-  private func addKeyFrameDeadline() {
+  private func setKeyFrameDeadline() {
     guard keyFrameNeeded, let last = lastKeyFrameRequest else { return }
-    nextDeadline = earliest(
-      nextDeadline, Instant(nanoseconds: last.nanoseconds &+ keyFrameRequestInterval))
+    keyFrameDeadline = Instant(nanoseconds: last.nanoseconds &+ keyFrameRequestInterval)
   }
 
   func dropHead() { dropFrames(1) }

@@ -63,8 +63,12 @@ public final class VideoJitterBuffer {
   var lastRenderTime = Instant(nanoseconds: .min)
   var rotation = VideoRotation.none
   var roundTrip: Int64 = 100_000_000
-  /// When `nextFrame(at:)` has something to do without new packets; `nil` if only packets help.
-  public internal(set) var nextDeadline: Instant?
+  /// When a frame is due, or has been waited for.
+  var releaseDeadline: Instant?
+  /// When a key frame is asked for again.
+  var keyFrameDeadline: Instant?
+  /// When `nextFrame(at:)` or `takeKeyFrameRequest(at:)` has something to do without new packets; `nil` if only packets help.
+  public var nextDeadline: Instant? { earliest(releaseDeadline, keyFrameDeadline) }
 
   public init(configuration: Configuration = Configuration()) {
     self.configuration = configuration
