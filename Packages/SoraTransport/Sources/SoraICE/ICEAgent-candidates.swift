@@ -1,4 +1,4 @@
-public import SoraMedia
+import SoraMedia
 
 extension ICEAgent {
   /// Adds the host candidate of a socket and returns it for the description or for trickling.
@@ -54,8 +54,15 @@ extension ICEAgent {
   /// Other credentials than before mean that the peer restarted ICE: then this side restarts too, and `localParameters` are new.
   public func setRemoteParameters(_ parameters: ICEParameters) {
     guard parameters != remoteParameters, state != .closed else { return }
-    if remoteParameters != nil { restart(at: now) }
+    if remoteParameters != nil {
+      restart(at: now)
+    } else if state == .failed, startedAt != nil {
+      // Signaling took longer than the search waits: the answer to a restart still deserves one.
+      startedAt = now
+      change(to: .checking)
+    }
     remoteParameters = parameters
+    replaced = nil
     // RFC 8445 §6.1.1: facing a lite agent, the full one controls.
     if parameters.isLite, !configuration.isLite, !isControlling { switchRole() }
     let stale = { (candidate: ICECandidate) in
@@ -123,43 +130,6 @@ extension ICEAgent {
 
   /// Says that the peer has no more candidates (RFC 8838 §14): once all checks have failed the agent may fail early.
   public func endOfRemoteCandidates() { remoteEnded = true }
-
-  /// Starts over with new credentials (RFC 8445 §9). Signal `localParameters` and the candidates again, then set the peer's.
-  ///
-  /// Local candidates stay. So does the selected pair until a new one works; its consent is still checked, and the old credentials are
-  /// taken until three seconds after a new pair was nominated. Without an answer of the peer's the old way serves as before.
-  public func restart(at now: Instant) {
-    advance(to: now)
-    guard state != .closed else { return }
-    if selectedIsGone {
-      // There is no old way to go on with.
-      selected = nil
-      selectedPair = nil
-      nextConsentAt = nil
-    }
-    // That of the pair in use: an earlier restart may have come to nothing.
-    previous = selected?.credentials
-    forgetPreviousAt = nil
-    localParameters = ICEAgent.makeParameters(random, isLite: configuration.isLite)
-    tieBreaker = random.next()
-    remoteParameters = nil
-    remotes = []
-    unresolved = []
-    remoteEnded = false
-    pairs = []
-    triggered = []
-    transactions.removeAll { $0.purpose != .consent }
-    nominateAt = nil
-    nominating = nil
-    selectedIsCurrent = false
-    selectedIsGone = false
-    checksSent = 0
-    readyAt = nil
-    if startedAt != nil {
-      startedAt = self.now
-      change(to: .checking)
-    }
-  }
 
   // MARK: Pairing (RFC 8445 §6.1.2)
 

@@ -9,6 +9,14 @@ extension ICEAgent {
     if configuration.isLite, selected != nil { hear() }
   }
 
+  /// Tells whether the server of our relay owes an answer, or is being asked for another allocation. Meanwhile silence on a pair of the
+  /// relay's says nothing of the peer, and consent lasts for up to `Configuration.relayedConsentTimeout`.
+  public func noteRelay(isInDoubt: Bool, at now: Instant) {
+    advance(to: now)
+    if isRelayInDoubt { relayDoubtedUntil = self.now }
+    isRelayInDoubt = isInDoubt
+  }
+
   /// Sends what is due, and notices what took too long.
   public func poll(at now: Instant) {
     advance(to: now)
@@ -32,7 +40,7 @@ extension ICEAgent {
     if hasCheckToSend { deadline = earliest(deadline, nextCheckAt) }
     if selected != nil {
       deadline = earliest(deadline, nextConsentAt)
-      deadline = earliest(deadline, lastHeard + configuration.consentTimeout)
+      deadline = earliest(deadline, consentEnd)
       if state == .connected || state == .completed {
         deadline = earliest(deadline, lastHeard + configuration.disconnectedTimeout)
       }
@@ -65,10 +73,22 @@ extension ICEAgent {
     }
   }
 
+  /// When consent is lost, unless the peer is heard before.
+  private var consentEnd: Instant {
+    let soon = lastHeard + configuration.consentTimeout
+    guard let selected else { return soon }
+    let late = max(soon, lastHeard + configuration.relayedConsentTimeout)
+    if selected.remote.candidate.type == .relay { return late }
+    guard selected.local.base.type == .relay else { return soon }
+    if isRelayInDoubt { return late }
+    // The peer's time begins when the relay is there again.
+    return relayDoubtedUntil.map { max(soon, min(late, $0 + configuration.consentTimeout)) } ?? soon
+  }
+
   private func runConsent() {
     guard let pair = selected else { return }
     let silence = now - lastHeard
-    if silence >= configuration.consentTimeout {
+    if now >= consentEnd {
       if selectedIsCurrent { return loseConsent() }
       // The pair of before a restart is gone; the search for the next goes on.
       selected = nil
@@ -88,7 +108,10 @@ extension ICEAgent {
       // What stood on a base that is gone has nowhere to be asked from.
       if !selectedIsGone { sendRequest(on: pair, .consent) }
       // `hear` slows down again. Until then many askings tell a link that loses a third of all datagrams from a dead one.
-      let pause: Duration = state == .disconnected ? .milliseconds(100) : .milliseconds(250)
+      let pause: Duration =
+        silence >= configuration.consentTimeout
+        ? configuration.consentInterval
+        : state == .disconnected ? .milliseconds(100) : .milliseconds(250)
       let roundTrip = pair.currentRoundTripTime ?? .zero
       nextConsentAt = now + min(max(pause, roundTrip), .seconds(1))
     }

@@ -12,13 +12,20 @@ public final class ICEAgent {
     public var isControlling: Bool
     /// Whether this side only answers checks: for servers that peers can reach directly (RFC 8445 §2.5). Never controlling.
     public var isLite: Bool
-    /// Silence after which consent is lost.
+    /// Silence after which consent is lost. RFC 7675 §5.1 lets it last for 30 s; a peer that vanished is to be noticed sooner here.
     public var consentTimeout: Duration = .seconds(5)
+    /// The most that a relay which may be what is silent lengthens it to: ours, of which `noteRelay` tells, or the peer's, which the
+    /// peer alone can ask.
+    ///
+    /// A TURN server that restarts is away for longer than `consentTimeout`, and its allocations are made anew within a second of its
+    /// return; no peer is told of it. So both ends wait for as long as RFC 7675 §5.1 allows, in the state `.disconnected`. The price:
+    /// a peer that vanished behind a relay of its own is reported that much later.
+    public var relayedConsentTimeout: Duration = .seconds(30)
     /// Silence after which the state becomes `.disconnected`.
     public var disconnectedTimeout: Duration = .milliseconds(2500)
     /// The time between consent checks, randomised by ±20 %. A check without an answer is followed by quicker ones.
     ///
-    /// RFC 7675 §5.1 has 5 s and 30 s of silence; a peer that vanished is to be noticed sooner here.
+    /// RFC 7675 §5.1 has 5 s.
     public var consentInterval: Duration = .seconds(1)
     /// The time between new connectivity checks: Ta of RFC 8445 §14.2.
     public var checkInterval: Duration = .milliseconds(50)
@@ -92,6 +99,8 @@ public final class ICEAgent {
   var previous: Credentials?
   // When they are answered no more.
   var forgetPreviousAt: Instant?
+  // What a restart replaced, until the peer has agreed to it.
+  var replaced: Generation?
 
   // The latest time any call brought. Calls without a time use it.
   var now = Instant.zero
@@ -104,6 +113,9 @@ public final class ICEAgent {
   var nominating: CandidatePair?
   var lastHeard = Instant.zero
   var nextConsentAt: Instant?
+  // Whether our relay may be what is silent, and until when it last was so.
+  var isRelayInDoubt = false
+  var relayDoubtedUntil: Instant?
   // Consent checks since the peer was heard.
   var consentChecksUnanswered = 0
   var errorResponseAllowedAt = Instant(nanoseconds: .min)
@@ -192,7 +204,16 @@ public final class ICEAgent {
     advance(to: now)
     guard state != .closed else { return }
     stop()
+    replaced = nil
     change(to: .closed)
+  }
+
+  /// Ends the search as failed, for an owner that knows that no way will come. `restart` leads out of it.
+  public func giveUp(at now: Instant) {
+    advance(to: now)
+    guard isActive else { return }
+    stop()
+    change(to: .failed)
   }
 
   // MARK: Shared by the extensions

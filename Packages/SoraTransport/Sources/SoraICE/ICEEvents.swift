@@ -24,7 +24,7 @@ public enum ICEEvent: Equatable, Sendable {
   /// Two consent checks in a row got no answer: something on the way may be gone. Once until the peer is heard again; not of
   /// lite agents.
   case selectedPairSilent
-  /// The peer has been silent for `Configuration.consentTimeout`, or refused consent: stop sending to it (RFC 7675 §5.2). Once, and
+  /// The peer has been silent for `Configuration.consentTimeout` or `relayedConsentTimeout`, or refused consent: stop sending to it (RFC 7675 §5.2). Once, and
   /// before the change of state to `.failed`.
   case consentLost
   /// A remote candidate has a host name. Resolve it and add `candidate.resolved(to:)`.

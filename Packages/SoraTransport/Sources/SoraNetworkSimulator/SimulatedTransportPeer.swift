@@ -46,6 +46,8 @@ public final class SimulatedTransportPeer: SimulatedEndpoint, PeerTransportDeleg
   private let configuration: Configuration
   private var streams: SimulatedICEStreams?
   private weak var other: SimulatedTransportPeer?
+  /// Our role in the handshake, which a restart doesn't change.
+  private var isClient = false
 
   /// - Parameters:
   ///   - serial: of its certificate; another one for each peer.
@@ -81,14 +83,39 @@ public final class SimulatedTransportPeer: SimulatedEndpoint, PeerTransportDeleg
   public func connect(with other: SimulatedTransportPeer) {
     for (one, two) in [(self, other), (other, self)] {
       one.other = two
-      one.transport.start(
-        .init(
-          ice: two.transport.ice.localParameters, fingerprint: two.certificate.fingerprint,
-          localRole: one.transport.ice.isControlling ? .client : .server),
-        at: network.now)
+      one.isClient = one.transport.ice.isControlling
+      one.accept(two, at: network.now)
     }
     for peer in [self, other] { peer.transport.gather(on: peer.bases, at: network.now) }
     network.deadlinesChanged()
+  }
+
+  /// Restarts ICE: this end offers, and the other answers once the offer has travelled.
+  public func restartICE() {
+    transport.restartICE(at: network.now)
+    network.deadlinesChanged()
+    network.after(configuration.signalingDelay) { [weak self, unowned network] now in
+      guard let self, let other else { return }
+      other.transport.restartICE(at: now)
+      other.accept(self, at: now)
+      network.deadlinesChanged()
+      network.after(configuration.signalingDelay) { [weak self, unowned network] now in
+        guard let self, let other = self.other else { return }
+        accept(other, at: now)
+        network.deadlinesChanged()
+      }
+    }
+  }
+
+  /// Takes the description of the other end, with the candidates that it has now.
+  private func accept(_ other: SimulatedTransportPeer, at now: Instant) {
+    transport.start(
+      .init(
+        ice: other.transport.ice.localParameters, fingerprint: other.certificate.fingerprint,
+        localRole: isClient ? .client : .server), at: now)
+    for candidate in other.transport.gathered where !candidate.isGone {
+      transport.addRemoteCandidate(candidate.candidate, at: now)
+    }
   }
 
   /// Sends a plain RTP packet of `size` bytes with this sequence number. Returns whether there was a way.

@@ -28,6 +28,38 @@ import Testing
     }
   }
 
+  /// Where a relay may be what is silent, consent lasts for as long as RFC 7675 §5.1 has it.
+  @Test(arguments: [true, false]) func aRelayInDoubtIsGivenTime(isDoubted: Bool) throws {
+    let link = LossyLink(seed: 4)
+    link.add(.init(isControlling: true), [])
+    link.add(.init(isControlling: false), ["10.0.0.2:2000"])
+    let relayed = TransportAddress("10.0.0.9:9000")!
+    let agent = link.nodes[0].agent
+    let candidate = agent.addLocalCandidate(
+      .relay, address: relayed, base: ICEBase(address: relayed, type: .relay))
+    link.nodes[0].addresses = [relayed]
+    link.start()
+    link.run(for: .seconds(3))
+    #expect(link.bothCompleted && candidate.type == .relay)
+    agent.noteRelay(isInDoubt: isDoubted, at: link.now)
+    link.loss = 1
+    let gone = link.now
+    let sent = agent.statistics.consentRequestsSent
+    link.run(for: .seconds(60))
+    let (one, two) = (link.time(0, of: .consentLost), link.time(1, of: .consentLost))
+    let took = (try #require(one) - gone, try #require(two) - gone)
+    #expect(took.0 < (isDoubted ? .seconds(30.1) : .seconds(5.1)))
+    #expect(took.0 > (isDoubted ? .seconds(27) : .seconds(2)))
+    // The peer can't know.
+    #expect(took.1 < .seconds(30.1) && took.1 > .seconds(27))
+    for node in 0..<2 {
+      let disconnected = try #require(link.time(node, of: .stateChanged(.disconnected))) - gone
+      #expect(disconnected <= .milliseconds(2550))
+    }
+    // Quickly as long as it may be a link that loses much, slowly from then on.
+    #expect(agent.statistics.consentRequestsSent - sent < 80)
+  }
+
   @Test func aShortOutageHeals() {
     for link in [LossyLink.full(seed: 3), LossyLink.lite(seed: 3)] {
       link.start()

@@ -57,6 +57,88 @@ import Testing
     #expect(link.run(for: .seconds(2)) { link.bothCompleted })
   }
 
+  /// Signaling may take longer than the search waits.
+  @Test func anAnswerThatComesTooLateIsStillOne() {
+    let link = LossyLink.full(seed: 8)
+    link.blocked = { _, _ in true }
+    link.start()
+    #expect(link.run(for: .seconds(20)) { link.nodes.allSatisfy { $0.agent.state == .failed } })
+    link.blocked = { _, _ in false }
+    for node in link.nodes { node.agent.restart(at: link.now) }
+    #expect(link.run(for: .seconds(20)) { link.nodes.allSatisfy { $0.agent.state == .failed } })
+    link.exchange()
+    #expect(link.run(for: .seconds(2)) { link.bothCompleted })
+  }
+
+  /// A restart whose offer is rolled back: what was agreed on before goes on, as if nothing had been.
+  @Test(arguments: [0, 1], [true, false])
+  func aRestartIsTakenBack(side: Int, withLite: Bool) throws {
+    let link = withLite ? LossyLink.lite(seed: 9) : LossyLink.full(seed: 9)
+    link.start()
+    link.run(for: .seconds(2))
+    let (agent, other) = (link.nodes[side].agent, link.nodes[1 - side].agent)
+    let old = agent.localParameters
+    let remote = agent.remoteParameters
+    let pair = try #require(agent.selectedPair)
+    for _ in 0..<2 { agent.restart(at: link.now) }
+    // What is trickled meanwhile may be of either generation.
+    agent.addRemoteCandidate(
+      try ICECandidate(parsing: "candidate:7 1 udp 2130706431 10.0.0.9 9 typ host"))
+    link.run(for: .seconds(8))
+    let taken = agent.localParameters
+    agent.rollBackRestart(at: link.now)
+    #expect(agent.localParameters == old && agent.remoteParameters == remote && taken != old)
+    #expect(agent.state == .completed && agent.selectedPair?.remote == pair.remote)
+    #expect(agent.remoteCandidates.count == 2)
+    link.run(for: .seconds(60))
+    #expect(link.bothCompleted && other.selectedPair?.remote == pair.local)
+    #expect(!link.events(0).contains(.consentLost) && !link.events(1).contains(.consentLost))
+    // Taken back once; the one after it is like any other.
+    agent.rollBackRestart(at: link.now)
+    #expect(agent.localParameters == old)
+    agent.restart(at: link.now)
+    other.restart(at: link.now)
+    link.exchange()
+    #expect(link.run(for: .seconds(2)) { link.bothCompleted })
+    let new = agent.localParameters
+    agent.rollBackRestart(at: link.now)
+    #expect(agent.localParameters == new, "agreed on")
+  }
+
+  /// The way dies and an address comes while the restart waits: the generation that is taken back searches with what there is now.
+  @Test func takenBackWithoutAWayItSearches() {
+    let link = LossyLink.full(seed: 10, ["10.0.0.1:1000", "10.0.1.1:1000"])
+    link.start()
+    link.run(for: .seconds(2))
+    let agent = link.nodes[0].agent
+    let first = agent.selectedPair?.local
+    agent.restart(at: link.now)
+    link.blocked = { from, to in from == first || to == first }
+    link.run(for: .seconds(7))
+    #expect(agent.selectedPair == nil && agent.state == .checking)
+    // The other side has failed meanwhile; only a restart that it hears of leads out of that.
+    #expect(link.nodes[1].agent.state == .failed)
+    agent.removeLocalCandidates(base: first!, at: link.now)
+    agent.rollBackRestart(at: link.now)
+    #expect(agent.state == .checking)
+    #expect(link.run(for: .seconds(20)) { agent.state == .failed })
+    for node in link.nodes { node.agent.restart(at: link.now) }
+    link.exchange()
+    #expect(link.run(for: .seconds(2)) { link.bothCompleted })
+  }
+
+  @Test func takenBackAFailureIsOneAgain() {
+    let link = LossyLink.full(seed: 11)
+    link.blocked = { _, _ in true }
+    link.start()
+    #expect(link.run(for: .seconds(20)) { link.nodes.allSatisfy { $0.agent.state == .failed } })
+    let agent = link.nodes[0].agent
+    agent.restart(at: link.now)
+    #expect(agent.state == .checking)
+    agent.rollBackRestart(at: link.now)
+    #expect(agent.state == .failed && agent.nextDeadline == nil)
+  }
+
   @Test func aRestartThatFindsNothingFails() {
     let link = LossyLink.full(seed: 4)
     link.start()

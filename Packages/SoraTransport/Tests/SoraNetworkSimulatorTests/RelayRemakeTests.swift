@@ -46,21 +46,24 @@ import Testing
   }
 
   /// The peer is told of nothing: our check through the new relay is how it learns of it (RFC 8445 §7.3.1.3).
-  @Test(arguments: [Access.turnUDP, .turnTCP, .turnTLS], [0, 2])
+  @Test(arguments: [Access.turnUDP, .turnTCP, .turnTLS], [0, 2, 6, 20])
   func aRestartedServerIsAskedAgain(access: Access, downtime: Int) throws {
     var longest = Duration.zero
-    for seed in simulationSeeds(20) {
+    // Streams are tried again every three seconds, give or take a fifth.
+    let patience = Duration.seconds(Int64(downtime)) + .milliseconds(4500)
+    for seed in simulationSeeds(downtime > 2 ? 10 : 20) {
       let label = "\(access): " + reproduction(seed, "aRestartedServerIsAskedAgain")
       let world = try relayedCall(seed: seed, access, loss: 0.01)
       let first = try #require(world.a.transport.ice.selectedPair)
       world.a.isSignalingUp = false
       let silence = Silence(world)
       world.server.restart(downtime: .seconds(Int64(downtime)))
-      world.network.run(for: .seconds(10))
+      world.network.run(for: .seconds(Int64(downtime) + 10))
       longest = max(longest, silence.most)
       #expect(world.areConnected, "\(label) \(world.story)")
       #expect(world.a.selectedTypes == [.relay, .host], "\(label) \(world.story)")
-      #expect(silence.most < .milliseconds(4500), "\(label) \(silence.most)")
+      #expect(silence.most < patience, "\(label) \(silence.most)")
+      for peer in [world.a, world.b] { #expect(!peer.states.contains { $0.state.isFailure }) }
       #expect(world.server.server.statistics.allocationsMade == 1, "\(label)")
       // One candidate is gone, and one has come, whatever its port.
       #expect(world.a.transport.gathered.map(\.isGone) == [true, false], "\(label)")
@@ -82,23 +85,63 @@ import Testing
   }
 
   /// Both ends lose their allocations at once, and each learns the other's new one over signaling.
-  @Test(arguments: [Access.turnUDP, .turnTCP, .turnTLS])
-  func bothRelaysAreMadeAnew(access: Access) throws {
+  @Test(arguments: [Access.turnUDP, .turnTCP, .turnTLS], [0, 12])
+  func bothRelaysAreMadeAnew(access: Access, downtime: Int) throws {
     var longest = Duration.zero
+    let patience = Duration.seconds(Int64(downtime)) + .milliseconds(4500)
     for seed in simulationSeeds(10) {
       let label = "\(access): " + reproduction(seed, "bothRelaysAreMadeAnew")
       let world = try relayedCall(
         seed: seed, access, serversB: access.servers, policyOfBoth: true)
       #expect(world.a.selectedTypes == [.relay, .relay], "\(label)")
       let silence = Silence(world)
-      world.server.restart()
-      world.network.run(for: .seconds(10))
+      world.server.restart(downtime: .seconds(Int64(downtime)))
+      world.network.run(for: .seconds(Int64(downtime) + 10))
       longest = max(longest, silence.most)
       #expect(world.areConnected, "\(label) \(world.story)")
-      #expect(silence.most < .milliseconds(4500), "\(label) \(silence.most)")
+      #expect(silence.most < patience, "\(label) \(silence.most)")
       #expect(world.server.server.allocationCount == 2, "\(label)")
     }
-    print("both relays restarted, \(access): silence of at most \(longest.inMilliseconds) ms")
+    print(
+      "both relays restarted, down for \(downtime) s, \(access): silence of at most \(longest.inMilliseconds) ms"
+    )
+  }
+
+  /// Who is silent decides how long is waited: a server that answers shows that it is the peer.
+  @Test(arguments: [Access.turnUDP, .turnTCP, .turnTLS])
+  func aVanishedPeerIsReportedOnce(access: Access) throws {
+    for seed in simulationSeeds(10) {
+      for side in 0..<2 {
+        let label = "\(access), side \(side): " + reproduction(seed, "aVanishedPeerIsReportedOnce")
+        let world = try relayedCall(seed: seed, access)
+        let vanished = world.network.now
+        world.links[side].setUp(false)
+        world.network.run(for: .seconds(60))
+        let took = try [world.a, world.b].map { peer in
+          let ends = peer.states.filter { $0.state.isFailure }
+          #expect(ends.map(\.state) == [.failed(.consentLost)], "\(label) \(peer.states)")
+          return try #require(ends.first, "\(label) \(peer.states)").at - vanished
+        }
+        // `a` stands behind its relay. Cut off from it, neither can know who is gone; where it still answers, `a` does.
+        #expect(took[0] < (side == 0 ? .seconds(30.2) : .seconds(5.2)), "\(label) \(took)")
+        #expect(took[0] > (side == 0 ? .seconds(28) : .seconds(4)), "\(label) \(took)")
+        #expect(took[1] < .seconds(30.2) && took[1] > .seconds(28), "\(label) \(took)")
+        #expect(world.network.overduePolls == 0, "\(label)")
+      }
+    }
+  }
+
+  /// A server that stays away ends the call that has no other way, when RFC 7675 says so.
+  @Test(arguments: [Access.turnUDP, .turnTCP, .turnTLS])
+  func aServerThatStaysAwayEndsTheCall(access: Access) throws {
+    let world = try relayedCall(seed: 3, access)
+    let gone = world.network.now
+    world.server.restart(downtime: .seconds(1000))
+    world.network.run(for: .seconds(40))
+    for peer in [world.a, world.b] {
+      let end = try #require(peer.states.first { $0.state.isFailure })
+      #expect(end.at - gone < .seconds(30.2) && end.at - gone > .seconds(28), "\(access) \(end)")
+    }
   }
 
   @Test(arguments: [Access.turnUDP, .turnTLS])

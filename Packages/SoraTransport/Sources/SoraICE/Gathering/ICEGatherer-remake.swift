@@ -21,6 +21,13 @@ extension ICEGatherer {
     settle(at: now)
   }
 
+  /// Whether it may be the server's doing that nothing comes through a relay: it has owed an answer for a second, or the allocation is
+  /// gone and another is being asked for.
+  public func mayBeDown(_ address: TransportAddress, at now: Instant) -> Bool {
+    guard let relay = relay(at: address) else { return isGathering }
+    return relay.client.unansweredSince.map { now - $0 >= .seconds(1) } ?? false
+  }
+
   /// Plans another allocation in the place of one that is lost. Returns false where that is no use.
   func planRemake(of relay: ICERelay, after error: TURNError, at now: Instant) -> Bool {
     // What was to stand in for it takes over.
@@ -53,7 +60,9 @@ extension ICEGatherer {
   private func pause(before tries: Int) -> Duration {
     guard tries > 0 else { return .milliseconds(1 + Int64(random.next() % 50)) }
     var pause = configuration.remakeDelay.wholeNanoseconds
-    for _ in 1..<tries { pause = min(pause * 3 / 2, 30_000_000_000) }
+    for _ in 1..<tries {
+      pause = min(pause * 3 / 2, configuration.maximumRemakeDelay.wholeNanoseconds)
+    }
     return .nanoseconds(pause / 1000 * (800 + Int64(random.next() % 401)))
   }
 

@@ -37,9 +37,7 @@ extension ICEGatherer {
         isAsked = true
       }
     }
-    if !isAsked, configuration.policy != .relay || server.url.scheme.isTURN,
-      !relays.contains(where: { $0.server == index })
-    {
+    if !isAsked, configuration.policy != .relay || server.url.scheme.isTURN, !self.isAsked(index) {
       fail(index, .unsupported("reaching it from \(bases.count) local addresses"))
     }
   }

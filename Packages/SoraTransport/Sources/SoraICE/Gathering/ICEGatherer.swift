@@ -14,9 +14,11 @@ public final class ICEGatherer {
     /// Binding requests and allocations under way or kept, of all servers.
     public var maximumClients = 48
     /// How often in a row a server is asked for another allocation in the place of one that was lost.
-    public var maximumRemakes = 12
+    public var maximumRemakes = 24
     /// The wait after the first of those tries failed, give or take a fifth; each further one is half as long again.
     public var remakeDelay: Duration = .milliseconds(250)
+    /// The longest of those waits: a call lives for 30 s without its relay, and the server shall not come back in vain.
+    public var maximumRemakeDelay: Duration = .seconds(3)
     /// How long a stream's server may owe an answer to `verify` before another stream is opened beside it.
     public var streamPatience: Duration = .seconds(1)
 
@@ -126,6 +128,34 @@ public final class ICEGatherer {
     // Which way a stream takes is the system's to know.
     verifyRelays(at: now)
   }
+
+  /// Asks once more each server that has given nothing, or nothing any longer, and each allocation whether it is still there: for an
+  /// ICE restart (RFC 8445 §9 gathers anew).
+  public func askAgain(at now: Instant) {
+    guard isStarted, !isClosed else { return }
+    failures = []
+    names = names.filter { !$0.value.isEmpty }
+    bindings.removeAll { if case .failed = $0.client.state { true } else { false } }
+    for relay in relays { relay.isBeyondHelp = false }
+    for index in remakes.indices { remakes[index].at = now }
+    beginRemakes(at: now)
+    for server in configuration.servers.indices {
+      let others = bases.filter { base in
+        !bindings.contains { $0.server == server && $0.base == base }
+          && !relays.contains { $0.server == server && $0.base == base }
+      }
+      if !others.isEmpty || !isAsked(server) { begin(server, on: others, at: now) }
+    }
+    verifyRelays(at: now)
+  }
+
+  /// Whether a server has been asked, from whatever base.
+  func isAsked(_ server: Int) -> Bool {
+    relays.contains { $0.server == server } || bindings.contains { $0.server == server }
+  }
+
+  /// Whether answers of servers are still waited for.
+  public var isGathering: Bool { isStarted && !isComplete && !isClosed }
 
   /// The addresses of a name that `.resolve` asked for; none where it has none.
   public func resolved(_ name: String, to addresses: [IPAddress], at now: Instant) {

@@ -73,6 +73,19 @@ extension PeerTransport {
 
   // MARK: Inside
 
+  /// For a restart: another try for what failed, while the agent waits for it.
+  func askServersAgain(at now: Instant) {
+    guard hasServers else { return }
+    gatherer.askAgain(at: now)
+    ice.isGathering = gatherer.isGathering
+  }
+
+  /// Tells the agent whether silence may be our relay's.
+  func noteRelay(at now: Instant) {
+    guard hasServers, let pair = ice.selectedPair, pair.localType == .relay else { return }
+    ice.noteRelay(isInDoubt: gatherer.mayBeDown(pair.local, at: now), at: now)
+  }
+
   private func addHost(_ base: TransportAddress, at now: Instant) {
     switch configuration.gathering.policy {
     case .relay: return

@@ -80,6 +80,8 @@ public final class PeerTransport {
   var lastReceived: ReceivingPair?
   /// What the socket of the selected pair had lost when that was last asked.
   var discardsKnown: UInt64 = 0
+  /// Whether nothing leads back: after `close`, and after errors that no ICE restart mends.
+  private(set) var isEnded = false
   /// The newest time that anybody told.
   var latest = Instant.zero
   /// A DTLS flight that came before ICE selected a pair is kept: losing it would cost a retransmission timeout.
@@ -109,18 +111,40 @@ public final class PeerTransport {
 
   /// Takes over the other side's description and starts ICE. A second call with the same values does nothing.
   public func start(_ remote: RemoteDescription, at now: Instant) {
-    guard self.remote != remote, !isEnded else { return }
+    guard self.remote != remote || ice.remoteParameters != remote.ice, !isEnded else { return }
     let first = self.remote == nil
     self.remote = remote
+    let generation = ice.localParameters
     ice.setRemoteParameters(remote.ice)
+    if ice.localParameters != generation { askServersAgain(at: now) }
     // Peer-reflexive candidates that came before the description stay, and want to be let through.
     for candidate in ice.remoteCandidates { permit(candidate, at: now) }
     advance(to: now)
     if first {
-      change(to: .connecting, at: now)
+      // Gathering may have failed already.
+      if state == .new { change(to: .connecting, at: now) }
       statistics.started = now
       ice.start(at: now)
     }
+    drain(at: now)
+  }
+
+  /// Starts ICE over (RFC 8445 §9), also after it has failed: then the state becomes `.connecting`. Signal `ice.localParameters` and
+  /// the candidates again, and `start` with the other side's new description. DTLS and SRTP go on with what they have agreed on;
+  /// servers that have given nothing, or nothing any longer, are asked again.
+  ///
+  /// - Parameter parameters: what `ice.makeParameters` gave; without it, new ones are made.
+  public func restartICE(with parameters: ICEParameters? = nil, at now: Instant) {
+    guard !isEnded else { return }
+    ice.restart(with: parameters, at: now)
+    askServersAgain(at: now)
+    drain(at: now)
+  }
+
+  /// Takes back a restart that the other side hasn't agreed to; see `ICEAgent.rollBackRestart`.
+  public func rollBackICE(at now: Instant) {
+    guard !isEnded else { return }
+    ice.rollBackRestart(at: now)
     drain(at: now)
   }
 
@@ -216,8 +240,9 @@ public final class PeerTransport {
     advance(to: now)
     guard !isEnded else { return }
     if let deadline = gatherer.nextDeadline, deadline <= now { gatherer.poll(at: now) }
+    noteRelay(at: now)
     if let deadline = ice.nextDeadline, deadline <= now { ice.poll(at: now) }
-    if let dtls, let deadline = dtls.nextDeadline, deadline <= now { dtls.poll(at: now) }
+    if let deadline = dtlsDeadline, deadline <= now { dtls?.poll(at: now) }
     drain(at: now)
     if !isEnded, let handshakeBy, handshakeBy <= now { fail(.dtls(.timedOut), at: now) }
   }
@@ -226,8 +251,11 @@ public final class PeerTransport {
   public var nextDeadline: Instant? {
     if isEnded { return nil }
     let own = earliest(handshakeBy, gatherer.nextDeadline)
-    return earliest(own, earliest(ice.nextDeadline, dtls?.nextDeadline))
+    return earliest(own, earliest(ice.nextDeadline, dtlsDeadline))
   }
+
+  /// Nothing is sent again, and no patience lost, where there is no way.
+  private var dtlsDeadline: Instant? { selected == nil ? nil : dtls?.nextDeadline }
 
   // MARK: Receiving
 
@@ -287,10 +315,12 @@ public final class PeerTransport {
   func drain(at now: Instant) {
     drainGatherer(at: now)
     while !isEnded, let event = ice.nextEvent() { handle(event, at: now) }
+    if selected != nil, ice.selectedPair == nil { loseWay(at: now) }
     if meterVersion != ice.pairsVersion { renewMeter() }
     while !isEnded, let event = dtls?.nextEvent() { handle(event, at: now) }
     // A channel that a selected pair asked for goes before what is sent on it.
     sendGatherer(at: now)
+    noteRelay(at: now)
     while let transmit = ice.nextTransmit() {
       send(transmit.bytes, on: path(from: transmit.local, to: transmit.remote))
     }
@@ -311,18 +341,25 @@ public final class PeerTransport {
   private func handle(_ event: ICEEvent, at now: Instant) {
     switch event {
     case .selectedPair(let local, let remote):
-      if selected == nil { statistics.pairSelected = now }
+      if statistics.pairSelected == nil { statistics.pairSelected = now }
       let path = path(from: local, to: remote)
       select(path)
       if path.relay != nil { gatherer.bindChannel(local, to: remote, at: now) }
       startDTLS(at: now)
+      if dtlsState == .connecting, handshakeBy == nil {
+        handshakeBy = now + configuration.handshakeTimeout
+      }
     case .stateChanged(let iceState):
       switch iceState {
-      case .failed:
-        fail(noPairError, at: now)
+      case .checking:
+        // Only a restart leads here from there.
+        if case .failed = state { change(to: .connecting, at: now) }
+      case .failed: fail(noPairError, at: now)
       case .disconnected where state == .connected: change(to: .disconnected, at: now)
       case .connected, .completed:
-        if state == .disconnected { change(to: .connected, at: now) }
+        if state == .disconnected || state == .connecting && srtp != nil {
+          change(to: .connected, at: now)
+        }
       default: break
       }
     case .selectedPairSilent: if hasServers { gatherer.verifyRelays(at: now) }
@@ -372,37 +409,48 @@ public final class PeerTransport {
     }
   }
 
-  var isEnded: Bool {
-    switch state {
-    case .failed, .closed: true
-    default: false
-    }
-  }
-
   func fail(_ error: PeerTransportError, at now: Instant) {
     guard !isEnded else { return }
+    if error.mayHeal {
+      if case .failed = state { return }
+      // Servers are still asked, and DTLS and SRTP keep what they agreed on, for the restart that may come.
+      ice.giveUp(at: now)
+      forgetWay()
+      change(to: .failed(error), at: now)
+      return
+    }
     flushDTLS()
     end(.failed(error), at: now)
   }
 
-  private func end(_ state: PeerTransportState, at now: Instant) {
+  /// The way of before a restart has gone silent for good, and no other is found yet: nothing may be sent (RFC 7675 §5.2).
+  private func loseWay(at now: Instant) {
+    forgetWay()
+    if state == .connected { change(to: .disconnected, at: now) }
+  }
+
+  private func forgetWay() {
     handshakeBy = nil
     settleDiscards()
+    selected = nil
+    meter = nil
+    lastReceived = nil
+  }
+
+  private func end(_ state: PeerTransportState, at now: Instant) {
+    isEnded = true
+    forgetWay()
     switch state {
     case .failed(.dtls), .failed(.srtp): dtlsState = .failed
     default: dtlsState = .closed
     }
     change(to: state, at: now)
-    // An agent that failed keeps its state for statistics; any other would go on asking and answering.
-    if ice.state != .failed { ice.close(at: now) }
+    ice.close(at: now)
     gatherer.close(at: now)
     sendGatherer(at: now)
     endedDTLS = dtls?.statistics
     dtls = nil
     srtp = nil
-    selected = nil
-    meter = nil
-    lastReceived = nil
     statistics.dropped.beforeKeys &+= earlyDatagrams.count
     earlyDatagrams = []
   }

@@ -2,7 +2,7 @@ public import SoraDTLS
 public import SoraICE
 public import SoraSRTP
 
-/// Why a peer's transport ended, by the stage it died in.
+/// Why a peer's transport failed, by the stage it died in.
 public enum PeerTransportError: Error, Equatable, Sendable, CustomStringConvertible {
   /// No candidate pair worked.
   case noCandidatePair(localCandidates: Int, remoteCandidates: Int)
@@ -23,6 +23,14 @@ public enum PeerTransportError: Error, Equatable, Sendable, CustomStringConverti
     case .noCandidatePair, .serversFailed, .consentLost: "ICE"
     case .dtls, .closedByPeer: "DTLS"
     case .srtp: "SRTP"
+    }
+  }
+
+  /// Whether an ICE restart may lead out of it (W3C `RTCIceTransportState`, "failed").
+  public var mayHeal: Bool {
+    switch self {
+    case .noCandidatePair, .serversFailed, .consentLost: true
+    case .dtls, .srtp, .closedByPeer: false
     }
   }
 

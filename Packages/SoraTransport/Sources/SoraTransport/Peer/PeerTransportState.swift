@@ -10,7 +10,8 @@ public enum PeerTransportState: Equatable, Sendable {
   case connected
   /// No consent response for a while; may recover.
   case disconnected
-  /// Ended by an error, reported once.
+  /// An error that is reported once. Where it `mayHeal`, a restart of ICE leads to `.connecting` again; any other has ended the
+  /// transport.
   case failed(PeerTransportError)
   /// Ended by `close`.
   case closed
@@ -24,7 +25,7 @@ public protocol PeerTransportDelegate: AnyObject {
   /// One compound RTCP packet, decrypted in place. The memory is lent for the call.
   func transport(
     _ transport: PeerTransport, receivedRTCP packet: UnsafeRawBufferPointer, at now: Instant)
-  /// The state changed. `.failed` and `.closed` come once and last.
+  /// The state changed. `.closed`, and `.failed` with an error that can't heal, come once and last.
   func transport(
     _ transport: PeerTransport, changedTo state: PeerTransportState, at now: Instant)
   /// The remote side named a candidate by host name; resolve it outside and add it again with an address.

@@ -105,9 +105,12 @@ public struct RTCSettings: Sendable {
   public var followsInterfaces = true
   /// Local addresses to gather on, as text; empty means every address of the host.
   public var localAddresses: [String] = []
-  /// Silence of the other side after which the connection has failed for good (RFC 7675 §5.1, which allows up to 30 s). More lets it
-  /// outlive a link that is gone for longer, and notices later that the other side has vanished.
+  /// Silence of the other side after which the connection has failed; `disconnected` comes after 2.5 s. RFC 7675 §5.1 allows up to 30 s:
+  /// more lets it outlive a link that is gone for longer, and notices later that the other side has vanished.
   public var consentTimeout: Duration = .seconds(5)
+  /// The same while a TURN server may be what is silent: ours that owes us an answer, or the other side's. Long enough for one that
+  /// restarts.
+  public var relayedConsentTimeout: Duration = .seconds(30)
   /// First bitrate of the bandwidth estimate, in bits a second.
   public var startBitrate = 1_000_000
   /// Least the estimate falls to, in bits a second.

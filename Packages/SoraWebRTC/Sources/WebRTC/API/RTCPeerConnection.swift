@@ -2,6 +2,7 @@ import Dispatch
 import Foundation
 import SoraClock
 import SoraDTLS
+import SoraICE
 import SoraMedia
 import SoraRTP
 import SoraSDP
@@ -62,7 +63,8 @@ public final class RTCPeerConnection: Sendable {
       core.videoCodecs = videoCapabilities
       core.audioRedundancy = settings.audioRedundancy
       core.gathering = gathering
-      core.consentTimeout = settings.consentTimeout
+      core.ice.consentTimeout = settings.consentTimeout
+      core.ice.relayedConsentTimeout = settings.relayedConsentTimeout
       core.startBitrate = settings.startBitrate
       core.minimumBitrate = settings.minBitrate
       core.maximumBitrate = settings.maxBitrate
@@ -88,7 +90,7 @@ public final class RTCPeerConnection: Sendable {
   public var iceConnectionState: RTCIceConnectionState { mirror.state.ice }
   public var iceGatheringState: RTCIceGatheringState { mirror.state.gathering }
   public var connectionState: RTCPeerConnectionState { mirror.state.connection }
-  /// Why the connection failed; nil while it hasn't.
+  /// Why the connection has failed; nil while it hasn't, and again once a restart of ICE has led out of it.
   public var failure: PeerTransportError? { mirror.state.failure }
   /// Streams given to `add`.
   public var localStreams: [RTCMediaStream] { mirror.state.localStreams }
@@ -112,8 +114,7 @@ public final class RTCPeerConnection: Sendable {
   public func offer(for constraints: RTCMediaConstraints? = nil) async throws
     -> RTCSessionDescription
   {
-    let restarts =
-      mirror.takeRestart() || constraints?.mandatoryConstraints["IceRestart"] == "true"
+    let restarts = constraints?.mandatoryConstraints["IceRestart"] == "true"
     let sdp = try await run { driver in
       try driver.perform { core, now in
         if restarts { core.restartICE(at: now) }
@@ -123,8 +124,11 @@ public final class RTCPeerConnection: Sendable {
     return RTCSessionDescription(type: .offer, sdp: sdp)
   }
 
-  /// Has the next offer look for a new path (W3C `restartIce`): after the network changed, or while the state is `disconnected`.
-  public func restartIce() { mirror.wantRestart() }
+  /// Has the next offer look for a new path (W3C `restartIce`): after the network changed, or while the state is `disconnected` or
+  /// `failed`. The delegate is told that an offer is wanted. The keys and the media's sources stay as they are.
+  public func restartIce() {
+    actor.execute { driver in driver.perform { core, now in core.restartICE(at: now) } }
+  }
 
   /// Creates an answer to the offer that was set.
   ///
@@ -136,10 +140,12 @@ public final class RTCPeerConnection: Sendable {
     return RTCSessionDescription(type: .answer, sdp: sdp)
   }
 
-  /// Applies an offer or answer that this connection created, and gathers candidates.
+  /// Applies an offer or answer that this connection created, and gathers candidates; or a rollback, which gives up the exchange under
+  /// way.
   ///
   /// - Throws: `NegotiationError`, `NetworkError`.
   public func setLocalDescription(_ description: RTCSessionDescription) async throws {
+    if description.type == .rollback { return try await rollBack() }
     let kind = try description.kind
     let mirror = mirror
     let actor = actor
@@ -155,10 +161,12 @@ public final class RTCPeerConnection: Sendable {
     }
   }
 
-  /// Applies the other side's offer or answer.
+  /// Applies the other side's offer or answer, or a rollback. An offer that crosses one of ours rolls that back: the polite side of
+  /// W3C's "perfect negotiation" needs to do nothing else.
   ///
   /// - Throws: `NegotiationError`.
   public func setRemoteDescription(_ description: RTCSessionDescription) async throws {
+    if description.type == .rollback { return try await rollBack() }
     let kind = try description.kind
     let mirror = mirror
     let actor = actor
@@ -168,6 +176,16 @@ public final class RTCPeerConnection: Sendable {
         mirror.update(from: core, remote: description.sdp, kind: kind)
         // Sections that the other side only receives bring no track: their transceivers are wanted all the same.
         mirror.synchronize(with: core, actor: actor)
+      }
+    }
+  }
+
+  private func rollBack() async throws {
+    let mirror = mirror
+    try await run { driver in
+      try driver.perform { core, now in
+        try core.rollback(at: now)
+        mirror.restoreDescriptions(from: core)
       }
     }
   }
@@ -201,6 +219,7 @@ public final class RTCPeerConnection: Sendable {
       mirror.synchronize(with: driver.core, actor: actor)
       let transceiver = mirror.transceiver(id: made.id)!
       transceiver.sender.initialize(track: track, streamIds: streamIds)
+      driver.core.updateNegotiationNeeded(at: driver.loop.now)
       return transceiver
     }
   }
@@ -218,6 +237,7 @@ public final class RTCPeerConnection: Sendable {
         mirror.transceiver(id: made.id)?.sender.initialize(
           track: track, streamIds: [stream.streamId])
       }
+      driver.core.updateNegotiationNeeded(at: driver.loop.now)
     }
     mirror.modify { $0.localStreams.append(stream) }
   }
@@ -273,8 +293,7 @@ extension RTCSessionDescription {
       case .offer: .offer
       case .answer: .answer
       case .prAnswer, .rollback:
-        throw .notCreatedHere(
-          detail: "provisional answers and rollbacks are not descriptions to apply")
+        throw .notCreatedHere(detail: "a provisional answer is not a description to apply")
       }
     }
   }

@@ -19,7 +19,11 @@ public protocol RTCPeerConnectionDelegate: AnyObject, Sendable {
   /// A track of a received stream came up.
   func peerConnection(
     _ peerConnection: RTCPeerConnection, didStartReceivingOn transceiver: RTCRtpTransceiver)
-  /// The connection failed; called once, before the state changes to `failed`.
+  /// An offer is wanted (W3C `negotiationneeded`): for tracks that were added, or a restart that was asked for. Not called again
+  /// before the signaling state has been stable anew.
+  func peerConnectionShouldNegotiate(_ peerConnection: RTCPeerConnection)
+  /// The connection failed; called before the state changes to `failed`, each time it does. Where the error `mayHeal`, `restartIce` and
+  /// a new offer lead out of it.
   func peerConnection(_ peerConnection: RTCPeerConnection, didFailWith error: PeerTransportError)
 }
 
@@ -32,5 +36,6 @@ extension RTCPeerConnectionDelegate {
   public func peerConnection(_: RTCPeerConnection, didChange: RTCPeerConnectionState) {}
   public func peerConnection(_: RTCPeerConnection, didGenerate: RTCIceCandidate) {}
   public func peerConnection(_: RTCPeerConnection, didStartReceivingOn: RTCRtpTransceiver) {}
+  public func peerConnectionShouldNegotiate(_: RTCPeerConnection) {}
   public func peerConnection(_: RTCPeerConnection, didFailWith: PeerTransportError) {}
 }

@@ -14,8 +14,6 @@ public final class PeerConnectionCore {
     public var certificate: DTLSCertificate
     public var dtls: any DTLSEndpointFactory
     public var wallClock: WallClock
-    /// Silence of the peer after which the connection fails.
-    public var consentTimeout: Duration = .seconds(5)
     /// Bits a second that the bandwidth estimate starts at, and stays between.
     public var startBitrate = 1_000_000
     public var minimumBitrate = 50_000
@@ -27,6 +25,8 @@ public final class PeerConnectionCore {
     public var videoCodecs: [CodecCapability] = [.vp8]
     /// STUN and TURN servers, and which candidates are used.
     public var gathering = ICEGatherer.Configuration()
+    /// ICE's patience and timers; which side controls is the descriptions' to say.
+    public var ice = ICEAgent.Configuration(isControlling: false)
 
     public init(
       certificate: DTLSCertificate, dtls: any DTLSEndpointFactory, wallClock: WallClock
@@ -48,7 +48,14 @@ public final class PeerConnectionCore {
   private var transceiverOfSSRC: [UInt32: Int] = [:]
   private var transceiverOfMid: [String: Int] = [:]
   private var isStarted = false
-  private var isGathering = false
+  var isGathering = false
+  /// The ICE credentials that a restart was asked for in place of, by fragment, until others are agreed on (WebRTC §4.4.1.1,
+  /// "LocalIceCredentialsToReplace").
+  var ufragsToReplace: Set<String> = []
+  /// Those of an offer that isn't in force yet.
+  var nextParameters: ICEParameters?
+  /// Whether the owner knows that an offer is wanted (WebRTC §4.7.3, "NegotiationNeeded").
+  var hasToldNeed = false
   private(set) var targetBitrate: Int
   private let maximumBitrate: Int
   private let audioRedundancy: Int?
@@ -67,9 +74,8 @@ public final class PeerConnectionCore {
 
   public init(configuration: Configuration, random: RandomSource, sink: any DatagramSink) {
     var path = PeerTransport.Configuration(
-      ice: ICEAgent.Configuration(isControlling: false),
+      ice: configuration.ice,
       certificate: configuration.certificate, dtls: configuration.dtls)
-    path.ice.consentTimeout = configuration.consentTimeout
     path.gathering = configuration.gathering
     transport = PeerTransport(configuration: path, random: random.fork(), sink: sink)
     let local = transport.ice.localParameters
@@ -96,56 +102,9 @@ public final class PeerConnectionCore {
 
   // MARK: Descriptions
 
-  public func createOffer() throws(NegotiationError) -> String { try negotiator.createOffer().text }
-
-  /// Takes new ICE credentials, which the next offer carries: both sides then look for a path anew, while packets go on over the
-  /// old one (RFC 8445 §9). Before anything was agreed on it does nothing.
-  public func restartICE(at now: Instant) {
-    guard isStarted else { return }
-    transport.ice.restart(at: now)
-    adoptCredentials()
-  }
-
-  private func adoptCredentials() {
-    let local = transport.ice.localParameters
-    negotiator.configuration.iceUfrag = local.ufrag
-    negotiator.configuration.icePassword = local.password
-    // The new generation has no candidates of addresses that are gone.
-    negotiator.localCandidates = transport.gathered.filter { !$0.isGone }
-      .map(\.candidate.description)
-  }
-
-  public func createAnswer() throws(NegotiationError) -> String {
-    try negotiator.createAnswer().text
-  }
-
-  /// Applies our own description, and begins to gather candidates on the given addresses the first time.
-  ///
-  /// - Parameter addresses: transport addresses of sockets that are bound and feed `receive`.
-  public func setLocalDescription(
-    _ kind: DescriptionKind, _ sdp: String, addresses: [TransportAddress], at now: Instant
-  ) throws(NegotiationError) {
-    try negotiator.setLocalDescription(kind, .init(sdp: sdp))
-    begin(isOfferer: kind == .offer, at: now)
-    if !isGathering {
-      isGathering = true
-      transport.gather(on: addresses, at: now)
-    }
-    drain(at: now)
-  }
-
-  /// Applies the other side's description.
-  public func setRemoteDescription(
-    _ kind: DescriptionKind, _ sdp: String, at now: Instant
-  ) throws(NegotiationError) {
-    try negotiator.setRemoteDescription(kind, .init(sdp: sdp))
-    begin(isOfferer: kind == .answer, at: now)
-    drain(at: now)
-  }
-
   /// RFC 8445 §6.1.1: the offerer of the first exchange controls, from its offer on. The answerer's checks come before the
   /// answer does, and would meet a conflict otherwise.
-  private func begin(isOfferer: Bool, at now: Instant) {
+  func begin(isOfferer: Bool, at now: Instant) {
     if started == nil { started = now }
     if !isStarted { transport.ice.isControlling = isOfferer }
   }
@@ -272,12 +231,12 @@ public final class PeerConnectionCore {
 
   // MARK: Moving on
 
-  private func tell(_ event: PeerConnectionEvent, at now: Instant) {
+  func tell(_ event: PeerConnectionEvent, at now: Instant) {
     delegate?.core(self, event: event, at: now)
   }
 
   /// Carries the negotiator's outcome to the transport, the session and the owner.
-  private func drain(at now: Instant) {
+  func drain(at now: Instant) {
     while let event = negotiator.nextEvent() {
       switch event {
       case .signalingStateChanged(let state): tell(.signalingStateChanged(state), at: now)
@@ -287,9 +246,10 @@ public final class PeerConnectionCore {
       case .trackRemoved(let transceiver, let ids):
         tell(.trackRemoved(transceiver, streamIDs: ids), at: now)
       case .streamRemoved(let id): tell(.streamRemoved(id: id), at: now)
+      case .rolledBack: transport.rollBackICE(at: now)
       case .remoteICERestarted:
-        transport.ice.restart(at: now)
-        adoptCredentials()
+        transport.restartICE(at: now)
+        adoptCandidates()
       case .negotiated:
         apply(at: now)
         tell(.negotiated, at: now)
@@ -465,16 +425,5 @@ extension PeerConnectionCore: RTPSessionDelegate {
   ) {
     targetBitrate = bitsPerSecond
     tell(.targetBitrateChanged(bitsPerSecond), at: now)
-  }
-}
-
-extension SessionDescription {
-  /// Parses a description; what is wrong with it becomes a negotiation error.
-  fileprivate init(sdp: String) throws(NegotiationError) {
-    do throws(SDPError) {
-      try self.init(parsing: sdp)
-    } catch {
-      throw .malformed(error)
-    }
   }
 }

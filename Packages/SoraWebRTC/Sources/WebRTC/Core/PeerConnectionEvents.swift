@@ -6,6 +6,8 @@ public import SoraTransport
 /// What a `PeerConnectionCore` tells its owner, beside media.
 public enum PeerConnectionEvent {
   case signalingStateChanged(SignalingState)
+  /// An offer of ours is wanted (W3C `negotiationneeded`); once, until the signaling state is stable again.
+  case negotiationNeeded
   case transportStateChanged(PeerTransportState)
   /// A local candidate to signal: `candidate:...`.
   case candidateGenerated(String)

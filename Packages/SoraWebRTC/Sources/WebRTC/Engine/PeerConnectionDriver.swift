@@ -136,7 +136,9 @@ extension PeerConnectionDriver: PeerConnectionCoreDelegate {
       // Encoders start at the estimate, not at the most that the receiver allows.
       applyBitrates()
       media.apply(core.media, isConnected: true)
-    case .transportStateChanged(.failed): media.stopAll()
+    case .transportStateChanged(.failed(let error)):
+      // What is received may go on after a restart; nothing is encoded for nobody.
+      media.apply(error.mayHeal ? core.media : [], isConnected: false)
     case .keyFrameWanted(let id): media.requestKeyFrame(transceiverID: id)
     case .targetBitrateChanged: applyBitrates()
     default: break

@@ -19,7 +19,6 @@ final class PeerConnectionMirror: Sendable {
     var localDescription: RTCSessionDescription?
     var remoteDescription: RTCSessionDescription?
     var rejectedSections: [NegotiationError.Rejected] = []
-    var wantsRestart = false
   }
 
   private struct Target: Sendable {
@@ -68,6 +67,7 @@ final class PeerConnectionMirror: Sendable {
     switch event {
     case .signalingStateChanged(let state):
       setSignaling(RTCSignalingState(state))
+    case .negotiationNeeded: tell { $0.peerConnectionShouldNegotiate($1) }
     case .transportStateChanged(let state): setTransport(state)
     case .candidateGenerated(let text):
       renewLocalDescription(from: driver.core)
@@ -125,20 +125,21 @@ final class PeerConnectionMirror: Sendable {
     }
   }
 
-  func wantRestart() { storage.withLock { $0.wantsRestart = true } }
-
-  func takeRestart() -> Bool {
-    storage.withLock { state in
-      defer { state.wantsRestart = false }
-      return state.wantsRestart
-    }
-  }
-
   func update(from core: PeerConnectionCore, remote: String, kind: DescriptionKind) {
     storage.withLock {
       $0.remoteDescription = RTCSessionDescription(
         type: kind == .offer ? .offer : .answer, sdp: remote)
       $0.rejectedSections = core.negotiator.rejectedSections
+      // An offer of ours that it crossed is none of ours any more.
+      if kind == .offer { $0.localDescription = core.ownDescription }
+    }
+  }
+
+  /// A rollback has brought back the descriptions of before.
+  func restoreDescriptions(from core: PeerConnectionCore) {
+    storage.withLock {
+      $0.localDescription = core.ownDescription
+      $0.remoteDescription = core.othersDescription
     }
   }
 
@@ -193,7 +194,7 @@ final class PeerConnectionMirror: Sendable {
       defer {
         state.ice = ice
         state.connection = connection
-        if let failure { state.failure = failure }
+        if connection != .closed { state.failure = failure }
       }
       return (state.ice != ice, state.connection != connection)
     }
@@ -255,5 +256,20 @@ final class PeerConnectionMirror: Sendable {
     guard let stream = stream(id) else { return }
     storage.withLock { $0.remoteStreams.removeAll { $0 === stream } }
     tell { $0.peerConnection($1, didRemove: stream) }
+  }
+}
+
+extension PeerConnectionCore {
+  /// Our description in force or under way, as the public surface has it.
+  fileprivate var ownDescription: RTCSessionDescription? {
+    guard let sdp = localDescription else { return nil }
+    let isOffer = negotiator.pendingLocal != nil || negotiator.currentLocalIsOffer
+    return RTCSessionDescription(type: isOffer ? .offer : .answer, sdp: sdp)
+  }
+
+  fileprivate var othersDescription: RTCSessionDescription? {
+    guard let sdp = remoteDescription else { return nil }
+    let isOffer = negotiator.pendingRemote != nil || !negotiator.currentLocalIsOffer
+    return RTCSessionDescription(type: isOffer ? .offer : .answer, sdp: sdp)
   }
 }

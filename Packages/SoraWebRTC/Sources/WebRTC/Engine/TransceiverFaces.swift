@@ -50,6 +50,7 @@ extension PeerConnectionDriver {
     } else {
       core.negotiator.removeTrack(of: transceiver)
     }
+    core.updateNegotiationNeeded(at: loop.now)
     applyMedia()
   }
 
@@ -65,6 +66,7 @@ extension PeerConnectionDriver {
     } else {
       transceiver.direction = MediaDirection(direction)
     }
+    core.updateNegotiationNeeded(at: loop.now)
   }
 }
 

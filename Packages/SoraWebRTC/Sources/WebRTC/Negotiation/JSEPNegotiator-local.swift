@@ -57,6 +57,7 @@ extension JSEPNegotiator {
     }
     returnToSnapshot()
     setState(.stable)
+    emit(.rolledBack)
     publishRemoteTracks()
   }
 

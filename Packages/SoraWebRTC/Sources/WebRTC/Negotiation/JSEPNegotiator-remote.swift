@@ -43,6 +43,7 @@ extension JSEPNegotiator {
     if signalingState != .stable {
       returnToSnapshot()
       setState(.stable)
+      emit(.rolledBack)
     }
     takeSnapshot()
     created = nil

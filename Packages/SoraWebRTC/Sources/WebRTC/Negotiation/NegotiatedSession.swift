@@ -163,6 +163,8 @@ public enum NegotiationEvent {
   case trackRemoved(JSEPTransceiver, streamIDs: [String])
   /// A stream has lost its last track.
   case streamRemoved(id: String)
+  /// The exchange under way was given up, and the descriptions of before it are in force.
+  case rolledBack
   /// The peer's ICE credentials changed (RFC 8445 §9): set new local ones before answering.
   case remoteICERestarted
   /// ``JSEPNegotiator/session`` has a new value.

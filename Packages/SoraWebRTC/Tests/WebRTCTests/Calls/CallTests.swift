@@ -61,6 +61,8 @@ final class Party: RTCPeerConnectionDelegate, VideoSink, AudioSink, Sendable {
     var candidates: [RTCIceCandidate] = []
     var streams: [String] = []
     var failure: PeerTransportError?
+    /// How often an offer was wanted.
+    var needs = 0
   }
 
   let connection: RTCPeerConnection
@@ -150,6 +152,7 @@ final class Party: RTCPeerConnectionDelegate, VideoSink, AudioSink, Sendable {
   func peerConnection(_: RTCPeerConnection, didGenerate candidate: RTCIceCandidate) {
     received.withLock { $0.candidates.append(candidate) }
   }
+  func peerConnectionShouldNegotiate(_: RTCPeerConnection) { received.withLock { $0.needs += 1 } }
   func peerConnection(_: RTCPeerConnection, didFailWith error: PeerTransportError) {
     received.withLock { $0.failure = error }
   }

@@ -86,6 +86,56 @@ import WebRTC
     }
   }
 
+  /// An offer with a restart is rolled back, by the application and by an offer that crosses it: the descriptions and credentials of
+  /// before are in force again, and the restart is still wanted.
+  @Test(.timeLimit(.minutes(1)), arguments: [true, false])
+  func aRollbackLeavesTheRestartWanted(byCrossing: Bool) async throws {
+    let factory = RTCPeerConnectionFactory()
+    let caller = try Party(factory, "caller")
+    let callee = try Party(factory, "callee")
+    try await caller.connection.add(caller.stream)
+    try await callee.connection.add(callee.stream)
+    try await caller.waitUntil { $0.needs == 1 }
+    try await Party.negotiate(from: caller, to: callee)
+    for party in [caller, callee] { try await party.waitUntil { $0.states.last == .connected } }
+    let before = try Way(caller).parameters
+    #expect(caller.received.withLock(\.needs) == 1)
+
+    caller.connection.restartIce()
+    try await caller.waitUntil { $0.needs == 2 }
+    try await caller.connection.setLocalDescription(try await caller.connection.offer())
+    #expect(try Way(caller).parameters.ufrag != before.ufrag)
+    if byCrossing {
+      try await callee.connection.setLocalDescription(try await callee.connection.offer())
+      try await caller.connection.setRemoteDescription(
+        try #require(callee.connection.localDescription))
+      #expect(caller.connection.signalingState == .haveRemoteOffer)
+      #expect(try Way(caller).parameters == before)
+      try await caller.connection.setLocalDescription(try await caller.connection.answer())
+      try await callee.connection.setRemoteDescription(
+        try #require(caller.connection.localDescription))
+    } else {
+      try await caller.connection.setLocalDescription(
+        RTCSessionDescription(type: .rollback, sdp: ""))
+      await #expect(throws: NegotiationError.self) {
+        try await caller.connection.setRemoteDescription(
+          RTCSessionDescription(type: .rollback, sdp: ""))
+      }
+    }
+    #expect(caller.connection.signalingState == .stable)
+    #expect(try Way(caller).parameters == before)
+    try await caller.waitUntil { $0.needs == 3 }
+
+    try await Party.negotiate(from: caller, to: callee)
+    #expect(try Way(caller).parameters.ufrag != before.ufrag)
+    for party in [caller, callee] {
+      #expect(party.received.withLock { !$0.states.contains(.disconnected) && $0.failure == nil })
+      #expect(party.connection.connectionState == .connected)
+      party.connection.close()
+    }
+    #expect(caller.received.withLock(\.needs) == 3)
+  }
+
   /// SSRCs that each party sends and receives.
   private func sources(of parties: [Party]) async -> [[Double]] {
     var all: [[Double]] = []

@@ -18,6 +18,8 @@ final class CoreParty: SimulatedEndpoint, PeerConnectionCoreDelegate {
   private(set) var damaged = 0
   private(set) var audioReceived = 0
   private(set) var framesSent: UInt32 = 0
+  /// Told that an offer is wanted.
+  var onNegotiationNeeded: (() -> Void)?
   private(set) var audioSent: UInt32 = 0
   private var wantsKeyFrame = true
 
@@ -33,7 +35,7 @@ final class CoreParty: SimulatedEndpoint, PeerConnectionCoreDelegate {
     var configuration = PeerConnectionCore.Configuration(
       certificate: certificate, dtls: StandInDTLSFactory(),
       wallClock: WallClock(unixNanoseconds: 1_700_000_000_000_000_000, at: .zero))
-    if let consentTimeout { configuration.consentTimeout = consentTimeout }
+    if let consentTimeout { configuration.ice.consentTimeout = consentTimeout }
     core = PeerConnectionCore(
       configuration: configuration,
       random: network.random.fork(), sink: network)
@@ -105,6 +107,7 @@ final class CoreParty: SimulatedEndpoint, PeerConnectionCoreDelegate {
     switch event {
     case .transportStateChanged(let state): states.append((state, now))
     case .keyFrameWanted: wantsKeyFrame = true
+    case .negotiationNeeded: onNegotiationNeeded?()
     default: break
     }
   }

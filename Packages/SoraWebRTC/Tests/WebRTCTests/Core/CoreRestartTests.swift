@@ -69,6 +69,7 @@ import WebRTC
       #expect(dropped.unauthenticated == 0 && dropped.beforeKeys == 0, "\(label) \(dropped)")
       #expect(!party.states.contains { if case .failed = $0.0 { true } else { false } })
     }
+    #expect(pair.network.overduePolls == 0, "seed \(seed): a deadline stayed in the past")
     return Outcome(
       digest: pair.network.log.digest,
       freezes: parties.map { PartyOutcome($0).longestFreeze },

@@ -58,6 +58,7 @@ extension JSEPNegotiator {
         result.append("+\(item.kind.rawValue) \(item.id) in \(streams.joined(separator: ","))")
       case .trackRemoved(let item, let streams):
         result.append("-\(item.kind.rawValue) \(item.id) in \(streams.joined(separator: ","))")
+      case .rolledBack: result.append("rolled back")
       case .remoteICERestarted: result.append("ice restart")
       case .negotiated: result.append("negotiated")
       }

@@ -29,7 +29,7 @@ import WebRTC
     try bob.rollback()
     #expect(
       bob.events() == [
-        "stopped 1", "state stable", "-audio 0 in s", "-video 1 in s", "-stream s",
+        "stopped 1", "state stable", "rolled back", "-audio 0 in s", "-video 1 in s", "-stream s",
       ])
     #expect(bob.transceivers.map(\.id) == [kept.id])
     #expect(kept.mid == nil && kept.sender.hasTrack)

@@ -23,6 +23,7 @@ private final class FuzzSink: DatagramSink {
 
 private final class FuzzDelegate: PeerTransportDelegate {
   var ends = 0
+  private var last = PeerTransportState.new
 
   func transport(
     _ transport: PeerTransport, receivedRTP packet: UnsafeMutableRawBufferPointer, at now: Instant
@@ -36,11 +37,16 @@ private final class FuzzDelegate: PeerTransportDelegate {
     _ transport: PeerTransport, changedTo state: PeerTransportState, at now: Instant
   ) {
     switch state {
+    case .failed(let error) where error.mayHeal:
+      check(ends == 0, "a transport failed after its end")
     case .failed, .closed:
       ends += 1
       check(ends == 1, "a transport ended twice")
     default: check(ends == 0, "a transport went on after its end")
     }
+    // Only a restart leads out of a failure.
+    if case .failed = last { check(state != .connected, "a failed transport was connected") }
+    last = state
   }
 
   func transport(_ transport: PeerTransport, needsAddressOf candidate: ICECandidate) {}
@@ -56,7 +62,12 @@ extension FuzzTarget {
       var rough = ScriptWriter()
       for index in 0..<20 { rough.raw([0, 1, 2, 30, 4, UInt8(index), 0x10, 6, 0]) }
       rough.raw([7, 0, 3, 22, 0, 1, 2, 240])
-      return [honest.bytes, rough.bytes]
+      // Silence until both have failed, and a restart.
+      var restarted = honest
+      for _ in 0..<2 { restarted.raw([2, 249]) }
+      restarted.raw([12])
+      for _ in 0..<20 { restarted.raw([0, 2, 10]) }
+      return [honest.bytes, rough.bytes, restarted.bytes]
     }
     return FuzzTarget("peer-transport", maximumLength: 500, seeds: seeds()) { bytes in
       var input = FuzzInput(bytes)
@@ -93,16 +104,8 @@ extension FuzzTarget {
         made.append(transport)
       }
       transports = made
-      let candidates = (0..<2).map { transports[$0].addLocalCandidate(addresses[$0]) }
-      for index in 0..<2 {
-        let other = 1 - index
-        transports[index].start(
-          PeerTransport.RemoteDescription(
-            ice: transports[other].ice.localParameters,
-            fingerprint: certificates[other].fingerprint,
-            localRole: index == 0 ? .client : .server), at: now)
-        transports[index].addRemoteCandidate(candidates[other], at: now)
-      }
+      for index in 0..<2 { _ = transports[index].addLocalCandidate(addresses[index]) }
+      for index in 0..<2 { start(index) }
     }
 
     private func deliver(_ datagram: [UInt8], to index: Int, from remote: TransportAddress? = nil) {
@@ -150,6 +153,8 @@ extension FuzzTarget {
           deliver(datagram, to: index, from: FuzzAddresses.remote(input.byte()))
         }
       case 9: transports[index].ice.restart(at: now)
+      case 12: restart(on: index)
+      case 13: transports[index].rollBackICE(at: now)
       case 10 where input.byte() == 0x55: transports[index].close(at: now)
       case 11:
         guard let datagram = next(for: index) else { return }
@@ -157,6 +162,23 @@ extension FuzzTarget {
       default: break
       }
       _ = (transports[0].isWritable, transports[1].isWritable)
+    }
+
+    /// Both restart, and take each other's description.
+    private func restart(on index: Int) {
+      for side in [index, 1 - index] { transports[side].restartICE(at: now) }
+      for side in 0..<2 { start(side) }
+    }
+
+    private func start(_ index: Int) {
+      let other = transports[1 - index]
+      transports[index].start(
+        PeerTransport.RemoteDescription(
+          ice: other.ice.localParameters, fingerprint: other.certificate.fingerprint,
+          localRole: index == 0 ? .client : .server), at: now)
+      for candidate in other.ice.localCandidates {
+        transports[index].addRemoteCandidate(candidate, at: now)
+      }
     }
 
     private func send(on index: Int, size: Int) {
