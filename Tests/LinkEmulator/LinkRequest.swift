@@ -78,7 +78,8 @@ extension LinkStatistics {
       "deliveredBytes": deliveredBytes,
       "lostAtRandom": lostAtRandom, "lostInBursts": lostInBursts, "droppedByQueue": droppedByQueue,
       "droppedWhileDown": droppedWhileDown, "droppedTooLarge": droppedTooLarge,
-      "duplicated": duplicated, "arrivedOutOfOrder": arrivedOutOfOrder,
+      "longestQueueMs": Int(longestQueueTime / .milliseconds(1)), "duplicated": duplicated,
+      "arrivedOutOfOrder": arrivedOutOfOrder,
     ]
   }
 }

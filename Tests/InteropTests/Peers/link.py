@@ -115,7 +115,8 @@ class Meter:
         for way, name in (("forward", "ours"), ("backward", "theirs")):
             counted = {key: now[way][key] - self.before[way][key] for key in now[way]}
             result[name] = {
-                **counted, "sentKbps": round(counted["sentBytes"] * 8 / 1000 / seconds),
+                **counted, "longestQueueMs": now[way]["longestQueueMs"],
+                "sentKbps": round(counted["sentBytes"] * 8 / 1000 / seconds),
                 "deliveredKbps": round(counted["deliveredBytes"] * 8 / 1000 / seconds)}
         return result
 
