@@ -69,7 +69,7 @@ import Testing
     ])
   func aMinuteWithoutALink(byA: Bool, way: (Access, ICETransportPolicy)) throws {
     var slowest = Duration.zero
-    for seed in simulationSeeds(way.1 == .relay ? 10 : 20) {
+    for seed in simulationSeeds(way.1 == .relay ? 3 : 5) {
       let label = "\(way), by a: \(byA): " + reproduction(seed, "aMinuteWithoutALink")
       let took = try recover(
         seed: seed, way.0, policy: way.1, outage: .seconds(60), byA: byA, label
@@ -86,7 +86,7 @@ import Testing
   @Test(arguments: [Access.turnUDP, .turnTCP, .turnTLS], [60, 1500])
   func allocationsThatAreGoneAreMadeAnew(access: Access, seconds: Int) throws {
     var slowest = Duration.zero
-    for seed in simulationSeeds(5) {
+    for seed in simulationSeeds(2) {
       let label = "\(access), \(seconds) s: " + reproduction(seed, "allocationsThatAreGone")
       let took = try recover(
         seed: seed, access, policy: .relay, outage: .seconds(Int64(seconds)), byA: seed % 2 == 0,
@@ -112,7 +112,7 @@ import Testing
   /// The relay policy with a server that isn't there yet: nothing was found, and a restart asks again.
   @Test(arguments: [Access.turnUDP, .turnTCP, .turnTLS])
   func aServerThatComesLateIsFoundByARestart(access: Access) throws {
-    for seed in simulationSeeds(5) {
+    for seed in simulationSeeds(2) {
       let label = "\(access): " + reproduction(seed, "aServerThatComesLate")
       let world = try HostileWorld(
         seed: seed, .portRestrictedCone, .open, access, policies: (.relay, .all))

@@ -51,7 +51,7 @@ import Testing
     var longest = Duration.zero
     // Streams are tried again every three seconds, give or take a fifth.
     let patience = Duration.seconds(Int64(downtime)) + .milliseconds(4500)
-    for seed in simulationSeeds(downtime > 2 ? 10 : 20) {
+    for seed in simulationSeeds(downtime > 2 ? 4 : 20) {
       let label = "\(access): " + reproduction(seed, "aRestartedServerIsAskedAgain")
       let world = try relayedCall(seed: seed, access, loss: 0.01)
       let first = try #require(world.a.transport.ice.selectedPair)
@@ -89,7 +89,7 @@ import Testing
   func bothRelaysAreMadeAnew(access: Access, downtime: Int) throws {
     var longest = Duration.zero
     let patience = Duration.seconds(Int64(downtime)) + .milliseconds(4500)
-    for seed in simulationSeeds(10) {
+    for seed in simulationSeeds(downtime > 0 ? 4 : 10) {
       let label = "\(access): " + reproduction(seed, "bothRelaysAreMadeAnew")
       let world = try relayedCall(
         seed: seed, access, serversB: access.servers, policyOfBoth: true)
@@ -110,7 +110,7 @@ import Testing
   /// Who is silent decides how long is waited: a server that answers shows that it is the peer.
   @Test(arguments: [Access.turnUDP, .turnTCP, .turnTLS])
   func aVanishedPeerIsReportedOnce(access: Access) throws {
-    for seed in simulationSeeds(10) {
+    for seed in simulationSeeds(3) {
       for side in 0..<2 {
         let label = "\(access), side \(side): " + reproduction(seed, "aVanishedPeerIsReportedOnce")
         let world = try relayedCall(seed: seed, access)
