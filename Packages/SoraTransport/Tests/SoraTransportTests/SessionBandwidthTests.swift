@@ -48,6 +48,41 @@ import Testing
     #expect(back, "\(pair.a.session.estimatedBitrate)")
   }
 
+  /// The call begins at a rate that the link hasn't got: what its queue loses isn't sent again on top of that.
+  @Test(arguments: [200_000, 300_000])
+  func aLinkNarrowerThanTheStartSettles(_ rate: Int) throws {
+    let pair = try PeerPair(
+      LinkConditions(delay: .milliseconds(40), bitsPerSecond: rate),
+      backward: LinkConditions(delay: .milliseconds(40)))
+    let call = try MediaCall(pair, maximumVideo: 2_500_000)
+    let start = pair.network.now
+    var settled: Duration?
+    var sent = call.bytesSent
+    var again = call.video.statistics.retransmittedBytesSent
+    var worst = 0.0
+    for second in 1...20 {
+      pair.network.run(for: .seconds(1))
+      let bits = Double(call.bytesSent - sent) * 8
+      let bitsAgain = Double(call.video.statistics.retransmittedBytesSent - again) * 8
+      sent = call.bytesSent
+      again = call.video.statistics.retransmittedBytesSent
+      if second > 1 { worst = max(worst, bitsAgain / Double(rate)) }
+      if bits < Double(rate) * 1.05 {
+        settled = settled ?? (pair.network.now - start)
+      } else if second > 5 {
+        settled = nil
+      }
+    }
+    print(
+      "\(rate / 1000) kbit/s link: settled after \(settled.map { "\($0.inSeconds)" } ?? "-") s, at most "
+        + "\(Int(worst * 100)) % of it sent again, \(pair.b.frames.count) frames, longest pause "
+        + "\(call.longestPause.inMilliseconds) ms, \(pair.a.session.dropped.retransmissionBudget) refused"
+    )
+    #expect(try #require(settled) <= .seconds(6))
+    #expect(worst < 1)
+    #expect(call.longestPause < .seconds(3))
+  }
+
   @Test func theSameSeedIsTheSameCall() throws {
     func run() throws -> (UInt64, Int) {
       let pair = try PeerPair(

@@ -74,7 +74,8 @@ final class MediaCall {
     let network = pair.network
     network.every(.nanoseconds(33_333_333)) { [a = pair.a, video, weak self] now in
       guard let self, now - start >= audioFirst, now < videoStops ?? .distant else { return }
-      let rate = max(50_000, min(a.session.estimatedBitrate - 50_000, self.maximumVideo))
+      let target = a.targets.last ?? a.session.estimatedBitrate
+      let rate = max(30_000, min(target - 50_000, self.maximumVideo))
       a.sendVideo(on: video, size: rate / 8 / 30, at: now)
     }
     network.every(.milliseconds(20)) { [a = pair.a, audio] now in a.sendAudio(on: audio, at: now) }
@@ -82,6 +83,11 @@ final class MediaCall {
 
   var received: RTPReceiveStream? {
     pair.b.session.receiveStreams.first { $0.kind == .video }
+  }
+
+  /// Bytes of all RTP packets that have left.
+  var bytesSent: UInt64 {
+    [video, audio].reduce(0) { $0 + $1.statistics.bytesSent + $1.statistics.headerBytesSent }
   }
 
   /// The longest time between two frames that came out.

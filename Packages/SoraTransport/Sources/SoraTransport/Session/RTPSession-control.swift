@@ -109,11 +109,19 @@ extension RTPSession {
     else { return }
     stream.statistics.nackCount &+= 1
     let interval = max(roundTrip ?? .milliseconds(20), .milliseconds(5))
+    // Without transport-wide feedback there is no estimate to keep to.
+    let isEstimated = stream.parameters.extensions.transportSequenceNumber != nil
     for number in nack {
+      // The receiver asks again for what it still misses.
+      guard !isEstimated || retransmissions.allows(estimator.estimate, at: now) else {
+        dropped.retransmissionBudget += 1
+        continue
+      }
       guard
         let packet = stream.history.fetch(
           sequenceNumber: number, minimumInterval: interval, at: now)
       else { continue }
+      if isEstimated { retransmissions.spend(packet.count, at: now) }
       let token = PacketToken(stream: stream.index, number: number, isRetransmission: true)
       if !pacer.enqueue(
         size: packet.count, priority: .retransmission, token: token.value, at: now)

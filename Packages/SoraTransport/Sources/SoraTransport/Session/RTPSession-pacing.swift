@@ -142,10 +142,10 @@ extension RTPSession {
 
   /// Tells the pacer and the encoders what the network takes.
   func applyEstimate(at now: Instant) {
-    let target = estimator.estimate.bitsPerSecond
+    pacer.setRate(estimator.estimate)
+    let target = retransmissions.rest(of: estimator.estimate, at: now).bitsPerSecond
     guard abs(target - lastTarget) > lastTarget / 50 else { return }
     lastTarget = target
-    pacer.setRate(estimator.estimate)
     delegate?.session(self, changedTargetBitrate: target, at: now)
   }
 }

@@ -45,6 +45,8 @@ public final class RTPSession {
     public var requestOfUnknownSource = 0
     /// Not sent: more waited than the pacer holds.
     public var pacerFull = 0
+    /// Not sent again: asked for beyond the share of the estimate that retransmissions have.
+    public var retransmissionBudget = 0
     /// Not sent: waited until newer packets took their place, or their stream ended.
     public var overtaken = 0
     /// Not sent: couldn't be built, as when header extensions leave no room.
@@ -76,6 +78,7 @@ public final class RTPSession {
   let output: any RTPSessionOutput
   let estimator: BandwidthEstimator
   let pacer: Pacer
+  var retransmissions = RetransmissionBudget()
   var sent = SentPacketRing()
   var feedback = TransportFeedbackGenerator()
   var feedbackTimeline = TransportFeedbackTimeline()

@@ -135,7 +135,8 @@ extension RTPSession.Dropped {
       "endedSource": endedSource, "unknownPayloadType": unknownPayloadType,
       "unusableRetransmission": unusableRetransmission, "emptySound": emptySound,
       "unknownRTCP": unknownRTCP, "requestOfUnknownSource": requestOfUnknownSource,
-      "pacerFull": pacerFull, "overtaken": overtaken, "unsendable": unsendable,
+      "pacerFull": pacerFull, "retransmissionBudget": retransmissionBudget, "overtaken": overtaken,
+      "unsendable": unsendable,
     ]
   }
 }
