@@ -39,8 +39,13 @@ PICTURES = "queue ! {} ! videoconvert ! video/x-raw,format=GRAY8 ! appsink name=
 SOUND = "queue ! {} ! audioconvert ! audio/x-raw,format=S16LE ! appsink name=sink sync=false"
 
 
+# GStreamer's threads tell of candidates while others answer: lines must not run into each other.
+output = threading.Lock()
+
+
 def tell(kind, **values):
-    print(json.dumps({"type": kind, **values}), flush=True)
+    with output:
+        print(json.dumps({"type": kind, **values}), flush=True)
 
 
 def sections(sdp):
