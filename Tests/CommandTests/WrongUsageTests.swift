@@ -68,6 +68,8 @@ private struct Run {
     ["serve", "--port", "70000"],
     ["serve", "--media-address", "everywhere"],
     ["serve", "--tls-cert", "a.pem"],
+    ["serve", "--turn-tls-port", "5349"],
+    ["serve", "--turn-port", "-1"],
   ])
   func endsWithTwoAndOneLine(_ arguments: [String]) throws {
     let run = try Run(arguments)

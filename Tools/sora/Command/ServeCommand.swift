@@ -48,6 +48,13 @@ struct ServeCommand: AsyncParsableCommand {
   var turnPort: Int?
 
   @Option(
+    name: .customLong("turn-tls-port"),
+    help: ArgumentHelp(
+      "Port of the TURN server for TLS, with the certificate of --tls-cert, which has to name the host's addresses; 0 takes a free one.",
+      valueName: "port"))
+  var turnTLSPort: Int?
+
+  @Option(
     name: .customLong("ice-policy"),
     help: ArgumentHelp(
       "all, or relay: clients then send everything through a TURN server.", valueName: "policy"))
@@ -101,12 +108,8 @@ struct ServeCommand: AsyncParsableCommand {
       }
       configuration.mediaAddresses = addresses
     }
-    if turn || turnPort != nil {
-      let port = turnPort ?? 3478
-      guard let port = UInt16(exactly: port) else {
-        throw UsageError("--turn-port \(port): use 0 to 65535; 0 takes a free port")
-      }
-      configuration.turn = .init(port: port)
+    if turn || turnPort != nil || turnTLSPort != nil {
+      configuration.turn = .init(port: try Self.port(turnPort ?? 3478, of: "--turn-port"))
     }
     guard let policy = ICETransportPolicy(rawValue: icePolicy), policy != .noHost else {
       throw UsageError("--ice-policy \(icePolicy): use all or relay")
@@ -124,7 +127,21 @@ struct ServeCommand: AsyncParsableCommand {
       configuration.tls = TLSOptions.Identity(certificateFile: certificate, keyFile: key)
     default: throw UsageError("--tls-cert and --tls-key go together; give both")
     }
+    if let turnTLSPort {
+      guard let identity = configuration.tls else {
+        throw UsageError("--turn-tls-port: TLS needs a certificate; add --tls-cert and --tls-key")
+      }
+      configuration.turn?.securePort = try Self.port(turnTLSPort, of: "--turn-tls-port")
+      configuration.turn?.tls = identity
+    }
     return configuration
+  }
+
+  private static func port(_ number: Int, of option: String) throws(UsageError) -> UInt16 {
+    guard let port = UInt16(exactly: number) else {
+      throw UsageError("\(option) \(number): use 0 to 65535; 0 takes a free port")
+    }
+    return port
   }
 
   private func announce(_ server: SoraServer, _ console: Console) {
