@@ -92,9 +92,7 @@ struct ServeCommand: AsyncParsableCommand {
   }
 
   private func makeConfiguration() throws(UsageError) -> SoraServer.Configuration {
-    guard (0...65_535).contains(port) else {
-      throw UsageError("--port \(port): use 0 to 65535; 0 takes a free port")
-    }
+    let port = Int(try Self.port(port, of: "--port"))
     var logger = Logger(label: "sora.server")
     logger.logLevel = verbose ? .debug : .error
     var configuration = SoraServer.Configuration(host: host, port: port, logger: logger)

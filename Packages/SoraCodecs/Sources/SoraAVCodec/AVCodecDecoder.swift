@@ -122,7 +122,7 @@ public final class AVCodecDecoder: VideoDecoder {
     // Of several parameter sets in a row, a hostile stream's picture may refer to another than the one looked at.
     let (width, height) = (Int(picture.pointee.width), Int(picture.pointee.height))
     guard width * height <= settings.maximumPixels else {
-      _ = refuse("")
+      startOver()
       throw .pictureTooLarge(width: width, height: height)
     }
     guard let buffer = AVCodecPictures.picture(picture, in: pool) else {
@@ -140,12 +140,16 @@ public final class AVCodecDecoder: VideoDecoder {
       rtpTimestamp: entry.rtpTimestamp)
   }
 
-  /// A key frame starts over after an error: what the library holds by then isn't worth anything.
   private func refuse(_ detail: String) -> CodecError {
+    startOver()
+    return .corruptFrame(detail: detail)
+  }
+
+  /// The next key frame is the next to be decoded: what the library holds by then isn't worth anything.
+  private func startOver() {
     needsKeyFrame = true
     inspector.restart()
     if let context { avcodec_flush_buffers(context) }
-    return .corruptFrame(detail: detail)
   }
 
   private func checkFormat(_ unit: AccessUnitSummary) throws(CodecError) {

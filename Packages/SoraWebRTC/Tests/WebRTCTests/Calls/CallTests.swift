@@ -12,12 +12,8 @@ import WebRTC
 /// Two peer connections of this process, over real sockets, codecs and DTLS.
 @Suite(.serialized) struct CallTests {
   @Test(.timeLimit(.minutes(5))) func picturesAndSoundCrossBothWays() async throws {
-    let factory = RTCPeerConnectionFactory()
     // One of the two sends each packet of sound twice.
-    let caller = try Party(factory, "caller") { $0.audioRedundancy = 1 }
-    let callee = try Party(factory, "callee")
-    try await caller.connection.add(caller.stream)
-    try await callee.connection.add(callee.stream)
+    let (caller, callee) = try await Party.pair { $0.audioRedundancy = 1 }
     try await Party.negotiate(from: caller, to: callee)
     caller.startMedia()
     callee.startMedia()
@@ -85,6 +81,17 @@ final class Party: RTCPeerConnectionDelegate, VideoSink, AudioSink, Sendable {
     stream.addVideoTrack(factory.videoTrack(with: video, trackId: "\(name)-video"))
     stream.addAudioTrack(factory.audioTrack(with: audio, trackId: "\(name)-audio"))
     connection.delegate = self
+  }
+
+  /// Two with their streams, which know nothing of each other yet.
+  static func pair(
+    _ changeCaller: (inout RTCSettings) -> Void = { _ in }
+  ) async throws -> (caller: Party, callee: Party) {
+    let factory = RTCPeerConnectionFactory()
+    let caller = try Party(factory, "caller", changeCaller)
+    let callee = try Party(factory, "callee")
+    for party in [caller, callee] { try await party.connection.add(party.stream) }
+    return (caller, callee)
   }
 
   static func negotiate(from a: Party, to b: Party) async throws {

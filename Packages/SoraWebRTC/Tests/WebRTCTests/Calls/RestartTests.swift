@@ -31,11 +31,7 @@ import WebRTC
 
   @Test(.timeLimit(.minutes(5)), arguments: [true, false])
   func mediaGoesOnUnderNewCredentials(byCaller: Bool) async throws {
-    let factory = RTCPeerConnectionFactory()
-    let caller = try Party(factory, "caller")
-    let callee = try Party(factory, "callee")
-    try await caller.connection.add(caller.stream)
-    try await callee.connection.add(callee.stream)
+    let (caller, callee) = try await Party.pair()
     try await Party.negotiate(from: caller, to: callee)
     caller.startMedia()
     callee.startMedia()
@@ -90,11 +86,7 @@ import WebRTC
   /// before are in force again, and the restart is still wanted.
   @Test(.timeLimit(.minutes(1)), arguments: [true, false])
   func aRollbackLeavesTheRestartWanted(byCrossing: Bool) async throws {
-    let factory = RTCPeerConnectionFactory()
-    let caller = try Party(factory, "caller")
-    let callee = try Party(factory, "callee")
-    try await caller.connection.add(caller.stream)
-    try await callee.connection.add(callee.stream)
+    let (caller, callee) = try await Party.pair()
     try await caller.waitUntil { $0.needs == 1 }
     try await Party.negotiate(from: caller, to: callee)
     for party in [caller, callee] { try await party.waitUntil { $0.states.last == .connected } }

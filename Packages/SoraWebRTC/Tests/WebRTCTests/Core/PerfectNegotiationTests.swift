@@ -90,6 +90,12 @@ import WebRTC
     var all: [Negotiator] { [caller, callee] }
     func of(_ isPolite: Bool) -> Negotiator { caller.isPolite == isPolite ? caller : callee }
 
+    /// The caller offers, and there is a call.
+    func connect() {
+      caller.party.core.updateNegotiationNeeded(at: pair.network.now)
+      pair.network.run(for: .seconds(4))
+    }
+
     /// Both sides agree on what both use, and no pair of another generation is left.
     func check(_ label: String) {
       for (one, two) in [(pair.caller, pair.callee), (pair.callee, pair.caller)] {
@@ -128,8 +134,7 @@ import WebRTC
         "seed \(seed), polite caller \(politeCaller), restart by the polite \(politeRestarts)"
       let world = World(seed: seed, politeCaller: politeCaller)
       let network = world.pair.network
-      world.caller.party.core.updateNegotiationNeeded(at: network.now)
-      network.run(for: .seconds(4))
+      world.connect()
       world.check(label)
       let before = world.parties.map(Self.ufrag)
       let told = world.all.map(\.needs)
@@ -173,8 +178,7 @@ import WebRTC
       let label = "seed \(seed), polite caller \(politeCaller)"
       let world = World(seed: seed, politeCaller: politeCaller)
       let network = world.pair.network
-      world.caller.party.core.updateNegotiationNeeded(at: network.now)
-      network.run(for: .seconds(4))
+      world.connect()
       let before = world.parties.map(Self.ufrag)
       let told = world.all.map(\.needs)
       for party in world.parties { party.core.restartICE(at: network.now) }
@@ -194,8 +198,7 @@ import WebRTC
       let label = "seed \(seed), polite caller \(politeCaller)"
       let world = World(seed: seed, politeCaller: politeCaller)
       let network = world.pair.network
-      world.caller.party.core.updateNegotiationNeeded(at: network.now)
-      network.run(for: .seconds(4))
+      world.connect()
       world.pair.link.setUp(false)
       network.run(for: .seconds(20))
       world.pair.link.setUp(true)
