@@ -18,14 +18,7 @@ extension FuzzTarget {
         check(count <= input.count, "a descriptor longer than its payload")
       }
       _ = VP8FrameHeader(input)
-      let depayloader = VP8Depayloader()
-      for marker in [false, true] {
-        guard let info = try? depayloader.parse(input, marker: marker) else { continue }
-        check(info.range.upperBound <= input.count, "media outside of its payload")
-        let frame = EncodedBuffer(capacity: 1)
-        depayloader.append(input, info: info, to: frame)
-        check(frame.count == info.range.count, "another number of bytes was appended")
-      }
+      checkPayload(input, VP8Depayloader(), isVerbatim: true)
       cutVP8(input)
     }
   }
@@ -33,29 +26,10 @@ extension FuzzTarget {
   /// What a payloader cuts up must come together again.
   private static func cutVP8(_ input: UnsafeRawBufferPointer) {
     guard input.count > 2 else { return }
-    let maximum = 1 + Int(input[0])
-    let payloader = VP8Payloader(
-      random: RandomSource(seed: 1), hasTemporalLayers: input[1] & 1 != 0)
-    let frame = EncodedFrame(
-      payload: EncodedBuffer(input), isKeyFrame: true, rtpTimestamp: 0, timestamp: .zero)
-    let promised = payloader.begin(frame, maximumPayload: maximum)
-    let depayloader = VP8Depayloader()
-    let together = EncodedBuffer(capacity: input.count)
-    var count = 0
-    lendExactly([UInt8](repeating: 0, count: maximum)) { buffer in
-      while let part = payloader.next(into: buffer) {
-        count += 1
-        check(count <= promised, "more packets than promised")
-        let payload = UnsafeRawBufferPointer(rebasing: buffer[..<part.count])
-        guard let info = try? depayloader.parse(payload, marker: part.marker) else {
-          return check(false, "our own payload doesn't parse")
-        }
-        depayloader.append(payload, info: info, to: together)
-      }
-    }
-    check(count == promised, "\(count) packets instead of \(promised)")
-    if promised > 0 {
-      check(together.bytes.elementsEqual(input), "the frame came out changed")
+    var frame = Self.frame(Array(input))
+    frame.layers.temporalLayerCount = 1 + Int(input[1] & 1)
+    if let whole = joined(frame, VP8PayloadFormat(), 1 + Int(input[0])) {
+      check(whole.elementsEqual(input), "the frame came out changed")
     }
   }
 

@@ -104,19 +104,38 @@ extension FuzzTarget {
     }
   }
 
-  /// What is cut up must come together again: cutting that gives the same packets.
-  static func cut(_ bytes: [UInt8], _ format: any RTPPayloadFormat, _ maximum: Int) {
-    let once = joined(frame(bytes), format, maximum)
-    check(joined(frame(once), format, maximum) == once, "a frame changes each time it is sent")
+  /// One payload by itself.
+  ///
+  /// - Parameter isVerbatim: whether a frame is made of nothing but its payloads' media bytes.
+  static func checkPayload(
+    _ input: UnsafeRawBufferPointer, _ depayloader: any RTPDepayloader, isVerbatim: Bool
+  ) {
+    for marker in [false, true] {
+      guard let info = try? depayloader.parse(input, marker: marker) else { continue }
+      check(info.range.upperBound <= input.count, "media outside of its payload")
+      let frame = EncodedBuffer(capacity: 1)
+      depayloader.append(input, info: info, to: frame)
+      check(
+        !isVerbatim || frame.count == info.range.count, "another number of bytes was appended")
+    }
   }
 
-  /// What a frame's payloads hold, put together.
+  /// What is cut up must come together again: cutting that gives the same packets.
+  static func cut(_ bytes: [UInt8], _ format: any RTPPayloadFormat, _ maximum: Int) {
+    let once = joined(frame(bytes), format, maximum) ?? []
+    check(
+      joined(frame(once), format, maximum) ?? [] == once, "a frame changes each time it is sent")
+  }
+
+  /// What a frame's payloads hold, put together; nil for a frame that isn't cut at all.
   static func joined(
     _ frame: EncodedFrame, _ format: any RTPPayloadFormat, _ maximum: Int
-  ) -> [UInt8] {
+  ) -> [UInt8]? {
+    let parts = payloads(format, frame, maximum)
+    guard !parts.isEmpty else { return nil }
     let depayloader = format.makeDepayloader()
     let buffer = EncodedBuffer(capacity: 1)
-    for part in payloads(format, frame, maximum) {
+    for part in parts {
       lendExactly(part.bytes) { memory in
         let payload = UnsafeRawBufferPointer(memory)
         // A unit may hold nothing but its header, or one that no unit may have.
