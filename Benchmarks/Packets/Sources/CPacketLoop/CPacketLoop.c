@@ -7,6 +7,7 @@
 #include <netinet/udp.h>
 #include <openssl/evp.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -30,6 +31,15 @@ double packet_loop_thread_cpu(void) {
   struct timespec now;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+int packet_loop_stay(void) {
+  int cpu = sched_getcpu();
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (cpu < 0) return errno;
+  CPU_SET(cpu, &set);
+  return sched_setaffinity(0, sizeof set, &set) == 0 ? 0 : errno;
 }
 
 static int open_socket(struct sockaddr_in *address) {

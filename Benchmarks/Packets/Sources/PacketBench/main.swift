@@ -47,6 +47,7 @@ func measureBare(_ item: Case, waits: Bool) -> Double {
 
 func median(_ values: [Double]) -> Double { values.sorted()[values.count / 2] }
 
+guard packet_loop_stay() == 0 else { fatalError("this process can't be kept on one core") }
 let loop = try NetworkLoop.make()
 var plain = NetworkLoop.Configuration()
 plain.segmentationOffload = false

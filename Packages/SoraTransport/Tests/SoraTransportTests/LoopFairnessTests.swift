@@ -57,6 +57,23 @@ import Testing
 
   /// Two connections play ping-pong beside a flood: each step of theirs waits for one turn's share of it.
   @Test func aStepBesideAFloodTakesOneTurn() async throws {
+    // Until each turn has more than its share.
+    let waits = try await waits(besideAnswers: 2, first: 4, after: 2000)
+    // The limit, and at most one batch more: of the turn of one step, and of that of the next.
+    #expect(waits.count >= 399 && (waits.max() ?? .max) <= 2 * (32 + 16), "\(waits.max() ?? 0)")
+    #expect(waits.reduce(0, +) > 399 * 16)
+  }
+
+  /// A socket that always has one datagram is read without asking about others: for a few turns.
+  @Test func aStepBesideASocketThatIsReadAheadTakesAFewTurns() async throws {
+    let waits = try await waits(besideAnswers: 1, first: 1, after: 200)
+    #expect(waits.count >= 399 && (waits.max() ?? .max) <= 2 * 9, "\(waits.max() ?? 0)")
+  }
+
+  /// Datagrams that a socket receives between the steps of two others, when it answers each datagram to itself with
+  /// `answers`, from `first` on, and has had `count` before they begin.
+  private func waits(besideAnswers answers: Int, first: Int, after count: Int) async throws -> [Int]
+  {
     var configuration = NetworkLoop.Configuration()
     configuration.receiveLimit = 32
     // Else a message would count for up to 64 datagrams.
@@ -70,7 +87,7 @@ import Testing
       flooded.inbox.keeps = false
       flooded.inbox.onDatagram = { _, _, socket, _ in
         tally.flood += 1
-        for _ in 0..<2 {
+        for _ in 0..<answers {
           socket.send(to: address, capacity: 100) { memory in
             memory[0] = 1
             return 100
@@ -91,16 +108,12 @@ import Testing
         }
       }
     }
-    await flooded.send([[1], [2], [3], [4]], to: address)
-    // Until each turn has more than its share.
-    _ = await flooded.received(2000)
+    await flooded.send((0..<first).map { [UInt8($0)] }, to: address)
+    _ = await flooded.received(count)
     await ping.send([[7]], to: pongAddress)
     _ = await ping.received(200)
     let steps = await loop.run { tally.steps }
-    let waits = zip(steps, steps.dropFirst()).map { $1 - $0 }
-    // The limit, and at most one batch more: of the turn of one step, and of that of the next.
-    #expect(waits.count >= 399 && (waits.max() ?? .max) <= 2 * (32 + 16), "\(waits.max() ?? 0)")
-    #expect(waits.reduce(0, +) > 399 * 16)
     loop.shutdown()
+    return zip(steps, steps.dropFirst()).map { $1 - $0 }
   }
 }

@@ -19,6 +19,10 @@ typedef struct packet_loop_result {
 /// peers; with `waits` it asks epoll.
 int packet_loop_run(int batches, int destinations, int each, int size, int waits, packet_loop_result *result);
 
+/// Keeps the calling thread, and those that it starts from now on, on the core where it is: what a packet costs depends on
+/// whose caches it meets. 0, or an errno.
+int packet_loop_stay(void);
+
 /// Processor time of the calling thread, seconds.
 double packet_loop_thread_cpu(void);
 

@@ -32,6 +32,7 @@ final class LoopCore: @unchecked Sendable {
   private var closedSockets = NetworkStatistics()
   private(set) var isShutDown = false
   var changes: InterfaceChanges
+  private var ahead = ReadingAhead<UDPSocket>()
 
   /// Sockets with something to flush at the end of the turn.
   let unflushed = TurnList<UDPSocket>()
@@ -97,6 +98,7 @@ final class LoopCore: @unchecked Sendable {
   private func run() {
     sora_net_set_current_loop(identity)
     while true {
+      if let socket = ahead.candidate, turn(reading: socket) { continue }
       switch inbox.prepareToWait() {
       case .work: turn(timeout: 0)
       case .nothing: turn(timeout: timeToNextDeadline())
@@ -118,16 +120,30 @@ final class LoopCore: @unchecked Sendable {
     let count = sora_net_poller_wait(poller, events, Self.eventCapacity, timeout)
     inbox.endWait()
     now = SystemClock.now
+    ahead.waited()
     if count > 0 {
-      for index in 0..<Int(count) { handle(events[index]) }
-      endBatches()
+      for index in 0..<Int(count) { handle(events[index], isOnly: count == 1) }
     }
+    endTurn()
+  }
+
+  /// A turn that needs no wait, because `socket` has something. Whether it has.
+  private func turn(reading socket: UDPSocket) -> Bool {
+    now = SystemClock.now
+    let datagrams = socket.receive(at: now, limit: ahead.left)
+    ahead.read(datagrams)
+    if datagrams > 0 { endTurn() }
+    return datagrams > 0
+  }
+
+  private func endTurn() {
+    endBatches()
     runWork()
     fireTimers()
     flushAll()
   }
 
-  private func handle(_ event: sora_net_event) {
+  private func handle(_ event: sora_net_event, isOnly: Bool) {
     if event.token == Self.wakeToken {
       sora_net_wake_drain(inbox.wakeDescriptor)
       return
@@ -142,7 +158,9 @@ final class LoopCore: @unchecked Sendable {
     if event.ready & UInt32(SORA_NET_FAILED) != 0 { socket.readErrors() }
     if event.ready & UInt32(SORA_NET_WRITABLE) != 0 { socket.roomAppeared() }
     if event.ready & UInt32(SORA_NET_READABLE | SORA_NET_FAILED) != 0 {
-      socket.receive(at: now)
+      let limit = configuration.receiveLimit
+      let datagrams = socket.receive(at: now, limit: limit)
+      if isOnly, !socket.isClosed { ahead.found(only: socket, left: limit - datagrams) }
     }
   }
 
@@ -246,6 +264,7 @@ final class LoopCore: @unchecked Sendable {
   func forget(_ socket: UDPSocket) {
     sora_net_poller_remove(poller, socket.descriptor)
     sockets[socket.token] = nil
+    ahead.forget(socket)
     socket.entry.sockets -= 1
     if socket.entry.sockets == 0 {
       entries[ObjectIdentifier(socket.entry.handler)] = nil

@@ -2,27 +2,29 @@ import CSoraNetwork
 import SoraMedia
 
 extension UDPSocket {
-  /// Reads and delivers what has arrived, up to the loop's bound for one socket and one turn. What is left is
-  /// reported by epoll again in the next turn, after the other sockets have had theirs.
-  func receive(at now: Instant) {
-    var budget = core.configuration.receiveLimit
+  /// Reads and delivers what has arrived, up to `limit` datagrams and at most one batch more. What is left is reported
+  /// by epoll again in the next turn, after the other sockets have had theirs. Returns how many were delivered.
+  @discardableResult
+  func receive(at now: Instant, limit: Int) -> Int {
+    var budget = limit
     let receiver = core.receiver
     while budget > 0 {
       let count = sora_net_receive(receiver, descriptor)
       counters.receiveCalls &+= 1
       // EAGAIN, or an error that a peer's ICMP left on the socket: reading has cleared it, and epoll reports what is
       // there once more.
-      guard count > 0, let messages = receiver.pointee.messages else { return }
+      guard count > 0, let messages = receiver.pointee.messages else { break }
       if !entry.isListed {
         entry.isListed = true
         core.batched.append(entry)
       }
       for index in 0..<Int(count) {
         budget -= deliver(messages + index, at: now)
-        if closed { return }
+        if closed { return limit - budget }
       }
-      if count < receiver.pointee.slots { return }
+      if count < receiver.pointee.slots { break }
     }
+    return limit - budget
   }
 
   /// Delivers one message's datagrams and returns how many they were.
