@@ -72,6 +72,11 @@ final class CandidatePair {
       min(ours, theirs) << 32 + 2 * max(ours, theirs) + (controlling > controlled ? 1 : 0)
   }
 
+  /// RFC 8445 §7.1.1: the priority of a candidate that a check on this pair makes known.
+  var reflexivePriority: UInt32 {
+    candidatePriority(.prflx, localPreference: local.localPreference)
+  }
+
   func connects(_ base: TransportAddress, _ address: TransportAddress) -> Bool {
     local.base.address == base && remote.address == address
   }

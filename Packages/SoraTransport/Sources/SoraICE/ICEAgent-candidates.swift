@@ -46,6 +46,8 @@ extension ICEAgent {
       candidate: candidate, base: base, localPreference: preference, server: server)
     locals.append(local)
     for remote in remotes { pairUp(local, remote) }
+    // It may be what the peer sees of the pair in use.
+    publishSelected()
     return candidate
   }
 
@@ -109,6 +111,11 @@ extension ICEAgent {
       for pair in pairs where pair.remote === known {
         pair.updatePriority(isControlling: isControlling)
       }
+      if let selected, selected.remote === known {
+        publishSelected()
+        // A check makes more of a relay than it is. What was left aside for it is better after all.
+        reviveFrozen(above: selected.priority)
+      }
       return
     }
     guard remoteCandidateCount < configuration.maxRemoteCandidates else {
@@ -130,6 +137,23 @@ extension ICEAgent {
 
   /// Says that the peer has no more candidates (RFC 8838 §14): once all checks have failed the agent may fail early.
   public func endOfRemoteCandidates() { remoteEnded = true }
+
+  /// Our end of a pair as the peer sees it (RFC 8445 §7.2.5.3.2): the candidate at the mapped address that has the pair's base, and
+  /// without such a one a peer-reflexive candidate (§7.2.5.3.1). Made when it is asked for: packets leave from the base and pairs
+  /// are ranked by it all the same, and whatever addresses a peer makes up, only each pair's last one is kept.
+  func localCandidate(of pair: CandidatePair) -> ICECandidate {
+    let (own, base) = (pair.local.candidate, pair.local.base.address)
+    guard let mapped = pair.mappedAddress, mapped != own.transportAddress else { return own }
+    let known = locals.first {
+      $0.base.address == base && $0.candidate.transportAddress == mapped
+    }
+    // §5.1.1.3: what shares the base's foundation shares this one.
+    return known?.candidate
+      ?? ICECandidate(
+        foundation: "p\(own.foundation)", priority: pair.reflexivePriority,
+        address: .ip(mapped.ip), port: mapped.port, type: .prflx,
+        relatedAddress: .init(address: .ip(base.ip), port: base.port))
+  }
 
   // MARK: Pairing (RFC 8445 §6.1.2)
 

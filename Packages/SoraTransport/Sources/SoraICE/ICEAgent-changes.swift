@@ -37,11 +37,11 @@ extension ICEAgent {
     reviveFrozen()
   }
 
-  /// Lets the pairs be checked that were left aside when another was nominated.
-  func reviveFrozen() {
+  /// Lets the pairs be checked that were left aside when another was nominated, as far as they are worth more than `priority`.
+  func reviveFrozen(above priority: UInt64 = 0) {
     guard !configuration.isLite else { return }
     for pair in pairs where pair.state == .frozen || pair.state == .failed {
-      pair.state = .waiting
+      if pair.priority > priority { pair.state = .waiting }
     }
     nextCheckAt = min(nextCheckAt, now)
   }

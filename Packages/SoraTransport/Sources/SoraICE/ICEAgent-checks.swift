@@ -54,10 +54,8 @@ extension ICEAgent {
 
   func sendRequest(on pair: CandidatePair, _ purpose: Transaction.Purpose) {
     guard let credentials = pair.credentials else { return }
-    // §7.1.1: the priority that a candidate learnt from this check would have.
-    let priority = candidatePriority(.prflx, localPreference: pair.local.localPreference)
     var attributes: [STUNAttribute] = [
-      .username(credentials.username), .priority(priority),
+      .username(credentials.username), .priority(pair.reflexivePriority),
       isControlling ? .iceControlling(tieBreaker) : .iceControlled(tieBreaker),
     ]
     if purpose == .nomination { attributes.append(.useCandidate) }
@@ -146,7 +144,11 @@ extension ICEAgent {
     let isMoved = message.mappedAddress.map { $0 != pair.mappedAddress ?? $0 } ?? false
     if let mapped = message.mappedAddress { pair.mappedAddress = mapped }
     measure(transaction)
-    if pair === selected { hear() }
+    if pair === selected {
+      statistics.currentRoundTripTime = pair.currentRoundTripTime
+      publishSelected()
+      hear()
+    }
     if isMoved, isControlling, pair === selected, pair.isNominated, nominating == nil {
       // A translator on our side has given us another address: the peer sends to the old one until the new one is nominated too.
       sendRequest(on: pair, .nomination)
@@ -167,10 +169,6 @@ extension ICEAgent {
     pair.totalRoundTripTime += time
     statistics.totalRoundTripTime += time
     statistics.roundTripTimeMeasurements += 1
-    if pair === selected {
-      statistics.currentRoundTripTime = time
-      publishSelected()
-    }
   }
 
   private func takeError(_ message: STUNMessage, _ transaction: Transaction) {

@@ -112,13 +112,14 @@ extension ICEAgent {
     selectedIsGone = false
     publishSelected()
     if isMadeAnew || old?.local != selectedPair?.local || old?.remote != selectedPair?.remote {
-      statistics.selectedCandidatePairChanges += 1
-      statistics.currentRoundTripTime = pair.currentRoundTripTime
       events.append(
         .selectedPair(local: pair.local.base.address, remote: pair.remote.address))
     }
     // Selecting anew what is selected says nothing about silence.
-    if isOther { hear() }
+    if isOther {
+      statistics.currentRoundTripTime = pair.currentRoundTripTime
+      hear()
+    }
     if state == .checking || state == .connected || state == .completed || isOther && isActive {
       change(to: pair.isNominated ? .completed : .connected)
     }
@@ -130,8 +131,8 @@ extension ICEAgent {
       return
     }
     selectedPair = ICEPair(
-      local: selected.local.base.address, remote: selected.remote.address,
-      localType: selected.local.candidate.type, remoteType: selected.remote.candidate.type,
+      base: selected.local.base, remote: selected.remote.address,
+      localType: localCandidate(of: selected).type, remoteType: selected.remote.candidate.type,
       isNominated: selected.isNominated, roundTripTime: selected.currentRoundTripTime)
   }
 }

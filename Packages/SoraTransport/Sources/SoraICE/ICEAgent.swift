@@ -86,7 +86,12 @@ public final class ICEAgent {
   var pairs: [CandidatePair] = [] { didSet { pairsVersion &+= 1 } }
   var triggered: [CandidatePair] = []
   var transactions: [Transaction] = []
-  var selected: CandidatePair? { didSet { pairsVersion &+= 1 } }
+  var selected: CandidatePair? {
+    didSet {
+      pairsVersion &+= 1
+      if selected !== oldValue { statistics.selectedCandidatePairChanges += 1 }
+    }
+  }
   // Whether `selected` belongs to the present generation, not to the one before a restart.
   var selectedIsCurrent = false
   // Whether the base of `selected` has been taken away.
@@ -152,7 +157,7 @@ public final class ICEAgent {
     if let selected, !all.contains(where: { $0 === selected }) { all.append(selected) }
     return all.map { pair in
       ICEPairStatistics(
-        number: pair.number, local: pair.local.candidate, remote: pair.remote.candidate,
+        number: pair.number, local: localCandidate(of: pair), remote: pair.remote.candidate,
         state: pair.state,
         isNominated: pair.isNominated, isSelected: pair === selected, priority: pair.priority,
         requestsSent: pair.requestsSent, requestsReceived: pair.requestsReceived,

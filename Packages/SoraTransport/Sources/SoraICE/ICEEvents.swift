@@ -41,15 +41,19 @@ public struct ICETransmit: Sendable {
 
 /// The pair of candidates in use.
 public struct ICEPair: Hashable, Sendable {
-  /// The base to send from.
-  public let local: TransportAddress
+  /// What to send from.
+  public let base: ICEBase
   public let remote: TransportAddress
+  /// How the peer sees us: behind a NAT it isn't the base's type, but that of the candidate which stands for its outer address.
   public let localType: ICECandidateType
   public let remoteType: ICECandidateType
   /// Whether the controlling side has settled on this pair.
   public let isNominated: Bool
   /// The latest measured round trip; `nil` before the first and on lite agents.
   public let roundTripTime: Duration?
+
+  /// The address to send from.
+  public var local: TransportAddress { base.address }
 }
 
 /// A local endpoint that candidates start from: a socket's address, or an allocation's on a TURN server.

@@ -61,7 +61,7 @@ public struct ICEStatistics: Sendable {
   public internal(set) var errorResponsesSent = 0
   /// 487 responses sent or received.
   public internal(set) var roleConflicts = 0
-  /// How often another pair was selected.
+  /// How often the selected pair came, went or gave way to another: also to one of the same addresses, after a restart.
   public internal(set) var selectedCandidatePairChanges = 0
   /// The latest round trip measured on the selected pair.
   public internal(set) var currentRoundTripTime: Duration?
@@ -97,6 +97,8 @@ public enum ICEPairState: String, Sendable {
 public struct ICEPairStatistics: Sendable {
   /// Of this pair alone, as long as the agent lives.
   public let number: Int
+  /// Once a check has been answered, the candidate at the address that the peer sees: of a NAT's, a server-reflexive one of ours or
+  /// a peer-reflexive one, which is never signalled (RFC 8445 §7.2.5.3).
   public let local: ICECandidate
   public let remote: ICECandidate
   public let state: ICEPairState

@@ -60,6 +60,31 @@ import Testing
     #expect(agent.statistics.consentRequestsSent - sent < 80)
   }
 
+  /// The peer's relay may be known from a check before it is signalled, and counts as one from then on.
+  @Test(arguments: [true, false]) func aPeersRelayIsGivenTimeOnceItIsKnown(isKnown: Bool) throws {
+    let link = LossyLink(seed: 6)
+    link.add(.init(isControlling: true), [])
+    link.add(.init(isControlling: false), ["10.0.0.2:2000"])
+    let relayed = TransportAddress("10.0.0.9:9000")!
+    let (one, two) = (link.nodes[0].agent, link.nodes[1].agent)
+    let candidate = one.addLocalCandidate(
+      .relay, address: relayed, base: ICEBase(address: relayed, type: .relay))
+    link.nodes[0].addresses = [relayed]
+    link.start(candidates: false)
+    one.addRemoteCandidate(two.localCandidates[0])
+    #expect(link.run(for: .seconds(3)) { link.bothCompleted })
+    #expect(two.selectedPair?.remoteType == .prflx)
+    link.loss = 1
+    let gone = link.now
+    link.run(for: .seconds(3))
+    if isKnown { two.addRemoteCandidate(candidate) }
+    #expect(two.selectedPair?.remoteType == (isKnown ? .relay : .prflx))
+    link.run(for: .seconds(60))
+    let took = try #require(link.time(1, of: .consentLost)) - gone
+    #expect(took < (isKnown ? .seconds(30.1) : .seconds(5.1)))
+    #expect(took > (isKnown ? .seconds(27) : .seconds(2)))
+  }
+
   @Test func aShortOutageHeals() {
     for link in [LossyLink.full(seed: 3), LossyLink.lite(seed: 3)] {
       link.start()

@@ -10,6 +10,7 @@ import Testing
     link.run(for: .seconds(5))
     let (a, b) = (link.nodes[0].agent, link.nodes[1].agent)
     let old = (a.localParameters, b.localParameters)
+    let moves = link.selections
     a.restart(at: link.now)
     #expect(a.localParameters != old.0 && a.state == .checking)
     // The pair stays while signalling takes its time, longer than consent lasts.
@@ -26,6 +27,14 @@ import Testing
     link.run(for: .seconds(30))
     #expect(link.bothCompleted)
     #expect(!link.events(0).contains(.consentLost) && !link.events(1).contains(.consentLost))
+    // Another pair, though of the same addresses; the end of it counts as well.
+    for agent in [a, b] {
+      #expect(agent.statistics.selectedCandidatePairChanges == 2)
+      agent.close(at: link.now)
+      #expect(agent.statistics.selectedCandidatePairChanges == 3)
+    }
+    link.settle()
+    #expect(link.selections == moves, "nobody has to send elsewhere")
   }
 
   @Test func aRestartMovesToAnotherAddress() {

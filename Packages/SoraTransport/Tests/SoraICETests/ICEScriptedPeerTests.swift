@@ -13,6 +13,9 @@ final class ScriptedPeer {
   /// What the agent sent and nobody has looked at yet.
   var inbox: [(at: Instant, to: TransportAddress, message: STUNMessage)] = []
 
+  /// What its answers say of the agent's address; without it, the truth.
+  var mapped: TransportAddress?
+
   init(_ configuration: ICEAgent.Configuration) {
     agent = ICEAgent(configuration: configuration, random: RandomSource(seed: 78))
     agent.addLocalCandidate(base: local)
@@ -67,7 +70,9 @@ final class ScriptedPeer {
     for (_, address, message) in requests where message.messageClass == .request && only(message) {
       let response = STUNMessage(
         code == nil ? .success : .error, transactionID: message.transactionID,
-        attributes: code.map { [.errorCode($0, reason: "")] } ?? [.xorMappedAddress(local)])
+        attributes: code.map { [.errorCode($0, reason: "")] } ?? [
+          .xorMappedAddress(mapped ?? local)
+        ])
       let key = signed ? Array(parameters.password.utf8) : nil
       deliver(response.encoded(key: key), from: address.description)
     }

@@ -19,6 +19,35 @@ import Testing
     #expect(b.remoteCandidateCount == 1)
   }
 
+  /// A relay's check is worth more than a server-reflexive candidate until the relay is signalled as what it is.
+  @Test func aDirectWayIsTriedOnceTheRelayIsKnown() throws {
+    let peer = ScriptedPeer(.init(isControlling: true))
+    let (relay, direct) = ("10.0.0.9:9", "198.51.100.1:1")
+    peer.agent.addRemoteCandidate(
+      try ICECandidate(
+        parsing: "candidate:1 1 udp \(100 << 24 | 255) 198.51.100.1 1 typ srflx"))
+    peer.request(from: relay, [.iceControlled(1)], priority: 110 << 24 | 255)
+    for _ in 0..<20 {
+      peer.pass(.milliseconds(50))
+      // Its router lets nothing in from us yet.
+      peer.inbox.removeAll { $0.to.description == direct }
+      peer.answer()
+    }
+    #expect(peer.agent.state == .completed)
+    #expect(peer.agent.selectedPair?.remote.description == relay)
+    peer.pass(.seconds(1))
+    #expect(!peer.inbox.contains { $0.to.description == direct }, "given up")
+    peer.agent.addRemoteCandidate(
+      try ICECandidate(parsing: "candidate:2 1 udp 255 10.0.0.9 9 typ relay"))
+    for _ in 0..<20 {
+      peer.pass(.milliseconds(50))
+      peer.answer()
+    }
+    #expect(peer.agent.state == .completed)
+    #expect(peer.agent.selectedPair?.remote.description == direct)
+    #expect(peer.agent.statistics.selectedCandidatePairChanges == 2)
+  }
+
   @Test func checksOvertakeTheAnswer() {
     let link = LossyLink.full(seed: 2)
     let (a, b) = (link.nodes[0].agent, link.nodes[1].agent)

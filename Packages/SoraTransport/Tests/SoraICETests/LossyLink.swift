@@ -138,6 +138,11 @@ final class LossyLink {
 }
 
 extension LossyLink {
+  /// How often a side was told where to send.
+  var selections: Int {
+    (events(0) + events(1)).count { if case .selectedPair = $0 { true } else { false } }
+  }
+
   var bothCompleted: Bool { nodes.allSatisfy { $0.agent.state == .completed } }
 
   static func full(

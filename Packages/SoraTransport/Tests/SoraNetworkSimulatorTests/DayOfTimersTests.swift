@@ -54,7 +54,7 @@ import Testing
     }
     #expect(world.connect(), "\(world.story)")
     world.network.run(for: .seconds(3600))
-    #expect(world.a.selectedTypes == [.host, .host])
+    #expect(world.a.selectedTypes == [.prflx, .host])
     #expect(world.a.transport.gathered.allSatisfy { !$0.isGone })
     #expect(world.server.server.statistics.allocationsMade == 1)
     #expect(world.server.server.allocationCount == 1)

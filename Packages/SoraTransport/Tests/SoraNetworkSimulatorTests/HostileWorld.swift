@@ -19,7 +19,7 @@ enum Place: String, CaseIterable {
     }
   }
 
-  /// The type of the candidate that the other side ends up with for a peer here.
+  /// The type of the candidate that both sides end up with for a peer here.
   var seenAs: ICECandidateType {
     switch self {
     case .open: .host

@@ -94,7 +94,7 @@ import Testing
         world.network.removeAddress(first, from: host)
       }
       #expect(took ?? .seconds(9) < .seconds(4), "\(label) \(world.story)")
-      #expect(world.b.selectedTypes == [.host, .prflx], "\(label) \(world.story)")
+      #expect(world.b.selectedTypes == [.srflx, .prflx], "\(label) \(world.story)")
     }
   }
 

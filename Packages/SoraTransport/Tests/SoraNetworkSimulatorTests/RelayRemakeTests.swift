@@ -199,7 +199,7 @@ import Testing
     try #require(world.connect())
     world.keepSending()
     world.network.run(for: .seconds(2))
-    #expect(world.a.selectedTypes == [.host, .host])
+    #expect(world.a.selectedTypes == [.srflx, .host])
     world.server.restart(
       configuration: .init(realm: "sora.test", credentials: .users(["bob": "other"])))
     world.network.run(for: .seconds(700))
@@ -210,7 +210,7 @@ import Testing
     // A refresh or an allocation, unsigned and signed.
     #expect(world.server.server.statistics.errorResponses <= 4)
     #expect(world.areConnected)
-    #expect(world.a.selectedTypes == [.host, .host])
+    #expect(world.a.selectedTypes == [.srflx, .host])
   }
 
   /// A server that stays away is given up after a bounded number of tries, and named.

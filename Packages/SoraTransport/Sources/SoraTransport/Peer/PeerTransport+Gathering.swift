@@ -82,7 +82,7 @@ extension PeerTransport {
 
   /// Tells the agent whether silence may be our relay's.
   func noteRelay(at now: Instant) {
-    guard hasServers, let pair = ice.selectedPair, pair.localType == .relay else { return }
+    guard hasServers, let pair = ice.selectedPair, pair.base.type == .relay else { return }
     ice.noteRelay(isInDoubt: gatherer.mayBeDown(pair.local, at: now), at: now)
   }
 
