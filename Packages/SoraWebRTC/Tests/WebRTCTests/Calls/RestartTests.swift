@@ -84,7 +84,7 @@ import WebRTC
 
   /// An offer with a restart is rolled back, by the application and by an offer that crosses it: the descriptions and credentials of
   /// before are in force again, and the restart is still wanted.
-  @Test(.timeLimit(.minutes(1)), arguments: [true, false])
+  @Test(.timeLimit(.minutes(5)), arguments: [true, false])
   func aRollbackLeavesTheRestartWanted(byCrossing: Bool) async throws {
     let (caller, callee) = try await Party.pair()
     try await caller.waitUntil { $0.needs == 1 }
