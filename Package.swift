@@ -447,6 +447,7 @@ let package = Package(
       dependencies: [
         "SoraTURNStream",
         "SoraSignaling",
+        "SignalingTestSupport",
         "SoraMedia",
         "SoraClock",
         "SoraICE",

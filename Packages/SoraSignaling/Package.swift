@@ -52,7 +52,7 @@ let package = Package(
     .testTarget(
       name: "SoraTURNStreamTests",
       dependencies: [
-        "SoraTURNStream", "SoraSignaling",
+        "SoraTURNStream", "SoraSignaling", "SignalingTestSupport",
         .product(name: "SoraMedia", package: "SoraMedia"),
         .product(name: "SoraClock", package: "SoraMedia"),
         .product(name: "SoraICE", package: "SoraTransport"),

@@ -30,24 +30,8 @@ package struct Certificates: Sendable {
   }
 
   private func openssl(_ arguments: String) async throws {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = ["openssl"] + arguments.split(separator: " ").map(String.init)
-    process.currentDirectoryURL = directory
-    process.standardError = FileHandle.nullDevice
-    process.standardOutput = FileHandle.nullDevice
-    // Waiting in a blocking way would take a thread that other tests need.
-    let status = try await withCheckedThrowingContinuation { continuation in
-      process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
-      do { try process.run() } catch { continuation.resume(throwing: error) }
-    }
-    guard status == 0 else { throw Failed(arguments: arguments, status: status) }
-  }
-
-  /// The command said no.
-  private struct Failed: Error {
-    let arguments: String
-    let status: Int32
+    try await runToEnd(
+      "openssl", arguments.split(separator: " ").map(String.init), in: directory)
   }
 
   package func path(_ name: String) -> String { directory.appendingPathComponent(name).path }
@@ -55,4 +39,29 @@ package struct Certificates: Sendable {
   package func identity(_ name: String) -> TLSOptions.Identity {
     TLSOptions.Identity(certificateFile: path("\(name).pem"), keyFile: path("\(name).key"))
   }
+}
+
+/// Runs a tool to its end, without holding a thread that other tests need. Throws where it fails.
+package func runToEnd(_ tool: String, _ arguments: [String], in directory: URL? = nil) async throws
+{
+  struct Failed: Error {
+    let command: [String]
+    let status: Int32
+  }
+  let process = Process()
+  process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+  process.arguments = [tool] + arguments
+  if let directory { process.currentDirectoryURL = directory }
+  process.standardError = FileHandle.nullDevice
+  process.standardOutput = FileHandle.nullDevice
+  let status = try await withCheckedThrowingContinuation { continuation in
+    process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
+    do {
+      try process.run()
+    } catch {
+      process.terminationHandler = nil
+      continuation.resume(throwing: error)
+    }
+  }
+  guard status == 0 else { throw Failed(command: [tool] + arguments, status: status) }
 }

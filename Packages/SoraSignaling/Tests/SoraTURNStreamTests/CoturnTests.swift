@@ -1,4 +1,5 @@
 import Foundation
+import SignalingTestSupport
 import SoraDTLS
 import SoraICE
 import SoraMedia
@@ -9,7 +10,7 @@ import Testing
 
 /// coturn as the server: what another implementation makes of our requests.
 @Suite(
-  .serialized, .timeLimit(.minutes(1)),
+  .serialized, .timeLimit(.minutes(5)),
   .enabled(if: Coturn.isInstalled, "coturn is missing: run `make deps`"))
 struct CoturnTests {
   @Test func datagramsOverUDP() async throws {
@@ -118,25 +119,50 @@ final class Coturn: Sendable {
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     certificateFile = folder.appendingPathComponent("c.pem").path
     let key = folder.appendingPathComponent("k.pem").path
-    try await Self.runToEnd(
-      "/usr/bin/openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
-      "ec_paramgen_curve:P-256", "-nodes", "-keyout", key, "-out", certificateFile, "-days", "30",
-      "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1")
-    port = try await Self.freePort()
-    securePort = try await Self.freePort()
-    process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/turnserver")
-    process.arguments = [
-      "-n", "--no-cli", "-L", "127.0.0.1", "-L", "::1", "-E", "127.0.0.1", "-E", "::1", "-p",
-      "\(port)", "--tls-listening-port", "\(securePort)", "--cert", certificateFile, "--pkey", key,
-      "--lt-cred-mech", "-u", "user:pass", "-r", "sora.test", "--allow-loopback-peers",
-      "--no-multicast-peers", "--fingerprint", "--pidfile",
-      folder.appendingPathComponent("pid").path, "--log-file", "stdout", "--simple-log",
-    ]
-    process.standardOutput = FileHandle.nullDevice
-    process.standardError = FileHandle.nullDevice
-    try process.run()
-    try await listening()
+    try await runToEnd(
+      "openssl",
+      [
+        "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout",
+        key, "-out", certificateFile, "-days", "30", "-subj", "/CN=localhost", "-addext",
+        "subjectAltName=DNS:localhost,IP:127.0.0.1",
+      ])
+    let log = folder.appendingPathComponent("log")
+    // A port that was free a moment ago may be another's by now: coturn then tries to bind it without end.
+    var attempts = 0
+    while true {
+      attempts += 1
+      let (port, securePort) = (try await Self.freePort(), try await Self.freePort())
+      let process = Process()
+      process.executableURL = URL(fileURLWithPath: "/usr/bin/turnserver")
+      process.arguments = [
+        "-n", "--no-cli", "-L", "127.0.0.1", "-L", "::1", "-E", "127.0.0.1", "-E", "::1", "-p",
+        "\(port)", "--tls-listening-port", "\(securePort)", "--cert", certificateFile, "--pkey",
+        key,
+        "--lt-cred-mech", "-u", "user:pass", "-r", "sora.test", "--allow-loopback-peers",
+        "--no-multicast-peers", "--fingerprint", "--pidfile",
+        folder.appendingPathComponent("pid").path, "--log-file", "stdout", "--simple-log",
+      ]
+      try Data().write(to: log)
+      let output = try FileHandle(forWritingTo: log)
+      process.standardOutput = output
+      process.standardError = output
+      try process.run()
+      let outcome = try await Self.outcome(of: process, ports: [port, securePort], log: log)
+      if outcome == .listens {
+        (self.port, self.securePort, self.process) = (port, securePort, process)
+        return
+      }
+      kill(process.processIdentifier, SIGKILL)
+      if outcome == .portIsTaken, attempts < 5 { continue }
+      throw Failed(outcome: outcome, log: (try? String(contentsOf: log, encoding: .utf8)) ?? "")
+    }
+  }
+
+  private enum Outcome { case listens, portIsTaken, ended, takesTooLong }
+
+  private struct Failed: Error {
+    let outcome: Outcome
+    let log: String
   }
 
   func stop() {
@@ -159,13 +185,20 @@ final class Coturn: Sendable {
   }
 
   /// Waits until its TCP ports are open; datagrams are sent again by themselves.
-  private func listening() async throws {
-    let deadline = ContinuousClock.now + .seconds(20)
-    while ContinuousClock.now < deadline, process.isRunning {
-      if Self.accepts(port), Self.accepts(securePort) { return }
+  private static func outcome(of process: Process, ports: [UInt16], log: URL) async throws
+    -> Outcome
+  {
+    let deadline = ContinuousClock.now + .seconds(60)
+    while ContinuousClock.now < deadline {
+      // Before the ports are tried: they would be open where they are another's.
+      if try String(contentsOf: log, encoding: .utf8).contains("Address already in use") {
+        return .portIsTaken
+      }
+      guard process.isRunning else { return .ended }
+      if ports.allSatisfy(accepts) { return .listens }
       try await Task.sleep(for: .milliseconds(20))
     }
-    throw CocoaError(.executableLoad)
+    return .takesTooLong
   }
 
   private static func accepts(_ port: UInt16) -> Bool {
@@ -200,23 +233,5 @@ final class Coturn: Sendable {
       _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress, on socket: UDPSocket,
       at now: Instant
     ) {}
-  }
-
-  static func runToEnd(_ program: String, _ arguments: String...) async throws {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: program)
-    process.arguments = arguments
-    process.standardOutput = FileHandle.nullDevice
-    process.standardError = FileHandle.nullDevice
-    let status = try await withCheckedThrowingContinuation { continuation in
-      process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
-      do {
-        try process.run()
-      } catch {
-        process.terminationHandler = nil
-        continuation.resume(throwing: error)
-      }
-    }
-    guard status == 0 else { throw CocoaError(.executableLoad) }
   }
 }
