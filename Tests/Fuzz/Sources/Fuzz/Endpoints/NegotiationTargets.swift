@@ -18,6 +18,15 @@ extension FuzzTarget {
     ]
   }
 
+  /// Exchanges that are given up first: ours, with a restart; the peer's, before the second of two; offers that cross.
+  private static func rollbackSeeds() -> [[UInt8]] {
+    let twice = Seeds.text(Descriptions.offer) + [0] + Seeds.text(Descriptions.offer)
+    return [
+      [4 + 8 + 16 + 2] + twice, [4 + 32] + twice, [4 + 8 + 16 + 32 + 2] + twice,
+      [4 + 16 + 1] + Seeds.text(Descriptions.answer),
+    ]
+  }
+
   /// The descriptions of an input, which zero bytes separate.
   private static func texts(_ bytes: UnsafeRawBufferPointer) -> [String] {
     bytes.dropFirst().split(separator: 0, omittingEmptySubsequences: false).prefix(3)
@@ -79,10 +88,76 @@ extension FuzzTarget {
     check((try? SessionDescription(parsing: answer.text)) != nil, "our own answer doesn't parse")
   }
 
-  /// Descriptions all the way to streams and candidates.
+  /// What a rollback leaves as it was.
+  private struct Settled {
+    let local: [Substring]?
+    let remote: String?
+    let session: NegotiatedSession?
+    let credentials: ICEParameters
+    let isPaired: Bool
+    let mids: [Int: String]
+
+    init(_ core: PeerConnectionCore) {
+      // Candidates are gathered all the while.
+      local = core.localDescription?.split(whereSeparator: \.isNewline)
+        .filter { !$0.hasPrefix("a=candidate") && $0 != "a=end-of-candidates" }
+      remote = core.remoteDescription
+      session = core.negotiator.session
+      credentials = core.transport.ice.localParameters
+      isPaired = core.transport.ice.remoteParameters != nil
+      mids = Dictionary(
+        uniqueKeysWithValues: core.negotiator.transceivers.compactMap { transceiver in
+          transceiver.mid.map { (transceiver.id, $0) }
+        })
+    }
+  }
+
+  /// Begins an exchange, by our offer, the peer's or both, maybe with a restart of ICE, and gives it up.
+  private static func rollBack(
+    _ core: PeerConnectionCore, _ text: String, choice: UInt8, at now: Instant
+  ) {
+    // The exchange before may have stopped halfway.
+    try? core.rollback(at: now)
+    let before = Settled(core)
+    if choice & 8 != 0 { core.restartICE(at: now) }
+    if choice & 16 != 0 {
+      do throws(NegotiationError) {
+        try core.setLocalDescription(
+          .offer, try core.createOffer(), addresses: [FuzzAddresses.local], at: now)
+      } catch {}
+    }
+    let state = core.negotiator.signalingState
+    if choice & 32 != 0 {
+      do throws(NegotiationError) {
+        try core.setRemoteDescription(.offer, text, at: now)
+        _ = try core.createAnswer()
+      } catch {
+        check(
+          core.negotiator.signalingState == state
+            || core.negotiator.signalingState == .haveRemoteOffer, "an error changed the state")
+      }
+    }
+    let isUnderWay = core.negotiator.signalingState != .stable
+    check((try? core.rollback(at: now)) != nil || !isUnderWay, "an exchange can't be given up")
+    check(core.negotiator.signalingState == .stable, "given up and not stable")
+    let after = Settled(core)
+    check(after.local == before.local, "a rollback changed our description")
+    check(after.remote == before.remote, "a rollback changed the peer's description")
+    check(after.session == before.session, "a rollback changed the session")
+    // Before ICE knows the peer's, ours bind nobody: the next description has whichever there are.
+    check(
+      !before.isPaired || after.credentials == before.credentials,
+      "a rollback changed ICE's credentials")
+    check(after.mids == before.mids, "a rollback changed mids")
+    check((try? core.rollback(at: now)) == nil, "a rollback of nothing")
+  }
+
+  /// Descriptions all the way to streams and candidates, and back.
   static var peerConnection: FuzzTarget {
     let certificate = try? SimulationCertificate.make(1)
-    return FuzzTarget("peer-connection", maximumLength: 5000, seeds: negotiationSeeds()) { bytes in
+    return FuzzTarget(
+      "peer-connection", maximumLength: 5000, seeds: negotiationSeeds() + rollbackSeeds()
+    ) { bytes in
       guard let choice = bytes.first, let certificate else { return }
       let core = PeerConnectionCore(
         configuration: PeerConnectionCore.Configuration(
@@ -96,6 +171,7 @@ extension FuzzTarget {
       }
       var now = Instant.zero
       for text in texts(bytes) {
+        if choice & 4 != 0 { rollBack(core, text, choice: choice, at: now) }
         do throws(NegotiationError) {
           if choice & 1 != 0 {
             let offer = try core.createOffer()
