@@ -12,6 +12,7 @@ import Testing
   private final class Tap: DatagramSink {
     unowned let network: SimulatedNetwork
     var holds = false
+    var loses: ([UInt8]) -> Bool = { _ in false }
     private(set) var last: [UInt8] = []
 
     init(_ network: SimulatedNetwork) { self.network = network }
@@ -23,7 +24,7 @@ import Testing
       var bytes = [UInt8](repeating: 0, count: capacity)
       let count = bytes.withUnsafeMutableBytes { write($0) }
       last = Array(bytes[..<count])
-      guard !holds, count > 0 else { return }
+      guard !holds, count > 0, !loses(last) else { return }
       network.send(last, from: local, to: remote)
     }
   }
@@ -166,6 +167,50 @@ import Testing
     bench.expect("transport.notConnected") { bench.pair.b.sendPlain(1) }
     // What DTLS counted is still told.
     #expect(bench.pair.b.transport.dtlsStatistics?.tlsVersion == 0xFEFD)
+  }
+
+  /// The client has keys with its last flight, which is lost: what it sends meanwhile waits for the flight, as far as there is room.
+  @Test func mediaBehindALostFlightIsKept() throws {
+    let bench = try Bench(connects: false)
+    let (network, a, b) = (bench.pair.network, bench.pair.a, bench.pair.b)
+    (a.usesSession, b.usesSession) = (false, false)
+    bench.tap.loses = { [unowned a] in (20...63).contains($0[0]) && a.transport.isWritable }
+    bench.pair.start()
+    #expect(network.run(until: { a.transport.state == .connected }, within: .seconds(1)))
+    // Longer than any, of a stranger, and more than is kept.
+    bench.expect("transport.beforeKeys", fed: [UInt8](repeating: 0x80, count: 3000))
+    bench.expect("transport.beforeKeys") {
+      bench.feed(bench.protected(0), from: TransportAddress("10.9.9.9:9")!)
+    }
+    for number in 1..<41 as Range<UInt16> { #expect(a.sendPlain(number)) }
+    network.run(for: .milliseconds(30))
+    #expect(bench.counts["transport.beforeKeys"] == 10)
+    #expect(!b.transport.isWritable && b.rtpPackets == 0)
+    bench.tap.loses = { _ in false }
+    #expect(network.run(until: { b.transport.isWritable }, within: .seconds(1)))
+    #expect(b.rtpPackets == 32 && b.transport.statistics.firstPacketReceived == network.now)
+    #expect(b.states.last?.state == .connected)
+    #expect(bench.counts["transport.beforeKeys"] == 10)
+    // What was kept isn't taken a second time.
+    #expect(a.sendPlain(41))
+    network.run(for: .milliseconds(30))
+    #expect(b.rtpPackets == 33)
+    #expect(bench.pair.b.transport.statistics.dropped.replayed == 0)
+  }
+
+  /// A handshake that comes to nothing leaves nothing uncounted.
+  @Test func mediaOfAHandshakeThatFailsIsCounted() throws {
+    let bench = try Bench(connects: false)
+    let (network, a, b) = (bench.pair.network, bench.pair.a, bench.pair.b)
+    (a.usesSession, b.usesSession) = (false, false)
+    bench.tap.loses = { [unowned a] in (20...63).contains($0[0]) && a.transport.isWritable }
+    bench.pair.start()
+    #expect(network.run(until: { a.transport.state == .connected }, within: .seconds(1)))
+    for number in 0..<5 as Range<UInt16> { a.sendPlain(number) }
+    network.run(for: .milliseconds(30))
+    #expect(bench.counts["transport.beforeKeys", default: 0] == 0)
+    b.transport.close(at: network.now)
+    #expect(bench.counts["transport.beforeKeys"] == 5)
   }
 
   @Test func plainPackets() throws {

@@ -86,11 +86,16 @@ public final class PeerTransport {
   var latest = Instant.zero
   /// A DTLS flight that came before ICE selected a pair is kept: losing it would cost a retransmission timeout.
   private var earlyDatagrams: [[UInt8]] = []
+  /// Media that came before the keys, behind a last flight that was lost or overtaken: without what came first, a key frame mostly, a
+  /// picture would take another round trip and another key frame. What follows can be asked for again.
+  private var earlyPackets: [[UInt8]] = []
   /// When the handshake has failed; nil outside of one.
   private var handshakeBy: Instant?
 
   private static let maximumEarlyDatagrams = 8
-  /// No flight has datagrams beyond a path's MTU; what is larger isn't kept.
+  /// A key frame at the rates that calls begin with, and the sound beside it; the packets of a tenth of a second.
+  private static let maximumEarlyPackets = 32
+  /// Nothing is larger than a path's MTU; what is isn't kept.
   private static let maximumEarlyDatagram = 2048
 
   public init(configuration: Configuration, random: RandomSource, sink: any DatagramSink) {
@@ -217,7 +222,8 @@ public final class PeerTransport {
     switch bytes[0] {
     case 128...191:
       countReceived(bytes.count, from: remote, on: local)
-      receiveProtected(bytes, from: remote, at: now)
+      if srtp == nil, keepEarly(bytes, from: remote) { return }
+      receiveProtected(bytes, at: now)
     case 0...3:
       ice.receive(UnsafeRawBufferPointer(bytes), from: remote, on: local, at: now)
       drain(at: now)
@@ -259,9 +265,7 @@ public final class PeerTransport {
 
   // MARK: Receiving
 
-  private func receiveProtected(
-    _ bytes: UnsafeMutableRawBufferPointer, from remote: TransportAddress, at now: Instant
-  ) {
+  private func receiveProtected(_ bytes: UnsafeMutableRawBufferPointer, at now: Instant) {
     guard let srtp else {
       statistics.dropped.beforeKeys &+= 1
       return
@@ -294,6 +298,26 @@ public final class PeerTransport {
       case .tooManyStreams: statistics.dropped.tooManySources &+= 1
       default: statistics.dropped.unprotectionFailed &+= 1
       }
+    }
+  }
+
+  /// Either side sends once it has keys, which one of the two has first. RFC 5764 §5.1: nothing is unprotected before the handshake
+  /// ends. Of a stranger, and before a handshake begins, nothing is kept.
+  private func keepEarly(
+    _ bytes: UnsafeMutableRawBufferPointer, from remote: TransportAddress
+  ) -> Bool {
+    guard dtls != nil, earlyPackets.count < Self.maximumEarlyPackets,
+      bytes.count <= Self.maximumEarlyDatagram, ice.knows(remote)
+    else { return false }
+    earlyPackets.append(Array(bytes))
+    return true
+  }
+
+  private func receiveEarlyPackets(at now: Instant) {
+    let packets = earlyPackets
+    earlyPackets = []
+    for var packet in packets {
+      packet.withUnsafeMutableBytes { receiveProtected($0, at: now) }
     }
   }
 
@@ -397,9 +421,12 @@ public final class PeerTransport {
         dtlsState = .connected
         statistics.secured = now
         handshakeBy = nil
+        // What is sent upon the change stays behind the last flight.
+        flushDTLS()
         change(to: .connected, at: now)
         // The path may have gone silent while the handshake ran; nothing would tell a second time.
         if state == .connected, ice.state == .disconnected { change(to: .disconnected, at: now) }
+        receiveEarlyPackets(at: now)
       } catch {
         fail(.srtp(error), at: now)
       }
@@ -451,8 +478,9 @@ public final class PeerTransport {
     endedDTLS = dtls?.statistics
     dtls = nil
     srtp = nil
-    statistics.dropped.beforeKeys &+= earlyDatagrams.count
+    statistics.dropped.beforeKeys &+= earlyDatagrams.count + earlyPackets.count
     earlyDatagrams = []
+    earlyPackets = []
   }
 
   private func change(to state: PeerTransportState, at now: Instant) {

@@ -12,7 +12,7 @@ public struct PeerTransportStatistics: Sendable, Equatable {
     public var empty = 0
     /// Handshake data from an address that isn't the peer's.
     public var unknownSource = 0
-    /// Media or handshake data before it could be used.
+    /// Media or handshake data before it could be used, but for the little that is kept.
     public var beforeKeys = 0
     /// Too short for SRTP, or not RTP or RTCP.
     public var malformed = 0
