@@ -22,6 +22,53 @@ extension Interop {
       check(outcome, ["symmetric and cone", "symmetric", "blocked"], restarts: false)
     }
 
+    struct Served: Decodable {
+      struct Pair: Decodable, Equatable {
+        var local: String
+        var remote: String
+        var relayProtocol: String?
+      }
+      struct Played: Decodable {
+        var frames: Int
+        var backwards: Int
+        var audioSeconds: Double
+      }
+      struct Call: Decodable {
+        /// What the official client got of ours.
+        var played: Played
+        /// The official client's.
+        var pair: Pair
+        var ended: Ending
+        /// `sora publish` and `sora play`.
+        var statuses: [Int]
+        var summaries: [Summary]
+        var refused: [Int]
+      }
+      var calls: [String: Call]
+    }
+
+    /// `sora serve` on the network between, the official client behind one router and the tool behind another.
+    @Test(.needsNATs) func ofTheServersClients() async throws {
+      let outcome = try await Scenario(name: "nat_official").run(Served.self)
+      #expect(outcome.calls.count == 4)
+      for (name, call) in outcome.calls {
+        #expect(call.statuses == [0, 0] && call.ended == .succeeded, "\(name)")
+        #expect(call.played.frames > 30 && call.played.backwards == 0, "\(name)")
+        #expect(call.played.audioSeconds > 0, "\(name)")
+        for summary in call.summaries {
+          #expect(try #require(summary.video).frames > 30, "\(name)")
+          #expect(try #require(summary.audio).seconds > 0, "\(name)")
+          #expect(summary.error == nil, "\(name)")
+        }
+        let isBlocked = name.hasPrefix("blocked")
+        // Both tried datagrams first.
+        #expect(call.refused.allSatisfy { ($0 > 0) == isBlocked }, "\(name)")
+        #expect(call.pair.remote == "host" && (call.pair.local == "relay") == isBlocked, "\(name)")
+      }
+      #expect(outcome.calls["blocked"]?.pair.relayProtocol == "tcp")
+      #expect(outcome.calls["blocked but TLS"]?.pair.relayProtocol == "tls")
+    }
+
     struct Outcome: Decodable {
       var kinds: [String: Kind]?
       var calls: [String: Call]

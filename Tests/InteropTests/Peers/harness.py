@@ -46,13 +46,13 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def make_certificate(folder, address):
-    """PEM files of a key and of a certificate that signs itself, for an address and for localhost."""
+def make_certificate(folder, address, name="localhost"):
+    """PEM files of a key and of a certificate that signs itself, for an address and a name."""
     key, certificate = (os.path.join(folder, name) for name in ("key.pem", "certificate.pem"))
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-         "-keyout", key, "-out", certificate, "-days", "2", "-subj", "/CN=localhost",
-         "-addext", f"subjectAltName=IP:{address},DNS:localhost"],
+         "-keyout", key, "-out", certificate, "-days", "2", "-subj", f"/CN={name}",
+         "-addext", f"subjectAltName=IP:{address},DNS:{name}"],
         check=True, capture_output=True)
     return key, certificate
 

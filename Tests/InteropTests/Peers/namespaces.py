@@ -19,10 +19,15 @@ CLONE_NEWNET = 0x40000000
 
 
 class Namespace:
-    def __init__(self, world, name):
+    def __init__(self, world, name, hosts=None):
+        """`hosts` is a file of names and addresses, for /etc/hosts in here."""
         self.name = name
         # The line says that it is in its namespace; then it stays until it is ended.
-        self.holder = world.start(name, ["unshare", "-n", "sh", "-c", """echo '{"type": "made"}'; exec cat"""], True)
+        self.holder = world.start(name, [
+            "unshare", "-n", "-m", "sh", "-euc",
+            """if [ $# -gt 0 ]; then mount --bind "$1" /etc/hosts; fi; echo '{"type": "made"}'; exec cat""",
+            "sh", *([hosts] if hosts else []),
+        ], True)
         self.holder.wait_for("namespace", lambda: self.holder.last("made"))
         self.process = self.holder.child.pid
         self.path = f"/proc/{self.process}/ns/net"
@@ -30,7 +35,7 @@ class Namespace:
 
     def command(self, command):
         """The command line that runs one in here."""
-        return ["nsenter", f"--net={self.path}", "--", *command]
+        return ["nsenter", f"--target={self.process}", "--net", "--mount", f"--wdns={os.getcwd()}", "--", *command]
 
     def run(self, script, input=None):
         """What the shell says that runs a script in here."""
@@ -78,8 +83,8 @@ KINDS = {
 class Site:
     """A host behind a router of its own, which is linked to the script's namespace."""
 
-    def __init__(self, world, name, number):
-        self.host, self.router = Namespace(world, f"{name}-host"), Namespace(world, f"{name}-router")
+    def __init__(self, world, name, number, hosts=None):
+        self.host, self.router = Namespace(world, f"{name}-host", hosts), Namespace(world, f"{name}-router")
         self.inside, self.outside = f"10.{number}.0.2", f"192.0.2.{number * 4 + 2}"
         gateway = f"192.0.2.{number * 4 + 1}"
         shell(f"""
@@ -99,9 +104,10 @@ class Site:
             ip link set dev eth0 up
             ip route add default via 10.{number}.0.1""")
 
-    def become(self, kind):
-        """Changes what the router does. Whatever it translated is forgotten."""
+    def become(self, kind, refused_too=""):
+        """Changes what the router does: `refused_too` is another rule. Whatever it translated is forgotten."""
         translate, refuse, lets_in = KINDS[kind]
+        refused = f"{refuse}; {refused_too}".replace("drop", "counter name refused drop")
         # What is dropped leaves no trace in the table of connections: it must not take the port of one that goes out later.
         stranger = "" if lets_in else "iifname out ct state new counter name strangers drop"
         to_host = f"iifname out meta l4proto udp dnat to {self.inside}" if lets_in else ""
@@ -116,7 +122,7 @@ class Site:
               chain forward {{
                 type filter hook forward priority 0
                 {stranger}
-                {refuse.replace("drop", "counter name refused drop")}
+                {refused}
               }}
             }}""")
         self.forget()
@@ -126,7 +132,7 @@ class Site:
         self.router.run("conntrack -F")
 
     def dropped(self, counter):
-        """Packets of strangers that it didn't let in, or datagrams that it refused."""
+        """Packets of strangers that it didn't let in, or those that it refused to let out."""
         return packets(self.router.run(f"nft list counter ip nat {counter}"))
 
 
@@ -135,7 +141,7 @@ def shell(script):
     subprocess.run(["sh", "-euc", script], check=True)
 
 
-def sites(world):
+def sites(world, hosts=None):
     """Two hosts behind routers of their own, and the script's namespace for the network between. What is sent there to an
     address behind a router gets lost without a word, as in the internet: coturn ends a relay whose packets are refused."""
     shell("""
@@ -147,7 +153,7 @@ def sites(world):
           chain forward { type filter hook forward priority 0; ip daddr 10.0.0.0/8 counter name lost drop; }
         }
 .""")
-    return Site(world, "ours", 1), Site(world, "theirs", 2)
+    return Site(world, "ours", 1, hosts), Site(world, "theirs", 2, hosts)
 
 
 def lost():

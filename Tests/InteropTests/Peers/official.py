@@ -101,6 +101,16 @@ class Official:
             "availableKbps": round(pair.get("availableOutgoingBitrate", 0) / 1000),
         }
 
+    def pair(self):
+        """The selected pair's candidates: their types, and what its own speaks to its relay."""
+        stats = {s["id"]: s for s in self.stats()}
+        transport = next(s for s in stats.values() if s["type"] == "transport")
+        pair = stats[transport["selectedCandidatePairId"]]
+        local, remote = (stats[pair[f"{side}CandidateId"]] for side in ("local", "remote"))
+        return {
+            "local": local["candidateType"], "remote": remote["candidateType"], "relayProtocol": local.get("relayProtocol"),
+        }
+
     def outbound(self, kind):
         return next((s for s in self.stats() if s["type"] == "outbound-rtp" and s["kind"] == kind), {})
 

@@ -50,7 +50,7 @@ struct ServeCommand: AsyncParsableCommand {
   @Option(
     name: .customLong("turn-tls-port"),
     help: ArgumentHelp(
-      "Port of the TURN server for TLS, with the certificate of --tls-cert, which has to name the host's addresses; 0 takes a free one.",
+      "Port of the TURN server for TLS, with the certificate of --tls-cert; clients are told the name or address by which they came. 0 takes a free one.",
       valueName: "port"))
   var turnTLSPort: Int?
 

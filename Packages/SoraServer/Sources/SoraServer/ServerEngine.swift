@@ -119,19 +119,21 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
       webSocket.close(code: WebSocketCloseCode(rawValue: close.code), reason: close.reason)
       webSockets[peer] = nil
     } else if let message = SignalingMessage(output) {
-      webSocket.send(text: withServers(message).text)
+      let authority = webSocket.request?.headers["host"]
+      webSocket.send(text: withServers(message, for: authority).text)
     }
   }
 
-  /// Puts the relay, with credentials of the connection's own, into an offer.
-  private func withServers(_ message: SignalingMessage) -> SignalingMessage {
+  /// Puts the relay, with credentials of the connection's own, into an offer to who names this host by `authority`.
+  private func withServers(_ message: SignalingMessage, for authority: String?) -> SignalingMessage
+  {
     guard case .offer(var offer) = message else { return message }
     var servers: [OfferMessage.ICEServer] = []
     if let turn {
       let credentials = turn.credentials(for: offer.connectionID)
       servers.append(
         OfferMessage.ICEServer(
-          urls: turn.urls, username: credentials.username, credential: credentials.password))
+          urls: turn.urls(for: authority), username: credentials.username, credential: credentials.password))
     }
     offer.configuration = .init(
       iceServers: servers, iceTransportPolicy: transportPolicy.rawValue)

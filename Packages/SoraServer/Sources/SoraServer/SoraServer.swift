@@ -55,7 +55,8 @@ public final class SoraServer: Sendable {
       public var port: UInt16 = 3478
       /// The port of TLS on every address; 0 takes free ones.
       public var securePort: UInt16 = 5349
-      /// PEM files for `turns:`; nil for no TLS. Clients know the server by its addresses, which the certificate has to name.
+      /// PEM files for `turns:`; nil for no TLS. Offers name the server as the client did when it came for signaling, so
+      /// one certificate does for both. By an address, libwebrtc's clients take no certificate.
       public var tls: TLSOptions.Identity?
       /// Which of its ways offers name.
       public var transports: Set<Transport> = [.udp, .tcp, .tls]
@@ -88,7 +89,7 @@ public final class SoraServer: Sendable {
   public let mediaAddresses: [TransportAddress]
   /// Who joins and who leaves, for one reader. Ends with `shutdown`.
   public let events: AsyncStream<SFUEvent>
-  /// What offers name as TURN servers.
+  /// What offers name as TURN servers to clients that know this host by an address.
   public let turnURLs: [String]
 
   private let loop: NetworkLoop
@@ -123,7 +124,7 @@ public final class SoraServer: Sendable {
       try await listenForStreams(configuration.turn, engine)
       let signaling = try await listen(configuration, engine)
       let (media, turn) = await loop.run {
-        (engine.value.mediaAddresses, engine.value.turn?.urls ?? [])
+        (engine.value.mediaAddresses, engine.value.turn?.urls() ?? [])
       }
       return SoraServer(configuration, loop, engine, signaling, media, turn, events)
     } catch {

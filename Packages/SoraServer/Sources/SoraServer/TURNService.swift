@@ -75,12 +75,28 @@ final class TURNService: TURNServerNetwork {
   var addresses: [TransportAddress] { sockets.sockets.map(\.localAddress) }
 
   /// The URLs of an offer: datagrams first.
-  var urls: [String] {
+  ///
+  /// - Parameter authority: how the client names this host, `NAME[:PORT]` (RFC 9110 §7.2), if it is known. Where that is
+  ///   a name, TLS goes by it: the certificate of signaling has it, and libwebrtc finds no addresses in certificates.
+  func urls(for authority: String? = nil) -> [String] {
+    let name = authority.flatMap { ICEServerURL("turns:\($0)")?.host }.flatMap(reachableName)
     let datagrams = transports.contains(.udp) ? addresses : []
-    return datagrams.map { ICEServerURL(scheme: .turn, $0, .udp).description }
-      + listeners.map {
-        ICEServerURL(scheme: $0.isSecure ? .turns : .turn, $0.address, .tcp).description
-      }
+    var urls = datagrams.map { ICEServerURL(scheme: .turn, $0, .udp) }
+    for listener in listeners {
+      var url = ICEServerURL(
+        scheme: listener.isSecure ? .turns : .turn, listener.address, .tcp)
+      if let name, listener.isSecure { url.host = name }
+      // One name stands for all addresses.
+      if !urls.contains(url) { urls.append(url) }
+    }
+    return urls.map(\.description)
+  }
+
+  /// A name by which clients find the relay; this host's own name for itself leads to loopback addresses alone.
+  private func reachableName(_ host: ICEHostAddress) -> ICEHostAddress? {
+    guard case .name(let name) = host else { return nil }
+    let isHere = name.lowercased() == "localhost"
+    return isHere && !addresses.contains(where: \.ip.isLoopback) ? nil : host
   }
 
   /// A name and password for one connection, good for as long as the server runs.
