@@ -124,7 +124,7 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
     }
   }
 
-  /// Puts the relay, with credentials of the connection's own, into an offer to who names this host by `authority`.
+  /// Puts the relay, with credentials of the connection's own, into an offer to who names this host `authority`.
   private func withServers(_ message: SignalingMessage, for authority: String?) -> SignalingMessage
   {
     guard case .offer(var offer) = message else { return message }
@@ -133,7 +133,8 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
       let credentials = turn.credentials(for: offer.connectionID)
       servers.append(
         OfferMessage.ICEServer(
-          urls: turn.urls(for: authority), username: credentials.username, credential: credentials.password))
+          urls: turn.urls(for: authority), username: credentials.username,
+          credential: credentials.password))
     }
     offer.configuration = .init(
       iceServers: servers, iceTransportPolicy: transportPolicy.rawValue)

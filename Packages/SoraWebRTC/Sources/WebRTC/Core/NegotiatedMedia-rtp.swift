@@ -65,11 +65,3 @@ extension SDPFingerprint {
     self.init(algorithm: fingerprint.algorithm, bytes: fingerprint.bytes)
   }
 }
-
-extension DTLSFingerprint {
-  /// nil for a hash that DTLS here doesn't know.
-  init?(_ fingerprint: SDPFingerprint) {
-    guard let parsed = try? DTLSFingerprint(parsing: fingerprint.description) else { return nil }
-    self = parsed
-  }
-}

@@ -267,18 +267,13 @@ public final class PeerConnectionCore {
   }
 
   private func start(_ remote: NegotiatedTransport, at now: Instant) {
-    guard
-      let parameters = try? ICEParameters(
-        ufrag: remote.remoteUfrag, password: remote.remotePassword, isLite: remote.isRemoteLite),
-      let fingerprint = remote.remoteFingerprints.lazy.compactMap({ DTLSFingerprint($0) }).first
-    else { return }
     if !isStarted {
       isStarted = true
       transport.ice.isControlling = remote.isControlling
     }
     transport.start(
       PeerTransport.RemoteDescription(
-        ice: parameters, fingerprint: fingerprint,
+        ice: remote.remote, fingerprint: remote.remoteFingerprint,
         localRole: remote.setup == .passive ? .server : .client),
       at: now)
     for text in remote.remoteCandidates {

@@ -1,4 +1,5 @@
 import SoraMedia
+import SoraICE
 import SoraSDP
 
 /// Completing an exchange, whichever side answered.
@@ -110,13 +111,13 @@ extension JSEPNegotiator {
   {
     // RFC 8445 §6.1.1: a full agent controls a lite one; else the first offerer controls.
     let isControlling =
-      parameters.isLite == configuration.isICELite ? isInitialOfferer : parameters.isLite
+      parameters.ice.isLite == configuration.isICELite
+      ? isInitialOfferer : parameters.ice.isLite
     return NegotiatedTransport(
-      remoteUfrag: parameters.ufrag, remotePassword: parameters.password,
-      isRemoteLite: parameters.isLite, isControlling: isControlling,
+      remote: parameters.ice, isControlling: isControlling,
       remoteCandidates: parameters.candidates,
       endOfRemoteCandidates: parameters.endOfCandidates,
-      isRemoteTrickling: parameters.isTrickling, remoteFingerprints: parameters.fingerprints,
+      isRemoteTrickling: parameters.isTrickling, remoteFingerprint: parameters.fingerprint,
       setup: setup ?? .active)
   }
 

@@ -1,4 +1,5 @@
 import SoraMedia
+import SoraICE
 public import SoraSDP
 
 /// Applying the peer's descriptions (RFC 9429 §5.6, §5.10, §5.11).
@@ -33,10 +34,10 @@ extension JSEPNegotiator {
       case .rejected, .unused: false
       }
     }
-    var credentials: (String, String)?
+    var credentials: ICEParameters?
     if !accepted.isEmpty {
       let parameters = try SessionTransport.parameters(of: offer, sections: accepted)
-      credentials = (parameters.ufrag, parameters.password)
+      credentials = parameters.ice
       _ = try answerSetup(offer)
     }
 
@@ -58,7 +59,7 @@ extension JSEPNegotiator {
     setState(.haveRemoteOffer)
     publishRemoteTracks()
     if let old = session?.transport, let credentials,
-      credentials != (old.remoteUfrag, old.remotePassword)
+      (credentials.ufrag, credentials.password) != (old.remote.ufrag, old.remote.password)
     {
       emit(.remoteICERestarted)
     }

@@ -1,3 +1,5 @@
+public import SoraDTLS
+public import SoraICE
 public import SoraMedia
 public import SoraSDP
 
@@ -13,10 +15,8 @@ public struct NegotiatedSession: Sendable, Hashable {
 
 /// The one transport that all sections share.
 public struct NegotiatedTransport: Sendable, Hashable {
-  public var remoteUfrag: String
-  public var remotePassword: String
-  /// The peer is an ICE-lite agent.
-  public var isRemoteLite: Bool
+  /// The peer's credentials, and whether it is an ICE-lite agent.
+  public var remote: ICEParameters
   /// Whether we are the controlling agent (RFC 8445 §6.1.1). Conflicts are left to ICE.
   public var isControlling: Bool
   /// Candidates in the remote description, each `candidate:...`, without repetitions.
@@ -25,8 +25,8 @@ public struct NegotiatedTransport: Sendable, Hashable {
   public var endOfRemoteCandidates: Bool
   /// The peer said that it trickles candidates.
   public var isRemoteTrickling: Bool
-  /// The peer's certificate must match one of them.
-  public var remoteFingerprints: [SDPFingerprint]
+  /// The peer's certificate must match it.
+  public var remoteFingerprint: DTLSFingerprint
   /// Our own DTLS role: `.active` is the client, `.passive` the server.
   public var setup: SDPSetup
 }

@@ -62,6 +62,8 @@ public enum NegotiationError: Error, Sendable, Equatable, CustomStringConvertibl
   case nothingAcceptable([Rejected])
   /// ICE or DTLS parameters are missing; the attribute's name.
   case missingTransportParameter(String)
+  /// ICE or DTLS parameters that can't be used; the attribute's name.
+  case unusableTransportParameter(String, detail: String)
   /// `a=setup` has a value that can't be used here.
   case unusableSetup(String)
   /// The sections don't follow those of the description before, or those of the offer.
@@ -86,6 +88,7 @@ public enum NegotiationError: Error, Sendable, Equatable, CustomStringConvertibl
         + ". Offer at least one of the supported codecs"
     case .missingTransportParameter(let name):
       "The description has no a=\(name): a secure connection needs ice-ufrag, ice-pwd and fingerprint"
+    case .unusableTransportParameter(let name, let detail): "a=\(name) cannot be used: \(detail)"
     case .unusableSetup(let value):
       "a=setup:\(value) cannot be used here: an offer should say actpass, an answer active or passive"
     case .sectionMismatch(let index, let detail): "Section \(index): \(detail)"

@@ -1,3 +1,5 @@
+import SoraDTLS
+import SoraICE
 import SoraSDP
 
 /// Reads what a description says about the one transport.
@@ -7,11 +9,9 @@ enum SessionTransport {
 
   /// What the peer's description says, for the sections at `indices`.
   struct Parameters {
-    var ufrag: String
-    var password: String
-    var isLite: Bool
+    var ice: ICEParameters
     var isTrickling: Bool
-    var fingerprints: [SDPFingerprint]
+    var fingerprint: DTLSFingerprint
     var candidates: [String]
     var endOfCandidates: Bool
   }
@@ -36,11 +36,10 @@ enum SessionTransport {
       }
       return value
     }
-    let ufrag = try find("ice-ufrag")
-    let password = try find("ice-pwd")
-    let fingerprints =
-      sections.lazy.map(\.fingerprints).first { !$0.isEmpty } ?? description.fingerprints
-    guard !fingerprints.isEmpty else { throw .missingTransportParameter("fingerprint") }
+    let ice = try credentials(
+      ufrag: find("ice-ufrag"), password: find("ice-pwd"), isLite: description.isICELite)
+    let fingerprint = try preferred(
+      sections.lazy.map(\.fingerprints).first { !$0.isEmpty } ?? description.fingerprints)
     var seen: Set<String> = []
     var candidates: [String] = []
     for candidate in description.candidates + sections.flatMap(\.candidates) {
@@ -49,9 +48,37 @@ enum SessionTransport {
     }
     let options = description.iceOptions + (sections.first?.iceOptions ?? [])
     return Parameters(
-      ufrag: ufrag, password: password, isLite: description.isICELite,
-      isTrickling: options.contains("trickle"), fingerprints: fingerprints,
+      ice: ice, isTrickling: options.contains("trickle"), fingerprint: fingerprint,
       candidates: candidates,
       endOfCandidates: description.endOfCandidates || sections.contains { $0.endOfCandidates })
+  }
+
+  private static func credentials(ufrag: String, password: String, isLite: Bool)
+    throws(NegotiationError) -> ICEParameters
+  {
+    do throws(ICEError) {
+      return try ICEParameters(ufrag: ufrag, password: password, isLite: isLite)
+    } catch {
+      throw .unusableTransportParameter("ice-ufrag or ice-pwd", detail: "\(error)")
+    }
+  }
+
+  /// Of several fingerprints the one with the longest hash: which one is preferred is up to who checks (RFC 8122 §5).
+  private static func preferred(_ fingerprints: [SDPFingerprint]) throws(NegotiationError)
+    -> DTLSFingerprint
+  {
+    var found: DTLSFingerprint?
+    var failure: DTLSError?
+    for fingerprint in fingerprints {
+      do throws(DTLSError) {
+        let usable = try DTLSFingerprint(parsing: fingerprint.attributeValue)
+        if usable.bytes.count > found?.bytes.count ?? 0 { found = usable }
+      } catch {
+        failure = error
+      }
+    }
+    if let found { return found }
+    guard let failure else { throw .missingTransportParameter("fingerprint") }
+    throw .unusableTransportParameter("fingerprint", detail: "\(failure)")
   }
 }

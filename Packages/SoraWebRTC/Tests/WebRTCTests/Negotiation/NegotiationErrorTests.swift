@@ -1,3 +1,5 @@
+import SoraDTLS
+import SoraICE
 import SoraMedia
 import SoraSDP
 import Testing
@@ -45,7 +47,7 @@ import WebRTC
     #expect(answer.media[0].formats == ["120"])
     #expect(client.session?.media.map(\.mid) == ["audio_own"])
     #expect(client.rejectedSections.map(\.mid) == ["video_own"])
-    #expect(client.session?.transport?.remoteUfrag == "soraUfrag123")
+    #expect(client.session?.transport?.remote.ufrag == "soraUfrag123")
   }
 
   @Test func midsMustBeThereAndDiffer() {
@@ -77,6 +79,36 @@ import WebRTC
       failure(
         Fixture.negotiator(seed: 6), offer: text.replacing("setup:actpass", with: "setup:holdconn"))
         == .unusableSetup("holdconn"))
+  }
+
+  /// Taken, they would end in a call that never connects and doesn't say why.
+  @Test func transportParametersMustBeUsable() throws {
+    let text = SoraOffer(sections: [.own("audio")]).text
+    let fingerprint = Fixture.fingerprint.description
+    let cases = [
+      ("soraUfrag123", "sora_ufrag", "ice-ufrag or ice-pwd"),
+      ("soraPassword0123456789soraPassword01", "sora-password-0123456789", "ice-ufrag or ice-pwd"),
+      (fingerprint, fingerprint + ":00", "fingerprint"),
+      (fingerprint, fingerprint.replacing("sha-256", with: "sha-3"), "fingerprint"),
+    ]
+    for (usual, odd, name) in cases {
+      let client = Fixture.negotiator(seed: 5)
+      let error = failure(client, offer: text.replacing(usual, with: odd))
+      guard case .unusableTransportParameter(name, _)? = error else {
+        Issue.record("\(odd): \(String(describing: error))")
+        continue
+      }
+      #expect(client.signalingState == .stable && client.session == nil)
+    }
+    // One that can be used is enough, wherever it stands, and the longer hash is looked at.
+    let line = "a=fingerprint:\(fingerprint)\r\n"
+    let longer = "sha-512 " + Array(repeating: "AB", count: 64).joined(separator: ":")
+    let several = text.replacing(
+      line,
+      with: "a=fingerprint:sha-3 \(fingerprint.suffix(95))\r\n\(line)a=fingerprint:\(longer)\r\n")
+    let client = Fixture.negotiator(seed: 5)
+    _ = try Fixture.answer(client, several)
+    #expect(client.session?.transport?.remoteFingerprint.description == longer)
   }
 
   @Test func rtcpMuxAndBundleAreRequired() {

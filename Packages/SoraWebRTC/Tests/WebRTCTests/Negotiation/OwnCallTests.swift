@@ -1,3 +1,4 @@
+import SoraICE
 import SoraMedia
 import SoraSDP
 import Testing
@@ -34,7 +35,7 @@ import WebRTC
     let transportB = try #require(b.transport)
     #expect(transportA.isControlling && !transportB.isControlling)
     #expect(transportA.setup == .passive && transportB.setup == .active)
-    #expect(transportB.remoteUfrag == alice.configuration.iceUfrag)
+    #expect(transportB.remote.ufrag == alice.configuration.iceUfrag)
     #expect(transportB.remoteCandidates == alice.localCandidates)
     #expect(!transportB.endOfRemoteCandidates && transportB.isRemoteTrickling)
 

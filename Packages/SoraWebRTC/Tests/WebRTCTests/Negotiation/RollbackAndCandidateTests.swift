@@ -1,3 +1,4 @@
+import SoraICE
 import SoraMedia
 import SoraSDP
 import Testing
@@ -104,7 +105,7 @@ import WebRTC
     #expect(!client.events().contains("ice restart"))
     try Fixture.answer(client, text.replacing("soraUfrag123", with: "another1"))
     #expect(client.events().contains("ice restart"))
-    #expect(client.session?.transport?.remoteUfrag == "another1")
+    #expect(client.session?.transport?.remote.ufrag == "another1")
     #expect(client.session?.transport?.setup == .active)
   }
 }

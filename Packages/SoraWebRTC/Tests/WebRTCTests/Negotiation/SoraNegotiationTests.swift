@@ -1,3 +1,5 @@
+import SoraDTLS
+import SoraICE
 import SoraMedia
 import SoraSDP
 import Testing
@@ -30,10 +32,10 @@ import WebRTC
 
     let session = try #require(client.session)
     let transport = try #require(session.transport)
-    #expect(transport.isRemoteLite && transport.isControlling)
+    #expect(transport.remote.isLite && transport.isControlling)
     #expect(transport.setup == .active)
     #expect(transport.remoteCandidates.count == 1 && transport.endOfRemoteCandidates)
-    #expect(transport.remoteFingerprints == [Fixture.fingerprint])
+    #expect(transport.remoteFingerprint.description == Fixture.fingerprint.description)
     #expect(session.media[0].send?.codec.parameters["stereo"] == "1")
     #expect(session.media[1].send?.codec.payloadType == 120)
     #expect(session.media[1].receive == nil)
