@@ -29,15 +29,23 @@ final class Recorder<Element: Sendable>: Sendable {
     for continuation in ready { continuation.resume() }
   }
 
-  /// Waits until the elements satisfy a condition.
+  /// Waits until the elements satisfy a condition; gives up when the test's time is over.
   func wait(until condition: @escaping @Sendable ([Element]) -> Bool) async {
-    await withCheckedContinuation { continuation in
-      let isReady = state.withLock { state in
-        let isReady = condition(state.elements)
-        if !isReady { state.waiters.append((condition, continuation)) }
-        return isReady
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let isReady = state.withLock { state in
+          let isReady = condition(state.elements) || Task.isCancelled
+          if !isReady { state.waiters.append((condition, continuation)) }
+          return isReady
+        }
+        if isReady { continuation.resume() }
       }
-      if isReady { continuation.resume() }
+    } onCancel: {
+      let waiters = state.withLock { state in
+        defer { state.waiters = [] }
+        return state.waiters
+      }
+      for waiter in waiters { waiter.continuation.resume() }
     }
   }
 
