@@ -2,14 +2,14 @@
 ///
 /// An array in a property costs checks of uniqueness and of overlapping access at each use, and its emptying a generic
 /// replacement: with one packet a turn that is more than the loop itself.
-final class TurnList<Element: AnyObject> {
+package final class TurnList<Element: AnyObject> {
   private var elements: UnsafeMutablePointer<Element>
   private var capacity = 16
   /// Those before it have been taken out.
   private var first = 0
   private var count = 0
 
-  init() { elements = .allocate(capacity: capacity) }
+  package init() { elements = .allocate(capacity: capacity) }
 
   deinit {
     (elements + first).deinitialize(count: count - first)
@@ -17,7 +17,7 @@ final class TurnList<Element: AnyObject> {
   }
 
   @inline(__always)
-  func append(_ element: Element) {
+  package func append(_ element: Element) {
     if count == capacity { grow() }
     (elements + count).initialize(to: element)
     count += 1
@@ -33,7 +33,7 @@ final class TurnList<Element: AnyObject> {
 
   /// Takes out each element, also those that are appended meanwhile, and hands it to `body`, which must not call this.
   @inline(__always)
-  func drain(_ body: (Element) -> Void) {
+  package func drain(_ body: (Element) -> Void) {
     while first < count {
       let element = (elements + first).move()
       first += 1

@@ -4,7 +4,6 @@ import SoraMedia
 extension UDPSocket {
   /// Reads and delivers what has arrived, up to `limit` datagrams and at most one batch more. What is left is reported
   /// by epoll again in the next turn, after the other sockets have had theirs. Returns how many were delivered.
-  @discardableResult
   func receive(at now: Instant, limit: Int) -> Int {
     var budget = limit
     let receiver = core.receiver

@@ -1,5 +1,5 @@
-import SoraMedia
 import SoraICE
+import SoraMedia
 import SoraSDP
 
 /// Completing an exchange, whichever side answered.

@@ -1,5 +1,5 @@
-import SoraMedia
 import SoraICE
+import SoraMedia
 public import SoraSDP
 
 /// Applying the peer's descriptions (RFC 9429 §5.6, §5.10, §5.11).
