@@ -423,7 +423,8 @@ public final class PeerTransport {
         handshakeBy = nil
         // What is sent upon the change stays behind the last flight.
         flushDTLS()
-        change(to: .connected, at: now)
+        // Where ICE has failed meanwhile, the keys wait for the restart that leads out of it.
+        if state == .connecting { change(to: .connected, at: now) }
         // The path may have gone silent while the handshake ran; nothing would tell a second time.
         if state == .connected, ice.state == .disconnected { change(to: .disconnected, at: now) }
         receiveEarlyPackets(at: now)
