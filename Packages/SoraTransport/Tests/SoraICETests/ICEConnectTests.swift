@@ -119,6 +119,8 @@ import Testing
     #expect(link.run(for: .seconds(2)) { link.bothCompleted })
     #expect(link.nodes[1].agent.selectedPair?.remote == TransportAddress("198.51.100.1:6000"))
     #expect(link.nodes[1].agent.selectedPair?.remoteType == .prflx)
+    let pair = link.nodes[0].agent.pairStatistics.first { $0.isSelected }
+    #expect(pair?.mappedAddress == TransportAddress("198.51.100.1:6000"))
   }
 
   /// Two runs of one seed send the same bytes at the same times.
