@@ -6,8 +6,8 @@ BUILD = $(SWIFT) build -c $(CONFIGURATION)
 TEST = $(SWIFT) test -c $(CONFIGURATION) --skip-build
 # The root's own test targets, which need peers from outside (Tools/manifest/root.json), as a regular expression.
 INTEGRATION = ^($(shell Tools/manifest/generate.py --integration | paste -sd '|'))\.
-# Tests that keep every core busy for long. They run by themselves, before those with sockets and time limits.
-COMPUTING = ^(Sora(VP8|VP9|AV1|H264|H265|Scaling|Simulcast|Audio|NetworkSimulator)Tests|SimulationTests|WebRTCTests\.LossyCodecTests)[./]
+# Tests with sockets and limits of real time. They run by themselves, after all that computes or blocks its thread.
+LIVE = ^(Sora(Signaling|TURNStream|SDK|Server)Tests|RelayTests)\.|^SoraTransportTests\.Loop|^WebRTCTests\.(?!Core|LossyCodec|BrowserOffer)
 SWIFT_SOURCES = Package.swift $(wildcard Packages Tools Tests Benchmarks)
 DOCUMENTED ?= SoraSDK WebRTC SoraServer SoraSignaling SoraTransport SoraMedia
 DOCS = .build/docs
@@ -31,8 +31,8 @@ build: ## Build everything, tests included, once and optimized
 test: guard build test-allocations test-unit test-interop ## Run the guards, the unit tests and the tests with real peers
 
 test-unit: ## Run the packages' own tests (after `make build`)
-	$(TEST) --filter '$(COMPUTING)'
-	$(TEST) --skip '$(INTEGRATION)' --skip '$(COMPUTING)'
+	$(TEST) --skip '$(INTEGRATION)' --skip '$(LIVE)'
+	$(TEST) --filter '$(LIVE)'
 
 # A program of their own: in that of all packages another counter's malloc is linked.
 test-allocations: ## Count what the codecs' modules allocate for a frame
