@@ -30,7 +30,11 @@ final class ToolPeer {
   var now: Instant { .zero + (clock.now - origin) }
 
   func stop() {
-    if process.isRunning { process.terminate() }
+    if process.isRunning {
+      // It doesn't end by SIGTERM where it inherited that signal blocked.
+      kill(process.processIdentifier, SIGKILL)
+      process.waitUntilExit()
+    }
     close(descriptor)
     try? FileManager.default.removeItem(at: folder)
   }
