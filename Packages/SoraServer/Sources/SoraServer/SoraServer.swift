@@ -99,10 +99,21 @@ public final class SoraServer: Sendable {
   /// Starts a server.
   ///
   /// - Throws: `SignalingError` where the port or the TLS files can't be used, `NetworkError` where no UDP socket can be
-  ///   opened, `DTLSError` where no certificate can be made.
+  ///   opened, or none for the relay's streams, `DTLSError` where no certificate can be made.
   public static func start(_ configuration: Configuration = Configuration()) async throws
     -> SoraServer
   {
+    for _ in 0..<8 {
+      do {
+        return try await open(configuration)
+      } catch NetworkError.addressInUse where configuration.turn?.port == 0 {
+        // The relay's port was free for UDP and isn't for TCP: others are.
+      }
+    }
+    return try await open(configuration)
+  }
+
+  private static func open(_ configuration: Configuration) async throws -> SoraServer {
     let loop = try NetworkLoop.make()
     let certificate = try DTLSCertificate.generate()
     let addresses = try configuration.mediaAddresses ?? NetworkLoop.hostAddresses().map(\.ip)
@@ -117,9 +128,8 @@ public final class SoraServer: Sendable {
           loop: loop)
       }
     }
-    let engine: LoopBound<ServerEngine>
     do {
-      engine = try made.get()
+      let engine = try made.get()
       // First the relay: an offer has to name all of it.
       try await listenForStreams(configuration.turn, engine)
       let signaling = try await listen(configuration, engine)
@@ -128,6 +138,7 @@ public final class SoraServer: Sendable {
       }
       return SoraServer(configuration, loop, engine, signaling, media, turn, events)
     } catch {
+      if let engine = try? made.get() { await close(engine) }
       loop.shutdown()
       throw error
     }
@@ -194,13 +205,17 @@ public final class SoraServer: Sendable {
 
   /// Ends all connections, closes all sockets, and waits for it.
   public func shutdown() async {
-    let listeners = await loop.run { [engine] in
+    await Self.close(engine)
+    await signaling.stop()
+    loop.shutdown()
+  }
+
+  private static func close(_ engine: LoopBound<ServerEngine>) async {
+    let listeners = await engine.loop.run {
       engine.value.shutdown()
       return engine.value.turn?.shutdown() ?? []
     }
     for listener in listeners { await listener.stop() }
-    await signaling.stop()
-    loop.shutdown()
   }
 
   /// The connections as they are now.

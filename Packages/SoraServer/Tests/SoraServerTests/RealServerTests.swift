@@ -1,6 +1,8 @@
+import SoraICE
 import SoraSDP
 import SoraServer
 import SoraSignaling
+import SoraTransport
 import Testing
 
 /// A server on real sockets.
@@ -106,5 +108,20 @@ struct RealServerTests {
       Issue.record("no end was reported")
       return
     }
+  }
+
+  @Test func aPortOfTheRelayThatIsTakenIsATypedErrorAndLeavesNothingOpen() async throws {
+    let other = try await SignalingServer.start { _ in }
+    var configuration = SoraServer.Configuration()
+    configuration.mediaAddresses = [.loopbackV4]
+    let address = TransportAddress(ip: .loopbackV4, port: UInt16(other.boundPort))
+    configuration.turn = .init(port: address.port)
+    await #expect(throws: NetworkError.addressInUse(address)) {
+      _ = try await SoraServer.start(configuration)
+    }
+    await other.stop()
+    let server = try await SoraServer.start(configuration)
+    #expect(server.turnURLs.first == "turn:\(address)")
+    await server.shutdown()
   }
 }

@@ -26,12 +26,12 @@ public final class TURNStreamListener: Sendable {
   /// Listens on an address and port of this host.
   ///
   /// - Parameter tls: the certificate and key of `turns:`; nil for plain TCP. A connection's events begin when its handshake is over.
-  /// - Throws: `SignalingError` where the TLS files can't be used, and what the system says where it can't listen.
+  /// - Throws: `SignalingError` where the TLS files can't be used, `NetworkError` where it can't listen.
   public static func start(
     on address: TransportAddress, tls: TLSOptions.Identity? = nil, accept: @escaping Acceptance
   ) async throws -> TURNStreamListener {
     let context = try tls.map { try TLSContexts.server($0) }
-    let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+    let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .serverChannelOption(.backlog, value: 64)
       .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
@@ -55,7 +55,12 @@ public final class TURNStreamListener: Sendable {
             TURNStreamHandler(connection, waitsForTLS: context != nil))
         }
       }
-      .bind(host: "\(address.ip)", port: Int(address.port)).get()
+    let channel: any Channel
+    do {
+      channel = try await bootstrap.bind(host: "\(address.ip)", port: Int(address.port)).get()
+    } catch let error as IOError {
+      throw NetworkError.binding(address, code: error.errnoCode, kind: "TCP")
+    }
     guard let bound = TransportAddress(channel.localAddress) else {
       try await channel.close()
       throw ChannelError.unknownLocalAddress

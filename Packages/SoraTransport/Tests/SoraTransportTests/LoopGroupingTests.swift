@@ -13,13 +13,13 @@ import Testing
 
     init(_ count: Int, _ configuration: NetworkLoop.Configuration = .init()) async throws {
       sender = LoopEndpoint(try .make(configuration: configuration))
-      _ = try await sender.open(.loopbackV4)
+      let source = try await sender.open(.loopbackV4)
       let loop = try NetworkLoop.make()
       var receivers: [LoopEndpoint] = []
       var addresses: [TransportAddress] = []
       for _ in 0..<count {
         let receiver = LoopEndpoint(loop)
-        addresses.append(try await receiver.open(.loopbackV4))
+        addresses.append(try await receiver.open(.loopbackV4, from: source))
         receivers.append(receiver)
       }
       (self.receivers, self.addresses) = (receivers, addresses)

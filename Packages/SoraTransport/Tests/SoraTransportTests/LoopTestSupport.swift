@@ -13,6 +13,8 @@ final class LoopRecorder: DatagramHandler {
   var datagrams: [Datagram] = []
   var count = 0
   var batches = 0
+  /// Whom it hears, if not everybody: to a port that another test has just closed, others may go on sending.
+  var source: TransportAddress?
   /// Whether to keep the bytes.
   var keeps = true
   var onDatagram: ((UnsafeMutableRawBufferPointer, TransportAddress, UDPSocket, Instant) -> Void)?
@@ -23,6 +25,7 @@ final class LoopRecorder: DatagramHandler {
     _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress, on socket: UDPSocket,
     at now: Instant
   ) {
+    if let expected = self.source, expected != source { return }
     count += 1
     if keeps {
       datagrams.append(
@@ -57,7 +60,9 @@ actor LoopEndpoint {
 
   init(_ loop: NetworkLoop) { self.loop = loop }
 
-  func open(_ ip: IPAddress) throws -> TransportAddress {
+  /// - Parameter source: whom it hears; nil for everybody.
+  func open(_ ip: IPAddress, from source: TransportAddress? = nil) throws -> TransportAddress {
+    inbox.source = source
     let socket = try loop.openUDP(TransportAddress(ip: ip, port: 0), handler: inbox)
     self.socket = socket
     return socket.localAddress

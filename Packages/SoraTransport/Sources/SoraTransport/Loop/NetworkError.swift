@@ -31,11 +31,13 @@ public enum NetworkError: Error, Sendable, Hashable, CustomStringConvertible {
   }
 
   /// The error for a bind to `address` that failed with `code`.
-  static func binding(_ address: TransportAddress, code: Int32) -> NetworkError {
+  package static func binding(
+    _ address: TransportAddress, code: Int32, kind: String = "UDP"
+  ) -> NetworkError {
     switch code {
     case EADDRNOTAVAIL, EAFNOSUPPORT, ENODEV: .addressNotAvailable(address)
     case EADDRINUSE: .addressInUse(address)
-    default: .system(call: "opening a UDP socket on \(address)", code: code)
+    default: .system(call: "opening a \(kind) socket on \(address)", code: code)
     }
   }
 }
