@@ -121,7 +121,7 @@ struct RealServerTests {
     }
     await other.stop()
     let server = try await SoraServer.start(configuration)
-    #expect(server.turnURLs.first == "turn:\(address)")
+    #expect(server.turnURLs.first?.hasPrefix("turn:\(address)?") == true)
     await server.shutdown()
   }
 }

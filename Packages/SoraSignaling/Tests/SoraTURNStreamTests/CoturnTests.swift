@@ -139,7 +139,7 @@ final class Coturn: Sendable {
         "\(port)", "--tls-listening-port", "\(securePort)", "--cert", certificateFile, "--pkey",
         key,
         "--lt-cred-mech", "-u", "user:pass", "-r", "sora.test", "--allow-loopback-peers",
-        "--no-multicast-peers", "--fingerprint", "--pidfile",
+        "--no-multicast-peers", "--fingerprint", "--no-dtls", "--no-rfc5780", "--pidfile",
         folder.appendingPathComponent("pid").path, "--log-file", "stdout", "--simple-log",
       ]
       try Data().write(to: log)
@@ -147,7 +147,7 @@ final class Coturn: Sendable {
       process.standardOutput = output
       process.standardError = output
       try process.run()
-      let outcome = try await Self.outcome(of: process, ports: [port, securePort], log: log)
+      let outcome = try await Self.outcome(of: process, log: log)
       if outcome == .listens {
         (self.port, self.securePort, self.process) = (port, securePort, process)
         return
@@ -184,35 +184,18 @@ final class Coturn: Sendable {
     return try DTLSFingerprint(of: Array(data)).bytes
   }
 
-  /// Waits until its TCP ports are open; datagrams are sent again by themselves.
-  private static func outcome(of process: Process, ports: [UInt16], log: URL) async throws
-    -> Outcome
-  {
+  /// Waits until its sockets are open. Some may be while it still tries to bind others.
+  private static func outcome(of process: Process, log: URL) async throws -> Outcome {
     let deadline = ContinuousClock.now + .seconds(60)
     while ContinuousClock.now < deadline {
-      // Before the ports are tried: they would be open where they are another's.
-      if try String(contentsOf: log, encoding: .utf8).contains("Address already in use") {
-        return .portIsTaken
-      }
+      let text = try String(contentsOf: log, encoding: .utf8)
+      if text.contains("Address already in use") { return .portIsTaken }
+      // What it starts last.
+      if text.contains("admin thread") { return .listens }
       guard process.isRunning else { return .ended }
-      if ports.allSatisfy(accepts) { return .listens }
       try await Task.sleep(for: .milliseconds(20))
     }
     return .takesTooLong
-  }
-
-  private static func accepts(_ port: UInt16) -> Bool {
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    defer { close(descriptor) }
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = port.bigEndian
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    return withUnsafePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
-      }
-    }
   }
 
   static func freePort() async throws -> UInt16 {

@@ -9,6 +9,7 @@ final class RelayProbe: DatagramHandler {
   private(set) var reflexive: [TransportAddress] = []
   private(set) var failures: [ICEServerFailure] = []
   private(set) var isComplete = false
+  private var hasGivenUp = false
   /// What came back from the peer through the relay.
   private(set) var received: [[UInt8]] = []
   let peer: TransportAddress
@@ -96,8 +97,15 @@ final class RelayProbe: DatagramHandler {
   func wait(
     for condition: @escaping (RelayProbe) -> Bool, _ continuation: CheckedContinuation<Void, Never>
   ) {
-    if condition(self) { return continuation.resume() }
+    if hasGivenUp || condition(self) { return continuation.resume() }
     waiters.append((condition, continuation))
+  }
+
+  /// Lets everybody go who waits now or later.
+  func giveUp() {
+    hasGivenUp = true
+    for waiter in waiters { waiter.continuation.resume() }
+    waiters = []
   }
 
   func received(
@@ -179,14 +187,18 @@ struct Probe {
     await bound.loop.run { [bound] in body(bound.value) }
   }
 
+  /// Waits until something is so; gives up when the test's time is over.
   func wait(for condition: @escaping @Sendable (RelayProbe) -> Bool) async {
-    await withCheckedContinuation { continuation in
-      bound.loop.execute { [bound] in bound.value.wait(for: condition, continuation) }
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        bound.loop.execute { [bound] in bound.value.wait(for: condition, continuation) }
+      }
+    } onCancel: {
+      bound.loop.execute { [bound] in bound.value.giveUp() }
     }
   }
 
   /// Sends datagrams of several sizes through the relay, before the channel is bound and after, until each has come back.
-
   func exchange() async {
     for size in [1, 3, 160, 1200] {
       await run { $0.send([UInt8](repeating: UInt8(size % 251), count: size)) }
