@@ -489,8 +489,12 @@ let package = Package(
       pkgConfig: "libsrtp2",
       providers: [.apt(["libsrtp2-dev"])]),
     .target(
-      name: "CSoraDTLS",
+      name: "CSoraOpenSSL",
       dependencies: ["COpenSSL"],
+      path: "Packages/SoraTransport/Sources/CSoraOpenSSL"),
+    .target(
+      name: "CSoraDTLS",
+      dependencies: ["CSoraOpenSSL", "COpenSSL"],
       path: "Packages/SoraTransport/Sources/CSoraDTLS"),
     .target(name: "CSoraNetwork", path: "Packages/SoraTransport/Sources/CSoraNetwork"),
     .target(name: "CSoraMallocCount", path: "Packages/SoraTransport/Sources/CSoraMallocCount"),
@@ -506,7 +510,7 @@ let package = Package(
       swiftSettings: settings),
     .target(
       name: "SoraICE",
-      dependencies: ["SoraMedia", "COpenSSL"],
+      dependencies: ["SoraMedia", "CSoraOpenSSL", "COpenSSL"],
       path: "Packages/SoraTransport/Sources/SoraICE",
       swiftSettings: settings),
     .target(
@@ -516,7 +520,7 @@ let package = Package(
       swiftSettings: settings),
     .target(
       name: "SoraSRTP",
-      dependencies: ["SoraMedia", "CSRTP", "COpenSSL"],
+      dependencies: ["SoraMedia", "CSRTP", "CSoraOpenSSL", "COpenSSL"],
       path: "Packages/SoraTransport/Sources/SoraSRTP",
       swiftSettings: settings),
     .target(

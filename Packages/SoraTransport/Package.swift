@@ -32,16 +32,20 @@ let package = Package(
       name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(
       name: "CSRTP", pkgConfig: "libsrtp2", providers: [.apt(["libsrtp2-dev"])]),
-    .target(name: "CSoraDTLS", dependencies: ["COpenSSL"]),
+    .target(name: "CSoraOpenSSL", dependencies: ["COpenSSL"]),
+    .target(name: "CSoraDTLS", dependencies: ["CSoraOpenSSL", "COpenSSL"]),
     .target(name: "CSoraNetwork"),
     // Only for tests of hot paths: counts a thread's allocations.
     .target(name: "CSoraMallocCount"),
     .target(name: "SoraSDP", dependencies: [media], swiftSettings: settings),
     .target(name: "SoraRTP", dependencies: [media], swiftSettings: settings),
-    .target(name: "SoraICE", dependencies: [media, "COpenSSL"], swiftSettings: settings),
+    .target(
+      name: "SoraICE", dependencies: [media, "CSoraOpenSSL", "COpenSSL"], swiftSettings: settings),
     .target(
       name: "SoraDTLS", dependencies: [media, "CSoraDTLS", "COpenSSL"], swiftSettings: settings),
-    .target(name: "SoraSRTP", dependencies: [media, "CSRTP", "COpenSSL"], swiftSettings: settings),
+    .target(
+      name: "SoraSRTP", dependencies: [media, "CSRTP", "CSoraOpenSSL", "COpenSSL"],
+      swiftSettings: settings),
     .target(name: "SoraCongestion", dependencies: [media], swiftSettings: settings),
     .target(
       name: "SoraTransport",
