@@ -161,7 +161,7 @@ final class ScriptedSora: Sendable {
             do {
               try await script(connection, message)
             } catch {
-              Issue.record(error)
+              Issue.record(error, "\(connection.remoteAddress) said \(message)")
             }
             // As Sora does.
             if case .disconnect = message { connection.close(reason: "TYPE-DISCONNECT") }
