@@ -106,7 +106,7 @@ public final class SoraServer: Sendable {
     for _ in 0..<8 {
       do {
         return try await open(configuration)
-      } catch NetworkError.addressInUse where configuration.turn?.port == 0 {
+      } catch NetworkError.addressInUse(let address) where configuration.leavesOpen(address) {
         // The relay's port was free for UDP and isn't for TCP: others are.
       }
     }
@@ -261,5 +261,12 @@ public final class SoraServer: Sendable {
       engine.value.core.disconnect(
         channelID: channelID, connectionID: connectionID, at: loop.now)
     }
+  }
+}
+
+extension SoraServer.Configuration {
+  /// Whether the system chose this port for the relay, so that another does as well.
+  fileprivate func leavesOpen(_ address: TransportAddress) -> Bool {
+    turn?.port == 0 && address.port != mediaPort && address.port != turn?.securePort
   }
 }

@@ -23,9 +23,12 @@ enum NSSPeer {
     return program == nil ? "the peer doesn't compile" : nil
   }()
 
-  /// The compiled program.
+  private static let folder = FileManager.default.temporaryDirectory.appending(
+    path: "nss-\(UUID().uuidString)")
+
+  /// The compiled program; it goes with the tests.
   static let program: String? = {
-    let folder = FileManager.default.temporaryDirectory.appending(path: "nss-\(UUID().uuidString)")
+    atexit { try? FileManager.default.removeItem(at: NSSPeer.folder) }
     try? FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     let file = folder.appending(path: "peer.c")
     let output = folder.appending(path: "peer").path()

@@ -30,8 +30,12 @@ public enum NetworkError: Error, Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// The error for a bind to `address` that failed with `code`.
-  package static func binding(
+  /// The error for a socket that could not be bound to an address.
+  ///
+  /// - Parameters:
+  ///   - code: the `errno` of `bind`.
+  ///   - kind: the protocol, as the description names it.
+  public static func binding(
     _ address: TransportAddress, code: Int32, kind: String = "UDP"
   ) -> NetworkError {
     switch code {
