@@ -111,11 +111,13 @@ struct RealServerTests {
   }
 
   @Test func aPortOfTheRelayThatIsTakenIsATypedErrorAndLeavesNothingOpen() async throws {
-    let other = try await SignalingServer.start { _ in }
+    // An address of this host that no other test uses, so that nobody takes the port meanwhile.
+    let ip = try #require(IPAddress("127.0.0.77"))
+    let other = try await SignalingServer.start(host: "\(ip)") { _ in }
+    let address = TransportAddress(ip: ip, port: UInt16(other.boundPort))
     var configuration = SoraServer.Configuration()
     configuration.mediaAddresses = [.loopbackV4]
-    let address = TransportAddress(ip: .loopbackV4, port: UInt16(other.boundPort))
-    configuration.turn = .init(port: address.port)
+    configuration.turn = .init(port: address.port, addresses: [ip])
     await #expect(throws: NetworkError.addressInUse(address)) {
       _ = try await SoraServer.start(configuration)
     }

@@ -93,13 +93,16 @@ import Testing
   }
 
   @Test func stoppingTheServerSaysGoingAway() async throws {
-    let server = try await startServer { _ = await drain($0) }
-    let connection = try await WebSocketClient.connect(url: server.url)
+    // An address of this host that no other test uses, so that nobody takes the port afterwards.
+    let server = try await SignalingServer.start(host: "127.0.0.78") { connection in
+      Task { await drain(connection) }
+    }
+    let url = "ws://127.0.0.78:\(server.boundPort)/signaling"
+    let connection = try await WebSocketClient.connect(url: url)
     async let close = drain(connection)
     await server.stop()
     #expect(await close?.code == .goingAway)
-    #expect(
-      await errorOf { _ = try await WebSocketClient.connect(url: server.url) }?.code == .refused)
+    #expect(await errorOf { _ = try await WebSocketClient.connect(url: url) }?.code == .refused)
   }
 
   @Test func readerThatFallsBehindHoldsTheSenderBack() async throws {
