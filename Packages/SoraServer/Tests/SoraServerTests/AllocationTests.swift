@@ -11,7 +11,7 @@ struct AllocationTests {
   /// Only optimized code counts: without the optimizer, Swift's own plumbing allocates.
   static let canCount = sora_malloc_count_is_on() != 0 && !_isDebugAssertConfiguration()
 
-  @Test(.enabled(if: Self.canCount))
+  @Test(.enabled(if: Self.canCount, "only optimized code is free of allocations"))
   func forwardedPacketsCostNoAllocation() throws {
     let network = SimulatedNetwork(seed: 51)
     let tap = TapSink(network)

@@ -5,7 +5,10 @@ import Testing
 
 /// The `openssl` tool as the other end, over UDP on the loopback. It prints the keys it exports, so both ends' can be
 /// compared. Skipped where the tool isn't installed.
-@Suite(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/openssl")))
+@Suite(
+  .enabled(
+    if: FileManager.default.isExecutableFile(atPath: "/usr/bin/openssl"),
+    "openssl is missing: run `make deps`"))
 struct OpenSSLToolTests {
   /// Who speaks DTLS on this side.
   enum Implementation: CaseIterable {

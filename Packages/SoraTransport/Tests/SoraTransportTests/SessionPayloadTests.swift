@@ -155,14 +155,7 @@ import Testing
     #expect(buffer?.statistics.unreadableDependencyDescriptors == 0)
   }
 
-  private static let onlyOptimized: Comment = "only optimized code is free of allocations"
-  #if DEBUG
-    private static let isOptimized = false
-  #else
-    private static let isOptimized = true
-  #endif
-
-  @Test(.enabled(if: isOptimized, onlyOptimized), arguments: ["H264", "H265", "AV1"])
+  @Test(.needsOptimizer, arguments: ["H264", "H265", "AV1"])
   func payloadsAndDescriptorsAllocateNothing(codec: String) throws {
     let format = try #require(
       RTPPayloadFormats.named(codec, parameters: ["packetization-mode": "1"]))
