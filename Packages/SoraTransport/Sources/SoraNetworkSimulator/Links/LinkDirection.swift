@@ -1,7 +1,7 @@
 public import SoraMedia
 
 /// One direction of a link: the queue in front of its rate limit, its random draws and its statistics.
-/// What it does to a datagram is in `SimulatedNetwork-links.swift`.
+/// What it does to a datagram is in `SimulatedNetwork+Links.swift`.
 final class LinkDirection {
   let index: Int32
   let from: Int
