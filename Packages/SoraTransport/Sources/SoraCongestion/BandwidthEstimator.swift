@@ -104,6 +104,15 @@ public final class BandwidthEstimator {
     combine()
   }
 
+  /// Begins anew at a rate, within the bounds: what is known of the path has nothing to do with what was assumed.
+  public func startOver(at rate: Bitrate) {
+    control = RateControl(
+      rate: min(
+        max(Double(rate.bitsPerSecond), control.bounds.lowerBound), control.bounds.upperBound),
+      bounds: control.bounds)
+    combine()
+  }
+
   // MARK: Sending
 
   /// A packet with a transport-wide sequence number leaves now.

@@ -115,6 +115,12 @@ public final class Pacer {
     return entry.token
   }
 
+  /// A packet left past the queues: it counts against those that wait.
+  public func sentUnpaced(_ size: Int, at now: Instant) {
+    advance(to: now.nanoseconds)
+    debt += Double(size)
+  }
+
   private func popPaced() -> PacerQueue.Entry? {
     queues.1.pop() ?? queues.2.pop() ?? queues.3.pop()
   }

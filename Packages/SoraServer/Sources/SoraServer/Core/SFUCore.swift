@@ -17,12 +17,18 @@ public final class SFUCore {
 
   let random: RandomSource
   let sink: any DatagramSink
-  /// Clients in the order in which they came.
-  private var peers: [Peer] = []
+  private var peers: [SFUPeerID: Peer] = [:]
+  /// Clients that haven't sent `connect`, in the order in which they came: each is waited for equally long.
+  private var waiting: [SFUPeerID] = []
   private var nextPeer = 1
+  private var nextOrder: UInt64 = 0
+  private var deadlines = DeadlineQueue()
+  /// Connections whose deadlines may have changed since the queue was told.
+  private var touched: [SFUConnection] = []
   /// Connections in the order of their `connect`.
   private(set) var connections: [SFUConnection] = []
   private(set) var channels: [SFUChannel] = []
+  private var byID: [String: SFUConnection] = [:]
   private var byUser: [String: SFUConnection] = [:]
   private var byAddress: [TransportAddress: SFUConnection] = [:]
   /// Where the last datagram came from: bursts of one sender skip the look-up.
@@ -31,7 +37,6 @@ public final class SFUCore {
   private var isDelivering = false
 
   private struct Peer {
-    let id: SFUPeerID
     /// When `connect` has to be there.
     var connectBy: Instant
     var connection: SFUConnection?
@@ -58,16 +63,18 @@ public final class SFUCore {
     guard peers.count < configuration.maximumPeers else { return nil }
     let id = SFUPeerID(value: nextPeer)
     nextPeer += 1
-    peers.append(Peer(id: id, connectBy: now + configuration.connectTimeout))
+    peers[id] = Peer(connectBy: now + configuration.connectTimeout)
+    waiting.append(id)
     return id
   }
 
   /// Takes a message of a client. Messages of a client that has ended are ignored.
   public func receive(_ message: SFUMessage, from peer: SFUPeerID, at now: Instant) {
     defer { deliver(at: now) }
-    guard let index = peers.firstIndex(where: { $0.id == peer }) else { return }
-    if let connection = peers[index].connection {
+    guard let known = peers[peer] else { return }
+    if let connection = known.connection {
       connection.receive(message, at: now)
+      touch(connection)
       return
     }
     switch message {
@@ -75,7 +82,7 @@ public final class SFUCore {
       if let reason = request.objection {
         refuse(peer, .refused(reason), at: now)
       } else {
-        connect(request, peerIndex: index, at: now)
+        connect(request, of: peer, at: now)
       }
     case .malformed(let detail): refuse(peer, .refused("INVALID-MESSAGE: \(detail)"), at: now)
     case .disconnect: refuse(peer, .disconnect, at: now)
@@ -86,11 +93,11 @@ public final class SFUCore {
   /// A client's WebSocket is gone; that ends its connection.
   public func signalingLost(_ peer: SFUPeerID, at now: Instant) {
     defer { deliver(at: now) }
-    guard let index = peers.firstIndex(where: { $0.id == peer }) else { return }
-    if let connection = peers[index].connection {
+    guard let known = peers[peer] else { return }
+    if let connection = known.connection {
       end(connection, nil, reason: "WEBSOCKET-CLOSED", at: now)
     } else {
-      peers.remove(at: index)
+      forget(peer)
     }
   }
 
@@ -139,8 +146,9 @@ public final class SFUCore {
     defer { deliver(at: now) }
     let close = SFUClose(code: 1001, reason: "SERVER-SHUTDOWN")
     for connection in connections { end(connection, close, reason: close.reason, at: now) }
-    for peer in peers { emit(.close(close), to: peer.id) }
-    peers = []
+    for peer in waiting { emit(.close(close), to: peer) }
+    peers = [:]
+    waiting = []
   }
 
   // MARK: Datagrams and time
@@ -159,6 +167,7 @@ public final class SFUCore {
       receiveSTUN(bytes, from: remote, on: local, at: now)
     } else if let connection = connection(at: remote) {
       connection.transport.receive(bytes, from: remote, on: local, at: now)
+      touch(connection)
     } else {
       dropped.unknownAddress += 1
     }
@@ -168,18 +177,48 @@ public final class SFUCore {
   /// Lets timers run.
   public func poll(at now: Instant) {
     defer { deliver(at: now) }
-    for peer in peers where peer.connection == nil && peer.connectBy <= now {
-      refuse(peer.id, .refused("CONNECT-TIMEOUT: no connect came in time"), at: now)
+    while let peer = waiting.first, let known = peers[peer], known.connectBy <= now {
+      refuse(peer, .refused("CONNECT-TIMEOUT: no connect came in time"), at: now)
     }
-    for connection in connections { connection.poll(at: now) }
+    // What one sets off at another, such as a request for a key frame, is due at once: a few rounds settle it.
+    for _ in 0..<Self.pollRounds {
+      settleDeadlines()
+      guard deadlines.nextDeadline.map({ $0 <= now }) == true else { return }
+      while let connection = deadlines.popDue(at: now) {
+        connection.poll(at: now)
+        touch(connection)
+      }
+    }
   }
+
+  private static let pollRounds = 4
 
   /// When `poll` wants to be called next.
   public var nextDeadline: Instant? {
-    var deadline: Instant?
-    for peer in peers where peer.connection == nil { deadline = earliest(deadline, peer.connectBy) }
-    for connection in connections { deadline = earliest(deadline, connection.nextDeadline) }
-    return deadline
+    settleDeadlines()
+    return earliest(
+      waiting.first.flatMap { peers[$0]?.connectBy }, deadlines.nextDeadline)
+  }
+
+  /// A connection's deadline may have changed.
+  func touch(_ connection: SFUConnection) {
+    guard !connection.isTouched else { return }
+    connection.isTouched = true
+    touched.append(connection)
+  }
+
+  /// That of a track's publisher may have.
+  func touch(publisherOf track: PublishedTrack) {
+    if let publisher = byID[track.publisherID] { touch(publisher) }
+  }
+
+  private func settleDeadlines() {
+    guard !touched.isEmpty else { return }
+    for connection in touched {
+      connection.isTouched = false
+      deadlines.set(connection.nextDeadline, of: connection)
+    }
+    touched.removeAll(keepingCapacity: true)
   }
 
   /// All connections, in the order of their `connect`.
@@ -204,6 +243,7 @@ public final class SFUCore {
         dropped.unknownAddress += 1
         return
       }
+      touch(connection)
       return connection.transport.receive(bytes, from: remote, on: local, at: now)
     }
     guard let name = message.username else {
@@ -217,6 +257,7 @@ public final class SFUCore {
     }
     let accepted = connection.transport.ice.statistics.requestsReceived
     connection.transport.receive(bytes, from: remote, on: local, at: now)
+    touch(connection)
     // Counted once the message integrity has held.
     if connection.transport.ice.statistics.requestsReceived > accepted, !connection.isEnded {
       learn(remote, connection)
@@ -245,7 +286,7 @@ public final class SFUCore {
 
   // MARK: Coming and going
 
-  private func connect(_ request: SFUConnectRequest, peerIndex: Int, at now: Instant) {
+  private func connect(_ request: SFUConnectRequest, of peer: SFUPeerID, at now: Instant) {
     let channel: SFUChannel
     if let known = channels.first(where: { $0.id == request.channelID }) {
       channel = known
@@ -254,16 +295,25 @@ public final class SFUCore {
       channels.append(channel)
     }
     let connection = SFUConnection(
-      request, peer: peers[peerIndex].id, channel: channel, core: self, at: now)
-    peers[peerIndex].connection = connection
+      request, peer: peer, order: nextOrder, channel: channel, core: self, at: now)
+    nextOrder += 1
+    peers[peer]?.connection = connection
+    waiting.removeAll { $0 == peer }
+    byID[connection.connectionID] = connection
     connections.append(connection)
     channel.members.append(connection)
     byUser[connection.transport.ice.localParameters.ufrag] = connection
     connection.sendOffer(at: now)
+    touch(connection)
+  }
+
+  private func forget(_ peer: SFUPeerID) {
+    peers[peer] = nil
+    waiting.removeAll { $0 == peer }
   }
 
   private func refuse(_ peer: SFUPeerID, _ close: SFUClose, at now: Instant) {
-    peers.removeAll { $0.id == peer }
+    forget(peer)
     emit(.close(close), to: peer)
     emit(.refused(peer, reason: close.reason))
   }
@@ -275,7 +325,7 @@ public final class SFUCore {
       .joined(
         channelID: channel.id, connectionID: connection.connectionID, role: connection.request.role)
     )
-    for member in channel.members { member.synchronize(at: now) }
+    synchronize(channel, at: now)
     let others = channel.members.filter {
       $0 !== connection && $0.isConnected && $0.bundleID != connection.bundleID
     }
@@ -287,6 +337,14 @@ public final class SFUCore {
     for other in others { emit(.notify(own), to: other.peer) }
   }
 
+  /// Has every member offered what there is now.
+  private func synchronize(_ channel: SFUChannel, at now: Instant) {
+    for member in channel.members {
+      member.synchronize(at: now)
+      touch(member)
+    }
+  }
+
   /// Ends a connection, whatever state it is in.
   ///
   /// - Parameter close: what to tell the client; nil where it can't be told any more.
@@ -296,13 +354,15 @@ public final class SFUCore {
     let channel = connection.channel
     connection.finish(at: now)
     connections.removeAll { $0 === connection }
-    peers.removeAll { $0.id == connection.peer }
+    forget(connection.peer)
+    byID[connection.connectionID] = nil
+    deadlines.set(nil, of: connection)
     channel.members.removeAll { $0 === connection }
     byUser[connection.transport.ice.localParameters.ufrag] = nil
     for address in connection.addresses { byAddress[address] = nil }
     latest = nil
     if let close { emit(.close(close), to: connection.peer) }
-    for member in channel.members { member.synchronize(at: now) }
+    synchronize(channel, at: now)
     if wasConnected {
       let message = notification(.destroyed, of: connection, at: now)
       for member in channel.members

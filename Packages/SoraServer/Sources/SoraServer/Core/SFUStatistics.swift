@@ -1,3 +1,4 @@
+import SoraCongestion
 public import SoraMedia
 import SoraRTP
 import SoraTransport
@@ -23,6 +24,14 @@ public struct SFUDropped: Sendable, Hashable {
   public var emptyRetransmission = 0
   /// Came before, as an original or as a retransmission.
   public var duplicate = 0
+  /// RTCP packets of a type that nobody reads.
+  public var unknownRTCP = 0
+  /// Requests for packets or key frames of a source that isn't sent.
+  public var requestOfUnknownSource = 0
+  /// Packets that weren't sent again: asked for beyond the share of the link that retransmissions have.
+  public var retransmissionBudget = 0
+  /// Packets that found too many waiting for the link.
+  public var pacerFull = 0
   /// Answers and messages that nobody waited for.
   public var unexpectedMessage = 0
   /// Candidates that can't be read.
@@ -58,8 +67,21 @@ public struct SFUConnectionStatus: Sendable, Hashable {
     public var retransmissions: UInt64
     /// Packets that were asked for and not kept any more.
     public var retransmissionsMissing: UInt64
+    /// Packets sent again to fill probes.
+    public var padding: UInt64
     /// Packets that could not be sent.
     public var dropped: UInt64
+    /// Packets that waited until they weren't kept any more.
+    public var overtaken: UInt64
+    /// Packets of the publisher's that came too late to be of use.
+    public var late: UInt64
+    /// Frames left out because the link has no room for their temporal layer, and because it was full.
+    public var layerFramesLeftOut: UInt64
+    public var congestedFramesLeftOut: UInt64
+    /// The highest temporal layer that the link has room for, and why it isn't more (`BandwidthAllocator.Reason`); nil where
+    /// nothing is known of the link.
+    public var layer: Int?
+    public var limitation: String?
     public var nacks: UInt64
     public var keyFrameRequests: UInt64
     public var fractionLost: Double
@@ -78,6 +100,8 @@ public struct SFUConnectionStatus: Sendable, Hashable {
   /// Transport-wide feedback messages of the client, and its last REMB in bits a second.
   public var transportFeedbacks: UInt64
   public var receiverEstimate: UInt64?
+  /// Bits per second that the link to the client is believed to take; nil where the client has said nothing.
+  public var estimate: Int?
   public var dropped: SFUDropped
   public var bytesReceived: UInt64
   public var bytesSent: UInt64
@@ -88,26 +112,59 @@ extension SFUConnection {
     SFUConnectionStatus(
       peer: peer, channelID: channel.id, connectionID: connectionID, clientID: clientID,
       role: request.role, isConnected: isConnected,
-      tracks: uploads.map { track in
-        SFUConnectionStatus.Track(
-          kind: track.kind, codec: track.codec.name, packets: track.statistics.packets,
-          bytes: track.statistics.bytes, packetsLost: track.received?.packetsLost ?? 0,
-          nacksSent: track.statistics.nacksSent,
-          keyFrameRequests: track.statistics.keyFrameRequests,
+      tracks: uplink.tracks.map { track in
+        let counted = track.statistics
+        return SFUConnectionStatus.Track(
+          kind: track.kind, codec: track.codec.name, packets: counted.packets,
+          bytes: counted.bytes, packetsLost: track.receiver?.received.packetsLost ?? 0,
+          nacksSent: counted.nacksSent, keyFrameRequests: counted.keyFrameRequests,
           subscribers: track.subscriptions.count)
       },
-      subscriptions: subscriptions.map { subscription in
-        let counted = subscription.statistics
-        return SFUConnectionStatus.Subscription(
-          kind: subscription.kind, publisherID: subscription.source.publisherID,
-          isActive: subscription.isActive, packets: counted.packets, bytes: counted.bytes,
-          retransmissions: counted.retransmissions,
-          retransmissionsMissing: counted.retransmissionsMissing, dropped: counted.notWritable,
-          nacks: counted.nacks, keyFrameRequests: counted.keyFrameRequests,
-          fractionLost: counted.fractionLost, roundTrip: counted.roundTrip)
-      },
-      transportFeedbacks: transportFeedbacks, receiverEstimate: receiverEstimate,
-      dropped: dropped, bytesReceived: transport.statistics.bytesReceived,
+      subscriptions: downlink.subscriptions.map(\.status),
+      transportFeedbacks: downlink.controller.statistics.feedbackMessages,
+      receiverEstimate: (downlink.controller.statistics.receiverEstimate?.bitsPerSecond)
+        .map(UInt64.init),
+      estimate: downlink.controller.knownEstimate?.bitsPerSecond,
+      dropped: allDropped, bytesReceived: transport.statistics.bytesReceived,
       bytesSent: transport.statistics.bytesSent)
+  }
+
+  /// With what the parts of the connection count.
+  private var allDropped: SFUDropped {
+    var dropped = dropped
+    let media = uplink.dropped
+    dropped.malformedRTP = media.malformed
+    dropped.unknownSource = media.unknownSource
+    dropped.retiredSource = media.retiredSource
+    dropped.tooManySources = media.tooManySources
+    dropped.emptyRetransmission = media.emptyRetransmission
+    dropped.duplicate = media.duplicate
+    dropped.malformedRTCP = rtcp.dropped.malformed
+    dropped.unknownRTCP = rtcp.dropped.unknown
+    dropped.requestOfUnknownSource = rtcp.dropped.requestOfUnknownSource
+    dropped.retransmissionBudget = downlink.controller.statistics.retransmissionsRefused
+    dropped.pacerFull = downlink.controller.statistics.pacerFull
+    return dropped
+  }
+}
+
+extension SubscribedTrack {
+  fileprivate var status: SFUConnectionStatus.Subscription {
+    let counted = statistics
+    return SFUConnectionStatus.Subscription(
+      kind: kind, publisherID: source.publisherID, isActive: isActive,
+      packets: counted.sent.packetsSent &- counted.sent.retransmittedPacketsSent
+        &- counted.sent.paddingPacketsSent,
+      bytes: counted.sent.bytesSent &- counted.sent.retransmittedBytesSent
+        &- counted.sent.paddingBytesSent,
+      retransmissions: counted.sent.retransmittedPacketsSent,
+      retransmissionsMissing: counted.sent.retransmissionsMissing,
+      padding: counted.sent.paddingPacketsSent, dropped: counted.dropped.notWritable,
+      overtaken: counted.dropped.overtaken, late: counted.dropped.late,
+      layerFramesLeftOut: counted.frames.layerFrames,
+      congestedFramesLeftOut: counted.frames.congestedFrames, layer: share?.layer,
+      limitation: share?.reason.rawValue, nacks: counted.sent.nackCount,
+      keyFrameRequests: counted.sent.pliCount &+ counted.sent.firCount,
+      fractionLost: sender.remote.fractionLost, roundTrip: sender.remote.roundTrip)
   }
 }

@@ -118,6 +118,25 @@ public struct VP8Descriptor: Equatable, Sendable {
   }
 }
 
+extension VP8Descriptor {
+  /// Adds to the picture id of a payload in place, as a forwarding server does that leaves frames out; a payload without one
+  /// stays as it is.
+  public static func movePictureID(by difference: UInt16, in payload: UnsafeMutableRawBufferPointer)
+  {
+    // X and I.
+    guard payload.count >= 3, payload[0] & 0x80 != 0, payload[1] & 0x80 != 0 else { return }
+    if payload[2] & 0x80 != 0 {
+      guard payload.count >= 4 else { return }
+      let id = UInt16(payload[2] & 0x7F) << 8 | UInt16(payload[3])
+      let moved = id &+ difference
+      payload[2] = 0x80 | UInt8(truncatingIfNeeded: moved >> 8 & 0x7F)
+      payload[3] = UInt8(truncatingIfNeeded: moved)
+    } else {
+      payload[2] = UInt8(truncatingIfNeeded: UInt16(payload[2]) &+ difference) & 0x7F
+    }
+  }
+}
+
 /// The first bytes of a VP8 frame (RFC 6386 §9.1).
 enum VP8FrameHeader {
   /// Whether the frame that begins with `bytes` is a key frame: the lowest bit of the frame tag is 0.

@@ -56,7 +56,17 @@ public final class RTPSession {
   }
 
   public weak var delegate: (any RTPSessionDelegate)?
-  public internal(set) var dropped = Dropped()
+  public var dropped: Dropped {
+    var dropped = counted
+    dropped.malformedRTCP = rtcp.dropped.malformed
+    dropped.unknownRTCP = rtcp.dropped.unknown
+    dropped.requestOfUnknownSource = rtcp.dropped.requestOfUnknownSource
+    dropped.pacerFull = controller.statistics.pacerFull
+    dropped.retransmissionBudget = controller.statistics.retransmissionsRefused
+    return dropped
+  }
+  /// Those that the session itself counts.
+  var counted = Dropped()
   public internal(set) var sendStreams: [RTPSendStream] = []
   public internal(set) var receiveStreams: [RTPReceiveStream] = []
   /// Video packets that no jitter buffer used, of streams that were and that are.
@@ -68,23 +78,16 @@ public final class RTPSession {
     return sum
   }
   private var endedVideoDiscards = VideoJitterBufferStatistics.Discarded()
-  /// Round-trip time of the newest report or feedback.
-  public internal(set) var roundTrip: Duration?
+  /// Round-trip time of the newest report, or of whatever else measured one before the first.
+  public var roundTrip: Duration? { rtcp.roundTrip }
 
   static let maximumSources = 256
   static let maximumRetired = 32
   let configuration: Configuration
   let random: RandomSource
   let output: any RTPSessionOutput
-  let estimator: BandwidthEstimator
-  let pacer: Pacer
-  var retransmissions = RetransmissionBudget()
-  var sent = SentPacketRing()
-  var feedback = TransportFeedbackGenerator()
-  var feedbackTimeline = TransportFeedbackTimeline()
-  /// Reused for every feedback message.
-  var packetResults: [PacketFeedback] = []
-  var missing: [UInt16] = []
+  let controller: SendController
+  let rtcp: RTCPEngine
   /// Built for each retransmission and probe.
   var scratch = [UInt8](repeating: 0, count: 1500)
   var sections: [RTPReceiveParameters] = []
@@ -93,15 +96,9 @@ public final class RTPSession {
   var sources: [UInt32: Source] = [:]
   /// Sources that ended lately.
   var retired: [(ssrc: UInt32, until: Instant)] = []
-  /// Whether `roundTrip` comes from a report, which is better than what anything else measures.
-  var hasReportedRoundTrip = false
-  /// Reused for every report.
-  var blocks: [RTCPReportBlock] = []
-  var nextReport: Instant?
   var lastTarget = 0
   /// Slots of the send streams, so that a pacer token finds its stream; a slot is never used twice.
   var streamSlots: [RTPSendStream?] = []
-  let reporterSSRC: UInt32
 
   /// What packets of a source are.
   enum Source {
@@ -113,18 +110,20 @@ public final class RTPSession {
     self.configuration = configuration
     self.random = random
     self.output = output
-    estimator = BandwidthEstimator(configuration: configuration.estimator)
-    pacer = Pacer(rate: configuration.estimator.start)
+    controller = SendController(
+      configuration: SendController.Configuration(estimator: configuration.estimator))
+    rtcp = RTCPEngine(
+      cname: configuration.cname, controller: controller, random: random, output: output)
     lastTarget = configuration.estimator.start.bitsPerSecond
-    reporterSSRC = UInt32(truncatingIfNeeded: random.next()) | 1
+    rtcp.delegate = self
   }
 
   /// Bits a second that the network is believed to take.
-  public var estimatedBitrate: Int { estimator.estimate.bitsPerSecond }
+  public var estimatedBitrate: Int { controller.estimate.bitsPerSecond }
 
   /// Bits a second that the application can use at most; the path isn't probed for more.
   public func setMaximumBitrate(_ bitsPerSecond: Int, at now: Instant) {
-    estimator.setMaximum(Bitrate(bitsPerSecond: bitsPerSecond), at: now)
+    controller.setMaximum(Bitrate(bitsPerSecond: bitsPerSecond), at: now)
     applyEstimate(at: now)
   }
 
@@ -133,10 +132,12 @@ public final class RTPSession {
   /// Starts a stream to send; nil when this stack has no payload format for its codec.
   public func addSendStream(_ parameters: RTPSendParameters) -> RTPSendStream? {
     guard
-      let stream = RTPSendStream(parameters, index: streamSlots.count, random: random)
+      let stream = RTPSendStream(
+        parameters, index: streamSlots.count, cname: configuration.cname, random: random)
     else { return nil }
     sendStreams.append(stream)
     streamSlots.append(stream)
+    nameFeedback()
     return stream
   }
 
@@ -150,13 +151,14 @@ public final class RTPSession {
     guard let position = sendStreams.firstIndex(where: { $0 === stream }) else { return }
     sendStreams.remove(at: position)
     streamSlots[stream.index] = nil
-    output.sendRTCP(capacity: 64) { buffer in
-      var writer = RTCPWriter(into: buffer)
-      guard (try? writer.receiverReport(sender: stream.parameters.ssrc)) != nil,
-        (try? writer.goodbye(ssrc: stream.parameters.ssrc)) != nil
-      else { return 0 }
-      return writer.count
-    }
+    controller.forget(stream: stream.index)
+    nameFeedback()
+    rtcp.sendGoodbye(of: stream.sender)
+  }
+
+  /// Feedback comes from a source of ours where there is one.
+  private func nameFeedback() {
+    rtcp.feedbackSSRC = sendStreams.first?.parameters.ssrc ?? rtcp.reporterSSRC
   }
 
   /// Sets what may be received from now on. Streams of sections that are gone end.
@@ -200,13 +202,12 @@ public final class RTPSession {
   ) {
     let priority: Pacer.Priority = stream.parameters.kind == .audio ? .audio : .video
     stream.packetize(frame, level: level, at: now) { number, size in
-      let token = PacketToken(stream: stream.index, number: number, isRetransmission: false)
-      if !pacer.enqueue(size: size, priority: priority, token: token.value, at: now) {
-        stream.statistics.packetsDropped &+= 1
-        dropped.pacerFull += 1
+      let token = PacketToken(stream: stream.index, number: number)
+      if !controller.enqueue(token, size: size, priority: priority, at: now) {
+        stream.sender.statistics.packetsDropped &+= 1
       }
     }
-    sendPaced(at: now)
+    controller.drain(self, at: now)
   }
 
   // MARK: Driving
@@ -214,44 +215,101 @@ public final class RTPSession {
   /// Lets timers run: pacing, reports, requests for lost packets, feedback, frames that are due.
   public func poll(at now: Instant) {
     releaseFrames(at: now)
-    requestMissing(at: now)
-    demandOwedKeyFrames(at: now)
-    sendFeedback(at: now)
-    sendReports(at: now)
-    pollEstimator(at: now)
-    sendPaced(at: now)
+    for stream in receiveStreams { rtcp.sendRequests(of: stream.receiver, at: now) }
+    for stream in sendStreams { demandKeyFrame(of: stream, at: now) }
+    rtcp.sendFeedback(at: now)
+    if hasStreams, rtcp.areReportsDue(at: now) { sendReports(at: now) }
+    controller.poll(at: now)
+    applyEstimate(at: now)
+    controller.drain(self, at: now)
+  }
+
+  private var hasStreams: Bool { !sendStreams.isEmpty || !receiveStreams.isEmpty }
+
+  private func sendReports(at now: Instant) {
+    rtcp.sendReports(
+      receivers: receiveStreams.lazy.map(\.receiver), senders: sendStreams.lazy.map(\.sender),
+      at: now
+    ) { sender in
+      sendStreams.first { $0.sender === sender }?
+        .senderInfo(wallClock: configuration.wallClock, at: now)
+    }
   }
 
   /// When `poll` wants to be called next.
   public var nextDeadline: Instant? {
-    var deadline = earliest(pacer.nextDeadline, feedback.nextDeadline)
-    deadline = earliest(deadline, estimator.nextDeadline)
-    if !sendStreams.isEmpty || !receiveStreams.isEmpty {
-      deadline = earliest(deadline, nextReport ?? .zero)
-    }
-    for stream in sendStreams where stream.owesKeyFrame {
-      deadline = earliest(deadline, (stream.lastKeyFrameDemand ?? .zero) + Self.keyFrameInterval)
+    var deadline = earliest(controller.nextDeadline, rtcp.nextDeadline(reports: hasStreams))
+    for stream in sendStreams {
+      deadline = earliest(deadline, stream.keyFrameDemand.deadline(roundTrip: nil))
     }
     for stream in receiveStreams {
-      deadline = earliest(deadline, stream.keyFrameDeadline(roundTrip: roundTrip))
-      if stream.sendsNack { deadline = earliest(deadline, stream.nack.nextDeadline) }
+      deadline = earliest(deadline, stream.receiver.nextDeadline(roundTrip: roundTrip))
       deadline = earliest(deadline, stream.jitterBuffer?.nextDeadline)
     }
     return deadline
   }
-}
 
-/// What the pacer hands back: which stored packet of which stream.
-struct PacketToken {
-  let value: Int
+  // MARK: RTCP
 
-  init(stream: Int, number: UInt16, isRetransmission: Bool) {
-    value = stream << 17 | (isRetransmission ? 1 << 16 : 0) | Int(number)
+  /// Takes one plain compound RTCP packet from the transport. What is broken in it is counted and left out.
+  public func receiveRTCP(_ packet: UnsafeRawBufferPointer, at now: Instant) {
+    rtcp.receive(packet, at: now)
   }
 
-  init(_ value: Int) { self.value = value }
+  /// Takes a round-trip time from elsewhere, such as ICE's checks; reports know better once there are any.
+  public func noteRoundTrip(_ measured: Duration) {
+    if rtcp.note(roundTrip: measured) { roundTripChanged(to: measured) }
+  }
 
-  var stream: Int { value >> 17 }
-  var isRetransmission: Bool { value & 1 << 16 != 0 }
-  var number: UInt16 { UInt16(truncatingIfNeeded: value) }
+  /// Tells the owner that the receiver wants a key frame, if it is time for it.
+  private func demandKeyFrame(of stream: RTPSendStream, at now: Instant) {
+    guard stream.keyFrameDemand.take(roundTrip: nil, at: now) else { return }
+    delegate?.session(self, wantsKeyFrameOn: stream, at: now)
+  }
+}
+
+extension RTPSession: RTCPEngineDelegate {
+  /// The least time between two demands for a key frame: a request that comes sooner waits, as the key frame under way may be
+  /// the answer to it, or lost.
+  private static let keyFrameInterval = Duration.milliseconds(300)
+
+  public func trackSender(ssrc: UInt32) -> RTPTrackSender? {
+    for stream in sendStreams where stream.parameters.ssrc == ssrc { return stream.sender }
+    return nil
+  }
+
+  public func trackReceiver(ssrc: UInt32) -> RTPTrackReceiver? {
+    guard case .media(let stream)? = sources[ssrc] else { return nil }
+    return stream.receiver
+  }
+
+  public func storedPacket(
+    _ number: UInt16, of sender: RTPTrackSender
+  ) -> (token: PacketToken, size: Int)? {
+    guard let stream = sendStreams.first(where: { $0.sender === sender }),
+      let packet = stream.history.stored(sequenceNumber: number)
+    else { return nil }
+    return (
+      PacketToken(stream: stream.index, number: number, isRetransmission: true), packet.count
+    )
+  }
+
+  public func keyFrameWanted(of sender: RTPTrackSender, at now: Instant) {
+    guard let stream = sendStreams.first(where: { $0.sender === sender }) else { return }
+    stream.keyFrameDemand.askOnce(interval: Self.keyFrameInterval, at: now)
+    demandKeyFrame(of: stream, at: now)
+  }
+
+  public func bandwidthChanged(at now: Instant) {
+    applyEstimate(at: now)
+    controller.drain(self, at: now)
+  }
+
+  public func sourceEnded(ssrc: UInt32, at now: Instant) {
+    if case .media(let stream)? = sources[ssrc] { remove(stream, at: now) }
+  }
+
+  public func roundTripChanged(to roundTrip: Duration) {
+    for stream in receiveStreams { stream.setRoundTrip(roundTrip) }
+  }
 }

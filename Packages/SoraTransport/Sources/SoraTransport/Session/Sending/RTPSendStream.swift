@@ -1,47 +1,18 @@
 import SoraMedia
 public import SoraRTP
 
-/// One outgoing stream: cuts frames into packets, keeps them for retransmission, and counts.
+/// One outgoing stream of a client: cuts frames into the packets of a source, and keeps them for retransmission.
 ///
 /// Made by `RTPSession.addSendStream`; confined as the session is.
 public final class RTPSendStream {
-  /// Counters with the names of W3C `RTCOutboundRtpStreamStats`.
-  public struct Statistics: Sendable, Equatable {
-    public var packetsSent: UInt64 = 0
-    /// Payload bytes, headers and padding left out.
-    public var bytesSent: UInt64 = 0
-    public var headerBytesSent: UInt64 = 0
-    public var retransmittedPacketsSent: UInt64 = 0
-    public var retransmittedBytesSent: UInt64 = 0
-    /// Stored packets sent again to fill probes, and their payload bytes; not among the retransmissions.
-    public var paddingPacketsSent: UInt64 = 0
-    public var paddingBytesSent: UInt64 = 0
-    public var framesSent: UInt64 = 0
-    public var keyFramesSent: UInt64 = 0
-    public var nackCount: UInt64 = 0
-    public var pliCount: UInt64 = 0
-    public var firCount: UInt64 = 0
-    /// Time that packets spent in the pacer, summed.
-    public var totalPacketSendDelay: Duration = .zero
-    /// Packets that were cut but never sent: the transport wasn't writable, or the pacer was full.
-    public var packetsDropped: UInt64 = 0
-    /// Frames that couldn't be cut: empty, or too large for a format without fragments.
-    public var framesDropped: UInt64 = 0
-  }
-
-  /// What the receiver last reported.
-  public struct RemoteReport: Sendable, Equatable {
-    public var fractionLost = 0.0
-    public var packetsLost: Int64 = 0
-    /// Seconds.
-    public var jitter = 0.0
-    public var roundTrip: Duration?
-    public var reports: UInt64 = 0
-  }
+  public typealias Statistics = RTPTrackSender.Statistics
+  public typealias RemoteReport = RTPTrackSender.RemoteReport
 
   public internal(set) var parameters: RTPSendParameters
-  public internal(set) var statistics = Statistics()
-  public internal(set) var remote = RemoteReport()
+  let sender: RTPTrackSender
+  public var statistics: Statistics { sender.statistics }
+  /// What the receiver last reported.
+  public var remote: RemoteReport { sender.remote }
   /// Bytes of a packet at most, before SRTP: what fits an IPv6 path of 1,280 bytes with room to spare.
   static let maximumPacket = 1180
   /// Bytes of a packet's payload at most: 12 bytes of header and at most 36 of extensions go before it, and a packet's
@@ -53,16 +24,10 @@ public final class RTPSendStream {
   let history: PacketHistory
   /// What became of stored packets.
   public var historyStatistics: PacketHistory.Statistics { history.statistics }
-  /// The mid and rid as packets carry them.
-  private(set) var mid: RTPExtensionText?
-  private(set) var rid: RTPExtensionText?
-  var rtxSequenceNumber: UInt16
   /// The number of the packet that left last.
   var lastSent: UInt16?
-  var firSequenceNumber: UInt8?
-  /// When the owner was last told that the receiver wants a key frame, and whether it has to be told again.
-  var lastKeyFrameDemand: Instant?
-  var owesKeyFrame = false
+  /// When the owner is to be told that the receiver wants a key frame.
+  var keyFrameDemand = KeyFrameRequests()
   /// Packets back from the newest that the next probe takes.
   private var paddingCursor: UInt16 = 0
   private var payloader: any RTPPayloader
@@ -73,22 +38,17 @@ public final class RTPSendStream {
   private let timestampOffset: UInt32
   /// The last frame's place on both clocks, for sender reports.
   private(set) var lastFrame: (rtpTimestamp: UInt32, timestamp: Instant)?
-  private(set) var packetCount: UInt32 = 0
-  private(set) var octetCount: UInt32 = 0
-  /// The mid rides along until the receiver has shown that it knows the source (RFC 8843 §9.2).
-  private var isKnownToReceiver = false
 
-  init?(_ parameters: RTPSendParameters, index: Int, random: RandomSource) {
+  /// - Parameter cname: RTCP's name of the endpoint.
+  init?(_ parameters: RTPSendParameters, index: Int, cname: String, random: RandomSource) {
     guard let payloader = Self.makePayloader(parameters, random) else { return nil }
     self.parameters = parameters
     self.index = index
     self.payloader = payloader
     // RFC 3550 §5.1: both start at random; the low half keeps the first wrap away from loss of the first packets.
     sequenceNumber = UInt16(truncatingIfNeeded: random.next()) & 0x7FFF
-    rtxSequenceNumber = UInt16(truncatingIfNeeded: random.next()) & 0x7FFF
+    sender = RTPTrackSender(parameters.ofSource(cname: cname), random: random)
     timestampOffset = UInt32(truncatingIfNeeded: random.next())
-    mid = RTPExtensionText(parameters.mid)
-    rid = parameters.rid.flatMap { RTPExtensionText($0) }
     history = PacketHistory(capacity: parameters.kind == .audio ? 128 : 1024)
     setDependencies(random)
   }
@@ -115,8 +75,7 @@ public final class RTPSendStream {
       self.payloader = payloader
     }
     self.parameters = parameters
-    mid = RTPExtensionText(parameters.mid)
-    rid = parameters.rid.flatMap { RTPExtensionText($0) }
+    sender.parameters = parameters.ofSource(cname: sender.parameters.cname)
     setDependencies(random)
   }
 
@@ -143,14 +102,10 @@ public final class RTPSendStream {
     _ frame: EncodedFrame, level: RTPAudioLevel?, at now: Instant,
     enqueue: (_ sequenceNumber: UInt16, _ size: Int) -> Void
   ) {
-    var values = RTPHeaderExtensions()
+    var values = sender.namingValues
     values.transportSequenceNumber = 0
     values.absSendTime = 0
     values.audioLevel = level
-    if !isKnownToReceiver {
-      values.mid = mid
-      values.rid = rid
-    }
     // 3GPP TS 26.114 §7.4.5: receivers keep the last orientation, so the way back has to be told too.
     if parameters.kind == .video, hasRotated || frame.rotation != .none {
       hasRotated = true
@@ -161,7 +116,7 @@ public final class RTPSendStream {
     let longest = dependencies?.begin(frame) ?? 0
     let maximumPayload = Self.maximumPayload - (longest > 0 ? longest + 12 : 0)
     guard payloader.begin(frame, maximumPayload: maximumPayload) > 0 else {
-      statistics.framesDropped &+= 1
+      sender.statistics.framesDropped &+= 1
       return
     }
     while true {
@@ -174,7 +129,7 @@ public final class RTPSendStream {
         sequenceNumber: number, timestamp: timestamp,
         ssrc: parameters.ssrc)
       guard write(header, values, to: &writer) else {
-        statistics.framesDropped &+= 1
+        sender.statistics.framesDropped &+= 1
         return
       }
       guard let part = payloader.next(into: writer.free) else { break }
@@ -185,8 +140,8 @@ public final class RTPSendStream {
       enqueue(number, writer.count)
     }
     lastFrame = (timestamp, frame.timestamp)
-    statistics.framesSent &+= 1
-    if frame.isKeyFrame { statistics.keyFramesSent &+= 1 }
+    sender.statistics.framesSent &+= 1
+    if frame.isKeyFrame { sender.statistics.keyFramesSent &+= 1 }
   }
 
   /// Writes a packet's header with all its extensions.
@@ -201,71 +156,47 @@ public final class RTPSendStream {
       != nil
   }
 
-  /// Why a packet left.
-  enum Sending { case first, retransmission, padding }
-
-  func countSent(_ count: Int, payload: Int, as sending: Sending) {
-    statistics.packetsSent &+= 1
-    statistics.bytesSent &+= UInt64(payload)
-    statistics.headerBytesSent &+= UInt64(count - payload)
-    switch sending {
-    case .first:
-      packetCount &+= 1
-      octetCount &+= UInt32(truncatingIfNeeded: payload)
-    case .retransmission:
-      statistics.retransmittedPacketsSent &+= 1
-      statistics.retransmittedBytesSent &+= UInt64(payload)
-    case .padding:
-      statistics.paddingPacketsSent &+= 1
-      statistics.paddingBytesSent &+= UInt64(payload)
-    }
-  }
-
   /// Whether this stream's packets may fill probes: where a congestion signal comes back, and they can be repeated.
   var canPad: Bool {
     parameters.kind == .video && parameters.rtx != nil
       && parameters.extensions.transportSequenceNumber != nil
   }
 
-  /// A stored packet for a probe: the last ones in turn, of two neighbours the larger, so that a probe isn't made of
-  /// many small packets. nil before the first has left.
-  func paddingPacket() -> UnsafeRawBufferPointer? {
+  /// A stored packet for a probe, with its number: the last ones in turn, of two neighbours the larger, so that a probe isn't
+  /// made of many small packets. nil before the first has left.
+  func paddingPacket() -> (number: UInt16, packet: UnsafeRawBufferPointer)? {
     guard parameters.rtx != nil, let lastSent else { return nil }
-    var best: UnsafeRawBufferPointer?
+    var best: (number: UInt16, packet: UnsafeRawBufferPointer)?
     for _ in 0..<4 {
       let number = lastSent &- paddingCursor
       paddingCursor = (paddingCursor &+ 1) & 15
       guard let packet = history.stored(sequenceNumber: number) else { continue }
-      if packet.count > best?.count ?? 0 { best = UnsafeRawBufferPointer(packet) }
+      if packet.count > best?.packet.count ?? 0 { best = (number, UnsafeRawBufferPointer(packet)) }
       if packet.count > 600 { break }
     }
-    return best ?? history.stored(sequenceNumber: lastSent).map { UnsafeRawBufferPointer($0) }
+    return best
+      ?? history.stored(sequenceNumber: lastSent).map { (lastSent, UnsafeRawBufferPointer($0)) }
   }
 
-  /// The sender's part of a sender report (RFC 3550 §6.4.1); nil before the first frame.
+  /// The sender's part of a sender report (RFC 3550 §6.4.1); nil before the first packet.
   func senderInfo(wallClock: WallClock, at now: Instant) -> RTCPSenderInfo? {
-    guard let lastFrame, packetCount > 0 else { return nil }
+    guard let lastFrame else { return nil }
     let elapsed = now.nanoseconds(since: lastFrame.timestamp)
     let (seconds, rest) = elapsed.quotientAndRemainder(dividingBy: 1_000_000_000)
     let clockRate = Int64(parameters.clockRate)
     let ticks = seconds &* clockRate &+ rest &* clockRate / 1_000_000_000
-    return RTCPSenderInfo(
-      ssrc: parameters.ssrc, ntp: wallClock.ntp(at: now),
-      rtpTimestamp: lastFrame.rtpTimestamp &+ UInt32(truncatingIfNeeded: ticks),
-      packetCount: packetCount, octetCount: octetCount)
+    return sender.makeReport(
+      ntp: wallClock.ntp(at: now),
+      rtpTimestamp: lastFrame.rtpTimestamp &+ UInt32(truncatingIfNeeded: ticks), at: now)
   }
+}
 
-  /// A report block about this stream arrived.
-  ///
-  /// - Returns: the round-trip time that it shows, if it does.
-  func received(_ block: RTCPReportBlock, at now: Instant, wallClock: WallClock) -> Duration? {
-    isKnownToReceiver = true
-    remote.reports &+= 1
-    remote.fractionLost = Double(block.fractionLost) / 256
-    remote.packetsLost = Int64(block.cumulativeLost)
-    remote.jitter = Double(block.jitter) / Double(max(1, parameters.clockRate))
-    let roundTrip = block.roundTrip(at: wallClock.ntp(at: now))
-    if let roundTrip { remote.roundTrip = roundTrip }
-    return roundTrip
+extension RTPSendParameters {
+  /// What of it concerns the source rather than its frames.
+  fileprivate func ofSource(cname: String) -> RTPTrackSender.Parameters {
+    RTPTrackSender.Parameters(
+      kind: kind, ssrc: ssrc, rtx: rtx, mid: RTPExtensionText(mid),
+      rid: rid.flatMap { RTPExtensionText($0) }, extensions: extensions, clockRate: clockRate,
+      acceptsNack: acceptsNack, cname: cname)
   }
 }

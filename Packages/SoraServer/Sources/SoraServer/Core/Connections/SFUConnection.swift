@@ -8,6 +8,8 @@ import SoraTransport
 /// Confined to its core.
 final class SFUConnection {
   let peer: SFUPeerID
+  /// Rises from connection to connection of a core.
+  let order: UInt64
   let request: SFUConnectRequest
   let channel: SFUChannel
   let connectionID: String
@@ -20,6 +22,14 @@ final class SFUConnection {
   /// When media could flow first; nil before.
   private(set) var connectedAt: Instant?
   private(set) var isEnded = false
+
+  let uplink = Uplink()
+  let downlink = Downlink()
+  let rtcp: RTCPEngine
+  /// Its place in the core's queue of deadlines; negative outside of it.
+  var deadlineIndex = -1
+  /// Whether its deadline may have changed since the queue was told.
+  var isTouched = false
 
   // Negotiation
   var sections: [SFUSection] = []
@@ -35,19 +45,7 @@ final class SFUConnection {
   /// Tracks whose section the client has rejected: not offered again.
   var refusedTracks: Set<String> = []
 
-  // Media
-  var uploads: [PublishedTrack] = []
-  var subscriptions: [SubscribedTrack] = []
-  var subscriptionsBySSRC: [UInt32: SubscribedTrack] = [:]
-  var sources: [UInt32: UploadSource] = [:]
-  var uploadExtensions = RTPHeaderExtensionMap()
-  var nextTransportSequence: UInt16 = 1
-  let feedback = TransportFeedbackGenerator()
-  let reporterSSRC: UInt32
-  var missing: [UInt16] = []
-  var nextReport: Instant?
-  var transportFeedbacks: UInt64 = 0
-  var receiverEstimate: UInt64?
+  /// Messages that couldn't be used, by reason.
   var dropped = SFUDropped()
 
   // Timers
@@ -57,10 +55,11 @@ final class SFUConnection {
   private var lastPong = Instant.zero
 
   init(
-    _ request: SFUConnectRequest, peer: SFUPeerID, channel: SFUChannel, core: SFUCore,
-    at now: Instant
+    _ request: SFUConnectRequest, peer: SFUPeerID, order: UInt64, channel: SFUChannel,
+    core: SFUCore, at now: Instant
   ) {
     self.peer = peer
+    self.order = order
     self.request = request
     self.channel = channel
     self.core = core
@@ -68,7 +67,6 @@ final class SFUConnection {
     connectionID = SFUIdentifier.make(random)
     clientID = request.clientID ?? connectionID
     bundleID = request.bundleID ?? connectionID
-    reporterSSRC = UInt32(truncatingIfNeeded: random.next()) | 1
     // RFC 9429 §5.2.1: 63 bits with the top bits clear.
     sessionNumber = random.next() >> 2
     opus = SFUCodec.opus(request.audio ?? SFUConnectRequest.Audio())
@@ -78,6 +76,9 @@ final class SFUConnection {
         ice: ICEAgent.Configuration(isControlling: false, isLite: true),
         certificate: core.configuration.certificate, dtls: core.configuration.dtls),
       random: random, sink: core.sink)
+    rtcp = RTCPEngine(
+      cname: channel.sessionID, controller: downlink.controller, random: random, output: transport)
+    rtcp.delegate = self
     transport.delegate = self
     for address in core.configuration.mediaAddresses { _ = transport.addLocalCandidate(address) }
     makeUploadSections()
@@ -125,12 +126,8 @@ final class SFUConnection {
   /// Lets go of everything. Only from the core.
   func finish(at now: Instant) {
     isEnded = true
-    for subscription in subscriptions { detach(subscription) }
-    for track in uploads {
-      // Its subscribers' sections hold the track until they are renegotiated.
-      track.isSending = false
-      track.subscriptions = []
-    }
+    for subscription in downlink.subscriptions { detach(subscription) }
+    uplink.end()
     transport.close(at: now)
   }
 
@@ -141,6 +138,7 @@ final class SFUConnection {
     if let deadline = transport.nextDeadline, deadline <= now { transport.poll(at: now) }
     guard !isEnded else { return }
     if transport.isWritable { pollMedia(at: now) }
+    guard !isEnded else { return }
     if let answerBy, answerBy <= now {
       return end(.refused("ANSWER-TIMEOUT: no answer came in time"), at: now)
     }
@@ -173,7 +171,7 @@ final class SFUConnection {
     connectedAt = now
     lastPong = now
     nextPing = now + core.configuration.pingInterval
-    for subscription in subscriptions where subscription.isActive {
+    for subscription in downlink.subscriptions where subscription.isActive {
       requestKeyFrame(of: subscription.source, at: now)
     }
     core.joined(self, at: now)
@@ -184,13 +182,19 @@ extension SFUConnection: PeerTransportDelegate {
   func transport(
     _ transport: PeerTransport, receivedRTP packet: UnsafeMutableRawBufferPointer, at now: Instant
   ) {
-    receiveRTP(UnsafeRawBufferPointer(packet), at: now)
+    guard
+      let (track, uploaded) = uplink.receive(UnsafeRawBufferPointer(packet), noting: rtcp, at: now)
+    else { return }
+    for subscription in track.subscriptions where subscription.isActive {
+      subscription.subscriber.forward(uploaded, on: subscription, at: now)
+    }
+    if track.receiver?.takeLoss() == .keyFrameNeeded { requestKeyFrame(of: track, at: now) }
   }
 
   func transport(
     _ transport: PeerTransport, receivedRTCP packet: UnsafeRawBufferPointer, at now: Instant
   ) {
-    receiveRTCP(packet, at: now)
+    rtcp.receive(packet, at: now)
   }
 
   func transport(

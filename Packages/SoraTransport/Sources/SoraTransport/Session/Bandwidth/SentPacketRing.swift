@@ -49,6 +49,13 @@ struct SentPacketRing {
     return entry.sequence == sequence && entry.size != Self.reported ? entry : nil
   }
 
+  /// Whether feedback has said that the packet arrived; false where nothing is known of it any more.
+  func hasArrived(_ sequence: Int64) -> Bool {
+    guard sequence > 0, !entries.isEmpty else { return false }
+    let entry = entries[slot(sequence)]
+    return entry.sequence == sequence && entry.size == Self.reported
+  }
+
   mutating func markReported(_ sequence: Int64) {
     guard !entries.isEmpty, entries[slot(sequence)].sequence == sequence else { return }
     entries[slot(sequence)].size = Self.reported

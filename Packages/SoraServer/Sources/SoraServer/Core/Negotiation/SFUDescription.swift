@@ -109,7 +109,7 @@ enum SFUDescription {
   /// Never in a section that the server only receives on: an official client without a decoder aborts over it.
   private static func append(_ subscription: SubscribedTrack, to media: inout MediaDescription) {
     let (stream, track) = (subscription.source.publisherID, subscription.source.trackID)
-    let ssrcs = [subscription.ssrc] + (subscription.rtxSSRC.map { [$0] } ?? [])
+    let ssrcs = [subscription.ssrc] + (subscription.sender.parameters.rtx.map { [$0.ssrc] } ?? [])
     if ssrcs.count == 2 { media.append(SDPSourceGroup(semantics: "FID", ssrcs: ssrcs)) }
     for ssrc in ssrcs {
       media.append(SDPSource(ssrc: ssrc, name: "cname", value: stream))

@@ -6,12 +6,12 @@ extension RTPSession {
   public func receiveRTP(_ packet: UnsafeMutableRawBufferPointer, at now: Instant) {
     let bytes = UnsafeRawBufferPointer(packet)
     guard let header = try? RTPHeader(parsing: bytes) else {
-      dropped.malformedRTP += 1
+      counted.malformedRTP += 1
       return
     }
     let values = RTPHeaderExtensions(of: header, in: bytes, map: receiveExtensions)
     if let number = values.transportSequenceNumber {
-      feedback.received(sequenceNumber: number, ssrc: header.ssrc, at: now)
+      rtcp.noteArrival(number, ssrc: header.ssrc, at: now)
     }
     guard let source = sources[header.ssrc] ?? newSource(header, values, at: now) else { return }
     switch source {
@@ -19,33 +19,27 @@ extension RTPSession {
       guard let index = stream.payloadIndex(header.payloadType),
         stream.payloads[index].associatedType == nil
       else {
-        stream.statistics.packetsDiscarded &+= 1
-        dropped.unknownPayloadType += 1
+        stream.counted.packetsDiscarded &+= 1
+        counted.unknownPayloadType += 1
         return
       }
       stream.noteCodec(index)
-      stream.received.received(header, packetCount: bytes.count, at: now)
-      if stream.sendsNack {
-        stream.nack.received(sequenceNumber: header.sequenceNumber, at: now)
-      }
+      stream.receiver.receive(header, packetCount: bytes.count, at: now)
       take(header, bytes, values, on: stream, isRetransmission: false, at: now)
     case .retransmission(let stream):
       guard let index = stream.payloadIndex(header.payloadType),
         let original = stream.payloads[index].associatedType,
-        let restored = Retransmission.restore(
-          header, in: bytes, ssrc: stream.ssrc, payloadType: original)
+        let restored = stream.receiver.receiveRetransmission(
+          header, in: bytes, payloadType: original, at: now)
       else {
-        stream.statistics.retransmissionsDiscarded &+= 1
-        dropped.unusableRetransmission += 1
+        stream.counted.retransmissionsDiscarded &+= 1
+        counted.unusableRetransmission += 1
         return
       }
-      stream.received.receivedRepair(restored, packetCount: bytes.count, at: now)
-      stream.nack.received(
-        sequenceNumber: restored.sequenceNumber, isRetransmission: true, at: now)
       let before = stream.jitterBuffer?.statistics.packetsDiscarded.total ?? 0
       take(restored, bytes, values, on: stream, isRetransmission: true, at: now)
       if stream.jitterBuffer?.statistics.packetsDiscarded.total ?? 0 > before {
-        stream.statistics.retransmissionsDiscarded &+= 1
+        stream.counted.retransmissionsDiscarded &+= 1
       }
     }
   }
@@ -69,7 +63,7 @@ extension RTPSession {
       stream.lastAudioLevel = values.audioLevel
       delegate?.session(self, receivedAudio: payload, header: header, on: stream, at: now)
     } else {
-      dropped.emptySound += 1
+      counted.emptySound += 1
     }
   }
 
@@ -83,21 +77,23 @@ extension RTPSession {
   private func releaseFrames(of stream: RTPReceiveStream, at now: Instant) {
     guard let buffer = stream.jitterBuffer else { return }
     while let frame = buffer.nextFrame(at: now) {
-      stream.statistics.framesReceived &+= 1
+      stream.counted.framesReceived &+= 1
       if frame.isKeyFrame {
-        stream.statistics.keyFramesReceived &+= 1
-        stream.keyFrameWanted = false
-        stream.unansweredRequests = 0
+        stream.counted.keyFramesReceived &+= 1
+        stream.receiver.keyFrames.answered()
       }
       delegate?.session(self, received: frame, on: stream, at: now)
     }
-    if let number = buffer.oldestUsefulSequenceNumber { stream.nack.discard(before: number) }
-    if stream.nack.keyFrameNeeded {
-      stream.nack.keyFrameNeeded = false
-      stream.keyFrameWanted = true
-    }
+    let receiver = stream.receiver
+    if let number = buffer.oldestUsefulSequenceNumber { receiver.discardMissing(before: number) }
+    // Losses that were given up are the jitter buffer's to judge.
+    if receiver.takeLoss() == .keyFrameNeeded { stream.requestKeyFrame() }
     // The buffer asks again by itself while it has to.
-    if buffer.takeKeyFrameRequest(at: now) { requestKeyFrame(of: stream, at: now) }
+    if buffer.takeKeyFrameRequest(at: now),
+      receiver.keyFrames.takeAtOnce(roundTrip: roundTrip, at: now)
+    {
+      rtcp.requestKeyFrame(of: receiver)
+    }
   }
 
   /// Finds out what a source is that was never seen: by what the description says, by its mid, or by its payload
@@ -106,23 +102,23 @@ extension RTPSession {
     _ header: RTPHeader, _ values: RTPHeaderExtensions, at now: Instant
   ) -> Source? {
     if isRetired(header.ssrc, at: now) {
-      dropped.endedSource += 1
+      counted.endedSource += 1
       return nil
     }
     guard sources.count < Self.maximumSources else {
-      dropped.tooManySources += 1
+      counted.tooManySources += 1
       return nil
     }
     guard let section = section(of: header, values),
       let payload = section.payload(header.payloadType)
     else {
-      dropped.unknownSource += 1
+      counted.unknownSource += 1
       return nil
     }
     let source: Source
     if payload.associatedType != nil {
       guard let stream = repairedStream(header.ssrc, in: section) else {
-        dropped.unknownSource += 1
+        counted.unknownSource += 1
         return nil
       }
       if let old = stream.rtxSSRC { sources[old] = nil }

@@ -19,7 +19,7 @@ extension SFUConnection {
       let track = PublishedTrack(
         codec: codec, types: types, mid: SFUIdentifier.makeMid(codec.kind, core.random),
         publisherID: connectionID, trackID: SFUIdentifier.make(core.random))
-      uploads.append(track)
+      uplink.add(track)
       sections.append(
         SFUSection(
           kind: codec.kind, mid: track.mid, content: .upload(track), codec: codec, types: types))
@@ -35,8 +35,8 @@ extension SFUConnection {
   func sendOffer(at now: Instant) {
     _ = applyChanges()
     let sdp = describe(at: now)
-    let audio = uploads.first { $0.kind == .audio }
-    let video = uploads.first { $0.kind == .video }
+    let audio = uplink.tracks.first { $0.kind == .audio }
+    let video = uplink.tracks.first { $0.kind == .video }
     core.emit(
       .offer(
         SFUOffer(
@@ -76,8 +76,9 @@ extension SFUConnection {
     var tracks: [PublishedTrack] = []
     for member in channel.members
     where member !== self && member.isConnected && member.bundleID != bundleID {
-      for track in member.uploads
-      where track.isSending && receives(track.kind) && !refusedTracks.contains(track.trackID) {
+      for track in member.uplink.tracks
+      where track.terms.isSending && receives(track.kind) && !refusedTracks.contains(track.trackID)
+      {
         tracks.append(track)
       }
     }
@@ -114,35 +115,30 @@ extension SFUConnection {
     // nobody here.
     let codec = track.kind == .audio ? opus : track.codec
     let types = payloadTypes.assignment(of: codec)
+    let mid = SFUIdentifier.makeMid(track.kind, core.random)
+    let ssrc = makeSSRC()
+    let parameters = RTPTrackSender.Parameters(
+      kind: track.kind, ssrc: ssrc, rtx: types.rtx.map { (makeSSRC(besides: ssrc), $0) },
+      mid: RTPExtensionText(mid), clockRate: track.codec.clockRate, cname: track.publisherID)
     let subscription = SubscribedTrack(
-      source: track, subscriber: self, mid: SFUIdentifier.makeMid(track.kind, core.random),
-      ssrc: makeSSRC(), rtxSSRC: types.rtx == nil ? nil : makeSSRC(), types: types,
+      source: track, subscriber: self, slot: downlink.nextSlot, parameters, types: types,
       random: core.random)
-    subscriptions.append(subscription)
-    subscriptionsBySSRC[subscription.ssrc] = subscription
-    track.subscriptions.append(subscription)
+    downlink.add(subscription)
+    track.add(subscription)
     let section = SFUSection(
-      kind: track.kind, mid: subscription.mid?.description ?? "", content: .forward(subscription),
+      kind: track.kind, mid: mid, content: .forward(subscription),
       codec: codec, types: types)
     if let free { sections[free] = section } else { sections.append(section) }
     return true
   }
 
-  private func makeSSRC() -> UInt32 {
+  private func makeSSRC(besides other: UInt32 = 0) -> UInt32 {
     while true {
       let ssrc = UInt32(truncatingIfNeeded: core.random.next())
       let isTaken =
-        ssrc == 0 || ssrc == reporterSSRC
-        || subscriptions.contains { $0.ssrc == ssrc || $0.rtxSSRC == ssrc }
+        ssrc == 0 || ssrc == other || ssrc == rtcp.reporterSSRC || downlink.uses(ssrc)
       if !isTaken { return ssrc }
     }
-  }
-
-  func detach(_ subscription: SubscribedTrack) {
-    subscription.isActive = false
-    subscription.source.subscriptions.removeAll { $0 === subscription }
-    subscriptions.removeAll { $0 === subscription }
-    subscriptionsBySSRC[subscription.ssrc] = nil
   }
 
   // MARK: Answers
@@ -172,12 +168,11 @@ extension SFUConnection {
     case .upload(let track):
       // Settled with the first answer: later offers repeat it.
       guard !hasAnswered else { return }
-      track.isSending = answer.sends && answer.payloadTypes.contains(track.types.media)
-      track.extensions = answer.extensions
-      track.sendsNack = answer.nackTypes.contains(track.types.media)
-      for kind in RTPHeaderExtensionKind.allCases where uploadExtensions[kind] == nil {
-        uploadExtensions[kind] = answer.extensions[kind]
-      }
+      uplink.apply(
+        PublishedTrack.Terms(
+          isSending: answer.sends && answer.payloadTypes.contains(track.types.media),
+          extensions: answer.extensions,
+          sendsNack: answer.nackTypes.contains(track.types.media)), to: track)
     case .forward(let subscription):
       if answer.isRejected {
         refusedTracks.insert(subscription.source.trackID)
@@ -187,13 +182,11 @@ extension SFUConnection {
         sections[index].isRecyclable = true
         return
       }
-      subscription.extensions = answer.extensions
-      subscription.acceptsNack =
-        answer.nackTypes.contains(subscription.types.media)
-        && subscription.types.rtx.map { answer.payloadTypes.contains($0) } ?? false
-      let isActive = answer.receives && answer.payloadTypes.contains(subscription.types.media)
-      let isNew = isActive && !subscription.isActive
-      subscription.isActive = isActive
+      let isNew = subscription.apply(
+        isActive: answer.receives && answer.payloadTypes.contains(subscription.types.media),
+        extensions: answer.extensions,
+        acceptsNack: answer.nackTypes.contains(subscription.types.media)
+          && subscription.types.rtx.map { answer.payloadTypes.contains($0) } ?? false)
       if isNew, transport.isWritable { requestKeyFrame(of: subscription.source, at: now) }
     case .anchor: break
     case .none: sections[index].isRecyclable = true

@@ -1,7 +1,7 @@
 public import SoraMedia
 public import SoraRTP
 
-/// One incoming stream: counts, asks for what is missing, and puts video frames together.
+/// One incoming stream of a client: what every received source has, and the frames that its packets make.
 ///
 /// Made by the session when a source first appears; confined as the session is.
 public final class RTPReceiveStream {
@@ -18,52 +18,51 @@ public final class RTPReceiveStream {
   }
 
   public let mid: String
-  public let kind: MediaKind
-  public let ssrc: UInt32
+  public let receiver: RTPTrackReceiver
   public internal(set) var rtxSSRC: UInt32?
-  public internal(set) var statistics = Statistics()
-  public internal(set) var received: ReceiveStatistics
-  public internal(set) var senderReports: SenderReportTracker
-  public internal(set) var remoteClock = RemoteClock()
   /// Video only: reorders packets and completes frames.
   public internal(set) var jitterBuffer: VideoJitterBuffer?
   /// The codec that frames are in: of the newest packet.
-  public internal(set) var codecName: String
+  public private(set) var codecName: String
   public internal(set) var lastAudioLevel: RTPAudioLevel?
+  /// What the stream itself counts; requests are the receiver's.
+  var counted = Statistics()
 
-  private(set) var sendsNack: Bool
-  var nack = NackGenerator()
-  /// What became of lost packets.
-  public var nackStatistics: NackGenerator.Statistics { nack.statistics }
   /// What the payload types of the section carry.
   private(set) var payloads: [RTPReceiveParameters.Payload] = []
   /// The payload type that `codecName` is of.
   private var newestPayloadType: UInt8
-  /// When the last key frame was asked for; another request waits for a round trip.
-  var lastKeyFrameRequest: Instant?
-  /// Requests since the last key frame came.
-  var unansweredRequests = 0
-  /// Stays until a key frame comes: a request can get lost.
-  var keyFrameWanted = false
 
   init(
     _ section: RTPReceiveParameters, ssrc: UInt32, payload: RTPReceiveParameters.Payload
   ) {
     mid = section.mid
-    kind = section.kind
-    self.ssrc = ssrc
-    sendsNack = section.sendsNack && section.kind == .video
+    receiver = RTPTrackReceiver(
+      kind: section.kind, ssrc: ssrc, clockRate: payload.clockRate,
+      sendsNack: section.sendsNack && section.kind == .video)
     codecName = payload.codecName
     newestPayloadType = payload.type
-    received = ReceiveStatistics(ssrc: ssrc, clockRate: payload.clockRate)
-    senderReports = SenderReportTracker(clockRate: payload.clockRate)
-    if kind == .video { jitterBuffer = VideoJitterBuffer() }
+    if section.kind == .video { jitterBuffer = VideoJitterBuffer() }
     setFormats(of: section)
+  }
+
+  public var kind: MediaKind { receiver.kind }
+  public var ssrc: UInt32 { receiver.ssrc }
+  public var received: ReceiveStatistics { receiver.received }
+  public var senderReports: SenderReportTracker { receiver.senderReports }
+  public var remoteClock: RemoteClock { receiver.remoteClock }
+  /// What became of lost packets.
+  public var nackStatistics: NackGenerator.Statistics { receiver.nackStatistics }
+  public var statistics: Statistics {
+    var statistics = counted
+    statistics.nackCount = receiver.statistics.nackCount
+    statistics.pliCount = receiver.statistics.pliCount
+    return statistics
   }
 
   /// Takes over what the payload types carry.
   func setFormats(of section: RTPReceiveParameters) {
-    sendsNack = section.sendsNack && section.kind == .video
+    receiver.sendsNack = section.sendsNack && section.kind == .video
     for old in payloads where section.payload(old.type) == nil {
       jitterBuffer?.setFormat(nil, payloadType: old.type)
     }
@@ -92,24 +91,10 @@ public final class RTPReceiveStream {
   }
 
   func setRoundTrip(_ roundTrip: Duration) {
-    nack.setRoundTrip(roundTrip)
+    receiver.setRoundTrip(roundTrip)
     jitterBuffer?.setRoundTrip(roundTrip)
   }
 
   /// Asks the sender for a key frame with the session's next `poll`, and again until one comes. From the loop.
-  public func requestKeyFrame() { keyFrameWanted = true }
-
-  /// How long an answer to a request for a key frame is waited for: two round trips, and longer of a sender that
-  /// doesn't answer.
-  func keyFrameRequestInterval(roundTrip: Duration?) -> Duration {
-    let base = max((roundTrip ?? .milliseconds(100)) * 2, .milliseconds(200))
-    return min(base, .seconds(1)) * (unansweredRequests > 5 ? 5 : 1)
-  }
-
-  /// When the next request is due; nil where none is wanted.
-  func keyFrameDeadline(roundTrip: Duration?) -> Instant? {
-    guard keyFrameWanted else { return nil }
-    guard let lastKeyFrameRequest else { return .zero }
-    return lastKeyFrameRequest + keyFrameRequestInterval(roundTrip: roundTrip)
-  }
+  public func requestKeyFrame() { receiver.keyFrames.askUntilAnswered() }
 }

@@ -1,0 +1,181 @@
+import SoraCongestion
+import SoraMedia
+import SoraRTP
+import SoraTransport
+
+/// What a client is sent: its subscriptions, and the share of its link that each gets. Confined to its core.
+final class Downlink {
+  /// Time between two splits of the link.
+  private static let allocationInterval = Duration.milliseconds(200)
+  /// A subscriber whose link has no room for even the lowest layer gets a key frame this often.
+  private static let starvedKeyFrameInterval = Duration.seconds(3)
+  /// A subscriber that left frames out gets the key frame that ends it this often at most.
+  private static let keyFrameInterval = Duration.seconds(1)
+  /// What may wait when a key frame is asked for: it should find the link free.
+  private static let freeBacklog = Duration.milliseconds(60)
+  /// Bit rates of publishers waver, and key frames come on top: the path is probed for so much more than the streams take.
+  private static let headroom = 1.5
+  private static let leastMaximum = Bitrate.megabits(1)
+
+  let controller: SendController
+  private(set) var subscriptions: [SubscribedTrack] = []
+  private var bySSRC: [UInt32: SubscribedTrack] = [:]
+  /// By the slots that tokens name; a slot is never used twice.
+  private var slots: [SubscribedTrack?] = []
+  private var allocator = BandwidthAllocator()
+  private var nextAllocation: Instant?
+  private var maximum: Bitrate
+
+  init() {
+    var estimator = BandwidthEstimator.Configuration(
+      start: .megabits(1), minimum: .kilobits(50), maximum: .megabits(8))
+    estimator.probes = true
+    maximum = estimator.maximum
+    // Publishers pace what they send already. Beyond a link's rate little may go at once: the queue of a narrow link holds
+    // less than a key frame.
+    controller = SendController(
+      configuration: SendController.Configuration(
+        estimator: estimator, pacer: Pacer.Configuration(factor: 1.2),
+        pacesBeforeFeedback: false))
+  }
+
+  // MARK: Subscriptions
+
+  /// The slot of the next subscription.
+  var nextSlot: Int { slots.count }
+
+  func add(_ subscription: SubscribedTrack) {
+    subscriptions.append(subscription)
+    bySSRC[subscription.ssrc] = subscription
+    slots.append(subscription)
+  }
+
+  func remove(_ subscription: SubscribedTrack) {
+    subscriptions.removeAll { $0 === subscription }
+    bySSRC[subscription.ssrc] = nil
+    slots[subscription.slot] = nil
+    allocator.forget(subscription.slot)
+    controller.forget(stream: subscription.slot)
+  }
+
+  func subscription(ssrc: UInt32) -> SubscribedTrack? { bySSRC[ssrc] }
+
+  func uses(_ ssrc: UInt32) -> Bool {
+    subscriptions.contains { $0.ssrc == ssrc || $0.sender.parameters.rtx?.ssrc == ssrc }
+  }
+
+  // MARK: Forwarding
+
+  /// Sends a packet of a publisher's on, or has it wait for the link.
+  func forward(_ uploaded: UploadedPacket, on subscription: SubscribedTrack, at now: Instant) {
+    let isVideo = subscription.kind == .video
+    switch subscription.judge(uploaded, backlog: isVideo ? controller.backlog : .zero) {
+    case .leaveOut: return
+    case .fill(let number): subscription.sendFiller(number, at: now)
+    case .forward(let number):
+      guard isVideo else {
+        if let count = subscription.send(
+          uploaded.packet, uploaded.header, uploaded.values, as: number, at: now)
+        {
+          controller.sentUnpaced(count, at: now)
+        }
+        return
+      }
+      let token = PacketToken(stream: subscription.slot, number: number)
+      if controller.enqueue(token, size: uploaded.packet.count, priority: .video, at: now) {
+        controller.drain(self, at: now)
+      }
+    }
+  }
+
+  /// The stored packet under a number of a subscription's.
+  func stored(
+    _ number: UInt16, of sender: RTPTrackSender
+  ) -> (token: PacketToken, size: Int)? {
+    guard let subscription = bySSRC[sender.parameters.ssrc],
+      let source = subscription.sourceNumber(of: number),
+      let count = subscription.source.storedCount(source)
+    else { return nil }
+    return (
+      PacketToken(stream: subscription.slot, number: number, isRetransmission: true), count
+    )
+  }
+
+  // MARK: Splitting the link
+
+  /// Lets timers run.
+  func poll(at now: Instant, requestKeyFrame: (SubscribedTrack, Duration) -> Void) {
+    controller.poll(at: now)
+    if let due = nextAllocation, due <= now {
+      nextAllocation = hasVideo ? now + Self.allocationInterval : nil
+      allocate(at: now, requestKeyFrame)
+    } else if nextAllocation == nil, hasVideo {
+      nextAllocation = now + Self.allocationInterval
+    }
+    controller.drain(self, at: now)
+  }
+
+  private var hasVideo: Bool {
+    subscriptions.contains { $0.kind == .video && $0.isActive && $0.source.terms.isSending }
+  }
+
+  var nextDeadline: Instant? {
+    earliest(controller.nextDeadline, nextAllocation ?? (hasVideo ? .zero : nil))
+  }
+
+  private func allocate(at now: Instant, _ requestKeyFrame: (SubscribedTrack, Duration) -> Void) {
+    guard controller.knownEstimate != nil else { return }
+    var streams: [BandwidthAllocator.Stream] = []
+    var wanted = Bitrate.zero
+    for subscription in subscriptions where subscription.isActive {
+      let source = subscription.source
+      var rates: [Bitrate] = []
+      for layer in 0...source.highestLayer { rates.append(source.rate(through: layer, at: now)) }
+      wanted = wanted + (rates.last ?? .zero)
+      streams.append(
+        BandwidthAllocator.Stream(
+          id: subscription.slot, kind: subscription.kind,
+          demand: subscription.kind == .audio
+            ? .range(minimum: .zero, maximum: rates.last ?? .zero) : .layers(rates)))
+    }
+    noteWanted(wanted, at: now)
+    let shares = allocator.allocate(controller.available(at: now), among: streams, at: now)
+    for share in shares {
+      guard let subscription = slots[share.id], subscription.kind == .video else { continue }
+      subscription.apply(share)
+      guard subscription.waitsForKeyFrame, controller.backlog < Self.freeBacklog else { continue }
+      requestKeyFrame(
+        subscription,
+        share.reason == .starved ? Self.starvedKeyFrameInterval : Self.keyFrameInterval)
+    }
+  }
+
+  /// Beyond what the streams take the path isn't probed; small changes are let go.
+  private func noteWanted(_ wanted: Bitrate, at now: Instant) {
+    let useful = max(Self.leastMaximum, wanted * Self.headroom)
+    guard useful > maximum * 1.2 || useful < maximum * 0.6 else { return }
+    maximum = useful
+    controller.setMaximum(useful, at: now)
+  }
+}
+
+extension Downlink: PacedPacketSource {
+  var canPad: Bool { subscriptions.contains { $0.isActive && $0.kind == .video && $0.canPad } }
+
+  func send(_ token: PacketToken, at now: Instant) {
+    guard token.stream < slots.count, let subscription = slots[token.stream] else { return }
+    if token.isRetransmission {
+      _ = subscription.resend(token.number, as: .retransmission, at: now)
+    } else {
+      subscription.sendStored(token.number, at: now)
+    }
+  }
+
+  func sendPadding(at now: Instant) -> Int? {
+    for subscription in subscriptions {
+      guard let number = subscription.paddingNumber() else { continue }
+      return subscription.resend(number, as: .padding, at: now)
+    }
+    return nil
+  }
+}

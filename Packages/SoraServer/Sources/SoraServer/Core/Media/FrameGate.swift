@@ -1,0 +1,122 @@
+import SoraMedia
+import SoraRTP
+
+/// Decides, frame by frame, what of a published video one subscriber is sent: temporal layers that its link has no room for are
+/// left out, and where even the lowest is too much, all until a key frame.
+///
+/// Plain memory and no clock of its own.
+struct FrameGate {
+  /// What became of a frame.
+  struct Decision: Hashable {
+    var timestamp: UInt32 = 0
+    var forwards = false
+    /// Frames that were left out before it: what picture ids are to be moved by.
+    var leftOut: UInt16 = 0
+    var isKnown = false
+  }
+
+  struct Statistics: Hashable {
+    /// Frames left out because their layer was not wanted.
+    var layerFrames: UInt64 = 0
+    /// Frames left out because the link was full, and those that needed them.
+    var congestedFrames: UInt64 = 0
+  }
+
+  /// What may wait before a frame that others need is left out, and with it all until a key frame.
+  private static let longestBacklog = Duration.milliseconds(250)
+  /// What may wait before a key frame is left out.
+  private static let longestKeyFrameBacklog = Duration.milliseconds(700)
+  private static let memory = 32
+
+  /// The highest layer that is wanted; set by the allocation.
+  var target = UInt8.max
+  private(set) var statistics = Statistics()
+  /// Whether everything is left out until a key frame comes.
+  private(set) var waitsForKeyFrame = false
+  /// The highest layer that is forwarded.
+  private var layer = UInt8.max
+  private var leftOut: UInt16 = 0
+  private var decisions: [Decision] = []
+  private var newest = 0
+
+  init() {}
+
+  /// The publisher begins anew: with a key frame, whatever was before.
+  mutating func reset() {
+    waitsForKeyFrame = false
+    layer = target
+    for index in decisions.indices { decisions[index].isKnown = false }
+  }
+
+  /// Whether the newest frame is the one with this timestamp.
+  func isNewest(_ timestamp: UInt32) -> Bool {
+    guard !decisions.isEmpty else { return false }
+    return decisions[newest].isKnown && decisions[newest].timestamp == timestamp
+  }
+
+  /// What was decided of the frame with this timestamp; nil where nothing was.
+  func decision(_ timestamp: UInt32) -> Decision? {
+    if isNewest(timestamp) { return decisions[newest] }
+    for decision in decisions where decision.isKnown && decision.timestamp == timestamp {
+      return decision
+    }
+    return nil
+  }
+
+  /// Decides of a frame at its first packet.
+  ///
+  /// - Parameters:
+  ///   - info: what that packet says of its frame.
+  ///   - backlog: how long what waits for the link takes already.
+  mutating func decide(
+    _ timestamp: UInt32, _ info: RTPPayloadInfo, backlog: Duration
+  ) -> Decision {
+    let forwards = passes(info, backlog)
+    if !forwards { leftOut &+= 1 }
+    if decisions.isEmpty { decisions = Array(repeating: Decision(), count: Self.memory) }
+    newest = (newest + 1) % Self.memory
+    decisions[newest] = Decision(
+      timestamp: timestamp, forwards: forwards, leftOut: leftOut, isKnown: true)
+    return decisions[newest]
+  }
+
+  private mutating func passes(_ info: RTPPayloadInfo, _ backlog: Duration) -> Bool {
+    if info.isKeyFrame || info.parts.isKeyFrame || info.parts.contains(.sequenceParameters) {
+      guard backlog <= Self.longestKeyFrameBacklog else { return leaveOutUntilKeyFrame() }
+      waitsForKeyFrame = false
+      layer = target
+      return true
+    }
+    guard !waitsForKeyFrame else {
+      statistics.congestedFrames &+= 1
+      return false
+    }
+    layer = min(layer, target)
+    if info.temporalLayer > layer, info.temporalLayer <= target, info.isLayerSync {
+      layer = info.temporalLayer
+    }
+    guard info.temporalLayer <= layer else {
+      statistics.layerFrames &+= 1
+      return false
+    }
+    guard backlog <= Self.longestBacklog else {
+      guard info.temporalLayer > 0 else { return leaveOutUntilKeyFrame() }
+      // Whatever refers to it is of its layer or a higher one.
+      layer = info.temporalLayer - 1
+      statistics.congestedFrames &+= 1
+      return false
+    }
+    // Frames behind a switching point refer to nothing before it above its layer. So it is, in every structure that is in
+    // use, with frames of the base layer in formats that don't tell.
+    if info.isSwitchingPoint || info.temporalLayer == 0 && info.baseLayerIndex == nil {
+      layer = target
+    }
+    return true
+  }
+
+  private mutating func leaveOutUntilKeyFrame() -> Bool {
+    waitsForKeyFrame = true
+    statistics.congestedFrames &+= 1
+    return false
+  }
+}

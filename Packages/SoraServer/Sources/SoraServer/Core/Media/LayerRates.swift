@@ -1,0 +1,29 @@
+import SoraCongestion
+import SoraMedia
+
+/// The bit rate of a published video by temporal layer, measured over the latest second or so. Plain memory.
+struct LayerRates {
+  /// Temporal layers that are told apart; higher ones count with the last.
+  static let count = 4
+  private static let memory = Duration.seconds(1)
+
+  private var layers: InlineArray<4, RecentBytes> = .init(repeating: RecentBytes(memory: memory))
+  /// The highest layer that was seen.
+  private(set) var highest: UInt8 = 0
+
+  /// A packet of a layer was forwarded; `size` with all its headers.
+  mutating func add(_ size: Int, layer: UInt8, at now: Instant) {
+    let layer = min(layer, UInt8(Self.count - 1))
+    highest = max(highest, layer)
+    layers[Int(layer)].add(size, at: now)
+  }
+
+  /// What the layers up to and including this one take together.
+  mutating func rate(through layer: UInt8, at now: Instant) -> Bitrate {
+    var sum = Bitrate.zero
+    for index in 0...Int(min(layer, UInt8(Self.count - 1))) {
+      sum = sum + layers[index].rate(at: now)
+    }
+    return sum
+  }
+}

@@ -1,0 +1,355 @@
+import SoraCongestion
+import SoraMedia
+import SoraRTP
+import SoraTransport
+
+/// One published medium on its way to one subscriber: its own source, numbers, ids and reports, and the frames that its link
+/// has room for.
+///
+/// Confined to its core.
+final class SubscribedTrack {
+  let source: PublishedTrack
+  unowned let subscriber: SFUConnection
+  let sender: RTPTrackSender
+  /// Names it in the subscriber's pacer.
+  let slot: Int
+  let types: SFUPayloadTypes.Assignment
+  /// Whether the subscriber's answer takes the section and its transport can carry it.
+  private(set) var isActive = false
+  /// What is wanted of it, and what it gets.
+  private var gate = FrameGate()
+  private(set) var share: BandwidthAllocator.Share?
+
+  private var numbers: SequenceRewriter
+  private var timestampOffset: UInt32
+  private var isRebased = true
+  private var isStarted = false
+  private var newestNumber: UInt16 = 0
+  private var newestTimestamp: UInt32 = 0
+  private var lastSentAt = Instant.zero
+  /// Steps back from the newest packet that the next probe takes.
+  private var paddingCursor: UInt16 = 0
+  private var dropped = Dropped()
+
+  /// Packets that didn't go on, by reason.
+  struct Dropped: Hashable {
+    var notWritable: UInt64 = 0
+    /// Waited for so long that it isn't kept any more.
+    var overtaken: UInt64 = 0
+    /// Of a frame that was given up, or older than what is known.
+    var late: UInt64 = 0
+  }
+
+  struct Statistics {
+    var sent: RTPTrackSender.Statistics
+    var dropped: Dropped
+    var frames: FrameGate.Statistics
+  }
+
+  /// Bytes that a packet is longer on the wire than as it is stored, about: SRTP's tag, UDP and IPv4.
+  static let overhead = 16 + 28
+
+  /// - Parameter parameters: its place towards the subscriber.
+  init(
+    source: PublishedTrack, subscriber: SFUConnection, slot: Int,
+    _ parameters: RTPTrackSender.Parameters, types: SFUPayloadTypes.Assignment,
+    random: RandomSource
+  ) {
+    self.source = source
+    self.subscriber = subscriber
+    self.slot = slot
+    self.types = types
+    // RFC 3550 §5.1: random starts; the lower half keeps the first wrap away from the first losses.
+    numbers = SequenceRewriter(
+      capacity: parameters.kind == .audio ? 64 : 1024,
+      first: UInt16(truncatingIfNeeded: random.next()) & 0x7FFF)
+    sender = RTPTrackSender(parameters, random: random)
+    timestampOffset = UInt32(truncatingIfNeeded: random.next())
+  }
+
+  var kind: MediaKind { source.kind }
+  var ssrc: UInt32 { sender.parameters.ssrc }
+  var statistics: Statistics {
+    Statistics(sent: sender.statistics, dropped: dropped, frames: gate.statistics)
+  }
+
+  /// Takes what the subscriber's answer says.
+  ///
+  /// - Returns: whether it is active from now on and wasn't before.
+  func apply(
+    isActive: Bool, extensions: RTPHeaderExtensionMap, acceptsNack: Bool
+  ) -> Bool {
+    sender.parameters.extensions = extensions
+    sender.parameters.acceptsNack = acceptsNack
+    defer { self.isActive = isActive }
+    return isActive && !self.isActive
+  }
+
+  func deactivate() { isActive = false }
+
+  /// The publisher's source changed: numbers and timestamps go on from what was sent last.
+  func rebase() {
+    isRebased = true
+    numbers.rebase()
+    gate.reset()
+  }
+
+  // MARK: What is wanted
+
+  /// Whether it is sent nothing until a key frame comes.
+  var waitsForKeyFrame: Bool { gate.waitsForKeyFrame }
+
+  /// Sends what this share of the subscriber's link takes, from the next frame on.
+  func apply(_ share: BandwidthAllocator.Share) {
+    self.share = share
+    gate.target = share.reason == .satisfied ? .max : UInt8(clamping: share.layer)
+  }
+
+  // MARK: Forwarding
+
+  /// Whether a packet of the publisher's goes on, and how.
+  enum Verdict {
+    /// Under this number.
+    case forward(UInt16)
+    /// As an empty packet under a number that was kept for it: its frame was left out meanwhile.
+    case fill(UInt16)
+    case leaveOut
+  }
+
+  /// Judges a packet of the publisher's.
+  ///
+  /// - Parameter backlog: how long what waits for the subscriber's link takes already.
+  func judge(_ uploaded: UploadedPacket, backlog: Duration) -> Verdict {
+    let (number, timestamp) = (uploaded.header.sequenceNumber, uploaded.header.timestamp)
+    guard numbers.isNewest(number) else { return judgeLate(number, timestamp) }
+    var forwards = true
+    var gapIsLeftOut = false
+    if kind == .video {
+      if gate.isNewest(timestamp), let decision = gate.decision(timestamp) {
+        forwards = decision.forwards
+        gapIsLeftOut = !forwards
+      } else {
+        let info = uploaded.info ?? RTPPayloadInfo(range: 0..<0)
+        forwards = gate.decide(timestamp, info, backlog: backlog).forwards
+      }
+    }
+    guard
+      let out = numbers.advance(to: number, forwards: forwards, gapIsLeftOut: gapIsLeftOut)
+    else { return .leaveOut }
+    return .forward(out)
+  }
+
+  private func judgeLate(_ number: UInt16, _ timestamp: UInt32) -> Verdict {
+    guard case .reserved(let out) = numbers.place(of: number) else {
+      dropped.late &+= 1
+      return .leaveOut
+    }
+    numbers.fill(number)
+    // Of a frame of which nothing else came nothing was decided: it goes on unless all is left out.
+    let forwards =
+      kind == .audio || (gate.decision(timestamp)?.forwards ?? !gate.waitsForKeyFrame)
+    return forwards ? .forward(out) : .fill(out)
+  }
+
+  /// The publisher's packet that goes under a number of ours.
+  func sourceNumber(of number: UInt16) -> UInt16? { numbers.source(of: number) }
+
+  /// Sends one packet on, payload untouched but for VP8's picture id where frames were left out.
+  ///
+  /// - Returns: the bytes of the plain packet; nil where it didn't leave.
+  @discardableResult
+  func send(
+    _ packet: UnsafeRawBufferPointer, _ header: RTPHeader, _ values: RTPHeaderExtensions,
+    as number: UInt16, at now: Instant
+  ) -> Int? {
+    setTimestampOffset(header, at: now)
+    var out = header
+    out.ssrc = ssrc
+    out.payloadType = types.media
+    out.sequenceNumber = number
+    out.timestamp = header.timestamp &+ timestampOffset
+    var extra = sender.namingValues
+    extra.audioLevel = values.audioLevel
+    extra.videoOrientation = values.videoOrientation
+    let map = sender.parameters.extensions
+    let count = write(
+      capacity: Self.headerRoom + header.payloadCount, number, .first, extra, at: now
+    ) {
+      extra, slot in
+      guard
+        let writer = try? RTPPacket.rewriteExtensions(
+          of: packet, header: out, extensions: extra, map: map, into: slot)
+      else { return nil }
+      movePictureID(of: header, at: writer.payloadOffset, in: slot)
+      return (writer.count, header.payloadCount)
+    }
+    guard let count else { return nil }
+    if !isStarted || sequenceNumber(number, isNewerThan: newestNumber) {
+      newestNumber = number
+      newestTimestamp = out.timestamp
+    }
+    isStarted = true
+    lastSentAt = now
+    return count
+  }
+
+  /// Sends a packet that waited, if it is still kept.
+  func sendStored(_ number: UInt16, at now: Instant) {
+    guard let sourceNumber = numbers.source(of: number),
+      let (bytes, stored) = source.stored(sourceNumber)
+    else {
+      dropped.overtaken &+= 1
+      return
+    }
+    send(bytes, stored.header, stored.values, as: number, at: now)
+  }
+
+  /// Sends a kept packet again on the retransmission source (RFC 4588 §4).
+  ///
+  /// - Parameters:
+  ///   - number: the original's, as the subscriber knows it.
+  /// - Returns: the bytes of the plain packet; nil where it didn't leave.
+  func resend(
+    _ number: UInt16, as sending: RTPTrackSender.Sending, at now: Instant
+  ) -> Int? {
+    guard let rtx = sender.parameters.rtx, let sourceNumber = numbers.source(of: number),
+      let (packet, stored) = source.stored(sourceNumber)
+    else {
+      dropped.overtaken &+= 1
+      return nil
+    }
+    let header = stored.header
+    var out = header
+    out.ssrc = rtx.ssrc
+    out.payloadType = rtx.payloadType
+    out.sequenceNumber = sender.takeRTXNumber()
+    out.timestamp = header.timestamp &+ timestampOffset
+    var extra = sender.repairValues
+    extra.audioLevel = stored.values.audioLevel
+    extra.videoOrientation = stored.values.videoOrientation
+    let map = sender.parameters.extensions
+    let capacity = Self.headerRoom + Retransmission.overhead + header.payloadCount
+    return write(capacity: capacity, number, sending, extra, at: now) { extra, slot in
+      var writer = RTPPacketWriter(into: slot)
+      guard (try? writer.writeHeader(out, extensions: extra, map: map)) != nil else { return nil }
+      let free = writer.free
+      guard free.count >= Retransmission.overhead + header.payloadCount else { return nil }
+      free[0] = UInt8(truncatingIfNeeded: number >> 8)
+      free[1] = UInt8(truncatingIfNeeded: number)
+      UnsafeMutableRawBufferPointer(rebasing: free[Retransmission.overhead...])
+        .copyMemory(from: header.payload(in: packet))
+      movePictureID(of: header, at: writer.count + Retransmission.overhead, in: slot)
+      writer.advance(by: Retransmission.overhead + header.payloadCount)
+      return (writer.count, header.payloadCount + Retransmission.overhead)
+    }
+  }
+
+  /// Sends a packet of nothing but padding under a number that is kept for one of a frame that was left out: the subscriber
+  /// would ask for it for ever.
+  func sendFiller(_ number: UInt16, at now: Instant) {
+    var out = RTPHeader(
+      payloadType: types.media, sequenceNumber: number, timestamp: newestTimestamp, ssrc: ssrc)
+    out.marker = false
+    let extra = sender.namingValues
+    let map = sender.parameters.extensions
+    _ = write(capacity: Self.headerRoom, number, .padding, extra, at: now) { extra, slot in
+      var writer = RTPPacketWriter(into: slot)
+      guard (try? writer.writeHeader(out, extensions: extra, map: map)) != nil,
+        (try? writer.appendPadding(1)) != nil
+      else { return nil }
+      return (writer.count, 0)
+    }
+  }
+
+  /// Lets `body` write a packet into the datagram that leaves, with its time and transport-wide number, and counts it.
+  private func write(
+    capacity: Int, _ number: UInt16, _ sending: RTPTrackSender.Sending,
+    _ values: RTPHeaderExtensions, at now: Instant,
+    _ body: (RTPHeaderExtensions, UnsafeMutableRawBufferPointer) -> (count: Int, payload: Int)?
+  ) -> Int? {
+    let controller = subscriber.downlink.controller
+    let isNumbered = sender.parameters.extensions.transportSequenceNumber != nil
+    var values = values
+    values.transportSequenceNumber = UInt16(truncatingIfNeeded: controller.nextSequence)
+    values.absSendTime = RTPHeaderExtensions.absSendTime(at: now)
+    var written: (count: Int, payload: Int)?
+    let isSent = subscriber.transport.sendRTP(capacity: capacity) { slot in
+      written = body(values, slot)
+      return written?.count ?? 0
+    }
+    guard isSent, let written else {
+      dropped.notWritable &+= 1
+      return nil
+    }
+    let sequence = isNumbered ? controller.number(packetOf: written.count, at: now) : nil
+    sender.sent(
+      number, count: written.count, payload: written.payload, transportSequence: sequence,
+      as: sending, at: now)
+    return written.count
+  }
+
+  /// Bytes that a header with extensions needs at most: 12, 4, and 6 elements in the two-byte form.
+  private static let headerRoom = 100
+
+  private func setTimestampOffset(_ header: RTPHeader, at now: Instant) {
+    guard isRebased else { return }
+    isRebased = false
+    guard isStarted else { return }
+    // The new source's clock starts anywhere: go on by the time that has passed.
+    let ticks =
+      now.nanoseconds(since: lastSentAt) / 1000 * Int64(source.codec.clockRate) / 1_000_000
+    timestampOffset =
+      newestTimestamp &+ UInt32(truncatingIfNeeded: max(1, ticks)) &- header.timestamp
+  }
+
+  /// Receivers of VP8 take a gap in the picture ids for a loss (RFC 7741 §4.2), so frames that were left out leave none.
+  private func movePictureID(
+    of header: RTPHeader, at offset: Int, in slot: UnsafeMutableRawBufferPointer
+  ) {
+    guard source.movesPictureIDs, let decision = gate.decision(header.timestamp),
+      decision.leftOut > 0, offset < slot.count
+    else { return }
+    let end = min(slot.count, offset + header.payloadCount)
+    VP8Descriptor.movePictureID(
+      by: 0 &- decision.leftOut, in: UnsafeMutableRawBufferPointer(rebasing: slot[offset..<end]))
+  }
+
+  /// A recent packet for a probe: the last ones in turn. nil before the first.
+  func paddingNumber() -> UInt16? {
+    guard isActive, isStarted, kind == .video, canPad else { return nil }
+    for _ in 0..<16 {
+      let number = newestNumber &- paddingCursor
+      paddingCursor = (paddingCursor &+ 1) & 15
+      guard let sourceNumber = numbers.source(of: number),
+        let count = source.storedCount(sourceNumber)
+      else { continue }
+      if count > 200 || paddingCursor == 0 { return number }
+    }
+    return nil
+  }
+
+  /// Whether its packets may fill probes: where a congestion signal comes back, and they can be repeated.
+  var canPad: Bool {
+    isStarted && sender.parameters.rtx != nil
+      && sender.parameters.extensions.transportSequenceNumber != nil
+  }
+
+  // MARK: Reports
+
+  /// The sender's part of a report: the publisher's pairing of wall clock and RTP clock, moved on to now, so that audio and video
+  /// of one publisher stay in step (RFC 3550 §6.4.1). nil before the publisher has reported.
+  func senderInfo(at now: Instant) -> RTCPSenderInfo? {
+    guard isStarted, !isRebased, let reports = source.receiver?.senderReports,
+      let last = reports.last, let arrival = reports.lastArrival
+    else { return nil }
+    let elapsed = max(0, now.nanoseconds(since: arrival))
+    let (seconds, rest) = elapsed.quotientAndRemainder(dividingBy: 1_000_000_000)
+    let rate = Int64(source.codec.clockRate)
+    let ticks = seconds &* rate &+ rest * rate / 1_000_000_000
+    let fraction = (UInt64(rest) << 32) / 1_000_000_000
+    return sender.makeReport(
+      ntp: NTPTime(rawValue: last.ntp.rawValue &+ UInt64(seconds) << 32 &+ fraction),
+      rtpTimestamp: last.rtpTimestamp &+ timestampOffset &+ UInt32(truncatingIfNeeded: ticks),
+      at: now)
+  }
+}

@@ -1,0 +1,138 @@
+import SoraMedia
+import SoraRTP
+import SoraTransport
+
+/// What a client uploads: its tracks, and which of them a packet is of. Confined to its core.
+final class Uplink {
+  /// What packets of a source are.
+  private enum Source {
+    case media(PublishedTrack)
+    case retransmission(of: PublishedTrack)
+    /// Left by its publisher for another.
+    case retired
+  }
+
+  /// Packets that weren't taken, by reason.
+  struct Dropped: Hashable {
+    var malformed = 0
+    /// No section takes this source, mid or payload type.
+    var unknownSource = 0
+    var retiredSource = 0
+    var tooManySources = 0
+    /// Retransmissions that carry nothing: padding, or the original was never known.
+    var emptyRetransmission = 0
+    /// Came before, as an original or as a retransmission.
+    var duplicate = 0
+  }
+
+  private static let maximumSources = 64
+
+  private(set) var tracks: [PublishedTrack] = []
+  private(set) var dropped = Dropped()
+  private var sources: [UInt32: Source] = [:]
+  /// Ids of header extensions over all sections, which BUNDLE keeps the same (RFC 8843 §9.2).
+  private var extensions = RTPHeaderExtensionMap()
+
+  func add(_ track: PublishedTrack) { tracks.append(track) }
+
+  /// Takes what the client's answer says of a track.
+  func apply(_ terms: PublishedTrack.Terms, to track: PublishedTrack) {
+    track.terms = terms
+    for kind in RTPHeaderExtensionKind.allCases where extensions[kind] == nil {
+      extensions[kind] = terms.extensions[kind]
+    }
+  }
+
+  func end() {
+    for track in tracks { track.end() }
+  }
+
+  func receiver(ssrc: UInt32) -> RTPTrackReceiver? {
+    for track in tracks where track.ssrc == ssrc { return track.receiver }
+    return nil
+  }
+
+  /// Takes one plain RTP packet.
+  ///
+  /// - Parameters:
+  ///   - rtcp: is told of transport-wide numbers.
+  /// - Returns: the track and what its subscribers are to be sent; nil where nothing is.
+  func receive(
+    _ packet: UnsafeRawBufferPointer, noting rtcp: RTCPEngine, at now: Instant
+  ) -> (track: PublishedTrack, packet: UploadedPacket)? {
+    guard let header = try? RTPHeader(parsing: packet) else {
+      dropped.malformed += 1
+      return nil
+    }
+    let values = RTPHeaderExtensions(of: header, in: packet, map: extensions)
+    if let number = values.transportSequenceNumber {
+      rtcp.noteArrival(number, ssrc: header.ssrc, at: now)
+    }
+    guard let source = sources[header.ssrc] ?? learn(header, values) else {
+      dropped.unknownSource += 1
+      return nil
+    }
+    switch source {
+    case .media(let track):
+      guard header.payloadType == track.types.media else {
+        dropped.unknownSource += 1
+        return nil
+      }
+      track.receiver?.receive(header, packetCount: packet.count, at: now)
+      return take(packet, header, values, of: track, isRestored: false, at: now)
+    case .retransmission(let track):
+      guard header.payloadType == track.types.rtx,
+        let restored = track.receiver?.receiveRetransmission(
+          header, in: packet, payloadType: track.types.media, at: now)
+      else {
+        dropped.emptyRetransmission += 1
+        return nil
+      }
+      return take(packet, restored, values, of: track, isRestored: true, at: now)
+    case .retired:
+      dropped.retiredSource += 1
+      return nil
+    }
+  }
+
+  private func take(
+    _ packet: UnsafeRawBufferPointer, _ header: RTPHeader, _ values: RTPHeaderExtensions,
+    of track: PublishedTrack, isRestored: Bool, at now: Instant
+  ) -> (track: PublishedTrack, packet: UploadedPacket)? {
+    guard
+      let uploaded = track.take(packet, header, values, isRestored: isRestored, at: now)
+    else {
+      dropped.duplicate += 1
+      return nil
+    }
+    return (track, uploaded)
+  }
+
+  /// Finds out what a source is that was never seen. Sections share no payload types, so the payload type decides; a
+  /// mid that says otherwise is refused (RFC 8843 §9.2).
+  private func learn(_ header: RTPHeader, _ values: RTPHeaderExtensions) -> Source? {
+    if sources.count >= Self.maximumSources {
+      sources = sources.filter { if case .retired = $0.value { false } else { true } }
+      guard sources.count < Self.maximumSources else {
+        dropped.tooManySources += 1
+        return nil
+      }
+    }
+    for track in tracks where track.terms.isSending {
+      let isMedia = header.payloadType == track.types.media
+      guard isMedia || header.payloadType == track.types.rtx else { continue }
+      if let mid = values.mid, mid != RTPExtensionText(track.mid) { return nil }
+      let source: Source
+      if isMedia {
+        if let old = track.ssrc { sources[old] = .retired }
+        track.start(header.ssrc)
+        source = .media(track)
+      } else {
+        source = .retransmission(of: track)
+      }
+      sources[header.ssrc] = source
+      return source
+    }
+    return nil
+  }
+}

@@ -1,0 +1,182 @@
+public import SoraMedia
+
+/// The one policy by which a transport's estimate is split: audio first, then video by weight and by layers, out of what
+/// retransmissions leave.
+///
+/// A client's encoders and the layers that a server forwards are both its streams. Minimums, priorities, hysteresis and the
+/// reason of each decision are here and nowhere else. Plain memory and no clock of its own.
+public struct BandwidthAllocator: Sendable {
+  /// What one stream wants.
+  public struct Stream: Sendable, Equatable {
+    public enum Demand: Sendable, Equatable {
+      /// Anything from a minimum to a maximum, as an encoder does.
+      case range(minimum: Bitrate, maximum: Bitrate)
+      /// One of these rates, rising: layers that exist already, each with those below it.
+      case layers([Bitrate])
+    }
+
+    /// Names the stream from one call to the next.
+    public var id: Int
+    public var kind: MediaKind
+    public var demand: Demand
+    /// Its share of what is left after the minimums, relative to others; above zero.
+    public var weight: Double
+
+    public init(id: Int, kind: MediaKind, demand: Demand, weight: Double = 1) {
+      self.id = id
+      self.kind = kind
+      self.demand = demand
+      self.weight = weight
+    }
+  }
+
+  /// Why a stream got no more.
+  public enum Reason: String, Sendable, Hashable {
+    /// It has all it can use.
+    case satisfied
+    /// The estimate doesn't allow more.
+    case bandwidth
+    /// More would fit by now, but not for long enough yet.
+    case settling
+    /// Not even the least fits: a video is sent in parts, audio at its minimum.
+    case starved
+  }
+
+  /// What one stream gets.
+  public struct Share: Sendable, Equatable {
+    public var id: Int
+    public var rate: Bitrate
+    /// The most that it may take at all, with headers: of audio what is left once video has its minimum.
+    public var ceiling: Bitrate
+    /// Of layers, the highest to send; 0 for ranges.
+    public var layer: Int
+    public var reason: Reason
+  }
+
+  /// What a video can't do without.
+  public static let leastVideo = Bitrate.kilobits(30)
+  /// A layer that is sent already may exceed its share by this factor, and a higher one has to fit with this to spare, for so
+  /// long: estimates waver, and each change is seen.
+  private static let tolerance = 1.05
+  private static let margin = 0.92
+  private static let patience = Duration.seconds(1)
+
+  private struct Memory: Sendable {
+    var layer: Int
+    /// Since when a higher layer has fitted.
+    var fitsSince: Instant?
+  }
+
+  private var memories: [Int: Memory] = [:]
+
+  public init() {}
+
+  /// Splits `available` among the streams; the shares come in their order. The sum exceeds it only by minimums.
+  ///
+  /// - Parameter available: the estimate less what retransmissions take.
+  public mutating func allocate(
+    _ available: Bitrate, among streams: [Stream], at now: Instant
+  ) -> [Share] {
+    let videos = streams.filter { $0.kind == .video }
+    let audios = streams.count - videos.count
+    // Audio comes before video, which is left what it can't do without, or a third where there isn't that much.
+    let audioPool =
+      videos.isEmpty
+      ? available
+      : max(available * (1.0 / 3), available - Self.leastVideo * Double(videos.count))
+    let ceiling = audioPool * (1 / Double(max(1, audios)))
+    var left = available
+    var shares: [Share] = []
+    shares.reserveCapacity(streams.count)
+    for stream in streams {
+      var share = Share(
+        id: stream.id, rate: .zero, ceiling: ceiling, layer: 0, reason: .satisfied)
+      if stream.kind == .audio {
+        share.rate = min(stream.demand.most, ceiling)
+        if share.rate < stream.demand.most { share.reason = .bandwidth }
+        left = left - share.rate
+      }
+      shares.append(share)
+    }
+    divide(left, among: streams, into: &shares, at: now)
+    return shares
+  }
+
+  /// Forgets a stream that has ended.
+  public mutating func forget(_ id: Int) { memories[id] = nil }
+
+  /// Gives video its shares by weight; what one can't use goes to the others.
+  private mutating func divide(
+    _ pool: Bitrate, among streams: [Stream], into shares: inout [Share], at now: Instant
+  ) {
+    var left = pool
+    var open = streams.indices.filter { streams[$0].kind == .video }
+    // Each round settles at least one stream, or all.
+    while !open.isEmpty {
+      let weights = open.reduce(0.0) { $0 + max(0.001, streams[$1].weight) }
+      var settled = open.filter { index in
+        streams[index].demand.most <= left * (max(0.001, streams[index].weight) / weights)
+      }
+      if settled.isEmpty { settled = open }
+      let round = left
+      for index in settled {
+        let part = round * (max(0.001, streams[index].weight) / weights)
+        settle(streams[index], part, &shares[index], at: now)
+        left = left - shares[index].rate
+      }
+      open.removeAll { settled.contains($0) }
+    }
+  }
+
+  private mutating func settle(
+    _ stream: Stream, _ part: Bitrate, _ share: inout Share, at now: Instant
+  ) {
+    share.ceiling = part
+    switch stream.demand {
+    case .range(let minimum, let maximum):
+      share.rate = min(max(part, minimum), max(maximum, minimum))
+      share.reason = part < minimum ? .starved : part < maximum ? .bandwidth : .satisfied
+    case .layers(let rates):
+      settle(stream.id, rates, part, &share, at: now)
+    }
+  }
+
+  private mutating func settle(
+    _ id: Int, _ rates: [Bitrate], _ part: Bitrate, _ share: inout Share, at now: Instant
+  ) {
+    guard let top = rates.indices.last else { return }
+    var memory = memories[id] ?? Memory(layer: top)
+    memory.layer = min(memory.layer, top)
+    // Down at once.
+    while memory.layer > 0, rates[memory.layer] > part * Self.tolerance { memory.layer -= 1 }
+    var fitting = memory.layer
+    while fitting < top, rates[fitting + 1] <= part * Self.margin { fitting += 1 }
+    if fitting > memory.layer {
+      let since = memory.fitsSince ?? now
+      memory.fitsSince = since
+      if now - since >= Self.patience {
+        memory.layer = fitting
+        memory.fitsSince = nil
+      }
+    } else {
+      memory.fitsSince = nil
+    }
+    memories[id] = memory
+    share.layer = memory.layer
+    share.rate = min(rates[memory.layer], part)
+    share.reason =
+      rates[memory.layer] > part * Self.tolerance
+      ? .starved
+      : memory.layer == top ? .satisfied : memory.fitsSince != nil ? .settling : .bandwidth
+  }
+}
+
+extension BandwidthAllocator.Stream.Demand {
+  /// The most that can be used.
+  var most: Bitrate {
+    switch self {
+    case .range(let minimum, let maximum): max(minimum, maximum)
+    case .layers(let rates): rates.last ?? .zero
+    }
+  }
+}

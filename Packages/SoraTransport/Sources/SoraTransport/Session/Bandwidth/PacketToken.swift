@@ -1,0 +1,17 @@
+/// A stored packet on its way through the pacer: which packet of which stream, and why it leaves.
+public struct PacketToken: Sendable, Hashable {
+  let value: Int
+
+  /// - Parameters:
+  ///   - stream: the stream's slot, which its owner gives out and never uses twice.
+  ///   - number: its RTP sequence number.
+  public init(stream: Int, number: UInt16, isRetransmission: Bool = false) {
+    value = stream << 17 | (isRetransmission ? 1 << 16 : 0) | Int(number)
+  }
+
+  init(_ value: Int) { self.value = value }
+
+  public var stream: Int { value >> 17 }
+  public var isRetransmission: Bool { value & 1 << 16 != 0 }
+  public var number: UInt16 { UInt16(truncatingIfNeeded: value) }
+}

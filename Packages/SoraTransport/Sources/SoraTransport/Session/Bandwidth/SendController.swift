@@ -1,0 +1,283 @@
+public import SoraCongestion
+public import SoraMedia
+public import SoraRTP
+
+/// Whose packets a `SendController` lets go. It keeps them; the controller only says when.
+public protocol PacedPacketSource: AnyObject {
+  /// Whether some packet can be sent again to fill a probe.
+  var canPad: Bool { get }
+  /// Sends the packet of a token now; one that isn't stored any more is counted and left out.
+  func send(_ token: PacketToken, at now: Instant)
+  /// Sends some stored packet again. Returns its bytes; nil where there is none.
+  func sendPadding(at now: Instant) -> Int?
+}
+
+/// What may leave one transport, and when: the bandwidth estimate, pacing, probes with their padding, and the budget of
+/// retransmissions. A client's session and each of a server's connections have one.
+///
+/// Sans-I/O and confined to its owner. Nothing is allocated per packet once its rings have grown.
+public final class SendController {
+  public struct Configuration: Sendable, Equatable {
+    public var estimator: BandwidthEstimator.Configuration
+    public var pacer: Pacer.Configuration
+    /// Whether packets are paced before the receiver has said anything about them. A forwarding server doesn't: what it
+    /// sends was paced by its publisher, and the first frame shouldn't wait for an estimate.
+    public var pacesBeforeFeedback: Bool
+
+    public init(
+      estimator: BandwidthEstimator.Configuration = BandwidthEstimator.Configuration(),
+      pacer: Pacer.Configuration = Pacer.Configuration(), pacesBeforeFeedback: Bool = true
+    ) {
+      self.estimator = estimator
+      self.pacer = pacer
+      self.pacesBeforeFeedback = pacesBeforeFeedback
+    }
+  }
+
+  public struct Statistics: Sendable, Equatable {
+    /// Requests for packets refused because retransmissions had used up their share.
+    public var retransmissionsRefused = 0
+    /// Requests for packets that had arrived by then, as feedback says: they had only been overtaken.
+    public var retransmissionsNotNeeded = 0
+    /// Packets that the pacer had no room for.
+    public var pacerFull = 0
+    /// Transport-wide feedback messages.
+    public var feedbackMessages: UInt64 = 0
+    /// The receiver's own estimate (REMB); nil before one came.
+    public var receiverEstimate: Bitrate?
+  }
+
+  /// What became of a request for a packet.
+  public enum Retransmission: Sendable, Hashable {
+    case queued
+    /// Waits for feedback that may make it needless.
+    case held
+    /// It has arrived meanwhile.
+    case arrived
+    case overBudget
+    case pacerFull
+  }
+
+  public private(set) var statistics = Statistics()
+  private let estimator: BandwidthEstimator
+  private let pacer: Pacer
+  private let pacesBeforeFeedback: Bool
+  private var sent = SentPacketRing()
+  private var timeline = TransportFeedbackTimeline()
+  /// Reused for every feedback message.
+  private var results: [PacketFeedback] = []
+  private var budget = RetransmissionBudget()
+  private var reordering = ReorderingMeter()
+  private var held = RetransmissionQueue()
+  /// Whether the receiver has said anything that the estimate can stand on.
+  private var isSteered = false
+  /// What is sent, where there is no estimate to measure a budget by.
+  private var sending = RecentBytes(memory: .seconds(1))
+
+  public init(configuration: Configuration) {
+    estimator = BandwidthEstimator(configuration: configuration.estimator)
+    pacesBeforeFeedback = configuration.pacesBeforeFeedback
+    pacer = Pacer(
+      rate: configuration.pacesBeforeFeedback ? configuration.estimator.start : .unlimited,
+      configuration: configuration.pacer)
+  }
+
+  // MARK: What is known
+
+  /// What the network is believed to take, everything included.
+  public var estimate: Bitrate { estimator.estimate }
+  /// The estimate where the receiver has given it something to stand on; nil before.
+  public var knownEstimate: Bitrate? { isSteered ? estimator.estimate : nil }
+  /// What the delay says at the moment.
+  public var usage: NetworkUsage { estimator.usage }
+  /// The share of the packets of the latest window that were lost, 0...1.
+  public var lossFraction: Double { estimator.lossFraction }
+  /// What is left of the estimate for packets that are new.
+  public func available(at now: Instant) -> Bitrate { budget.rest(of: estimator.estimate, at: now) }
+  /// What goes to packets sent again at the moment.
+  public func retransmissionRate(at now: Instant) -> Bitrate { budget.spent(at: now) }
+  /// How long what waits in the pacer would take at the estimate's rate.
+  public var backlog: Duration {
+    guard isSteered || pacesBeforeFeedback else { return .zero }
+    return .nanoseconds(estimator.estimate.nanoseconds(forBytes: Double(pacer.queuedBytes)))
+  }
+
+  /// The most that the application can use; the path isn't probed for more.
+  public func setMaximum(_ rate: Bitrate, at now: Instant) { estimator.setMaximum(rate, at: now) }
+
+  // MARK: Sending
+
+  /// Lets a stored packet leave when the pacer says so; call `drain` behind it. False where too many wait: the packet is
+  /// dropped.
+  public func enqueue(
+    _ token: PacketToken, size: Int, priority: Pacer.Priority, at now: Instant
+  ) -> Bool {
+    guard pacer.enqueue(size: size, priority: priority, token: token.value, at: now) else {
+      statistics.pacerFull += 1
+      return false
+    }
+    return true
+  }
+
+  /// Sends what may leave now, probes included.
+  public func drain(_ source: some PacedPacketSource, at now: Instant) {
+    settleHeld(at: now)
+    while true {
+      while let token = pacer.next(at: now) { source.send(PacketToken(token), at: now) }
+      // Packets that wait fill a probe before padding does.
+      if startProbes(source, at: now) { continue }
+      guard pacer.paddingSize(at: now) > 0 else { return }
+      guard let size = source.sendPadding(at: now) else {
+        pacer.cancelProbes()
+        return
+      }
+      pacer.paddingSent(size: size, at: now)
+    }
+  }
+
+  /// Probes wait in the estimator until there is something to fill them with: audio that starts before video would use the
+  /// first ones up for nothing.
+  private func startProbes(_ source: some PacedPacketSource, at now: Instant) -> Bool {
+    guard isSteered || pacesBeforeFeedback, source.canPad else { return false }
+    var isStarted = false
+    while let probe = estimator.nextProbe(at: now) {
+      pacer.startProbe(probe, at: now)
+      isStarted = true
+    }
+    return isStarted
+  }
+
+  /// Gives a packet that leaves now its transport-wide number.
+  ///
+  /// - Parameter size: bytes of the plain packet.
+  /// - Returns: the number, extended; packets carry its low 16 bits.
+  public func number(packetOf size: Int, at now: Instant) -> Int64 {
+    let sequence = sent.append(size: size, probeCluster: pacer.probeCluster, at: now)
+    estimator.packetSent(sequence: sequence, size: size, at: now, probeCluster: pacer.probeCluster)
+    sending.add(size, at: now)
+    return sequence
+  }
+
+  /// The number that `number(packetOf:at:)` gives out next.
+  public var nextSequence: Int64 { sent.nextSequence }
+
+  /// A packet left without waiting in the pacer: it counts against what the others may send.
+  public func sentUnpaced(_ size: Int, at now: Instant) { pacer.sentUnpaced(size, at: now) }
+
+  // MARK: Retransmissions
+
+  /// The receiver misses a packet that is still stored. What is sent again keeps to a share of the estimate: beyond it, it
+  /// would only lengthen the queue that lost the packet.
+  ///
+  /// - Parameter transportSequence: the number that the packet left under last; nil without transport-wide numbers.
+  public func retransmit(
+    _ token: PacketToken, size: Int, transportSequence: Int64?, at now: Instant
+  ) -> Retransmission {
+    if let transportSequence {
+      guard !sent.hasArrived(transportSequence) else {
+        statistics.retransmissionsNotNeeded += 1
+        return .arrived
+      }
+      let patience = reordering.patience
+      if patience > .zero,
+        held.append(
+          .init(
+            token: token, transportSequence: transportSequence, size: size, due: now + patience))
+      {
+        return .held
+      }
+    }
+    return queue(token, size: size, at: now)
+  }
+
+  private func queue(_ token: PacketToken, size: Int, at now: Instant) -> Retransmission {
+    // Without a signal there is no estimate to keep to: the share is one of what is sent.
+    let rate = isSteered || pacesBeforeFeedback ? estimator.estimate : sending.rate(at: now)
+    guard budget.allows(rate, at: now) else {
+      statistics.retransmissionsRefused += 1
+      return .overBudget
+    }
+    budget.spend(size, at: now)
+    guard pacer.enqueue(size: size, priority: .retransmission, token: token.value, at: now) else {
+      statistics.pacerFull += 1
+      return .pacerFull
+    }
+    return .queued
+  }
+
+  private func settleHeld(at now: Instant) {
+    guard !held.isEmpty else { return }
+    statistics.retransmissionsNotNeeded += held.settle(
+      at: now, hasArrived: { sent.hasArrived($0) },
+      send: { entry in _ = queue(entry.token, size: entry.size, at: now) })
+  }
+
+  /// Forgets the retransmissions that a stream which ended had waiting.
+  public func forget(stream: Int) { held.removeAll(of: stream) }
+
+  // MARK: What the receiver says
+
+  /// Transport-wide feedback (draft-holmer-rmcat-transport-wide-cc-extensions-01).
+  public func received(_ message: TransportFeedback, at now: Instant) {
+    statistics.feedbackMessages &+= 1
+    results.removeAll(keepingCapacity: true)
+    let reference = timeline.reference(of: message)
+    for status in message {
+      let sequence = sent.extend(status.sequenceNumber)
+      guard let entry = sent.unreported(sequence) else { continue }
+      let arrival = status.nanosecondsFromReference.map {
+        Instant(nanoseconds: reference.nanoseconds &+ $0)
+      }
+      // A packet reported lost may still be reported as arrived by a later message.
+      if arrival != nil { sent.markReported(sequence) }
+      results.append(
+        PacketFeedback(
+          sequence: sequence, size: Int(entry.size), sendTime: entry.sendTime, arrivalTime: arrival,
+          probeCluster: entry.probeCluster >= 0 ? Int(entry.probeCluster) : nil))
+    }
+    guard !results.isEmpty else { return }
+    isSteered = true
+    reordering.note(results)
+    estimator.feedback(results, at: now)
+    applyEstimate()
+  }
+
+  /// The receiver's own estimate (REMB).
+  public func received(receiverEstimate rate: Bitrate, at now: Instant) {
+    statistics.receiverEstimate = rate
+    isSteered = true
+    estimator.receiverEstimate(rate, at: now)
+    applyEstimate()
+  }
+
+  /// A report block about a video stream. Its loss steers only where no transport-wide feedback comes.
+  public func received(lossFraction: Double, at now: Instant) {
+    if !isSteered, lossFraction > 0.1 {
+      isSteered = true
+      estimator.startOver(at: sending.rate(at: now))
+    }
+    estimator.lossReport(fraction: lossFraction, at: now)
+    applyEstimate()
+  }
+
+  /// A round-trip time that reports show.
+  public func received(roundTrip: Duration) { estimator.roundTripReport(roundTrip) }
+
+  // MARK: Time
+
+  /// Lets timers run; call `drain` behind it.
+  public func poll(at now: Instant) {
+    guard let deadline = estimator.nextDeadline, deadline <= now else { return }
+    estimator.poll(at: now)
+    applyEstimate()
+  }
+
+  /// When `poll` and `drain` want to be called next.
+  public var nextDeadline: Instant? {
+    earliest(earliest(pacer.nextDeadline, held.nextDeadline), estimator.nextDeadline)
+  }
+
+  private func applyEstimate() {
+    if isSteered || pacesBeforeFeedback { pacer.setRate(estimator.estimate) }
+  }
+}

@@ -1,0 +1,98 @@
+import SoraCongestion
+public import SoraMedia
+import SoraRTP
+
+// RTCP that arrives.
+extension RTCPEngine {
+  /// Takes one plain compound RTCP packet from the transport. What is broken in it is counted and left out.
+  public func receive(_ packet: UnsafeRawBufferPointer, at now: Instant) {
+    var reader = RTCPReader(packet)
+    // Each pass consumes at least four bytes of a datagram, or ends.
+    while true {
+      do throws(RTPError) {
+        guard let packet = try reader.next() else { return }
+        handle(packet, at: now)
+      } catch {
+        dropped.malformed += 1
+        if case .malformedFeedback = error { continue }
+        return
+      }
+    }
+  }
+
+  private func handle(_ packet: RTCPPacket, at now: Instant) {
+    switch packet {
+    case .senderReport(let info, let blocks):
+      delegate?.trackReceiver(ssrc: info.ssrc)?.receive(info, roundTrip: roundTrip, at: now)
+      handle(blocks, at: now)
+    case .receiverReport(_, let blocks): handle(blocks, at: now)
+    case .pictureLossIndication(_, let media):
+      guard let sender = requested(media) else { return }
+      sender.statistics.pliCount &+= 1
+      delegate?.keyFrameWanted(of: sender, at: now)
+    case .fullIntraRequest(let request):
+      for entry in request {
+        guard let sender = requested(entry.ssrc), sender.isNewFullIntraRequest(entry.sequenceNumber)
+        else { continue }
+        sender.statistics.firCount &+= 1
+        delegate?.keyFrameWanted(of: sender, at: now)
+      }
+    case .nack(let nack): handle(nack, at: now)
+    case .transportFeedback(let feedback):
+      controller.received(feedback, at: now)
+      delegate?.bandwidthChanged(at: now)
+    case .receiverEstimate(let estimate):
+      controller.received(
+        receiverEstimate: Bitrate(bitsPerSecond: Int(clamping: estimate.bitsPerSecond)), at: now)
+      delegate?.bandwidthChanged(at: now)
+    case .goodbye(let sources):
+      for ssrc in sources { delegate?.sourceEnded(ssrc: ssrc, at: now) }
+    case .sourceDescription: break
+    case .unknown: dropped.unknown += 1
+    }
+  }
+
+  private func handle(_ blocks: RTCPReportBlocks, at now: Instant) {
+    for block in blocks {
+      guard let sender = delegate?.trackSender(ssrc: block.ssrc) else { continue }
+      if let measured = sender.received(block, at: now) {
+        hasReportedRoundTrip = true
+        roundTrip = measured
+        controller.received(roundTrip: measured)
+        delegate?.roundTripChanged(to: measured)
+      }
+      if sender.parameters.kind == .video {
+        controller.received(lossFraction: sender.remote.fractionLost, at: now)
+        delegate?.bandwidthChanged(at: now)
+      }
+    }
+  }
+
+  /// RFC 4585 §6.2.1: what is still stored is sent again, at most once a round trip and within its budget.
+  private func handle(_ nack: RTCPNack, at now: Instant) {
+    guard let sender = requested(nack.media), sender.parameters.acceptsNack,
+      sender.parameters.rtx != nil
+    else { return }
+    sender.statistics.nackCount &+= 1
+    for number in nack {
+      guard
+        case .answerable(let sequence) = sender.request(number, roundTrip: roundTrip, at: now)
+      else { continue }
+      guard let stored = delegate?.storedPacket(number, of: sender) else {
+        sender.statistics.retransmissionsMissing &+= 1
+        continue
+      }
+      let outcome = controller.retransmit(
+        stored.token, size: stored.size, transportSequence: sequence, at: now)
+      if outcome == .pacerFull { sender.statistics.packetsDropped &+= 1 }
+    }
+    delegate?.bandwidthChanged(at: now)
+  }
+
+  /// The source that a request is about; one for nothing that is sent is counted.
+  private func requested(_ ssrc: UInt32) -> RTPTrackSender? {
+    let sender = delegate?.trackSender(ssrc: ssrc)
+    if sender == nil { dropped.requestOfUnknownSource += 1 }
+    return sender
+  }
+}

@@ -1,0 +1,228 @@
+public import SoraMedia
+public import SoraRTP
+
+/// Whose sources an `RTCPEngine` reports about, and who does what peers ask for. Called inside the engine's calls.
+public protocol RTCPEngineDelegate: AnyObject {
+  /// A source that is sent; nil where there is none.
+  func trackSender(ssrc: UInt32) -> RTPTrackSender?
+  /// A source that is received; nil where there is none.
+  func trackReceiver(ssrc: UInt32) -> RTPTrackReceiver?
+  /// The stored packet that a receiver misses, and its size in bytes; nil where it isn't stored any more.
+  func storedPacket(_ number: UInt16, of sender: RTPTrackSender) -> (token: PacketToken, size: Int)?
+  /// The receiver of a source asks for a key frame (PLI or FIR).
+  func keyFrameWanted(of sender: RTPTrackSender, at now: Instant)
+  /// Something that steers the send controller came.
+  func bandwidthChanged(at now: Instant)
+  /// A source that was received is gone (BYE).
+  func sourceEnded(ssrc: UInt32, at now: Instant)
+  /// A report shows a new round-trip time.
+  func roundTripChanged(to roundTrip: Duration)
+}
+
+/// RTCP of one transport: reads what arrives, and sends reports, requests for packets and key frames, and transport-wide
+/// feedback when they are due. A client's session and each of a server's connections have one.
+///
+/// Sans-I/O and confined to its owner.
+public final class RTCPEngine {
+  /// RTCP that couldn't be used, by reason.
+  public struct Dropped: Sendable, Equatable {
+    public var malformed = 0
+    /// Packets of a type that nobody here reads.
+    public var unknown = 0
+    /// Requests for packets or key frames of a source that isn't sent.
+    public var requestOfUnknownSource = 0
+  }
+
+  public internal(set) var dropped = Dropped()
+  public weak var delegate: (any RTCPEngineDelegate)?
+  /// The source that reports and feedback come from where nothing is sent.
+  public let reporterSSRC: UInt32
+  /// The source that feedback comes from.
+  public var feedbackSSRC: UInt32
+  /// Round-trip time of the newest report, or of whatever else measured one before the first.
+  public internal(set) var roundTrip: Duration?
+  /// Whether `roundTrip` comes from a report, which is better than what anything else measures.
+  var hasReportedRoundTrip = false
+  let controller: SendController
+  private let random: RandomSource
+  private let output: any RTPSessionOutput
+  private let cname: String
+  private let feedback = TransportFeedbackGenerator()
+  private var nextReport: Instant?
+  /// Reused for every report.
+  private var blocks: [RTCPReportBlock] = []
+  /// Reused for every request.
+  private var missing: [UInt16] = []
+
+  /// - Parameter cname: the endpoint's own canonical name (RFC 7022).
+  public init(
+    cname: String, controller: SendController, random: RandomSource,
+    output: any RTPSessionOutput
+  ) {
+    self.cname = cname
+    self.controller = controller
+    self.random = random
+    self.output = output
+    reporterSSRC = UInt32(truncatingIfNeeded: random.next()) | 1
+    feedbackSSRC = reporterSSRC
+  }
+
+  /// Takes a round-trip time from elsewhere, such as ICE's checks. It counts until a report gives one: who only receives
+  /// sends no sender reports, and so never gets one from reports.
+  ///
+  /// - Returns: whether it is news.
+  public func note(roundTrip measured: Duration) -> Bool {
+    guard !hasReportedRoundTrip, measured != roundTrip else { return false }
+    roundTrip = measured
+    return true
+  }
+
+  // MARK: Transport-wide feedback
+
+  /// A packet with a transport-wide number arrived.
+  public func noteArrival(_ number: UInt16, ssrc: UInt32, at now: Instant) {
+    feedback.received(sequenceNumber: number, ssrc: ssrc, at: now)
+  }
+
+  /// Sends the feedback that is due.
+  public func sendFeedback(at now: Instant) {
+    // Each message reports at least one packet, and the generator holds a bounded number.
+    while feedback.isDue(at: now) {
+      let isSent = output.sendRTCP(capacity: Self.capacity) { buffer in
+        var writer = RTCPWriter(into: buffer)
+        guard (try? feedback.write(into: &writer, sender: feedbackSSRC, at: now)) != nil else {
+          return 0
+        }
+        return writer.count
+      }
+      // Feedback that nobody takes must not be due for ever.
+      if !isSent { return feedback.postpone(at: now) }
+    }
+  }
+
+  // MARK: Requests
+
+  /// Asks for the packets and key frames of a source that are due.
+  public func sendRequests(of receiver: RTPTrackReceiver, at now: Instant) {
+    if receiver.keyFrames.take(roundTrip: roundTrip, at: now) { requestKeyFrame(of: receiver) }
+    missing.removeAll(keepingCapacity: true)
+    receiver.collectMissing(into: &missing, at: now)
+    var written = 0
+    // Every pass writes at least one number of a bounded list.
+    while written < missing.count {
+      let before = written
+      output.sendRTCP(capacity: Self.capacity) { buffer in
+        var writer = RTCPWriter(into: buffer)
+        guard
+          let count = try? writer.nack(
+            sender: feedbackSSRC, media: receiver.ssrc, missing: missing, from: written)
+        else { return 0 }
+        written += count
+        return writer.count
+      }
+      if written == before { break }
+      receiver.statistics.nackCount &+= 1
+    }
+  }
+
+  /// Sends a PLI (RFC 4585 §6.3.1).
+  public func requestKeyFrame(of receiver: RTPTrackReceiver) {
+    let isSent = output.sendRTCP(capacity: 64) { buffer in
+      var writer = RTCPWriter(into: buffer)
+      guard
+        (try? writer.pictureLossIndication(sender: feedbackSSRC, media: receiver.ssrc)) != nil
+      else { return 0 }
+      return writer.count
+    }
+    if isSent { receiver.statistics.pliCount &+= 1 }
+  }
+
+  /// Says that a source ends (RFC 3550 §6.6).
+  public func sendGoodbye(of sender: RTPTrackSender) {
+    let ssrc = sender.parameters.ssrc
+    output.sendRTCP(capacity: 64) { buffer in
+      var writer = RTCPWriter(into: buffer)
+      guard (try? writer.receiverReport(sender: ssrc)) != nil,
+        (try? writer.goodbye(ssrc: ssrc)) != nil
+      else { return 0 }
+      return writer.count
+    }
+  }
+
+  // MARK: Reports
+
+  /// Time between reports on average; RFC 3550 §6.2 with a reduced minimum, randomised by half.
+  private static let reportInterval = Duration.seconds(1)
+  /// An RTCP datagram at most.
+  private static let capacity = 1200
+  /// Report blocks in one datagram at most; the packet itself holds 31 (RFC 3550 §6.4.1).
+  private static let maximumBlocks = 24
+  /// A sender report without blocks.
+  private static let senderReportCount = 28
+
+  /// Whether reports are due; plans the first.
+  public func areReportsDue(at now: Instant) -> Bool {
+    guard let nextReport else {
+      self.nextReport = now + .milliseconds(200)
+      return false
+    }
+    return nextReport <= now
+  }
+
+  /// Sends reports about all sources, in as many datagrams as it takes. Each compound begins with a report and has a CNAME
+  /// (RFC 3550 §6.1).
+  ///
+  /// - Parameter info: the sender's part of a source's report; nil before it has sent.
+  public func sendReports(
+    receivers: some Sequence<RTPTrackReceiver>, senders: some Sequence<RTPTrackSender>,
+    at now: Instant, info: (RTPTrackSender) -> RTCPSenderInfo?
+  ) {
+    let interval = Self.reportInterval.wholeNanoseconds
+    nextReport = now + .nanoseconds(interval / 2 + Int64(random.next() % UInt64(interval)))
+    blocks.removeAll(keepingCapacity: true)
+    for receiver in receivers {
+      if let block = receiver.makeReportBlock(at: now) { blocks.append(block) }
+    }
+    var written = 0
+    var rest = senders.makeIterator()
+    var next = rest.next()
+    // Every pass takes at least one source, or is the last.
+    repeat {
+      var isWritten = false
+      output.sendRTCP(capacity: Self.capacity) { buffer in
+        isWritten = true
+        var writer = RTCPWriter(into: buffer)
+        var own = Array(blocks[written..<min(blocks.count, written + Self.maximumBlocks)])
+        written += own.count
+        var hasReport = false
+        // Can't fail: the room is looked at. What fitted is whole packets, and goes.
+        while let sender = next {
+          let room =
+            Self.senderReportCount + 12 + sender.parameters.cname.utf8.count
+            + (hasReport ? 0 : 24 * own.count)
+          guard writer.available >= room else { break }
+          next = rest.next()
+          guard let info = info(sender),
+            (try? writer.senderReport(info, blocks: own)) != nil
+          else { continue }
+          hasReport = true
+          own = []
+          try? writer.sourceDescription(ssrc: info.ssrc, cname: sender.parameters.cname)
+        }
+        if !hasReport {
+          try? writer.receiverReport(sender: reporterSSRC, blocks: own)
+          try? writer.sourceDescription(ssrc: reporterSSRC, cname: cname)
+        }
+        return writer.count
+      }
+      if !isWritten { return }
+    } while next != nil || written < blocks.count
+  }
+
+  // MARK: Time
+
+  /// When feedback or, with `reports`, reports are due; requests are the sources' own.
+  public func nextDeadline(reports: Bool) -> Instant? {
+    earliest(feedback.nextDeadline, reports ? nextReport ?? .zero : nil)
+  }
+}

@@ -1,0 +1,117 @@
+import SoraCongestion
+public import SoraMedia
+import SoraRTP
+
+// What leaves.
+extension RTPSession: PacedPacketSource {
+  public var canPad: Bool { sendStreams.contains { $0.lastSent != nil && $0.canPad } }
+
+  public func send(_ token: PacketToken, at now: Instant) {
+    guard token.stream < streamSlots.count, let stream = streamSlots[token.stream] else {
+      counted.overtaken += 1
+      return
+    }
+    guard let packet = stream.history.stored(sequenceNumber: token.number) else {
+      // It waited for so long that newer packets took its slot.
+      stream.sender.statistics.packetsDropped &+= 1
+      counted.overtaken += 1
+      return
+    }
+    if token.isRetransmission {
+      retransmit(
+        UnsafeRawBufferPointer(packet), token.number, on: stream, as: .retransmission, at: now)
+      return
+    }
+    guard let header = try? RTPHeader(parsing: UnsafeRawBufferPointer(packet)) else {
+      counted.unsendable += 1
+      return
+    }
+    let sequence = stamp(packet, header, map: stream.parameters.extensions, at: now)
+    if output.sendRTP(UnsafeRawBufferPointer(packet)) {
+      stream.sender.sent(
+        token.number, count: packet.count, payload: header.payloadCount,
+        transportSequence: sequence, as: .first, at: now)
+      if let stored = stream.history.storedAt(sequenceNumber: token.number) {
+        stream.sender.statistics.totalPacketSendDelay += now - stored
+      }
+      stream.lastSent = token.number
+    } else {
+      stream.sender.statistics.packetsDropped &+= 1
+    }
+  }
+
+  /// Fills a probe with one of the last packets of a video stream sent again, which repairs a loss if there was one.
+  public func sendPadding(at now: Instant) -> Int? {
+    for stream in sendStreams where stream.canPad {
+      guard let (number, packet) = stream.paddingPacket() else { continue }
+      return retransmit(packet, number, on: stream, as: .padding, at: now)
+    }
+    return nil
+  }
+
+  /// Sends a stored packet again on the retransmission source (RFC 4588).
+  @discardableResult
+  private func retransmit(
+    _ original: UnsafeRawBufferPointer, _ number: UInt16, on stream: RTPSendStream,
+    as sending: RTPTrackSender.Sending, at now: Instant
+  ) -> Int? {
+    guard let rtx = stream.parameters.rtx else { return nil }
+    let map = stream.parameters.extensions
+    var values = stream.sender.repairValues
+    values.transportSequenceNumber = 0
+    values.absSendTime = 0
+    return scratch.withUnsafeMutableBytes { scratch -> Int? in
+      guard
+        let writer = try? Retransmission.build(
+          of: original, ssrc: rtx.ssrc, sequenceNumber: stream.sender.takeRTXNumber(),
+          payloadType: rtx.payloadType, extensions: values, map: map, into: scratch)
+      else {
+        counted.unsendable += 1
+        return nil
+      }
+      let packet = UnsafeMutableRawBufferPointer(rebasing: scratch[..<writer.count])
+      guard let header = try? RTPHeader(parsing: UnsafeRawBufferPointer(packet)) else {
+        counted.unsendable += 1
+        return nil
+      }
+      let sequence = stamp(packet, header, map: map, at: now)
+      guard output.sendRTP(UnsafeRawBufferPointer(packet)) else {
+        if sending == .retransmission { stream.sender.statistics.packetsDropped &+= 1 }
+        return nil
+      }
+      stream.sender.sent(
+        number, count: writer.count, payload: header.payloadCount, transportSequence: sequence,
+        as: sending, at: now)
+      return writer.count
+    }
+  }
+
+  /// Writes what is known only when a packet really leaves: its time and its transport-wide number.
+  ///
+  /// - Returns: the number, extended; nil without one.
+  private func stamp(
+    _ packet: UnsafeMutableRawBufferPointer, _ header: RTPHeader, map: RTPHeaderExtensionMap,
+    at now: Instant
+  ) -> Int64? {
+    let bytes = UnsafeRawBufferPointer(packet)
+    if let id = map.absSendTime, let range = header.extensionRange(id: id, in: bytes) {
+      RTPPacket.setAbsSendTime(
+        RTPHeaderExtensions.absSendTime(at: now), at: range.lowerBound, in: packet)
+    }
+    guard let id = map.transportSequenceNumber,
+      let range = header.extensionRange(id: id, in: bytes)
+    else { return nil }
+    let sequence = controller.number(packetOf: packet.count, at: now)
+    RTPPacket.setTransportSequenceNumber(
+      UInt16(truncatingIfNeeded: sequence), at: range.lowerBound, in: packet)
+    return sequence
+  }
+
+  /// Tells the encoders what the network leaves them.
+  func applyEstimate(at now: Instant) {
+    let target = controller.available(at: now).bitsPerSecond
+    guard abs(target - lastTarget) > lastTarget / 50 else { return }
+    lastTarget = target
+    delegate?.session(self, changedTargetBitrate: target, at: now)
+  }
+}
