@@ -54,9 +54,10 @@ struct AllocationTests {
   }
 }
 
-/// Stands between transports and a simulated network: lets datagrams through, keeps them, or throws them away.
+/// Stands between transports and a simulated network: lets datagrams through, keeps them, throws
+/// them away, or takes none, as a socket whose queue is full.
 final class TapSink: DatagramSink {
-  enum Mode { case pass, capture, discard }
+  enum Mode { case pass, capture, discard, refuse }
 
   private let network: SimulatedNetwork
   var mode = Mode.pass
@@ -82,6 +83,7 @@ final class TapSink: DatagramSink {
       network.send(from: local, to: remote, capacity: capacity, write)
       return
     }
+    if mode == .refuse { return }
     let count = write(scratch)
     guard count > 0 else { return }
     if mode == .capture { captured.append(Array(scratch[..<count])) } else { discarded += 1 }

@@ -5,6 +5,7 @@
 struct AcknowledgedRate {
   private static let firstWindow: Int64 = 500_000_000
   private static let window: Int64 = 150_000_000
+  private static let burst: Int64 = 500_000_000
 
   /// Bits per second; `nil` until the first window is full.
   private(set) var estimate: Double?
@@ -12,6 +13,9 @@ struct AcknowledgedRate {
   private var windowStart: Int64?
   private var bytes = 0
   private var lastArrival: Int64 = .min
+  /// The newest windows by themselves.
+  private var samples: (newest: Double, before: Double) = (0, 0)
+  private var lastSample: Int64 = .min / 2
 
   /// Takes a packet that arrived (receiver's clock, nanoseconds).
   mutating func add(size: Int, arrived: Int64, isApplicationLimited: Bool) {
@@ -34,6 +38,8 @@ struct AcknowledgedRate {
     let sample = Double(bytes) * 8e9 / Double(elapsed)
     windowStart = lastArrival
     bytes = 0
+    samples = (sample, lastArrival &- lastSample < Self.burst ? samples.newest : 0)
+    lastSample = lastArrival
     blend(sample, isApplicationLimited: isApplicationLimited)
   }
 
@@ -51,6 +57,10 @@ struct AcknowledgedRate {
     estimate = max(0, old + weight * (sample - old))
     variance = predicted * (1 - weight)
   }
+
+  /// The rate at which a burst arrives that an application sends which paused before: the pause isn't the network's, and
+  /// the estimate still has it in.
+  var burstRate: Double? { estimate.map { max($0, samples.newest, samples.before) } }
 
   /// A probe showed that the path carries this much.
   mutating func raise(to rate: Double) {

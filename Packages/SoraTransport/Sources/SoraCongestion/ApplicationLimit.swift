@@ -7,6 +7,7 @@ struct ApplicationLimit {
   private(set) var isLimited = false
   /// When the present limited time began.
   private(set) var since: Int64?
+  private var lastLimited: Int64?
   /// Bytes that could have been sent and weren't, at most what fits in the window.
   private var unused = 0.0
   private var lastUpdate: Int64?
@@ -30,7 +31,13 @@ struct ApplicationLimit {
     Self.share * estimate.bytes(inNanoseconds: Self.window)
   }
 
+  /// Whether it was limited within the latest second.
+  func wasLimited(at now: Int64) -> Bool {
+    isLimited || lastLimited.map { now &- $0 < 1_000_000_000 } ?? false
+  }
+
   private mutating func judge(_ estimate: Bitrate, at now: Int64) {
+    if isLimited { lastLimited = now }
     let level = unused / max(limit(estimate), 1)
     if isLimited {
       if level < 0.3 {

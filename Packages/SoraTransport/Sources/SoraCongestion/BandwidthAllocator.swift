@@ -57,8 +57,8 @@ public struct BandwidthAllocator: Sendable {
   public static let leastVideo = Bitrate.kilobits(30)
   /// A layer that is sent already may exceed its share by this factor, and a higher one has to fit with this to spare, for so
   /// long: estimates waver, and each change is seen.
-  private static let tolerance = 1.05
-  private static let margin = 0.92
+  private static let tolerance = 1.1
+  private static let margin = 0.98
   private static let patience = Duration.seconds(1)
 
   private struct Memory: Sendable {

@@ -18,11 +18,15 @@ public final class BandwidthEstimator {
     public var maximum: Bitrate
     /// Whether probes are asked for.
     public var probes: Bool
+    /// Over-use counts where packets wait in the network for at least this long. Zero suits an encoder, which follows jitter that
+    /// looks like over-use at little cost; who forwards what others encode would have to leave frames out.
+    public var leastQueue: Duration
 
     public init(
       start: Bitrate = .kilobits(500), minimum: Bitrate = .kilobits(30),
-      maximum: Bitrate = .megabits(5.5), probes: Bool = true
+      maximum: Bitrate = .megabits(5.5), probes: Bool = true, leastQueue: Duration = .zero
     ) {
+      self.leastQueue = leastQueue
       self.start = start
       self.minimum = minimum
       self.maximum = maximum
@@ -49,7 +53,12 @@ public final class BandwidthEstimator {
   /// The smoothed round-trip time, from feedback or from `roundTripReport`; `nil` before either.
   public private(set) var roundTripTime: Duration?
   /// What the delay says at the moment.
-  public var usage: NetworkUsage { detector.usage }
+  public var usage: NetworkUsage {
+    guard detector.usage == .overuse, queue.queued < configuration.leastQueue.wholeNanoseconds
+    else { return detector.usage }
+    // Jitter, it seems: nothing to go down for, nor the time to go up.
+    return .underuse
+  }
   /// Share of packets lost in the latest window, 0...1.
   public var lossFraction: Double { loss.fraction }
   /// The rate at which packets arrive; `nil` before half a second of feedback.
@@ -184,13 +193,17 @@ public final class BandwidthEstimator {
   }
 
   private func step(at now: Int64) {
-    if detector.usage == .overuse { lastOveruse = now }
+    let usage = usage
+    if usage == .overuse { lastOveruse = now }
     let target = Double(estimate.bitsPerSecond)
-    control.update(
-      detector.usage, acknowledged: acknowledged.estimate, roundTrip: roundTrip, at: now)
+    // What arrives says what the link takes only while enough is sent.
+    let arriving =
+      usage == .overuse && limit.wasLimited(at: now)
+      ? acknowledged.burstRate : acknowledged.estimate
+    control.update(usage, acknowledged: arriving, roundTrip: roundTrip, at: now)
     if let measured = probes.result() {
       statistics.probesMeasured = probes.measuredCount
-      if detector.usage != .overuse {
+      if usage != .overuse {
         control.raise(to: measured)
         acknowledged.raise(to: min(measured, control.rate))
         loss.raise(to: min(measured, control.rate))
@@ -198,7 +211,7 @@ public final class BandwidthEstimator {
       probing.measured(measured, maximum: control.bounds.upperBound, at: now)
     }
     queue.update(
-      isOverused: detector.usage == .overuse, acknowledged: acknowledged.estimate, at: now)
+      isOverused: usage == .overuse, acknowledged: arriving, at: now)
     loss.update(target: target, delayBased: control.rate, roundTrip: roundTrip, at: now)
     combine()
     considerProbe(at: now)
@@ -209,7 +222,7 @@ public final class BandwidthEstimator {
     let maximum = min(
       control.bounds.upperBound, Double(receiverCap?.bitsPerSecond ?? .max))
     probing.update(
-      estimate: Double(estimate.bitsPerSecond), maximum: maximum, usage: detector.usage,
+      estimate: Double(estimate.bitsPerSecond), maximum: maximum, usage: usage,
       lastOveruse: lastOveruse, limitedSince: limit.since,
       isLossy: loss.bound != nil && loss.fraction > 0.02, at: now)
   }

@@ -14,7 +14,7 @@ struct QueueDrain {
   private(set) var bound: Double?
   private var since: Int64 = .min / 2
   /// The round trip now above the shortest of the latest half minute to minute.
-  private var queued: Int64 = 0
+  private(set) var queued: Int64 = 0
   private var latest: Int64 = 0
   private var shortest: Int64 = .max
   private var previousShortest: Int64 = .max

@@ -62,10 +62,10 @@ import Testing
     }
     #expect(share(1_600, at: 0).layer == 2)
     #expect(share(1_450, at: 0.2).layer == 2, "estimates waver")
-    #expect(share(1_400, at: 0.4).layer == 1)
-    #expect(share(1_400, at: 0.4).reason == .bandwidth)
+    #expect(share(1_340, at: 0.4).layer == 1)
+    #expect(share(1_340, at: 0.4).reason == .bandwidth)
     #expect(share(500, at: 0.6).layer == 0)
-    #expect(share(740, at: 5).layer == 0, "without something to spare a layer isn't added")
+    #expect(share(710, at: 5).layer == 0, "without something to spare a layer isn't added")
     #expect(share(800, at: 6).reason == .settling)
     #expect(share(800, at: 6.9).layer == 0)
     #expect(share(800, at: 7).layer == 1)

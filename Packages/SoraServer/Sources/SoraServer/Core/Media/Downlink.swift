@@ -27,15 +27,15 @@ final class Downlink {
   private var maximum: Bitrate
 
   init() {
-    var estimator = BandwidthEstimator.Configuration(
-      start: .megabits(1), minimum: .kilobits(50), maximum: .megabits(8))
-    estimator.probes = true
+    let estimator = BandwidthEstimator.Configuration(
+      start: .megabits(1), minimum: .kilobits(50), maximum: .megabits(8),
+      leastQueue: .milliseconds(80))
     maximum = estimator.maximum
     // Publishers pace what they send already. Beyond a link's rate little may go at once: the queue of a narrow link holds
     // less than a key frame.
     controller = SendController(
       configuration: SendController.Configuration(
-        estimator: estimator, pacer: Pacer.Configuration(factor: 1.2),
+        estimator: estimator, pacer: Pacer.Configuration(factor: 1.05),
         pacesBeforeFeedback: false))
   }
 

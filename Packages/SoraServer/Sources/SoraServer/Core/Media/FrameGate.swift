@@ -22,11 +22,12 @@ struct FrameGate {
     var congestedFrames: UInt64 = 0
   }
 
-  /// What may wait before a frame that others need is left out, and with it all until a key frame.
-  private static let longestBacklog = Duration.milliseconds(250)
-  /// What may wait before a key frame is left out.
-  private static let longestKeyFrameBacklog = Duration.milliseconds(700)
-  private static let memory = 32
+  /// What may wait before a frame is left out: of a higher layer, of the lowest, with which all is left out until a key frame,
+  /// and a key frame itself. A key frame alone may take a narrow link half a second.
+  private static let longestLayerBacklog = Duration.milliseconds(200)
+  private static let longestBacklog = Duration.milliseconds(600)
+  private static let longestKeyFrameBacklog = Duration.milliseconds(1000)
+  private static let memory = 64
 
   /// The highest layer that is wanted; set by the allocation.
   var target = UInt8.max
@@ -99,7 +100,8 @@ struct FrameGate {
       statistics.layerFrames &+= 1
       return false
     }
-    guard backlog <= Self.longestBacklog else {
+    let longest = info.temporalLayer > 0 ? Self.longestLayerBacklog : Self.longestBacklog
+    guard backlog <= longest else {
       guard info.temporalLayer > 0 else { return leaveOutUntilKeyFrame() }
       // Whatever refers to it is of its layer or a higher one.
       layer = info.temporalLayer - 1

@@ -73,6 +73,7 @@ public final class SendController {
   private var isSteered = false
   /// What is sent, where there is no estimate to measure a budget by.
   private var sending = RecentBytes(memory: .seconds(1))
+  private var firstSent: Instant?
 
   public init(configuration: Configuration) {
     estimator = BandwidthEstimator(configuration: configuration.estimator)
@@ -155,6 +156,7 @@ public final class SendController {
     let sequence = sent.append(size: size, probeCluster: pacer.probeCluster, at: now)
     estimator.packetSent(sequence: sequence, size: size, at: now, probeCluster: pacer.probeCluster)
     sending.add(size, at: now)
+    if firstSent == nil { firstSent = now }
     return sequence
   }
 
@@ -191,8 +193,10 @@ public final class SendController {
   }
 
   private func queue(_ token: PacketToken, size: Int, at now: Instant) -> Retransmission {
-    // Without a signal there is no estimate to keep to: the share is one of what is sent.
-    let rate = isSteered || pacesBeforeFeedback ? estimator.estimate : sending.rate(at: now)
+    // Without a signal there is no estimate to keep to: the share is one of what is sent for the first time.
+    let rate =
+      isSteered || pacesBeforeFeedback
+      ? estimator.estimate : sending.rate(at: now) - budget.spent(at: now)
     guard budget.allows(rate, at: now) else {
       statistics.retransmissionsRefused += 1
       return .overBudget
@@ -236,10 +240,20 @@ public final class SendController {
           probeCluster: entry.probeCluster >= 0 ? Int(entry.probeCluster) : nil))
     }
     guard !results.isEmpty else { return }
+    if !isSteered, !pacesBeforeFeedback { startFromWhatIsSent(at: now) }
     isSteered = true
     reordering.note(results)
     estimator.feedback(results, at: now)
     applyEstimate()
+  }
+
+  /// What already flows is the best first guess: a link that has less says so within a second.
+  private func startFromWhatIsSent(at now: Instant) {
+    guard let firstSent else { return }
+    let elapsed = max(100_000_000, now.nanoseconds(since: firstSent))
+    let rate = Bitrate(
+      bitsPerSecond: Int(sending.count(at: now) * 8e9 / Double(min(elapsed, 1_000_000_000))))
+    if rate * 1.2 > estimator.estimate { estimator.startOver(at: rate * 1.2) }
   }
 
   /// The receiver's own estimate (REMB).

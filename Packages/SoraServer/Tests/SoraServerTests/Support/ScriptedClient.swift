@@ -56,6 +56,10 @@ final class ScriptedClient: SimulatedEndpoint {
   private(set) var names: [UInt32: String] = [:]
   /// Answers with a retransmission what the server asks for, from what was sent.
   var retransmits = true
+  /// Takes all RTP and RTCP where it is there; nothing is noted of packets then.
+  private(set) var media: ClientMedia?
+  /// The server is its second end.
+  private(set) var link: SimulatedLink!
   private var sent: [UInt16: [UInt8]] = [:]
   private var transportNumber: UInt16 = 60_000
   private var rtxNumber: UInt16 = 100
@@ -68,7 +72,7 @@ final class ScriptedClient: SimulatedEndpoint {
     self.server = server
     network = server.network
     let host = network.addHost(name, ip ?? "10.0.1.\(number)")
-    network.link(host, server.host, conditions)
+    link = network.link(host, server.host, conditions)
     address = TransportAddress(ip: host.addresses[0], port: 5000)
     certificate = try SimulationCertificate.make(UInt64(100 + number))
 
@@ -81,6 +85,20 @@ final class ScriptedClient: SimulatedEndpoint {
     transport.delegate = self
     _ = transport.addLocalCandidate(address)
     network.bind(self, to: address)
+  }
+
+  /// Gives it media as a real client has it; before it connects.
+  func withMedia() -> Self {
+    media = ClientMedia(network, output: transport)
+    return self
+  }
+
+  /// Sends stamped video and audio from now on.
+  func startMedia(_ video: ClientMedia.Video) throws {
+    let offer = try #require(offer)
+    try media?.start(
+      video, try #require(offers.first), audioMid: try #require(offer.audioMid),
+      videoMid: try #require(offer.videoMid))
   }
 
   @discardableResult
@@ -154,6 +172,7 @@ final class ScriptedClient: SimulatedEndpoint {
     guard answersOffers else { return }
     let (answer, remote) = makeAnswer(description)
     answers.append(answer)
+    media?.receive(description, at: now)
     say(isFirst ? .answer(sdp: answer.text) : .reAnswer(sdp: answer.text))
     guard let remote else { return }
     transport.start(remote, at: now)
@@ -341,14 +360,22 @@ final class ScriptedClient: SimulatedEndpoint {
     transport.receive(bytes, from: source, on: local, at: now)
   }
 
-  func poll(at now: Instant) { transport.poll(at: now) }
-  var nextDeadline: Instant? { transport.nextDeadline }
+  func poll(at now: Instant) {
+    transport.poll(at: now)
+    if transport.isWritable { media?.session.poll(at: now) }
+  }
+
+  var nextDeadline: Instant? {
+    earliest(
+      transport.nextDeadline, transport.isWritable ? media?.session.nextDeadline : nil)
+  }
 }
 
 extension ScriptedClient: PeerTransportDelegate {
   func transport(
     _ transport: PeerTransport, receivedRTP packet: UnsafeMutableRawBufferPointer, at now: Instant
   ) {
+    if let media { return media.session.receiveRTP(packet, at: now) }
     let bytes = UnsafeRawBufferPointer(packet)
     guard let header = try? RTPHeader(parsing: bytes), let media = offers.last?.media.first else {
       Issue.record("an RTP packet can't be read")
@@ -373,6 +400,7 @@ extension ScriptedClient: PeerTransportDelegate {
   func transport(
     _ transport: PeerTransport, receivedRTCP packet: UnsafeRawBufferPointer, at now: Instant
   ) {
+    if let media { return media.session.receiveRTCP(packet, at: now) }
     var reader = RTCPReader(packet)
     while let packet = try? reader.next() {
       switch packet {

@@ -5,6 +5,7 @@ import SoraNetworkSimulator
 import SoraRTP
 import SoraServer
 import SoraTransport
+import Testing
 
 /// The core in a simulated network, with signaling that takes 10 ms each way.
 final class TestServer: SimulatedEndpoint, SFUCoreDelegate {
@@ -32,6 +33,13 @@ final class TestServer: SimulatedEndpoint, SFUCoreDelegate {
       configuration: configuration, random: network.random.fork(), sink: sink ?? network)
     core.delegate = self
     for address in media { network.bind(self, to: address) }
+  }
+
+  deinit {
+    // Whatever happens: behind a poll nothing is due at once.
+    if network.overduePolls > 0 {
+      Issue.record("\(network.overduePolls) polls left a deadline in the past")
+    }
   }
 
   func accept(_ client: ScriptedClient) -> SFUPeerID? {
