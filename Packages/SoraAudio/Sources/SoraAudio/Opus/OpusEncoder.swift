@@ -138,6 +138,17 @@ public final class OpusEncoder {
     }
   }
 
+  /// Leaves out audio that was lost on its way here: `sampleCount` samples of each channel (0 or more), which come after
+  /// those that wait for a packet to be full. These are left out, too.
+  ///
+  /// RTP timestamps go on by all of them, so that a receiver plays what follows at its time. The timestamp of the next
+  /// packet is that of the next frame.
+  public func skip(sampleCount: Int) {
+    let left = pending.count / settings.channels + max(0, sampleCount)
+    nextRTPTimestamp &+= UInt32(truncatingIfNeeded: left)
+    pending.removeAll(keepingCapacity: true)
+  }
+
   /// Forgets the past, as at the start.
   public func reset() {
     _ = sora_opus_encoder_reset(state)
