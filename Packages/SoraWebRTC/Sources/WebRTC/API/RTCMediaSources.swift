@@ -40,7 +40,10 @@ public final class RTCAudioSource: RTCMediaSource, @unchecked Sendable {
     set { gain.withLock { $0 = min(10, max(0, newValue)) } }
   }
 
-  /// Passes sound on, on the caller's thread. Any length and rate; 48 kHz in multiples of 10 ms costs least.
+  /// Passes audio on, on the caller's thread. Any length and rate; 48 kHz in multiples of 10 ms costs least.
+  ///
+  /// Encoders take it on queues of their own: when 200 ms wait for one, the oldest frames are dropped and counted as
+  /// `connection.audioEncoderBehind` in `RTCStatisticsReport.packetDrops`. From one thread at a time.
   public func push(_ frame: AudioFrame) { broadcaster.push(frame) }
 }
 

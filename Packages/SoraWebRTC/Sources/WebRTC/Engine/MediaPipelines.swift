@@ -158,6 +158,7 @@ final class MediaPipelines {
     guard let sending = audioSending.removeValue(forKey: id) else { return }
     sending.track.remove(sink: sending.pipeline)
     sending.pipeline.stop()
+    endedSound.add(sending.pipeline)
   }
 
   func requestKeyFrame(transceiverID: Int) {
@@ -234,7 +235,8 @@ final class MediaPipelines {
   var drops: [PacketDrop] {
     var sound = endedSound
     for pipeline in audioReceiving.values { sound.add(pipeline) }
-    return PacketDrop.list(.audioBuffer, sound.counts)
+    for sending in audioSending.values { sound.add(sending.pipeline) }
+    return PacketDrop.list(.audioBuffer, sound.counts) + PacketDrop.list(.connection, sound.frames)
       + PacketDrop.list(.connection, ["undecodable": undecodable])
   }
 
@@ -263,6 +265,13 @@ private struct SoundDrops {
   private var duplicate: UInt64 = 0
   private var malformed: UInt64 = 0
   private var unknownFormat: UInt64 = 0
+  private var sending = AudioSendPipeline.Losses()
+
+  mutating func add(_ pipeline: AudioSendPipeline) {
+    let losses = pipeline.losses
+    sending.framesDropped &+= losses.framesDropped
+    sending.framesFailed &+= losses.framesFailed
+  }
 
   mutating func add(_ pipeline: AudioReceivePipeline) {
     let statistics = pipeline.statistics
@@ -277,6 +286,14 @@ private struct SoundDrops {
     [
       "late": late, "overflow": overflow, "duplicate": duplicate, "malformed": malformed,
       "unknownFormat": unknownFormat,
+    ]
+  }
+
+  /// Frames of audio that the encoder was too slow for or refused.
+  var frames: KeyValuePairs<String, UInt64> {
+    [
+      "audioEncoderBehind": sending.framesDropped,
+      "audioNotEncoded": sending.framesFailed,
     ]
   }
 }
