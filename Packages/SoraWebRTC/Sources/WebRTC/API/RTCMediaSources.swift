@@ -52,8 +52,14 @@ public protocol VideoSink: AnyObject, Sendable {
   func receive(_ frame: VideoFrame)
 }
 
-/// Takes sound on the thread that pushes it.
+/// Takes audio of a track or a source.
 public protocol AudioSink: AnyObject, Sendable {
+  /// Takes one frame.
+  ///
+  /// Of a received track: on a serial queue of the track's own, 10 ms at 48 kHz at a time. A sink that is slow delays the
+  /// other sinks of its track and nothing else; when 500 ms wait for it, the oldest frames are dropped and counted as
+  /// `connection.audioSinksBehind` in `RTCStatisticsReport.packetDrops`. Of a source of ours: on the thread that pushes,
+  /// which waits for the sink.
   func receive(_ frame: AudioFrame)
 }
 

@@ -265,6 +265,7 @@ private struct SoundDrops {
   private var duplicate: UInt64 = 0
   private var malformed: UInt64 = 0
   private var unknownFormat: UInt64 = 0
+  private var sinksBehind: UInt64 = 0
   private var sending = AudioSendPipeline.Losses()
 
   mutating func add(_ pipeline: AudioSendPipeline) {
@@ -274,6 +275,7 @@ private struct SoundDrops {
   }
 
   mutating func add(_ pipeline: AudioReceivePipeline) {
+    sinksBehind &+= pipeline.framesDropped
     let statistics = pipeline.statistics
     unknownFormat &+= pipeline.blocksSkipped
     late &+= statistics.packetsLate
@@ -289,10 +291,10 @@ private struct SoundDrops {
     ]
   }
 
-  /// Frames of audio that the encoder was too slow for or refused.
+  /// Frames of audio that the app's sinks or the encoder were too slow for, or that the encoder refused.
   var frames: KeyValuePairs<String, UInt64> {
     [
-      "audioEncoderBehind": sending.framesDropped,
+      "audioSinksBehind": sinksBehind, "audioEncoderBehind": sending.framesDropped,
       "audioNotEncoded": sending.framesFailed,
     ]
   }
