@@ -17,7 +17,7 @@ public final class WAVReader {
   private var nextFrame = 0
   private var bytes: UnsafeMutableRawBufferPointer
 
-  /// The header must end within this many bytes: text and pictures before the samples may be long, but not endless.
+  /// The header must end within this many bytes: text and cover images before the samples may be long, but not endless.
   private static let maximumHeader = 1 << 20
 
   /// Opens `path` and reads its header.

@@ -1,4 +1,4 @@
-/// A WAV file as a source of sound at 48 kHz: resampled, in the number of channels that is wanted, and endless if asked.
+/// A WAV file as a source of audio at 48 kHz: resampled, in the number of channels that is wanted, and endless if asked.
 ///
 /// Confined to one thread; reads the file as it goes.
 public final class WAVSource {

@@ -16,7 +16,7 @@ extension AudioJitterBuffer {
     dropOutdated()
     var decisions = 0
     while queue.count < wanted {
-      // Each decision but a restart adds samples or takes a packet; the bound is a belt to those braces.
+      // Each decision but a restart adds samples or takes a packet; the bound is there in case one does neither.
       decisions += 1
       if decisions > 5_000 { addSilence() }
       perform(PlayoutPolicy.decide(situation(at: now)), at: now)
@@ -61,7 +61,7 @@ extension AudioJitterBuffer {
     switch decision {
     case .wait:
       addSilence()
-      // Once something was heard, a pause that nobody asked for is a loss.
+      // Once something was played, a pause that the sender didn't announce is a loss.
       guard stats.jitterBufferEmittedCount > 0 else { return enter(.silence) }
       stats.concealedSamples += UInt64(Self.samplesPerPull)
       stats.silentConcealedSamples += UInt64(Self.samplesPerPull)

@@ -2,7 +2,7 @@ public import SoraMedia
 
 /// Turns packets that come unevenly, late, twice or never into audio that never stops.
 ///
-/// Packets go in as they arrive; 10 ms of audio at a time are pulled out at the pace of the sound device. The delay adapts
+/// Packets go in as they arrive; 10 ms of audio at a time are pulled out at the pace of the audio device. The delay adapts
 /// to the jitter of the last half minute: it grows when packets would come too late and shrinks when it can, by taking out
 /// or repeating pitch periods. Lost packets are restored from redundancy or concealed by the decoder.
 ///
@@ -42,7 +42,7 @@ public final class AudioJitterBuffer {
   /// What one pull gave.
   public struct Playout: Sendable, Hashable {
     public var content: Content
-    /// The RTP timestamp of the first sample; nil where nothing has come yet. To keep pictures in step.
+    /// The RTP timestamp of the first sample; nil before the first packet. To keep video in step.
     public var rtpTimestamp: UInt32?
   }
 

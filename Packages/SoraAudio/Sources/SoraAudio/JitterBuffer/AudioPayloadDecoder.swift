@@ -4,7 +4,7 @@
 public protocol AudioPayloadDecoder: AnyObject {
   /// Channels that are handed out, interleaved: 1 or 2.
   var channels: Int { get }
-  /// Samples that `payload` stands for, at most 5,760; nil where it is malformed.
+  /// Samples that `payload` stands for, at most 5,760; nil if it is malformed.
   func sampleCount(of payload: UnsafeRawBufferPointer) -> Int?
   /// Samples right before `payload` that it could restore; 0 for none.
   func redundantSampleCount(of payload: UnsafeRawBufferPointer) -> Int

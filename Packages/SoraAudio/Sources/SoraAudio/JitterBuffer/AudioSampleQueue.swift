@@ -62,7 +62,7 @@ struct AudioSampleQueue {
     end -= count
   }
 
-  /// Opens a gap of `count` samples at the point of playout. False where there is no room.
+  /// Opens a gap of `count` samples at the point of playout. False if there is no room.
   mutating func insertGap(_ count: Int) -> Bool {
     guard room(count).count == count * channels else { return false }
     (base + count * channels).update(from: base, count: self.count * channels)

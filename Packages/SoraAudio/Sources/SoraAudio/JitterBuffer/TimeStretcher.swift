@@ -18,7 +18,7 @@ struct TimeStretcher {
 
   func deallocate() { coarse.deallocate() }
 
-  /// Takes one period out of what waits to be played. Needs `2 * longest` samples; returns the samples removed, 0 where
+  /// Takes one period out of what waits to be played. Needs `2 * longest` samples; returns the samples removed, 0 if
   /// the waveform doesn't resemble itself by at least `threshold` (-1...1).
   func accelerate(_ queue: inout AudioSampleQueue, threshold: Float) -> Int {
     guard queue.count >= 2 * Self.longest else { return 0 }
@@ -34,7 +34,7 @@ struct TimeStretcher {
   }
 
   /// Repeats the period before the point of playout. Needs `shortest` samples that wait; returns the samples inserted, 0
-  /// where the waveform doesn't resemble itself enough.
+  /// if the waveform doesn't resemble itself enough.
   func expand(_ queue: inout AudioSampleQueue, threshold: Float) -> Int {
     let longest = min(Self.longest, queue.count)
     guard longest >= Self.shortest,

@@ -69,7 +69,7 @@ public final class OpusEncoder {
     self.settings = settings
   }
 
-  /// Compresses one packet's worth of interleaved samples into `packet` and returns the packet's size; 0 where
+  /// Compresses one packet's worth of interleaved samples into `packet` and returns the packet's size; 0 if
   /// discontinuous transmission has nothing to send.
   ///
   /// `samples.count` is `settings.frameDuration.sampleCount * settings.channels`. `packet` should hold
@@ -159,7 +159,7 @@ public final class OpusEncoder {
   /// Samples of each channel by which the encoder delays.
   public var lookahead: Int { Int(get(OPUS_GET_LOOKAHEAD_REQUEST)) }
 
-  /// Bits a second that the encoder aims for: the setting, or its own choice.
+  /// Bits per second that the encoder aims for: the setting, or its own choice.
   public var effectiveBitsPerSecond: Int { Int(get(OPUS_GET_BITRATE_REQUEST)) }
 
   private func take(_ frame: AudioFrame) {

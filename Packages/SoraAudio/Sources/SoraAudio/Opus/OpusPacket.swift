@@ -1,6 +1,6 @@
 /// Facts that can be read from an Opus packet without decoding it (RFC 6716 §3).
 public enum OpusPacket {
-  /// Samples of each channel at 48 kHz; nil where the bytes can't be an Opus packet.
+  /// Samples of each channel at 48 kHz; nil if the bytes can't be an Opus packet.
   public static func sampleCount(_ packet: UnsafeRawBufferPointer) -> Int? {
     guard packet.count > 0 else { return nil }
     let perFrame = samplesPerFrame(packet[0])
@@ -80,7 +80,7 @@ public enum OpusPacket {
     return isRedundant ? min(perFrame, total) : 0
   }
 
-  /// The first byte of the first frame; nil where that frame is empty or the packet is too short.
+  /// The first byte of the first frame; nil if that frame is empty or the packet is too short.
   private static func firstFrameByte(_ packet: UnsafeRawBufferPointer) -> UInt8? {
     var offset = 1
     switch packet[0] & 3 {

@@ -28,7 +28,7 @@ public final class AudioResampler {
   /// The position of the next output sample, in `1 / up` input samples from the start of `history`.
   private var position = 0
 
-  /// Nil where a rate is outside of 4,000...384,000 Hz or `channels` outside of 1...8.
+  /// Nil if a rate is outside of 4,000...384,000 Hz or `channels` outside of 1...8.
   public init?(inputRate: Int, outputRate: Int, channels: Int) {
     let rates = 4_000...384_000
     guard rates.contains(inputRate), rates.contains(outputRate), (1...8).contains(channels) else {
