@@ -53,7 +53,7 @@ public struct ToneSource: Sendable {
   }
 
   /// Fills `output` (interleaved) from `position` on.
-  public mutating func read(into output: UnsafeMutableBufferPointer<Int16>) {
+  public mutating func read(into output: inout MutableSpan<Int16>) {
     for index in 0..<(output.count / channels) {
       let value = sample(position)
       position += 1

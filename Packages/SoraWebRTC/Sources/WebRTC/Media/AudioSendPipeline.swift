@@ -147,7 +147,7 @@ package final class AudioSendPipeline: AudioSink, @unchecked Sendable {
     if track?.isEnabled == false {
       frame.samples = [Int16](repeating: 0, count: frame.samples.count)
     }
-    let level = frame.samples.withUnsafeBufferPointer { AudioLevel.decibelsBelowOverload($0) }
+    let level = AudioLevel.decibelsBelowOverload(frame.samples.span)
     do {
       try encoder.encode(frame) { packet in
         // Louder than 50 dB below full scale counts as voice: RFC 6464 leaves the decision to the sender.
@@ -168,7 +168,7 @@ package final class AudioSendPipeline: AudioSink, @unchecked Sendable {
       resampler = (frame.sampleRate, frame.channels, made)
     }
     converted.removeAll(keepingCapacity: true)
-    frame.samples.withUnsafeBufferPointer { resampler?.resampler.process($0, into: &converted) }
+    resampler?.resampler.process(frame.samples.span, into: &converted)
     return AudioFrame(
       samples: converted, sampleRate: 48_000, channels: frame.channels, timestamp: frame.timestamp)
   }

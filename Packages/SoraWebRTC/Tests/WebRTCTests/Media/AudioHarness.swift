@@ -39,28 +39,28 @@ final class GatedDecoder: AudioPayloadDecoder {
   init(_ gate: Gate) { self.gate = gate }
 
   var channels: Int { silent.channels }
-  func sampleCount(of payload: UnsafeRawBufferPointer) -> Int? { silent.sampleCount(of: payload) }
-  func redundantSampleCount(of payload: UnsafeRawBufferPointer) -> Int { 0 }
-  func isSilence(_ payload: UnsafeRawBufferPointer) -> Bool { false }
+  func sampleCount(of payload: Span<UInt8>) -> Int? { silent.sampleCount(of: payload) }
+  func redundantSampleCount(of payload: Span<UInt8>) -> Int { 0 }
+  func isSilence(_ payload: Span<UInt8>) -> Bool { false }
 
   func decode(
-    _ payload: UnsafeRawBufferPointer, into samples: UnsafeMutableBufferPointer<Int16>
+    _ payload: Span<UInt8>, into samples: inout MutableSpan<Int16>
   ) throws(AudioCodecError) -> Int {
     gate.pass()
-    return try silent.decode(payload, into: samples)
+    return try silent.decode(payload, into: &samples)
   }
 
   func decodeRedundancy(
-    of payload: UnsafeRawBufferPointer, sampleCount: Int,
-    into samples: UnsafeMutableBufferPointer<Int16>
+    of payload: Span<UInt8>, sampleCount: Int,
+    into samples: inout MutableSpan<Int16>
   ) throws(AudioCodecError) -> Int {
-    try silent.decodeRedundancy(of: payload, sampleCount: sampleCount, into: samples)
+    try silent.decodeRedundancy(of: payload, sampleCount: sampleCount, into: &samples)
   }
 
   func conceal(
-    sampleCount: Int, into samples: UnsafeMutableBufferPointer<Int16>
+    sampleCount: Int, into samples: inout MutableSpan<Int16>
   ) throws(AudioCodecError) -> Int {
-    try silent.conceal(sampleCount: sampleCount, into: samples)
+    try silent.conceal(sampleCount: sampleCount, into: &samples)
   }
 
   func reset() {}

@@ -136,22 +136,22 @@ import WebRTC
 /// Every sample is 1,000.
 private final class LoudDecoder: AudioPayloadDecoder {
   let channels = 1
-  func sampleCount(of payload: UnsafeRawBufferPointer) -> Int? { 960 }
-  func redundantSampleCount(of payload: UnsafeRawBufferPointer) -> Int { 0 }
-  func isSilence(_ payload: UnsafeRawBufferPointer) -> Bool { false }
+  func sampleCount(of payload: Span<UInt8>) -> Int? { 960 }
+  func redundantSampleCount(of payload: Span<UInt8>) -> Int { 0 }
+  func isSilence(_ payload: Span<UInt8>) -> Bool { false }
   func decode(
-    _ payload: UnsafeRawBufferPointer, into samples: UnsafeMutableBufferPointer<Int16>
-  ) throws(AudioCodecError) -> Int { fill(960, samples) }
+    _ payload: Span<UInt8>, into samples: inout MutableSpan<Int16>
+  ) throws(AudioCodecError) -> Int { fill(960, &samples) }
   func decodeRedundancy(
-    of payload: UnsafeRawBufferPointer, sampleCount: Int,
-    into samples: UnsafeMutableBufferPointer<Int16>
-  ) throws(AudioCodecError) -> Int { fill(sampleCount, samples) }
+    of payload: Span<UInt8>, sampleCount: Int,
+    into samples: inout MutableSpan<Int16>
+  ) throws(AudioCodecError) -> Int { fill(sampleCount, &samples) }
   func conceal(
-    sampleCount: Int, into samples: UnsafeMutableBufferPointer<Int16>
-  ) throws(AudioCodecError) -> Int { fill(sampleCount, samples) }
+    sampleCount: Int, into samples: inout MutableSpan<Int16>
+  ) throws(AudioCodecError) -> Int { fill(sampleCount, &samples) }
   func reset() {}
 
-  private func fill(_ count: Int, _ samples: UnsafeMutableBufferPointer<Int16>) -> Int {
+  private func fill(_ count: Int, _ samples: inout MutableSpan<Int16>) -> Int {
     for index in 0..<count { samples[index] = 1_000 }
     return count
   }
