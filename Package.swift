@@ -657,6 +657,7 @@ let package = Package(
         "SoraICE",
         "SoraDTLS",
         "SoraRTP",
+        "CSoraMallocCount",
         "SoraCapture",
         "SoraCodecs",
         "SoraAudio",

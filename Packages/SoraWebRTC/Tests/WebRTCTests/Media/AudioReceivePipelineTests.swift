@@ -1,3 +1,4 @@
+import CSoraMallocCount
 import Dispatch
 import SoraAudio
 import SoraMedia
@@ -113,6 +114,34 @@ import WebRTC
     #expect(receiving.pipeline.blocksSkipped == 2)
     for period in 9..<14 { receiving.playOut(period) }
     #expect(receiving.pipeline.statistics.concealedSamples == 0)
+  }
+
+  /// From the network loop to decoded audio, while nobody listens. Means something in release builds only.
+  @Test func packetsAreTakenAndPlayedWithoutAllocating() {
+    let receiving = AudioReceiving()
+    let plain: [UInt8] = [1, 2, 3, 4]
+    let redundant: [UInt8] = [0x80 | 111, 0x0F, 0x00, 0x03, 111, 1, 2, 3, 1, 2, 3]
+    func run(_ periods: Range<Int>) {
+      for period in periods {
+        if period.isMultiple(of: 6) {
+          receiving.insertRedundant(period / 2, codec: 111, payload: redundant)
+        } else if period.isMultiple(of: 2) {
+          receiving.insert(period / 2, payload: plain)
+        }
+        receiving.playOut(period)
+      }
+    }
+    run(0..<1_000)
+    let before = sora_malloc_count()
+    run(1_000..<5_000)
+    let allocations = sora_malloc_count() - before
+    #if !DEBUG
+      if sora_malloc_count_is_on() != 0 {
+        #expect(allocations == 0, "\(allocations) for 2,000 packets")
+      }
+    #endif
+    _ = allocations
+    #expect(receiving.pipeline.statistics.packetsInserted == 2_500)
   }
 
   @Test func volumeAndMutingReachTheSinks() {
