@@ -79,7 +79,7 @@ let package = Package(
       name: "SoraAudio",
       dependencies: ["SoraMedia", "CSoraOpus"],
       path: "Packages/SoraAudio/Sources/SoraAudio",
-      swiftSettings: settings),
+      swiftSettings: settings + [.strictMemorySafety(), .enableExperimentalFeature("Lifetimes")]),
     .testTarget(
       name: "SoraAudioTests",
       dependencies: ["SoraAudio", "COpus", "SoraMedia", "CSoraMallocCount"],
@@ -657,6 +657,7 @@ let package = Package(
         "SoraICE",
         "SoraDTLS",
         "SoraRTP",
+        "CSoraMallocCount",
         "SoraCapture",
         "SoraCodecs",
         "SoraAudio",

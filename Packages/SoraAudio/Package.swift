@@ -9,6 +9,10 @@ let settings: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
 ]
 
+/// For modules that read and write memory through spans: the compiler names everything else.
+let safe: [SwiftSetting] =
+  settings + [.strictMemorySafety(), .enableExperimentalFeature("Lifetimes")]
+
 let media: Target.Dependency = .product(name: "SoraMedia", package: "SoraMedia")
 
 let package = Package(
@@ -22,7 +26,7 @@ let package = Package(
   targets: [
     .systemLibrary(name: "COpus", pkgConfig: "opus", providers: [.apt(["libopus-dev"])]),
     .target(name: "CSoraOpus", dependencies: ["COpus"]),
-    .target(name: "SoraAudio", dependencies: [media, "CSoraOpus"], swiftSettings: settings),
+    .target(name: "SoraAudio", dependencies: [media, "CSoraOpus"], swiftSettings: safe),
     .testTarget(
       name: "SoraAudioTests",
       dependencies: [

@@ -57,6 +57,8 @@ let package = Package(
         "WebRTC", media, clock, transport("SoraSDP"), transport("SoraTransport"),
         transport("SoraNetworkSimulator"), transport("SoraICE"), transport("SoraDTLS"),
         transport("SoraRTP"),
+        // Counting allocations.
+        transport("CSoraMallocCount"),
         .product(name: "SoraCapture", package: "SoraCapture"),
         .product(name: "SoraCodecs", package: "SoraCodecs"),
         .product(name: "SoraAudio", package: "SoraAudio"),

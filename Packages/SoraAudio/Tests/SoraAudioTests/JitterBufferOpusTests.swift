@@ -70,7 +70,7 @@ import Testing
     #expect(buffer.stats.concealedSamples == 0)
   }
 
-  @Test func concealmentContinuesTheSound() throws {
+  @Test func concealmentContinuesTheAudio() throws {
     let packets = try encode(Signals.tone(300, count: 48_000 * 10), fec: false)
     let buffer = AudioJitterBuffer(decoder: try OpusDecoder(channels: 1))
     var quietest = Double.infinity

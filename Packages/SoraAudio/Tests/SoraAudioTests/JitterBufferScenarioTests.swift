@@ -127,7 +127,7 @@ import Testing
 
   @Test func discontinuousTransmissionIsNoLoss() {
     let buffer = buffer()
-    // One second of sound, then silence with a header every 400 ms.
+    // One second of audio, then silence with a header every 400 ms.
     let history = AudioScenario(
       seconds: 40,
       isSent: { $0 % 100 < 50 || $0 % 100 == 50 || $0 % 20 == 10 },

@@ -5,7 +5,7 @@ struct OggOpus {
   struct NotOgg: Error {}
 
   var channels: Int
-  /// Samples at the start that aren't part of the sound.
+  /// Samples at the start that aren't part of the audio.
   var preSkip: Int
   var packets: [[UInt8]]
 

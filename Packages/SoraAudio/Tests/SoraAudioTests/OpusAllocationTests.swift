@@ -20,7 +20,7 @@ import Testing
         durations: [.milliseconds20, .milliseconds40, .milliseconds60], allowsInBandFEC: true))
     var packets: UInt16 = 0
     var last: EncodedFrame?
-    func turn(_ index: Int) throws {
+    func step(_ index: Int) throws {
       let now = Instant.zero + .milliseconds(index * 10)
       try encoder.encode(block) { frame in
         // Every tenth packet is lost, and comes with the next.
@@ -47,9 +47,9 @@ import Testing
         try encoder.update(settings)
       }
     }
-    for index in 0..<1_000 { try turn(index) }
+    for index in 0..<1_000 { try step(index) }
     let before = sora_malloc_count()
-    for index in 1_000..<3_000 { try turn(index) }
+    for index in 1_000..<3_000 { try step(index) }
     let allocations = sora_malloc_count() - before
     #if !DEBUG
       if sora_malloc_count_is_on() != 0 {

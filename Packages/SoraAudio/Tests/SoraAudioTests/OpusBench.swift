@@ -36,7 +36,7 @@ enum OpusBench {
     return try packets.flatMap { try decode(decoder, $0) }
   }
 
-  /// Bits a second that packets of one duration make up.
+  /// Bits per second that packets of one duration make up.
   static func rate(_ packets: [[UInt8]], _ duration: OpusFrameDuration) -> Double {
     Double(packets.reduce(0) { $0 + $1.count }) * 8_000
       / (Double(packets.count) * duration.milliseconds)

@@ -13,7 +13,7 @@ import Testing
           channels: 1, bitsPerSecond: bits, complexity: 1, usesInBandFEC: false,
           rateControl: control), voice)
       let rate = OpusBench.rate(packets, .milliseconds20)
-      // Variable bitrate is an aim: easy sound takes less, sound that is hard throughout takes more.
+      // Variable bitrate is an aim: easy audio takes less, audio that is hard throughout takes more.
       let range =
         switch control {
         case .constant: 0.97...1.03
@@ -48,13 +48,13 @@ import Testing
 
   @Test func constrainedBitrateHasLowerPeaks() throws {
     // Quiet, then loud: what is easy, then what is hard.
-    let sound =
+    let audio =
       Signals.tone(200, count: 48_000, amplitude: 300) + Signals.noise(count: 48_000)
       + Signals.tone(200, count: 24_000, amplitude: 300) + Signals.noise(count: 48_000)
     func peak(_ control: OpusRateControl) throws -> Int {
       try OpusBench.encode(
         OpusEncoderSettings(
-          channels: 1, bitsPerSecond: 64_000, complexity: 5, rateControl: control), sound
+          channels: 1, bitsPerSecond: 64_000, complexity: 5, rateControl: control), audio
       ).map(\.count).max() ?? 0
     }
     let (free, constrained) = (try peak(.variable), try peak(.constrainedVariable))
@@ -63,17 +63,17 @@ import Testing
   }
 
   @Test func discontinuousTransmissionLeavesSilenceOut() throws {
-    let sound = Signals.voice(count: 48_000) + [Int16](repeating: 0, count: 48_000 * 3)
+    let audio = Signals.voice(count: 48_000) + [Int16](repeating: 0, count: 48_000 * 3)
     var settings = OpusEncoderSettings(
       channels: 1, application: .voip, bitsPerSecond: 32_000, usesDTX: true)
-    let sparse = try OpusBench.encode(settings, sound)
+    let sparse = try OpusBench.encode(settings, audio)
     let late = sparse[100...]
     // One packet in 400 ms refreshes the comfort noise.
     #expect(late.count { $0.count > 2 } <= 6)
     #expect(late.count { $0.isEmpty } > 80)
     #expect(sparse.contains { $0.count == 1 || $0.count == 2 })
     settings.usesDTX = false
-    #expect(try OpusBench.encode(settings, sound).allSatisfy { $0.count > 2 })
+    #expect(try OpusBench.encode(settings, audio).allSatisfy { $0.count > 2 })
   }
 
   @Test(

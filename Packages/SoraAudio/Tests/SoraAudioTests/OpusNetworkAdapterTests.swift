@@ -2,7 +2,7 @@ import SoraAudio
 import SoraMedia
 import Testing
 
-/// What an adapter decides on scripted networks, a report a second.
+/// What an adapter decides on scripted networks, one report per second.
 @Suite struct OpusNetworkAdapterTests {
   private func adapter(
     bits: Int = 32_000, channels: Int = 1,
@@ -15,7 +15,7 @@ import Testing
         redundancy: redundancy, maximumPayload: maximumPayload))
   }
 
-  /// Runs `seconds` of one network; returns the packet times in milliseconds, one a second.
+  /// Runs `seconds` of one network; returns the packet times in milliseconds, one per second.
   @discardableResult
   private func run(
     _ adapter: inout OpusNetworkAdapter, from start: Int = 0, seconds: Int,

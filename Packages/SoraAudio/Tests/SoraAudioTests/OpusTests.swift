@@ -45,6 +45,24 @@ import Testing
     }
   }
 
+  @Test func lostAudioLeavesItsPlaceOnTheTimeline() throws {
+    let encoder = try OpusEncoder(OpusEncoderSettings(channels: 2))
+    var frames: [EncodedFrame] = []
+    func encode(_ milliseconds: Range<Int>) throws {
+      try encoder.encode(
+        AudioFrame(
+          samples: Signals.tone(440, count: 48 * milliseconds.count), sampleRate: 48_000,
+          channels: 1, timestamp: .zero + .milliseconds(milliseconds.lowerBound))
+      ) { frames.append($0) }
+    }
+    try encode(0..<30)
+    encoder.skip(sampleCount: 48 * 105)
+    try encode(135..<175)
+    // The ten milliseconds that didn't fill a packet are gone with what was lost.
+    #expect(frames.map(\.rtpTimestamp) == [0, 48 * 135, 48 * 155])
+    #expect(frames.map(\.timestamp.milliseconds) == [0, 135, 155])
+  }
+
   @Test func mutatedPacketsNeverTrap() throws {
     let random = RandomSource(seed: 31)
     let encoded = try OpusBench.encode(

@@ -50,12 +50,12 @@ struct OpusToolsTests {
   func decodesWhatOpusencMakesAsOpusdecDoes(_ options: [String], _ channels: Int) throws {
     try withFolder { folder in
       let voice = Signals.voice(count: 48_000 * 2)
-      let sound =
+      let audio =
         channels == 1 ? voice : Signals.interleaved(voice, Signals.tone(700, count: voice.count))
       let raw = folder.appendingPathComponent("in.raw")
       let file = folder.appendingPathComponent("a.opus")
       let decoded = folder.appendingPathComponent("out.raw")
-      try data(sound).write(to: raw)
+      try data(audio).write(to: raw)
       try run(
         "opusenc",
         options + [
@@ -69,7 +69,7 @@ struct OpusToolsTests {
       #expect(stream.channels == channels)
       let ours = try OpusBench.decode(stream.packets, channels: channels)
       try compare(
-        Array(ours[(stream.preSkip * channels)...]), theirs, count: sound.count)
+        Array(ours[(stream.preSkip * channels)...]), theirs, count: audio.count)
     }
   }
 
@@ -88,9 +88,9 @@ struct OpusToolsTests {
   func opusdecDecodesWhatWeMakeAsWeDo(_ settings: OpusEncoderSettings) throws {
     try withFolder { folder in
       let voice = Signals.voice(count: 48_000 * 2)
-      let sound = settings.channels == 1 ? voice : voice.flatMap { [$0, $0] }
+      let audio = settings.channels == 1 ? voice : voice.flatMap { [$0, $0] }
       let encoder = try OpusEncoder(settings)
-      let packets = try OpusBench.encode(encoder, sound)
+      let packets = try OpusBench.encode(encoder, audio)
       let file = folder.appendingPathComponent("a.opus")
       let decoded = folder.appendingPathComponent("out.raw")
       let stream = OggOpus(

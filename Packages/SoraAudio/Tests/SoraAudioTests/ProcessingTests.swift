@@ -99,57 +99,6 @@ import Testing
     #expect(AudioResampler(inputRate: 48_000, outputRate: 48_000, channels: 9) == nil)
   }
 
-  @Test func mixingAddsAndScales() {
-    let mixer = AudioMixer(channels: 2)
-    var one = AudioGain(volume: 1)
-    var half = AudioGain(volume: 0.5)
-    var output = [Int16](repeating: 0, count: 8)
-    mixer.begin(frameCount: 4)
-    [Int16](repeating: 1_000, count: 4).withUnsafeBufferPointer {
-      mixer.add($0, channels: 1, gain: &one)
-    }
-    [100, -100, 100, -100, 100, -100, 100, -100].withUnsafeBufferPointer {
-      mixer.add($0, channels: 2, gain: &half)
-    }
-    output.withUnsafeMutableBufferPointer { mixer.finish(into: $0) }
-    #expect(output == [1_050, 950, 1_050, 950, 1_050, 950, 1_050, 950])
-  }
-
-  @Test func loudMixesAreLimitedNotClipped() {
-    let mixer = AudioMixer(channels: 1)
-    var gains = [AudioGain(volume: 1), AudioGain(volume: 10), AudioGain(volume: 99)]
-    #expect(gains[2].volume == 10)
-    var output = [Int16](repeating: 0, count: 480)
-    var all: [Int16] = []
-    for block in 0..<50 {
-      let tone = Signals.tone(500, count: 480, from: block * 480, amplitude: 25_000)
-      mixer.begin(frameCount: 480)
-      for index in gains.indices {
-        tone.withUnsafeBufferPointer { mixer.add($0, channels: 1, gain: &gains[index]) }
-      }
-      output.withUnsafeMutableBufferPointer { mixer.finish(into: $0) }
-      all += output
-    }
-    #expect(all.suffix(10_000).map(\.magnitude).max() ?? 0 < 31_500)
-    #expect(Signals.toneSNR(all.suffix(9_600), frequency: 500) > 30)
-  }
-
-  @Test func volumeChangesDoNotClick() {
-    let mixer = AudioMixer(channels: 1)
-    var gain = AudioGain(volume: 1)
-    var output = [Int16](repeating: 0, count: 480)
-    let constant = [Int16](repeating: 10_000, count: 480)
-    for volume in [1.0, 0, 2] {
-      gain.volume = volume
-      mixer.begin(frameCount: 480)
-      constant.withUnsafeBufferPointer { mixer.add($0, channels: 1, gain: &gain) }
-      output.withUnsafeMutableBufferPointer { mixer.finish(into: $0) }
-      let steps = zip(output, output.dropFirst()).map { ($1 - $0).magnitude }
-      #expect((steps.max() ?? 0) < 50)
-      #expect(abs(Double(output[479]) - 10_000 * volume) < 50)
-    }
-  }
-
   @Test func levelsFollowRFC6464() {
     func level(_ samples: [Int16]) -> UInt8 {
       samples.withUnsafeBufferPointer { AudioLevel.decibelsBelowOverload($0) }

@@ -78,7 +78,7 @@ import Testing
     #expect(one.stats.concealedSamples - one.early.concealedSamples > 40 * 960)
   }
 
-  @Test func restoredSoundIsWhatWasSent() throws {
+  @Test func restoredAudioIsWhatWasSent() throws {
     let voice = Signals.voice(count: 48_000 * 20)
     let packets = try OpusBench.encode(
       OpusEncoderSettings(channels: 1, application: .voip, bitsPerSecond: 32_000), voice)

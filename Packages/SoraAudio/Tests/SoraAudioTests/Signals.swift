@@ -58,7 +58,7 @@ enum Signals {
     return count == 0 ? 0 : (sum / count).squareRoot()
   }
 
-  /// Speech-like sound: a pitch that wanders, harmonics, syllables.
+  /// Speech-like audio: a pitch that wanders, harmonics, syllables.
   static func voice(count: Int) -> [Int16] { Array(longVoice[..<count]) }
 
   /// 20 seconds, made once.
@@ -77,7 +77,7 @@ enum Signals {
   }()
 }
 
-/// A sender, a network and a sound device around a jitter buffer, in virtual time.
+/// A sender, a network and an audio device around a jitter buffer, in virtual time.
 struct AudioScenario {
   var seconds = 30
   var packetMilliseconds = 20

@@ -15,16 +15,15 @@ public final class WAVReader {
   private let path: String
   private let descriptor: Int32
   private var nextFrame = 0
-  private var bytes: UnsafeMutableRawBufferPointer
+  private var bytes = [UInt8](repeating: 0, count: 1 << 16)
 
-  /// The header must end within this many bytes: text and pictures before the samples may be long, but not endless.
+  /// The header must end within this many bytes: text and cover images before the samples may be long, but not endless.
   private static let maximumHeader = 1 << 20
 
   /// Opens `path` and reads its header.
   public init(path: String) throws(WAVError) {
     self.path = path
-    descriptor = open(path, O_RDONLY | O_CLOEXEC)
-    bytes = .allocate(byteCount: 1 << 16, alignment: 16)
+    descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
     var header: WAVHeader?
     var size = 0
     var failure: WAVError?
@@ -32,7 +31,7 @@ public final class WAVReader {
       failure = .system(call: "open", path: path, errno: errno)
     } else {
       var status = stat()
-      fstat(descriptor, &status)
+      _ = unsafe fstat(descriptor, &status)
       size = Int(status.st_size)
       do throws(WAVError) {
         header = try Self.readHeader(descriptor, path, size)
@@ -42,7 +41,6 @@ public final class WAVReader {
     }
     guard let header, failure == nil else {
       if descriptor >= 0 { close(descriptor) }
-      bytes.deallocate()
       throw failure ?? .notWAVE
     }
     self.header = header
@@ -50,29 +48,25 @@ public final class WAVReader {
     frameCount = min(header.dataCount ?? available, available) / header.frameByteCount
   }
 
-  deinit {
-    close(descriptor)
-    bytes.deallocate()
-  }
+  deinit { close(descriptor) }
 
   /// Fills `output` (interleaved) and returns the samples of each channel that were read; 0 at the end.
-  public func read(into output: UnsafeMutableBufferPointer<Int16>) throws(WAVError) -> Int {
+  public func read(into output: inout MutableSpan<Int16>) throws(WAVError) -> Int {
     let frameSize = header.frameByteCount
     var written = 0
     let wanted = min(output.count / channels, frameCount - nextFrame)
     while written < wanted {
       let frames = min(wanted - written, bytes.count / frameSize)
-      let count = pread(
-        descriptor, bytes.baseAddress, frames * frameSize,
-        off_t(header.dataOffset + nextFrame * frameSize))
+      let offset = off_t(header.dataOffset + nextFrame * frameSize)
+      let count = unsafe bytes.withUnsafeMutableBytes {
+        unsafe pread(descriptor, $0.baseAddress, frames * frameSize, offset)
+      }
       guard count >= 0 else { throw .system(call: "read", path: path, errno: errno) }
       let got = count / frameSize
       // The file became shorter while it was read.
       guard got > 0 else { break }
-      _ = header.convert(
-        UnsafeRawBufferPointer(rebasing: bytes[..<(got * frameSize)]),
-        into: UnsafeMutableBufferPointer(
-          rebasing: output[(written * channels)..<((written + got) * channels)]))
+      var part = output._mutatingExtracting((written * channels)..<((written + got) * channels))
+      _ = header.convert(bytes.span.extracting(..<(got * frameSize)), into: &part)
       written += got
       nextFrame += got
     }
@@ -87,12 +81,13 @@ public final class WAVReader {
   {
     var wanted = 4_096
     while true {
-      let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: wanted, alignment: 16)
-      defer { buffer.deallocate() }
-      let count = pread(descriptor, buffer.baseAddress, wanted, 0)
+      var buffer = [UInt8](repeating: 0, count: wanted)
+      let count = unsafe buffer.withUnsafeMutableBytes {
+        unsafe pread(descriptor, $0.baseAddress, $0.count, 0)
+      }
       guard count >= 0 else { throw .system(call: "read", path: path, errno: errno) }
       do throws(WAVError) {
-        return try WAVHeader(parsing: UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+        return try WAVHeader(parsing: buffer.span.extracting(..<count))
       } catch .truncatedHeader where count == wanted && wanted < maximumHeader {
         wanted *= 4
       }
@@ -113,15 +108,15 @@ public final class WAVWriter {
   private let path: String
   private let ownsDescriptor: Bool
   private var descriptor: Int32
-  private var pending: UnsafeMutableRawBufferPointer
-  private var pendingCount = 0
+  private var pending: [UInt8] = []
+  private static let pendingLimit = 1 << 16
   private static let headerSize = 44
   private static let maximumData = 0xFFFF_FFE0 - headerSize
 
   /// Creates `path`, or empties it.
   public convenience init(path: String, sampleRate: Int, channels: Int) throws(WAVError) {
     try Self.validate(sampleRate, channels)
-    let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+    let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
     guard descriptor >= 0 else { throw .system(call: "open", path: path, errno: errno) }
     try self.init(
       descriptor: descriptor, path: path, owns: true, sampleRate: sampleRate, channels: channels)
@@ -144,14 +139,11 @@ public final class WAVWriter {
     self.sampleRate = sampleRate
     self.channels = channels
     ownsDescriptor = owns
-    pending = .allocate(byteCount: 1 << 16, alignment: 16)
+    pending.reserveCapacity(Self.pendingLimit)
     try writeAll(Self.header(sampleRate, channels, dataCount: nil), at: nil)
   }
 
-  deinit {
-    try? close()
-    pending.deallocate()
-  }
+  deinit { try? close() }
 
   private static func validate(_ sampleRate: Int, _ channels: Int) throws(WAVError) {
     guard (1...2).contains(channels) else {
@@ -163,14 +155,13 @@ public final class WAVWriter {
   }
 
   /// Appends interleaved samples.
-  public func write(_ samples: UnsafeBufferPointer<Int16>) throws(WAVError) {
+  public func write(_ samples: Span<Int16>) throws(WAVError) {
     let frames = samples.count / channels
     guard (frameCount + frames) * channels * 2 <= Self.maximumData else { throw .tooLong }
     for index in 0..<(frames * channels) {
-      if pendingCount + 2 > pending.count { try flush() }
-      pending.storeBytes(
-        of: samples[index].littleEndian, toByteOffset: pendingCount, as: Int16.self)
-      pendingCount += 2
+      if pending.count + 2 > Self.pendingLimit { try flush() }
+      pending.append(UInt8(truncatingIfNeeded: samples[index]))
+      pending.append(UInt8(truncatingIfNeeded: samples[index] >> 8))
     }
     frameCount += frames
   }
@@ -197,37 +188,41 @@ public final class WAVWriter {
 
   private func flush() throws(WAVError) {
     var done = 0
-    while done < pendingCount {
-      let count = Self.writeDescriptor(descriptor, pending.baseAddress! + done, pendingCount - done)
+    while done < pending.count {
+      let count = unsafe pending.withUnsafeBytes {
+        unsafe Self.writeDescriptor(descriptor, UnsafeRawBufferPointer(rebasing: $0[done...]))
+      }
       if count < 0, errno == EINTR { continue }
       guard count > 0 else { throw .system(call: "write", path: path, errno: errno) }
       done += count
     }
-    pendingCount = 0
+    pending.removeAll(keepingCapacity: true)
   }
 
   private func writeAll(_ bytes: [UInt8], at offset: off_t?) throws(WAVError) {
-    let count = bytes.withUnsafeBytes { bytes in
-      if let offset { return pwrite(descriptor, bytes.baseAddress, bytes.count, offset) }
-      return Self.writeDescriptor(descriptor, bytes.baseAddress!, bytes.count)
+    let count = unsafe bytes.withUnsafeBytes { bytes in
+      if let offset { return unsafe pwrite(descriptor, bytes.baseAddress, bytes.count, offset) }
+      return unsafe Self.writeDescriptor(descriptor, bytes)
     }
     guard count == bytes.count else { throw .system(call: "write", path: path, errno: errno) }
   }
 
   private static func writeDescriptor(
-    _ descriptor: Int32, _ bytes: UnsafeRawPointer, _ count: Int
+    _ descriptor: Int32, _ bytes: UnsafeRawBufferPointer
   ) -> Int {
     #if canImport(Glibc)
-      Glibc.write(descriptor, bytes, count)
+      unsafe Glibc.write(descriptor, bytes.baseAddress!, bytes.count)
     #else
-      Musl.write(descriptor, bytes, count)
+      unsafe Musl.write(descriptor, bytes.baseAddress!, bytes.count)
     #endif
   }
 
   private static func header(_ rate: Int, _ channels: Int, dataCount: Int?) -> [UInt8] {
     var bytes: [UInt8] = []
     func append<T: FixedWidthInteger>(_ value: T) {
-      withUnsafeBytes(of: value.littleEndian) { bytes.append(contentsOf: $0) }
+      for index in 0..<(T.bitWidth / 8) {
+        bytes.append(UInt8(truncatingIfNeeded: value >> T(8 * index)))
+      }
     }
     bytes += Array("RIFF".utf8)
     append(dataCount.map { UInt32(headerSize - 8 + $0) } ?? UInt32.max)

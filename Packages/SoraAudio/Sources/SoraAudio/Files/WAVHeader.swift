@@ -64,7 +64,7 @@ public struct WAVHeader: Sendable, Hashable {
   private static let maximumChunks = 64
 
   /// Reads the header from the first bytes of a file. Throws `WAVError.truncatedHeader` where more bytes are needed.
-  public init(parsing bytes: UnsafeRawBufferPointer) throws(WAVError) {
+  public init(parsing bytes: Span<UInt8>) throws(WAVError) {
     guard bytes.count >= 12 else {
       throw bytes.isEmpty || Self.tag(bytes, 0) == "RIFF" ? .truncatedHeader : .notWAVE
     }
@@ -100,7 +100,7 @@ public struct WAVHeader: Sendable, Hashable {
     throw .unsupported(field: "chunks before the samples", value: Self.maximumChunks)
   }
 
-  private static func format(_ bytes: UnsafeRawBufferPointer, _ offset: Int, _ size: Int)
+  private static func format(_ bytes: Span<UInt8>, _ offset: Int, _ size: Int)
     throws(WAVError) -> (Encoding, Int, Int)
   {
     var code = Int(read16(bytes, offset))
@@ -137,10 +137,8 @@ public struct WAVHeader: Sendable, Hashable {
 
   /// Converts whole samples from their bytes; returns how many samples (of any channel) were written.
   public func convert(
-    _ bytes: UnsafeRawBufferPointer, into output: UnsafeMutableBufferPointer<Int16>
-  )
-    -> Int
-  {
+    _ bytes: Span<UInt8>, into output: inout MutableSpan<Int16>
+  ) -> Int {
     let size = encoding.byteCount
     let count = min(bytes.count / size, output.count)
     for index in 0..<count {
@@ -158,16 +156,16 @@ public struct WAVHeader: Sendable, Hashable {
     return count
   }
 
-  private static func tag(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> String {
+  private static func tag(_ bytes: Span<UInt8>, _ offset: Int) -> String {
     guard offset + 4 <= bytes.count else { return "" }
-    return String(decoding: bytes[offset..<(offset + 4)], as: UTF8.self)
+    return String(decoding: (offset..<(offset + 4)).map { bytes[$0] }, as: UTF8.self)
   }
 
-  private static func read16(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> UInt16 {
+  private static func read16(_ bytes: Span<UInt8>, _ offset: Int) -> UInt16 {
     UInt16(bytes[offset]) | UInt16(bytes[offset + 1]) << 8
   }
 
-  private static func read32(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> UInt32 {
+  private static func read32(_ bytes: Span<UInt8>, _ offset: Int) -> UInt32 {
     UInt32(read16(bytes, offset)) | UInt32(read16(bytes, offset + 2)) << 16
   }
 }

@@ -1,4 +1,4 @@
-/// A WAV file as a source of sound at 48 kHz: resampled, in the number of channels that is wanted, and endless if asked.
+/// A WAV file as a source of audio at 48 kHz: resampled, in the number of channels that is wanted, and endless if asked.
 ///
 /// Confined to one thread; reads the file as it goes.
 public final class WAVSource {
@@ -30,7 +30,7 @@ public final class WAVSource {
 
   /// Fills `output` (interleaved) and returns the samples of each channel that it got: fewer only at the end of a file
   /// that doesn't loop. The rest is silence.
-  public func read(into output: UnsafeMutableBufferPointer<Int16>) throws(WAVError) -> Int {
+  public func read(into output: inout MutableSpan<Int16>) throws(WAVError) -> Int {
     let wanted = output.count / channels
     let width = reader.channels
     while (waiting.count - start) / width < wanted, !isAtEnd { try refill() }
@@ -53,22 +53,14 @@ public final class WAVSource {
   private func refill() throws(WAVError) {
     waiting.removeFirst(start)
     start = 0
-    var failure: WAVError?
-    let count = block.withUnsafeMutableBufferPointer { buffer in
-      do throws(WAVError) {
-        return try reader.read(into: buffer)
-      } catch {
-        failure = error
-        return 0
-      }
-    }
-    if let failure { throw failure }
+    // Taken out of the object while it is lent.
+    var block: [Int16] = []
+    swap(&block, &self.block)
+    defer { self.block = block }
+    let count = try Self.read(reader, into: &block)
     if count > 0 {
       rewinds = 0
-      block.withUnsafeBufferPointer {
-        resampler.process(
-          UnsafeBufferPointer(rebasing: $0[..<(count * reader.channels)]), into: &waiting)
-      }
+      resampler.process(block.span.extracting(..<(count * reader.channels)), into: &waiting)
     } else if loops, rewinds < 2 {
       // A file that became empty while it was read must not be rewound for ever.
       rewinds += 1
@@ -77,5 +69,12 @@ public final class WAVSource {
       resampler.finish(into: &waiting)
       isAtEnd = true
     }
+  }
+
+  private static func read(
+    _ reader: WAVReader, into block: inout [Int16]
+  ) throws(WAVError) -> Int {
+    var room = block.mutableSpan
+    return try reader.read(into: &room)
   }
 }

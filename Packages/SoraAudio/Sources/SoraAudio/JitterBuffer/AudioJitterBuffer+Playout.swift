@@ -10,22 +10,22 @@ extension AudioJitterBuffer {
   ///
   /// Never fails: what is missing is concealed, and what never came is silence.
   @discardableResult
-  public func getAudio(at now: Instant, into output: UnsafeMutableBufferPointer<Int16>) -> Playout {
+  public func getAudio(at now: Instant, into output: inout MutableSpan<Int16>) -> Playout {
     let wanted = Self.samplesPerPull
     precondition(output.count == wanted * channels, "one pull is 10 ms at 48 kHz")
     dropOutdated()
     var decisions = 0
     while queue.count < wanted {
-      // Each decision but a restart adds samples or takes a packet; the bound is a belt to those braces.
+      // Each decision but a restart adds samples or takes a packet; the bound is there in case one does neither.
       decisions += 1
-      if decisions > 5_000 { addSilence() }
+      if decisions > 5_000 { queue.appendSilence(wanted) }
       perform(PlayoutPolicy.decide(situation(at: now)), at: now)
     }
     if phase == .playing, content == .audio { stretch(at: now) }
 
     let start = expected &+ Int64(generated) &- Int64(queue.count)
-    queue.take(wanted, into: output)
-    account(output)
+    queue.take(wanted, into: &output)
+    account(output.span)
     return Playout(
       content: content,
       rtpTimestamp: phase == .starting && content == .silence
@@ -49,7 +49,8 @@ extension AudioJitterBuffer {
       next = PlayoutPolicy.Next(
         timestamp: first.timestamp,
         isContiguous: first.sequenceNumber == lastSequenceNumber &+ 1,
-        redundantCount: isGap ? decoder.redundantSampleCount(of: packets.payload(first)) : 0,
+        redundantCount: isGap
+          ? packets.withPayload(first) { decoder.redundantSampleCount(of: $0) } : 0,
         delay: now.nanoseconds &- Self.nanoseconds(first.timestamp) &- fastest)
     }
     return PlayoutPolicy.Situation(
@@ -60,8 +61,8 @@ extension AudioJitterBuffer {
   private func perform(_ decision: PlayoutPolicy.Decision, at now: Instant) {
     switch decision {
     case .wait:
-      addSilence()
-      // Once something was heard, a pause that nobody asked for is a loss.
+      queue.appendSilence(Self.samplesPerPull)
+      // Once something was played, a pause that the sender didn't announce is a loss.
       guard stats.jitterBufferEmittedCount > 0 else { return enter(.silence) }
       stats.concealedSamples += UInt64(Self.samplesPerPull)
       stats.silentConcealedSamples += UInt64(Self.samplesPerPull)
@@ -76,7 +77,7 @@ extension AudioJitterBuffer {
       decodeFirst(at: now)
     case .jump:
       guard let first = packets.first else { return }
-      stretcher.extrapolate(queue, into: continuation, count: Self.mergeCount)
+      stretcher.extrapolate(queue, into: &continuation, count: Self.mergeCount)
       let end = queue.count
       phase = .playing
       expected = first.timestamp
@@ -114,17 +115,16 @@ extension AudioJitterBuffer {
   @discardableResult
   private func decodeFirst(at now: Instant) -> Bool {
     guard let packet = packets.first else { return false }
-    let payload = packets.payload(packet)
     let waited = now.nanoseconds &- packet.arrival &+ Self.nanoseconds(Int64(queue.count))
-    let room = queue.room(5_760)
-    let count = (try? decoder.decode(payload, into: room)) ?? 0
+    let count = queue.append(5_760) { room in
+      packets.withPayload(packet) { (try? decoder.decode($0, into: &room)) ?? 0 }
+    }
+    if count > 0 { isSilenceAnnounced = packets.withPayload(packet) { decoder.isSilence($0) } }
     packets.removeFirst()
-    guard count > 0, count <= 5_760 else {
+    guard count > 0 else {
       stats.packetsMalformed += 1
       return false
     }
-    queue.append(count)
-    isSilenceAnnounced = decoder.isSilence(payload)
     lastSequenceNumber = packet.sequenceNumber
     expected = packet.timestamp &+ Int64(count)
     stats.jitterBufferDelay += Double(max(0, waited)) / 1e9 * Double(count)
@@ -137,16 +137,16 @@ extension AudioJitterBuffer {
   private func restore(_ count: Int) {
     guard let packet = packets.first else { return }
     settleGenerated()
-    let room = queue.room(count)
-    let restored =
-      (try? decoder.decodeRedundancy(
-        of: packets.payload(packet), sampleCount: count, into: room)) ?? 0
-    guard restored > 0, restored <= count else {
+    let restored = queue.append(count) { room in
+      packets.withPayload(packet) {
+        (try? decoder.decodeRedundancy(of: $0, sampleCount: count, into: &room)) ?? 0
+      }
+    }
+    guard restored > 0 else {
       makeUp(.concealment)
       expected &+= Int64(min(Self.samplesPerPull, gapToFirst))
       return
     }
-    queue.append(restored)
     expected &+= Int64(restored)
     stats.fecPacketsUsed += 1
     enter(.audio)
@@ -154,28 +154,21 @@ extension AudioJitterBuffer {
 
   /// Lets the decoder continue for 10 ms what it decoded last.
   private func makeUp(_ kind: Content) {
-    let room = queue.room(Self.samplesPerPull)
-    var count = 0
-    if kind == .comfortNoise || generated < Self.concealmentLimit {
-      count = (try? decoder.conceal(sampleCount: Self.samplesPerPull, into: room)) ?? 0
-    }
-    if count != Self.samplesPerPull {
-      for index in 0..<room.count { room[index] = 0 }
+    var isQuiet = true
+    _ = queue.append(Self.samplesPerPull) { room in
+      var count = 0
+      if kind == .comfortNoise || generated < Self.concealmentLimit {
+        count = (try? decoder.conceal(sampleCount: Self.samplesPerPull, into: &room)) ?? 0
+      }
+      if count != Self.samplesPerPull { room.update(repeating: 0) }
+      for index in room.indices where room[index].magnitude > 2 { isQuiet = false }
+      return Self.samplesPerPull
     }
     if kind == .concealment {
       stats.concealedSamples += UInt64(Self.samplesPerPull)
-      if room.allSatisfy({ $0.magnitude <= 2 }) {
-        stats.silentConcealedSamples += UInt64(Self.samplesPerPull)
-      }
+      if isQuiet { stats.silentConcealedSamples += UInt64(Self.samplesPerPull) }
     }
-    queue.append(Self.samplesPerPull)
     enter(kind)
-  }
-
-  private func addSilence() {
-    let room = queue.room(Self.samplesPerPull)
-    for index in 0..<room.count { room[index] = 0 }
-    queue.append(Self.samplesPerPull)
   }
 
   private func enter(_ kind: Content) {
@@ -188,12 +181,7 @@ extension AudioJitterBuffer {
   private func merge(at end: Int) {
     let count = min(Self.mergeCount, queue.count - end)
     guard count > 0 else { return }
-    let target = queue.base + end * channels
-    for index in 0..<(count * channels) {
-      let weight = Int32(index / channels) * 256 / Int32(count)
-      let value = Int32(continuation[index]) * (256 - weight) + Int32(target[index]) * weight
-      target[index] = Int16(truncatingIfNeeded: value >> 8)
-    }
+    queue.fadeIn(at: end, count: count, from: continuation)
   }
 }
 
@@ -240,9 +228,9 @@ extension AudioJitterBuffer {
 // MARK: Accounting
 
 extension AudioJitterBuffer {
-  private func account(_ output: UnsafeMutableBufferPointer<Int16>) {
+  private func account(_ output: Span<Int16>) {
     stats.totalSamplesReceived += UInt64(Self.samplesPerPull)
     stats.totalSamplesDuration += 0.01
-    stats.totalAudioEnergy += AudioLevel.meanSquare(UnsafeBufferPointer(output)) * 0.01
+    stats.totalAudioEnergy += AudioLevel.meanSquare(output) * 0.01
   }
 }

@@ -2,7 +2,7 @@ public import SoraMedia
 
 /// Turns packets that come unevenly, late, twice or never into audio that never stops.
 ///
-/// Packets go in as they arrive; 10 ms of audio at a time are pulled out at the pace of the sound device. The delay adapts
+/// Packets go in as they arrive; 10 ms of audio at a time are pulled out at the pace of the audio device. The delay adapts
 /// to the jitter of the last half minute: it grows when packets would come too late and shrinks when it can, by taking out
 /// or repeating pitch periods. Lost packets are restored from redundancy or concealed by the decoder.
 ///
@@ -42,7 +42,7 @@ public final class AudioJitterBuffer {
   /// What one pull gave.
   public struct Playout: Sendable, Hashable {
     public var content: Content
-    /// The RTP timestamp of the first sample; nil where nothing has come yet. To keep pictures in step.
+    /// The RTP timestamp of the first sample; nil before the first packet. To keep video in step.
     public var rtpTimestamp: UInt32?
   }
 
@@ -55,7 +55,7 @@ public final class AudioJitterBuffer {
   public internal(set) var stats = AudioJitterBufferStats()
 
   let decoder: any AudioPayloadDecoder
-  let stretcher: TimeStretcher
+  var stretcher: TimeStretcher
   var packets: AudioPacketBuffer
   var queue: AudioSampleQueue
   var estimator = ArrivalDelayEstimator()
@@ -70,7 +70,7 @@ public final class AudioJitterBuffer {
   var delays = DelayHistory()
   var pullsUntilStretch = 0
   var failedStretches = 0
-  var continuation: UnsafeMutablePointer<Int16>
+  var continuation: [Int16]
 
   private var newestSequenceNumber: Int64?
   private var newestTimestamp: Int64 = 0
@@ -88,22 +88,14 @@ public final class AudioJitterBuffer {
     packets = AudioPacketBuffer(capacity: min(max(configuration.maximumPackets, 4), 2_000))
     queue = AudioSampleQueue(channels: channels)
     stretcher = TimeStretcher(channels: channels)
-    continuation = .allocate(capacity: Self.mergeCount * 2)
-    continuation.initialize(repeating: 0, count: Self.mergeCount * 2)
-  }
-
-  deinit {
-    packets.deallocate()
-    queue.deallocate()
-    stretcher.deallocate()
-    continuation.deallocate()
+    continuation = [Int16](repeating: 0, count: Self.mergeCount * channels)
   }
 
   /// Takes in the payload of one RTP packet (48 kHz clock) that arrived at `now`. The bytes are copied.
   ///
   /// Late, duplicate, malformed and surplus packets are dropped and counted in `stats`.
   public func insert(
-    sequenceNumber: UInt16, timestamp: UInt32, payload: UnsafeRawBufferPointer, at now: Instant
+    sequenceNumber: UInt16, timestamp: UInt32, payload: Span<UInt8>, at now: Instant
   ) {
     guard let sampleCount = decoder.sampleCount(of: payload), sampleCount > 0,
       sampleCount <= 5_760
@@ -153,7 +145,7 @@ public final class AudioJitterBuffer {
   /// Copies of what came by itself, and of what was played or given up, are dropped and counted. A copy that fills a gap
   /// also tells how long to wait for copies: while packets get lost the delay grows by what a copy comes later.
   public func insertRedundant(
-    sequenceNumber: UInt16, timestamp: UInt32, payload: UnsafeRawBufferPointer, at now: Instant
+    sequenceNumber: UInt16, timestamp: UInt32, payload: Span<UInt8>, at now: Instant
   ) {
     stats.fecPacketsReceived += 1
     guard newestSequenceNumber != nil, let sampleCount = decoder.sampleCount(of: payload),

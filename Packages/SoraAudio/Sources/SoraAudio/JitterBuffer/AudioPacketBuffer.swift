@@ -26,35 +26,31 @@ struct AudioPacketBuffer {
 
   private let capacity: Int
   private var packets: [Packet] = []
-  private var slots: [UnsafeMutableRawPointer] = []
+  /// Slots of `maximumPayload` bytes.
+  private var memory: [UInt8] = []
   private var freeSlots: [Int] = []
 
-  /// Room for `capacity` packets. Memory is taken as packets come, and given back by `deallocate`.
+  /// Room for `capacity` packets. Memory is taken as packets come.
   init(capacity: Int) {
     self.capacity = capacity
     packets.reserveCapacity(capacity)
-    slots.reserveCapacity(capacity)
     freeSlots.reserveCapacity(capacity)
-  }
-
-  func deallocate() {
-    for slot in slots { slot.deallocate() }
   }
 
   var count: Int { packets.count }
   var first: Packet? { packets.first }
 
-  func payload(_ packet: Packet) -> UnsafeRawBufferPointer {
-    UnsafeRawBufferPointer(start: slots[packet.slot], count: packet.size)
+  /// Lends the payload of a packet that is here, or was until `removeFirst`.
+  func withPayload<Result>(_ packet: Packet, _ body: (Span<UInt8>) -> Result) -> Result {
+    let start = packet.slot * Self.maximumPayload
+    return body(memory.span.extracting(start..<(start + packet.size)))
   }
 
   mutating func insert(
     sequenceNumber: Int64, timestamp: Int64, sampleCount: Int, arrival: Int64,
-    payload: UnsafeRawBufferPointer
+    payload: Span<UInt8>
   ) -> Insertion {
-    guard payload.count <= Self.maximumPayload, let source = payload.baseAddress else {
-      return .tooLarge
-    }
+    guard payload.count <= Self.maximumPayload, !payload.isEmpty else { return .tooLarge }
     // Nearly every packet is the newest: look from the back.
     var index = packets.count
     while index > 0, packets[index - 1].timestamp > timestamp { index -= 1 }
@@ -64,10 +60,12 @@ struct AudioPacketBuffer {
     if let free = freeSlots.popLast() {
       slot = free
     } else {
-      slot = slots.count
-      slots.append(.allocate(byteCount: Self.maximumPayload, alignment: 16))
+      slot = memory.count / Self.maximumPayload
+      memory.append(contentsOf: repeatElement(0, count: Self.maximumPayload))
     }
-    slots[slot].copyMemory(from: source, byteCount: payload.count)
+    let start = slot * Self.maximumPayload
+    var bytes = memory.mutableSpan
+    for offset in payload.indices { bytes[start + offset] = payload[offset] }
     packets.insert(
       Packet(
         sequenceNumber: sequenceNumber, timestamp: timestamp, sampleCount: sampleCount,
@@ -75,7 +73,7 @@ struct AudioPacketBuffer {
     return .stored
   }
 
-  /// Takes the first packet off. Its payload stays valid until the next insertion.
+  /// Takes the first packet off. Its payload stays what it is until the next insertion.
   mutating func removeFirst() {
     let packet = packets.removeFirst()
     freeSlots.append(packet.slot)

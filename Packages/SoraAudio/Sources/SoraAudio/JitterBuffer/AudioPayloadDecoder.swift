@@ -4,22 +4,22 @@
 public protocol AudioPayloadDecoder: AnyObject {
   /// Channels that are handed out, interleaved: 1 or 2.
   var channels: Int { get }
-  /// Samples that `payload` stands for, at most 5,760; nil where it is malformed.
-  func sampleCount(of payload: UnsafeRawBufferPointer) -> Int?
+  /// Samples that `payload` stands for, at most 5,760; nil if it is malformed.
+  func sampleCount(of payload: Span<UInt8>) -> Int?
   /// Samples right before `payload` that it could restore; 0 for none.
-  func redundantSampleCount(of payload: UnsafeRawBufferPointer) -> Int
+  func redundantSampleCount(of payload: Span<UInt8>) -> Int
   /// Whether the sender says with `payload` that it stops transmitting because it is silent.
-  func isSilence(_ payload: UnsafeRawBufferPointer) -> Bool
+  func isSilence(_ payload: Span<UInt8>) -> Bool
   /// Decodes a packet; returns the samples written.
-  func decode(_ payload: UnsafeRawBufferPointer, into samples: UnsafeMutableBufferPointer<Int16>)
+  func decode(_ payload: Span<UInt8>, into samples: inout MutableSpan<Int16>)
     throws(AudioCodecError) -> Int
   /// Restores the `sampleCount` samples before `payload` from it.
   func decodeRedundancy(
-    of payload: UnsafeRawBufferPointer, sampleCount: Int,
-    into samples: UnsafeMutableBufferPointer<Int16>
+    of payload: Span<UInt8>, sampleCount: Int,
+    into samples: inout MutableSpan<Int16>
   ) throws(AudioCodecError) -> Int
   /// Makes up samples that continue what was decoded last.
-  func conceal(sampleCount: Int, into samples: UnsafeMutableBufferPointer<Int16>)
+  func conceal(sampleCount: Int, into samples: inout MutableSpan<Int16>)
     throws(AudioCodecError) -> Int
   /// Forgets the past.
   func reset()
@@ -36,30 +36,30 @@ public final class SilentPayloadDecoder: AudioPayloadDecoder {
     self.channels = min(max(channels, 1), 2)
   }
 
-  public func sampleCount(of payload: UnsafeRawBufferPointer) -> Int? {
+  public func sampleCount(of payload: Span<UInt8>) -> Int? {
     payload.isEmpty ? nil : samplesPerPacket
   }
 
-  public func redundantSampleCount(of payload: UnsafeRawBufferPointer) -> Int { 0 }
+  public func redundantSampleCount(of payload: Span<UInt8>) -> Int { 0 }
 
-  public func isSilence(_ payload: UnsafeRawBufferPointer) -> Bool { payload.count <= 2 }
+  public func isSilence(_ payload: Span<UInt8>) -> Bool { payload.count <= 2 }
 
   public func decode(
-    _ payload: UnsafeRawBufferPointer, into samples: UnsafeMutableBufferPointer<Int16>
-  ) throws(AudioCodecError) -> Int { fill(samplesPerPacket, samples) }
+    _ payload: Span<UInt8>, into samples: inout MutableSpan<Int16>
+  ) throws(AudioCodecError) -> Int { fill(samplesPerPacket, &samples) }
 
   public func decodeRedundancy(
-    of payload: UnsafeRawBufferPointer, sampleCount: Int,
-    into samples: UnsafeMutableBufferPointer<Int16>
-  ) throws(AudioCodecError) -> Int { fill(sampleCount, samples) }
+    of payload: Span<UInt8>, sampleCount: Int,
+    into samples: inout MutableSpan<Int16>
+  ) throws(AudioCodecError) -> Int { fill(sampleCount, &samples) }
 
-  public func conceal(sampleCount: Int, into samples: UnsafeMutableBufferPointer<Int16>)
+  public func conceal(sampleCount: Int, into samples: inout MutableSpan<Int16>)
     throws(AudioCodecError) -> Int
-  { fill(sampleCount, samples) }
+  { fill(sampleCount, &samples) }
 
   public func reset() {}
 
-  private func fill(_ count: Int, _ samples: UnsafeMutableBufferPointer<Int16>) -> Int {
+  private func fill(_ count: Int, _ samples: inout MutableSpan<Int16>) -> Int {
     let count = min(count, samples.count / channels)
     for index in 0..<(count * channels) { samples[index] = 0 }
     return count

@@ -1,29 +1,33 @@
 /// Decoded audio around the point of playout: what was played lately, for waveform matching, and what comes next.
+///
+/// Samples are interleaved; counts and offsets are samples of each channel.
 struct AudioSampleQueue {
   let channels: Int
   /// Samples of each channel that are kept behind the point of playout.
   static let historyCount = 2_400
   private static let capacity = 24_000
 
-  private let memory: UnsafeMutablePointer<Int16>
+  private var memory: [Int16]
   /// Positions in samples of each channel.
-  private var start = 0
-  private var end = 0
+  private var start = historyCount
+  private var end = historyCount
 
   init(channels: Int) {
     self.channels = channels
-    memory = .allocate(capacity: Self.capacity * channels)
-    memory.initialize(repeating: 0, count: Self.capacity * channels)
-    reset()
+    memory = [Int16](repeating: 0, count: Self.capacity * channels)
   }
-
-  func deallocate() { memory.deallocate() }
 
   /// Samples of each channel that wait to be played.
   var count: Int { end - start }
 
-  /// Interleaved samples from the point of playout on. Negative indices, down to `-historyCount * channels`, are the past.
-  var base: UnsafeMutablePointer<Int16> { memory + start * channels }
+  /// Everything that is kept; the point of playout is at `position`.
+  var samples: Span<Int16> {
+    @_lifetime(borrow self)
+    get { memory.span }
+  }
+
+  /// Where in `samples` the point of playout is; up to `historyCount * channels` before it are the past.
+  var position: Int { start * channels }
 
   mutating func reset() {
     start = Self.historyCount
@@ -31,42 +35,110 @@ struct AudioSampleQueue {
     for index in 0..<(start * channels) { memory[index] = 0 }
   }
 
-  /// Room for `count` more samples of each channel at the end. Call `append` with what was written.
-  mutating func room(_ count: Int) -> UnsafeMutableBufferPointer<Int16> {
-    if end + count > Self.capacity {
-      let kept = start - Self.historyCount
-      (memory).update(from: memory + kept * channels, count: (end - kept) * channels)
-      end -= kept
-      start -= kept
-    }
+  /// Appends what `fill` writes: it is lent room for up to `count` samples of each channel and returns how many it
+  /// wrote. Returns the same, or 0 with nothing appended if that isn't possible.
+  mutating func append(_ count: Int, _ fill: (inout MutableSpan<Int16>) -> Int) -> Int {
+    makeRoom(count)
     let available = min(count, Self.capacity - end)
-    return UnsafeMutableBufferPointer(
-      start: memory + end * channels, count: available * channels)
+    let range = (end * channels)..<((end + available) * channels)
+    let written = lend(range, to: fill)
+    guard (1...max(1, available)).contains(written) else { return 0 }
+    end += written
+    return written
   }
 
-  mutating func append(_ count: Int) { end += count }
+  private mutating func lend(
+    _ range: Range<Int>, to fill: (inout MutableSpan<Int16>) -> Int
+  ) -> Int {
+    var samples = memory.mutableSpan
+    var room = samples._mutatingExtracting(range)
+    return fill(&room)
+  }
+
+  /// Appends silence.
+  mutating func appendSilence(_ count: Int) {
+    _ = append(count) { room in
+      room.update(repeating: 0)
+      return count
+    }
+  }
 
   /// Plays `count` samples of each channel into `output`.
-  mutating func take(_ count: Int, into output: UnsafeMutableBufferPointer<Int16>) {
-    for index in 0..<(count * channels) { output[index] = base[index] }
+  mutating func take(_ count: Int, into output: inout MutableSpan<Int16>) {
+    let base = position
+    let length = count * channels
     start += count
+    let samples = memory.span
+    for index in 0..<length { output[index] = samples[base + index] }
   }
 
-  /// Drops everything that waits.
-  mutating func dropWaiting() { end = start }
+  /// Fades from `other` to what waits, over `count` samples from `offset` on.
+  mutating func fadeIn(at offset: Int, count: Int, from other: [Int16]) {
+    let channels = channels
+    let base = position + offset * channels
+    var samples = memory.mutableSpan
+    for index in 0..<(count * channels) {
+      samples[base + index] = Self.fade(
+        other[index], samples[base + index], index / channels, of: count)
+    }
+  }
 
-  /// Takes `count` samples out behind `offset` samples, closing the gap.
-  mutating func remove(_ count: Int, at offset: Int) {
-    let target = base + offset * channels
-    target.update(from: target + count * channels, count: (self.count - offset - count) * channels)
+  /// Makes one of the next two periods: the first fades out while the second fades in, in the place of both.
+  mutating func removePeriod(_ count: Int) {
+    let channels = channels
+    let base = position
+    let length = count * channels
+    let waiting = self.count * channels
     end -= count
+    var samples = memory.mutableSpan
+    for index in 0..<length {
+      samples[base + index] = Self.fade(
+        samples[base + index], samples[base + length + index], index / channels, of: count)
+    }
+    for index in (base + length)..<(base + waiting - length) {
+      samples[index] = samples[index + length]
+    }
   }
 
-  /// Opens a gap of `count` samples at the point of playout. False where there is no room.
-  mutating func insertGap(_ count: Int) -> Bool {
-    guard room(count).count == count * channels else { return false }
-    (base + count * channels).update(from: base, count: self.count * channels)
+  /// Puts the period before the point of playout in once more. False, with nothing changed, if there is no room.
+  mutating func repeatPeriod(_ count: Int) -> Bool {
+    makeRoom(count)
+    guard end + count <= Self.capacity else { return false }
+    let channels = channels
+    let base = position
+    let length = count * channels
+    let waiting = self.count * channels
     end += count
+    var samples = memory.mutableSpan
+    var index = base + waiting
+    while index > base {
+      index -= 1
+      samples[index + length] = samples[index]
+    }
+    // The gap is filled with what would have come next, fading into the period before it, so that what really comes
+    // next follows smoothly.
+    for index in 0..<length {
+      samples[base + index] = Self.fade(
+        samples[base + length + index], samples[base + index - length], index / channels, of: count)
+    }
     return true
+  }
+
+  /// Moves everything to the front if `count` more samples wouldn't fit.
+  private mutating func makeRoom(_ count: Int) {
+    guard end + count > Self.capacity else { return }
+    let kept = start - Self.historyCount
+    let from = kept * channels
+    let length = (end - kept) * channels
+    end -= kept
+    start -= kept
+    var samples = memory.mutableSpan
+    for index in 0..<length { samples[index] = samples[from + index] }
+  }
+
+  /// Sample `index` of `count` on the way from one signal to another.
+  private static func fade(_ old: Int16, _ new: Int16, _ index: Int, of count: Int) -> Int16 {
+    let weight = Int32(index) * 256 / Int32(count)
+    return Int16(truncatingIfNeeded: (Int32(old) * (256 - weight) + Int32(new) * weight) >> 8)
   }
 }

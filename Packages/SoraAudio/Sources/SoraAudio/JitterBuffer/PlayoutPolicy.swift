@@ -52,7 +52,7 @@ struct PlayoutPolicy {
     case restart
   }
 
-  /// A gap that nobody wants to hear concealed to its end.
+  /// The longest gap that is concealed to its end: one second.
   static let longestGap: Int64 = 48_000
 
   static func decide(_ situation: Situation) -> Decision {

@@ -5,13 +5,13 @@ public import SoraMedia
 /// An Opus encoder over libopus, at 48 kHz.
 ///
 /// Confined: it isn't `Sendable`, and all its calls come from one serial executor or thread.
-public final class OpusEncoder {
+@safe public final class OpusEncoder {
   /// The settings in force.
   public private(set) var settings: OpusEncoderSettings
 
   private let state: OpaquePointer
   private let pool = EncodedBufferPool(limit: 64)
-  private let scratch: UnsafeMutableRawBufferPointer
+  private var scratch = [UInt8](repeating: 0, count: maximumPacketSize)
   private var pending: [Int16] = []
   private var pendingTimestamp = Instant.zero
   private var nextRTPTimestamp: UInt32 = 0
@@ -32,20 +32,16 @@ public final class OpusEncoder {
       case .restrictedLowDelay: OPUS_APPLICATION_RESTRICTED_LOWDELAY
       }
     guard
-      let state = opus_encoder_create(48_000, Int32(settings.channels), application, &code),
+      let state = unsafe opus_encoder_create(48_000, Int32(settings.channels), application, &code),
       code == OPUS_OK
     else { throw opusError("start an encoder", code) }
-    self.state = state
+    unsafe self.state = state
     self.settings = settings
-    scratch = .allocate(byteCount: Self.maximumPacketSize, alignment: 16)
     pending.reserveCapacity(settings.channels * OpusFrameDuration.milliseconds120.sampleCount)
     try apply(settings)
   }
 
-  deinit {
-    opus_encoder_destroy(state)
-    scratch.deallocate()
-  }
+  deinit { unsafe opus_encoder_destroy(state) }
 
   /// Takes other settings from the next packet on; where one is refused, all stay as they were. `channels` and
   /// `application` must stay: libopus can't change them. Throws `AudioCodecError`.
@@ -69,23 +65,25 @@ public final class OpusEncoder {
     self.settings = settings
   }
 
-  /// Compresses one packet's worth of interleaved samples into `packet` and returns the packet's size; 0 where
+  /// Compresses one packet's worth of interleaved samples into `packet` and returns the packet's size; 0 if
   /// discontinuous transmission has nothing to send.
   ///
   /// `samples.count` is `settings.frameDuration.sampleCount * settings.channels`. `packet` should hold
   /// `maximumPacketSize` bytes; less room limits the quality.
   public func encode(
-    _ samples: UnsafeBufferPointer<Int16>, into packet: UnsafeMutableRawBufferPointer
+    _ samples: Span<Int16>, into packet: inout MutableSpan<UInt8>
   ) throws(AudioCodecError) -> Int {
     let expected = settings.frameDuration.sampleCount
-    guard samples.count == expected * settings.channels, let input = samples.baseAddress,
-      let output = packet.baseAddress, packet.count > 0
-    else {
+    guard samples.count == expected * settings.channels, !packet.isEmpty else {
       throw .wrongSampleCount(given: samples.count / settings.channels, expected: expected)
     }
-    let count = opus_encode(
-      state, input, Int32(expected), output.assumingMemoryBound(to: UInt8.self),
-      Int32(min(packet.count, settings.maximumPacketSize)))
+    let room = Int32(min(packet.count, settings.maximumPacketSize))
+    // Both pointers have what libopus is told: checked above.
+    let count = unsafe samples.withUnsafeBufferPointer { samples in
+      unsafe packet.withUnsafeMutableBufferPointer { packet in
+        unsafe opus_encode(state, samples.baseAddress!, Int32(expected), packet.baseAddress!, room)
+      }
+    }
     guard count >= 0 else { throw opusError("encode", count) }
     guard settings.usesDTX, count <= 2 else {
       isSilenceAnnounced = false
@@ -112,8 +110,17 @@ public final class OpusEncoder {
     take(frame)
     let wanted = settings.frameDuration.sampleCount * settings.channels
     var start = 0
-    defer { pending.removeFirst(start) }
-    while pending.count - start >= wanted {
+    // Taken out of the object while they are lent.
+    var samples: [Int16] = []
+    var packet: [UInt8] = []
+    swap(&samples, &pending)
+    swap(&packet, &scratch)
+    defer {
+      samples.removeFirst(start)
+      pending = samples
+      scratch = packet
+    }
+    while samples.count - start >= wanted {
       let range = start..<(start + wanted)
       start += wanted
       let timestamp = pendingTimestamp
@@ -121,26 +128,37 @@ public final class OpusEncoder {
       pendingTimestamp += .nanoseconds(
         Int64(settings.frameDuration.sampleCount) * 1_000_000_000 / 48_000)
       nextRTPTimestamp &+= UInt32(settings.frameDuration.sampleCount)
-      let result: Result<Int, AudioCodecError> = pending.withUnsafeBufferPointer { samples in
-        do throws(AudioCodecError) {
-          return .success(try encode(UnsafeBufferPointer(rebasing: samples[range]), into: scratch))
-        } catch {
-          return .failure(error)
-        }
-      }
-      let count = try result.get()
+      let count = try encode(samples, range, into: &packet)
       guard count > 0 else { continue }
       let payload = pool.take(capacity: 512)
-      payload.append(UnsafeRawBufferPointer(rebasing: scratch[..<count]))
+      unsafe packet.span.extracting(..<count).withUnsafeBytes { unsafe payload.append($0) }
       emit(
         EncodedFrame(
           payload: payload, isKeyFrame: true, rtpTimestamp: rtpTimestamp, timestamp: timestamp))
     }
   }
 
+  private func encode(
+    _ samples: [Int16], _ range: Range<Int>, into packet: inout [UInt8]
+  ) throws(AudioCodecError) -> Int {
+    var room = packet.mutableSpan
+    return try encode(samples.span.extracting(range), into: &room)
+  }
+
+  /// Leaves out audio that was lost on its way here: `sampleCount` samples of each channel (0 or more), which come after
+  /// those that wait for a packet to be full. These are left out, too.
+  ///
+  /// RTP timestamps go on by all of them, so that a receiver plays what follows at its time. The timestamp of the next
+  /// packet is that of the next frame.
+  public func skip(sampleCount: Int) {
+    let left = pending.count / settings.channels + max(0, sampleCount)
+    nextRTPTimestamp &+= UInt32(truncatingIfNeeded: left)
+    pending.removeAll(keepingCapacity: true)
+  }
+
   /// Forgets the past, as at the start.
   public func reset() {
-    _ = sora_opus_encoder_reset(state)
+    _ = unsafe sora_opus_encoder_reset(state)
     pending.removeAll(keepingCapacity: true)
     isSilenceAnnounced = false
   }
@@ -148,7 +166,7 @@ public final class OpusEncoder {
   /// Samples of each channel by which the encoder delays.
   public var lookahead: Int { Int(get(OPUS_GET_LOOKAHEAD_REQUEST)) }
 
-  /// Bits a second that the encoder aims for: the setting, or its own choice.
+  /// Bits per second that the encoder aims for: the setting, or its own choice.
   public var effectiveBitsPerSecond: Int { Int(get(OPUS_GET_BITRATE_REQUEST)) }
 
   private func take(_ frame: AudioFrame) {
@@ -199,13 +217,13 @@ public final class OpusEncoder {
   }
 
   private func set(_ request: Int32, _ value: Int32, _ name: String) throws(AudioCodecError) {
-    let code = sora_opus_encoder_set(state, request, value)
+    let code = unsafe sora_opus_encoder_set(state, request, value)
     guard code == OPUS_OK else { throw opusError("set its \(name) to \(value)", code) }
   }
 
   private func get(_ request: Int32) -> Int32 {
     var value: Int32 = 0
-    return sora_opus_encoder_get(state, request, &value) == OPUS_OK ? value : 0
+    return unsafe sora_opus_encoder_get(state, request, &value) == OPUS_OK ? value : 0
   }
 }
 
@@ -214,5 +232,5 @@ func opusError(_ operation: String, _ code: Int32) -> AudioCodecError {
   code == OPUS_INVALID_PACKET
     ? .malformedPacket
     : .library(
-      operation: operation, code: Int(code), detail: String(cString: opus_strerror(code)))
+      operation: operation, code: Int(code), detail: unsafe String(cString: opus_strerror(code)))
 }

@@ -1,10 +1,10 @@
 /// What a receiver of Opus says about itself in SDP: `a=fmtp` with `a=ptime` and `a=maxptime` (RFC 7587 §6.1, §7).
 ///
-/// nil where it says nothing, or nothing that can be used.
+/// nil if it says nothing that can be used.
 public struct OpusFormatParameters: Sendable, Hashable {
   /// Hz that it plays at most; 8,000 to 48,000.
   public var maximumPlaybackRate: Int?
-  /// Bits a second that it takes on average at most; 6,000 to 510,000.
+  /// Bits per second that it takes on average at most; 6,000 to 510,000.
   public var maximumAverageBitrate: Int?
   /// Whether it would rather receive stereo than mono.
   public var prefersStereo = false
@@ -15,7 +15,7 @@ public struct OpusFormatParameters: Sendable, Hashable {
   public var usesInBandFEC = false
   /// Whether it would rather have silence left out.
   public var prefersDTX = false
-  /// Milliseconds of sound that it would like in a packet.
+  /// Milliseconds of audio that it would like in a packet.
   public var packetTime: Double?
   /// Bounds of it, in milliseconds.
   public var minimumPacketTime: Double?
@@ -23,7 +23,7 @@ public struct OpusFormatParameters: Sendable, Hashable {
 
   public init() {}
 
-  /// Reads the parameters; `value` gives that of a name as it is written, nil where it isn't.
+  /// Reads the parameters; `value` gives that of a name as it is written, nil if it isn't there.
   public init(_ value: (String) -> String?) {
     func number(_ name: String, _ range: ClosedRange<Int>) -> Int? {
       value(name).flatMap { Int($0) }.flatMap { range.contains($0) ? $0 : nil }
@@ -67,7 +67,7 @@ public struct OpusFormatParameters: Sendable, Hashable {
 
   /// How to encode for this receiver.
   ///
-  /// - Parameter bitrateLimit: bits a second that its section may take at most (`b=`), where it says so.
+  /// - Parameter bitrateLimit: bits per second that its section may take at most (`b=`), where it says so.
   public func encoderSettings(bitrateLimit: Int? = nil) -> OpusEncoderSettings {
     var settings = OpusEncoderSettings()
     settings.channels = prefersStereo ? 2 : 1
@@ -80,7 +80,7 @@ public struct OpusFormatParameters: Sendable, Hashable {
       settings.maximumBandwidth = OpusBandwidth(maximumPlaybackRate: maximumPlaybackRate)
     }
     settings.frameDuration = packetDurations[0]
-    // The usual choice for what is heard, where nobody says more: speech 32 kbit/s, stereo 64; less than full band needs
+    // The usual choice for what is heard, unless told otherwise: speech 32 kbit/s, stereo 64; less than full band needs
     // less (RFC 7587 §3.1.1 has 16 to 20 kbit/s for wideband speech, 8 to 12 for narrowband).
     let usual =
       switch settings.maximumBandwidth {

@@ -2,7 +2,7 @@ public import SoraMedia
 
 /// What the network does to one outgoing stream of audio.
 public struct OpusNetworkState: Sendable, Hashable {
-  /// Bits a second that the stream may take with all its headers; nil where nothing measures it.
+  /// Bits per second that the stream may take with all its headers; nil if unknown.
   public var availableBitsPerSecond: Int?
   public var roundTrip: Duration?
   /// The share of packets that the receiver lost since its report before, 0 to 1; nil without a new report.
@@ -20,10 +20,10 @@ public struct OpusNetworkState: Sendable, Hashable {
 /// Fits an Opus encoder to its network: longer packets where headers would eat up what there is, redundancy where packets
 /// get lost, and a bitrate that the path carries. Numbers alone: no encoder, no clock.
 ///
-/// The idea is that of libwebrtc's audio network adaptor; thresholds here are of what is left for sound after headers.
+/// The idea is that of libwebrtc's audio network adaptor; thresholds here are of what is left for audio after headers.
 public struct OpusNetworkAdapter: Sendable {
   public struct Configuration: Sendable, Hashable {
-    /// Bits a second to encode at where the network takes them.
+    /// Bits per second to encode at if the network takes them.
     public var bitsPerSecond: Int
     public var channels: Int
     /// What may be chosen, shortest first; at least one.
@@ -64,7 +64,7 @@ public struct OpusNetworkAdapter: Sendable {
     public var packetLossPercent: Int
   }
 
-  /// Where packets get shorter again, the path must have had room for that long: each change costs a little sound, and an
+  /// Where packets get shorter again, the path must have had room for that long: each change costs a little quality, and an
   /// estimate that swings must not swing the packets with it.
   private static let holdTime = Duration.seconds(5)
   /// Loss from which it is prepared for, and below which it isn't any more.
@@ -72,7 +72,7 @@ public struct OpusNetworkAdapter: Sendable {
   private static let lossOff = 0.004
   /// Loss from which long packets do more harm than their headers cost.
   private static let lossForShort = 0.08
-  /// Beyond this a call has echoes of silence anyway, so 20 or 40 ms more weigh less than better sound.
+  /// Beyond this a call has echoes of silence anyway, so 20 or 40 ms more weigh less than better audio.
   private static let longRoundTrip = Duration.milliseconds(300)
 
   public let configuration: Configuration
@@ -94,7 +94,7 @@ public struct OpusNetworkAdapter: Sendable {
     decision.bitsPerSecond = payloadRate(decision.frameDuration, available: nil)
   }
 
-  /// Takes in what the network did, about once a second, and says what the encoder is to do from now on.
+  /// Takes in what the network did, about once per second, and says what the encoder is to do from now on.
   @discardableResult
   public mutating func update(_ network: OpusNetworkState, at now: Instant) -> Decision {
     if let fraction = network.lossFraction { noteLoss(min(max(fraction, 0), 1)) }
@@ -109,7 +109,7 @@ public struct OpusNetworkAdapter: Sendable {
   private mutating func noteLoss(_ fraction: Double) {
     // Up at once, as the next packets are at risk; down slowly, as losses come in bursts.
     loss = fraction > loss ? loss + (fraction - loss) * 0.6 : loss * 0.85 + fraction * 0.15
-    // Encoders spend more on redundancy in steps; a value that wavers would change the sound with every report.
+    // Encoders spend more on redundancy in steps; a value that wavers would change the quality with every report.
     let isExpected =
       loss >= Self.lossOn || (decision.packetLossPercent > 0 && loss > Self.lossOff)
     decision.packetLossPercent = isExpected ? percent : 0
@@ -140,7 +140,7 @@ public struct OpusNetworkAdapter: Sendable {
     return [configuration.durations.count > 1 ? shorter ?? shortest : shortest]
   }
 
-  /// Bits a second that are left for sound.
+  /// Bits per second that are left for audio.
   private func payloadRate(_ duration: OpusFrameDuration, available: Int?) -> Int {
     let wanted = configuration.bitsPerSecond
     let most = Double(configuration.maximumPayload * 8_000) / duration.milliseconds

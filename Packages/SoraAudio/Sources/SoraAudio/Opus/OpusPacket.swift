@@ -1,7 +1,7 @@
 /// Facts that can be read from an Opus packet without decoding it (RFC 6716 §3).
 public enum OpusPacket {
-  /// Samples of each channel at 48 kHz; nil where the bytes can't be an Opus packet.
-  public static func sampleCount(_ packet: UnsafeRawBufferPointer) -> Int? {
+  /// Samples of each channel at 48 kHz; nil if the bytes can't be an Opus packet.
+  public static func sampleCount(_ packet: Span<UInt8>) -> Int? {
     guard packet.count > 0 else { return nil }
     let perFrame = samplesPerFrame(packet[0])
     let frames: Int
@@ -62,13 +62,13 @@ public enum OpusPacket {
   public static func channels(_ toc: UInt8) -> Int { toc & 4 == 0 ? 1 : 2 }
 
   /// Whether the packet says nothing but "still silent": a bare header, which discontinuous transmission sends.
-  public static func isSilence(_ packet: UnsafeRawBufferPointer) -> Bool { packet.count <= 2 }
+  public static func isSilence(_ packet: Span<UInt8>) -> Bool { packet.count <= 2 }
 
   /// Samples of each channel that the packet carries again for the packet before it (in-band FEC); 0 for none.
   ///
   /// RFC 6716 §4.2.3: a SILK frame starts with one bit of voice activity for each 20 ms of each channel, followed by
   /// that channel's bit for redundancy.
-  public static func redundantSampleCount(_ packet: UnsafeRawBufferPointer) -> Int {
+  public static func redundantSampleCount(_ packet: Span<UInt8>) -> Int {
     guard let total = sampleCount(packet), packet.count > 2 else { return 0 }
     let toc = packet[0]
     // CELT alone (configurations 16 and up) has no redundancy.
@@ -80,8 +80,8 @@ public enum OpusPacket {
     return isRedundant ? min(perFrame, total) : 0
   }
 
-  /// The first byte of the first frame; nil where that frame is empty or the packet is too short.
-  private static func firstFrameByte(_ packet: UnsafeRawBufferPointer) -> UInt8? {
+  /// The first byte of the first frame; nil if that frame is empty or the packet is too short.
+  private static func firstFrameByte(_ packet: Span<UInt8>) -> UInt8? {
     var offset = 1
     switch packet[0] & 3 {
     case 0, 1: break

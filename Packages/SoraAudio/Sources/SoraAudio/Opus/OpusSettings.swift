@@ -1,4 +1,4 @@
-/// How long one Opus packet sounds.
+/// How much audio one Opus packet holds.
 public enum OpusFrameDuration: Int, Sendable, Hashable, CaseIterable {
   // The raw value is the number of samples of each channel at 48 kHz.
   case milliseconds2_5 = 120
@@ -61,7 +61,7 @@ public enum OpusBandwidth: Int, Sendable, Hashable, CaseIterable, Comparable {
 
 /// How the size of packets may vary.
 public enum OpusRateControl: Sendable, Hashable, CaseIterable {
-  /// Each packet takes what its sound needs; the bitrate is an average over seconds.
+  /// Each packet takes what its audio needs; the bitrate is an average over seconds.
   case variable
   /// Likewise, but bits that were saved or spent ahead stay within what one packet holds: no bursts on a narrow path.
   case constrainedVariable
@@ -69,7 +69,7 @@ public enum OpusRateControl: Sendable, Hashable, CaseIterable {
   case constant
 }
 
-/// What the sound is. A hint: without it the encoder judges by itself, which takes it some seconds.
+/// What the audio is. A hint: without it the encoder judges by itself, which takes it some seconds.
 public enum OpusSignal: Sendable, Hashable, CaseIterable {
   case automatic
   case voice
@@ -78,7 +78,7 @@ public enum OpusSignal: Sendable, Hashable, CaseIterable {
 
 /// How an Opus encoder works. All but `channels` and `application` can change between packets.
 public struct OpusEncoderSettings: Sendable, Hashable {
-  /// Bits a second that an encoder can aim for.
+  /// Bits per second that an encoder can aim for.
   public static let bitrates = 6_000...510_000
 
   /// 1 or 2, of the samples that go in.

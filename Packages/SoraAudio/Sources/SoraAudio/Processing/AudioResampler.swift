@@ -28,7 +28,7 @@ public final class AudioResampler {
   /// The position of the next output sample, in `1 / up` input samples from the start of `history`.
   private var position = 0
 
-  /// Nil where a rate is outside of 4,000...384,000 Hz or `channels` outside of 1...8.
+  /// Nil if a rate is outside of 4,000...384,000 Hz or `channels` outside of 1...8.
   public init?(inputRate: Int, outputRate: Int, channels: Int) {
     let rates = 4_000...384_000
     guard rates.contains(inputRate), rates.contains(outputRate), (1...8).contains(channels) else {
@@ -73,9 +73,9 @@ public final class AudioResampler {
   public var delay: Int { inputRate == outputRate ? 0 : taps / 2 }
 
   /// Takes in interleaved samples and appends what can be made of them to `output`.
-  public func process(_ input: UnsafeBufferPointer<Int16>, into output: inout [Int16]) {
+  public func process(_ input: Span<Int16>, into output: inout [Int16]) {
     if inputRate == outputRate {
-      output.append(contentsOf: input)
+      for index in input.indices { output.append(input[index]) }
       return
     }
     let whole = input.count / channels * channels
@@ -95,33 +95,49 @@ public final class AudioResampler {
 
   private func emit(into output: inout [Int16]) {
     let available = history.count / channels
-    let channels = channels
-    var position = position
-    weights.withUnsafeBufferPointer { weights in
-      history.withUnsafeBufferPointer { history in
-        while position / up + taps <= available {
-          let first = position / up
-          let phase = position % up * phases
-          let row = weights.baseAddress! + phase / up * taps
-          let blend = phases == up ? 0 : Float(phase % up) / Float(up)
-          for channel in 0..<channels {
-            let source = history.baseAddress! + first * channels + channel
-            var sum: Float = 0
-            for tap in 0..<taps { sum += row[tap] * source[tap * channels] }
-            if blend > 0 {
-              var following: Float = 0
-              for tap in 0..<taps { following += row[taps + tap] * source[tap * channels] }
-              sum += (following - sum) * blend
-            }
-            output.append(Int16(min(max(sum.rounded(), -32_768), 32_767)))
-          }
-          position += down
-        }
-      }
-    }
+    let position = interpolate(available, into: &output)
     let used = min(position / up, available)
     history.removeFirst(used * channels)
     self.position = position - used * up
+  }
+
+  /// Appends the samples that the history is long enough for; returns the position of the next.
+  private func interpolate(_ available: Int, into output: inout [Int16]) -> Int {
+    var position = position
+    let weights = weights
+    let history = history
+    while position / up + taps <= available {
+      let first = position / up * channels
+      let phase = position % up * phases
+      let row = phase / up * taps
+      let blend = phases == up ? 0 : Float(phase % up) / Float(up)
+      for channel in 0..<channels {
+        var sum = convolve(weights.span, row, history.span, first + channel)
+        if blend > 0 {
+          let following = convolve(weights.span, row + taps, history.span, first + channel)
+          sum += (following - sum) * blend
+        }
+        output.append(Int16(min(max(sum.rounded(), -32_768), 32_767)))
+      }
+      position += down
+    }
+    return position
+  }
+
+  /// The sum of `taps` samples of one channel from `start` on, weighted by the row of weights that starts at `row`.
+  private func convolve(
+    _ weights: Span<Float>, _ row: Int, _ history: Span<Float>, _ start: Int
+  ) -> Float {
+    let weights = weights.extracting(row..<(row + taps))
+    let channels = channels
+    let history = history.extracting(start..<(start + (taps - 1) * channels + 1))
+    var sum: Float = 0
+    var position = 0
+    for tap in weights.indices {
+      sum += weights[tap] * history[position]
+      position += channels
+    }
+    return sum
   }
 
   private static func greatestCommonDivisor(_ a: Int, _ b: Int) -> Int {

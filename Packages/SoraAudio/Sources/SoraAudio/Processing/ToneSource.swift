@@ -4,12 +4,12 @@
   import Musl
 #endif
 
-/// The sound of the test pattern: 40 ms of 1 kHz at each frame whose index is a multiple of the frame rate, over a quiet
+/// The audio of the test pattern: 40 ms of 1 kHz at each frame whose index is a multiple of the frame rate, over a quiet
 /// 220 Hz bed. A pure function of the sample's index, so that lip sync can be measured and a gap can be found.
 public struct ToneSource: Sendable {
   public let sampleRate: Int
   public let channels: Int
-  /// Frames a second of the picture that the beeps belong to.
+  /// Frames per second of the video that the beeps belong to.
   public let framesPerSecond: Double
   /// The index of the sample that `read` gives next, of each channel; 0 goes with frame 0.
   public var position: Int64 = 0
@@ -30,12 +30,12 @@ public struct ToneSource: Sendable {
 
   /// The index of the first sample of beep `number`, counted from 0.
   ///
-  /// With 30 frames a second there is one beep a second. With 29.97, frames 0, 30, 60... beep: one every 1.001 s.
+  /// With 30 frames per second there is one beep per second. With 29.97, frames 0, 30, 60... beep: one every 1.001 s.
   public func beepStart(_ number: Int64) -> Int64 {
     Int64((Double(number) * period).rounded())
   }
 
-  /// Sample `index` of the sound, the same for all channels.
+  /// Sample `index`, the same for all channels.
   public func sample(_ index: Int64) -> Int16 {
     guard index >= 0 else { return 0 }
     let rate = Int64(sampleRate)
@@ -53,7 +53,7 @@ public struct ToneSource: Sendable {
   }
 
   /// Fills `output` (interleaved) from `position` on.
-  public mutating func read(into output: UnsafeMutableBufferPointer<Int16>) {
+  public mutating func read(into output: inout MutableSpan<Int16>) {
     for index in 0..<(output.count / channels) {
       let value = sample(position)
       position += 1
@@ -66,8 +66,8 @@ public struct ToneSource: Sendable {
     framesPerSecond.rounded() * Double(sampleRate) / framesPerSecond
   }
 
-  private func sine(_ turns: Int64) -> Double {
+  private func sine(_ cycles: Int64) -> Double {
     let rate = Int64(sampleRate)
-    return sin(2 * .pi * Double(turns % rate) / Double(rate))
+    return sin(2 * .pi * Double(cycles % rate) / Double(rate))
   }
 }

@@ -40,7 +40,10 @@ public final class RTCAudioSource: RTCMediaSource, @unchecked Sendable {
     set { gain.withLock { $0 = min(10, max(0, newValue)) } }
   }
 
-  /// Passes sound on, on the caller's thread. Any length and rate; 48 kHz in multiples of 10 ms costs least.
+  /// Passes audio on, on the caller's thread. Any length and rate; 48 kHz in multiples of 10 ms costs least.
+  ///
+  /// Encoders take it on queues of their own: when 200 ms wait for one, the oldest frames are dropped and counted as
+  /// `connection.audioEncoderBehind` in `RTCStatisticsReport.packetDrops`. From one thread at a time.
   public func push(_ frame: AudioFrame) { broadcaster.push(frame) }
 }
 
@@ -49,8 +52,14 @@ public protocol VideoSink: AnyObject, Sendable {
   func receive(_ frame: VideoFrame)
 }
 
-/// Takes sound on the thread that pushes it.
+/// Takes audio of a track or a source.
 public protocol AudioSink: AnyObject, Sendable {
+  /// Takes one frame.
+  ///
+  /// Of a received track: on a serial queue of the track's own, 10 ms at 48 kHz at a time. A sink that is slow delays the
+  /// other sinks of its track and nothing else; when 500 ms wait for it, the oldest frames are dropped and counted as
+  /// `connection.audioSinksBehind` in `RTCStatisticsReport.packetDrops`. Of a source of ours: on the thread that pushes,
+  /// which waits for the sink.
   func receive(_ frame: AudioFrame)
 }
 

@@ -102,7 +102,8 @@ public final class RTCAudioTrack: RTCMediaStreamTrack, @unchecked Sendable {
     super.init(trackId: trackId, kind: .audio)
   }
 
-  /// Gives the track's sound to `sink`: for received tracks 10 ms at a time at 48 kHz, on the playout thread.
+  /// Gives the track's audio to `sink`: for received tracks 10 ms at a time at 48 kHz, on a serial queue of the track's own,
+  /// where a slow sink holds up no other track (`AudioSink.receive`).
   public func add(sink: any AudioSink) { source.broadcaster.add(sink) }
   public func remove(sink: any AudioSink) { source.broadcaster.remove(sink) }
 }

@@ -35,7 +35,7 @@ public final class RTCPeerConnection: Sendable {
     let videoCapabilities = factory.videoCapabilities
     let gathering = try configuration.gathering()
     let environment = MediaPipelines.Environment(
-      registry: factory.videoCodecs, playout: factory.playout,
+      registry: factory.videoCodecs, playout: AudioPlayout(),
       audioRedundancy: settings.audioRedundancy,
       now: { SystemClock.now },
       sendVideo: { encoded, id in

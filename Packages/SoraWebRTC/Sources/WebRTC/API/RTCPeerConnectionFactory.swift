@@ -12,7 +12,6 @@ import SoraVP9
 public final class RTCPeerConnectionFactory: Sendable {
   /// Codecs, in order of preference.
   public let videoCodecs: VideoCodecRegistry
-  let playout = AudioPlayout()
   let dtls: (any DTLSEndpointFactory & Sendable)?
 
   /// A factory with the codecs that this module links: VP8, VP9, AV1, H.264, H.265 and Opus. Without the trait `GPL`,

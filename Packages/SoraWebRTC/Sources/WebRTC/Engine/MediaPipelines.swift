@@ -158,6 +158,7 @@ final class MediaPipelines {
     guard let sending = audioSending.removeValue(forKey: id) else { return }
     sending.track.remove(sink: sending.pipeline)
     sending.pipeline.stop()
+    endedSound.add(sending.pipeline)
   }
 
   func requestKeyFrame(transceiverID: Int) {
@@ -234,7 +235,8 @@ final class MediaPipelines {
   var drops: [PacketDrop] {
     var sound = endedSound
     for pipeline in audioReceiving.values { sound.add(pipeline) }
-    return PacketDrop.list(.audioBuffer, sound.counts)
+    for sending in audioSending.values { sound.add(sending.pipeline) }
+    return PacketDrop.list(.audioBuffer, sound.counts) + PacketDrop.list(.connection, sound.frames)
       + PacketDrop.list(.connection, ["undecodable": undecodable])
   }
 
@@ -263,8 +265,17 @@ private struct SoundDrops {
   private var duplicate: UInt64 = 0
   private var malformed: UInt64 = 0
   private var unknownFormat: UInt64 = 0
+  private var sinksBehind: UInt64 = 0
+  private var sending = AudioSendPipeline.Losses()
+
+  mutating func add(_ pipeline: AudioSendPipeline) {
+    let losses = pipeline.losses
+    sending.framesDropped &+= losses.framesDropped
+    sending.framesFailed &+= losses.framesFailed
+  }
 
   mutating func add(_ pipeline: AudioReceivePipeline) {
+    sinksBehind &+= pipeline.framesDropped
     let statistics = pipeline.statistics
     unknownFormat &+= pipeline.blocksSkipped
     late &+= statistics.packetsLate
@@ -277,6 +288,14 @@ private struct SoundDrops {
     [
       "late": late, "overflow": overflow, "duplicate": duplicate, "malformed": malformed,
       "unknownFormat": unknownFormat,
+    ]
+  }
+
+  /// Frames of audio that the app's sinks or the encoder were too slow for, or that the encoder refused.
+  var frames: KeyValuePairs<String, UInt64> {
+    [
+      "audioSinksBehind": sinksBehind, "audioEncoderBehind": sending.framesDropped,
+      "audioNotEncoded": sending.framesFailed,
     ]
   }
 }

@@ -3,11 +3,12 @@ import SoraClock
 import SoraMedia
 import Synchronization
 
-/// The clock that received sound is played by: calls every receive pipeline once in 10 ms, on one thread.
+/// The clock that a call's received audio is played by: has every receive pipeline of the call decode 10 ms, 100 times
+/// per second, on a serial queue of the call's own. Safe from any thread.
 ///
 /// Runs only while there is something to play. Ticks that came late are made up for, so that on average exactly
-/// 48,000 samples a second are taken.
-final class AudioPlayout: Sendable {
+/// 48,000 samples per second are taken. Nothing of the app runs on the queue.
+package final class AudioPlayout: Sendable {
   private struct State {
     var pipelines: [AudioReceivePipeline] = []
     var timer: (any DispatchSourceTimer)?
@@ -21,7 +22,11 @@ final class AudioPlayout: Sendable {
   private let queue = DispatchQueue(label: "sora.audio.playout", qos: .userInteractive)
   private let state = Mutex(State())
 
-  func add(_ pipeline: AudioReceivePipeline) {
+  package init() {}
+
+  deinit { state.withLock { $0.timer?.cancel() } }
+
+  package func add(_ pipeline: AudioReceivePipeline) {
     state.withLock { state in
       state.pipelines.append(pipeline)
       guard state.timer == nil else { return }
@@ -34,7 +39,7 @@ final class AudioPlayout: Sendable {
     }
   }
 
-  func remove(_ pipeline: AudioReceivePipeline) {
+  package func remove(_ pipeline: AudioReceivePipeline) {
     state.withLock { state in
       state.pipelines.removeAll { $0 === pipeline }
       guard state.pipelines.isEmpty else { return }
@@ -45,16 +50,16 @@ final class AudioPlayout: Sendable {
 
   private func tick() {
     let now = SystemClock.now
-    let (pipelines, turns) = state.withLock { state -> ([AudioReceivePipeline], Int) in
+    let (pipelines, periods) = state.withLock { state -> ([AudioReceivePipeline], Int) in
       if now - state.next > Self.maximumLag { state.next = now }
-      var turns = 0
+      var periods = 0
       while state.next <= now {
         state.next += Self.period
-        turns += 1
+        periods += 1
       }
-      return (state.pipelines, turns)
+      return (state.pipelines, periods)
     }
-    for _ in 0..<turns {
+    for _ in 0..<periods {
       for pipeline in pipelines { pipeline.playOut(at: now) }
     }
   }

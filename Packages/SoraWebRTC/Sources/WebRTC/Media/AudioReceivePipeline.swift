@@ -1,92 +1,165 @@
-import SoraAudio
-import SoraMedia
-import SoraRTP
+package import Dispatch
+package import SoraAudio
+package import SoraMedia
+package import SoraRTP
 import Synchronization
 
-/// From Opus packets to a track's sound: the network loop puts packets in, the playout thread takes 10 ms at a time.
-final class AudioReceivePipeline: @unchecked Sendable {
-  // @unchecked: `buffer` and `skipped` are touched only under `lock`.
+/// From Opus packets to a track's audio.
+///
+/// Three threads meet here and none waits for another: the network loop hands packets over, the playout queue decodes
+/// 10 ms at a time, and a serial queue of this track's own runs the app's sinks. Sinks that are too slow lose the oldest
+/// frames (`framesDropped`) and delay no packet, no decoder and no other track.
+package final class AudioReceivePipeline: @unchecked Sendable {
+  // @unchecked: what stands below `Playout queue alone` is touched by `playOut` only, which one serial queue calls.
 
-  private let lock = Mutex(())
-  private let buffer: AudioJitterBuffer
-  private var skipped: UInt64 = 0
+  private struct Snapshot {
+    var buffer = AudioJitterBufferStats()
+    var blocksSkipped: UInt64 = 0
+  }
+
+  /// Decoded audio that waits for the sinks. Bridges a sink's write to a slow disk.
+  package static let maximumBacklog = Duration.milliseconds(500)
+
+  private let packets = AudioPacketHandover()
   private let track: RTCAudioTrack
-  private let channels: Int
+  private let sinkQueue: DispatchQueue
+  private let backlog = Mutex(AudioBacklog(limit: maximumBacklog))
+  private let published = Mutex(Snapshot())
 
-  init(track: RTCAudioTrack) throws(AudioCodecError) {
-    let decoder = try OpusDecoder(channels: 2)
-    channels = decoder.channels
-    buffer = AudioJitterBuffer(decoder: decoder)
+  // Playout queue alone.
+  private let buffer: AudioJitterBuffer
+  private var batch = AudioPacketBatch()
+  private var skipped: UInt64 = 0
+  private var samples: [Int16]
+
+  /// - Parameters:
+  ///   - decoder: this pipeline's alone from now on.
+  ///   - sinkQueue: serial; the track's sinks run on it.
+  package init(
+    track: RTCAudioTrack, decoder: any AudioPayloadDecoder,
+    sinkQueue: DispatchQueue = DispatchQueue(label: "sora.audio.sinks", qos: .userInteractive)
+  ) {
     self.track = track
+    self.sinkQueue = sinkQueue
+    buffer = AudioJitterBuffer(decoder: decoder)
+    samples = [Int16](
+      repeating: 0, count: AudioJitterBuffer.samplesPerPull * buffer.channels)
   }
 
-  var statistics: AudioJitterBufferStats { lock.withLock { _ in buffer.stats } }
-  /// Parts of redundant packets that are of another codec than the one that is decoded.
-  var blocksSkipped: UInt64 { lock.withLock { _ in skipped } }
-
-  /// Takes one packet. From the network loop.
-  func insert(_ header: RTPHeader, _ payload: UnsafeRawBufferPointer, at now: Instant) {
-    lock.withLock { _ in
-      buffer.insert(
-        sequenceNumber: header.sequenceNumber, timestamp: header.timestamp, payload: payload,
-        at: now)
-    }
+  /// A pipeline with an Opus decoder. Throws `AudioCodecError` if libopus can't start one.
+  convenience init(track: RTCAudioTrack) throws(AudioCodecError) {
+    self.init(track: track, decoder: try OpusDecoder(channels: 2))
   }
 
-  /// Takes one packet with copies of those before it (RFC 2198). From the network loop.
+  /// The jitter buffer's counters as of the last 10 ms that were played. From any thread.
+  package var statistics: AudioJitterBufferStats { published.withLock { $0.buffer } }
+  /// Parts of redundant packets that are of another codec than the one that is decoded. From any thread.
+  package var blocksSkipped: UInt64 { published.withLock { $0.blocksSkipped } }
+  /// Frames of 10 ms that the track's sinks were too slow for. From any thread.
+  package var framesDropped: UInt64 { backlog.withLock { $0.framesDropped } }
+
+  // MARK: Network loop
+
+  /// Takes one packet. From the network loop; never waits for decoding or sinks.
+  package func insert(
+    _ header: RTPHeader, _ payload: UnsafeRawBufferPointer, at now: Instant
+  ) {
+    packets.insert(
+      sequenceNumber: header.sequenceNumber, timestamp: header.timestamp, redundantCodec: nil,
+      payload: payload, arrival: now)
+  }
+
+  /// Takes one packet with copies of those before it (RFC 2198), likewise.
   ///
   /// - Parameter codec: the payload type of the blocks that can be decoded; others are left out.
-  func insertRedundant(
+  package func insertRedundant(
     _ header: RTPHeader, _ payload: UnsafeRawBufferPointer, codec: UInt8, at now: Instant
   ) {
+    packets.insert(
+      sequenceNumber: header.sequenceNumber, timestamp: header.timestamp, redundantCodec: codec,
+      payload: payload, arrival: now)
+  }
+
+  // MARK: Playout queue
+
+  /// Decodes the next 10 ms and hands them to the queue of the track's sinks. On the playout queue.
+  package func playOut(at now: Instant) {
+    let discarded = packets.exchange(&batch)
+    batch.forEach { packet, payload in
+      if let codec = packet.redundantCodec {
+        decodeLaterFromRedundant(packet, payload, codec: codec)
+      } else {
+        decodeLater(packet, payload)
+      }
+    }
+    let playout = samples.withUnsafeMutableBufferPointer { buffer.getAudio(at: now, into: $0) }
+    var statistics = buffer.stats
+    statistics.packetsDiscarded &+= discarded
+    published.withLock { $0 = Snapshot(buffer: statistics, blocksSkipped: skipped) }
+    // Before the first packet there is nothing to hear, and nothing to count as heard.
+    guard playout.rtpTimestamp != nil, track.isEnabled, !track.source.broadcaster.isEmpty else {
+      return
+    }
+    deliver(
+      AudioFrame(
+        samples: samples, sampleRate: 48_000, channels: buffer.channels, timestamp: now))
+  }
+
+  private func decodeLater(_ packet: AudioPacketBatch.Packet, _ payload: UnsafeRawBufferPointer) {
+    buffer.insert(
+      sequenceNumber: packet.sequenceNumber, timestamp: packet.timestamp, payload: payload,
+      at: packet.arrival)
+  }
+
+  private func decodeLaterFromRedundant(
+    _ packet: AudioPacketBatch.Packet, _ payload: UnsafeRawBufferPointer, codec: UInt8
+  ) {
     guard let blocks = try? REDPayload.Blocks(parsing: payload) else {
-      // Not a packet of any codec: counted there.
-      return insert(header, UnsafeRawBufferPointer(start: nil, count: 0), at: now)
+      // Not a packet of any codec: counted as malformed there.
+      return decodeLater(packet, UnsafeRawBufferPointer(start: nil, count: 0))
     }
     func bytes(_ block: REDPayload.Block) -> UnsafeRawBufferPointer {
       UnsafeRawBufferPointer(rebasing: payload[block.range])
     }
-    lock.withLock { _ in
-      for block in blocks where block.payloadType != codec { skipped &+= 1 }
-      // The newest first: it is what tells the buffer where the stream is.
-      for block in blocks where block.isPrimary && block.payloadType == codec {
-        buffer.insert(
-          sequenceNumber: header.sequenceNumber, timestamp: header.timestamp,
-          payload: bytes(block), at: now)
-      }
-      var distance = blocks.count
-      for block in blocks where !block.isPrimary {
-        distance -= 1
-        guard block.payloadType == codec, block.timestampOffset > 0 else { continue }
-        // Senders repeat their last packets without a gap, so a copy's place tells its number.
-        buffer.insertRedundant(
-          sequenceNumber: header.sequenceNumber &- UInt16(truncatingIfNeeded: distance),
-          timestamp: header.timestamp &- UInt32(block.timestampOffset), payload: bytes(block),
-          at: now)
-      }
+    for block in blocks where block.payloadType != codec { skipped &+= 1 }
+    // The newest first: it is what tells the buffer where the stream is.
+    for block in blocks where block.isPrimary && block.payloadType == codec {
+      decodeLater(packet, bytes(block))
+    }
+    var distance = blocks.count
+    for block in blocks where !block.isPrimary {
+      distance -= 1
+      guard block.payloadType == codec, block.timestampOffset > 0 else { continue }
+      // Senders repeat their last packets without a gap, so a copy's place tells its number.
+      buffer.insertRedundant(
+        sequenceNumber: packet.sequenceNumber &- UInt16(truncatingIfNeeded: distance),
+        timestamp: packet.timestamp &- UInt32(block.timestampOffset), payload: bytes(block),
+        at: packet.arrival)
     }
   }
 
-  /// Gives the next 10 ms to the track's sinks. On the playout thread.
-  func playOut(at now: Instant) {
-    let count = AudioJitterBuffer.samplesPerPull * channels
-    var hasBegun = false
-    var samples = [Int16](unsafeUninitializedCapacity: count) { output, initialized in
-      let playout = lock.withLock { _ in
-        buffer.getAudio(at: now, into: UnsafeMutableBufferPointer(rebasing: output[..<count]))
-      }
-      hasBegun = playout.rtpTimestamp != nil
-      initialized = count
+  // MARK: Sinks
+
+  private func deliver(_ frame: AudioFrame) {
+    if backlog.withLock({ $0.append(frame) }) { sinkQueue.async { self.deliverNext() } }
+  }
+
+  /// One frame per job, on the queue of the sinks.
+  private func deliverNext() {
+    if var frame = backlog.withLock({ $0.takeFirst() })?.frame {
+      frame.scale(by: track.source.volume)
+      track.source.push(frame)
     }
-    // Before the first packet there is nothing to hear, and nothing to count as heard.
-    guard hasBegun, track.isEnabled else { return }
-    let volume = track.source.volume
-    if volume != 1 {
-      for index in samples.indices {
-        samples[index] = Int16(clamping: Int((Double(samples[index]) * volume).rounded()))
-      }
+    if backlog.withLock({ $0.finishFirst() }) { sinkQueue.async { self.deliverNext() } }
+  }
+}
+
+extension AudioFrame {
+  /// Makes the samples `volume` times as loud, within 16 bits.
+  fileprivate mutating func scale(by volume: Double) {
+    guard volume != 1 else { return }
+    for index in samples.indices {
+      samples[index] = Int16(clamping: Int((Double(samples[index]) * volume).rounded()))
     }
-    track.source.push(
-      AudioFrame(samples: samples, sampleRate: 48_000, channels: channels, timestamp: now))
   }
 }

@@ -1,34 +1,54 @@
-import Dispatch
-import SoraAudio
-import SoraMedia
-import SoraRTP
+package import Dispatch
+package import SoraAudio
+package import SoraMedia
+package import SoraRTP
 import SoraTransport
 import Synchronization
 
-/// From a source's sound to Opus packets that fit receiver and network, on a serial queue of its own.
-final class AudioSendPipeline: AudioSink, @unchecked Sendable {
+/// From a source's audio to Opus packets that fit receiver and network, on a serial queue of its own.
+///
+/// The source's thread only hands frames over. If the encoder's queue stands still, the oldest frames are dropped and
+/// counted, and RTP timestamps go on over what is missing.
+package final class AudioSendPipeline: AudioSink, @unchecked Sendable {
   // @unchecked: codec state is touched on `queue` alone; what is shared is in `shared`.
 
   /// What was negotiated.
-  struct Settings: Sendable, Hashable {
+  package struct Settings: Sendable, Hashable {
     var format = OpusFormatParameters()
-    /// Bits a second, of the section; nil without one.
+    /// Bits per second, of the section; nil without one.
     var bitrateLimit: Int?
     /// Earlier packets that each packet repeats.
     var redundancy = 0
+
+    package init() {}
+
+    init(format: OpusFormatParameters, bitrateLimit: Int?, redundancy: Int) {
+      self.format = format
+      self.bitrateLimit = bitrateLimit
+      self.redundancy = redundancy
+    }
   }
+
+  /// Audio that was to be sent and wasn't.
+  package struct Losses: Sendable, Hashable {
+    /// Frames that gave way to newer ones because the encoder was behind.
+    package var framesDropped: UInt64 = 0
+    /// Frames that couldn't be resampled or encoded.
+    package var framesFailed: UInt64 = 0
+  }
+
+  /// Captured audio that waits for the encoder. A busy machine may keep a thread waiting for as long; more would be heard
+  /// as delay.
+  package static let maximumBacklog = Duration.milliseconds(200)
 
   private struct Shared {
     var isStopped = false
-    var packetsEncoded: UInt64 = 0
-    var errors: UInt64 = 0
-    var totalAudioEnergy = 0.0
-    var totalSamplesDuration = 0.0
-    var audioLevel = 0.0
+    var backlog = AudioBacklog(limit: maximumBacklog)
+    var framesFailed: UInt64 = 0
     var encoderSettings: OpusEncoderSettings
   }
 
-  private let queue = DispatchQueue(label: "sora.audio.encode", qos: .userInteractive)
+  private let queue: DispatchQueue
   private let shared: Mutex<Shared>
   private let output: @Sendable (EncodedFrame, RTPAudioLevel) -> Void
   private weak let track: RTCAudioTrack?
@@ -37,9 +57,12 @@ final class AudioSendPipeline: AudioSink, @unchecked Sendable {
   private var resampler: (rate: Int, channels: Int, resampler: AudioResampler)?
   private var converted: [Int16] = []
 
-  /// - Parameter output: takes each packet with its loudness, on the encoder's queue.
-  init(
+  /// - Parameters:
+  ///   - queue: serial; the encoder runs on it.
+  ///   - output: takes each packet with its level, on the encoder's queue.
+  package init(
     track: RTCAudioTrack?, settings: Settings,
+    queue: DispatchQueue = DispatchQueue(label: "sora.audio.encode", qos: .userInteractive),
     output: @escaping @Sendable (EncodedFrame, RTPAudioLevel) -> Void
   ) throws(AudioCodecError) {
     var wanted = settings.format.encoderSettings(bitrateLimit: settings.bitrateLimit)
@@ -58,15 +81,29 @@ final class AudioSendPipeline: AudioSink, @unchecked Sendable {
     encoder = try OpusEncoder(wanted)
     shared = Mutex(Shared(encoderSettings: wanted))
     self.track = track
+    self.queue = queue
     self.output = output
   }
 
-  func stop() { shared.withLock { $0.isStopped = true } }
+  /// Encodes no more. From any thread.
+  package func stop() {
+    shared.withLock {
+      $0.isStopped = true
+      $0.backlog.removeAll()
+    }
+  }
 
-  /// The encoder's settings at present.
+  /// The encoder's settings at present. From any thread.
   var encoderSettings: OpusEncoderSettings { shared.withLock { $0.encoderSettings } }
 
-  /// Fits the encoder to what the network does. From any thread, about once a second.
+  /// From any thread.
+  package var losses: Losses {
+    shared.withLock {
+      Losses(framesDropped: $0.backlog.framesDropped, framesFailed: $0.framesFailed)
+    }
+  }
+
+  /// Fits the encoder to what the network does. From any thread, about once per second.
   func setNetwork(_ network: OpusNetworkState, at now: Instant) {
     queue.async { self.fit(network, at: now) }
   }
@@ -79,46 +116,45 @@ final class AudioSendPipeline: AudioSink, @unchecked Sendable {
       try encoder.update(settings)
       shared.withLock { $0.encoderSettings = settings }
     } catch {
-      shared.withLock { $0.errors &+= 1 }
+      // A setting that is refused leaves those before it in force: audio goes on as it was.
     }
   }
 
-  /// Members of W3C `RTCAudioSourceStats`.
-  var energy: (level: Double, total: Double, duration: Double) {
-    shared.withLock { ($0.audioLevel, $0.totalAudioEnergy, $0.totalSamplesDuration) }
+  /// Hands a frame to the encoder's queue. From any thread, one at a time.
+  package func receive(_ frame: AudioFrame) {
+    let starts = shared.withLock { !$0.isStopped && $0.backlog.append(frame) }
+    if starts { queue.async { self.encodeNext() } }
   }
 
-  func receive(_ frame: AudioFrame) {
-    guard !shared.withLock({ $0.isStopped }) else { return }
-    queue.async { self.encode(frame) }
+  /// One frame per job, so that other work of the queue isn't kept waiting by a backlog.
+  private func encodeNext() {
+    if let next = shared.withLock({ $0.backlog.takeFirst() }) {
+      // The receiver plays comfort noise over the gap and what follows at its time.
+      if next.lost > .zero {
+        encoder.skip(sampleCount: Int(next.lost.wholeNanoseconds * 48 / 1_000_000))
+      }
+      encode(next.frame)
+    }
+    if shared.withLock({ $0.backlog.finishFirst() }) { queue.async { self.encodeNext() } }
   }
 
   private func encode(_ captured: AudioFrame) {
-    guard !shared.withLock({ $0.isStopped }) else { return }
     guard var frame = at48kHz(captured) else {
-      shared.withLock { $0.errors &+= 1 }
+      shared.withLock { $0.framesFailed &+= 1 }
       return
     }
     // W3C mediacapture-main §4.3.1: a disabled audio track gives silence.
     if track?.isEnabled == false {
       frame.samples = [Int16](repeating: 0, count: frame.samples.count)
     }
-    let meanSquare = frame.samples.withUnsafeBufferPointer { AudioLevel.meanSquare($0) }
-    let level = AudioLevel.decibelsBelowOverload(meanSquare: meanSquare)
-    let seconds = frame.duration.inSeconds
-    shared.withLock { shared in
-      shared.audioLevel = meanSquare.squareRoot() / 32_768
-      shared.totalAudioEnergy += meanSquare / (32_768 * 32_768) * seconds
-      shared.totalSamplesDuration += seconds
-    }
+    let level = AudioLevel.decibelsBelowOverload(frame.samples.span)
     do {
       try encoder.encode(frame) { packet in
-        shared.withLock { $0.packetsEncoded &+= 1 }
         // Louder than 50 dB below full scale counts as voice: RFC 6464 leaves the decision to the sender.
         output(packet, RTPAudioLevel(level: level, hasVoice: level < 50))
       }
     } catch {
-      shared.withLock { $0.errors &+= 1 }
+      shared.withLock { $0.framesFailed &+= 1 }
     }
   }
 
@@ -132,7 +168,7 @@ final class AudioSendPipeline: AudioSink, @unchecked Sendable {
       resampler = (frame.sampleRate, frame.channels, made)
     }
     converted.removeAll(keepingCapacity: true)
-    frame.samples.withUnsafeBufferPointer { resampler?.resampler.process($0, into: &converted) }
+    resampler?.resampler.process(frame.samples.span, into: &converted)
     return AudioFrame(
       samples: converted, sampleRate: 48_000, channels: frame.channels, timestamp: frame.timestamp)
   }
