@@ -146,15 +146,15 @@ class Process:
 
 
 class World:
-    """The server and the tools of one scenario."""
+    """The server and the tools of one scenario. Programs that it doesn't start needn't be there."""
 
-    def __init__(self, options):
-        self.sora = options.sora
-        self.client = options.client
-        self.peer = options.peer
-        self.emulator = options.emulator
-        self.folder = os.path.abspath(options.folder)
-        self.arguments = options.arguments
+    def __init__(self, sora, folder, client=None, peer=None, emulator=None, arguments=()):
+        self.sora = sora
+        self.client = client
+        self.peer = peer
+        self.emulator = emulator
+        self.folder = os.path.abspath(folder)
+        self.arguments = list(arguments)
         self.processes = []
         self.port = None
 
@@ -212,7 +212,7 @@ def main(scenario):
     options = parser.parse_args()
     os.makedirs(options.folder, exist_ok=True)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    world = World(options)
+    world = World(options.sora, options.folder, options.client, options.peer, options.emulator, options.arguments)
     started = time.monotonic()
     try:
         result = scenario(world)
