@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <malloc.h>
 #include <netinet/in.h>
 #include <netinet/udp.h>
 #include <openssl/evp.h>
@@ -33,6 +34,12 @@ double packet_loop_thread_cpu(void) {
   return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
+uint64_t packet_loop_heap_bytes(void) {
+  malloc_trim(0);
+  struct mallinfo2 info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
+
 int packet_loop_stay(void) {
   int cpu = sched_getcpu();
   cpu_set_t set;
@@ -56,11 +63,15 @@ static int open_socket(struct sockaddr_in *address) {
   return fd;
 }
 
-static EVP_CIPHER_CTX *keyed(int encrypts) {
-  static const uint8_t key[16] = {1, 2, 3};
+static EVP_CIPHER_CTX *keyed_by(int encrypts, const uint8_t key[16]) {
   EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
   EVP_CipherInit_ex(context, EVP_aes_128_gcm(), NULL, key, NULL, encrypts);
   return context;
+}
+
+static EVP_CIPHER_CTX *keyed(int encrypts) {
+  static const uint8_t key[16] = {1, 2, 3};
+  return keyed_by(encrypts, key);
 }
 
 /// RFC 7714 §8.1's shape of a nonce: source and sequence number.
@@ -263,4 +274,86 @@ int packet_loop_run(
   close(sender);
   for (int d = 0; d < destinations; d++) close(receivers[d]);
   return 0;
+}
+
+/// Takes what has arrived and throws it away.
+static void empty(int fd) {
+  uint8_t byte;
+  while (recv(fd, &byte, sizeof byte, MSG_DONTWAIT | MSG_TRUNC) >= 0) {
+  }
+}
+
+static void put32(uint8_t *at, uint32_t value) {
+  for (int i = 0; i < 4; i++) at[i] = (uint8_t)(value >> (24 - 8 * i));
+}
+
+int packet_loop_forward(int bursts, int subscribers, int burst, int size, packet_loop_result *result) {
+  memset(result, 0, sizeof *result);
+  if (burst < 1 || burst > MAX_BATCH || subscribers < 1 || size < HEADER || size + TAG > SLOT) return EINVAL;
+  int together = MAX_BATCH / burst;
+  struct sockaddr_in from;
+  struct sockaddr_in *to = calloc((size_t)subscribers, sizeof *to);
+  int *receivers = calloc((size_t)subscribers, sizeof *receivers);
+  EVP_CIPHER_CTX **keys = calloc((size_t)subscribers, sizeof *keys);
+  uint8_t *slots = aligned_alloc(64, (size_t)MAX_BATCH * SLOT);
+  uint8_t *arrived = aligned_alloc(64, (size_t)MAX_BATCH * SLOT);
+  uint8_t *plain = aligned_alloc(64, (size_t)MAX_BATCH * SLOT);
+  EVP_CIPHER_CTX *publisher = keyed(1), *decrypting = keyed(0);
+  int sender = open_socket(&from);
+  int status = sender < 0 ? errno : 0;
+  int opened = 0;
+  for (; opened < subscribers && status == 0; opened++) {
+    int on = 1;
+    uint8_t key[16] = {9, (uint8_t)(opened >> 8), (uint8_t)opened};
+    keys[opened] = keyed_by(1, key);
+    receivers[opened] = open_socket(&to[opened]);
+    if (receivers[opened] < 0) status = errno;
+    else setsockopt(receivers[opened], SOL_UDP, UDP_GRO, &on, sizeof on);
+  }
+  uint16_t sequence = 0;
+  for (int i = 0; i < bursts && status == 0; i++) {
+    // What the publisher sent.
+    for (int k = 0; k < burst; k++) {
+      uint8_t packet[SLOT] = {0x80, 96, (uint8_t)((sequence + k) >> 8), (uint8_t)(sequence + k)};
+      protect(publisher, packet, size, arrived + k * SLOT);
+    }
+    double started = packet_loop_thread_cpu();
+    for (int k = 0; k < burst; k++) {
+      memcpy(plain + k * SLOT, arrived + k * SLOT, (size_t)(size + TAG));
+      if (!unprotect(decrypting, plain + k * SLOT, size + TAG)) status = EBADMSG;
+    }
+    for (int s = 0; s < subscribers; s += together) {
+      int some = subscribers - s < together ? subscribers - s : together;
+      for (int d = 0; d < some; d++) {
+        for (int k = 0; k < burst; k++) {
+          uint8_t *packet = plain + k * SLOT;
+          uint16_t number = (uint16_t)(sequence + k + s + d);
+          packet[2] = (uint8_t)(number >> 8);
+          packet[3] = (uint8_t)number;
+          put32(packet + 4, (uint32_t)(i * 3000 + s + d));
+          put32(packet + 8, (uint32_t)(s + d));
+          protect(keys[s + d], packet, size, slots + (k * some + d) * SLOT);
+        }
+      }
+      send_batch(sender, to + s, some, slots, burst, size + TAG);
+      result->sent += (uint64_t)(some * burst);
+    }
+    result->cpu_seconds += packet_loop_thread_cpu() - started;
+    sequence = (uint16_t)(sequence + burst);
+    for (int s = 0; s < subscribers; s++) empty(receivers[s]);
+  }
+  for (int s = 0; s < opened; s++) {
+    EVP_CIPHER_CTX_free(keys[s]);
+    if (receivers[s] >= 0) close(receivers[s]);
+  }
+  if (sender >= 0) close(sender);
+  EVP_CIPHER_CTX_free(publisher);
+  EVP_CIPHER_CTX_free(decrypting);
+  free(keys);
+  free(receivers);
+  free(to);
+  free(slots);
+  free(arrived);
+  free(plain);
+  return status;
 }
