@@ -13,6 +13,7 @@ final class BenchClient: DatagramHandler, PeerTransportDelegate, @unchecked Send
   let loop: NetworkLoop
   var peer: SFUPeerID?
   private(set) var packetsReceived = 0
+  private(set) var packetsSent = 0
   private let server: BenchServer
   private let certificate: DTLSCertificate
   private let transport: PeerTransport
@@ -191,7 +192,7 @@ final class BenchClient: DatagramHandler, PeerTransportDelegate, @unchecked Send
         return writer.count
       }
       precondition(count > 0, "a packet can't be written")
-      _ = frame.packet[..<count].withUnsafeBytes { transport.sendRTP($0) }
+      if frame.packet[..<count].withUnsafeBytes({ transport.sendRTP($0) }) { packetsSent += 1 }
       frame.sequenceNumber &+= 1
       frame.transportNumber &+= 1
     }

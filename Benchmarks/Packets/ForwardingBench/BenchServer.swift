@@ -24,7 +24,8 @@ struct Spent: Sendable {
       later.statistics.datagramsSent - earlier.statistics.datagramsSent
     difference.statistics.messagesSent =
       later.statistics.messagesSent - earlier.statistics.messagesSent
-    difference.statistics.sendCalls = later.statistics.sendCalls - earlier.statistics.sendCalls
+    difference.statistics.drops.queueFull =
+      later.statistics.drops.queueFull - earlier.statistics.drops.queueFull
     return difference
   }
 }
@@ -121,6 +122,9 @@ final class BenchServer: DatagramHandler, SFUCoreDelegate, @unchecked Sendable {
       )
     }
   }
+
+  /// Lets go of the clients, and keeps their connections.
+  func forgetClients() async { await loop.run { [self] in clients = [:] } }
 
   /// Ends all connections and forgets them.
   func stop() async {

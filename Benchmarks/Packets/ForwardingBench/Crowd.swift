@@ -4,17 +4,19 @@ import SoraMedia
 import SoraServer
 import SoraTransport
 
-/// A server and its clients, on two loops.
+/// A server and its clients. Those that send have a loop of their own: what the others receive must not hold them up.
 final class Crowd {
   let server: BenchServer
-  private let loop: NetworkLoop
+  private let receiving: NetworkLoop
+  private let sending: NetworkLoop
   private let certificate: DTLSCertificate
   private let dtls: any DTLSEndpointFactory & Sendable
   private var clients: [BenchClient] = []
 
   init() async throws {
     server = try BenchServer()
-    loop = try NetworkLoop.make()
+    receiving = try NetworkLoop.make()
+    sending = try NetworkLoop.make()
     certificate = try DTLSCertificate.generate()
     dtls = try DTLSImplementation.standard.makeFactory()
     try await server.start()
@@ -23,6 +25,7 @@ final class Crowd {
   /// Adds clients, some at a time, and waits until they have joined. `channel` names each one's by its number.
   @discardableResult
   func add(_ count: Int, _ role: SFURole, channel: (Int) -> String) async throws -> [BenchClient] {
+    let loop = role.sends ? sending : receiving
     var added: [BenchClient] = []
     while added.count < count {
       let some = (0..<min(20, count - added.count)).map { _ in
@@ -52,24 +55,38 @@ final class Crowd {
     }
   }
 
-  /// What all clients have received.
-  func packetsReceived() async -> Int {
-    let clients = clients
-    return await loop.run { clients.reduce(0) { $0 + $1.packetsReceived } }
+  /// What all clients have sent and received.
+  func packets() async -> (sent: Int, received: Int) {
+    var (sent, received) = (0, 0)
+    for loop in [receiving, sending] {
+      let own = clients(on: loop)
+      let counts = await loop.run {
+        own.reduce((0, 0)) { ($0.0 + $1.packetsSent, $0.1 + $1.packetsReceived) }
+      }
+      sent += counts.0
+      received += counts.1
+    }
+    return (sent, received)
   }
 
   /// Ends the clients, and not their connections at the server.
   func removeClients() async {
-    let clients = clients
-    await loop.run { for client in clients { client.vanish() } }
-    self.clients = []
+    for loop in [receiving, sending] {
+      let own = clients(on: loop)
+      await loop.run { for client in own { client.vanish() } }
+    }
+    await server.forgetClients()
+    clients = []
   }
-
-  func onClients(_ body: @escaping @Sendable () -> Void) async { await loop.run(body) }
 
   func stop() async {
     await removeClients()
     await server.stop()
-    loop.shutdown()
+    receiving.shutdown()
+    sending.shutdown()
+  }
+
+  private func clients(on loop: NetworkLoop) -> [BenchClient] {
+    clients.filter { $0.loop === loop }
   }
 }

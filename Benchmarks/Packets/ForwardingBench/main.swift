@@ -32,7 +32,10 @@ struct Forwarding {
   var bare: [Double] = []
   var allocations: [Double] = []
   var packetsPerMessage = 0.0
+  /// Of what the publisher sent, in all rounds.
   var share = 0.0
+  /// Packets that found the socket's queue full, in all rounds.
+  var queueFull: UInt64 = 0
 }
 
 func forward(to subscribers: Int, seconds: Double, rounds: Int) async throws -> Forwarding {
@@ -40,29 +43,30 @@ func forward(to subscribers: Int, seconds: Double, rounds: Int) async throws -> 
   let crowd = try await Crowd()
   let publisher = try await crowd.add(1, .sendonly, channel: { _ in "room" })[0]
   try await crowd.add(subscribers, .recvonly, channel: { _ in "room" })
-  await crowd.onClients {
+  await publisher.loop.run {
     publisher.publish(packets: packetsPerFrame, size: packetSize, every: frameInterval)
   }
   try await Task.sleep(for: warmup)
+  var (arrived, sent) = (0, 0)
   for _ in 0..<rounds {
-    let started = ContinuousClock.now
-    let (before, received) = (await crowd.server.spent(), await crowd.packetsReceived())
+    let (before, then) = (await crowd.server.spent(), await crowd.packets())
     try await Task.sleep(for: .seconds(seconds))
-    let spent = await crowd.server.spent() - before
-    let packets = await crowd.packetsReceived() - received
-    let elapsed = (ContinuousClock.now - started) / .seconds(1)
-    let wanted = Double(packetsPerFrame * subscribers) * elapsed / (frameInterval / .seconds(1))
-    guard Double(packets) > wanted / 100 else {
-      fatalError("\(packets) of \(Int(wanted)) packets reached \(subscribers) subscribers")
+    let (spent, now) = (await crowd.server.spent() - before, await crowd.packets())
+    let (packets, wanted) = (now.received - then.received, (now.sent - then.sent) * subscribers)
+    guard packets > wanted / 100 else {
+      fatalError("\(packets) of \(wanted) packets reached \(subscribers) subscribers")
     }
     result.ours.append(spent.cpuSeconds / Double(packets) * 1e6)
     result.allocations.append(Double(spent.allocations) / Double(packets))
     result.packetsPerMessage =
       Double(spent.statistics.datagramsSent) / Double(max(1, spent.statistics.messagesSent))
-    result.share = Double(packets) / wanted
+    result.queueFull += spent.statistics.drops.queueFull
+    arrived += packets
+    sent += wanted
     result.bare.append(bare(to: subscribers))
   }
   await crowd.stop()
+  result.share = Double(arrived) / Double(sent)
   return result
 }
 
@@ -112,23 +116,20 @@ print(
   "One publisher, \(packetsPerFrame) packets of \(packetSize) bytes 30 times per second, AES-128-GCM, on loopback "
     + "(median of \(rounds) times \(seconds) s; CPU of the server's thread, and of the C loop's):")
 print(
-  "| subscribers | ours (us a packet) | C loop | C loop / ours | packets per second and core | packets a message | "
-    + "mallocs a packet | forwarded |")
-print("|--:|--:|--:|--:|--:|--:|--:|--:|")
+  "| subscribers | ours (us a packet) | C loop | C loop / ours | packets per second and core | cost of a packet / "
+    + "first row's | packets a message | mallocs a packet | forwarded | dropped, queue full |")
+print("|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
 var first: Double?
 for subscribers in sizes {
   let result = try await forward(to: subscribers, seconds: seconds, rounds: rounds)
   let (ours, bare) = (median(result.ours), median(result.bare))
+  let mallocs =
+    sora_malloc_count_is_on() == 0 ? "-" : String(format: "%.4f", median(result.allocations))
+  first = first ?? ours
   print(
     String(
-      format: "| %d | %.2f | %.2f | %.2f | %.0f | %.1f | %@ | %.0f %% |", subscribers, ours, bare,
-      bare / ours, 1e6 / ours, result.packetsPerMessage,
-      sora_malloc_count_is_on() == 0
-        ? "not counted" : String(format: "%.4f", median(result.allocations)), 100 * result.share))
-  if let first {
-    print("  a packet costs \(String(format: "%.2f", ours / first)) times that of the first row")
-  } else {
-    first = ours
-  }
+      format: "| %d | %.2f | %.2f | %.2f | %.0f | %.2f | %.1f | ", subscribers, ours, bare,
+      bare / ours, 1e6 / ours, ours / (first ?? ours), result.packetsPerMessage)
+      + "\(mallocs) | \(Int(100 * result.share)) % | \(result.queueFull) |")
 }
 try await idle(Int(number("FORWARDING_IDLE", 1000)), seconds: max(seconds, 5))
