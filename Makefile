@@ -82,11 +82,11 @@ bench-codecs: ## Measure the codec modules beside their libraries' own tools (CO
 	@Benchmarks/codecs.py $(CODEC_OPTIONS)
 
 # Products of the root's manifest: what `make build` has built isn't built again.
-bench-packets: ## Measure a packet beside a bare C loop, connecting beside aiortc, and idle connections
-	@$(SWIFT) build -c release --product PacketBench
-	@$(SWIFT) build -c release --product ConnectionBench
-	@.build/release/PacketBench
-	@.build/release/ConnectionBench
+bench-packets: ## Measure a packet beside a bare C loop, DTLS beside libssl, connecting beside aiortc, and idle connections
+	@set -e; for bench in PacketBench HandshakeBench ConnectionBench; do \
+	  $(SWIFT) build -c release --product $$bench; \
+	  .build/release/$$bench; \
+	done
 	@Benchmarks/connecting.sh
 
 bench-forwarding: ## Measure what the server forwards beside a bare C loop, and 1,000 idle connections (FORWARDING_SECONDS)
