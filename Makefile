@@ -13,11 +13,12 @@ DOCUMENTED ?= SoraSDK WebRTC SoraServer SoraSignaling SoraTransport SoraMedia
 DOCS = .build/docs
 
 .DEFAULT_GOAL := help
-.PHONY: help deps demo build test test-allocations test-unit test-interop test-packages test-alone guard fuzz sanitize \
-	bench bench-codecs bench-packets bench-realtime manifest manifest-check format lint docs clean
+.PHONY: help deps demo build check test test-allocations test-unit test-interop test-packages test-alone guard metrics fuzz \
+	sanitize bench bench-codecs bench-packets bench-forwarding bench-realtime bench-short manifest manifest-check format \
+	lint docs clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 deps: ## Install the Debian packages that are missing (debian-packages.txt)
 	@Tools/deps.sh
@@ -27,6 +28,9 @@ demo: deps ## Publish, serve and play a call on this machine, and show how good 
 
 build: ## Build everything, tests included, once and optimized
 	$(BUILD) --build-tests
+
+check: ## Check what changed since main in debug builds: guards, lint, the tests it touches (minutes; Tools/check.py)
+	@Tools/check.py $(CHECK_OPTIONS)
 
 test: guard build test-allocations test-unit test-interop ## Run the guards, the unit tests and the tests with real peers
 
@@ -51,9 +55,19 @@ test-packages: ## Build each package alone, from its own manifest
 test-alone: ## Build single products in fresh packages, the other codecs' libraries hidden
 	@Tools/alone.sh
 
-guard: manifest-check ## Check that the manifest hasn't drifted and that sans-I/O code does no I/O
+guard: manifest-check ## Check the manifest, sans-I/O code, the arrows between modules and files, and unsafe code
 	@Tools/guard-sans-io.py --self-test
 	@Tools/guard-sans-io.py
+	@Tools/graph.py --self-test
+	@Tools/graph.py
+	@Tools/guard-unsafe.py --self-test
+	@Tools/guard-unsafe.py
+	@Tools/metrics.py --self-test
+	@Tools/check.py --self-test
+	@Tools/guard-targets.py
+
+metrics: ## Print figures of the sources: sizes, circles, unsafe lines, duplicates (METRICS_OPTIONS="--at main")
+	@Tools/metrics.py $(METRICS_OPTIONS)
 
 fuzz: ## Give each fuzz target a few seconds (FUZZ_SECONDS); see Tests/Fuzz/README.md
 	@Tests/Fuzz/run.sh
@@ -67,14 +81,28 @@ bench: ## Measure this SDK beside others
 bench-codecs: ## Measure the codec modules beside their libraries' own tools (CODEC_OPTIONS narrows it)
 	@Benchmarks/codecs.py $(CODEC_OPTIONS)
 
-bench-packets: ## Measure a packet beside a bare C loop, connecting beside aiortc, and idle connections
-	@$(SWIFT) build -c release --package-path Benchmarks/Packets
-	@Benchmarks/Packets/.build/release/PacketBench
-	@Benchmarks/Packets/.build/release/ConnectionBench
+# Products of the root's manifest: what `make build` has built isn't built again.
+bench-packets: ## Measure a packet beside a bare C loop, DTLS beside libssl, connecting beside aiortc, and idle connections
+	@set -e; for bench in PacketBench HandshakeBench ConnectionBench; do \
+	  $(SWIFT) build -c release --product $$bench; \
+	  .build/release/$$bench; \
+	done
 	@Benchmarks/connecting.sh
+
+bench-forwarding: ## Measure what the server forwards beside a bare C loop, and 1,000 idle connections (FORWARDING_SECONDS)
+	@$(SWIFT) build -c release --product ForwardingBench
+	@.build/release/ForwardingBench
 
 bench-realtime: ## Publish and play each codec at default settings, and show whether this machine keeps up
 	@Benchmarks/realtime.sh
+
+# Figures of so short a run mean nothing. What it is for: that each of them still builds, starts and ends well.
+bench-short: ## Run every benchmark for some seconds, as CI does
+	BENCH_SECONDS=2 BENCH_WARMUP=1 BENCH_ROUNDS=1 $(MAKE) --no-print-directory bench
+	REALTIME_SECONDS=2 REALTIME_WARMUP=1 $(MAKE) --no-print-directory bench-realtime
+	BENCH_ROUNDS=1 CONNECTIONS=3 $(MAKE) --no-print-directory bench-packets
+	FORWARDING_SECONDS=1 FORWARDING_SUBSCRIBERS="10 50" FORWARDING_IDLE=100 $(MAKE) --no-print-directory bench-forwarding
+	$(MAKE) --no-print-directory bench-codecs CODEC_OPTIONS="--sizes 360p --scenes text --frames 10 --rounds 1"
 
 manifest: ## Write the root's Package.swift from the packages' manifests
 	@Tools/manifest/generate.py
@@ -88,7 +116,7 @@ format: ## Format the Swift sources
 lint: ## Report Swift sources that aren't formatted
 	$(SWIFT) format lint --strict --recursive --parallel $(SWIFT_SOURCES)
 
-docs: ## Write the API's documentation to .build/docs
+docs: ## Write the API's documentation to .build/docs (minutes; DOCUMENTED=SoraMedia for that module alone)
 	$(SWIFT) package --allow-writing-to-directory $(DOCS) generate-documentation \
 	  $(addprefix --target ,$(DOCUMENTED)) --enable-experimental-combined-documentation \
 	  --transform-for-static-hosting --output-path $(DOCS)

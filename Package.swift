@@ -765,5 +765,38 @@ let package = Package(
       ],
       path: "Tests/RelayTests",
       swiftSettings: settings),
+    .target(name: "CPacketLoop", dependencies: ["COpenSSL"], path: "Benchmarks/Packets/CPacketLoop"),
+    .executableTarget(
+      name: "PacketBench",
+      dependencies: ["CPacketLoop", "SoraMedia", "SoraICE", "SoraSRTP", "SoraTransport"],
+      path: "Benchmarks/Packets/PacketBench",
+      swiftSettings: settings),
+    .executableTarget(
+      name: "HandshakeBench",
+      dependencies: ["SoraMedia", "SoraDTLS"],
+      path: "Benchmarks/Packets/HandshakeBench",
+      swiftSettings: settings),
+    .executableTarget(
+      name: "ConnectionBench",
+      dependencies: ["SoraMedia", "WebRTC"],
+      path: "Benchmarks/Packets/ConnectionBench",
+      swiftSettings: settings),
+    .executableTarget(
+      name: "ForwardingBench",
+      dependencies: [
+        "CPacketLoop",
+        "CSoraMallocCount",
+        "SoraMedia",
+        "SoraClock",
+        "SoraSDP",
+        "SoraRTP",
+        "SoraICE",
+        "SoraDTLS",
+        "SoraCongestion",
+        "SoraTransport",
+        "SoraServer",
+      ],
+      path: "Benchmarks/Packets/ForwardingBench",
+      swiftSettings: settings),
   ]
 )

@@ -82,8 +82,9 @@ def main():
     try:
         # What the benchmark package prints itself goes to standard error: the table is what this is for.
         result = subprocess.run(
-            ["swift", "package", "--package-path", str(HERE / "Codecs"), "--disable-sandbox", "benchmark",
-             "--no-progress", "--quiet"], env=environment, stdout=sys.stderr)
+            ["swift", "package", "--package-path", str(HERE / "Codecs"),
+             "--scratch-path", str(HERE.parent / ".build/bench-codecs"), "--disable-sandbox",
+             "benchmark", "--no-progress", "--quiet"], env=environment, stdout=sys.stderr)
         rows = Path(folder, "rows.jsonl")
         if not rows.exists():
             sys.exit("codecs.py: nothing was measured; see above")

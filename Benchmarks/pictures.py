@@ -11,7 +11,7 @@ import sys
 import numpy as np
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../Tests/InteropTests/Peers"))
-import stamps  # noqa: E402
+from harness import stamps  # noqa: E402
 
 WIDTH, HEIGHT, RATE = 1280, 720, 30
 # One turn of the waves; the square's path takes two, and jumps back once a turn.

@@ -75,10 +75,9 @@ def main():
     parser.add_argument("--warmup", type=float, default=5)
     parser.add_argument("codecs", nargs="+")
     options = parser.parse_args()
-    options.client, options.peer, options.arguments = None, None, []
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     sys.stdout.reconfigure(line_buffering=True)
-    world = World(options)
+    world = World(options.sora, options.folder)
     results, problems = {}, []
     print("| " + " | ".join(HEADS) + " |")
     print("|---|---|" + "--:|" * (len(HEADS) - 2))

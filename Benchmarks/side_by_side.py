@@ -147,11 +147,10 @@ def main():
     parser.add_argument("--warmup", type=float, default=8)
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
-    options.client, options.peer, options.arguments = None, None, []
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     sys.stdout.reconfigure(line_buffering=True)
     y4m, arrays = pictures.write(options.folder)
-    world = World(options)
+    world = World(options.sora, options.folder)
     results, problems = {"ours": [], "official": []}, []
     try:
         server = world.serve()

@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from swiftsource import ROOT, code_only
 
 # Folders, each with the names of files that are left out and why.
 MODULES = {
@@ -65,65 +65,6 @@ ALLOWED = {
     ("Packages/SoraMedia/Sources/SoraMedia/EncodedFrame.swift", "@unchecked Sendable"),
     ("Packages/SoraMedia/Sources/SoraMedia/PixelBuffer.swift", "@unchecked Sendable"),
 }
-
-
-def code_only(source):
-    """The source with comments and the text of literals blanked out; what literals interpolate stays."""
-    out = []
-    index, end = 0, len(source)
-    # One entry an open literal: its delimiter and hashes; an int counts the brackets of an interpolation.
-    stack = []
-
-    def blank(length):
-        nonlocal index
-        out.extend(character if character == "\n" else " " for character in source[index:index + length])
-        index += length
-
-    while index < end:
-        if stack and isinstance(stack[-1], tuple):
-            quote, hashes = stack[-1]
-            if source.startswith(quote + hashes, index):
-                stack.pop()
-                blank(len(quote + hashes))
-            elif source.startswith("\\" + hashes + "(", index):
-                stack.append(1)
-                blank(len(hashes) + 2)
-            elif source[index] == "\\" and not hashes:
-                blank(2)
-            elif source[index] == "\n" and quote == '"':
-                stack.pop()  # not a literal after all
-            else:
-                blank(1)
-            continue
-        if source.startswith("//", index):
-            stop = source.find("\n", index)
-            blank((end if stop < 0 else stop) - index)
-        elif source.startswith("/*", index):
-            depth, stop = 1, index + 2
-            while stop < end and depth:
-                if source.startswith("/*", stop):
-                    depth, stop = depth + 1, stop + 2
-                elif source.startswith("*/", stop):
-                    depth, stop = depth - 1, stop + 2
-                else:
-                    stop += 1
-            blank(stop - index)
-        elif match := re.compile(r'(#*)("""|")').match(source, index):
-            stack.append((match.group(2), match.group(1)))
-            blank(len(match.group(0)))
-        else:
-            if stack:
-                if source[index] == "(":
-                    stack[-1] += 1
-                elif source[index] == ")":
-                    stack[-1] -= 1
-                    if stack[-1] == 0:
-                        stack.pop()
-                        blank(1)
-                        continue
-            out.append(source[index])
-            index += 1
-    return "".join(out)
 
 
 def findings(path, name):

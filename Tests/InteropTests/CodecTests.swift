@@ -4,23 +4,23 @@ extension Interop {
   /// Every video codec that a peer has, both ways: what it publishes is played here, what is published here it decodes.
   @Suite struct Codecs {
     @Test(.needsPeers) func ofTheOfficialSDK() async throws {
-      try await check("codecs_official", ["VP8", "VP9", "AV1"])
+      try await check("media/official", ["VP8", "VP9", "AV1"])
     }
 
     @Test(.needsBrowser) func ofChromium() async throws {
-      try await check("codecs_chromium", ["VP8", "VP9", "AV1", "H264"], drawsInTheBrowser: true)
+      try await check("media/chromium", ["VP8", "VP9", "AV1", "H264"], drawsInTheBrowser: true)
     }
 
     @Test(.needsFirefox) func ofFirefox() async throws {
-      try await check("codecs_firefox", ["VP8", "VP9", "AV1"], drawsInTheBrowser: true)
+      try await check("media/firefox", ["VP8", "VP9", "AV1"], drawsInTheBrowser: true)
     }
 
     @Test(.needsPeers) func ofAiortc() async throws {
-      try await check("codecs_aiortc", ["VP8", "H264"])
+      try await check("media/aiortc", ["VP8", "H264"])
     }
 
     @Test(.needsGStreamer) func ofGStreamer() async throws {
-      try await check("codecs_gstreamer", ["VP8", "H264"])
+      try await check("media/gstreamer", ["VP8", "H264"])
     }
 
     struct Matrix: Decodable {

@@ -14,7 +14,7 @@ extension Interop {
     }
 
     @Test func eachEndsWithOneLineThatNamesTheStage() async throws {
-      let results = try await Scenario(name: "failures").run(Outcome.self).results
+      let results = try await Scenario(name: "command/failures").run(Outcome.self).results
       let stages = [
         "wrong path": "signaling", "closed port": "signaling",
         "untrusted certificate": "signaling", "plain to TLS": "signaling", "no media": "media",

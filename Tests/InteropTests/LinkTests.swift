@@ -5,18 +5,18 @@ extension Interop {
   /// they connect, and pictures and sound go on both ways.
   @Suite struct BadLink {
     @Test(.needsBrowser, .needsLinks) func withChromium() async throws {
-      let outcome = try await Scenario(name: "link_chromium", limit: 150).run(Outcome.self)
+      let outcome = try await Scenario(name: "link/chromium", limit: 150).run(Outcome.self)
       try check(
         outcome, ["bad", "narrow", "lossy, ours offers", "lossy, theirs offers", "small", "dies"])
       #expect(outcome.calls["dies"]?.handshakes == ["connecting", "connected"])
     }
 
     @Test(.needsLinks) func withOurselves() async throws {
-      try check(try await Scenario(name: "link_ours").run(), ["bad", "dies"])
+      try check(try await Scenario(name: "link/ours").run(), ["bad", "dies"])
     }
 
     @Test(.needsLinks) func withAiortc() async throws {
-      try check(try await Scenario(name: "link_aiortc").run(), ["bad"], version: "FEFD")
+      try check(try await Scenario(name: "link/aiortc").run(), ["bad"], version: "FEFD")
     }
 
     struct Outcome: Decodable {

@@ -6,19 +6,19 @@ extension Interop {
   /// and sound cross both ways.
   @Suite struct NAT {
     @Test(.needsBrowser, .needsNATs) func withChromium() async throws {
-      let outcome = try await Scenario(name: "nat_chromium", limit: 120).run(Outcome.self)
+      let outcome = try await Scenario(name: "nat/chromium", limit: 120).run(Outcome.self)
       try checkKinds(#require(outcome.kinds))
       check(outcome, Set(Self.paths.keys))
     }
 
     @Test(.needsNATs) func withOurselves() async throws {
-      let outcome = try await Scenario(name: "nat_ours", limit: 120).run(Outcome.self)
+      let outcome = try await Scenario(name: "nat/ours", limit: 120).run(Outcome.self)
       check(
         outcome, Set(Self.paths.keys).subtracting(["blocked", "blocked, serve", "theirs blocked"]))
     }
 
     @Test(.needsNATs) func withAiortc() async throws {
-      let outcome = try await Scenario(name: "nat_aiortc").run(Outcome.self)
+      let outcome = try await Scenario(name: "nat/aiortc").run(Outcome.self)
       check(outcome, ["symmetric and cone", "symmetric", "blocked"], restarts: false)
     }
 
@@ -49,7 +49,7 @@ extension Interop {
 
     /// `sora serve` on the network between, the official client behind one router and the tool behind another.
     @Test(.needsNATs) func ofTheServersClients() async throws {
-      let outcome = try await Scenario(name: "nat_official").run(Served.self)
+      let outcome = try await Scenario(name: "nat/official").run(Served.self)
       #expect(outcome.calls.count == 4)
       for (name, call) in outcome.calls {
         #expect(call.statuses == [0, 0] && call.ended == .succeeded, "\(name)")

@@ -14,7 +14,7 @@ extension Interop {
     }
 
     @Test func itsPicturesAndSoundArePlayed() async throws {
-      let outcome = try await Scenario(name: "sdk_publishes").run(Published.self)
+      let outcome = try await Scenario(name: "official/publishes").run(Published.self)
       #expect(outcome.status == 0)
       let video = try #require(outcome.summary.video)
       #expect(video.codec == "VP8")
@@ -56,7 +56,7 @@ extension Interop {
     }
 
     @Test func itReceivesOurPicturesWithTheirStampsIntact() async throws {
-      let outcome = try await Scenario(name: "sdk_receives").run(Received.self)
+      let outcome = try await Scenario(name: "official/receives").run(Received.self)
       #expect(outcome.status == 0)
       let stream = outcome.received
       #expect(stream.size == [640, 360])
@@ -91,7 +91,7 @@ extension Interop {
     }
 
     @Test func threeClientsComeAndGo() async throws {
-      let outcome = try await Scenario(name: "three_clients").run(ThreeClients.self)
+      let outcome = try await Scenario(name: "official/three_clients").run(ThreeClients.self)
       let expected: [(step: String, there: Set<String>)] = [
         ("official joins", ["official"]),
         ("first joins", ["official", "first"]),

@@ -18,7 +18,7 @@ extension Interop {
     }
 
     @Test func playsWhatThePublisherSends() async throws {
-      let outcome = try await Scenario(name: "page_watches").run(Watched.self)
+      let outcome = try await Scenario(name: "page/watches").run(Watched.self)
       #expect(outcome.size == [640, 360])
       #expect(Double(outcome.stamped) >= 0.95 * Double(outcome.frames))
       #expect(outcome.backwards == 0)
@@ -41,7 +41,7 @@ extension Interop {
     }
 
     @Test func publishesItsCameraAndMicrophone() async throws {
-      let outcome = try await Scenario(name: "page_publishes").run(Published.self)
+      let outcome = try await Scenario(name: "page/publishes").run(Published.self)
       #expect(outcome.status == 0)
       let video = try #require(outcome.summary.video)
       #expect(video.codec == "VP8")
@@ -67,7 +67,7 @@ extension Interop {
     }
 
     @Test func sendsAndReceivesAtOnce() async throws {
-      let outcome = try await Scenario(name: "page_meets").run(Met.self)
+      let outcome = try await Scenario(name: "page/meets").run(Met.self)
       #expect(Double(outcome.stamped) >= 0.95 * Double(outcome.frames))
       // Itself and the publisher; the player sends nothing.
       #expect(outcome.tiles == 2)

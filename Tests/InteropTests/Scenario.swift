@@ -1,13 +1,14 @@
 import Foundation
 import Testing
 
-/// A script of `Peers/` in a network namespace of its own: it starts the server, the tool and the foreign peer, and
-/// writes what it saw as JSON. Its logs and results stay in `.build/interop/NAME`.
+/// A script of a folder of `Peers/` in a network namespace of its own: it starts the server, the tool and the foreign peer,
+/// and writes what it saw as JSON. Its logs and results stay in `.build/interop/NAME`.
 struct Scenario {
   struct Failure: Error, CustomStringConvertible {
     var description: String
   }
 
+  /// The script's path in `Peers/`, without its suffix.
   let name: String
   /// Seconds after which the script is ended.
   var limit = 90
@@ -35,7 +36,7 @@ struct Scenario {
       [
         "timeout", "-k", "5", "\(limit)",
         Self.sources.appendingPathComponent("Support/namespace.sh").path, python, "-B",
-        Self.sources.appendingPathComponent("Peers/\(name).py").path,
+        Self.sources.appendingPathComponent("Peers/run.py").path, name,
         "--sora", Self.program("sora").path, "--client", Self.program("InteropClient").path,
         "--peer", Self.program("InteropPeer").path, "--emulator",
         Self.program("LinkEmulator").path,

@@ -5,18 +5,18 @@ extension Interop {
   /// and role of DTLS, ICE restarts from both sides, and relays. Pictures and sound cross both ways in each call.
   @Suite struct SecurePath {
     @Test(.needsBrowser, .needsCoturn) func withChromium() async throws {
-      let outcome = try await Scenario(name: "secure_chromium", limit: 150).run(Outcome.self)
+      let outcome = try await Scenario(name: "secure/chromium", limit: 150).run(Outcome.self)
       try checkBrowser(outcome)
     }
 
     @Test(.needsFirefox, .needsCoturn) func withFirefox() async throws {
-      let outcome = try await Scenario(name: "secure_firefox", limit: 150).run(Outcome.self)
+      let outcome = try await Scenario(name: "secure/firefox", limit: 150).run(Outcome.self)
       try checkBrowser(outcome)
     }
 
     /// OpenSSL's DTLS, which has no 1.3.
     @Test(.needsPeers) func withAiortc() async throws {
-      let outcome = try await Scenario(name: "secure_aiortc").run(Outcome.self)
+      let outcome = try await Scenario(name: "secure/aiortc").run(Outcome.self)
       #expect(Set(outcome.handshakes.keys) == Self.handshakes)
       for (name, call) in outcome.handshakes {
         check(name, call, version: "FEFD", role: name.hasPrefix("ours") ? "server" : "client")
@@ -26,7 +26,7 @@ extension Interop {
 
     /// OpenSSL's as well; it isn't asked for offers, but told which role it has.
     @Test(.needsGStreamer) func withGStreamer() async throws {
-      let outcome = try await Scenario(name: "secure_gstreamer").run(Outcome.self)
+      let outcome = try await Scenario(name: "secure/gstreamer").run(Outcome.self)
       #expect(
         Set(outcome.handshakes.keys) == ["server", "server 1.2", "server libssl", "client 1.2"])
       for (name, call) in outcome.handshakes {

@@ -311,11 +311,12 @@ class Manifest:
     def extra_targets(self):
         """The root's own targets, in the form of a dump. One whose folder isn't there is left out, and said so."""
         for item in self.extra.get("targets", []):
-            if not list((ROOT / item["path"]).rglob("*.swift")):
+            is_swift = any((ROOT / item["path"]).rglob("*.swift"))
+            if not is_swift and not any((ROOT / item["path"]).rglob("*.c")):
                 print(f"generate.py: {item['path']} has no source: leaving out {item['name']}", file=sys.stderr)
                 continue
             target = {key: value for key, value in item.items() if key not in ("dependencies", "needsPeers", "settings")}
-            target["settings"] = self.raw_settings
+            target["settings"] = self.raw_settings if is_swift else []
             target["dependencies"] = [
                 {"byName": [entry, None]} if isinstance(entry, str)
                 else {"product": [entry["product"], entry["package"], None, None]}

@@ -1,0 +1,48 @@
+"""GStreamer's webrtcbin as a media end: `gstreamer_process.py`, and the lines to and from it."""
+
+import json
+import threading
+import time
+
+from harness import RUN
+
+
+class GStreamerEnd:
+    def __init__(self, world, name):
+        # Debian's Python: the one in the virtual environment doesn't have the bindings.
+        self.process = world.start(name, ["/usr/bin/python3", "-B", RUN, "ends/gstreamer_process"])
+        self.taken = 0
+        self.follower = None
+
+    def ask(self, **message):
+        self.process.child.stdin.write(json.dumps(message) + "\n")
+        self.process.child.stdin.flush()
+
+    def answer(self, sdp, mids):
+        before = len(self.process.messages("answer"))
+        self.ask(type="offer", sdp=sdp, mids=mids)
+        self.process.wait_for("answer", lambda: len(self.process.messages("answer")) > before)
+        return self.process.last("answer")["sdp"]
+
+    def trickle(self, send_candidate):
+        def follow():
+            while self.process.alive():
+                for line in self.process.messages("candidate")[self.taken :]:
+                    self.taken += 1
+                    send_candidate(line["candidate"])
+                time.sleep(0.02)
+
+        if self.follower is None:
+            self.follower = threading.Thread(target=follow, daemon=True)
+            self.follower.start()
+
+    def report(self):
+        before = len(self.process.messages("report"))
+        self.ask(type="report")
+        self.process.wait_for("report", lambda: len(self.process.messages("report")) > before)
+        errors = [line["error"] for line in self.process.messages("error")]
+        return {**self.process.last("report"), "errors": errors}
+
+    def close(self):
+        self.process.child.stdin.close()
+        self.process.wait()
