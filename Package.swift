@@ -40,6 +40,7 @@ let package = Package(
     .library(name: "Sora", targets: ["Sora"]),
     .library(name: "SoraServer", targets: ["SoraServer"]),
     .library(name: "SoraSignaling", targets: ["SoraSignaling"]),
+    .library(name: "SoraSignalingMessages", targets: ["SoraSignalingMessages"]),
     .library(name: "SoraTURNStream", targets: ["SoraTURNStream"]),
     .library(name: "SoraSDP", targets: ["SoraSDP"]),
     .library(name: "SoraRTP", targets: ["SoraRTP"]),
@@ -383,6 +384,7 @@ let package = Package(
       dependencies: [
         "SoraMedia",
         "SoraClock",
+        "SoraSignalingMessages",
         "SoraSignaling",
         "SoraSDP",
         "SoraRTP",
@@ -403,6 +405,7 @@ let package = Package(
         "SoraServer",
         "SoraMedia",
         "SoraClock",
+        "SoraSignalingMessages",
         "SoraSignaling",
         "SoraSDP",
         "SoraRTP",
@@ -416,8 +419,13 @@ let package = Package(
       swiftSettings: settings),
     // Packages/SoraSignaling
     .target(
+      name: "SoraSignalingMessages",
+      path: "Packages/SoraSignaling/Sources/SoraSignalingMessages",
+      swiftSettings: settings),
+    .target(
       name: "SoraSignaling",
       dependencies: [
+        "SoraSignalingMessages",
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -468,10 +476,16 @@ let package = Package(
       path: "Packages/SoraSignaling/Tests/SignalingTestSupport",
       swiftSettings: settings),
     .testTarget(
+      name: "SoraSignalingMessagesTests",
+      dependencies: ["SoraSignalingMessages"],
+      path: "Packages/SoraSignaling/Tests/SoraSignalingMessagesTests",
+      swiftSettings: settings),
+    .testTarget(
       name: "SoraSignalingTests",
       dependencies: [
         "SoraSignaling",
         "SignalingTestSupport",
+        "SoraMedia",
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
       ],

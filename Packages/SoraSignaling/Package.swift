@@ -13,6 +13,7 @@ let package = Package(
   name: "SoraSignaling",
   products: [
     .library(name: "SoraSignaling", targets: ["SoraSignaling"]),
+    .library(name: "SoraSignalingMessages", targets: ["SoraSignalingMessages"]),
     .library(name: "SoraTURNStream", targets: ["SoraTURNStream"]),
   ],
   dependencies: [
@@ -23,9 +24,12 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
   ],
   targets: [
+    // What is said, without what carries it: no SwiftNIO, no Foundation.
+    .target(name: "SoraSignalingMessages", swiftSettings: settings),
     .target(
       name: "SoraSignaling",
       dependencies: [
+        "SoraSignalingMessages",
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -73,9 +77,13 @@ let package = Package(
       path: "Tests/SignalingTestSupport",
       swiftSettings: settings),
     .testTarget(
+      name: "SoraSignalingMessagesTests", dependencies: ["SoraSignalingMessages"],
+      swiftSettings: settings),
+    .testTarget(
       name: "SoraSignalingTests",
       dependencies: [
         "SoraSignaling", "SignalingTestSupport",
+        .product(name: "SoraMedia", package: "SoraMedia"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
       ],

@@ -1,5 +1,6 @@
 import SoraMedia
 import SoraSDP
+import SoraSignalingMessages
 
 /// A codec with its parameters, as a publisher sends it. The payload isn't looked at, so a name and a clock suffice.
 struct SFUCodec: Hashable {
@@ -19,49 +20,64 @@ struct SFUCodec: Hashable {
   }
 
   /// Opus with what a client wishes.
-  static func opus(_ request: SFUConnectRequest.Audio) -> SFUCodec {
+  static func opus(_ options: AudioOptions) -> SFUCodec {
     var parameters: FormatParameters = ["minptime": "10", "useinbandfec": "1", "stereo": "1"]
-    if let bitRate = request.bitRate {
+    if let bitRate = options.bitRate {
       parameters["maxaveragebitrate"] = "\(bitRate &* 1000)"
     }
+    let wishes = options.opusParams ?? OpusParams()
     // RFC 7587 §7: rtpmap always says two channels; what is wished for is in `stereo`. The packet time is an attribute
     // of the section.
-    if request.channels == 1 { parameters["stereo"] = "0" }
-    var wishes = request.parameters
-    let packetTime = wishes.removeValue(forKey: "ptime").flatMap { Int($0) }
-    merge(wishes, into: &parameters)
+    if wishes.channels == 1 { parameters["stereo"] = "0" }
+    merge("maxplaybackrate", wishes.maxPlaybackRate, into: &parameters)
+    merge("minptime", wishes.minPTime, into: &parameters)
+    merge("sprop-stereo", wishes.spropStereo, into: &parameters)
+    merge("stereo", wishes.stereo, into: &parameters)
+    merge("usedtx", wishes.useDTX, into: &parameters)
+    merge("useinbandfec", wishes.useInbandFEC, into: &parameters)
     return SFUCodec(
       kind: .audio, name: "opus", clockRate: 48_000, channels: 2, parameters: parameters,
-      packetTime: packetTime)
+      packetTime: wishes.pTime)
   }
 
   /// The video codec of a name; nil where the server doesn't know it.
-  static func video(_ request: SFUConnectRequest.Video) -> SFUCodec? {
-    let name = request.codec?.uppercased() ?? "VP9"
+  static func video(_ options: VideoOptions) -> SFUCodec? {
+    let name = options.codecType?.uppercased() ?? "VP9"
     var parameters: FormatParameters
     switch name {
     case "VP8": parameters = [:]
-    case "VP9": parameters = ["profile-id": "0"]
+    case "VP9":
+      parameters = ["profile-id": "0"]
+      merge("profile-id", options.vp9Params?.profileID, into: &parameters)
     // A level is only what a receiver bears at best, but libwebrtc up to M139 at least takes another one than its own,
     // which is what an absent one means, for another codec, and answers without video.
-    case "AV1": parameters = ["level-idx": "5", "profile": "0", "tier": "0"]
+    case "AV1":
+      parameters = ["level-idx": "5", "profile": "0", "tier": "0"]
+      merge("profile", options.av1Params?.profile, into: &parameters)
     // Whatever size passes here, the server takes: level 5.2 of both, where a lower one would hold a publisher of
     // full HD down to 720p.
     case "H264":
       parameters = [
         "level-asymmetry-allowed": "1", "packetization-mode": "1", "profile-level-id": "42e034",
       ]
+      if let profile = options.h264Params?.profileLevelID {
+        parameters["profile-level-id"] = profile
+      }
     case "H265":
       parameters = ["level-id": "156", "profile-id": "1", "tier-flag": "0", "tx-mode": "SRST"]
+      merge("level-id", options.h265Params?.levelID, into: &parameters)
     default: return nil
     }
-    merge(request.parameters, into: &parameters)
     return SFUCodec(kind: .video, name: name, clockRate: 90_000, parameters: parameters)
   }
 
-  /// Sorted, so that a request makes one description whatever a dictionary's order is.
-  private static func merge(_ wishes: [String: String], into parameters: inout FormatParameters) {
-    for (key, value) in wishes.sorted(by: { $0.key < $1.key }) { parameters[key] = value }
+  private static func merge(_ name: String, _ wish: Int?, into parameters: inout FormatParameters) {
+    if let wish { parameters[name] = "\(wish)" }
+  }
+
+  private static func merge(_ name: String, _ wish: Bool?, into parameters: inout FormatParameters)
+  {
+    merge(name, wish.map { $0 ? 1 : 0 }, into: &parameters)
   }
 
   /// The payload types a codec has unless they are taken: its own and that of its retransmissions.

@@ -71,7 +71,7 @@ final class SFUConnection {
     reporterSSRC = UInt32(truncatingIfNeeded: random.next()) | 1
     // RFC 9429 §5.2.1: 63 bits with the top bits clear.
     sessionNumber = random.next() >> 2
-    opus = SFUCodec.opus(request.audio ?? SFUConnectRequest.Audio())
+    opus = SFUCodec.opus(request.audio ?? AudioOptions())
     mediaBy = now + core.configuration.mediaTimeout
     transport = PeerTransport(
       configuration: PeerTransport.Configuration(

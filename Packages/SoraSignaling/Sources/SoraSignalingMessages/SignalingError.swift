@@ -112,7 +112,7 @@ public struct SignalingError: Error, Sendable, Hashable, CustomStringConvertible
       ? value : String(String.UnicodeScalarView(value.unicodeScalars.prefix(77))) + "..."
   }
 
-  func at(url: String) -> SignalingError {
+  package func at(url: String) -> SignalingError {
     var copy = self
     copy.url = copy.url ?? url
     return copy
@@ -132,7 +132,16 @@ extension SignalingError {
       detail: "a key has a value of the wrong kind", wayOut: "send \(field) as \(expected)")
   }
 
-  static func json(_ code: Code, at offset: Int, _ detail: String) -> SignalingError {
+  static func notAllowed(
+    _ field: String, _ value: JSONValue, expected: String
+  ) -> SignalingError {
+    SignalingError(
+      stage: .message, code: .invalidField, field: field, value: value.summary,
+      detail: "a key has a value that is not allowed: it must be \(expected)",
+      wayOut: "send \(field) as \(expected)")
+  }
+
+  package static func json(_ code: Code, at offset: Int, _ detail: String) -> SignalingError {
     let wayOut =
       switch code {
       case .tooLarge: "keep a message within \(SignalingMessage.maximumSize) bytes"

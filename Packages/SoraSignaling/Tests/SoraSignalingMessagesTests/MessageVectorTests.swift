@@ -1,4 +1,4 @@
-import SoraSignaling
+import SoraSignalingMessages
 import Testing
 
 /// Shapes that official clients send and expect.
@@ -36,9 +36,13 @@ import Testing
   }
 
   @Test func writesConnectOfTheMobileClientWithDefaults() {
-    let connect = ConnectMessage(
-      role: .sendonly, channelID: "c", sdp: "v=0", soraClient: "s", webRTCVersion: "w",
-      environment: "e", multistream: true)
+    let connect = ConnectMessage(role: .sendonly, channelID: "c") {
+      $0.sdp = "v=0"
+      $0.soraClient = "s"
+      $0.webRTCVersion = "w"
+      $0.environment = "e"
+      $0.multistream = true
+    }
     #expect(
       keys(.connect(connect)) == [
         "type", "role", "channel_id", "sdp", "multistream", "sora_client", "libwebrtc",
@@ -48,8 +52,8 @@ import Testing
 
   @Test func mediaIsBooleanOrObjectWithOnlyTheGivenKeys() throws {
     var connect = ConnectMessage(role: .sendonly, channelID: "c")
-    connect.video = .options(VideoOptions(codecType: "VP8"))
-    connect.audio = .options(AudioOptions(bitRate: 64))
+    connect.video = .options(VideoOptions { $0.codecType = "VP8" })
+    connect.audio = .options(AudioOptions { $0.bitRate = 64 })
     let json = SignalingMessage.connect(connect).json
     #expect(json["video"] == ["codec_type": "VP8"])
     #expect(json["audio"] == ["bit_rate": 64])
@@ -58,10 +62,21 @@ import Testing
   }
 
   @Test func readsTypedCodecParameters() throws {
-    #expect(try OpusParams(json: ["stereo": true, "minptime": 10]).minPTime == 10)
-    #expect(try VP9Params(json: ["profile_id": 2]).profileID == 2)
-    #expect(try H264Params(json: ["profile_level_id": "42e01f"]).profileLevelID == "42e01f")
-    #expect { try H265Params(json: ["level_id": "x"]) } throws: {
+    let message = try SignalingMessage(
+      parsing: #"""
+        {"type":"connect","role":"sendonly","channel_id":"c",
+        "audio":{"opus_params":{"stereo":true,"minptime":10}},
+        "video":{"vp9_params":{"profile_id":2},"h264_params":{"profile_level_id":"42e01f"}}}
+        """#)
+    guard case .connect(let connect) = message else {
+      Issue.record("not a connect: \(message)")
+      return
+    }
+    #expect(connect.audio?.options?.opusParams?.minPTime == 10)
+    #expect(connect.video?.options?.vp9Params?.profileID == 2)
+    #expect(connect.video?.options?.h264Params?.profileLevelID == "42e01f")
+    #expect(connect.video?.options?.h265Params == nil)
+    #expect { try H265Params.read(["level_id": "x"], path: "video.h265_params") } throws: {
       ($0 as? SignalingError)?.field == "video.h265_params.level_id"
     }
   }

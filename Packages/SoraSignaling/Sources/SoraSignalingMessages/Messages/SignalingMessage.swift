@@ -70,55 +70,70 @@ public enum SignalingMessage: Sendable, Hashable {
     }
     guard let type = members["type"] else { throw .missing("type", expected: "a string") }
     guard let name = type.stringValue else { throw .invalid("type", type, expected: "a string") }
-    switch name {
-    case "connect": self = .connect(try ConnectMessage(json: json, path: name))
-    case "redirect": self = .redirect(try RedirectMessage(json: json, path: name))
-    case "offer": self = .offer(try OfferMessage(json: json, path: name))
-    case "answer": self = .answer(try AnswerMessage(json: json, path: name))
-    case "candidate": self = .candidate(try CandidateMessage(json: json, path: name))
-    case "re-offer": self = .reOffer(try ReOfferMessage(json: json, path: name))
-    case "re-answer": self = .reAnswer(try ReAnswerMessage(json: json, path: name))
-    case "update": self = .update(try UpdateMessage(json: json, path: name))
-    case "ping": self = .ping(try PingMessage(json: json, path: name))
-    case "pong": self = .pong(try PongMessage(json: json, path: name))
-    case "notify": self = .notify(try NotifyMessage(json: json, path: name))
-    case "push": self = .push(try PushMessage(json: json, path: name))
-    case "switched": self = .switched(try SwitchedMessage(json: json, path: name))
-    case "disconnect": self = .disconnect(try DisconnectMessage(json: json, path: name))
-    case "close": self = .close(try CloseMessage(json: json, path: name))
-    case "req-stats": self = .reqStats(ReqStatsMessage())
-    case "stats": self = .stats(try StatsMessage(json: json, path: name))
-    default: self = .unknown(UnknownMessage(type: name, json: json))
+    var fields = members
+    fields["type"] = nil
+    try self.init(name, .object(fields), whole: json)
+  }
+
+  private init(_ type: String, _ fields: JSONValue, whole: JSONValue) throws(SignalingError) {
+    switch type {
+    case "connect": self = .connect(try .read(fields, path: type))
+    case "redirect": self = .redirect(try .read(fields, path: type))
+    case "offer": self = .offer(try .read(fields, path: type))
+    case "answer": self = .answer(try .read(fields, path: type))
+    case "candidate": self = .candidate(try .read(fields, path: type))
+    case "re-offer": self = .reOffer(try .read(fields, path: type))
+    case "re-answer": self = .reAnswer(try .read(fields, path: type))
+    case "update": self = .update(try .read(fields, path: type))
+    case "ping": self = .ping(try .read(fields, path: type))
+    case "pong": self = .pong(try .read(fields, path: type))
+    case "notify": self = .notify(try .read(fields, path: type))
+    case "push": self = .push(try .read(fields, path: type))
+    case "switched": self = .switched(try .read(fields, path: type))
+    case "disconnect": self = .disconnect(try .read(fields, path: type))
+    case "close": self = .close(try .read(fields, path: type))
+    case "req-stats": self = .reqStats(try .read(fields, path: type))
+    case "stats": self = .stats(try .read(fields, path: type))
+    default: self = .unknown(UnknownMessage(type: type, json: whole))
+    }
+  }
+
+  /// The fields, without the key `type`.
+  private var fields: any FieldContent {
+    switch self {
+    case .connect(let message): message
+    case .redirect(let message): message
+    case .offer(let message): message
+    case .answer(let message): message
+    case .candidate(let message): message
+    case .reOffer(let message): message
+    case .reAnswer(let message): message
+    case .update(let message): message
+    case .ping(let message): message
+    case .pong(let message): message
+    case .notify(let message): message
+    case .push(let message): message
+    case .switched(let message): message
+    case .disconnect(let message): message
+    case .close(let message): message
+    case .reqStats(let message): message
+    case .stats(let message): message
+    case .unknown(let message): message.json
     }
   }
 
   /// The message as a JSON object, its key `type` included.
   public var json: JSONValue {
-    let fields: JSONValue =
-      switch self {
-      case .connect(let message): message.json
-      case .redirect(let message): message.json
-      case .offer(let message): message.json
-      case .answer(let message): message.json
-      case .candidate(let message): message.json
-      case .reOffer(let message): message.json
-      case .reAnswer(let message): message.json
-      case .update(let message): message.json
-      case .ping(let message): message.json
-      case .pong(let message): message.json
-      case .notify(let message): message.json
-      case .push(let message): message.json
-      case .switched(let message): message.json
-      case .disconnect(let message): message.json
-      case .close(let message): message.json
-      case .reqStats: .object([:])
-      case .stats(let message): message.json
-      case .unknown(let message): message.json
-      }
-    guard case .object(var members) = fields else { return fields }
+    guard case .object(var members) = fields.json else { return fields.json }
     members["type"] = .string(typeName)
     return .object(members)
   }
+
+  /// Applies the rules that fields declare, such as ranges, which reading doesn't: a client takes what a newer server
+  /// sends, and a server refuses what a client may not ask for.
+  ///
+  /// - Throws: the first field that breaks its rule, by its path, e.g. `connect.spotlight_number`.
+  public func check() throws(SignalingError) { try fields.check(path: typeName) }
 
   /// The message as JSON text, `type` first.
   public var text: String { String(decoding: bytes, as: UTF8.self) }
