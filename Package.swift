@@ -41,6 +41,7 @@ let package = Package(
     .library(name: "SoraServer", targets: ["SoraServer"]),
     .library(name: "SoraSignaling", targets: ["SoraSignaling"]),
     .library(name: "SoraSignalingMessages", targets: ["SoraSignalingMessages"]),
+    .library(name: "SignalingTestSupport", targets: ["SignalingTestSupport"]),
     .library(name: "SoraTURNStream", targets: ["SoraTURNStream"]),
     .library(name: "SoraSDP", targets: ["SoraSDP"]),
     .library(name: "SoraRTP", targets: ["SoraRTP"]),
@@ -437,36 +438,6 @@ let package = Package(
       path: "Packages/SoraSignaling/Sources/SoraSignaling",
       swiftSettings: settings),
     .target(
-      name: "SoraTURNStream",
-      dependencies: [
-        "SoraSignaling",
-        "SoraICE",
-        "SoraDTLS",
-        "SoraTransport",
-        .product(name: "NIOCore", package: "swift-nio"),
-        .product(name: "NIOPosix", package: "swift-nio"),
-        .product(name: "NIOTLS", package: "swift-nio"),
-        .product(name: "NIOSSL", package: "swift-nio-ssl"),
-      ],
-      path: "Packages/SoraSignaling/Sources/SoraTURNStream",
-      swiftSettings: settings),
-    .testTarget(
-      name: "SoraTURNStreamTests",
-      dependencies: [
-        "SoraTURNStream",
-        "SoraSignaling",
-        "SignalingTestSupport",
-        "SoraMedia",
-        "SoraClock",
-        "SoraICE",
-        "SoraDTLS",
-        "SoraTransport",
-        .product(name: "NIOCore", package: "swift-nio"),
-        .product(name: "NIOPosix", package: "swift-nio"),
-      ],
-      path: "Packages/SoraSignaling/Tests/SoraTURNStreamTests",
-      swiftSettings: settings),
-    .target(
       name: "SignalingTestSupport",
       dependencies: [
         "SoraSignaling",
@@ -490,6 +461,37 @@ let package = Package(
         .product(name: "NIOPosix", package: "swift-nio"),
       ],
       path: "Packages/SoraSignaling/Tests/SoraSignalingTests",
+      swiftSettings: settings),
+    // Packages/SoraTURNStream
+    .target(
+      name: "SoraTURNStream",
+      dependencies: [
+        "SoraSignaling",
+        "SoraICE",
+        "SoraDTLS",
+        "SoraTransport",
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "NIOTLS", package: "swift-nio"),
+        .product(name: "NIOSSL", package: "swift-nio-ssl"),
+      ],
+      path: "Packages/SoraTURNStream/Sources/SoraTURNStream",
+      swiftSettings: settings),
+    .testTarget(
+      name: "SoraTURNStreamTests",
+      dependencies: [
+        "SoraTURNStream",
+        "SoraSignaling",
+        "SignalingTestSupport",
+        "SoraMedia",
+        "SoraClock",
+        "SoraICE",
+        "SoraDTLS",
+        "SoraTransport",
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+      ],
+      path: "Packages/SoraTURNStream/Tests/SoraTURNStreamTests",
       swiftSettings: settings),
     // Packages/SoraTransport
     .systemLibrary(

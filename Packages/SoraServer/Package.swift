@@ -26,6 +26,7 @@ let package = Package(
     .package(path: "../SoraMedia"),
     .package(path: "../SoraTransport"),
     .package(path: "../SoraSignaling"),
+    .package(path: "../SoraTURNStream"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
   ],
   targets: [
@@ -35,7 +36,7 @@ let package = Package(
         media, clock, messages, signaling, transport("SoraSDP"), transport("SoraRTP"),
         transport("SoraICE"),
         transport("SoraDTLS"), transport("SoraSRTP"), transport("SoraCongestion"),
-        transport("SoraTransport"), .product(name: "SoraTURNStream", package: "SoraSignaling"),
+        transport("SoraTransport"), .product(name: "SoraTURNStream", package: "SoraTURNStream"),
         .product(name: "Logging", package: "swift-log"),
       ],
       resources: [.embedInCode("Page/index.html"), .embedInCode("Page/sora.js")],
