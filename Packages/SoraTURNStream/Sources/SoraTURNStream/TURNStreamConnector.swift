@@ -32,7 +32,7 @@ public final class TURNStreamConnector: ICEStreamConnector {
     let connection = TURNStreamConnection(eventLoop: eventLoop, events: events)
     let (configuration, url) = (configuration, server.url)
     let milliseconds = Int64(configuration.timeout / .milliseconds(1))
-    // From a later turn, so that no event comes before the caller has the connection.
+    // From a later event-loop iteration, so that no event comes before the caller has the connection.
     eventLoop.execute {
       eventLoop.scheduleTask(in: .milliseconds(milliseconds)) {
         connection.endUnlessOpen("it was not open within \(configuration.timeout)")

@@ -116,7 +116,7 @@ public struct SignalingConnect: Codable, Sendable {
     set { message.forwardingFilters = newValue?.map(\.message) }
   }
 
-  // MARK: Wishes for media, which are one object of a kind
+  // MARK: Options of media, which are one object for each kind
 
   private var audio: AudioOptions {
     get { message.audio?.options ?? AudioOptions() }
@@ -127,7 +127,7 @@ public struct SignalingConnect: Codable, Sendable {
     set { message.video = newValue == VideoOptions() ? nil : .options(newValue) }
   }
 
-  /// False drops the wishes for audio; setting one of those makes it true.
+  /// Setting it to false drops the options of audio; setting one of those makes it true.
   public var audioEnabled: Bool {
     get { message.audio?.isEnabled ?? true }
     set { if newValue != audioEnabled { message.audio = newValue ? nil : .disabled } }
@@ -146,7 +146,7 @@ public struct SignalingConnect: Codable, Sendable {
     get { audio.opusParams?.json }
     set { audio.opusParams = FreeForm(encoding: newValue, as: OpusParams.self).value() }
   }
-  /// False drops the wishes for video; setting one of those makes it true.
+  /// Setting it to false drops the options of video; setting one of those makes it true.
   public var videoEnabled: Bool {
     get { message.video?.isEnabled ?? true }
     set { if newValue != videoEnabled { message.video = newValue ? nil : .disabled } }

@@ -10,7 +10,7 @@ struct SFUCodec: Hashable {
   var channels: Int?
   /// In the order they are written.
   var parameters: FormatParameters
-  /// Milliseconds of sound that a packet should hold (`a=ptime`); nil where nobody wishes for any.
+  /// Milliseconds of audio that a packet should hold (`a=ptime`); nil if none is requested.
   var packetTime: Int?
 
   /// What RTCP feedback the server gives and understands.
@@ -19,25 +19,25 @@ struct SFUCodec: Hashable {
       ? ["transport-cc"] : ["goog-remb", "transport-cc", "ccm fir", "nack", "nack pli"]
   }
 
-  /// Opus with what a client wishes.
+  /// Opus with what a client requests.
   static func opus(_ options: AudioOptions) -> SFUCodec {
     var parameters: FormatParameters = ["minptime": "10", "useinbandfec": "1", "stereo": "1"]
     if let bitRate = options.bitRate {
       parameters["maxaveragebitrate"] = "\(bitRate &* 1000)"
     }
-    let wishes = options.opusParams ?? OpusParams()
-    // RFC 7587 §7: rtpmap always says two channels; what is wished for is in `stereo`. The packet time is an attribute
+    let requested = options.opusParams ?? OpusParams()
+    // RFC 7587 §7: rtpmap always says two channels; what is requested is in `stereo`. The packet time is an attribute
     // of the section.
-    if wishes.channels == 1 { parameters["stereo"] = "0" }
-    merge("maxplaybackrate", wishes.maxPlaybackRate, into: &parameters)
-    merge("minptime", wishes.minPTime, into: &parameters)
-    merge("sprop-stereo", wishes.spropStereo, into: &parameters)
-    merge("stereo", wishes.stereo, into: &parameters)
-    merge("usedtx", wishes.useDTX, into: &parameters)
-    merge("useinbandfec", wishes.useInbandFEC, into: &parameters)
+    if requested.channels == 1 { parameters["stereo"] = "0" }
+    merge("maxplaybackrate", requested.maxPlaybackRate, into: &parameters)
+    merge("minptime", requested.minPTime, into: &parameters)
+    merge("sprop-stereo", requested.spropStereo, into: &parameters)
+    merge("stereo", requested.stereo, into: &parameters)
+    merge("usedtx", requested.useDTX, into: &parameters)
+    merge("useinbandfec", requested.useInbandFEC, into: &parameters)
     return SFUCodec(
       kind: .audio, name: "opus", clockRate: 48_000, channels: 2, parameters: parameters,
-      packetTime: wishes.pTime)
+      packetTime: requested.pTime)
   }
 
   /// The video codec of a name; nil where the server doesn't know it.
@@ -71,13 +71,14 @@ struct SFUCodec: Hashable {
     return SFUCodec(kind: .video, name: name, clockRate: 90_000, parameters: parameters)
   }
 
-  private static func merge(_ name: String, _ wish: Int?, into parameters: inout FormatParameters) {
-    if let wish { parameters[name] = "\(wish)" }
+  private static func merge(_ name: String, _ value: Int?, into parameters: inout FormatParameters)
+  {
+    if let value { parameters[name] = "\(value)" }
   }
 
-  private static func merge(_ name: String, _ wish: Bool?, into parameters: inout FormatParameters)
+  private static func merge(_ name: String, _ value: Bool?, into parameters: inout FormatParameters)
   {
-    merge(name, wish.map { $0 ? 1 : 0 }, into: &parameters)
+    merge(name, value.map { $0 ? 1 : 0 }, into: &parameters)
   }
 
   /// The payload types a codec has unless they are taken: its own and that of its retransmissions.
@@ -119,7 +120,7 @@ struct SFUPayloadTypes {
   }
 
   /// 96 to 117 without Opus', then 35 to 63 (RFC 3551 §6, RFC 5761 §4). Wraps when a connection has seen
-  /// more codec settings than there are numbers, which needs more publishers with differing wishes than that.
+  /// more codec settings than there are numbers, which needs more publishers with different requests than that.
   private mutating func take() -> UInt8 {
     let type = next
     switch next {

@@ -4,9 +4,9 @@ import SoraSignalingMessages
 @dynamicMemberLookup
 struct SFUConnectRequest {
   private let message: ConnectMessage
-  /// Wishes for audio; nil if the client wants none.
+  /// What is requested for audio; nil if the client wants none.
   let audio: AudioOptions?
-  /// Wishes for video; nil if the client wants none.
+  /// What is requested for video; nil if the client wants none.
   let video: VideoOptions?
 
   /// - Throws: why it can't be served.

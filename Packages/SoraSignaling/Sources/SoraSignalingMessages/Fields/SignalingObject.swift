@@ -79,6 +79,11 @@ extension SignalingObject: FieldContent {
   }
 }
 
+extension SignalingObject: CustomStringConvertible {
+  /// The JSON text.
+  public var description: String { json.text }
+}
+
 extension SignalingObject where Fields: OptionalFields {
   /// An object with the fields that `change` sets.
   public init(_ change: (inout SignalingObject) -> Void = { _ in }) {

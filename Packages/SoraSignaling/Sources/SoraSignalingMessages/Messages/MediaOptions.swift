@@ -1,4 +1,4 @@
-/// The keys `audio` and `video` of `connect`: on, off, or on with wishes.
+/// The keys `audio` and `video` of `connect`: on, off, or on with options.
 public enum MediaSetting<Options: FieldContent>: FieldContent {
   case enabled
   case disabled
@@ -6,7 +6,7 @@ public enum MediaSetting<Options: FieldContent>: FieldContent {
 
   public var isEnabled: Bool { self != .disabled }
 
-  /// The wishes, if there are any.
+  /// nil without options.
   public var options: Options? {
     if case .options(let options) = self { options } else { nil }
   }
@@ -33,7 +33,7 @@ public enum MediaSetting<Options: FieldContent>: FieldContent {
   public func check(path: String) throws(SignalingError) { try options?.check(path: path) }
 }
 
-/// Wishes for the audio that a connection sends.
+/// What a client requests for the audio that it sends.
 public typealias AudioOptions = SignalingObject<AudioFields>
 
 /// The keys of `connect.audio`.
@@ -47,7 +47,7 @@ public struct AudioFields: OptionalFields {
   public let opusParams = Field<OpusParams?>("opus_params")
 }
 
-/// Wishes for the video that a connection sends.
+/// What a client requests for the video that it sends.
 public typealias VideoOptions = SignalingObject<VideoFields>
 
 /// The keys of `connect.video`.

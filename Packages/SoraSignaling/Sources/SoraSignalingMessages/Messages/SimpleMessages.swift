@@ -165,7 +165,7 @@ extension DisconnectMessage {
 public struct DisconnectFields: OptionalFields {
   public static let schema = Schema(Self())
 
-  /// `NO-ERROR` when the user wished it.
+  /// `NO-ERROR` when the user leaves.
   public let reason = Field<String?>("reason")
 }
 
