@@ -41,22 +41,29 @@ protocol AnyField: Sendable {
   var name: String { get }
 
   /// Puts the value into its one form: absent instead of `null`, `500` instead of `500.0`.
-  func normalize(_ members: inout [String: JSONValue], path: String) throws(SignalingError)
+  func normalize(
+    _ members: inout [String: JSONValue], path: () -> String
+  ) throws(SignalingError)
 
   /// Applies the rule to a value that `normalize` has accepted.
   func check(_ members: [String: JSONValue], path: String) throws(SignalingError)
 }
 
 extension Field: AnyField {
-  func normalize(_ members: inout [String: JSONValue], path: String) throws(SignalingError) {
-    let path = "\(path).\(name)"
+  func normalize(
+    _ members: inout [String: JSONValue], path: () -> String
+  ) throws(SignalingError) {
     // Several senders write null for what they don't know.
     if let json = members[name], !json.isNull || Value.Content.isNullAllowed {
-      members[name] = try Value.Content.read(json, path: path).json
+      let normal = try Value.Content.read(json, path: "\(path()).\(name)").json
+      switch (json, normal) {
+      case (.string, .string), (.bool, .bool), (.integer, .integer), (.double, .double): break
+      default: members[name] = normal
+      }
     } else if absent != nil || Value(content: nil) != nil {
       members[name] = absent?.json
     } else {
-      throw .missing(path, expected: Value.Content.expectation)
+      throw .missing("\(path()).\(name)", expected: Value.Content.expectation)
     }
   }
 

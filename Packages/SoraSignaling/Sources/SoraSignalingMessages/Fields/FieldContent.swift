@@ -11,8 +11,11 @@ public protocol FieldValue: Sendable {
 
 /// A type that one JSON value is read into and written from.
 public protocol FieldContent: FieldValue, Hashable where Content == Self {
-  /// - Parameter path: where the value stands, for errors, such as `connect.audio.bit_rate`.
-  static func read(_ json: JSONValue, path: String) throws(SignalingError) -> Self
+  /// - Parameter path: where the value stands, such as `connect.audio.bit_rate`. Made for errors only: most values of most
+  ///   messages have none.
+  static func read(
+    _ json: JSONValue, path: @autoclosure () -> String
+  ) throws(SignalingError) -> Self
 
   var json: JSONValue { get }
 
@@ -43,7 +46,9 @@ extension Optional: FieldValue where Wrapped: FieldContent {
 }
 
 extension JSONValue: FieldContent {
-  public static func read(_ json: JSONValue, path: String) throws(SignalingError) -> JSONValue {
+  public static func read(
+    _ json: JSONValue, path: @autoclosure () -> String
+  ) throws(SignalingError) -> JSONValue {
     json
   }
 
@@ -53,9 +58,11 @@ extension JSONValue: FieldContent {
 }
 
 extension String: FieldContent {
-  public static func read(_ json: JSONValue, path: String) throws(SignalingError) -> String {
+  public static func read(
+    _ json: JSONValue, path: @autoclosure () -> String
+  ) throws(SignalingError) -> String {
     guard let value = json.stringValue else {
-      throw .invalid(path, json, expected: expectation)
+      throw .invalid(path(), json, expected: expectation)
     }
     return value
   }
@@ -65,8 +72,10 @@ extension String: FieldContent {
 }
 
 extension Bool: FieldContent {
-  public static func read(_ json: JSONValue, path: String) throws(SignalingError) -> Bool {
-    guard let value = json.boolValue else { throw .invalid(path, json, expected: expectation) }
+  public static func read(
+    _ json: JSONValue, path: @autoclosure () -> String
+  ) throws(SignalingError) -> Bool {
+    guard let value = json.boolValue else { throw .invalid(path(), json, expected: expectation) }
     return value
   }
 
@@ -75,8 +84,10 @@ extension Bool: FieldContent {
 }
 
 extension Int: FieldContent {
-  public static func read(_ json: JSONValue, path: String) throws(SignalingError) -> Int {
-    guard let value = json.intValue else { throw .invalid(path, json, expected: expectation) }
+  public static func read(
+    _ json: JSONValue, path: @autoclosure () -> String
+  ) throws(SignalingError) -> Int {
+    guard let value = json.intValue else { throw .invalid(path(), json, expected: expectation) }
     return value
   }
 
@@ -85,8 +96,10 @@ extension Int: FieldContent {
 }
 
 extension Double: FieldContent {
-  public static func read(_ json: JSONValue, path: String) throws(SignalingError) -> Double {
-    guard let value = json.doubleValue else { throw .invalid(path, json, expected: expectation) }
+  public static func read(
+    _ json: JSONValue, path: @autoclosure () -> String
+  ) throws(SignalingError) -> Double {
+    guard let value = json.doubleValue else { throw .invalid(path(), json, expected: expectation) }
     return value
   }
 
@@ -98,9 +111,11 @@ extension Double: FieldContent {
 public protocol FieldText: FieldContent, RawRepresentable<String>, CaseIterable {}
 
 extension FieldText {
-  public static func read(_ json: JSONValue, path: String) throws(SignalingError) -> Self {
+  public static func read(
+    _ json: JSONValue, path: @autoclosure () -> String
+  ) throws(SignalingError) -> Self {
     guard let value = json.stringValue.flatMap(Self.init(rawValue:)) else {
-      throw .invalid(path, json, expected: expectation)
+      throw .invalid(path(), json, expected: expectation)
     }
     return value
   }
@@ -115,11 +130,13 @@ extension FieldText {
 extension Array: FieldValue, FieldContent where Element: FieldContent {
   public typealias Content = [Element]
 
-  public static func read(_ json: JSONValue, path: String) throws(SignalingError) -> [Element] {
-    guard let values = json.arrayValue else { throw .invalid(path, json, expected: expectation) }
+  public static func read(
+    _ json: JSONValue, path: @autoclosure () -> String
+  ) throws(SignalingError) -> [Element] {
+    guard let values = json.arrayValue else { throw .invalid(path(), json, expected: expectation) }
     var elements: [Element] = []
     for (index, value) in values.enumerated() {
-      elements.append(try Element.read(value, path: "\(path)[\(index)]"))
+      elements.append(try Element.read(value, path: "\(path())[\(index)]"))
     }
     return elements
   }
@@ -137,14 +154,14 @@ extension Dictionary: FieldValue, FieldContent where Key == String, Value: Field
   public typealias Content = [String: Value]
 
   public static func read(
-    _ json: JSONValue, path: String
+    _ json: JSONValue, path: @autoclosure () -> String
   ) throws(SignalingError) -> [String: Value] {
     guard let members = json.objectValue else {
-      throw .invalid(path, json, expected: expectation)
+      throw .invalid(path(), json, expected: expectation)
     }
     var values: [String: Value] = [:]
     for (key, member) in members where !member.isNull {
-      values[key] = try Value.read(member, path: "\(path).\(key)")
+      values[key] = try Value.read(member, path: "\(path()).\(key)")
     }
     return values
   }

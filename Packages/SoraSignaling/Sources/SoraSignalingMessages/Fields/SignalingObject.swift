@@ -58,10 +58,10 @@ public struct SignalingObject<Fields: SignalingFields>: Sendable, Hashable {
 
 extension SignalingObject: FieldContent {
   public static func read(
-    _ json: JSONValue, path: String
+    _ json: JSONValue, path: @autoclosure () -> String
   ) throws(SignalingError) -> SignalingObject {
     guard case .object(let members) = json else {
-      throw .invalid(path, json, expected: expectation)
+      throw .invalid(path(), json, expected: expectation)
     }
     var object = SignalingObject(members: members)
     for field in Fields.schema.all { try field.normalize(&object.members, path: path) }

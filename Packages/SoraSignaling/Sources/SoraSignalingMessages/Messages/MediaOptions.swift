@@ -11,12 +11,14 @@ public enum MediaSetting<Options: FieldContent>: FieldContent {
     if case .options(let options) = self { options } else { nil }
   }
 
-  public static func read(_ json: JSONValue, path: String) throws(SignalingError) -> MediaSetting {
+  public static func read(
+    _ json: JSONValue, path: @autoclosure () -> String
+  ) throws(SignalingError) -> MediaSetting {
     switch json {
     case .bool(true): return .enabled
     case .bool(false): return .disabled
-    case .object: return .options(try Options.read(json, path: path))
-    default: throw .invalid(path, json, expected: expectation)
+    case .object: return .options(try Options.read(json, path: path()))
+    default: throw .invalid(path(), json, expected: expectation)
     }
   }
 
