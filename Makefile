@@ -9,7 +9,7 @@ INTEGRATION = ^($(shell Tools/manifest/generate.py --integration | paste -sd '|'
 # Tests with sockets and limits of real time. They run by themselves, after all that computes or blocks its thread.
 LIVE = ^(Sora(Signaling|TURNStream|SDK|Server)Tests|RelayTests)\.|^SoraTransportTests\.Loop|^WebRTCTests\.(?!Core|LossyCodec|BrowserOffer)
 SWIFT_SOURCES = Package.swift $(wildcard Packages Tools Tests Benchmarks)
-DOCUMENTED ?= SoraSDK WebRTC SoraServer SoraSignaling SoraTransport SoraMedia
+DOCUMENTED ?= SoraSDK WebRTC SoraServer SoraSignaling SoraSignalingMessages SoraTransport SoraMedia
 DOCS = .build/docs
 
 .DEFAULT_GOAL := help

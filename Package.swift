@@ -40,6 +40,8 @@ let package = Package(
     .library(name: "Sora", targets: ["Sora"]),
     .library(name: "SoraServer", targets: ["SoraServer"]),
     .library(name: "SoraSignaling", targets: ["SoraSignaling"]),
+    .library(name: "SoraSignalingMessages", targets: ["SoraSignalingMessages"]),
+    .library(name: "SignalingTestSupport", targets: ["SignalingTestSupport"]),
     .library(name: "SoraTURNStream", targets: ["SoraTURNStream"]),
     .library(name: "SoraSDP", targets: ["SoraSDP"]),
     .library(name: "SoraRTP", targets: ["SoraRTP"]),
@@ -383,6 +385,7 @@ let package = Package(
       dependencies: [
         "SoraMedia",
         "SoraClock",
+        "SoraSignalingMessages",
         "SoraSignaling",
         "SoraSDP",
         "SoraRTP",
@@ -403,6 +406,7 @@ let package = Package(
         "SoraServer",
         "SoraMedia",
         "SoraClock",
+        "SoraSignalingMessages",
         "SoraSignaling",
         "SoraSDP",
         "SoraRTP",
@@ -416,8 +420,13 @@ let package = Package(
       swiftSettings: settings),
     // Packages/SoraSignaling
     .target(
+      name: "SoraSignalingMessages",
+      path: "Packages/SoraSignaling/Sources/SoraSignalingMessages",
+      swiftSettings: settings),
+    .target(
       name: "SoraSignaling",
       dependencies: [
+        "SoraSignalingMessages",
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -428,6 +437,32 @@ let package = Package(
       ],
       path: "Packages/SoraSignaling/Sources/SoraSignaling",
       swiftSettings: settings),
+    .target(
+      name: "SignalingTestSupport",
+      dependencies: [
+        "SoraSignaling",
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+      ],
+      path: "Packages/SoraSignaling/Tests/SignalingTestSupport",
+      swiftSettings: settings),
+    .testTarget(
+      name: "SoraSignalingMessagesTests",
+      dependencies: ["SoraSignalingMessages"],
+      path: "Packages/SoraSignaling/Tests/SoraSignalingMessagesTests",
+      swiftSettings: settings),
+    .testTarget(
+      name: "SoraSignalingTests",
+      dependencies: [
+        "SoraSignaling",
+        "SignalingTestSupport",
+        "SoraMedia",
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+      ],
+      path: "Packages/SoraSignaling/Tests/SoraSignalingTests",
+      swiftSettings: settings),
+    // Packages/SoraTURNStream
     .target(
       name: "SoraTURNStream",
       dependencies: [
@@ -440,7 +475,7 @@ let package = Package(
         .product(name: "NIOTLS", package: "swift-nio"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ],
-      path: "Packages/SoraSignaling/Sources/SoraTURNStream",
+      path: "Packages/SoraTURNStream/Sources/SoraTURNStream",
       swiftSettings: settings),
     .testTarget(
       name: "SoraTURNStreamTests",
@@ -456,26 +491,7 @@ let package = Package(
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
       ],
-      path: "Packages/SoraSignaling/Tests/SoraTURNStreamTests",
-      swiftSettings: settings),
-    .target(
-      name: "SignalingTestSupport",
-      dependencies: [
-        "SoraSignaling",
-        .product(name: "NIOCore", package: "swift-nio"),
-        .product(name: "NIOPosix", package: "swift-nio"),
-      ],
-      path: "Packages/SoraSignaling/Tests/SignalingTestSupport",
-      swiftSettings: settings),
-    .testTarget(
-      name: "SoraSignalingTests",
-      dependencies: [
-        "SoraSignaling",
-        "SignalingTestSupport",
-        .product(name: "NIOCore", package: "swift-nio"),
-        .product(name: "NIOPosix", package: "swift-nio"),
-      ],
-      path: "Packages/SoraSignaling/Tests/SoraSignalingTests",
+      path: "Packages/SoraTURNStream/Tests/SoraTURNStreamTests",
       swiftSettings: settings),
     // Packages/SoraTransport
     .systemLibrary(

@@ -18,6 +18,7 @@ from swiftsource import ROOT, code_only
 # Folders, each with the names of files that are left out and why.
 MODULES = {
     "Packages/SoraMedia/Sources/SoraMedia": {},
+    "Packages/SoraSignaling/Sources/SoraSignalingMessages": {},
     "Packages/SoraTransport/Sources/SoraSDP": {},
     "Packages/SoraTransport/Sources/SoraRTP": {},
     "Packages/SoraTransport/Sources/SoraICE": {},

@@ -25,6 +25,7 @@ let package = Package(
     .package(path: "../SoraMedia"),
     .package(path: "../SoraTransport"),
     .package(path: "../SoraSignaling"),
+    .package(path: "../SoraTURNStream"),
     .package(
       path: "../SoraWebRTC", traits: [.trait(name: "GPL", condition: .when(traits: ["GPL"]))]),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
@@ -37,7 +38,7 @@ let package = Package(
         .product(name: "SoraClock", package: "SoraMedia"),
         .product(name: "SoraTransport", package: "SoraTransport"),
         .product(name: "SoraSignaling", package: "SoraSignaling"),
-        .product(name: "SoraTURNStream", package: "SoraSignaling"),
+        .product(name: "SoraTURNStream", package: "SoraTURNStream"),
         .product(name: "WebRTC", package: "SoraWebRTC"),
         .product(name: "Logging", package: "swift-log"),
       ],

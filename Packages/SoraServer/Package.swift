@@ -12,6 +12,7 @@ let settings: [SwiftSetting] = [
 let media: Target.Dependency = .product(name: "SoraMedia", package: "SoraMedia")
 let clock: Target.Dependency = .product(name: "SoraClock", package: "SoraMedia")
 let signaling: Target.Dependency = .product(name: "SoraSignaling", package: "SoraSignaling")
+let messages: Target.Dependency = .product(name: "SoraSignalingMessages", package: "SoraSignaling")
 
 /// A module of the package that holds protocols and sockets.
 func transport(_ name: String) -> Target.Dependency {
@@ -25,15 +26,17 @@ let package = Package(
     .package(path: "../SoraMedia"),
     .package(path: "../SoraTransport"),
     .package(path: "../SoraSignaling"),
+    .package(path: "../SoraTURNStream"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
   ],
   targets: [
     .target(
       name: "SoraServer",
       dependencies: [
-        media, clock, signaling, transport("SoraSDP"), transport("SoraRTP"), transport("SoraICE"),
+        media, clock, messages, signaling, transport("SoraSDP"), transport("SoraRTP"),
+        transport("SoraICE"),
         transport("SoraDTLS"), transport("SoraSRTP"), transport("SoraCongestion"),
-        transport("SoraTransport"), .product(name: "SoraTURNStream", package: "SoraSignaling"),
+        transport("SoraTransport"), .product(name: "SoraTURNStream", package: "SoraTURNStream"),
         .product(name: "Logging", package: "swift-log"),
       ],
       resources: [.embedInCode("Page/index.html"), .embedInCode("Page/sora.js")],
@@ -41,7 +44,7 @@ let package = Package(
     .testTarget(
       name: "SoraServerTests",
       dependencies: [
-        "SoraServer", media, clock, signaling, transport("SoraSDP"), transport("SoraRTP"),
+        "SoraServer", media, clock, messages, signaling, transport("SoraSDP"), transport("SoraRTP"),
         transport("SoraICE"), transport("SoraDTLS"), transport("SoraTransport"),
         transport("SoraNetworkSimulator"), transport("CSoraMallocCount"),
       ],

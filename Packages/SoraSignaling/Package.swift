@@ -13,19 +13,22 @@ let package = Package(
   name: "SoraSignaling",
   products: [
     .library(name: "SoraSignaling", targets: ["SoraSignaling"]),
-    .library(name: "SoraTURNStream", targets: ["SoraTURNStream"]),
+    .library(name: "SoraSignalingMessages", targets: ["SoraSignalingMessages"]),
+    .library(name: "SignalingTestSupport", targets: ["SignalingTestSupport"]),
   ],
   dependencies: [
     .package(path: "../SoraMedia"),
-    .package(path: "../SoraTransport"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
   ],
   targets: [
+    // What is said, without what carries it: no SwiftNIO, no Foundation.
+    .target(name: "SoraSignalingMessages", swiftSettings: settings),
     .target(
       name: "SoraSignaling",
       dependencies: [
+        "SoraSignalingMessages",
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -35,34 +38,7 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: settings),
-    // TURN over TCP and TLS: what SoraTransport has a seam for, and no library.
-    .target(
-      name: "SoraTURNStream",
-      dependencies: [
-        "SoraSignaling",
-        .product(name: "SoraICE", package: "SoraTransport"),
-        .product(name: "SoraDTLS", package: "SoraTransport"),
-        .product(name: "SoraTransport", package: "SoraTransport"),
-        .product(name: "NIOCore", package: "swift-nio"),
-        .product(name: "NIOPosix", package: "swift-nio"),
-        .product(name: "NIOTLS", package: "swift-nio"),
-        .product(name: "NIOSSL", package: "swift-nio-ssl"),
-      ],
-      swiftSettings: settings),
-    .testTarget(
-      name: "SoraTURNStreamTests",
-      dependencies: [
-        "SoraTURNStream", "SoraSignaling", "SignalingTestSupport",
-        .product(name: "SoraMedia", package: "SoraMedia"),
-        .product(name: "SoraClock", package: "SoraMedia"),
-        .product(name: "SoraICE", package: "SoraTransport"),
-        .product(name: "SoraDTLS", package: "SoraTransport"),
-        .product(name: "SoraTransport", package: "SoraTransport"),
-        .product(name: "NIOCore", package: "swift-nio"),
-        .product(name: "NIOPosix", package: "swift-nio"),
-      ],
-      swiftSettings: settings),
-    // A proxy, certificates and what else tests here and of whole calls share.
+    // A proxy, certificates and what else tests here, of relays and of whole calls share.
     .target(
       name: "SignalingTestSupport",
       dependencies: [
@@ -73,9 +49,13 @@ let package = Package(
       path: "Tests/SignalingTestSupport",
       swiftSettings: settings),
     .testTarget(
+      name: "SoraSignalingMessagesTests", dependencies: ["SoraSignalingMessages"],
+      swiftSettings: settings),
+    .testTarget(
       name: "SoraSignalingTests",
       dependencies: [
         "SoraSignaling", "SignalingTestSupport",
+        .product(name: "SoraMedia", package: "SoraMedia"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
       ],

@@ -33,9 +33,13 @@ let package = Package(
   ],
   targets: [
     .target(name: "FuzzerEntry"),
-    // The parts of SoraSignaling that read text, by symbolic links: without the ones that need SwiftNIO, whose
+    // What reads text in SoraSignaling's package, by symbolic links: without the parts that need SwiftNIO, whose
     // instrumented build would take longer than all of the rest.
-    .target(name: "SoraSignaling", path: "Linked/SoraSignaling", swiftSettings: settings),
+    .target(
+      name: "SoraSignalingMessages", path: "Linked/SoraSignalingMessages", swiftSettings: settings),
+    .target(
+      name: "SoraSignaling", dependencies: ["SoraSignalingMessages"], path: "Linked/SoraSignaling",
+      swiftSettings: settings),
     .executableTarget(
       name: "Fuzz",
       dependencies: transport + [

@@ -25,8 +25,9 @@ struct Room {
     network.link(host, hub, conditions)
     let client = try SimulatedClient(
       name, number, network, on: host, server: server,
-      request: SFUConnectRequest(
-        role: role, channelID: "room", audio: .init(), video: .init(codec: "VP8")),
+      request: ConnectMessage(role: role, channelID: "room") {
+        $0.video = .options(VideoOptions { $0.codecType = "VP8" })
+      },
       gathering: gathering)
     client.connect()
     return client

@@ -14,7 +14,7 @@ final class SimulatedClient: SimulatedEndpoint, PeerConnectionCoreDelegate {
   private let network: SimulatedNetwork
   private let server: SimulatedServer
   private let address: TransportAddress
-  private let request: SFUConnectRequest
+  private let request: ConnectMessage
   private let streamSink: SimulatedICEStreams
   private var peer: SFUPeerID?
   private var sending: (audio: Int, video: Int)?
@@ -43,7 +43,7 @@ final class SimulatedClient: SimulatedEndpoint, PeerConnectionCoreDelegate {
   /// - Parameter gathering: the STUN and TURN servers that it asks.
   init(
     _ name: String, _ number: Int, _ network: SimulatedNetwork, on host: SimulatedHost,
-    server: SimulatedServer, request: SFUConnectRequest,
+    server: SimulatedServer, request: ConnectMessage,
     gathering: ICEGatherer.Configuration = ICEGatherer.Configuration()
   ) throws {
     self.name = name
@@ -122,9 +122,9 @@ final class SimulatedClient: SimulatedEndpoint, PeerConnectionCoreDelegate {
     }
   }
 
-  private func attach(_ offer: SFUOffer) throws {
-    guard let audio = offer.audioMid.flatMap(core.negotiator.transceiver(mid:)),
-      let video = offer.videoMid.flatMap(core.negotiator.transceiver(mid:))
+  private func attach(_ offer: OfferMessage) throws {
+    guard let audio = offer.mid?["audio"].flatMap(core.negotiator.transceiver(mid:)),
+      let video = offer.mid?["video"].flatMap(core.negotiator.transceiver(mid:))
     else { return }
     core.negotiator.setTrack(of: audio, "\(name)-audio", streamIDs: [name])
     core.negotiator.setTrack(of: video, "\(name)-video", streamIDs: [name])

@@ -229,6 +229,27 @@ import WebRTC
     #expect(server.received.elements.isEmpty)
   }
 
+  /// Free-form values that are JSON, but not what the protocol has in their place, never reach the server.
+  @Test(arguments: [
+    "videoVp9Params", "videoAv1Params", "videoH264Params", "audioOpusParams", "dataChannels",
+  ]) func wishesOfTheWrongForm(_ name: String) async throws {
+    let server = try await ScriptedSora()
+    var configuration = server.configuration()
+    switch name {
+    case "videoVp9Params": configuration.videoVp9Params = ["profile_id": "two"]
+    case "videoAv1Params": configuration.videoAv1Params = "main"
+    case "videoH264Params": configuration.videoH264Params = ["profile_level_id": 42]
+    case "audioOpusParams": configuration.audioOpusParams = ["stereo": 1]
+    default: configuration.dataChannels = [["direction": "sendrecv"]]
+    }
+    let attempt = Attempt(configuration, face: .tasks)
+    guard case .signalingChannelError(let reason) = try await attempt.error() else {
+      throw AnotherError()
+    }
+    #expect(reason.contains(name))
+    #expect(server.received.elements.isEmpty)
+  }
+
   // MARK: Time
 
   /// An attempt whose time passes while it's at a stage. On a busy machine a short time may pass at an earlier one; a

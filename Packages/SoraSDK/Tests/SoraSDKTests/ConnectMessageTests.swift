@@ -35,6 +35,19 @@ import Testing
       json["audio"] == ["opus_params": ["ptime": 40, "stereo": true, "usedtx": false]])
   }
 
+  @Test func wishesThatThisVersionDoesNotKnow() async throws {
+    let json = try await connect(.sendonly) {
+      $0.dataChannels = [["label": "#chat", "direction": "sendrecv", "future": [1, true]]]
+      $0.videoH264Params = ["profile_level_id": "42e01f", "future": "x"]
+    }
+    #expect(
+      json["data_channels"] == [
+        ["label": "#chat", "direction": "sendrecv", "future": [1, true]]
+      ])
+    #expect(
+      json["video"] == ["h264_params": ["profile_level_id": "42e01f", "future": "x"]])
+  }
+
   @Test func everything() async throws {
     struct Metadata: Encodable { let access_token: String }
     let json = try await connect(.sendrecv) {

@@ -216,11 +216,14 @@ final class FarEnd: Sendable {
   var sdp: String { peer.localDescription?.sdp ?? "" }
 
   func offer(_ change: (inout OfferMessage) -> Void = { _ in }) -> SignalingMessage {
-    var offer = OfferMessage(
-      sdp: sdp, connectionID: "CONNECTION", clientID: "CLIENT", bundleID: "BUNDLE",
-      configuration: .init(iceServers: [], iceTransportPolicy: "all"), mid: mids)
-    change(&offer)
-    return .offer(offer)
+    .offer(
+      OfferMessage(sdp: sdp, connectionID: "CONNECTION") {
+        $0.clientID = "CLIENT"
+        $0.bundleID = "BUNDLE"
+        $0.configuration = .init(iceServers: [], iceTransportPolicy: "all")
+        $0.mid = mids
+        change(&$0)
+      })
   }
 
   func handle(_ message: SignalingMessage) async throws {

@@ -128,11 +128,11 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
   private func withServers(_ message: SignalingMessage, for authority: String?) -> SignalingMessage
   {
     guard case .offer(var offer) = message else { return message }
-    var servers: [OfferMessage.ICEServer] = []
+    var servers: [SignalingICEServer] = []
     if let turn {
       let credentials = turn.credentials(for: offer.connectionID)
       servers.append(
-        OfferMessage.ICEServer(
+        SignalingICEServer(
           urls: turn.urls(for: authority), username: credentials.username,
           credential: credentials.password))
     }

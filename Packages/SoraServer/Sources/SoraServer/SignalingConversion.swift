@@ -14,7 +14,7 @@ extension SFUMessage {
 
   init(_ message: SignalingMessage) {
     switch message {
-    case .connect(let message): self = .connect(SFUConnectRequest(message))
+    case .connect(let message): self = .connect(message)
     case .answer(let message): self = .answer(sdp: message.sdp)
     case .reAnswer(let message): self = .reAnswer(sdp: message.sdp)
     case .update(let message): self = .reAnswer(sdp: message.sdp)
@@ -31,124 +31,46 @@ extension SignalingError {
   fileprivate var shortText: String { (field.map { "\($0): " } ?? "") + detail }
 }
 
-extension SFUConnectRequest {
-  init(_ message: ConnectMessage) {
-    self.init(
-      role: SFURole(rawValue: message.role.rawValue) ?? .recvonly, channelID: message.channelID,
-      clientID: message.clientID, bundleID: message.bundleID,
-      audio: Audio(message.audio ?? .enabled), video: Video(message.video ?? .enabled),
-      notifyMetadata: message.notifyMetadata?.text)
-    multistream = message.multistream
-    spotlight = message.spotlight ?? false
-    hasSpotlightRid = message.spotlightFocusRid != nil || message.spotlightUnfocusRid != nil
-  }
-}
-
-extension SFUConnectRequest.Audio {
-  init?(_ setting: MediaSetting<AudioOptions>) {
-    guard setting.isEnabled else { return nil }
-    let options = setting.options
-    self.init(codec: options?.codecType, bitRate: options?.bitRate)
-    guard case .object(let wishes)? = options?.opusParams else { return }
-    // Sora's names of RFC 7587's parameters.
-    let names = [
-      "maxplaybackrate": "maxplaybackrate", "minptime": "minptime", "ptime": "ptime",
-      "stereo": "stereo", "sprop_stereo": "sprop-stereo", "useinbandfec": "useinbandfec",
-      "usedtx": "usedtx",
-    ]
-    for (key, name) in names { parameters[name] = wishes[key]?.parameterText }
-    channels = wishes["channels"]?.intValue
-    clockRate = wishes["clock_rate"]?.intValue
-  }
-}
-
-extension SFUConnectRequest.Video {
-  init?(_ setting: MediaSetting<VideoOptions>) {
-    guard setting.isEnabled else { return nil }
-    let options = setting.options
-    self.init(codec: options?.codecType, bitRate: options?.bitRate)
-    switch codec?.uppercased() ?? "VP9" {
-    case "VP9": parameters["profile-id"] = options?.vp9Params?["profile_id"]?.parameterText
-    case "AV1": parameters["profile"] = options?.av1Params?["profile"]?.parameterText
-    case "H264":
-      parameters["profile-level-id"] = options?.h264Params?["profile_level_id"]?.parameterText
-    case "H265": parameters["level-id"] = options?.h265Params?["level_id"]?.parameterText
-    default: break
-    }
-  }
-}
-
-extension JSONValue {
-  /// As a format parameter: booleans are 1 and 0.
-  fileprivate var parameterText: String? {
-    switch self {
-    case .bool(let value): value ? "1" : "0"
-    case .string(let value): value
-    default: intValue.map { "\($0)" }
-    }
-  }
-
-  /// The value of a text that this process has written.
-  fileprivate init?(trusted text: String?) {
-    guard let text, let value = try? JSONValue(parsing: text) else { return nil }
-    self = value
-  }
-}
-
 extension SignalingMessage {
   /// nil for `close`, which is no message.
   init?(_ output: SFUOutput) {
     switch output {
-    case .offer(let offer): self = .offer(OfferMessage(offer))
+    case .offer(let offer): self = .offer(offer)
     case .reOffer(let sdp): self = .reOffer(ReOfferMessage(sdp: sdp))
     case .notify(let notification): self = .notify(NotifyMessage(notification))
     case .ping(let statistics): self = .ping(PingMessage(statisticsEnabled: statistics))
-    case .push(let data): self = .push(PushMessage(data: JSONValue(trusted: data) ?? .null))
+    case .push(let data): self = .push(PushMessage(data: data))
     case .close: return nil
     }
-  }
-}
-
-extension OfferMessage {
-  init(_ offer: SFUOffer) {
-    var mids: [String: String] = [:]
-    mids["audio"] = offer.audioMid
-    mids["video"] = offer.videoMid
-    self.init(
-      sdp: offer.sdp, connectionID: offer.connectionID, clientID: offer.clientID,
-      bundleID: offer.bundleID, channelID: offer.channelID, sessionID: offer.sessionID,
-      version: offer.version,
-      configuration: Configuration(iceServers: [], iceTransportPolicy: "all"), mid: mids,
-      simulcast: false, simulcastMulticodec: false, spotlight: false, multistream: true,
-      dataChannelSignaling: false, ignoreDisconnectWebSocket: false, audio: offer.audio,
-      audioCodecType: offer.audioCodec, audioBitRate: offer.audioBitRate, video: offer.video,
-      videoCodecType: offer.videoCodec, videoBitRate: offer.videoBitRate)
   }
 }
 
 extension NotifyMessage {
   init(_ notification: SFUNotification) {
     self.init(eventType: notification.kind.rawValue)
-    timestamp = TimestampText.rfc3339(unixNanoseconds: notification.unixNanoseconds)
-    role = SignalingRole(rawValue: notification.role.rawValue)
-    sessionID = notification.sessionID
-    clientID = notification.peer.clientID
-    bundleID = notification.peer.bundleID
-    connectionID = notification.peer.connectionID
-    audio = notification.audio
-    video = notification.video
-    connectionTime = notification.minutes
-    channelConnections = notification.counters.total
-    channelSendrecvConnections = notification.counters.sendrecv
-    channelSendonlyConnections = notification.counters.sendonly
-    channelRecvonlyConnections = notification.counters.recvonly
-    turnTransportType = "udp"
-    metadata = JSONValue(trusted: notification.peer.metadata)
+    self.timestamp = TimestampText.rfc3339(unixNanoseconds: notification.unixNanoseconds)
+    self.role = notification.role
+    self.sessionID = notification.sessionID
+    self.clientID = notification.peer.clientID
+    self.bundleID = notification.peer.bundleID
+    self.connectionID = notification.peer.connectionID
+    self.audio = notification.audio
+    self.video = notification.video
+    self.connectionTime = notification.minutes
+    self.channelConnections = notification.counters.total
+    self.channelSendrecvConnections = notification.counters.sendrecv
+    self.channelSendonlyConnections = notification.counters.sendonly
+    self.channelRecvonlyConnections = notification.counters.recvonly
+    self.turnTransportType = "udp"
+    self.metadata = notification.peer.metadata
     guard notification.kind == .created else { return }
-    data = notification.others.map { other in
-      Peer(
-        clientID: other.clientID, bundleID: other.bundleID, connectionID: other.connectionID,
-        metadata: JSONValue(trusted: other.metadata))
+    self.data = notification.others.map { other in
+      NotifyPeer {
+        $0.clientID = other.clientID
+        $0.bundleID = other.bundleID
+        $0.connectionID = other.connectionID
+        $0.metadata = other.metadata
+      }
     }
   }
 }

@@ -245,10 +245,9 @@ public final class SoraServer: Sendable {
   public func push(
     _ data: JSONValue, channelID: String, clientID: String? = nil, connectionID: String? = nil
   ) async -> Int {
-    let text = data.text
-    return await loop.run { [engine, loop] in
+    await loop.run { [engine, loop] in
       engine.value.core.push(
-        text, channelID: channelID, clientID: clientID, connectionID: connectionID, at: loop.now)
+        data, channelID: channelID, clientID: clientID, connectionID: connectionID, at: loop.now)
     }
   }
 

@@ -86,14 +86,20 @@ struct ChannelTests {
     #expect(network.run(until: { a.isConnected }, within: .seconds(5)))
     network.run(for: .milliseconds(100))
     let b = try ScriptedClient("b", 2, server).connect(.sendrecv, video: "H264") {
-      $0.audio?.bitRate = 96
-      $0.video?.bitRate = 300
+      $0.audio = .options(AudioOptions { $0.bitRate = 96 })
+      $0.video = .options(
+        VideoOptions {
+          $0.codecType = "H264"
+          $0.bitRate = 300
+        })
     }
     #expect(network.run(until: { b.isConnected }, within: .seconds(5)))
     let offer = try #require(b.offers.first)
     #expect(offer.media.map(\.kind) == ["audio", "video", "audio", "video"])
     #expect(offer.media.map(\.direction) == [.recvonly, .recvonly, .sendonly, .sendonly])
-    #expect(b.offer?.audioMid == offer.media[0].mid && b.offer?.videoMid == offer.media[1].mid)
+    #expect(
+      b.offer?.mid
+        == ["audio": offer.media[0].mid, "video": offer.media[1].mid].compactMapValues(\.self))
     #expect(offer.media[0].mid?.hasPrefix("audio_") == true)
     #expect(offer.media[1].mid?.hasPrefix("video_") == true)
     #expect(offer.media[0].codecs.map(\.description) == ["opus/48000/2"])
@@ -125,12 +131,22 @@ struct ChannelTests {
   @Test func wishesForOpusAreInTheOffer() throws {
     let (network, server) = try makeServer()
     let client = try ScriptedClient("a", 1, server).connect(.sendonly) {
-      $0.audio?.parameters = [
-        "maxplaybackrate": "16000", "minptime": "20", "ptime": "40", "stereo": "0",
-        "sprop-stereo": "1", "useinbandfec": "0", "usedtx": "1",
-      ]
+      $0.audio = .options(
+        AudioOptions {
+          $0.opusParams = OpusParams {
+            $0.maxPlaybackRate = 16_000
+            $0.minPTime = 20
+            $0.pTime = 40
+            $0.stereo = false
+            $0.spropStereo = true
+            $0.useInbandFEC = false
+            $0.useDTX = true
+          }
+        })
     }
-    let mono = try ScriptedClient("b", 2, server).connect(.sendonly) { $0.audio?.channels = 1 }
+    let mono = try ScriptedClient("b", 2, server).connect(.sendonly) {
+      $0.audio = .options(AudioOptions { $0.opusParams = OpusParams { $0.channels = 1 } })
+    }
     #expect(
       network.run(until: { client.isConnected && mono.isConnected }, within: .seconds(5)))
     let media = try #require(client.offers.first?.media.first)
@@ -148,22 +164,22 @@ struct ChannelTests {
   @Test func disabledKindsAreNeitherSentNorReceived() throws {
     let (network, server) = try makeServer()
     let both = try ScriptedClient("both", 1, server).connect(.sendrecv)
-    let sound = try ScriptedClient("sound", 2, server).connect(.sendrecv) { $0.video = nil }
+    let sound = try ScriptedClient("sound", 2, server).connect(.sendrecv) { $0.video = .disabled }
     let nothing = try ScriptedClient("nothing", 3, server).connect(.sendonly) {
-      $0.video = nil
-      $0.audio = nil
+      $0.video = .disabled
+      $0.audio = .disabled
     }
     #expect(
       network.run(
         until: { both.isConnected && sound.isConnected && nothing.isConnected }, within: .seconds(5)
       ))
     network.run(for: .milliseconds(300))
-    #expect(sound.offer?.videoMid == nil && sound.offer?.audioMid != nil)
+    #expect(sound.offer?.mid?["video"] == nil && sound.offer?.mid?["audio"] != nil)
     #expect(sound.sections(of: both, .video).isEmpty)
     #expect(sound.sections(of: both, .audio).count == 1)
     #expect(both.sections(of: sound, .audio).count == 1)
     #expect(nothing.offers.last?.media.map(\.direction) == [.inactive])
-    #expect(nothing.offer?.audio == false && nothing.offer?.audioMid == nil)
+    #expect(nothing.offer?.audio == false && nothing.offer?.mid == [:])
   }
 
   @Test func aCodecThatTheViewerLacksIsLeftOut() throws {
@@ -194,7 +210,7 @@ struct ChannelTests {
     func join(_ number: Int, _ role: SFURole) throws -> ScriptedClient {
       let client = try ScriptedClient("c\(number)", number, server).connect(role) {
         $0.clientID = "client-\(number)"
-        $0.notifyMetadata = "{\"n\":\(number)}"
+        $0.notifyMetadata = ["n": .integer(Int64(number))]
       }
       #expect(network.run(until: { client.isConnected }, within: .seconds(5)))
       network.run(for: .milliseconds(100))
@@ -208,7 +224,7 @@ struct ChannelTests {
     let b = try join(2, .sendonly)
     let c = try join(3, .recvonly)
     #expect(b.notifications.first?.others.map(\.clientID) == ["client-1"])
-    #expect(b.notifications.first?.others.first?.metadata == "{\"n\":1}")
+    #expect(b.notifications.first?.others.first?.metadata == ["n": 1])
     #expect(c.notifications.first?.others.map(\.clientID) == ["client-1", "client-2"])
     for client in [a, b, c] {
       let last = try #require(client.notifications.last)
@@ -263,10 +279,10 @@ struct ChannelTests {
     #expect(a.offers.count == 1 && b.offers.count == 1)
     #expect(a.offer?.sessionID != b.offer?.sessionID)
     #expect(server.core.channelIDs == ["one", "two"])
-    #expect(server.core.push("{\"x\":1}", channelID: "one", at: network.now) == 1)
-    #expect(server.core.push("1", channelID: "two", clientID: "nobody", at: network.now) == 0)
+    #expect(server.core.push(["x": 1], channelID: "one", at: network.now) == 1)
+    #expect(server.core.push(1, channelID: "two", clientID: "nobody", at: network.now) == 0)
     network.run(for: .milliseconds(50))
-    #expect(a.pushes == ["{\"x\":1}"] && b.pushes.isEmpty)
+    #expect(a.pushes == [["x": 1]] && b.pushes.isEmpty)
     #expect(server.core.disconnect(channelID: "one", at: network.now) == 1)
     network.run(for: .milliseconds(50))
     #expect(a.closed == SFUClose(code: 1000, reason: "DISCONNECTED-API"))

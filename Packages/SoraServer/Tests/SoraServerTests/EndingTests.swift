@@ -14,24 +14,41 @@ struct EndingTests {
     return (network, try TestServer(network, configure: configure))
   }
 
+  private typealias Change = (inout ConnectMessage) -> Void
+
+  private func audio(_ change: @escaping (inout AudioOptions) -> Void) -> Change {
+    { $0.audio = .options(AudioOptions(change)) }
+  }
+
+  private func opus(_ change: @escaping (inout OpusParams) -> Void) -> Change {
+    audio { $0.opusParams = OpusParams(change) }
+  }
+
+  private func video(_ change: @escaping (inout VideoOptions) -> Void) -> Change {
+    { $0.video = .options(VideoOptions(change)) }
+  }
+
   @Test func wrongRequestsAreRefusedWithTellingReasons() throws {
     let (network, server) = try makeServer()
-    let changes: [(String, (inout SFUConnectRequest) -> Void)] = [
+    let changes: [(String, Change)] = [
       ("INVALID-CHANNEL_ID", { $0.channelID = "" }),
       ("INVALID-CHANNEL_ID", { $0.channelID = String(repeating: "é", count: 128) }),
       ("INVALID-CLIENT_ID", { $0.clientID = "" }),
       ("LEGACY-STREAM", { $0.multistream = false }),
-      ("INVALID-SPOTLIGHT", { $0.hasSpotlightRid = true }),
-      ("INVALID-VIDEO", { $0.video?.codec = "MPEG" }),
-      ("INVALID-VIDEO", { $0.video?.bitRate = -1 }),
-      ("INVALID-VIDEO", { $0.video?.parameters = ["profile-level-id": "1\r\na=x"] }),
-      ("INVALID-AUDIO", { $0.audio?.codec = "PCMU" }),
-      ("INVALID-AUDIO", { $0.audio?.bitRate = 5000 }),
-      ("INVALID-AUDIO", { $0.audio?.channels = 3 }),
-      ("INVALID-AUDIO", { $0.audio?.clockRate = 16_000 }),
-      ("INVALID-AUDIO", { $0.audio?.parameters["ptime"] = "121" }),
-      ("INVALID-AUDIO", { $0.audio?.parameters["maxplaybackrate"] = "a" }),
-      ("INVALID-AUDIO", { $0.audio?.parameters["stereo"] = "2" }),
+      ("INVALID-SPOTLIGHT", { $0.spotlightUnfocusRid = .r0 }),
+      ("INVALID-SPOTLIGHT_NUMBER", { $0.spotlightNumber = 9 }),
+      ("INVALID-VIDEO", video { $0.codecType = "MPEG" }),
+      ("INVALID-VIDEO", video { $0.bitRate = -1 }),
+      (
+        "INVALID-VIDEO",
+        video { $0.h264Params = H264Params { $0.profileLevelID = "1\r\na=x" } }
+      ),
+      ("INVALID-AUDIO", audio { $0.codecType = "PCMU" }),
+      ("INVALID-AUDIO: send connect.audio.bit_rate as", audio { $0.bitRate = 5000 }),
+      ("INVALID-AUDIO", opus { $0.channels = 3 }),
+      ("INVALID-AUDIO", opus { $0.clockRate = 16_000 }),
+      ("INVALID-AUDIO: send connect.audio.opus_params.ptime as", opus { $0.pTime = 121 }),
+      ("INVALID-AUDIO", opus { $0.maxPlaybackRate = 7_999 }),
     ]
     for (number, (reason, change)) in changes.enumerated() {
       let client = try ScriptedClient("c", number + 1, server)
@@ -43,10 +60,30 @@ struct EndingTests {
     }
     let malformed = try ScriptedClient("m", 50, server)
     malformed.say(.malformed("connect.role: is missing"))
+    let unreadable = [
+      ("audio.opus_params.maxplaybackrate", #""audio":{"opus_params":{"maxplaybackrate":"a"}}"#),
+      ("audio.opus_params.stereo", #""audio":{"opus_params":{"stereo":2}}"#),
+      (
+        "video.h264_params.profile_level_id",
+        #""video":{"h264_params":{"profile_level_id":42}}"#
+      ),
+    ]
+    var refused: [(path: String, client: ScriptedClient)] = []
+    for (number, (path, field)) in unreadable.enumerated() {
+      let client = try ScriptedClient("u", 60 + number, server)
+      client.say(
+        SFUMessage(
+          parsing: #"{"type":"connect","role":"sendonly","channel_id":"c",\#(field)}"#))
+      refused.append((path, client))
+    }
     let early = try ScriptedClient("e", 51, server)
     early.say(.answer(sdp: "v=0"))
     network.run(for: .milliseconds(100))
     #expect(malformed.closed?.reason == "INVALID-MESSAGE: connect.role: is missing")
+    for (path, client) in refused {
+      #expect(client.closed?.code == 4490 && client.offer == nil)
+      #expect(client.closed?.reason.hasPrefix("INVALID-MESSAGE: connect.\(path): ") == true)
+    }
     #expect(early.closed?.reason.hasPrefix("FIRST-MESSAGE") == true)
     #expect(server.core.status.isEmpty && server.core.channelIDs.isEmpty)
     #expect(server.core.nextDeadline == nil)

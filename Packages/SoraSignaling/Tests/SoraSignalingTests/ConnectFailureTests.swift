@@ -1,4 +1,5 @@
 import SignalingTestSupport
+import SoraMedia
 import SoraSignaling
 import Testing
 
@@ -125,13 +126,14 @@ import Testing
   }
 
   @Test func mutatedResponseHeadsNeverTrap() {
-    var random = SplitMix(state: 7)
+    let random = RandomSource(seed: 7)
+    func below(_ bound: Int) -> Int { Int(random.next() % UInt64(bound)) }
     let seed = Array("HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\nA:b \r\n\r\n".utf8)
     for _ in 0..<10_000 {
       var bytes = seed
-      for _ in 0...random.below(5) {
-        let at = random.below(bytes.count)
-        if random.below(3) == 0, bytes.count > 1 {
+      for _ in 0...below(5) {
+        let at = below(bytes.count)
+        if below(3) == 0, bytes.count > 1 {
           bytes.remove(at: at)
         } else {
           bytes[at] = UInt8(truncatingIfNeeded: random.next())

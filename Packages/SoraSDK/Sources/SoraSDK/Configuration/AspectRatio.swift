@@ -1,6 +1,6 @@
 public import Foundation
 
-/// The ratio of a picture's sides.
+/// The ratio of a frame's sides.
 public enum AspectRatio: String, Codable, Sendable {
   /// 4:3
   case standard

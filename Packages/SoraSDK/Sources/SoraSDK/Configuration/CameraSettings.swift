@@ -38,11 +38,11 @@ public struct CameraSettings: CustomStringConvertible, Sendable {
     }
   }
 
-  /// 720p at 30 frames a second from the front camera, started automatically.
+  /// 720p at 30 frames per second from the front camera, started automatically.
   public static let `default` = CameraSettings()
 
   public var resolution: Resolution
-  /// Frames a second to ask for.
+  /// Frames per second to ask for.
   public var frameRate: Int
   public var position: CameraPosition
   /// Whether connecting starts the camera.

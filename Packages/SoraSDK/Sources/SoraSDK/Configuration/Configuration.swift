@@ -46,7 +46,8 @@ public struct Configuration: Sendable {
   public var webRTCConfiguration = WebRTCConfiguration()
 
   /// `metadata` of `connect`: what authentication looks at. Free-form values such as this one are encoded when they are
-  /// set, and read back as what was encoded; one that isn't JSON fails the attempt.
+  /// set, and read back as what was encoded; one that isn't JSON, or not of the form that the protocol has in its place,
+  /// is read back as nil and fails the attempt.
   public var signalingConnectMetadata: (any Encodable)? {
     get { connectMetadata.encodable }
     set { connectMetadata = FreeForm(encoding: newValue) }
@@ -58,10 +59,11 @@ public struct Configuration: Sendable {
   }
 
   public var dataChannelSignaling: Bool?
-  /// `data_channels` of `connect`, verbatim: an array of dictionaries that JSON can express.
+  /// `data_channels` of `connect`: an array of dictionaries that JSON can express, each with a `label`. Keys that this
+  /// version doesn't know are sent as they are.
   public var dataChannels: Any? {
     get { dataChannelList.object }
-    set { dataChannelList = FreeForm(object: newValue) }
+    set { dataChannelList = FreeForm(object: newValue, as: [DataChannelOptions].self) }
   }
   public var ignoreDisconnectWebSocket: Bool?
   public var audioStreamingLanguageCode: String?
@@ -72,22 +74,22 @@ public struct Configuration: Sendable {
   /// `sprop_stereo`, `useinbandfec`, `usedtx`. Linux only: the iOS SDK leaves them to the server.
   public var audioOpusParams: (any Encodable)? {
     get { opusParams.encodable }
-    set { opusParams = FreeForm(encoding: newValue) }
+    set { opusParams = FreeForm(encoding: newValue, as: OpusParams.self) }
   }
   /// `video.vp9_params` of `connect`.
   public var videoVp9Params: (any Encodable)? {
     get { vp9Params.encodable }
-    set { vp9Params = FreeForm(encoding: newValue) }
+    set { vp9Params = FreeForm(encoding: newValue, as: VP9Params.self) }
   }
   /// `video.av1_params` of `connect`.
   public var videoAv1Params: (any Encodable)? {
     get { av1Params.encodable }
-    set { av1Params = FreeForm(encoding: newValue) }
+    set { av1Params = FreeForm(encoding: newValue, as: AV1Params.self) }
   }
   /// `video.h264_params` of `connect`.
   public var videoH264Params: (any Encodable)? {
     get { h264Params.encodable }
-    set { h264Params = FreeForm(encoding: newValue) }
+    set { h264Params = FreeForm(encoding: newValue, as: H264Params.self) }
   }
 
   public var webSocketChannelHandlers = WebSocketChannelHandlers()

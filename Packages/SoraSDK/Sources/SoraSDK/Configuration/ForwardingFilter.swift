@@ -62,39 +62,52 @@ public struct ForwardingFilter: Encodable, Sendable {
     self.metadata = metadata
   }
 
-  private enum CodingKeys: String, CodingKey {
-    case name, priority, action, rules, version, metadata
-  }
-
-  public func encode(to encoder: any Encoder) throws {
-    var container = encoder.container(keyedBy: CodingKeys.self)
-    try container.encodeIfPresent(name, forKey: .name)
-    try container.encodeIfPresent(priority, forKey: .priority)
-    try container.encodeIfPresent(action, forKey: .action)
-    try container.encode(rules, forKey: .rules)
-    try container.encodeIfPresent(version, forKey: .version)
-    try container.encodeIfPresent(metadataForm.json, forKey: .metadata)
-  }
+  public func encode(to encoder: any Encoder) throws { try message.json.encode(to: encoder) }
 }
+
+// The SDK's words in signaling's, and back.
 
 extension ForwardingFilter {
   /// The filter in the words of signaling.
   var message: SoraSignaling.ForwardingFilter {
-    typealias Message = SoraSignaling.ForwardingFilter
-    let rules = rules.map { list in
-      list.map { rule in
-        let field: Message.Rule.Field =
-          switch rule.field {
-          case .connectionId: .connectionID
-          case .clientId: .clientID
-          case .kind: .kind
-          }
-        return Message.Rule(
-          field: field, operator: rule.operator == .isIn ? .isIn : .isNotIn, values: rule.values)
-      }
+    SoraSignaling.ForwardingFilter(rules: rules.map { $0.map(\.message) }) {
+      $0.name = name
+      $0.priority = priority
+      $0.action = action.map { $0 == .block ? .block : .allow }
+      $0.version = version
+      $0.metadata = metadataForm.json
     }
-    return Message(
-      name: name, priority: priority, action: action.map { $0 == .block ? .block : .allow },
-      rules: rules, version: version, metadata: metadataForm.json)
+  }
+
+  init(_ message: SoraSignaling.ForwardingFilter) {
+    self.init(
+      name: message.name, priority: message.priority,
+      action: message.action.map { $0 == .block ? .block : .allow },
+      rules: message.rules.map { $0.map(ForwardingFilterRule.init) }, version: message.version)
+    metadataForm = FreeForm(json: message.metadata)
+  }
+}
+
+extension ForwardingFilterRule {
+  fileprivate var message: ForwardingRule {
+    let field: ForwardingRuleFields.Subject =
+      switch field {
+      case .connectionId: .connectionID
+      case .clientId: .clientID
+      case .kind: .kind
+      }
+    return ForwardingRule(
+      field: field, operator: self.operator == .isIn ? .isIn : .isNotIn, values: values)
+  }
+
+  fileprivate init(_ message: ForwardingRule) {
+    let field: ForwardingFilterRuleField =
+      switch message.field {
+      case .connectionID: .connectionId
+      case .clientID: .clientId
+      case .kind: .kind
+      }
+    self.init(
+      field: field, operator: message.operator == .isIn ? .isIn : .isNotIn, values: message.values)
   }
 }

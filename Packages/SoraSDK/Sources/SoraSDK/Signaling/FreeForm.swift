@@ -4,7 +4,7 @@ import SoraSignaling
 /// A value of the app, taken over as JSON when it is assigned.
 ///
 /// The app's value may be of any type, sendable or not; what is kept is a value of our own, so that configurations and
-/// messages can cross threads. What can't be JSON is remembered, and reported by `connect`.
+/// messages can cross threads. Why it couldn't be taken over is remembered, and reported by `connect`.
 struct FreeForm: Sendable {
   private(set) var json: JSONValue?
   private(set) var error: SignalingError?
@@ -12,22 +12,35 @@ struct FreeForm: Sendable {
   init() {}
   init(json: JSONValue?) { self.json = json }
 
-  init(encoding value: (any Encodable)?) {
+  /// - Parameter type: what the protocol has in this place; a value that isn't of its form is an error.
+  init<Content: FieldContent>(
+    encoding value: (any Encodable)?, as type: Content.Type = JSONValue.self
+  ) {
     guard let value else { return }
+    take(type) { () throws(SignalingError) in try JSONValue(encoding: value) }
+  }
+
+  /// - Parameter type: what the protocol has in this place; a value that isn't of its form is an error.
+  init<Content: FieldContent>(object value: Any?, as type: Content.Type = JSONValue.self) {
+    guard let value else { return }
+    take(type) { () throws(SignalingError) in try JSONValue(object: value) }
+  }
+
+  private mutating func take<Content: FieldContent>(
+    _ type: Content.Type, _ convert: () throws(SignalingError) -> JSONValue
+  ) {
     do throws(SignalingError) {
-      json = try JSONValue(encoding: value)
+      let value = try convert()
+      _ = try Content.read(value, path: "$")
+      json = value
     } catch {
       self.error = error
     }
   }
 
-  init(object value: Any?) {
-    guard let value else { return }
-    do throws(SignalingError) {
-      json = try JSONValue(object: value)
-    } catch {
-      self.error = error
-    }
+  /// The value as what it was declared to be; nil without one.
+  func value<Content: FieldContent>() -> Content? {
+    json.flatMap { try? Content.read($0, path: "$") }
   }
 
   /// The value in the types of `JSONSerialization`.

@@ -1,182 +1,175 @@
 import SoraSignaling
 
 /// The client's first message: who it is, where it wants to go, and what it can do. Can only be encoded.
+///
+/// The properties are the iOS SDK's names of the fields of `ConnectMessage`.
 public struct SignalingConnect: Codable, Sendable {
-  public var role: SignalingRole
-  public var channelId: String
-  public var clientId: String?
-  public var bundleId: String?
-  /// An offer that tells the server which codecs this side has. Only from roles that send.
-  public var sdp: String?
-  public var multistreamEnabled: Bool?
-  public var videoEnabled: Bool
-  public var videoCodec: VideoCodec
-  /// kbit/s
-  public var videoBitRate: Int?
-  public var audioEnabled: Bool
-  public var audioCodec: AudioCodec
-  /// kbit/s
-  public var audioBitRate: Int?
-  public var spotlightEnabled: Configuration.Spotlight
-  public var spotlightNumber: Int?
-  public var spotlightFocusRid: SpotlightRid
-  public var spotlightUnfocusRid: SpotlightRid
-  public var simulcastEnabled: Bool
-  public var simulcastRid: SimulcastRid?
-  /// Name and version of the SDK.
-  public var soraClient: String?
-  /// Name and version of the WebRTC engine.
-  public var webRTCVersion: String?
-  /// The machine and its system.
-  public var environment: String?
-  public var dataChannelSignaling: Bool?
-  public var ignoreDisconnectWebSocket: Bool?
-  public var audioStreamingLanguageCode: String?
-  /// True on the `connect` that follows a redirect.
-  public var redirect: Bool?
-  public var forwardingFilter: ForwardingFilter?
-  public var forwardingFilters: [ForwardingFilter]?
-
-  private var metadataForm: FreeForm
-  private var notifyForm: FreeForm
-  private var opusForm: FreeForm
-  private var vp9Form: FreeForm
-  private var av1Form: FreeForm
-  private var h264Form: FreeForm
-  private var dataChannelsForm: FreeForm
-
-  /// What the server authenticates.
-  public var metadata: (any Encodable)? {
-    get { metadataForm.encodable }
-    set { metadataForm = FreeForm(encoding: newValue) }
-  }
-  /// What the others of the channel see.
-  public var notifyMetadata: (any Encodable)? {
-    get { notifyForm.encodable }
-    set { notifyForm = FreeForm(encoding: newValue) }
-  }
-  /// Linux only.
-  public var opusParams: (any Encodable)? {
-    get { opusForm.encodable }
-    set { opusForm = FreeForm(encoding: newValue) }
-  }
-  public var vp9Params: (any Encodable)? {
-    get { vp9Form.encodable }
-    set { vp9Form = FreeForm(encoding: newValue) }
-  }
-  public var av1Params: (any Encodable)? {
-    get { av1Form.encodable }
-    set { av1Form = FreeForm(encoding: newValue) }
-  }
-  public var h264Params: (any Encodable)? {
-    get { h264Form.encodable }
-    set { h264Form = FreeForm(encoding: newValue) }
-  }
+  /// The message as it goes out.
+  private(set) var message: ConnectMessage
 
   public init(from decoder: any Decoder) throws { throw SoraError.invalidSignalingMessage }
 
-  public func encode(to encoder: any Encoder) throws {
-    try SignalingCoding.encode(.connect(message), to: encoder)
-  }
+  public func encode(to encoder: any Encoder) throws { try message.json.encode(to: encoder) }
 
   /// What a configuration asks for.
   init(_ configuration: Configuration, sdp: String?) {
-    role = SignalingRole(configuration.role)
-    channelId = configuration.channelId
-    clientId = configuration.clientId
-    bundleId = configuration.bundleId
-    self.sdp = sdp
-    multistreamEnabled = configuration.usesMultistream
-    videoEnabled = configuration.videoEnabled
-    videoCodec = configuration.videoCodec
-    videoBitRate = configuration.videoBitRate
-    audioEnabled = configuration.audioEnabled
-    audioCodec = configuration.audioCodec
-    audioBitRate = configuration.audioBitRate
-    spotlightEnabled = configuration.spotlightEnabled
-    spotlightNumber = configuration.spotlightNumber
-    spotlightFocusRid = configuration.spotlightFocusRid
-    spotlightUnfocusRid = configuration.spotlightUnfocusRid
-    simulcastEnabled = configuration.simulcastEnabled
-    simulcastRid = configuration.simulcastRid
-    soraClient = "Sora Swift SDK \(SDKInfo.version)"
-    webRTCVersion = "\(WebRTCInfo.version) \(WebRTCInfo.branch).\(WebRTCInfo.shortRevision)"
-    environment = DeviceInfo.current.description
-    dataChannelSignaling = configuration.dataChannelSignaling
-    ignoreDisconnectWebSocket = configuration.ignoreDisconnectWebSocket
-    audioStreamingLanguageCode = configuration.audioStreamingLanguageCode
-    forwardingFilter = configuration.forwardingFilter
-    forwardingFilters = configuration.forwardingFilters
-    metadataForm = configuration.connectMetadata
-    notifyForm = configuration.notifyMetadata
-    opusForm = configuration.opusParams
-    vp9Form = configuration.vp9Params
-    av1Form = configuration.av1Params
-    h264Form = configuration.h264Params
-    dataChannelsForm = configuration.dataChannelList
+    message = ConnectMessage(configuration, sdp: sdp)
   }
 
-  /// The message as it goes out. Keys at their defaults are absent.
-  var message: ConnectMessage {
-    let isSpotlight = spotlightEnabled == .enabled
-    var message = ConnectMessage(role: role.message, channelID: channelId)
-    message.clientID = clientId
-    message.bundleID = bundleId
-    message.metadata = metadataForm.json
-    message.notifyMetadata = notifyForm.json
-    message.sdp = sdp
-    message.soraClient = soraClient
-    message.webRTCVersion = webRTCVersion
-    message.environment = environment
-    message.audio = audio
-    message.video = video
-    message.multistream = multistreamEnabled
-    message.simulcast = simulcastEnabled ? true : nil
-    if simulcastEnabled, role != .sendonly {
-      message.simulcastRid = simulcastRid.flatMap { SignalingRid(rawValue: $0.rawValue) }
-    }
-    if isSpotlight {
-      message.spotlight = true
-      message.spotlightNumber = spotlightNumber
-      // `unspecified` is no rid of the protocol, so it stays absent.
-      message.spotlightFocusRid = SignalingRid(rawValue: spotlightFocusRid.rawValue)
-      message.spotlightUnfocusRid = SignalingRid(rawValue: spotlightUnfocusRid.rawValue)
-    }
-    message.audioStreamingLanguageCode = audioStreamingLanguageCode
-    message.dataChannelSignaling = dataChannelSignaling
-    message.ignoreDisconnectWebSocket = ignoreDisconnectWebSocket
-    message.forwardingFilter = forwardingFilter?.message
-    message.forwardingFilters = forwardingFilters?.map(\.message)
-    message.redirect = redirect
-    if let dataChannels = dataChannelsForm.json {
-      message.additional["data_channels"] = dataChannels
-    }
-    return message
+  public var role: SignalingRole {
+    get { SignalingRole(message.role) }
+    set { message.role = newValue.message }
+  }
+  public var channelId: String {
+    get { message.channelID }
+    set { message.channelID = newValue }
+  }
+  public var clientId: String? {
+    get { message.clientID }
+    set { message.clientID = newValue }
+  }
+  public var bundleId: String? {
+    get { message.bundleID }
+    set { message.bundleID = newValue }
+  }
+  /// What the server authenticates.
+  public var metadata: (any Encodable)? {
+    get { message.metadata }
+    set { message.metadata = FreeForm(encoding: newValue).json }
+  }
+  /// What the others of the channel see.
+  public var notifyMetadata: (any Encodable)? {
+    get { message.notifyMetadata }
+    set { message.notifyMetadata = FreeForm(encoding: newValue).json }
+  }
+  /// An offer that tells the server which codecs this side has. Only from roles that send.
+  public var sdp: String? {
+    get { message.sdp }
+    set { message.sdp = newValue }
+  }
+  public var multistreamEnabled: Bool? {
+    get { message.multistream }
+    set { message.multistream = newValue }
+  }
+  /// Name and version of the SDK.
+  public var soraClient: String? {
+    get { message.soraClient }
+    set { message.soraClient = newValue }
+  }
+  /// Name and version of the WebRTC engine.
+  public var webRTCVersion: String? {
+    get { message.webRTCVersion }
+    set { message.webRTCVersion = newValue }
+  }
+  /// The machine and its system.
+  public var environment: String? {
+    get { message.environment }
+    set { message.environment = newValue }
+  }
+  public var spotlightEnabled: Configuration.Spotlight {
+    get { message.spotlight == true ? .enabled : .disabled }
+    set { message.spotlight = newValue == .enabled ? true : nil }
+  }
+  public var spotlightNumber: Int? {
+    get { message.spotlightNumber }
+    set { message.spotlightNumber = newValue }
+  }
+  public var spotlightFocusRid: SpotlightRid {
+    get { SpotlightRid(message.spotlightFocusRid) }
+    set { message.spotlightFocusRid = newValue.message }
+  }
+  public var spotlightUnfocusRid: SpotlightRid {
+    get { SpotlightRid(message.spotlightUnfocusRid) }
+    set { message.spotlightUnfocusRid = newValue.message }
+  }
+  public var simulcastEnabled: Bool {
+    get { message.simulcast == true }
+    set { message.simulcast = newValue ? true : nil }
+  }
+  public var simulcastRid: SimulcastRid? {
+    get { message.simulcastRid.flatMap { SimulcastRid(rawValue: $0.rawValue) } }
+    set { message.simulcastRid = newValue?.message }
+  }
+  public var dataChannelSignaling: Bool? {
+    get { message.dataChannelSignaling }
+    set { message.dataChannelSignaling = newValue }
+  }
+  public var ignoreDisconnectWebSocket: Bool? {
+    get { message.ignoreDisconnectWebSocket }
+    set { message.ignoreDisconnectWebSocket = newValue }
+  }
+  public var audioStreamingLanguageCode: String? {
+    get { message.audioStreamingLanguageCode }
+    set { message.audioStreamingLanguageCode = newValue }
+  }
+  /// True on the `connect` that follows a redirect.
+  public var redirect: Bool? {
+    get { message.redirect }
+    set { message.redirect = newValue }
+  }
+  public var forwardingFilter: ForwardingFilter? {
+    get { message.forwardingFilter.map(ForwardingFilter.init) }
+    set { message.forwardingFilter = newValue?.message }
+  }
+  public var forwardingFilters: [ForwardingFilter]? {
+    get { message.forwardingFilters?.map(ForwardingFilter.init) }
+    set { message.forwardingFilters = newValue?.map(\.message) }
   }
 
-  private var audio: MediaSetting<AudioOptions>? {
-    guard audioEnabled else { return .disabled }
-    let options = AudioOptions(
-      codecType: audioCodec == .default ? nil : audioCodec.rawValue, bitRate: audioBitRate,
-      opusParams: opusForm.json)
-    return options == AudioOptions() ? nil : .options(options)
+  // MARK: Options of media, which are one object for each kind
+
+  private var audio: AudioOptions {
+    get { message.audio?.options ?? AudioOptions() }
+    set { message.audio = newValue == AudioOptions() ? nil : .options(newValue) }
+  }
+  private var video: VideoOptions {
+    get { message.video?.options ?? VideoOptions() }
+    set { message.video = newValue == VideoOptions() ? nil : .options(newValue) }
   }
 
-  private var video: MediaSetting<VideoOptions>? {
-    guard videoEnabled else { return .disabled }
-    let options = VideoOptions(
-      codecType: videoCodec == .default ? nil : videoCodec.rawValue, bitRate: videoBitRate,
-      vp9Params: vp9Form.json, av1Params: av1Form.json, h264Params: h264Form.json)
-    return options == VideoOptions() ? nil : .options(options)
+  /// Setting it to false drops the options of audio; setting one of those makes it true.
+  public var audioEnabled: Bool {
+    get { message.audio?.isEnabled ?? true }
+    set { if newValue != audioEnabled { message.audio = newValue ? nil : .disabled } }
   }
-}
-
-extension SignalingRole {
-  init(_ role: Role) {
-    switch role {
-    case .sendonly: self = .sendonly
-    case .recvonly: self = .recvonly
-    case .sendrecv: self = .sendrecv
-    }
+  public var audioCodec: AudioCodec {
+    get { audio.codecType.flatMap(AudioCodec.init(rawValue:)) ?? .default }
+    set { audio.codecType = newValue.message }
+  }
+  /// kbit/s
+  public var audioBitRate: Int? {
+    get { audio.bitRate }
+    set { audio.bitRate = newValue }
+  }
+  /// Linux only.
+  public var opusParams: (any Encodable)? {
+    get { audio.opusParams?.json }
+    set { audio.opusParams = FreeForm(encoding: newValue, as: OpusParams.self).value() }
+  }
+  /// Setting it to false drops the options of video; setting one of those makes it true.
+  public var videoEnabled: Bool {
+    get { message.video?.isEnabled ?? true }
+    set { if newValue != videoEnabled { message.video = newValue ? nil : .disabled } }
+  }
+  public var videoCodec: VideoCodec {
+    get { video.codecType.flatMap(VideoCodec.init(rawValue:)) ?? .default }
+    set { video.codecType = newValue.message }
+  }
+  /// kbit/s
+  public var videoBitRate: Int? {
+    get { video.bitRate }
+    set { video.bitRate = newValue }
+  }
+  public var vp9Params: (any Encodable)? {
+    get { video.vp9Params?.json }
+    set { video.vp9Params = FreeForm(encoding: newValue, as: VP9Params.self).value() }
+  }
+  public var av1Params: (any Encodable)? {
+    get { video.av1Params?.json }
+    set { video.av1Params = FreeForm(encoding: newValue, as: AV1Params.self).value() }
+  }
+  public var h264Params: (any Encodable)? {
+    get { video.h264Params?.json }
+    set { video.h264Params = FreeForm(encoding: newValue, as: H264Params.self).value() }
   }
 }

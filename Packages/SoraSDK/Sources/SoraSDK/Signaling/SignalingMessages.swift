@@ -146,7 +146,7 @@ public struct SignalingPong: Codable, Sendable {
 
 /// The client leaves. Can only be encoded.
 public struct SignalingDisconnect: Codable, Sendable {
-  /// `NO-ERROR` when the user wished it.
+  /// `NO-ERROR` when the user leaves.
   public var reason: String?
 
   init(reason: String?) { self.reason = reason }

@@ -2,6 +2,8 @@ import SoraSignaling
 public import WebRTC
 
 /// The server's answer to `connect`: who the client is, how it may connect, and what is offered. Can only be decoded.
+///
+/// The properties are the iOS SDK's names of the fields of `OfferMessage`.
 public struct SignalingOffer: Codable, Sendable {
   /// How the client shall gather candidates. Can only be decoded.
   public struct Configuration: Codable, Sendable {
@@ -9,11 +11,7 @@ public struct SignalingOffer: Codable, Sendable {
     /// `relay` from Sora itself; `all` is understood too, and is what an absent key means.
     public let iceTransportPolicy: ICETransportPolicy
 
-    private enum CodingKeys: String, CodingKey {
-      case iceServers, iceTransportPolicy
-    }
-
-    init(_ message: OfferMessage.Configuration) {
+    init(_ message: ICEConfiguration) {
       iceServerInfos = message.iceServers.map {
         ICEServerInfo(
           urls: $0.urls, userName: $0.username, credential: $0.credential,
@@ -23,10 +21,11 @@ public struct SignalingOffer: Codable, Sendable {
     }
 
     public init(from decoder: any Decoder) throws {
-      let container = try decoder.container(keyedBy: CodingKeys.self)
-      iceServerInfos = try container.decode([ICEServerInfo].self, forKey: .iceServers)
-      iceTransportPolicy =
-        try container.decodeIfPresent(ICETransportPolicy.self, forKey: .iceTransportPolicy) ?? .all
+      let message = try ICEConfiguration.read(JSONValue(from: decoder), path: "config")
+      if let policy = message.iceTransportPolicy, ICETransportPolicy(rawValue: policy) == nil {
+        throw SoraError.invalidSignalingMessage
+      }
+      self.init(message)
     }
 
     public func encode(to encoder: any Encoder) throws { throw SoraError.invalidSignalingMessage }
@@ -34,28 +33,23 @@ public struct SignalingOffer: Codable, Sendable {
 
   /// One simulcast layer that the client shall send. Can only be decoded.
   public struct Encoding: Codable, Sendable {
-    /// True where the message doesn't say it.
-    public let active: Bool
-    public let rid: String?
-    /// Bits a second.
-    public let maxBitrate: Int?
-    /// Frames a second.
-    public let maxFramerate: Double?
-    public let scaleResolutionDownBy: Double?
-    /// A W3C scalability mode such as `L1T1`.
-    public let scalabilityMode: String?
+    private let message: SignalingEncoding
 
-    init(_ message: OfferMessage.Encoding) {
-      active = message.isActive
-      rid = message.rid
-      maxBitrate = message.maxBitrate
-      maxFramerate = message.maxFramerate
-      scaleResolutionDownBy = message.scaleResolutionDownBy
-      scalabilityMode = message.scalabilityMode
-    }
+    /// True where the message doesn't say it.
+    public var active: Bool { message.isActive }
+    public var rid: String? { message.rid }
+    /// bit/s
+    public var maxBitrate: Int? { message.maxBitrate }
+    /// Frames per second.
+    public var maxFramerate: Double? { message.maxFramerate }
+    public var scaleResolutionDownBy: Double? { message.scaleResolutionDownBy }
+    /// A W3C scalability mode such as `L1T1`.
+    public var scalabilityMode: String? { message.scalabilityMode }
+
+    init(_ message: SignalingEncoding) { self.message = message }
 
     public init(from decoder: any Decoder) throws {
-      self.init(try OfferMessage.Encoding(json: JSONValue(from: decoder)))
+      message = try .read(JSONValue(from: decoder), path: "encodings")
     }
 
     public func encode(to encoder: any Encoder) throws { throw SoraError.invalidSignalingMessage }
@@ -71,68 +65,50 @@ public struct SignalingOffer: Codable, Sendable {
     }
   }
 
-  public let channelId: String?
-  public let clientId: String
-  public let bundleId: String?
-  public let connectionId: String
-  public let sessionId: String?
-  public let sdp: String
-  /// Version of the server.
-  public let version: String?
+  private var message: OfferMessage
   /// `config`: servers and policy of ICE.
   public let configuration: Configuration?
-  public let encodings: [Encoding]?
-  /// The m-sections on which this client sends, by kind.
-  public let mid: [String: String]?
-  public let simulcast: Bool?
-  public let simulcastMulticodec: Bool?
-  public let spotlight: Bool?
-  public let audio: Bool?
-  public let audioCodecType: String?
-  /// kbit/s
-  public let audioBitRate: Int?
-  public let video: Bool?
-  public let videoCodecType: String?
-  /// kbit/s
-  public let videoBitRate: Int?
 
-  private var metadataForm: FreeForm
-  private var dataChannelsForm: FreeForm
+  public var channelId: String? { message.channelID }
+  public var clientId: String { message.clientID ?? message.connectionID }
+  public var bundleId: String? { message.bundleID }
+  public var connectionId: String { message.connectionID }
+  public var sessionId: String? { message.sessionID }
+  public var sdp: String { message.sdp }
+  /// Version of the server.
+  public var version: String? { message.version }
+  public var encodings: [Encoding]? { message.encodings?.map(Encoding.init) }
+  /// The m-sections on which this client sends, by kind.
+  public var mid: [String: String]? { message.mid }
+  public var simulcast: Bool? { message.simulcast }
+  public var simulcastMulticodec: Bool? { message.simulcastMulticodec }
+  public var spotlight: Bool? { message.spotlight }
+  public var audio: Bool? { message.audio }
+  public var audioCodecType: String? { message.audioCodecType }
+  /// kbit/s
+  public var audioBitRate: Int? { message.audioBitRate }
+  public var video: Bool? { message.video }
+  public var videoCodecType: String? { message.videoCodecType }
+  /// kbit/s
+  public var videoBitRate: Int? { message.videoBitRate }
 
   /// What authentication added, in the types of `JSONSerialization`.
   public var metadata: Any? {
-    get { metadataForm.object }
-    set { metadataForm = FreeForm(object: newValue) }
+    get { message.metadata?.object }
+    set { message.metadata = FreeForm(object: newValue).json }
   }
 
   /// The data channels that the server will open.
   public var dataChannels: [[String: Any]]? {
-    get { dataChannelsForm.object as? [[String: Any]] }
-    set { dataChannelsForm = FreeForm(object: newValue) }
+    get { message.dataChannels?.json.object as? [[String: Any]] }
+    set {
+      message.dataChannels = FreeForm(object: newValue, as: [DataChannelOptions].self).value()
+    }
   }
 
   init(_ message: OfferMessage) {
-    channelId = message.channelID
-    clientId = message.clientID
-    bundleId = message.bundleID
-    connectionId = message.connectionID
-    sessionId = message.sessionID
-    sdp = message.sdp
-    version = message.version
+    self.message = message
     configuration = message.configuration.map(Configuration.init)
-    encodings = message.encodings.map { $0.map(Encoding.init) }
-    mid = message.mid
-    simulcast = message.simulcast
-    simulcastMulticodec = message.simulcastMulticodec
-    spotlight = message.spotlight
-    audio = message.audio
-    audioCodecType = message.audioCodecType
-    audioBitRate = message.audioBitRate
-    video = message.video
-    videoCodecType = message.videoCodecType
-    videoBitRate = message.videoBitRate
-    metadataForm = FreeForm(json: message.metadata)
-    dataChannelsForm = FreeForm(json: message.dataChannels.map { .array($0.map(\.json)) })
   }
 
   public init(from decoder: any Decoder) throws {

@@ -78,11 +78,11 @@ public final class SFUCore {
       return
     }
     switch message {
-    case .connect(let request):
-      if let reason = request.objection {
-        refuse(peer, .refused(reason), at: now)
-      } else {
-        connect(request, of: peer, at: now)
+    case .connect(let message):
+      do throws(SFUObjection) {
+        connect(try SFUConnectRequest(message), of: peer, at: now)
+      } catch {
+        refuse(peer, .refused(error.reason), at: now)
       }
     case .malformed(let detail): refuse(peer, .refused("INVALID-MESSAGE: \(detail)"), at: now)
     case .disconnect: refuse(peer, .disconnect, at: now)
@@ -103,11 +103,10 @@ public final class SFUCore {
 
   /// Sends data to connections of a channel: to all, or to those of one client, or to one.
   ///
-  /// - Parameter data: JSON text.
   /// - Returns: how many it went to.
   @discardableResult
   public func push(
-    _ data: String, channelID: String, clientID: String? = nil, connectionID: String? = nil,
+    _ data: JSONValue, channelID: String, clientID: String? = nil, connectionID: String? = nil,
     at now: Instant
   ) -> Int {
     defer { deliver(at: now) }

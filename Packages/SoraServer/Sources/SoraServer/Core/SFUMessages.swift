@@ -1,4 +1,6 @@
 public import SoraMedia
+// Messages, roles and JSON are words of this module's interface.
+@_exported public import SoraSignalingMessages
 
 /// One client of an `SFUCore`, from its open WebSocket on. Never used twice.
 public struct SFUPeerID: Hashable, Sendable, CustomStringConvertible {
@@ -8,81 +10,11 @@ public struct SFUPeerID: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// What a connection does in its channel.
-public enum SFURole: String, Sendable, Hashable, CaseIterable {
-  case sendonly, recvonly, sendrecv
-
-  public var sends: Bool { self != .recvonly }
-  public var receives: Bool { self != .sendonly }
-}
-
-/// `connect`, as far as the server cares. Free-form JSON travels as its text.
-public struct SFUConnectRequest: Sendable, Hashable {
-  /// Wishes for audio; nil where the client wants none.
-  public struct Audio: Sendable, Hashable {
-    /// `OPUS`; nil for the default.
-    public var codec: String?
-    /// Kilobits a second.
-    public var bitRate: Int?
-    /// Changes to the Opus parameters of the offer, as `name=value`; `ptime` among them.
-    public var parameters: [String: String] = [:]
-    /// 1 for mono; nil for the default.
-    public var channels: Int?
-    /// Hz of the RTP clock, which Opus has but one of; nil for the default.
-    public var clockRate: Int?
-
-    public init(codec: String? = nil, bitRate: Int? = nil, parameters: [String: String] = [:]) {
-      self.codec = codec
-      self.bitRate = bitRate
-      self.parameters = parameters
-    }
-  }
-
-  /// Wishes for video; nil where the client wants none.
-  public struct Video: Sendable, Hashable {
-    /// `VP8`, `VP9`, `AV1`, `H264` or `H265`; nil for the default.
-    public var codec: String?
-    /// Kilobits a second.
-    public var bitRate: Int?
-    /// Changes to the codec's parameters of the offer, as `name=value`.
-    public var parameters: [String: String] = [:]
-
-    public init(codec: String? = nil, bitRate: Int? = nil, parameters: [String: String] = [:]) {
-      self.codec = codec
-      self.bitRate = bitRate
-      self.parameters = parameters
-    }
-  }
-
-  public var role: SFURole
-  public var channelID: String
-  public var clientID: String?
-  public var bundleID: String?
-  public var audio: Audio?
-  public var video: Video?
-  public var multistream: Bool?
-  public var spotlight = false
-  /// Whether a focus or unfocus layer was named.
-  public var hasSpotlightRid = false
-  /// JSON text of `signaling_notify_metadata`.
-  public var notifyMetadata: String?
-
-  public init(
-    role: SFURole, channelID: String, clientID: String? = nil, bundleID: String? = nil,
-    audio: Audio? = Audio(), video: Video? = Video(), notifyMetadata: String? = nil
-  ) {
-    self.role = role
-    self.channelID = channelID
-    self.clientID = clientID
-    self.bundleID = bundleID
-    self.audio = audio
-    self.video = video
-    self.notifyMetadata = notifyMetadata
-  }
-}
+public typealias SFURole = SignalingRole
 
 /// What a client says.
 public enum SFUMessage: Sendable, Hashable {
-  case connect(SFUConnectRequest)
+  case connect(ConnectMessage)
   case answer(sdp: String)
   case reAnswer(sdp: String)
   case candidate(String)
@@ -96,34 +28,14 @@ public enum SFUMessage: Sendable, Hashable {
 
 /// What goes to one client.
 public enum SFUOutput: Sendable, Hashable {
-  case offer(SFUOffer)
+  /// The reply to `connect`, but for ICE servers, which the core doesn't know.
+  case offer(OfferMessage)
   case reOffer(sdp: String)
   case notify(SFUNotification)
   case ping(statistics: Bool)
-  /// JSON text of the data.
-  case push(String)
+  case push(JSONValue)
   /// Ends the signaling; nothing follows.
   case close(SFUClose)
-}
-
-/// The reply to `connect`.
-public struct SFUOffer: Sendable, Hashable {
-  public var sdp: String
-  public var connectionID: String
-  public var clientID: String
-  public var bundleID: String
-  public var channelID: String
-  public var sessionID: String
-  public var version: String
-  /// The sections on which the client sends.
-  public var audioMid: String?
-  public var videoMid: String?
-  public var audio: Bool
-  public var audioCodec: String?
-  public var audioBitRate: Int?
-  public var video: Bool
-  public var videoCodec: String?
-  public var videoBitRate: Int?
 }
 
 /// How the server ends a connection.
@@ -158,8 +70,8 @@ public struct SFUNotification: Sendable, Hashable {
     public var connectionID: String
     public var clientID: String
     public var bundleID: String
-    /// JSON text.
-    public var metadata: String?
+    /// Its `signaling_notify_metadata`.
+    public var metadata: JSONValue?
   }
 
   public var kind: Kind

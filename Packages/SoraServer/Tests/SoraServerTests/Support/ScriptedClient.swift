@@ -31,12 +31,12 @@ final class ScriptedClient: SimulatedEndpoint {
   private(set) var peer: SFUPeerID?
   private let certificate: DTLSCertificate
 
-  private(set) var offer: SFUOffer?
+  private(set) var offer: OfferMessage?
   /// Every description of the server, the first one included.
   private(set) var offers: [SessionDescription] = []
   private(set) var notifications: [SFUNotification] = []
   private(set) var pings: [Bool] = []
-  private(set) var pushes: [String] = []
+  private(set) var pushes: [JSONValue] = []
   private(set) var closed: SFUClose?
   /// The connections whose stream or offer came, and notifications, in their order.
   private(set) var order: [String] = []
@@ -102,7 +102,7 @@ final class ScriptedClient: SimulatedEndpoint {
   }
 
   @discardableResult
-  func connect(_ request: SFUConnectRequest) -> Self {
+  func connect(_ request: ConnectMessage) -> Self {
     say(.connect(request))
     return self
   }
@@ -110,10 +110,10 @@ final class ScriptedClient: SimulatedEndpoint {
   @discardableResult
   func connect(
     _ role: SFURole, channel: String = "room", video: String? = "VP8",
-    configure: (inout SFUConnectRequest) -> Void = { _ in }
+    configure: (inout ConnectMessage) -> Void = { _ in }
   ) -> Self {
-    var request = SFUConnectRequest(role: role, channelID: channel)
-    request.video = SFUConnectRequest.Video(codec: video)
+    var request = ConnectMessage(role: role, channelID: channel)
+    request.video = .options(VideoOptions { $0.codecType = video })
     configure(&request)
     return connect(request)
   }
@@ -256,7 +256,7 @@ final class ScriptedClient: SimulatedEndpoint {
     _ kind: MediaKind, sequence: UInt16, timestamp: UInt32, ssrc: UInt32? = nil,
     payloadCount: Int = 200, marker: Bool = true, losing: Bool = false
   ) {
-    let mid = kind == .audio ? offer?.audioMid : offer?.videoMid
+    let mid = kind == .audio ? offer?.mid?["audio"] : offer?.mid?["video"]
     let ssrc = ssrc ?? (kind == .audio ? 3333 : 1111)
     guard let mid, let media = offers.first?.media.first(where: { $0.mid == mid }),
       let codec = media.codecs.first
@@ -307,7 +307,7 @@ final class ScriptedClient: SimulatedEndpoint {
   }
 
   private func resend(_ number: UInt16) {
-    guard let packet = sent[number], let mid = offer?.videoMid,
+    guard let packet = sent[number], let mid = offer?.mid?["video"],
       let media = offers.first?.media.first(where: { $0.mid == mid }),
       let rtx = media.codecs.first(where: { $0.name == "rtx" })
     else { return }

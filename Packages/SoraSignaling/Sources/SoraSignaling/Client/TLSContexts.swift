@@ -1,7 +1,11 @@
-package import NIOSSL
+public import NIOSSL
 
-package enum TLSContexts {
-  package static func client(_ options: TLSOptions) throws(SignalingError) -> NIOSSLContext {
+/// The TLS of connections that SwiftNIO carries: version 1.2 or later.
+public enum TLSContexts {
+  /// Of a client.
+  ///
+  /// - Throws: `invalidConfiguration` with the file at fault.
+  public static func client(_ options: TLSOptions) throws(SignalingError) -> NIOSSLContext {
     var configuration = TLSConfiguration.makeClientConfiguration()
     configuration.minimumTLSVersion = .tlsv12
     configuration.certificateVerification = options.insecure ? .none : .fullVerification
@@ -24,7 +28,10 @@ package enum TLSContexts {
     return try context(configuration)
   }
 
-  package static func server(_ identity: TLSOptions.Identity) throws(SignalingError)
+  /// Of a server.
+  ///
+  /// - Throws: `invalidConfiguration` with the file at fault.
+  public static func server(_ identity: TLSOptions.Identity) throws(SignalingError)
     -> NIOSSLContext
   {
     let (chain, key) = try load(identity)

@@ -3,27 +3,50 @@ import SoraSignaling
 extension FuzzTarget {
   /// One message a paragraph.
   private static let messages = ##"""
-    {"type":"connect","role":"sendrecv","channel_id":"c","sdp":"v=0\r\n",
-    "audio":{"codec_type":"OPUS","bit_rate":64},"video":{"codec_type":"VP8","bit_rate":2500,
-    "vp9_params":{"profile_id":0}},"simulcast":true,"simulcast_rid":"r0","spotlight":false,
-    "spotlight_number":3,"data_channel_signaling":true,"data_channels":[{"label":"#x",
-    "direction":"sendrecv","ordered":true,"max_retransmits":3,
+    {"type":"connect","role":"sendrecv","channel_id":"c","client_id":"i","bundle_id":"b",
+    "sdp":"v=0\r\n","sora_client":"s","libwebrtc":"w","environment":"e",
+    "audio":{"codec_type":"OPUS","bit_rate":64,"opus_params":{"channels":2,"clock_rate":48000,
+    "maxplaybackrate":48000,"minptime":10,"ptime":20,"stereo":true,"sprop_stereo":true,
+    "useinbandfec":true,"usedtx":false}},"video":{"codec_type":"VP8","bit_rate":2500,
+    "vp9_params":{"profile_id":0},"av1_params":{"profile":0},"h264_params":{
+    "profile_level_id":"42e01f","b_frame":false},"h265_params":{"level_id":93}},
+    "multistream":true,"simulcast":true,"simulcast_rid":"r0","simulcast_request_rid":"none",
+    "spotlight":false,"spotlight_number":3,"spotlight_focus_rid":"r1","spotlight_unfocus_rid":"r0",
+    "audio_streaming_language_code":"ja-JP","data_channel_signaling":true,
+    "ignore_disconnect_websocket":false,"data_channels":[{"label":"#x","direction":"sendrecv",
+    "ordered":true,"max_packet_life_time":100,"max_retransmits":3,"protocol":"p","compress":true,
     "header":[{"type":"sender_connection_id"}]}],"forwarding_filter":{"action":"block",
-    "rules":[[{"field":"kind","operator":"is_in","values":["audio"]}]]},"metadata":{"a":[1,
-    2.5,-3e7,null,"\u00e9\ud83d\ude00"]}}
+    "rules":[[{"field":"kind","operator":"is_in","values":["audio"]}]]},"forwarding_filters":[{
+    "name":"n","priority":1,"rules":[],"version":"1","metadata":{}}],"redirect":true,
+    "signaling_notify_metadata":null,"metadata":{"a":[1,2.5,-3e7,null,"\u00e9\ud83d\ude00"]}}
 
     {"type":"offer","sdp":"v=0\r\n","client_id":"i","connection_id":"C","bundle_id":"b",
-    "version":"2025","config":{"iceServers":[{"urls":["turn:127.0.0.1:3478?transport=udp"],
-    "username":"u","credential":"p"}],"iceTransportPolicy":"relay"},"mid":{"audio":"0",
-    "video":"1"},"encodings":[{"rid":"r0","active":true,"scaleResolutionDownBy":4,
-    "maxBitrate":100000,"maxFramerate":15}],"simulcast":true,
+    "channel_id":"c","session_id":"S","version":"2025","config":{"iceServers":[{
+    "urls":["turn:127.0.0.1:3478?transport=udp"],"username":"u","credential":"p"}],
+    "iceTransportPolicy":"relay"},"mid":{"audio":"0","video":"1"},"encodings":[{"rid":"r0",
+    "active":true,"scaleResolutionDownBy":4,"maxBitrate":100000,"minBitrate":1,"maxFramerate":15,
+    "scaleResolutionDownTo":{"maxWidth":320,"maxHeight":180},"scalabilityMode":"L1T1",
+    "adaptivePtime":true,"networkPriority":"low","codec":{}}],"simulcast":true,
+    "simulcast_multicodec":false,"spotlight":false,"multistream":true,"metadata":1,
+    "data_channel_signaling":true,"ignore_disconnect_websocket":false,
     "data_channels":[{"label":"signaling","direction":"sendrecv","compress":true}],
-    "audio":true,"video_codec_type":"VP8","video_bit_rate":2500}
+    "rpc_methods":["m"],"audio":true,"audio_codec_type":"OPUS","audio_bit_rate":64,"video":true,
+    "video_codec_type":"VP8","video_bit_rate":2500}
 
-    {"type":"notify","event_type":"connection.created","role":"sendonly","client_id":"i",
-    "connection_id":"C","audio":true,"video":false,"minutes":3,"channel_connections":2,
-    "channel_sendrecv_connections":1,"metadata":{"k":"v"},"data":[{"client_id":"j",
+    {"type":"notify","event_type":"connection.created","timestamp":"T","role":"sendonly",
+    "session_id":"S","client_id":"i","bundle_id":"b","connection_id":"C","audio":true,
+    "video":false,"minutes":3,"channel_connections":2,"channel_sendrecv_connections":1,
+    "channel_sendonly_connections":1,"channel_recvonly_connections":0,"turn_transport_type":"udp",
+    "metadata":{"k":"v"},"authn_metadata":1,"authz_metadata":2,"data":[{"client_id":"j",
     "connection_id":"D","metadata":null}]}
+
+    {"type":"notify","event_type":"simulcast.switched","sender_connection_id":"J",
+    "priority":"higher","trigger":"sender","rpc_rids":["r0"],"auto_rids":[],"request_rid":"r2",
+    "current_rid":"r0","previous_rid":"none","unstable_level":2,"spotlight_id":"x","fixed":true}
+
+    {"type":"answer","sdp":"v=0"}
+
+    {"type":"re-answer","sdp":"v=0"}
 
     {"type":"ping","stats":true}
 
@@ -33,7 +56,8 @@ extension FuzzTarget {
 
     {"type":"re-offer","sdp":"v=0"}
 
-    {"type":"candidate","candidate":"candidate:1 1 udp 1 192.0.2.1 9 typ host"}
+    {"type":"candidate","candidate":"candidate:1 1 udp 1 192.0.2.1 9 typ host","sdpMid":"0",
+    "sdpMLineIndex":0,"usernameFragment":"u"}
 
     {"type":"disconnect","reason":"NO-ERROR"}
 
@@ -66,6 +90,16 @@ extension FuzzTarget {
         return check(false, "our own \(message.typeName) message doesn't parse")
       }
       check(again == message, "a \(message.typeName) message reads back differently")
+      let read = (try? JSONValue(parsing: Array(input)))?.objectValue ?? [:]
+      let written = message.json.objectValue ?? [:]
+      for (key, value) in read where !value.isNull {
+        check(written[key] != nil, "a \(message.typeName) message loses \(key)")
+      }
+      do throws(SignalingError) {
+        try message.check()
+      } catch {
+        check(error.field?.hasPrefix("\(message.typeName).") == true, "an error names no field")
+      }
     }
   }
 

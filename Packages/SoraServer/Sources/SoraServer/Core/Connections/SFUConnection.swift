@@ -69,7 +69,7 @@ final class SFUConnection {
     bundleID = request.bundleID ?? connectionID
     // RFC 9429 §5.2.1: 63 bits with the top bits clear.
     sessionNumber = random.next() >> 2
-    opus = SFUCodec.opus(request.audio ?? SFUConnectRequest.Audio())
+    opus = SFUCodec.opus(request.audio ?? AudioOptions())
     mediaBy = now + core.configuration.mediaTimeout
     transport = PeerTransport(
       configuration: PeerTransport.Configuration(

@@ -35,19 +35,28 @@ extension SFUConnection {
   func sendOffer(at now: Instant) {
     _ = applyChanges()
     let sdp = describe(at: now)
-    let audio = uplink.tracks.first { $0.kind == .audio }
-    let video = uplink.tracks.first { $0.kind == .video }
-    core.emit(
-      .offer(
-        SFUOffer(
-          sdp: sdp, connectionID: connectionID, clientID: clientID, bundleID: bundleID,
-          channelID: channel.id, sessionID: channel.sessionID, version: core.configuration.version,
-          audioMid: audio?.mid, videoMid: video?.mid, audio: request.audio != nil,
-          audioCodec: request.audio == nil ? nil : "OPUS", audioBitRate: request.audio?.bitRate,
-          video: request.video != nil,
-          videoCodec: request.video.map { $0.codec?.uppercased() ?? "VP9" },
-          videoBitRate: request.video?.bitRate)),
-      to: peer)
+    let offer = OfferMessage(sdp: sdp, connectionID: connectionID) {
+      $0.clientID = clientID
+      $0.bundleID = bundleID
+      $0.channelID = channel.id
+      $0.sessionID = channel.sessionID
+      $0.version = core.configuration.version
+      $0.mid = Dictionary(
+        uplink.tracks.map { ($0.kind.rawValue, $0.mid) }, uniquingKeysWith: { first, _ in first })
+      $0.simulcast = false
+      $0.simulcastMulticodec = false
+      $0.spotlight = false
+      $0.multistream = true
+      $0.dataChannelSignaling = false
+      $0.ignoreDisconnectWebSocket = false
+      $0.audio = request.audio != nil
+      $0.audioCodecType = request.audio == nil ? nil : "OPUS"
+      $0.audioBitRate = request.audio?.bitRate
+      $0.video = request.video != nil
+      $0.videoCodecType = request.video.map { $0.codecType?.uppercased() ?? "VP9" }
+      $0.videoBitRate = request.video?.bitRate
+    }
+    core.emit(.offer(offer), to: peer)
   }
 
   /// Offers what has changed in the channel, now or when the exchange under way has ended.

@@ -1,1 +1,0 @@
-../../../../Packages/SoraSignaling/Sources/SoraSignaling/SignalingError.swift
