@@ -1,7 +1,24 @@
 package import NIOSSL
+import Synchronization
 
 package enum TLSContexts {
+  /// Those that know nothing but the system's authorities, by whether any certificate will do: reading a hundred and more takes
+  /// milliseconds, so it is done once a process.
+  private static let ofSystem = Mutex<[Bool: NIOSSLContext]>([:])
+
   package static func client(_ options: TLSOptions) throws(SignalingError) -> NIOSSLContext {
+    guard options.trust == .system, options.clientIdentity == nil else {
+      return try makeClient(options)
+    }
+    return try ofSystem.withLock { contexts throws(SignalingError) in
+      if let context = contexts[options.insecure] { return context }
+      let made = try makeClient(options)
+      contexts[options.insecure] = made
+      return made
+    }
+  }
+
+  private static func makeClient(_ options: TLSOptions) throws(SignalingError) -> NIOSSLContext {
     var configuration = TLSConfiguration.makeClientConfiguration()
     configuration.minimumTLSVersion = .tlsv12
     configuration.certificateVerification = options.insecure ? .none : .fullVerification
