@@ -21,37 +21,58 @@ enum SignalingRace {
         errors[index] = error.at(url: url)
       }
     }
-    // Reading the system's certificates takes a while; once is enough.
-    let tls =
-      endpoints.contains { $0.endpoint.isSecure } ? try TLSContexts.client(options.tls) : nil
+    // Reading certificates takes a while, and so do names and connections: one doesn't wait for the other.
+    let tls = endpoints.contains { $0.endpoint.isSecure } ? TLSPreparation(options.tls) : nil
 
-    typealias Outcome = (index: Int, result: Result<WebSocketConnection, SignalingError>)
+    enum Outcome {
+      case opened(WebSocketConnection)
+      case failed(index: Int, SignalingError)
+      /// The certificates can't be used, so that there is no sense in any of the URLs.
+      case unusable(SignalingError)
+      case ready
+    }
+    var unusable: SignalingError?
     let winner = await withTaskGroup(of: Outcome.self) { group in
       for (index, endpoint) in endpoints {
         group.addTask {
           do throws(SignalingError) {
-            let connection = try await WebSocketClient.connect(
-              to: endpoint, options: options, tls: tls)
-            return (index, .success(connection))
+            return .opened(
+              try await WebSocketClient.connect(to: endpoint, options: options, tls: tls))
           } catch {
-            return (index, .failure(error))
+            return .failed(index: index, error)
+          }
+        }
+      }
+      if let tls {
+        group.addTask {
+          switch await tls.result {
+          case .success: .ready
+          case .failure(let error): .unusable(error)
           }
         }
       }
       var winner: WebSocketConnection?
       for await outcome in group {
-        switch outcome.result {
-        case .success(let connection):
+        switch outcome {
+        case .opened(let connection):
           if winner == nil {
             winner = connection
             group.cancelAll()
           } else {
             connection.close()
           }
-        case .failure(let error): errors[outcome.index] = error
+        case .failed(let index, let error): errors[index] = error
+        case .unusable(let error):
+          unusable = error
+          group.cancelAll()
+        case .ready: break
         }
       }
       return winner
+    }
+    if let unusable {
+      winner?.close()
+      throw unusable
     }
     if let winner {
       // Won, but nobody wants it any more.
@@ -72,4 +93,17 @@ enum SignalingRace {
     error.candidates = errors
     return error
   }
+}
+
+/// A TLS context on its way.
+struct TLSPreparation: Sendable {
+  private let task: Task<Result<NIOSSLContext, SignalingError>, Never>
+
+  init(_ options: TLSOptions) {
+    task = Task {
+      Result { () throws(SignalingError) in try TLSContexts.client(options) }
+    }
+  }
+
+  var result: Result<NIOSSLContext, SignalingError> { get async { await task.value } }
 }

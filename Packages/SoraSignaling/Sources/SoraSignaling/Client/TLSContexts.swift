@@ -1,11 +1,28 @@
 public import NIOSSL
+import Synchronization
 
 /// The TLS of connections that SwiftNIO carries: version 1.2 or later.
 public enum TLSContexts {
+  /// Those that know nothing but the system's authorities, by whether any certificate will do: reading a hundred and more takes
+  /// milliseconds, so it is done once a process.
+  private static let ofSystem = Mutex<[Bool: NIOSSLContext]>([:])
+
   /// Of a client.
   ///
   /// - Throws: `invalidConfiguration` with the file at fault.
   public static func client(_ options: TLSOptions) throws(SignalingError) -> NIOSSLContext {
+    guard options.trust == .system, options.clientIdentity == nil else {
+      return try makeClient(options)
+    }
+    return try ofSystem.withLock { contexts throws(SignalingError) in
+      if let context = contexts[options.insecure] { return context }
+      let made = try makeClient(options)
+      contexts[options.insecure] = made
+      return made
+    }
+  }
+
+  private static func makeClient(_ options: TLSOptions) throws(SignalingError) -> NIOSSLContext {
     var configuration = TLSConfiguration.makeClientConfiguration()
     configuration.minimumTLSVersion = .tlsv12
     configuration.certificateVerification = options.insecure ? .none : .fullVerification

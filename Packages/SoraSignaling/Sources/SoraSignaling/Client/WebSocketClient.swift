@@ -14,12 +14,13 @@ public enum WebSocketClient {
     url: String, options: WebSocketOptions = WebSocketOptions()
   ) async throws(SignalingError) -> WebSocketConnection {
     let endpoint = try WebSocketEndpoint(url)
-    let context = endpoint.isSecure ? try TLSContexts.client(options.tls) : nil
-    return try await connect(to: endpoint, options: options, tls: context)
+    let tls = endpoint.isSecure ? TLSPreparation(options.tls) : nil
+    _ = try await tls?.result.get()
+    return try await connect(to: endpoint, options: options, tls: tls)
   }
 
   static func connect(
-    to endpoint: WebSocketEndpoint, options: WebSocketOptions, tls: NIOSSLContext?
+    to endpoint: WebSocketEndpoint, options: WebSocketOptions, tls: TLSPreparation?
   ) async throws(SignalingError) -> WebSocketConnection {
     try check(options)
     let attempt = WebSocketConnectAttempt(endpoint: endpoint, options: options)
@@ -41,11 +42,7 @@ public enum WebSocketClient {
         case .failure(let error): attempt.fail(ConnectErrors.map(error, attempt: attempt))
         case .success(let channel):
           guard attempt.attach(channel) else { return channel.close(promise: nil) }
-          do {
-            try start(channel, attempt, tls)
-          } catch {
-            attempt.fail(ConnectErrors.map(error, attempt: attempt))
-          }
+          begin(channel, attempt, tls)
         }
       }
     switch await attempt.outcome() {
@@ -54,19 +51,39 @@ public enum WebSocketClient {
     }
   }
 
+  /// On the loop, with an open connection: what goes through it, once the TLS context is there.
+  private static func begin(
+    _ channel: any Channel, _ attempt: WebSocketConnectAttempt, _ tls: TLSPreparation?
+  ) {
+    guard let tls else { return start(channel, attempt, nil) }
+    channel.eventLoop.makeFutureWithTask { try await tls.result.get() }.whenComplete { result in
+      switch result {
+      case .success(let context):
+        // Nobody but us would notice that it was closed in the meantime.
+        guard channel.isActive else { return attempt.fail(ConnectErrors.ended(.tls)) }
+        start(channel, attempt, context)
+      case .failure(let error): attempt.fail(ConnectErrors.map(error, attempt: attempt))
+      }
+    }
+  }
+
   /// On the loop: proxy first, then TLS, then the WebSocket handshake.
   private static func start(
     _ channel: any Channel, _ attempt: WebSocketConnectAttempt, _ tls: NIOSSLContext?
-  ) throws {
-    guard let proxy = attempt.options.proxy else {
-      return try addHandshake(channel, attempt, tls)
+  ) {
+    do {
+      guard let proxy = attempt.options.proxy else {
+        return try addHandshake(channel, attempt, tls)
+      }
+      attempt.stage = .proxy
+      try channel.pipeline.syncOperations.addHandler(
+        ProxyHandshakeHandler(
+          authority: attempt.endpoint.authority, userAgent: attempt.options.userAgent, proxy: proxy,
+          fail: { attempt.fail(ConnectErrors.map($0, attempt: attempt)) },
+          next: { channel in try addHandshake(channel, attempt, tls) }))
+    } catch {
+      attempt.fail(ConnectErrors.map(error, attempt: attempt))
     }
-    attempt.stage = .proxy
-    try channel.pipeline.syncOperations.addHandler(
-      ProxyHandshakeHandler(
-        authority: attempt.endpoint.authority, userAgent: attempt.options.userAgent, proxy: proxy,
-        fail: { attempt.fail(ConnectErrors.map($0, attempt: attempt)) },
-        next: { channel in try addHandshake(channel, attempt, tls) }))
   }
 
   private static func addHandshake(

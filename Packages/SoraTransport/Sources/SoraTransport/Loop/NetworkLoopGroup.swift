@@ -32,12 +32,23 @@ public final class NetworkLoopGroup: Sendable {
   /// The loops in turn, so that connections spread over them.
   public func next() throws(NetworkError) -> NetworkLoop {
     try state.withLock { state throws(NetworkError) in
-      defer { state.turn = (state.turn + 1) % count }
-      if state.turn < state.loops.count { return state.loops[state.turn] }
-      let loop = try NetworkLoop.make(configuration: configuration)
-      state.loops.append(loop)
+      let loop = try obtain(&state)
+      state.turn = (state.turn + 1) % count
       return loop
     }
+  }
+
+  /// Starts the loop that `next` gives next, where it doesn't run yet, so that nobody has to wait for it then.
+  public func prepare() throws(NetworkError) {
+    try state.withLock { state throws(NetworkError) in _ = try obtain(&state) }
+  }
+
+  /// The loop whose turn it is.
+  private func obtain(_ state: inout State) throws(NetworkError) -> NetworkLoop {
+    if state.turn < state.loops.count { return state.loops[state.turn] }
+    let loop = try NetworkLoop.make(configuration: configuration)
+    state.loops.append(loop)
+    return loop
   }
 
   /// Shuts down the loops that were started; see `NetworkLoop.shutdown()`.

@@ -108,6 +108,19 @@ import Testing
     #expect(try NetworkLoopGroup.shared.next() !== loops[0])
   }
 
+  @Test func aLoopThatIsPreparedIsTheNextOne() throws {
+    let group = NetworkLoopGroup(count: 2)
+    try group.prepare()
+    let first = try group.next()
+    // The turn stays: what was prepared once or often goes to whoever comes next.
+    try group.prepare()
+    try group.prepare()
+    let second = try group.next()
+    #expect(first !== second)
+    #expect(try group.next() === first)
+    group.shutdown()
+  }
+
   @Test func aShutDownLoopClosesItsSocketsAndStillRunsWork() async throws {
     let endpoint = LoopEndpoint(try .make())
     _ = try await endpoint.open(.loopbackV4)

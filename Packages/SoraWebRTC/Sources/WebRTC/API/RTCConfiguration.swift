@@ -41,13 +41,27 @@ public struct RTCConfiguration: Sendable {
   public var iceServers: [RTCIceServer] = []
   public var iceTransportPolicy: RTCIceTransportPolicy = .all
   public var sdpSemantics: RTCSdpSemantics = .unifiedPlan
+  /// What the connection shows in DTLS; nil makes one for it alone.
+  public var certificate: RTCCertificate?
   /// Knobs that no standard names.
   public var settings = RTCSettings()
 
   public init() {}
 
-  /// Checks what can be wrong in it: the URLs of servers, and their user names and credentials.
-  public func validate() throws { _ = try gathering() }
+  /// Checks what can be wrong in it: the URLs of servers, their user names and credentials, and local addresses.
+  public func validate() throws {
+    _ = try gathering()
+    _ = try settings.parsedLocalAddresses()
+  }
+
+  /// The same as `gathering`, with an error that names its stage.
+  func checkedGathering() throws(RTCSetupError) -> ICEGatherer.Configuration {
+    do {
+      return try gathering()
+    } catch {
+      throw .unusableServer(error)
+    }
+  }
 
   /// What the transport gathers from.
   ///
@@ -122,6 +136,14 @@ public struct RTCSettings: Sendable {
   public var audioRedundancy: Int?
 
   public init() {}
+
+  /// `localAddresses`, read.
+  func parsedLocalAddresses() throws(RTCSetupError) -> [IPAddress] {
+    try localAddresses.map { text throws(RTCSetupError) in
+      guard let address = IPAddress(text) else { throw .malformedLocalAddress(text) }
+      return address
+    }
+  }
 }
 
 /// Constraints in the libwebrtc style. Kept for source compatibility; unknown keys have no effect.

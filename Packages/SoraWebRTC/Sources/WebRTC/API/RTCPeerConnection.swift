@@ -22,18 +22,21 @@ public final class RTCPeerConnection: Sendable {
   init(
     _ configuration: RTCConfiguration, factory: RTCPeerConnectionFactory,
     delegate: (any RTCPeerConnectionDelegate)?
-  ) throws {
+  ) throws(RTCSetupError) {
     self.configuration = configuration
-    guard let dtls = factory.dtls else { throw DTLSError.notConnected }
-    let certificate = try DTLSCertificate.generate()
-    let loop = try NetworkLoopGroup.shared.next()
+    let gathering = try configuration.checkedGathering()
+    let dtls = try factory.dtlsEndpoints()
+    let certificate =
+      if let own = configuration.certificate { own.native } else {
+        try RTCCertificate.generate().native
+      }
+    let loop = try Self.nextLoop()
     let actor = PeerConnectionActor(loop: loop)
     self.actor = actor
     mirror.setDelegate(delegate, of: self)
     let mirror = mirror
     let settings = configuration.settings
     let videoCapabilities = factory.videoCapabilities
-    let gathering = try configuration.gathering()
     let environment = MediaPipelines.Environment(
       registry: factory.videoCodecs, playout: AudioPlayout(),
       audioRedundancy: settings.audioRedundancy,
@@ -79,6 +82,14 @@ public final class RTCPeerConnection: Sendable {
   }
 
   deinit { actor.close() }
+
+  private static func nextLoop() throws(RTCSetupError) -> NetworkLoop {
+    do {
+      return try NetworkLoopGroup.shared.next()
+    } catch {
+      throw .noNetworkLoop(error)
+    }
+  }
 
   // MARK: State
 
@@ -143,7 +154,7 @@ public final class RTCPeerConnection: Sendable {
   /// Applies an offer or answer that this connection created, and gathers candidates; or a rollback, which gives up the exchange under
   /// way.
   ///
-  /// - Throws: `NegotiationError`, `NetworkError`.
+  /// - Throws: `NegotiationError`, or `RTCSetupError` where no socket can be had.
   public func setLocalDescription(_ description: RTCSessionDescription) async throws {
     if description.type == .rollback { return try await rollBack() }
     let kind = try description.kind

@@ -12,20 +12,22 @@ import SoraVP9
 public final class RTCPeerConnectionFactory: Sendable {
   /// Codecs, in order of preference.
   public let videoCodecs: VideoCodecRegistry
-  let dtls: (any DTLSEndpointFactory & Sendable)?
+  /// Who secures connections, or why nobody does.
+  private let endpoints: Result<any DTLSEndpointFactory & Sendable, DTLSError>
 
   /// A factory with the codecs that this module links: VP8, VP9, AV1, H.264, H.265 and Opus. Without the trait `GPL`,
   /// H.265 is only decoded, and negotiated where nothing is sent.
   public convenience init() {
-    self.init(
-      videoCodecs: Self.linkedCodecs, endpoints: try? DTLSImplementation.standard.makeFactory())
+    self.init(videoCodecs: Self.linkedCodecs)
   }
 
   /// A factory with video codecs of the caller's choice.
   ///
   /// - Parameter dtls: who secures connections: this project's own DTLS 1.3 and 1.2, or libssl's 1.2.
   public convenience init(videoCodecs: VideoCodecRegistry, dtls: DTLSImplementation = .standard) {
-    self.init(videoCodecs: videoCodecs, endpoints: try? dtls.makeFactory())
+    self.init(
+      videoCodecs: videoCodecs, endpoints: Result { () throws(DTLSError) in try dtls.makeFactory() }
+    )
   }
 
   /// A factory whose connections are secured as the caller says.
@@ -36,14 +38,16 @@ public final class RTCPeerConnectionFactory: Sendable {
   public convenience init(
     videoCodecs: VideoCodecRegistry? = nil, dtlsFactory: any DTLSEndpointFactory & Sendable
   ) {
-    self.init(videoCodecs: videoCodecs ?? Self.linkedCodecs, endpoints: dtlsFactory)
+    self.init(videoCodecs: videoCodecs ?? Self.linkedCodecs, endpoints: .success(dtlsFactory))
   }
 
-  private init(
-    videoCodecs: VideoCodecRegistry, endpoints: (any DTLSEndpointFactory & Sendable)?
+  /// - Parameter endpoints: a failure is told by each connection that is asked for.
+  package init(
+    videoCodecs: VideoCodecRegistry,
+    endpoints: Result<any DTLSEndpointFactory & Sendable, DTLSError>
   ) {
     self.videoCodecs = videoCodecs
-    dtls = endpoints
+    self.endpoints = endpoints
   }
 
   private static var linkedCodecs: VideoCodecRegistry {
@@ -77,15 +81,33 @@ public final class RTCPeerConnectionFactory: Sendable {
     }
   }
 
-  /// A new connection; nil where the system gives no network loop, the crypto library doesn't start, or a server's URL breaks the grammar
-  /// (which `RTCConfiguration.validate` names).
+  /// A new connection; nil for every reason that `makePeerConnection` throws, which libwebrtc's name doesn't tell.
   ///
   /// - Parameter delegate: held weakly.
   public func peerConnection(
     with configuration: RTCConfiguration, constraints: RTCMediaConstraints? = nil,
     delegate: (any RTCPeerConnectionDelegate)? = nil
   ) -> RTCPeerConnection? {
-    try? RTCPeerConnection(configuration, factory: self, delegate: delegate)
+    try? makePeerConnection(with: configuration, constraints: constraints, delegate: delegate)
+  }
+
+  /// A new connection. Not libwebrtc's.
+  ///
+  /// - Parameter delegate: held weakly.
+  /// - Throws: what is missing, and how to come by it.
+  public func makePeerConnection(
+    with configuration: RTCConfiguration, constraints: RTCMediaConstraints? = nil,
+    delegate: (any RTCPeerConnectionDelegate)? = nil
+  ) throws(RTCSetupError) -> RTCPeerConnection {
+    try RTCPeerConnection(configuration, factory: self, delegate: delegate)
+  }
+
+  /// Who secures a connection.
+  func dtlsEndpoints() throws(RTCSetupError) -> any DTLSEndpointFactory & Sendable {
+    switch endpoints {
+    case .success(let endpoints): return endpoints
+    case .failure(let error): throw .noCryptography(error)
+    }
   }
 
   public func videoSource() -> RTCVideoSource { RTCVideoSource() }

@@ -25,12 +25,9 @@ extension PeerConnectionDriver {
       perform { core, now in core.transport.removeBase(address, at: now) }
     }
     for ip in present where !addresses.contains(where: { $0.ip == ip }) {
-      guard let socket = try? loop.openUDP(TransportAddress(ip: ip, port: 0), handler: self) else {
-        continue
-      }
-      sockets.insert(socket)
-      addresses.append(socket.localAddress)
-      perform { core, now in core.transport.addBase(socket.localAddress, at: now) }
+      // One that can't be bound yet is tried again with the next change.
+      guard let base = try? open(ip) else { continue }
+      perform { core, now in core.transport.addBase(base, at: now) }
     }
   }
 }

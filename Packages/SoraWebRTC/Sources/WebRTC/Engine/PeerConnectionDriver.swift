@@ -42,27 +42,42 @@ final class PeerConnectionDriver {
   }
 
   /// Opens a socket on every address that the settings allow, once, and returns their addresses.
-  func openSockets() throws(NetworkError) -> [TransportAddress] {
-    if addresses.isEmpty {
-      for address in try localAddresses() {
+  ///
+  /// - Throws: where there are addresses, and not one can be bound.
+  func openSockets() throws(RTCSetupError) -> [TransportAddress] {
+    guard addresses.isEmpty else { return addresses }
+    var failures: [NetworkError] = []
+    for address in try localAddresses() {
+      do throws(NetworkError) {
+        try open(address)
+      } catch {
         // An address that can't be bound (an interface that just went down) costs a candidate, not the call.
-        if let socket = try? loop.openUDP(TransportAddress(ip: address, port: 0), handler: self) {
-          sockets.insert(socket)
-          addresses.append(socket.localAddress)
-        }
+        failures.append(error)
       }
     }
+    if addresses.isEmpty, !failures.isEmpty { throw .noSocket(failures) }
     return addresses
   }
 
-  func localAddresses() throws(NetworkError) -> [IPAddress] {
-    guard settings.localAddresses.isEmpty else {
-      return settings.localAddresses.compactMap { IPAddress($0) }
+  /// Opens a socket on one address of ours, and returns where it is.
+  @discardableResult
+  func open(_ address: IPAddress) throws(NetworkError) -> TransportAddress {
+    let socket = try loop.openUDP(TransportAddress(ip: address, port: 0), handler: self)
+    sockets.insert(socket)
+    addresses.append(socket.localAddress)
+    return socket.localAddress
+  }
+
+  func localAddresses() throws(RTCSetupError) -> [IPAddress] {
+    guard settings.localAddresses.isEmpty else { return try settings.parsedLocalAddresses() }
+    do throws(NetworkError) {
+      return try NetworkLoop.hostAddresses().filter { address in
+        (settings.gathersLoopback || !address.isLoopback)
+          && (settings.gathersIPv6 || address.ip.isV4)
+      }.map(\.ip)
+    } catch {
+      throw .noAddresses(error)
     }
-    return try NetworkLoop.hostAddresses().filter { address in
-      (settings.gathersLoopback || !address.isLoopback)
-        && (settings.gathersIPv6 || address.ip.isV4)
-    }.map(\.ip)
   }
 
   /// Runs `body` on the core, and then whatever became due.

@@ -12,8 +12,12 @@ import Synchronization
 package final class VideoSendPipeline: VideoSink, @unchecked Sendable {
   // @unchecked: everything from `encoder` on is touched on `queue` alone; what is shared is in `shared`.
 
-  private struct Shared {
+  fileprivate struct Shared {
     var pending: VideoFrame?
+    /// The newest frame of the source, and when it came.
+    var latest: (frame: VideoFrame, arrival: Instant)?
+    /// The timestamp of the newest repetition.
+    var repeated: Instant?
     var isScheduled = false
     var keyFrameRequested = true
     var targetBitrate: Int
@@ -95,9 +99,21 @@ package final class VideoSendPipeline: VideoSink, @unchecked Sendable {
     }
   }
 
-  /// Makes the next frame a key frame, in every layer.
+  /// Makes the next frame a key frame, in every layer. That is the source's newest one once more, unless another is due: whoever has
+  /// just come sees something half a frame's interval sooner, and of a source that stands still anything at all.
   package func requestKeyFrame() {
-    shared.withLock { $0.keyFrameRequested = true }
+    let time = now()
+    let schedule = shared.withLock { shared in
+      shared.keyFrameRequested = true
+      guard !shared.isStopped, shared.pending == nil, let frame = shared.repetition(at: time) else {
+        return false
+      }
+      shared.pending = frame
+      shared.repeated = frame.timestamp
+      defer { shared.isScheduled = true }
+      return !shared.isScheduled
+    }
+    if schedule { queue.async { self.encodePending() } }
   }
 
   /// Takes no more frames, and frees the encoders.
@@ -105,6 +121,7 @@ package final class VideoSendPipeline: VideoSink, @unchecked Sendable {
     shared.withLock {
       $0.isStopped = true
       $0.pending = nil
+      $0.latest = nil
     }
     queue.async {
       self.encoder = nil
@@ -115,11 +132,13 @@ package final class VideoSendPipeline: VideoSink, @unchecked Sendable {
   package var statistics: VideoSendStatistics { shared.withLock { $0.statistics } }
 
   package func receive(_ frame: VideoFrame) {
+    let time = now()
     let schedule = shared.withLock { shared in
       guard !shared.isStopped else { return false }
       shared.sourceRate.add(frame.timestamp)
       if shared.pending != nil { shared.statistics.framesReplaced &+= 1 }
-      shared.pending = frame
+      shared.latest = (frame, time)
+      shared.pending = shared.behindRepetition(frame)
       guard !shared.isScheduled else { return false }
       shared.isScheduled = true
       return true
@@ -283,6 +302,32 @@ package final class VideoSendPipeline: VideoSink, @unchecked Sendable {
       black = copy.buffer
     }
     return copy
+  }
+}
+
+extension VideoSendPipeline.Shared {
+  /// The source's newest frame, as if it had been captured now; nil where there is none, or the next is as good as here.
+  fileprivate func repetition(at now: Instant) -> VideoFrame? {
+    guard var frame = latest?.frame, let arrival = latest?.arrival, now > arrival else {
+      return nil
+    }
+    let rate = sourceRate.framesPerSecond
+    let intervals = (now - arrival).inSeconds * rate
+    // A source that is late by more than an interval stands still, or nearly so.
+    guard rate <= 0 || intervals < 0.75 || intervals > 2 else { return nil }
+    frame.timestamp += now - arrival
+    return frame
+  }
+
+  /// A frame that the source captured before the last repetition was made, and delivered after it, comes behind it all the same.
+  fileprivate func behindRepetition(_ frame: VideoFrame) -> VideoFrame {
+    // A clock that jumps back further starts over; the encoders know what to do.
+    guard let repeated, frame.timestamp <= repeated, repeated - frame.timestamp < .seconds(1) else {
+      return frame
+    }
+    var frame = frame
+    frame.timestamp = repeated + .milliseconds(1)
+    return frame
   }
 }
 

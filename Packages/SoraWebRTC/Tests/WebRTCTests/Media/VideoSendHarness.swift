@@ -36,8 +36,9 @@ final class VideoSendHarness {
 
   deinit { pipeline.stop() }
 
-  /// Hands over a frame without waiting for it.
-  func push(_ buffer: PixelBuffer) {
+  /// Hands over a frame without waiting for it, captured so long after the one before.
+  func push(_ buffer: PixelBuffer, after interval: Duration = .zero) {
+    time += interval
     pipeline.receive(VideoFrame(buffer: buffer, timestamp: time))
   }
 
@@ -49,9 +50,8 @@ final class VideoSendHarness {
     let picture = PixelBuffer.grey(width, height)
     for _ in 0..<count {
       let interval = Duration.seconds(1 / framesPerSecond)
-      time += interval
       let before = script.clock.now
-      push(picture)
+      push(picture, after: interval)
       settle()
       // The rest of the interval passes, where encoding took less.
       let spent = script.clock.now - before
