@@ -37,11 +37,14 @@ public struct SignalingOffer: Codable, Sendable {
     /// True where the message doesn't say it.
     public let active: Bool
     public let rid: String?
-    /// Bits a second.
+    /// Bits per second.
     public let maxBitrate: Int?
-    /// Frames a second.
+    public let minBitrate: Int?
+    /// Frames per second.
     public let maxFramerate: Double?
     public let scaleResolutionDownBy: Double?
+    /// The largest size of the layer's frames; it comes before `scaleResolutionDownBy`.
+    public let scaleResolutionDownTo: RTCResolutionRestriction?
     /// A W3C scalability mode such as `L1T1`.
     public let scalabilityMode: String?
 
@@ -49,8 +52,12 @@ public struct SignalingOffer: Codable, Sendable {
       active = message.isActive
       rid = message.rid
       maxBitrate = message.maxBitrate
+      minBitrate = message.minBitrate
       maxFramerate = message.maxFramerate
       scaleResolutionDownBy = message.scaleResolutionDownBy
+      scaleResolutionDownTo = message.scaleResolutionDownTo.map {
+        RTCResolutionRestriction(maxWidth: $0.maxWidth, maxHeight: $0.maxHeight)
+      }
       scalabilityMode = message.scalabilityMode
     }
 
@@ -60,12 +67,15 @@ public struct SignalingOffer: Codable, Sendable {
 
     public func encode(to encoder: any Encoder) throws { throw SoraError.invalidSignalingMessage }
 
-    /// The layer in the engine's words, all but `active`.
+    /// The layer in the engine's words.
     public var rtpEncodingParameters: RTCRtpEncodingParameters {
       var parameters = RTCRtpEncodingParameters(rid: rid)
+      parameters.isActive = active
       parameters.maxBitrateBps = maxBitrate
       parameters.maxFramerate = maxFramerate
+      parameters.minBitrateBps = minBitrate
       parameters.scaleResolutionDownBy = scaleResolutionDownBy
+      parameters.scaleResolutionDownTo = scaleResolutionDownTo
       parameters.scalabilityMode = scalabilityMode
       return parameters
     }

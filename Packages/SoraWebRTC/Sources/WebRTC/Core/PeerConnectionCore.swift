@@ -301,7 +301,7 @@ public final class PeerConnectionCore {
     var order: [SendKey] = []
     for section in media {
       guard let send = section.send else { continue }
-      for encoding in send.encodings where encoding.isActive {
+      for encoding in send.encodings where !encoding.isPausedByPeer {
         let key = SendKey(transceiverID: section.transceiverID, rid: encoding.rid)
         let parameters = RTPSendParameters(
           section, send, encoding, audioRedundancy: audioRedundancy)

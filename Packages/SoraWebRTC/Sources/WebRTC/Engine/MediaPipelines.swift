@@ -245,6 +245,10 @@ final class MediaPipelines {
     }
     return (sending.pipeline.statistics, layer)
   }
+  /// What a transceiver's track is encoded as; nil where it isn't sent.
+  func videoSendConfiguration(_ id: Int) -> VideoSendConfiguration? {
+    videoSending[id]?.pipeline.currentConfiguration
+  }
   func videoReceiveStatistics(_ id: Int) -> VideoReceivePipeline.Statistics? {
     videoReceiving[id]?.pipeline.statistics
   }

@@ -86,9 +86,6 @@ final class PeerConnectionMirror: Sendable {
     case .streamRemoved(let id): removeStream(id)
     case .negotiated:
       synchronize(with: driver.core, actor: actor)
-      for case let (id, send?) in driver.core.media.map({ ($0.transceiverID, $0.send) }) {
-        transceiver(id: id)?.sender.setNegotiated(rids: send.encodings.map(\.rid))
-      }
     case .targetBitrateChanged, .keyFrameWanted: break
     }
   }
@@ -105,6 +102,7 @@ final class PeerConnectionMirror: Sendable {
         mid: transceiver.mid ?? "",
         current: transceiver.isStopped
           ? .stopped : transceiver.currentDirection.map(RTCRtpTransceiverDirection.init))
+      face.sender.setEncodings(rids: transceiver.sender.encodings.map(\.rid))
     }
   }
 
@@ -140,6 +138,10 @@ final class PeerConnectionMirror: Sendable {
     storage.withLock {
       $0.localDescription = core.ownDescription
       $0.remoteDescription = core.othersDescription
+    }
+    for transceiver in core.negotiator.transceivers {
+      self.transceiver(id: transceiver.id)?.sender.setEncodings(
+        rids: transceiver.sender.encodings.map(\.rid))
     }
   }
 

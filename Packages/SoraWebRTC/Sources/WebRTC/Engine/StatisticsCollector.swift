@@ -133,6 +133,8 @@ package struct StatisticsCollector {
       let (video, index) = media?.videoSendStatistics(section.transceiverID, rid: rid),
       video.layers.indices.contains(index)
     else { return }
+    values["scalabilityMode"] = media?.videoSendConfiguration(section.transceiverID)?
+      .layers[safe: index].map { .string("\($0.scalabilityMode)") }
     let layer = video.layers[index]
     values["framesEncoded"] = .integer(layer.framesEncoded)
     values["keyFramesEncoded"] = .integer(layer.keyFramesEncoded)

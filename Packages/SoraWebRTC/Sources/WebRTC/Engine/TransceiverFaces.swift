@@ -17,7 +17,11 @@ extension RTCRtpTransceiver {
         let streamIds = sender.streamIds
         actor.execute { driver in driver.attach(track, streamIds: streamIds, transceiverID: id) }
       },
-      parametersChanged: { actor.execute { driver in driver.applyMedia() } })
+      parametersChanged: {
+        guard let sender = senderBox.sender else { return }
+        // The newest: a description may have named other encodings since.
+        actor.execute { driver in driver.setParameters(sender.parameters, transceiverID: id) }
+      })
     senderBox.sender = sender
     let trackID = transceiver.receiver.trackID
     let track: RTCMediaStreamTrack =
@@ -56,6 +60,17 @@ extension PeerConnectionDriver {
 
   /// Lets the pipelines follow what was negotiated and what the senders' parameters say.
   func applyMedia() { media.apply(core.media, isConnected: core.transport.isWritable) }
+
+  /// Has a transceiver's encodings sent as its sender's parameters say; the next description tells which are paused.
+  func setParameters(_ parameters: RTCRtpParameters, transceiverID id: Int) {
+    guard let transceiver = core.negotiator.transceivers.first(where: { $0.id == id }) else {
+      return
+    }
+    for encoding in parameters.encodings {
+      transceiver.setEncoding(rid: encoding.rid, isActive: encoding.isActive)
+    }
+    applyMedia()
+  }
 
   func setDirection(_ direction: RTCRtpTransceiverDirection, transceiverID id: Int) {
     guard let transceiver = core.negotiator.transceivers.first(where: { $0.id == id }) else {

@@ -112,6 +112,9 @@ package final class VideoSendPipeline: VideoSink, @unchecked Sendable {
     }
   }
 
+  /// What the next frame is encoded as.
+  package var currentConfiguration: VideoSendConfiguration { shared.withLock { $0.configuration } }
+
   package var statistics: VideoSendStatistics { shared.withLock { $0.statistics } }
 
   package func receive(_ frame: VideoFrame) {
@@ -178,22 +181,24 @@ package final class VideoSendPipeline: VideoSink, @unchecked Sendable {
       return
     }
     let layers = configuration.layers
-    guard let top = configuration.largestActiveLayer else {
+    guard
+      let (top, width, height) = configuration.largestActiveLayer(
+        ofSource: work.frame.width, work.frame.height)
+    else {
       // W3C webrtc-pc §5.2: nothing is sent while no encoding is active; the first frame after that is a key frame.
       encoder = nil
       shared.withLock { $0.keyFrameRequested = true }
       return
     }
-    let size = top.size(ofSource: work.frame.width, work.frame.height)
     let target = min(
       work.targetBitrate,
       configuration.limit
         ?? (layers.count == 1
-          ? VideoDemand.sensibleMaximum(width: size.width, height: size.height)
+          ? VideoDemand.sensibleMaximum(width: width, height: height)
           : work.targetBitrate))
     let rate = min(work.sourceRate, top.maximumFramesPerSecond ?? work.sourceRate)
     adaptation.captured(
-      width: size.width, height: size.height, framesPerSecond: rate,
+      width: width, height: height, framesPerSecond: rate,
       target: layers.count == 1 ? min(target, top.maximumBitsPerSecond ?? target) : nil,
       isLimitedOtherwise: encoder?.isBandwidthLimited ?? false, at: started)
     let step = adaptation.step
