@@ -22,7 +22,7 @@ public protocol RTCPeerConnectionDelegate: AnyObject, Sendable {
   /// An offer is wanted (W3C `negotiationneeded`): for tracks that were added, or a restart that was asked for. Not called again
   /// before the signaling state has been stable anew.
   func peerConnectionShouldNegotiate(_ peerConnection: RTCPeerConnection)
-  /// The connection failed; called before the state changes to `failed`, each time it does. Where the error `mayHeal`, `restartIce` and
+  /// The connection failed; called before the state changes to `failed`, each time it does. Where the error `isRecoverable`, `restartIce` and
   /// a new offer lead out of it.
   func peerConnection(_ peerConnection: RTCPeerConnection, didFailWith error: PeerTransportError)
 }

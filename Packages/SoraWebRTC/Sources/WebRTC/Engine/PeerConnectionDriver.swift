@@ -138,7 +138,7 @@ extension PeerConnectionDriver: PeerConnectionCoreDelegate {
       media.apply(core.media, isConnected: true)
     case .transportStateChanged(.failed(let error)):
       // What is received may go on after a restart; nothing is encoded for nobody.
-      media.apply(error.mayHeal ? core.media : [], isConnected: false)
+      media.apply(error.isRecoverable ? core.media : [], isConnected: false)
     case .keyFrameWanted(let id): media.requestKeyFrame(transceiverID: id)
     case .targetBitrateChanged: applyBitrates()
     default: break
