@@ -59,20 +59,12 @@ extension MediaChannel {
       settings.iceServers = ice.iceServerInfos.map(\.native)
       settings.iceTransportPolicy = ice.iceTransportPolicy == .relay ? .relay : .all
     }
-    do {
-      try settings.validate()
-    } catch {
-      throw NegotiationFailure(reason: "setup: the ICE servers can't be used: \(error)")
-    }
     let events = PeerEvents(input)
-    let made = NativeFactory.shared.peerConnection(
-      with: settings, constraints: configuration.webRTCConfiguration.constraints.native,
-      delegate: events)
-    guard let peer = made else {
-      throw NegotiationFailure(
-        reason:
-          "setup: createNativePeerChannel failed: the system gives no network loop or no cryptography;"
-          + " check the limit of open files and the installation of OpenSSL")
+    let peer: RTCPeerConnection
+    do throws(RTCPeerConnectionError) {
+      peer = try NativeFactory.shared.makePeerConnection(with: settings, delegate: events)
+    } catch {
+      throw NegotiationFailure(reason: "setup: \(error)")
     }
     let isWanted = storage.withLock { state in
       guard state.phase == .connecting else { return false }

@@ -26,7 +26,7 @@ public final class RTCVideoSource: RTCMediaSource, RTCVideoCapturerDelegate, @un
   public func push(_ frame: VideoFrame) { broadcaster.push(frame) }
 }
 
-/// Takes sound from a device, a file or a generator, and holds the volume of a received track.
+/// Takes audio from a device, a file or a generator, and holds the volume of a received track.
 public final class RTCAudioSource: RTCMediaSource, @unchecked Sendable {
   // @unchecked: its state lives in the broadcaster and in a mutex.
   let broadcaster = AudioBroadcaster()
@@ -40,39 +40,6 @@ public final class RTCAudioSource: RTCMediaSource, @unchecked Sendable {
     set { gain.withLock { $0 = min(10, max(0, newValue)) } }
   }
 
-  /// Passes sound on, on the caller's thread. Any length and rate; 48 kHz in multiples of 10 ms costs least.
+  /// Passes audio on, on the caller's thread. Any length and rate; 48 kHz in multiples of 10 ms costs least.
   public func push(_ frame: AudioFrame) { broadcaster.push(frame) }
-}
-
-/// Takes frames on the thread that pushes them.
-public protocol VideoSink: AnyObject, Sendable {
-  func receive(_ frame: VideoFrame)
-}
-
-/// Takes sound on the thread that pushes it.
-public protocol AudioSink: AnyObject, Sendable {
-  func receive(_ frame: AudioFrame)
-}
-
-/// Fans frames out to sinks. Sinks run outside the lock, so that they may add and remove sinks.
-final class VideoBroadcaster: Sendable {
-  private let sinks = Mutex<[any VideoSink]>([])
-
-  func add(_ sink: any VideoSink) { sinks.withLock { $0.append(sink) } }
-  func remove(_ sink: any VideoSink) { sinks.withLock { $0.removeAll { $0 === sink } } }
-  func push(_ frame: VideoFrame) {
-    for sink in sinks.withLock({ $0 }) { sink.receive(frame) }
-  }
-}
-
-/// Fans sound out to sinks, as `VideoBroadcaster` does frames.
-final class AudioBroadcaster: Sendable {
-  private let sinks = Mutex<[any AudioSink]>([])
-
-  func add(_ sink: any AudioSink) { sinks.withLock { $0.append(sink) } }
-  func remove(_ sink: any AudioSink) { sinks.withLock { $0.removeAll { $0 === sink } } }
-  var isEmpty: Bool { sinks.withLock { $0.isEmpty } }
-  func push(_ frame: AudioFrame) {
-    for sink in sinks.withLock({ $0 }) { sink.receive(frame) }
-  }
 }

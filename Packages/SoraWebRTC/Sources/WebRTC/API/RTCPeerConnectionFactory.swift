@@ -13,20 +13,21 @@ public final class RTCPeerConnectionFactory: Sendable {
   /// Codecs, in order of preference.
   public let videoCodecs: VideoCodecRegistry
   let playout = AudioPlayout()
-  let dtls: (any DTLSEndpointFactory & Sendable)?
+  /// Who secures connections, or why nobody can.
+  let dtls: Result<any DTLSEndpointFactory & Sendable, DTLSError>
 
   /// A factory with the codecs that this module links: VP8, VP9, AV1, H.264, H.265 and Opus. Without the trait `GPL`,
   /// H.265 is only decoded, and negotiated where nothing is sent.
   public convenience init() {
-    self.init(
-      videoCodecs: Self.linkedCodecs, endpoints: try? DTLSImplementation.standard.makeFactory())
+    self.init(videoCodecs: Self.linkedCodecs, dtls: .standard)
   }
 
   /// A factory with video codecs of the caller's choice.
   ///
   /// - Parameter dtls: who secures connections: this project's own DTLS 1.3 and 1.2, or libssl's 1.2.
   public convenience init(videoCodecs: VideoCodecRegistry, dtls: DTLSImplementation = .standard) {
-    self.init(videoCodecs: videoCodecs, endpoints: try? dtls.makeFactory())
+    let endpoints = Result { () throws(DTLSError) in try dtls.makeFactory() }
+    self.init(videoCodecs: videoCodecs, endpoints: endpoints)
   }
 
   /// A factory whose connections are secured as the caller says.
@@ -37,11 +38,12 @@ public final class RTCPeerConnectionFactory: Sendable {
   public convenience init(
     videoCodecs: VideoCodecRegistry? = nil, dtlsFactory: any DTLSEndpointFactory & Sendable
   ) {
-    self.init(videoCodecs: videoCodecs ?? Self.linkedCodecs, endpoints: dtlsFactory)
+    self.init(videoCodecs: videoCodecs ?? Self.linkedCodecs, endpoints: .success(dtlsFactory))
   }
 
-  private init(
-    videoCodecs: VideoCodecRegistry, endpoints: (any DTLSEndpointFactory & Sendable)?
+  package init(
+    videoCodecs: VideoCodecRegistry,
+    endpoints: Result<any DTLSEndpointFactory & Sendable, DTLSError>
   ) {
     self.videoCodecs = videoCodecs
     dtls = endpoints
@@ -78,15 +80,24 @@ public final class RTCPeerConnectionFactory: Sendable {
     }
   }
 
-  /// A new connection; nil where the system gives no network loop, the crypto library doesn't start, or a server's URL breaks the grammar
-  /// (which `RTCConfiguration.validate` names).
+  /// A new connection.
+  ///
+  /// - Parameter delegate: held weakly.
+  /// - Throws: what is missing or wrong.
+  public func makePeerConnection(
+    with configuration: RTCConfiguration, delegate: (any RTCPeerConnectionDelegate)? = nil
+  ) throws(RTCPeerConnectionError) -> RTCPeerConnection {
+    try RTCPeerConnection(configuration, factory: self, delegate: delegate)
+  }
+
+  /// A new connection; nil where `makePeerConnection` would say why there is none.
   ///
   /// - Parameter delegate: held weakly.
   public func peerConnection(
     with configuration: RTCConfiguration, constraints: RTCMediaConstraints? = nil,
     delegate: (any RTCPeerConnectionDelegate)? = nil
   ) -> RTCPeerConnection? {
-    try? RTCPeerConnection(configuration, factory: self, delegate: delegate)
+    try? makePeerConnection(with: configuration, delegate: delegate)
   }
 
   public func videoSource() -> RTCVideoSource { RTCVideoSource() }

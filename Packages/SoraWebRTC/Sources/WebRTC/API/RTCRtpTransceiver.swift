@@ -64,9 +64,11 @@ public final class RTCRtpSender: Sendable {
 
   /// Puts the encodings that the descriptions name into the parameters (W3C webrtc-pc §4.4.1.5), with what the application has set
   /// for them: those of an offer before it is answered, so that they can be set in between.
-  func setEncodings(rids: [String?]) {
+  ///
+  /// - Returns: the parameters where that changed them.
+  func setEncodings(rids: [String?]) -> RTCRtpParameters? {
     state.withLock { state in
-      guard state.parameters.encodings.map(\.rid) != rids else { return }
+      guard state.parameters.encodings.map(\.rid) != rids else { return nil }
       let known = state.parameters.encodings
       state.parameters.encodings = rids.map { rid in
         if let same = known.first(where: { $0.rid == rid }) { return same }
@@ -77,6 +79,7 @@ public final class RTCRtpSender: Sendable {
         }
         return RTCRtpEncodingParameters(rid: rid)
       }
+      return state.parameters
     }
   }
 }

@@ -25,7 +25,7 @@ package final class VideoSendPipeline: VideoSink, @unchecked Sendable {
     var statistics: VideoSendStatistics
   }
 
-  /// What one turn on the queue takes out of `shared`.
+  /// What one run on the queue takes out of `shared`.
   private struct Work {
     var frame: VideoFrame
     var forcesKeyFrame: Bool
@@ -42,7 +42,7 @@ package final class VideoSendPipeline: VideoSink, @unchecked Sendable {
   private let makeEncoder: @Sendable (VideoEncoderSettings) throws(CodecError) -> any VideoEncoder
   private let output: @Sendable (SimulcastFrame) -> Void
   private let now: @Sendable () -> Instant
-  private weak let track: RTCVideoTrack?
+  private weak let track: (any VideoTrackSource)?
 
   private var configuration: VideoSendConfiguration
   private var contentHint: VideoContentHint?
@@ -55,12 +55,12 @@ package final class VideoSendPipeline: VideoSink, @unchecked Sendable {
 
   /// - Parameters:
   ///   - track: its `isEnabled` and `contentHint` are followed.
-  ///   - bitrate: bits a second to start at.
+  ///   - bitrate: bits per second to start at.
   ///   - queue: serial.
   ///   - makeEncoder: called on the encoders' queue, with more layers on several threads at a time.
   ///   - output: takes each encoded frame, on the encoders' queue.
   package init(
-    track: RTCVideoTrack?, configuration: VideoSendConfiguration, bitrate: Int,
+    track: (any VideoTrackSource)?, configuration: VideoSendConfiguration, bitrate: Int,
     queue: DispatchQueue = DispatchQueue(label: "sora.video.encode", qos: .userInitiated),
     now: @escaping @Sendable () -> Instant,
     makeEncoder: @escaping @Sendable (VideoEncoderSettings) throws(CodecError) -> any VideoEncoder,
@@ -81,7 +81,7 @@ package final class VideoSendPipeline: VideoSink, @unchecked Sendable {
       configuration.kind, preference: configuration.preference(for: track?.contentHint))
   }
 
-  /// Bits a second to aim for from the next frame on.
+  /// Bits per second to aim for from the next frame on.
   package func setTargetBitrate(_ bitsPerSecond: Int) {
     shared.withLock { $0.targetBitrate = bitsPerSecond }
   }
@@ -274,7 +274,7 @@ package final class VideoSendPipeline: VideoSink, @unchecked Sendable {
     }
   }
 
-  /// W3C mediacapture-main §4.3.1: a disabled video track gives black pictures.
+  /// W3C mediacapture-main §4.3.1: a disabled video track gives black frames.
   private func visible(_ frame: VideoFrame) -> VideoFrame {
     guard track?.isEnabled == false else {
       black = nil
@@ -292,7 +292,7 @@ package final class VideoSendPipeline: VideoSink, @unchecked Sendable {
 }
 
 extension PixelBuffer {
-  /// A black picture.
+  /// A black frame.
   fileprivate static func black(width: Int, height: Int) -> PixelBuffer {
     PixelBuffer(width: width, height: height) { planes in
       for (index, plane) in planes.enumerated() {

@@ -18,7 +18,7 @@ extension VideoSendConfiguration {
       let mode = wanted?.scalabilityMode.flatMap { ScalabilityMode($0) }
       return SimulcastLayerSettings(
         rid: negotiated.rid, isActive: !negotiated.isPausedByPeer && wanted?.isActive ?? true,
-        // W3C webrtc-pc §5.1: where nobody says, each encoding is half of the next.
+        // W3C webrtc-pc §5.1: where the parameters don't say, each encoding is half of the next.
         scaleResolutionDownBy: wanted?.scaleResolutionDownBy
           ?? Double(1 << min(count - 1 - index, 8)),
         scaleResolutionDownTo: wanted?.scaleResolutionDownTo.map {
