@@ -107,6 +107,24 @@ import Testing
     #expect(log.made.withLock { $0.last?.scalabilityMode } == .l1t2)
   }
 
+  /// webrtc-extensions: the aspect ratio stays, either orientation fits, nothing grows, and `scaleResolutionDownBy` doesn't count.
+  @Test(arguments: [
+    (1280, 720, 640, 640, 640, 360), (720, 1280, 640, 360, 360, 640),
+    (1280, 720, 640, 180, 320, 180),
+    (320, 180, 640, 360, 320, 180), (640, 480, 0, 0, 2, 2),
+  ])
+  func aLayersSizeHasALimit(
+    width: Int, height: Int, maximumWidth: Int, maximumHeight: Int, scaledWidth: Int,
+    scaledHeight: Int
+  ) {
+    let layer = SimulcastLayerSettings(
+      scaleResolutionDownBy: 4,
+      scaleResolutionDownTo: .init(width: maximumWidth, height: maximumHeight))
+    #expect(layer.size(ofSource: width, height) == (scaledWidth, scaledHeight))
+    let half = layer.size(ofSource: width, height, scale: 0.5)
+    #expect(half.width <= max(2, scaledWidth / 2 + 1))
+  }
+
   @Test func aLayersFrameRateIsItsOwn() throws {
     let encoder = make()
     encoder.settings[1].maximumFramesPerSecond = 15

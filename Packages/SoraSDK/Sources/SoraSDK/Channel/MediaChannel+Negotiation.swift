@@ -25,6 +25,7 @@ extension MediaChannel {
       state.bundleID = offer.bundleId
       state.connectionID = offer.connectionId
       state.connectedURL = client.connectedURL.flatMap { URL(string: $0) }
+      state.encodings = offer.encodings ?? []
       return client
     }
     guard let client else {
@@ -40,7 +41,7 @@ extension MediaChannel {
       let peer = try makePeer(offer)
       try await apply(offer.sdp, to: peer)
       if configuration.role.sends { try attach(offer, to: peer) }
-      apply(offer.encodings, to: peer)
+      apply(offer.encodings ?? [], to: peer)
       let answer = try await answer(on: peer)
       guard storage.withLock({ $0.phase == .connecting }) else { return }
       client.send(.answer(AnswerMessage(sdp: answer)))
@@ -58,20 +59,12 @@ extension MediaChannel {
       settings.iceServers = ice.iceServerInfos.map(\.native)
       settings.iceTransportPolicy = ice.iceTransportPolicy == .relay ? .relay : .all
     }
-    do {
-      try settings.validate()
-    } catch {
-      throw NegotiationFailure(reason: "setup: the ICE servers can't be used: \(error)")
-    }
     let events = PeerEvents(input)
-    let made = NativeFactory.shared.peerConnection(
-      with: settings, constraints: configuration.webRTCConfiguration.constraints.native,
-      delegate: events)
-    guard let peer = made else {
-      throw NegotiationFailure(
-        reason:
-          "setup: createNativePeerChannel failed: the system gives no network loop or no cryptography;"
-          + " check the limit of open files and the installation of OpenSSL")
+    let peer: RTCPeerConnection
+    do throws(RTCSetupError) {
+      peer = try NativeFactory.shared.makePeerConnection(with: settings, delegate: events)
+    } catch {
+      throw NegotiationFailure(reason: "setup: \(error)")
     }
     let isWanted = storage.withLock { state in
       guard state.phase == .connecting else { return false }
@@ -138,17 +131,22 @@ extension MediaChannel {
     return text + "; ask the server for one of these codecs, or leave \(kind) out"
   }
 
-  /// Sets the layers that the server asks for on the senders that have layers of these names.
-  private func apply(_ encodings: [SignalingOffer.Encoding]?, to peer: RTCPeerConnection) {
-    guard let encodings, !encodings.isEmpty else { return }
-    for sender in peer.senders where sender.track != nil {
+  /// Sets the layers that the server asks for on the senders that have layers of these names. It comes after the description, which
+  /// names them, and before the answer, which tells the server what is paused.
+  ///
+  /// - Parameter known: the layers that each sender had before the description; what the app has changed of those stays.
+  private func apply(
+    _ encodings: [SignalingOffer.Encoding], to peer: RTCPeerConnection,
+    except known: [String: [String?]] = [:]
+  ) {
+    for sender in peer.senders where sender.track is RTCVideoTrack {
       var parameters = sender.parameters
       for index in parameters.encodings.indices {
-        guard let rid = parameters.encodings[index].rid,
-          let encoding = encodings.first(where: { $0.rid == rid })
+        let rid = parameters.encodings[index].rid
+        guard let encoding = encodings.first(where: { $0.rid == rid }),
+          known[sender.senderId]?.contains(rid) != true
         else { continue }
         parameters.encodings[index] = encoding.rtpEncodingParameters
-        parameters.encodings[index].isActive = encoding.active
       }
       if parameters.encodings != sender.parameters.encodings { sender.parameters = parameters }
     }
@@ -157,12 +155,16 @@ extension MediaChannel {
   // MARK: Later offers
 
   func renegotiate(_ sdp: String, reply: (String) -> SignalingMessage) async {
-    let (peer, client) = storage.withLock { ($0.peer, $0.client) }
+    let (peer, client, encodings) = storage.withLock { ($0.peer, $0.client, $0.encodings) }
     guard let peer, let client else {
       return Logger.warn(type: .signalingChannel, message: "an offer out of turn was ignored")
     }
+    let known = Dictionary(
+      peer.senders.map { ($0.senderId, $0.parameters.encodings.map(\.rid)) },
+      uniquingKeysWith: { first, _ in first })
     do {
       try await apply(sdp, to: peer)
+      apply(encodings, to: peer, except: known)
       client.send(reply(try await answer(on: peer)))
     } catch {
       failed(error)

@@ -38,6 +38,8 @@ public final class MediaChannel: CustomStringConvertible, Equatable, Sendable {
     var client: SignalingClient?
     var peer: RTCPeerConnection?
     var peerEvents: PeerEvents?
+    /// Of the offer; they are in force for later offers too.
+    var encodings: [SignalingOffer.Encoding] = []
   }
 
   /// Told what happens. At first `Configuration.mediaChannelHandlers`.

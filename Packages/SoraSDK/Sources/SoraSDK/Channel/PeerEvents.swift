@@ -30,6 +30,18 @@ final class PeerEvents: RTCPeerConnectionDelegate, Sendable {
     input.yield(.peer(.failed(error.description, isFarewell: error == .closedByPeer)))
   }
 
+  func peerConnection(
+    _: RTCPeerConnection, transceiver: RTCRtpTransceiver, didFailWith error: MediaFailure
+  ) {
+    Logger.error(
+      type: .nativePeerChannel,
+      message: "\(transceiver.mediaType) of the section \"\(transceiver.mid)\": \(error)")
+  }
+
+  func peerConnection(_: RTCPeerConnection, didIgnoreRemoteCandidate error: NegotiationError) {
+    Logger.warn(type: .nativePeerChannel, message: "a candidate was ignored: \(error)")
+  }
+
   func peerConnection(_: RTCPeerConnection, didAdd stream: RTCMediaStream) {
     input.yield(.peer(.added(stream)))
   }

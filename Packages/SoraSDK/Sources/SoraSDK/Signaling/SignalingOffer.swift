@@ -40,9 +40,17 @@ public struct SignalingOffer: Codable, Sendable {
     public var rid: String? { message.rid }
     /// bit/s
     public var maxBitrate: Int? { message.maxBitrate }
+    /// bit/s
+    public var minBitrate: Int? { message.minBitrate }
     /// Frames per second.
     public var maxFramerate: Double? { message.maxFramerate }
     public var scaleResolutionDownBy: Double? { message.scaleResolutionDownBy }
+    /// The largest size of the layer's frames; it comes before `scaleResolutionDownBy`.
+    public var scaleResolutionDownTo: RTCResolutionRestriction? {
+      message.scaleResolutionDownTo.map {
+        RTCResolutionRestriction(maxWidth: $0.maxWidth, maxHeight: $0.maxHeight)
+      }
+    }
     /// A W3C scalability mode such as `L1T1`.
     public var scalabilityMode: String? { message.scalabilityMode }
 
@@ -54,12 +62,15 @@ public struct SignalingOffer: Codable, Sendable {
 
     public func encode(to encoder: any Encoder) throws { throw SoraError.invalidSignalingMessage }
 
-    /// The layer in the engine's words, all but `active`.
+    /// The layer in the engine's words.
     public var rtpEncodingParameters: RTCRtpEncodingParameters {
       var parameters = RTCRtpEncodingParameters(rid: rid)
+      parameters.isActive = active
       parameters.maxBitrateBps = maxBitrate
       parameters.maxFramerate = maxFramerate
+      parameters.minBitrateBps = minBitrate
       parameters.scaleResolutionDownBy = scaleResolutionDownBy
+      parameters.scaleResolutionDownTo = scaleResolutionDownTo
       parameters.scalabilityMode = scalabilityMode
       return parameters
     }

@@ -148,6 +148,12 @@ public final class ICEAgent {
   /// Our candidates, in the order they were added.
   public var localCandidates: [ICECandidate] { locals.map(\.candidate) }
 
+  /// Whether nothing can come that would change the choice of a pair: neither side has more candidates, and no pair is left to check.
+  public var isSearchComplete: Bool {
+    !isGathering && remoteEnded
+      && !pairs.contains { $0.state == .waiting || $0.state == .inProgress }
+  }
+
   /// How many candidates of the peer are known, peer-reflexive ones and names not yet resolved included.
   public var remoteCandidateCount: Int { remotes.count + unresolved.count }
 

@@ -46,7 +46,11 @@ public final class PeerTransport {
   }
 
   public weak var delegate: (any PeerTransportDelegate)?
+  /// Of the whole path: the connection state that follows from those of ICE and of DTLS, with the error of a failure.
   public private(set) var state: PeerTransportState = .new
+  /// Of ICE alone (W3C webrtc §5.6.4): `.completed` once neither side has more candidates and nothing is left to check, which the
+  /// agent calls so from the nomination on. A failure of DTLS leaves it as it was; `close` closes it.
+  public private(set) var iceState = ICEConnectionState.new
   public let ice: ICEAgent
   /// What asks STUN and TURN servers, and carries packets through the latter.
   public let gatherer: ICEGatherer
@@ -57,6 +61,7 @@ public final class PeerTransport {
   public weak var streams: (any ICEStreamSink)?
   /// What the handshake agreed on; nil before it ended.
   public private(set) var session: DTLSSession?
+  /// Of DTLS alone (W3C webrtc §5.5.1): a failure of ICE leaves it as it was.
   public private(set) var dtlsState = DTLSTransportState.new
   /// What we show in the handshake.
   public var certificate: DTLSCertificate { configuration.certificate }
@@ -339,7 +344,7 @@ public final class PeerTransport {
   func drain(at now: Instant) {
     drainGatherer(at: now)
     while !isEnded, let event = ice.nextEvent() { handle(event, at: now) }
-    if selected != nil, ice.selectedPair == nil { loseWay(at: now) }
+    if selected != nil, ice.selectedPair == nil { pathLost(at: now) }
     if meterVersion != ice.pairsVersion { renewMeter() }
     while !isEnded, let event = dtls?.nextEvent() { handle(event, at: now) }
     // A channel that a selected pair asked for goes before what is sent on it.
@@ -349,6 +354,8 @@ public final class PeerTransport {
       send(transmit.bytes, on: path(from: transmit.local, to: transmit.remote))
     }
     flushDTLS()
+    // The end of gathering, of the peer's candidates or of a check may be what completes the search.
+    if !isEnded { updateICEState(at: now) }
   }
 
   private func flushDTLS() {
@@ -369,12 +376,13 @@ public final class PeerTransport {
       let path = path(from: local, to: remote)
       select(path)
       if path.relay != nil { gatherer.bindChannel(local, to: remote, at: now) }
+      if let pair = ice.selectedPair { delegate?.transport(self, selected: pair, at: now) }
       startDTLS(at: now)
       if dtlsState == .connecting, handshakeBy == nil {
         handshakeBy = now + configuration.handshakeTimeout
       }
-    case .stateChanged(let iceState):
-      switch iceState {
+    case .stateChanged(let agentState):
+      switch agentState {
       case .checking:
         // Only a restart leads here from there.
         if case .failed = state { change(to: .connecting, at: now) }
@@ -386,6 +394,7 @@ public final class PeerTransport {
         }
       default: break
       }
+      if !isEnded { updateICEState(at: now) }
     case .selectedPairSilent: if hasServers { gatherer.verifyRelays(at: now) }
     case .consentLost: fail(.consentLost, at: now)
     case .unresolvedCandidate(let candidate):
@@ -400,7 +409,7 @@ public final class PeerTransport {
         role: remote.localRole, certificate: configuration.certificate,
         expectedFingerprint: remote.fingerprint, random: random)
       dtls = endpoint
-      dtlsState = .connecting
+      change(dtlsTo: .connecting, at: now)
       handshakeBy = now + configuration.handshakeTimeout
       endpoint.start(at: now)
       for datagram in earlyDatagrams {
@@ -418,11 +427,11 @@ public final class PeerTransport {
       do throws(SRTPError) {
         srtp = try SRTPSession(session)
         self.session = session
-        dtlsState = .connected
         statistics.secured = now
         handshakeBy = nil
         // What is sent upon the change stays behind the last flight.
         flushDTLS()
+        change(dtlsTo: .connected, at: now)
         // Where ICE has failed meanwhile, the keys wait for the restart that leads out of it.
         if state == .connecting { change(to: .connected, at: now) }
         // The path may have gone silent while the handshake ran; nothing would tell a second time.
@@ -439,11 +448,11 @@ public final class PeerTransport {
 
   func fail(_ error: PeerTransportError, at now: Instant) {
     guard !isEnded else { return }
-    if error.mayHeal {
+    if error.isRecoverable {
       if case .failed = state { return }
       // Servers are still asked, and DTLS and SRTP keep what they agreed on, for the restart that may come.
       ice.giveUp(at: now)
-      forgetWay()
+      forgetPath()
       change(to: .failed(error), at: now)
       return
     }
@@ -451,13 +460,13 @@ public final class PeerTransport {
     end(.failed(error), at: now)
   }
 
-  /// The way of before a restart has gone silent for good, and no other is found yet: nothing may be sent (RFC 7675 §5.2).
-  private func loseWay(at now: Instant) {
-    forgetWay()
+  /// The path of before a restart has gone silent for good, and no other is found yet: nothing may be sent (RFC 7675 §5.2).
+  private func pathLost(at now: Instant) {
+    forgetPath()
     if state == .connected { change(to: .disconnected, at: now) }
   }
 
-  private func forgetWay() {
+  private func forgetPath() {
     handshakeBy = nil
     settleDiscards()
     selected = nil
@@ -467,12 +476,17 @@ public final class PeerTransport {
 
   private func end(_ state: PeerTransportState, at now: Instant) {
     isEnded = true
-    forgetWay()
+    forgetPath()
+    // Nobody hears of a part's end before the whole's is true.
+    self.state = state
     switch state {
-    case .failed(.dtls), .failed(.srtp): dtlsState = .failed
-    default: dtlsState = .closed
+    case .failed(.dtls), .failed(.srtp): change(dtlsTo: .failed, at: now)
+    case .failed: change(dtlsTo: .closed, at: now)
+    default:
+      change(iceTo: .closed, at: now)
+      change(dtlsTo: .closed, at: now)
     }
-    change(to: state, at: now)
+    delegate?.transport(self, changedTo: state, at: now)
     ice.close(at: now)
     gatherer.close(at: now)
     sendGatherer(at: now)
@@ -484,9 +498,28 @@ public final class PeerTransport {
     earlyPackets = []
   }
 
+  /// Tells ICE's state where it is another than before.
+  private func updateICEState(at now: Instant) {
+    let isSearching = ice.state == .completed && !ice.isSearchComplete
+    change(iceTo: isSearching ? .connected : ice.state, at: now)
+  }
+
+  private func change(iceTo state: ICEConnectionState, at now: Instant) {
+    guard iceState != state else { return }
+    iceState = state
+    delegate?.transport(self, iceChangedTo: state, at: now)
+  }
+
+  private func change(dtlsTo state: DTLSTransportState, at now: Instant) {
+    guard dtlsState != state else { return }
+    dtlsState = state
+    delegate?.transport(self, dtlsChangedTo: state, at: now)
+  }
+
   private func change(to state: PeerTransportState, at now: Instant) {
     guard self.state != state else { return }
     self.state = state
+    updateICEState(at: now)
     delegate?.transport(self, changedTo: state, at: now)
   }
 }

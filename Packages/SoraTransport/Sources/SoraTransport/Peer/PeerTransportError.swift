@@ -27,7 +27,7 @@ public enum PeerTransportError: Error, Equatable, Sendable, CustomStringConverti
   }
 
   /// Whether an ICE restart may lead out of it (W3C `RTCIceTransportState`, "failed").
-  public var mayHeal: Bool {
+  public var isRecoverable: Bool {
     switch self {
     case .noCandidatePair, .serversFailed, .consentLost: true
     case .dtls, .srtp, .closedByPeer: false

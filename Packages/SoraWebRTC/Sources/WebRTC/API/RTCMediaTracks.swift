@@ -18,7 +18,7 @@ open class RTCMediaStreamTrack: @unchecked Sendable {
     self.kind = kind.rawValue
   }
 
-  /// A track that isn't enabled sends black pictures or silence, and renders nothing.
+  /// A track that isn't enabled sends black frames or silence, and renders nothing.
   public var isEnabled: Bool {
     get { flags.withLock { $0.enabled } }
     set { flags.withLock { $0.enabled = newValue } }
@@ -30,13 +30,13 @@ open class RTCMediaStreamTrack: @unchecked Sendable {
 }
 
 /// A video track: from a source of ours, or received.
-public final class RTCVideoTrack: RTCMediaStreamTrack, @unchecked Sendable {
+public final class RTCVideoTrack: RTCMediaStreamTrack, VideoTrackSource, @unchecked Sendable {
   // @unchecked: `let`s and one mutex.
   public let source: RTCVideoSource
   private let adapters = Mutex<[ObjectIdentifier: RendererAdapter]>([:])
   private let hint = Mutex<VideoContentHint?>(nil)
 
-  /// What the pictures show (W3C mst-content-hint); nil where nobody says. Chooses the encoder's tools, and how a video
+  /// What the frames show (W3C mst-content-hint); nil if unknown. Chooses the encoder's tools, and how a video
   /// is reduced where the sender's parameters have no degradation preference. In force from the next frame on.
   public var contentHint: VideoContentHint? {
     get { hint.withLock { $0 } }
@@ -117,6 +117,12 @@ public final class RTCMediaStream: Sendable {
 
   public var audioTracks: [RTCAudioTrack] { tracks.withLock { $0.audio } }
   public var videoTracks: [RTCVideoTrack] { tracks.withLock { $0.video } }
+
+  func holds(_ track: RTCMediaStreamTrack) -> Bool {
+    tracks.withLock { tracks in
+      tracks.audio.contains { $0 === track } || tracks.video.contains { $0 === track }
+    }
+  }
 
   public func addAudioTrack(_ track: RTCAudioTrack) {
     tracks.withLock { if !$0.audio.contains(where: { $0 === track }) { $0.audio.append(track) } }

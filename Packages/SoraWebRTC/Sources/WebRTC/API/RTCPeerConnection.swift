@@ -10,14 +10,14 @@ import SoraSimulcast
 public import SoraTransport
 import Synchronization
 
-/// A connection to another WebRTC endpoint (W3C `RTCPeerConnection`, with the names of libwebrtc's Swift face).
+/// A connection to another WebRTC endpoint (W3C `RTCPeerConnection`, with the names of libwebrtc's Objective-C API).
 ///
 /// Safe from any thread. The delegate is called on a serial queue of the connection's own. A connection that is let go
 /// of without `close` closes itself.
 public final class RTCPeerConnection: Sendable {
   public let configuration: RTCConfiguration
   let actor: PeerConnectionActor
-  let mirror = PeerConnectionMirror()
+  let facade = PeerConnectionFacade()
 
   init(
     _ configuration: RTCConfiguration, factory: RTCPeerConnectionFactory,
@@ -33,8 +33,8 @@ public final class RTCPeerConnection: Sendable {
     let loop = try Self.nextLoop()
     let actor = PeerConnectionActor(loop: loop)
     self.actor = actor
-    mirror.setDelegate(delegate, of: self)
-    let mirror = mirror
+    facade.setDelegate(delegate, of: self)
+    let facade = facade
     let settings = configuration.settings
     let videoCapabilities = factory.videoCapabilities
     let environment = MediaPipelines.Environment(
@@ -57,7 +57,8 @@ public final class RTCPeerConnection: Sendable {
         actor.execute { driver in
           driver.perform { core, now in core.requestKeyFrame(transceiverID: id, at: now) }
         }
-      })
+      },
+      failed: { failure, id in facade.mediaFailed(failure, transceiverID: id) })
     actor.start {
       let now = SystemClock.now
       var core = PeerConnectionCore.Configuration(
@@ -73,9 +74,13 @@ public final class RTCPeerConnection: Sendable {
       core.maximumBitrate = settings.maxBitrate
       let driver = PeerConnectionDriver(
         loop: loop, configuration: core, settings: settings, random: .system(),
-        media: MediaPipelines(environment: environment) { mirror.transceiver(id: $0) })
+        media: MediaPipelines(environment: environment))
       driver.onEvent = { [unowned driver] event in
-        mirror.handle(event, driver: driver, actor: actor)
+        switch event {
+        case .serverAddressesNeeded(let name): NameResolution.resolveServer(name, actor: actor)
+        case .addressNeeded(let candidate): NameResolution.resolve(candidate, actor: actor)
+        default: facade.handle(event, driver: driver, actor: actor)
+        }
       }
       return driver
     }
@@ -94,28 +99,40 @@ public final class RTCPeerConnection: Sendable {
   // MARK: State
 
   public var delegate: (any RTCPeerConnectionDelegate)? {
-    get { mirror.delegate }
-    set { mirror.setDelegate(newValue, of: self) }
+    get { facade.delegate }
+    set { facade.setDelegate(newValue, of: self) }
   }
-  public var signalingState: RTCSignalingState { mirror.state.signaling }
-  public var iceConnectionState: RTCIceConnectionState { mirror.state.ice }
-  public var iceGatheringState: RTCIceGatheringState { mirror.state.gathering }
-  public var connectionState: RTCPeerConnectionState { mirror.state.connection }
+  public var signalingState: RTCSignalingState { RTCSignalingState(states.signaling) }
+  /// Of ICE alone: a failure of DTLS leaves it as it was (W3C webrtc §4.3.4).
+  public var iceConnectionState: RTCIceConnectionState { RTCIceConnectionState(states.ice) }
+  public var iceGatheringState: RTCIceGatheringState { RTCIceGatheringState(states.gathering) }
+  /// Of DTLS alone: what W3C's `RTCDtlsTransport.state` says, of the one transport. Not libwebrtc's.
+  public var dtlsTransportState: RTCDtlsTransportState { RTCDtlsTransportState(states.dtls) }
+  /// What follows from ICE and DTLS (W3C webrtc §4.3.3).
+  public var connectionState: RTCPeerConnectionState { RTCPeerConnectionState(states.connection) }
   /// Why the connection has failed; nil while it hasn't, and again once a restart of ICE has led out of it.
-  public var failure: PeerTransportError? { mirror.state.failure }
+  public var failure: PeerTransportError? { states.failure }
   /// Streams given to `add`.
-  public var localStreams: [RTCMediaStream] { mirror.state.localStreams }
+  public var localStreams: [RTCMediaStream] { facade.localStreams }
   /// Streams that the other side sends now.
-  public var remoteStreams: [RTCMediaStream] { mirror.state.remoteStreams }
-  /// In the order of their creation.
-  public var transceivers: [RTCRtpTransceiver] { mirror.state.transceivers }
+  public var remoteStreams: [RTCMediaStream] { facade.remoteStreams }
+  /// Those that haven't stopped, in the order of their creation.
+  public var transceivers: [RTCRtpTransceiver] { facade.transceivers }
   public var senders: [RTCRtpSender] { transceivers.map(\.sender) }
   public var receivers: [RTCRtpReceiver] { transceivers.map(\.receiver) }
-  public var localDescription: RTCSessionDescription? { mirror.state.localDescription }
-  public var remoteDescription: RTCSessionDescription? { mirror.state.remoteDescription }
+  /// Ours, in force or under way, with the candidates so far.
+  public var localDescription: RTCSessionDescription? {
+    facade.snapshot.localDescription.map { RTCSessionDescription($0) }
+  }
+  /// The other side's, in force or under way, with the candidates so far.
+  public var remoteDescription: RTCSessionDescription? {
+    facade.snapshot.remoteDescription.map { RTCSessionDescription($0) }
+  }
 
   /// Sections of the other side's last offer that are turned down, such as for want of a common codec. Not libwebrtc's.
-  public var rejectedSections: [NegotiationError.Rejected] { mirror.state.rejectedSections }
+  public var rejectedSections: [NegotiationError.Rejected] { facade.snapshot.rejectedSections }
+
+  private var states: PeerConnectionSnapshot.States { facade.snapshot.states }
 
   // MARK: Descriptions
 
@@ -158,16 +175,11 @@ public final class RTCPeerConnection: Sendable {
   public func setLocalDescription(_ description: RTCSessionDescription) async throws {
     if description.type == .rollback { return try await rollBack() }
     let kind = try description.kind
-    let mirror = mirror
-    let actor = actor
-    mirror.startGathering()
     try await run { driver in
       driver.followInterfaces()
       let addresses = try driver.openSockets()
       try driver.perform { core, now in
         try core.setLocalDescription(kind, description.sdp, addresses: addresses, at: now)
-        mirror.synchronize(with: core, actor: actor)
-        mirror.update(from: core, local: core.localDescription, kind: kind)
       }
     }
   }
@@ -179,26 +191,15 @@ public final class RTCPeerConnection: Sendable {
   public func setRemoteDescription(_ description: RTCSessionDescription) async throws {
     if description.type == .rollback { return try await rollBack() }
     let kind = try description.kind
-    let mirror = mirror
-    let actor = actor
     try await run { driver in
       try driver.perform { core, now in
         try core.setRemoteDescription(kind, description.sdp, at: now)
-        mirror.update(from: core, remote: description.sdp, kind: kind)
-        // Sections that the other side only receives bring no track: their transceivers are wanted all the same.
-        mirror.synchronize(with: core, actor: actor)
       }
     }
   }
 
   private func rollBack() async throws {
-    let mirror = mirror
-    try await run { driver in
-      try driver.perform { core, now in
-        try core.rollback(at: now)
-        mirror.restoreDescriptions(from: core)
-      }
-    }
+    try await run { driver in try driver.perform { core, now in try core.rollback(at: now) } }
   }
 
   /// Adds a candidate of the other side.
@@ -221,41 +222,40 @@ public final class RTCPeerConnection: Sendable {
     of mediaType: RTCRtpMediaType, direction: RTCRtpTransceiverDirection = .sendRecv,
     track: RTCMediaStreamTrack? = nil, streamIds: [String] = []
   ) async throws -> RTCRtpTransceiver {
-    let mirror = mirror
-    let actor = actor
-    return try await run { driver in
-      let made = driver.core.negotiator.addTransceiver(
+    let facade = facade
+    let made = try await run { driver in
+      let id = driver.core.addTransceiver(
         mediaType == .audio ? .audio : .video, direction: MediaDirection(direction),
-        trackID: track?.trackId, streamIDs: streamIds)
-      mirror.synchronize(with: driver.core, actor: actor)
-      let transceiver = mirror.transceiver(id: made.id)!
-      transceiver.sender.initialize(track: track, streamIds: streamIds)
-      driver.core.updateNegotiationNeeded(at: driver.loop.now)
+        trackID: track?.trackId, streamIDs: streamIds, at: driver.loop.now)
+      driver.media.setSentTrack(track, transceiverID: id)
+      let transceiver = facade.transceiver(id: id)
+      transceiver?.sender.initialize(track: track, streamIds: streamIds)
       return transceiver
     }
+    guard let made else {
+      throw NegotiationError.invalidState(operation: "addTransceiver", state: .closed)
+    }
+    return made
   }
 
   /// Adds the tracks of a stream; they are negotiated with the next description.
   public func add(_ stream: RTCMediaStream) async throws {
-    let mirror = mirror
-    let actor = actor
+    let facade = facade
     try await run { driver in
       for track in stream.audioTracks as [RTCMediaStreamTrack] + stream.videoTracks {
-        let made = driver.core.negotiator.addTrack(
+        let id = driver.core.addTrack(
           track is RTCAudioTrack ? .audio : .video, trackID: track.trackId,
-          streamIDs: [stream.streamId])
-        mirror.synchronize(with: driver.core, actor: actor)
-        mirror.transceiver(id: made.id)?.sender.initialize(
-          track: track, streamIds: [stream.streamId])
+          streamIDs: [stream.streamId], at: driver.loop.now)
+        driver.media.setSentTrack(track, transceiverID: id)
+        facade.transceiver(id: id)?.sender.initialize(track: track, streamIds: [stream.streamId])
       }
-      driver.core.updateNegotiationNeeded(at: driver.loop.now)
     }
-    mirror.modify { $0.localStreams.append(stream) }
+    facade.addLocal(stream)
   }
 
   /// Takes the tracks of a stream away with the next description.
   public func remove(_ stream: RTCMediaStream) {
-    mirror.modify { $0.localStreams.removeAll { $0 === stream } }
+    facade.removeLocal(stream)
     for sender in senders {
       guard let track = sender.track else { continue }
       if stream.audioTracks.contains(where: { $0 === track })
@@ -282,7 +282,7 @@ public final class RTCPeerConnection: Sendable {
 
   /// Ends the connection. The other side is told; the delegate hears of the state `closed`.
   public func close() {
-    mirror.close()
+    facade.close()
     actor.close()
   }
 
@@ -293,19 +293,5 @@ public final class RTCPeerConnection: Sendable {
       throw NegotiationError.invalidState(operation: "a call", state: .closed)
     }
     return result
-  }
-}
-
-extension RTCSessionDescription {
-  /// The kind as the negotiator knows it.
-  var kind: DescriptionKind {
-    get throws(NegotiationError) {
-      switch type {
-      case .offer: .offer
-      case .answer: .answer
-      case .prAnswer, .rollback:
-        throw .notCreatedHere(detail: "a provisional answer is not a description to apply")
-      }
-    }
   }
 }

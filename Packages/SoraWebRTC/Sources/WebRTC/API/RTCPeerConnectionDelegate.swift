@@ -22,9 +22,16 @@ public protocol RTCPeerConnectionDelegate: AnyObject, Sendable {
   /// An offer is wanted (W3C `negotiationneeded`): for tracks that were added, or a restart that was asked for. Not called again
   /// before the signaling state has been stable anew.
   func peerConnectionShouldNegotiate(_ peerConnection: RTCPeerConnection)
-  /// The connection failed; called before the state changes to `failed`, each time it does. Where the error `mayHeal`, `restartIce` and
+  /// The connection failed; called before the state changes to `failed`, each time it does. Where the error `isRecoverable`, `restartIce` and
   /// a new offer lead out of it.
   func peerConnection(_ peerConnection: RTCPeerConnection, didFailWith error: PeerTransportError)
+  /// A transceiver's track can't be encoded or played; the connection goes on without it. Not libwebrtc's.
+  func peerConnection(
+    _ peerConnection: RTCPeerConnection, transceiver: RTCRtpTransceiver,
+    didFailWith error: MediaFailure)
+  /// A candidate in the other side's description can't be read and is left out. Not libwebrtc's.
+  func peerConnection(
+    _ peerConnection: RTCPeerConnection, didIgnoreRemoteCandidate error: NegotiationError)
 }
 
 extension RTCPeerConnectionDelegate {
@@ -38,4 +45,8 @@ extension RTCPeerConnectionDelegate {
   public func peerConnection(_: RTCPeerConnection, didStartReceivingOn: RTCRtpTransceiver) {}
   public func peerConnectionShouldNegotiate(_: RTCPeerConnection) {}
   public func peerConnection(_: RTCPeerConnection, didFailWith: PeerTransportError) {}
+  public func peerConnection(
+    _: RTCPeerConnection, transceiver: RTCRtpTransceiver, didFailWith: MediaFailure
+  ) {}
+  public func peerConnection(_: RTCPeerConnection, didIgnoreRemoteCandidate: NegotiationError) {}
 }

@@ -52,8 +52,8 @@ public final class RTCRtpSender: Sendable {
     }
   }
 
-  /// Encodings, lowest first, and the degradation preference; in force from the next frame on. There is one encoding
-  /// for each that was negotiated, with its `rid` where there are several; others say nothing.
+  /// Encodings, lowest first, and the degradation preference; in force from the next frame on, and across later descriptions. There is
+  /// one encoding for each that the descriptions name, with its `rid` where there are several; others say nothing.
   public var parameters: RTCRtpParameters {
     get { state.withLock { $0.parameters } }
     set {
@@ -62,9 +62,13 @@ public final class RTCRtpSender: Sendable {
     }
   }
 
-  /// Puts the encodings that were negotiated into the parameters, with what the application has set for them.
-  func setNegotiated(rids: [String?]) {
+  /// Puts the encodings that the descriptions name into the parameters (W3C webrtc-pc §4.4.1.5), with what the application has set
+  /// for them: those of an offer before it is answered, so that they can be set in between.
+  ///
+  /// - Returns: the parameters where that changed them.
+  func setEncodings(rids: [String?]) -> RTCRtpParameters? {
     state.withLock { state in
+      guard state.parameters.encodings.map(\.rid) != rids else { return nil }
       let known = state.parameters.encodings
       state.parameters.encodings = rids.map { rid in
         if let same = known.first(where: { $0.rid == rid }) { return same }
@@ -75,6 +79,7 @@ public final class RTCRtpSender: Sendable {
         }
         return RTCRtpEncodingParameters(rid: rid)
       }
+      return state.parameters
     }
   }
 }

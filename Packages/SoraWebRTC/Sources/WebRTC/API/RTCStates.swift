@@ -61,6 +61,21 @@ public enum RTCPeerConnectionState: Int, Sendable, CustomStringConvertible {
   }
 }
 
+/// W3C `RTCDtlsTransportState`.
+public enum RTCDtlsTransportState: Int, Sendable, CustomStringConvertible {
+  case new, connecting, connected, closed, failed
+
+  public var description: String {
+    switch self {
+    case .new: "new"
+    case .connecting: "connecting"
+    case .connected: "connected"
+    case .closed: "closed"
+    case .failed: "failed"
+    }
+  }
+}
+
 /// W3C `RTCDataChannelState`.
 public enum RTCDataChannelState: Int, Sendable, CustomStringConvertible {
   case connecting, open, closing, closed

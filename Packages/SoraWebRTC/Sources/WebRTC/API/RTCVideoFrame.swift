@@ -9,9 +9,9 @@ public enum RTCVideoRotation: Int, Sendable {
   case _270 = 270
 }
 
-/// One picture with its time.
+/// One video frame with its time.
 public final class RTCVideoFrame: Sendable {
-  /// The picture in the words that every module of the project shares.
+  /// The frame in the words that every module of the project shares.
   public let frame: VideoFrame
 
   public init(frame: VideoFrame) { self.frame = frame }

@@ -1,9 +1,9 @@
 import SoraMedia
 import SoraTransport
 
-/// What the network does to the sound that a transceiver sends.
+/// What the network does to the audio that a transceiver sends.
 public struct AudioNetworkState: Sendable, Hashable {
-  /// Bits a second that it may take with all its headers.
+  /// Bits per second that it may take with all its headers.
   public var availableBitsPerSecond: Int
   public var roundTrip: Duration?
   /// The share of packets lost in the newest report, and how many reports there were.
@@ -12,20 +12,20 @@ public struct AudioNetworkState: Sendable, Hashable {
 }
 
 extension PeerConnectionCore {
-  /// What the network does to a transceiver's sound: the matter of packet time, redundancy and bitrate. nil where it sends
+  /// What the network does to a transceiver's audio: the matter of packet time, redundancy and bitrate. nil where it sends
   /// none.
   ///
-  /// Sound comes before pictures: they are left what they can't do without, or two thirds where there isn't that much.
+  /// Audio comes before video: that is left what it can't do without, or two thirds where there isn't that much.
   public func audioNetwork(transceiverID: Int) -> AudioNetworkState? {
     guard let stream = sendStreams(transceiverID: transceiverID).first,
       stream.parameters.kind == .audio
     else { return nil }
     let sending = media.filter { $0.send != nil }
-    let sounds = sending.count { $0.kind == .audio }
-    let pictures = sending.count - sounds
-    let share = max(targetBitrate / (pictures == 0 ? 1 : 3), targetBitrate - pictures * 30_000)
+    let audios = sending.count { $0.kind == .audio }
+    let videos = sending.count - audios
+    let share = max(targetBitrate / (videos == 0 ? 1 : 3), targetBitrate - videos * 30_000)
     return AudioNetworkState(
-      availableBitsPerSecond: share / max(1, sounds),
+      availableBitsPerSecond: share / max(1, audios),
       roundTrip: stream.remote.roundTrip ?? session.roundTrip,
       lossFraction: stream.remote.fractionLost, reports: stream.remote.reports)
   }

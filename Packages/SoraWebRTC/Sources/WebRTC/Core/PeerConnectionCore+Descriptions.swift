@@ -44,8 +44,10 @@ extension PeerConnectionCore {
       adoptCandidates()
     }
     nextParameters = nil
-    if !isGathering {
-      isGathering = true
+    isSnapshotStale = true
+    if gatheringState == .new {
+      gatheringState = .gathering
+      tell(.gatheringStateChanged(.gathering), at: now)
       transport.gather(on: addresses, at: now)
     }
     drain(at: now)
@@ -59,6 +61,7 @@ extension PeerConnectionCore {
     try negotiator.setRemoteDescription(kind, .init(sdp: sdp))
     begin(isOfferer: kind == .answer, at: now)
     nextParameters = nil
+    isSnapshotStale = true
     drain(at: now)
     settle(at: now)
   }
@@ -67,6 +70,7 @@ extension PeerConnectionCore {
   public func rollback(at now: Instant) throws(NegotiationError) {
     try negotiator.rollback()
     nextParameters = nil
+    isSnapshotStale = true
     drain(at: now)
     settle(at: now)
   }
@@ -75,9 +79,9 @@ extension PeerConnectionCore {
   public func updateNegotiationNeeded(at now: Instant) {
     guard negotiator.signalingState == .stable else { return }
     let isNeeded = negotiator.isNegotiationNeeded || !ufragsToReplace.isEmpty
-    let isNews = isNeeded && !hasToldNeed
-    hasToldNeed = isNeeded
-    if isNews { tell(.negotiationNeeded, at: now) }
+    let fires = isNeeded && !negotiationNeededFired
+    negotiationNeededFired = isNeeded
+    if fires { tell(.negotiationNeeded, at: now) }
   }
 
   /// Takes the candidates of now into descriptions: a new generation has none of addresses that are gone.
@@ -94,11 +98,12 @@ extension PeerConnectionCore {
 
   /// What WebRTC §4.4.1.5 does where a description has led to the stable state.
   private func settle(at now: Instant) {
+    publish(at: now)
     guard negotiator.signalingState == .stable else { return }
     if let ufrag = negotiator.currentLocal?.anyUfrag, !ufragsToReplace.contains(ufrag) {
       ufragsToReplace = []
     }
-    hasToldNeed = false
+    negotiationNeededFired = false
     updateNegotiationNeeded(at: now)
   }
 }

@@ -14,12 +14,12 @@ public final class PeerConnectionCore {
     public var certificate: DTLSCertificate
     public var dtls: any DTLSEndpointFactory
     public var wallClock: WallClock
-    /// Bits a second that the bandwidth estimate starts at, and stays between.
+    /// Bits per second that the bandwidth estimate starts at, and stays between.
     public var startBitrate = 1_000_000
     public var minimumBitrate = 50_000
     public var maximumBitrate = 30_000_000
     public var audioCodecs: [CodecCapability] = [.opus, .red]
-    /// Earlier packets that each packet of sound repeats (RFC 2198) where the other side takes that, 0 to 4; nil sends one
+    /// Earlier packets that each audio packet repeats (RFC 2198) where the other side takes that, 0 to 4; nil sends one
     /// to those that prefer it.
     public var audioRedundancy: Int?
     public var videoCodecs: [CodecCapability] = [.vp8]
@@ -48,20 +48,24 @@ public final class PeerConnectionCore {
   private var transceiverOfSSRC: [UInt32: Int] = [:]
   private var transceiverOfMid: [String: Int] = [:]
   private var isStarted = false
-  var isGathering = false
+  var gatheringState = ICEGatheringState.new
+  /// As it was told last.
+  public internal(set) var snapshot = PeerConnectionSnapshot()
+  /// Whether anything in it may have changed since.
+  var isSnapshotStale = false
   /// The ICE credentials that a restart was asked for in place of, by fragment, until others are agreed on (WebRTC §4.4.1.1,
   /// "LocalIceCredentialsToReplace").
   var ufragsToReplace: Set<String> = []
   /// Those of an offer that isn't in force yet.
   var nextParameters: ICEParameters?
-  /// Whether the owner knows that an offer is wanted (WebRTC §4.7.3, "NegotiationNeeded").
-  var hasToldNeed = false
+  /// Whether `negotiationNeeded` was told, and nothing has been agreed on since (WebRTC §4.7.3, "[[NegotiationNeeded]]").
+  var negotiationNeededFired = false
   private(set) var targetBitrate: Int
   private let maximumBitrate: Int
   private let audioRedundancy: Int?
   /// Frames that came to `send` before the connection stood, or for a track that isn't sent.
   public private(set) var framesNotSent: UInt64 = 0
-  /// Frames and packets of sound that came for a section that no transceiver has.
+  /// Video frames and audio packets that came for a section that no transceiver has.
   public private(set) var mediaNotTaken: UInt64 = 0
   /// When the first description was set.
   private var started: Instant?
@@ -129,14 +133,27 @@ public final class PeerConnectionCore {
   public var remoteDescription: String? { negotiator.remoteDescription?.text }
 
   /// Adds a candidate that came apart from a description. Empty text ends the candidates.
+  ///
+  /// - Throws: `NegotiationError.unreadableCandidate` for a line that breaks the grammar, and then nothing changes.
   public func addRemoteCandidate(
     _ text: String, mid: String? = nil, mLineIndex: Int? = nil, at now: Instant
   ) throws(NegotiationError) {
+    let candidate = text.isEmpty ? nil : try Self.candidate(text)
     guard try negotiator.addRemoteCandidate(text, mid: mid, mLineIndex: mLineIndex) else { return }
-    if text.isEmpty {
-      transport.endOfRemoteCandidates(at: now)
-    } else if let candidate = try? ICECandidate(parsing: text) {
+    isSnapshotStale = true
+    if let candidate {
       transport.addRemoteCandidate(candidate, at: now)
+    } else {
+      transport.endOfRemoteCandidates(at: now)
+    }
+    publish(at: now)
+  }
+
+  private static func candidate(_ text: String) throws(NegotiationError) -> ICECandidate {
+    do throws(ICEError) {
+      return try ICECandidate(parsing: text)
+    } catch {
+      throw .unreadableCandidate(text, error)
     }
   }
 
@@ -174,7 +191,7 @@ public final class PeerConnectionCore {
     session.poll(at: now)
   }
 
-  /// Bits a second that a video transceiver may send: the estimate less what audio needs, within the other side's limit.
+  /// Bits per second that a video transceiver may send: the estimate less what audio needs, within the other side's limit.
   public func videoBitrate(transceiverID: Int) -> Int {
     var audio = 0
     var videos = 0
@@ -226,25 +243,24 @@ public final class PeerConnectionCore {
     sendStreams = [:]
     transport.close(at: now)
     negotiator.close()
+    isSnapshotStale = true
     drain(at: now)
+    publish(at: now)
   }
 
   // MARK: Moving on
 
-  func tell(_ event: PeerConnectionEvent, at now: Instant) {
-    delegate?.core(self, event: event, at: now)
-  }
-
   /// Carries the negotiator's outcome to the transport, the session and the owner.
   func drain(at now: Instant) {
     while let event = negotiator.nextEvent() {
+      isSnapshotStale = true
       switch event {
       case .signalingStateChanged(let state): tell(.signalingStateChanged(state), at: now)
       case .streamAdded(let id): tell(.streamAdded(id: id), at: now)
       case .trackAdded(let transceiver, let ids):
-        tell(.trackAdded(transceiver, streamIDs: ids), at: now)
+        tell(.trackAdded(transceiverID: transceiver.id, streamIDs: ids), at: now)
       case .trackRemoved(let transceiver, let ids):
-        tell(.trackRemoved(transceiver, streamIDs: ids), at: now)
+        tell(.trackRemoved(transceiverID: transceiver.id, streamIDs: ids), at: now)
       case .streamRemoved(let id): tell(.streamRemoved(id: id), at: now)
       case .rolledBack: transport.rollBackICE(at: now)
       case .remoteICERestarted:
@@ -252,7 +268,7 @@ public final class PeerConnectionCore {
         adoptCandidates()
       case .negotiated:
         apply(at: now)
-        tell(.negotiated, at: now)
+        tell(.negotiated(media), at: now)
       case .transceiverAdded, .directionChanged, .transceiverStopped: break
       }
     }
@@ -277,14 +293,17 @@ public final class PeerConnectionCore {
         localRole: remote.setup == .passive ? .server : .client),
       at: now)
     for text in remote.remoteCandidates {
-      if let candidate = try? ICECandidate(parsing: text) {
-        transport.addRemoteCandidate(candidate, at: now)
+      do throws(NegotiationError) {
+        transport.addRemoteCandidate(try Self.candidate(text), at: now)
+      } catch {
+        // The others may do: a description isn't refused for one of its candidates.
+        tell(.remoteCandidateUnusable(error), at: now)
       }
     }
     if remote.endOfRemoteCandidates { transport.endOfRemoteCandidates(at: now) }
   }
 
-  /// Bits a second beyond which nothing that was negotiated gains: probing the path further would only load it.
+  /// Bits per second beyond which nothing that was negotiated gains: probing the path further would only load it.
   private func usefulBitrate(_ media: [NegotiatedMedia]) -> Int {
     var total = 0
     for case let (section, send?) in media.map({ ($0, $0.send) }) {
@@ -301,7 +320,7 @@ public final class PeerConnectionCore {
     var order: [SendKey] = []
     for section in media {
       guard let send = section.send else { continue }
-      for encoding in send.encodings where encoding.isActive {
+      for encoding in send.encodings where !encoding.isPausedByPeer {
         let key = SendKey(transceiverID: section.transceiverID, rid: encoding.rid)
         let parameters = RTPSendParameters(
           section, send, encoding, audioRedundancy: audioRedundancy)
@@ -339,47 +358,6 @@ public final class PeerConnectionCore {
       sections.append(RTPReceiveParameters(section, receive))
     }
     session.setReceiveSections(sections, at: now)
-  }
-}
-
-extension PeerConnectionCore: PeerTransportDelegate {
-  public func transport(
-    _ transport: PeerTransport, receivedRTP packet: UnsafeMutableRawBufferPointer, at now: Instant
-  ) {
-    session.receiveRTP(packet, at: now)
-  }
-
-  public func transport(
-    _ transport: PeerTransport, receivedRTCP packet: UnsafeRawBufferPointer, at now: Instant
-  ) {
-    session.receiveRTCP(packet, at: now)
-  }
-
-  public func transport(
-    _ transport: PeerTransport, changedTo state: PeerTransportState, at now: Instant
-  ) {
-    tell(.transportStateChanged(state), at: now)
-  }
-
-  public func transport(_ transport: PeerTransport, needsAddressOf candidate: ICECandidate) {
-    tell(.addressNeeded(candidate), at: .zero)
-  }
-
-  public func transport(
-    _ transport: PeerTransport, gathered candidate: ICECandidate, from url: ICEServerURL?,
-    at now: Instant
-  ) {
-    negotiator.localCandidates.append(candidate.description)
-    tell(.candidateGenerated(candidate.description), at: now)
-  }
-
-  public func transportGatheringEnded(_ transport: PeerTransport, at now: Instant) {
-    negotiator.endOfLocalCandidates = true
-    tell(.gatheringEnded, at: now)
-  }
-
-  public func transport(_ transport: PeerTransport, needsAddressesOf name: String) {
-    tell(.serverAddressesNeeded(name: name), at: .zero)
   }
 }
 

@@ -20,10 +20,18 @@ final class MediaPipelines {
     var sendVideo: @Sendable (SimulcastFrame, _ transceiverID: Int) -> Void
     var sendAudio: @Sendable (EncodedFrame, RTPAudioLevel, _ transceiverID: Int) -> Void
     var needKeyFrame: @Sendable (_ transceiverID: Int) -> Void
+    /// An encoder or decoder can't start. Told on the loop, once for the same settings.
+    var failed: @Sendable (MediaFailure, _ transceiverID: Int) -> Void
   }
 
+  /// What an application wants of a transceiver, and the objects that its media come from and go to.
+  private struct Endpoints {
+    var sent: RTCMediaStreamTrack?
+    var received: RTCMediaStreamTrack?
+    var parameters = RTCRtpParameters()
+  }
   private struct VideoSending {
-    var track: RTCVideoTrack
+    var track: any VideoTrackSource
     var kind: VideoCodecKind
     /// The names of the layers in the pipeline's order.
     var rids: [String?]
@@ -36,30 +44,55 @@ final class MediaPipelines {
     /// Of the receiver, that were looked at.
     var reports: UInt64 = 0
   }
-  /// The payload types of redundant sound, and of what is in it.
+  /// The payload types of redundant audio, and of what is in it.
   private struct RedundancyTypes {
     var red: UInt8
     var codec: UInt8
   }
 
   private let environment: Environment
-  /// Finds the public face of a transceiver.
-  private let transceiver: (Int) -> RTCRtpTransceiver?
+  private var endpoints: [Int: Endpoints] = [:]
   private var videoSending: [Int: VideoSending] = [:]
   private var audioSending: [Int: AudioSending] = [:]
   private var videoReceiving: [Int: (codec: String, pipeline: VideoReceivePipeline)] = [:]
   private var audioReceiving: [Int: AudioReceivePipeline] = [:]
   private var redundancyTypes: [Int: RedundancyTypes] = [:]
-  /// What the jitter buffers of sound that are gone didn't use.
-  private var endedSound = SoundDrops()
-  /// Frames and packets of sound that came for a transceiver without a track, or of a codec without a decoder.
+  /// What audio jitter buffers that are gone didn't use.
+  private var endedAudio = AudioDrops()
+  /// Settings that no encoder could be made for, so that it is told once.
+  private var refusedAudio: [Int: AudioSendPipeline.Settings] = [:]
+  /// Transceivers whose audio decoder couldn't be made.
+  private var refusedAudioDecoding: Set<Int> = []
+  /// Video frames and audio packets that came for a transceiver without a track, or of a codec without a decoder.
   private var undecodable: UInt64 = 0
   /// What `setBitrate` said last, for pipelines that are yet to be made.
   private var bitrates: [Int: Int] = [:]
 
-  init(environment: Environment, transceiver: @escaping (Int) -> RTCRtpTransceiver?) {
-    self.environment = environment
-    self.transceiver = transceiver
+  init(environment: Environment) { self.environment = environment }
+
+  // MARK: What the application wants; in force with the next `apply`
+
+  /// Sets what a transceiver sends; nil for nothing.
+  func setSentTrack(_ track: RTCMediaStreamTrack?, transceiverID: Int) {
+    endpoints[transceiverID, default: Endpoints()].sent = track
+  }
+
+  /// Sets where a transceiver's received media go.
+  func setReceivedTrack(_ track: RTCMediaStreamTrack, transceiverID: Int) {
+    endpoints[transceiverID, default: Endpoints()].received = track
+  }
+
+  /// Sets how a transceiver's track is encoded.
+  func setParameters(_ parameters: RTCRtpParameters, transceiverID: Int) {
+    endpoints[transceiverID, default: Endpoints()].parameters = parameters
+  }
+
+  /// Lets go of a transceiver that has stopped.
+  func forget(transceiverID: Int) {
+    endpoints[transceiverID] = nil
+    refusedAudio[transceiverID] = nil
+    refusedAudioDecoding.remove(transceiverID)
+    bitrates[transceiverID] = nil
   }
 
   /// Makes pipelines for what was negotiated, and ends those that aren't wanted any more. Nothing is encoded before the
@@ -69,7 +102,7 @@ final class MediaPipelines {
     var audioIDs: Set<Int> = []
     for section in media {
       guard let send = section.send, isConnected,
-        let track = transceiver(section.transceiverID)?.sender.track
+        let track = endpoints[section.transceiverID]?.sent
       else { continue }
       if let track = track as? RTCVideoTrack {
         videoIDs.insert(section.transceiverID)
@@ -94,7 +127,7 @@ final class MediaPipelines {
     }
     for id in audioReceiving.keys where !receiving.contains(id) {
       if let pipeline = audioReceiving.removeValue(forKey: id) {
-        endedSound.add(pipeline)
+        endedAudio.add(pipeline)
         environment.playout.remove(pipeline)
       }
     }
@@ -104,10 +137,10 @@ final class MediaPipelines {
 
   // MARK: Sending
 
-  private func startVideo(_ track: RTCVideoTrack, _ send: SendParameters, _ id: Int) {
+  private func startVideo(_ track: any VideoTrackSource, _ send: SendParameters, _ id: Int) {
     guard let kind = VideoCodecKind(encodingName: send.codec.name) else { return stopVideo(id) }
     let configuration = VideoSendConfiguration(
-      kind, send, transceiver(id)?.sender.parameters ?? RTCRtpParameters(),
+      kind, send, endpoints[id]?.parameters ?? RTCRtpParameters(),
       modes: environment.registry.scalabilityModes(of: kind))
     let rids = send.encodings.map(\.rid)
     if let current = videoSending[id], current.track === track, current.kind == kind,
@@ -146,10 +179,17 @@ final class MediaPipelines {
     }
     stopAudio(id)
     let sendAudio = environment.sendAudio
-    guard
-      let pipeline = try? AudioSendPipeline(
+    let pipeline: AudioSendPipeline
+    do throws(AudioCodecError) {
+      pipeline = try AudioSendPipeline(
         track: track, settings: settings, output: { sendAudio($0, $1, id) })
-    else { return }
+    } catch {
+      if refusedAudio.updateValue(settings, forKey: id) != settings {
+        environment.failed(.audioEncoder(error), id)
+      }
+      return
+    }
+    refusedAudio[id] = nil
     audioSending[id] = AudioSending(track: track, settings: settings, pipeline: pipeline)
     track.add(sink: pipeline)
   }
@@ -170,7 +210,7 @@ final class MediaPipelines {
     videoSending[transceiverID]?.pipeline.setTargetBitrate(bitsPerSecond)
   }
 
-  /// Fits a transceiver's sound to the network; about once a second.
+  /// Fits a transceiver's audio to the network; about once a second.
   func setAudioNetwork(_ network: AudioNetworkState, transceiverID id: Int, at now: Instant) {
     guard let sending = audioSending[id] else { return }
     let isNew = network.reports != sending.reports
@@ -190,7 +230,7 @@ final class MediaPipelines {
     }
     videoReceiving.removeValue(forKey: id)?.pipeline.stop()
     guard let kind = VideoCodecKind(encodingName: codec),
-      let track = transceiver(id)?.receiver.track as? RTCVideoTrack
+      let track = endpoints[id]?.received as? RTCVideoTrack
     else {
       undecodable &+= 1
       return
@@ -221,9 +261,17 @@ final class MediaPipelines {
   }
 
   private func startReceivingAudio(_ id: Int) -> AudioReceivePipeline? {
-    guard let track = transceiver(id)?.receiver.track as? RTCAudioTrack,
-      let pipeline = try? AudioReceivePipeline(track: track)
+    guard let track = endpoints[id]?.received as? RTCAudioTrack,
+      !refusedAudioDecoding.contains(id)
     else { return nil }
+    let pipeline: AudioReceivePipeline
+    do throws(AudioCodecError) {
+      pipeline = try AudioReceivePipeline(track: track)
+    } catch {
+      refusedAudioDecoding.insert(id)
+      environment.failed(.audioDecoder(error), id)
+      return nil
+    }
     audioReceiving[id] = pipeline
     environment.playout.add(pipeline)
     return pipeline
@@ -231,12 +279,12 @@ final class MediaPipelines {
 
   // MARK: Statistics
 
-  /// What received sound and pictures lost here, by reason; what occurred.
+  /// What received audio and video lost here, by reason; what occurred.
   var drops: [PacketDrop] {
-    var sound = endedSound
-    for pipeline in audioReceiving.values { sound.add(pipeline) }
-    for sending in audioSending.values { sound.add(sending.pipeline) }
-    return PacketDrop.list(.audioBuffer, sound.counts) + PacketDrop.list(.connection, sound.frames)
+    var audio = endedAudio
+    for pipeline in audioReceiving.values { audio.add(pipeline) }
+    for sending in audioSending.values { audio.add(sending.pipeline) }
+    return PacketDrop.list(.audioBuffer, audio.counts) + PacketDrop.list(.connection, audio.frames)
       + PacketDrop.list(.connection, ["undecodable": undecodable])
   }
 
@@ -246,6 +294,10 @@ final class MediaPipelines {
       return nil
     }
     return (sending.pipeline.statistics, layer)
+  }
+  /// What a transceiver's track is encoded as; nil where it isn't sent.
+  func videoSendConfiguration(_ id: Int) -> VideoSendConfiguration? {
+    videoSending[id]?.pipeline.currentConfiguration
   }
   func videoReceiveStatistics(_ id: Int) -> VideoReceivePipeline.Statistics? {
     videoReceiving[id]?.pipeline.statistics
@@ -258,8 +310,8 @@ final class MediaPipelines {
   }
 }
 
-/// Packets that jitter buffers of sound didn't use, by reason.
-private struct SoundDrops {
+/// Packets that audio jitter buffers didn't use, by reason.
+private struct AudioDrops {
   private var late: UInt64 = 0
   private var overflow: UInt64 = 0
   private var duplicate: UInt64 = 0

@@ -9,7 +9,7 @@ import SoraTransport
 final class PeerConnectionDriver {
   let loop: NetworkLoop
   let core: PeerConnectionCore
-  var media: MediaPipelines
+  let media: MediaPipelines
   /// Told of everything that isn't media; on the loop.
   var onEvent: ((PeerConnectionEvent) -> Void)?
 
@@ -18,7 +18,7 @@ final class PeerConnectionDriver {
   private var timer: LoopTimer?
   let settings: RTCSettings
   private(set) var isClosed = false
-  /// When sound is next fitted to the network.
+  /// When audio is next fitted to the network.
   private var nextAudioFit = Instant.zero
   private let streams: ICEStreamSet?
   var interfaceWatch: InterfaceWatch?
@@ -38,7 +38,7 @@ final class PeerConnectionDriver {
     streams?.onEvent = { [unowned self] stream, event, now in
       received(event, on: stream, at: now)
     }
-    timer = loop.makeTimer { [weak self] now in self?.turn(at: now) }
+    timer = loop.makeTimer { [weak self] now in self?.advance(to: now) }
   }
 
   /// Opens a socket on every address that the settings allow, once, and returns their addresses.
@@ -89,6 +89,9 @@ final class PeerConnectionDriver {
     return try body(core, now)
   }
 
+  /// Lets the pipelines follow what was negotiated and what the senders' parameters say.
+  func applyMedia() { media.apply(core.media, isConnected: core.transport.isWritable) }
+
   /// Ends the connection and gives back sockets and codecs.
   func close() {
     guard !isClosed else { return }
@@ -101,12 +104,12 @@ final class PeerConnectionDriver {
     interfaceTimer?.cancel()
     interfaceTimer = nil
     streams?.close()
-    // The farewell (BYE, close_notify) leaves with the end of this turn; the sockets close in the next.
+    // BYE and close_notify leave with the end of this event-loop iteration; the sockets close in the next.
     let sockets = LoopBound(sockets, loop: loop)
     loop.execute { sockets.value.close() }
   }
 
-  private func turn(at now: Instant) {
+  private func advance(to now: Instant) {
     guard !isClosed else { return }
     core.poll(at: now)
     if now >= nextAudioFit {
@@ -138,22 +141,22 @@ extension PeerConnectionDriver: DatagramHandler {
     core.receive(bytes, from: source, on: socket.localAddress, at: now)
   }
 
-  func batchEnded(at now: Instant) { turn(at: now) }
+  func batchEnded(at now: Instant) { advance(to: now) }
 }
 
 extension PeerConnectionDriver: PeerConnectionCoreDelegate {
   func core(_ core: PeerConnectionCore, event: PeerConnectionEvent, at now: Instant) {
     switch event {
-    case .negotiated:
+    case .negotiated(let sections):
       applyBitrates()
-      applyMedia()
+      media.apply(sections, isConnected: core.transport.isWritable)
     case .transportStateChanged(.connected):
       // Encoders start at the estimate, not at the most that the receiver allows.
       applyBitrates()
       media.apply(core.media, isConnected: true)
     case .transportStateChanged(.failed(let error)):
       // What is received may go on after a restart; nothing is encoded for nobody.
-      media.apply(error.mayHeal ? core.media : [], isConnected: false)
+      media.apply(error.isRecoverable ? core.media : [], isConnected: false)
     case .keyFrameWanted(let id): media.requestKeyFrame(transceiverID: id)
     case .targetBitrateChanged: applyBitrates()
     default: break

@@ -3,10 +3,10 @@ package import SoraCodecs
 package import SoraMedia
 import Synchronization
 
-/// From encoded frames to a track's pictures: one decoder on a serial queue of its own.
+/// From encoded frames to a track's frames: one decoder on a serial queue of its own.
 ///
 /// `decode` comes from the network loop and never blocks it. When the decoder falls behind (`maximumWait`, `maximumPending`), what
-/// waits is dropped up to the next key frame, and one is asked for: late pictures help nobody.
+/// waits is dropped up to the next key frame, and one is asked for: late frames help nobody.
 package final class VideoReceivePipeline: @unchecked Sendable {
   // @unchecked: `decoder` is touched on `queue` alone; everything shared is in `shared`.
 
@@ -16,7 +16,7 @@ package final class VideoReceivePipeline: @unchecked Sendable {
     /// Frames that were never decoded: late, or of no use without a key frame.
     package var framesDropped: UInt64 = 0
     package var decodeErrors: UInt64 = 0
-    /// Pictures that the decoder says are damaged. They are shown.
+    /// Frames that the decoder says are damaged. They are shown.
     package var framesCorrupted: UInt64 = 0
     /// How often a key frame was asked for.
     package var keyFrameRequests: UInt64 = 0
@@ -68,7 +68,7 @@ package final class VideoReceivePipeline: @unchecked Sendable {
   ///   - makeDecoder: called on the decoder's queue with the first frame, and after an error that leaves no other way.
   ///   - needsKeyFrame: called on the decoder's queue when it can't go on without a key frame: once, and again after
   ///     `requestInterval` while frames come and none of them is one.
-  ///   - output: takes each picture, on the decoder's queue.
+  ///   - output: takes each decoded frame, on the decoder's queue.
   package init(
     queue: DispatchQueue = DispatchQueue(label: "sora.video.decode", qos: .userInitiated),
     now: @escaping @Sendable () -> Instant,
@@ -141,16 +141,16 @@ package final class VideoReceivePipeline: @unchecked Sendable {
     let started = now()
     do throws(CodecError) {
       let decoder = try obtainDecoder()
-      guard let picture = try decoder.decode(frame) else { return }
+      guard let decoded = try decoder.decode(frame) else { return }
       let isCorrupted = decoder.isLastFrameCorrupted
       let shown = now()
       let asks = shared.withLock { shared in
-        shared.count(frame, picture, took: shown - started, shown: shown)
+        shared.count(frame, decoded, took: shown - started, shown: shown)
         guard isCorrupted else { return false }
         shared.statistics.framesCorrupted &+= 1
         return shared.takeRequest(at: shown)
       }
-      output(picture)
+      output(decoded)
       if asks { needsKeyFrame() }
     } catch {
       // A decoder that has failed for itself, or on a key frame, can't be trusted any more.
@@ -199,13 +199,13 @@ extension VideoReceivePipeline.Shared {
   }
 
   fileprivate mutating func count(
-    _ frame: EncodedFrame, _ picture: VideoFrame, took elapsed: Duration, shown: Instant
+    _ frame: EncodedFrame, _ decoded: VideoFrame, took elapsed: Duration, shown: Instant
   ) {
     statistics.framesDecoded &+= 1
     if frame.isKeyFrame { statistics.keyFramesDecoded &+= 1 }
     statistics.totalDecodeTime += elapsed
-    statistics.width = picture.width
-    statistics.height = picture.height
+    statistics.width = decoded.width
+    statistics.height = decoded.height
     if let last = lastShown {
       let interval = (shown - last).inSeconds
       // W3C webrtc-stats freezeCount.

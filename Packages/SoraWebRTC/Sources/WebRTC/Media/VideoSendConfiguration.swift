@@ -6,7 +6,7 @@ package struct VideoSendConfiguration: Sendable, Equatable {
   package var kind: VideoCodecKind
   /// Lowest first; at least one.
   package var layers: [SimulcastLayerSettings]
-  /// Bits a second that the receiver allows; nil where it sets no limit, and the picture's size does.
+  /// Bits per second that the receiver allows; nil where it sets no limit, and the frame's size does.
   package var limit: Int?
   /// nil leaves it to the track's content hint.
   package var degradationPreference: RTCDegradationPreference?
@@ -28,12 +28,15 @@ package struct VideoSendConfiguration: Sendable, Equatable {
     self.cores = cores
   }
 
-  /// The layer with the largest pictures among those that are active.
-  var largestActiveLayer: SimulcastLayerSettings? {
-    var largest: SimulcastLayerSettings?
+  /// The active layer with the largest frames of a source, and their size; nil where none is active.
+  func largestActiveLayer(ofSource width: Int, _ height: Int) -> (
+    layer: SimulcastLayerSettings, width: Int, height: Int
+  )? {
+    var largest: (layer: SimulcastLayerSettings, width: Int, height: Int)?
     for layer in layers where layer.isActive {
-      if let largest, largest.scaleResolutionDownBy <= layer.scaleResolutionDownBy { continue }
-      largest = layer
+      let size = layer.size(ofSource: width, height)
+      if let largest, largest.width >= size.width { continue }
+      largest = (layer, size.width, size.height)
     }
     return largest
   }

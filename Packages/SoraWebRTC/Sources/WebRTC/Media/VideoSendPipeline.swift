@@ -29,7 +29,7 @@ package final class VideoSendPipeline: VideoSink, @unchecked Sendable {
     var statistics: VideoSendStatistics
   }
 
-  /// What one turn on the queue takes out of `shared`.
+  /// What one run on the queue takes out of `shared`.
   private struct Work {
     var frame: VideoFrame
     var forcesKeyFrame: Bool
@@ -46,7 +46,7 @@ package final class VideoSendPipeline: VideoSink, @unchecked Sendable {
   private let makeEncoder: @Sendable (VideoEncoderSettings) throws(CodecError) -> any VideoEncoder
   private let output: @Sendable (SimulcastFrame) -> Void
   private let now: @Sendable () -> Instant
-  private weak let track: RTCVideoTrack?
+  private weak let track: (any VideoTrackSource)?
 
   private var configuration: VideoSendConfiguration
   private var contentHint: VideoContentHint?
@@ -59,12 +59,12 @@ package final class VideoSendPipeline: VideoSink, @unchecked Sendable {
 
   /// - Parameters:
   ///   - track: its `isEnabled` and `contentHint` are followed.
-  ///   - bitrate: bits a second to start at.
+  ///   - bitrate: bits per second to start at.
   ///   - queue: serial.
   ///   - makeEncoder: called on the encoders' queue, with more layers on several threads at a time.
   ///   - output: takes each encoded frame, on the encoders' queue.
   package init(
-    track: RTCVideoTrack?, configuration: VideoSendConfiguration, bitrate: Int,
+    track: (any VideoTrackSource)?, configuration: VideoSendConfiguration, bitrate: Int,
     queue: DispatchQueue = DispatchQueue(label: "sora.video.encode", qos: .userInitiated),
     now: @escaping @Sendable () -> Instant,
     makeEncoder: @escaping @Sendable (VideoEncoderSettings) throws(CodecError) -> any VideoEncoder,
@@ -85,7 +85,7 @@ package final class VideoSendPipeline: VideoSink, @unchecked Sendable {
       configuration.kind, preference: configuration.preference(for: track?.contentHint))
   }
 
-  /// Bits a second to aim for from the next frame on.
+  /// Bits per second to aim for from the next frame on.
   package func setTargetBitrate(_ bitsPerSecond: Int) {
     shared.withLock { $0.targetBitrate = bitsPerSecond }
   }
@@ -128,6 +128,9 @@ package final class VideoSendPipeline: VideoSink, @unchecked Sendable {
       self.black = nil
     }
   }
+
+  /// What the next frame is encoded as.
+  package var currentConfiguration: VideoSendConfiguration { shared.withLock { $0.configuration } }
 
   package var statistics: VideoSendStatistics { shared.withLock { $0.statistics } }
 
@@ -197,22 +200,24 @@ package final class VideoSendPipeline: VideoSink, @unchecked Sendable {
       return
     }
     let layers = configuration.layers
-    guard let top = configuration.largestActiveLayer else {
+    guard
+      let (top, width, height) = configuration.largestActiveLayer(
+        ofSource: work.frame.width, work.frame.height)
+    else {
       // W3C webrtc-pc §5.2: nothing is sent while no encoding is active; the first frame after that is a key frame.
       encoder = nil
       shared.withLock { $0.keyFrameRequested = true }
       return
     }
-    let size = top.size(ofSource: work.frame.width, work.frame.height)
     let target = min(
       work.targetBitrate,
       configuration.limit
         ?? (layers.count == 1
-          ? VideoDemand.sensibleMaximum(width: size.width, height: size.height)
+          ? VideoDemand.sensibleMaximum(width: width, height: height)
           : work.targetBitrate))
     let rate = min(work.sourceRate, top.maximumFramesPerSecond ?? work.sourceRate)
     adaptation.captured(
-      width: size.width, height: size.height, framesPerSecond: rate,
+      width: width, height: height, framesPerSecond: rate,
       target: layers.count == 1 ? min(target, top.maximumBitsPerSecond ?? target) : nil,
       isLimitedOtherwise: encoder?.isBandwidthLimited ?? false, at: started)
     let step = adaptation.step
@@ -288,7 +293,7 @@ package final class VideoSendPipeline: VideoSink, @unchecked Sendable {
     }
   }
 
-  /// W3C mediacapture-main §4.3.1: a disabled video track gives black pictures.
+  /// W3C mediacapture-main §4.3.1: a disabled video track gives black frames.
   private func visible(_ frame: VideoFrame) -> VideoFrame {
     guard track?.isEnabled == false else {
       black = nil
@@ -332,7 +337,7 @@ extension VideoSendPipeline.Shared {
 }
 
 extension PixelBuffer {
-  /// A black picture.
+  /// A black frame.
   fileprivate static func black(width: Int, height: Int) -> PixelBuffer {
     PixelBuffer(width: width, height: height) { planes in
       for (index, plane) in planes.enumerated() {

@@ -14,7 +14,7 @@ package struct VideoSendStatistics: Sendable {
     package var state = SimulcastEncoder.LayerState()
     var rate = FrameRateMeter()
 
-    /// Frames a second, as they are encoded.
+    /// Frames per second, as they are encoded.
     package var framesPerSecond: Double { framesEncoded > 1 ? rate.framesPerSecond : 0 }
   }
 
@@ -41,7 +41,7 @@ package struct VideoSendStatistics: Sendable {
   }
 }
 
-/// Frames a second over the last second or so, from capture times.
+/// Frames per second over the last second or so, from capture times.
 struct FrameRateMeter: Sendable {
   private var last: Instant?
   private var interval = 1.0 / 30

@@ -3,7 +3,7 @@ import SoraNAL
 public import SoraSDP
 
 /// The video codecs as they are declared. Levels say what we receive at best, and senders may stay below: unless the decoder
-/// knows better, those of H.264 and H.265 are 5.2, which full HD at 60 frames a second is well within.
+/// knows better, those of H.264 and H.265 are 5.2, which full HD at 60 frames per second is well within.
 extension CodecCapability {
   /// VP8 (RFC 7741).
   public static let vp8 = CodecCapability.video("VP8", preferredPayloadType: 96)

@@ -135,7 +135,7 @@ extension JSEPNegotiator {
       result.send = SendParameters(
         codec: codec, codecs: codecs.map(\.send), redundancy: codecs.map(\.send).redundancy,
         encodings: encodings(
-          transceiver, local: local, remote: remote, hasRTX: codec.rtxPayloadType != nil),
+          transceiver, remote: remote, hasRTX: codec.rtxPayloadType != nil),
         maximumBitrate: remote.maximumBitrate ?? remoteLimit, cname: cname,
         streamIDs: transceiver.sender.streamIDs, trackID: transceiver.sender.trackID,
         reducedSizeRTCP: local.rtcpReducedSize && remote.rtcpReducedSize)
@@ -202,18 +202,16 @@ extension JSEPNegotiator {
   }
 
   private func encodings(
-    _ transceiver: JSEPTransceiver, local: MediaDescription, remote: MediaDescription, hasRTX: Bool
+    _ transceiver: JSEPTransceiver, remote: MediaDescription, hasRTX: Bool
   ) -> [NegotiatedEncoding] {
-    let paused = Set(
-      (local.simulcastLayers(.send) + remote.simulcastLayers(.recv)).filter(\.isPaused).map(\.rid))
+    let paused = Set(remote.simulcastLayers(.recv).filter(\.isPaused).map(\.rid))
     let restrictions = Dictionary(
       remote.rids.filter { $0.direction == .recv }.map { ($0.id, $0.restrictions) },
       uniquingKeysWith: { first, _ in first })
     return transceiver.sender.encodings.map { encoding in
-      let isPaused = encoding.rid.map { paused.contains($0) } ?? false
-      return NegotiatedEncoding(
+      NegotiatedEncoding(
         rid: encoding.rid, ssrc: encoding.ssrc, rtxSSRC: hasRTX ? encoding.rtxSSRC : nil,
-        isActive: encoding.isActive && !isPaused,
+        isPausedByPeer: encoding.rid.map { paused.contains($0) } ?? false,
         restrictions: encoding.rid.flatMap { restrictions[$0] } ?? [:])
     }
   }

@@ -148,6 +148,7 @@ extension JSEPNegotiator {
       var encoding = unnamed ?? makeEncoding(rid: nil)
       unnamed = nil
       encoding.rid = layer.rid
+      encoding.isActive = true
       return encoding
     }
   }

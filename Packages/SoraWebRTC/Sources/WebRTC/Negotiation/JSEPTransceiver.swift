@@ -5,7 +5,7 @@ public import SoraSDP
 public struct SendEncoding: Sendable, Hashable {
   /// nil where there is one encoding only.
   public var rid: String?
-  /// False pauses the encoding; in SDP it is written `~rid`.
+  /// Whether the application sends it; where it doesn't, SDP says `~rid`.
   public var isActive: Bool
   public internal(set) var ssrc: UInt32
   public internal(set) var rtxSSRC: UInt32
@@ -83,7 +83,8 @@ public final class JSEPTransceiver {
     receiver = ReceiverDescription(trackID: receiverTrackID)
   }
 
-  /// Pauses or resumes one encoding; the rid of a sender without simulcast is nil. False where there is none.
+  /// Says whether the application sends an encoding, which the next description tells the peer; the rid of a sender without simulcast is
+  /// nil. False where there is none.
   @discardableResult
   public func setEncoding(rid: String?, isActive: Bool) -> Bool {
     guard let index = sender.encodings.firstIndex(where: { $0.rid == rid }) else { return false }

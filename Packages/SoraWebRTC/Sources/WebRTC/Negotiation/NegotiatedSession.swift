@@ -61,8 +61,9 @@ public struct NegotiatedEncoding: Sendable, Hashable {
   public var ssrc: UInt32
   /// nil where the codec has no retransmission.
   public var rtxSSRC: UInt32?
-  /// False while paused by either side.
-  public var isActive: Bool
+  /// Whether the peer's description asks to send nothing of it for now (RFC 8853 §5.1, `~`). Our own pausing is a matter of the
+  /// sender's parameters and needs no description.
+  public var isPausedByPeer: Bool
   /// What the peer's `a=rid` says, for example `max-width`.
   public var restrictions: FormatParameters
 }

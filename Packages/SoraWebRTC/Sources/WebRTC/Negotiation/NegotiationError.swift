@@ -1,3 +1,4 @@
+public import SoraICE
 public import SoraSDP
 
 /// Why a media section of an offer was turned down.
@@ -72,6 +73,8 @@ public enum NegotiationError: Error, Sendable, Equatable, CustomStringConvertibl
   case notCreatedHere(detail: String)
   /// A candidate names a section that doesn't exist.
   case unknownSection(String)
+  /// A candidate of the peer breaks the grammar of RFC 8839 §5.1: its line, and where.
+  case unreadableCandidate(String, ICEError)
 
   public var description: String {
     switch self {
@@ -96,6 +99,8 @@ public enum NegotiationError: Error, Sendable, Equatable, CustomStringConvertibl
       "Apply the description that createOffer or createAnswer returned last: \(detail)"
     case .unknownSection(let name):
       "The candidate is for section \(name), which the remote description doesn't have"
+    case .unreadableCandidate(let line, let error):
+      "The candidate \"\(line.prefix(120))\" can't be used: \(error)"
     }
   }
 }

@@ -61,7 +61,7 @@ extension [CodecMatch] {
 }
 
 extension [NegotiatedCodec] {
-  /// The codec to send: the first that carries sound by itself.
+  /// The codec to send: the first that carries audio by itself.
   var primary: NegotiatedCodec? { first { !isSameText($0.name, "red") } }
 
   /// How redundancy may be sent, where both sides have it.

@@ -38,6 +38,11 @@ import WebRTC
       #expect((sound.number("fecPacketsDiscarded") ?? 0) <= copies)
       #expect(transport.text("srtpCipher") == "SRTP_AEAD_AES_128_GCM")
       #expect(party.connection.connectionState == .connected)
+      #expect(party.connection.dtlsTransportState == .connected)
+      #expect(party.connection.iceGatheringState == .complete)
+      let states = party.received.withLock { $0.iceStates }
+      #expect(states.first == .checking && states.last == party.connection.iceConnectionState)
+      #expect(!states.contains(.failed) && !states.contains(.disconnected))
       party.stopMedia()
     }
     caller.connection.close()
@@ -54,6 +59,7 @@ final class Party: RTCPeerConnectionDelegate, VideoSink, AudioSink, Sendable {
     var audioSamples = 0
     var peakLevel: Int16 = 0
     var states: [RTCPeerConnectionState] = []
+    var iceStates: [RTCIceConnectionState] = []
     var candidates: [RTCIceCandidate] = []
     var streams: [String] = []
     var failure: PeerTransportError?
@@ -155,6 +161,9 @@ final class Party: RTCPeerConnectionDelegate, VideoSink, AudioSink, Sendable {
 
   func peerConnection(_: RTCPeerConnection, didChange newState: RTCPeerConnectionState) {
     received.withLock { $0.states.append(newState) }
+  }
+  func peerConnection(_: RTCPeerConnection, didChange newState: RTCIceConnectionState) {
+    received.withLock { $0.iceStates.append(newState) }
   }
   func peerConnection(_: RTCPeerConnection, didGenerate candidate: RTCIceCandidate) {
     received.withLock { $0.candidates.append(candidate) }

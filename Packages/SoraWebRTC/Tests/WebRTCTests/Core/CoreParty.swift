@@ -14,6 +14,13 @@ final class CoreParty: SimulatedEndpoint, PeerConnectionCoreDelegate {
   let core: PeerConnectionCore
   weak var peer: CoreParty?
   private(set) var states: [(PeerTransportState, Instant)] = []
+  private(set) var iceStates: [ICEConnectionState] = []
+  private(set) var dtlsStates: [DTLSTransportState] = []
+  private(set) var connectionStates: [PeerConnectionState] = []
+  private(set) var failures: [PeerTransportError] = []
+  private(set) var unusableCandidates: [NegotiationError] = []
+  /// The newest that was told.
+  private(set) lazy var snapshot = core.snapshot
   private(set) var frames: [(index: UInt32, shown: Instant)] = []
   private(set) var damaged = 0
   private(set) var audioReceived = 0
@@ -105,7 +112,14 @@ final class CoreParty: SimulatedEndpoint, PeerConnectionCoreDelegate {
 
   func core(_ core: PeerConnectionCore, event: PeerConnectionEvent, at now: Instant) {
     switch event {
+    case .updated(let snapshot): self.snapshot = snapshot
     case .transportStateChanged(let state): states.append((state, now))
+    case .iceStateChanged(let state): iceStates.append(state)
+    case .dtlsStateChanged(let state): dtlsStates.append(state)
+    case .connectionStateChanged(let state, let failure):
+      connectionStates.append(state)
+      if let failure { failures.append(failure) }
+    case .remoteCandidateUnusable(let error): unusableCandidates.append(error)
     case .keyFrameWanted: wantsKeyFrame = true
     case .negotiationNeeded: onNegotiationNeeded?()
     default: break
@@ -175,8 +189,11 @@ final class CorePair {
     try negotiate(from: caller, to: callee, answerDelay: answerDelay)
   }
 
+  ///
+  /// - Parameter change: what becomes of the answer's text on its way.
   func negotiate(
-    from one: CoreParty, to two: CoreParty, answerDelay: Duration = .zero
+    from one: CoreParty, to two: CoreParty, answerDelay: Duration = .zero,
+    answer change: (String) -> String = { $0 }
   ) throws {
     let now = network.now
     let offer = try one.core.createOffer()
@@ -189,7 +206,7 @@ final class CorePair {
       network.run(for: answerDelay)
     }
     try one.core.setRemoteDescription(
-      .answer, two.core.localDescription ?? answer, at: network.now)
+      .answer, change(two.core.localDescription ?? answer), at: network.now)
     network.deadlinesChanged()
   }
 

@@ -164,7 +164,7 @@ import WebRTC
     #expect(answer.media[0].sources.isEmpty)
     let send = try #require(client.session?.media[0].send)
     #expect(send.encodings.map(\.rid) == ["r0", "r1", "r2"])
-    #expect(send.encodings.map(\.isActive) == [false, true, false])
+    #expect(send.encodings.map(\.isPausedByPeer) == [false, false, true])
     #expect(send.encodings[1].restrictions["max-width"] == "640")
     #expect(Set(send.encodings.flatMap { [$0.ssrc, $0.rtxSSRC ?? 0] }).count == 6)
     #expect(send.maximumBitrate == 900_000)

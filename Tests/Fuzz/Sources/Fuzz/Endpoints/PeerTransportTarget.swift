@@ -37,7 +37,7 @@ private final class FuzzDelegate: PeerTransportDelegate {
     _ transport: PeerTransport, changedTo state: PeerTransportState, at now: Instant
   ) {
     switch state {
-    case .failed(let error) where error.mayHeal:
+    case .failed(let error) where error.isRecoverable:
       check(ends == 0, "a transport failed after its end")
     case .failed, .closed:
       ends += 1

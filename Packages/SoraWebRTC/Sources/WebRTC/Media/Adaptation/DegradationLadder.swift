@@ -3,7 +3,7 @@ package struct DegradationLadder: Sendable, Equatable {
   package struct Step: Sendable, Hashable {
     /// By how much width and height shrink: 1, 3/4, 1/2, 3/8, 1/4 ...
     package var scale: Double
-    /// Frames a second; nil for as many as come.
+    /// Frames per second; nil for as many as come.
     package var framesPerSecond: Double?
 
     package init(scale: Double = 1, framesPerSecond: Double? = nil) {
@@ -15,7 +15,7 @@ package struct DegradationLadder: Sendable, Equatable {
   /// The first is the whole.
   package let steps: [Step]
 
-  /// Pictures don't shrink below as many pixels as 160×90 has.
+  /// Frames don't shrink below as many pixels as 160×90 has.
   private static let minimumPixels = 160 * 90
   /// Under `maintainResolution` fewer frames aren't a video any more.
   private static let minimumRate = 5.0

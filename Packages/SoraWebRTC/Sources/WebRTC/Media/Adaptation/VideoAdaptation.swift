@@ -13,7 +13,7 @@ package struct VideoAdaptation: Sendable {
   private static let rateTolerance = 0.2
 
   package let kind: VideoCodecKind
-  /// How to adapt; a change starts over from the whole picture.
+  /// How to adapt; a change starts over from the full resolution.
   package var preference: RTCDegradationPreference {
     didSet { if preference != oldValue { source = nil } }
   }
@@ -49,7 +49,7 @@ package struct VideoAdaptation: Sendable {
   /// - Parameters:
   ///   - width: of the frame as it would be encoded without a reduction.
   ///   - framesPerSecond: of the source, as measured.
-  ///   - target: bits a second for it; nil where something else (the layers of a simulcast) follows the bitrate.
+  ///   - target: bits per second for it; nil where something else (the layers of a simulcast) follows the bitrate.
   ///   - isLimitedOtherwise: whether something else holds the video back for want of bits.
   package mutating func captured(
     width: Int, height: Int, framesPerSecond: Double, target: Int?,
@@ -117,7 +117,7 @@ package struct VideoAdaptation: Sendable {
     load.steppedDown(at: now)
   }
 
-  /// Pixels a second at a level, but for a factor that is the same for all.
+  /// Pixels per second at a level, but for a factor that is the same for all.
   private func work(_ level: Int) -> Double {
     let step = ladder.steps[level]
     let rate = source?.framesPerSecond ?? 30
@@ -177,8 +177,8 @@ package struct VideoAdaptation: Sendable {
 }
 
 extension RTCDegradationPreference {
-  /// What applies where the application sets none: W3C mst-content-hint §4 by what the pictures show, and balanced
-  /// where nobody says.
+  /// What applies where the application sets none: W3C mst-content-hint §4 by what the frames show, and balanced
+  /// where that is unknown.
   package init(contentHint: VideoContentHint?) {
     switch contentHint {
     case .motion: self = .maintainFramerate

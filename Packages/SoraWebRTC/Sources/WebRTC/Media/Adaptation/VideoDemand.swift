@@ -7,16 +7,16 @@ import SoraSimulcast
   import Musl
 #endif
 
-/// How many bits a second a picture needs to look right, by codec, size and rate.
+/// How many bits per second a video needs to look right, by codec, size and rate.
 ///
 /// A power law through the figures that libwebrtc starts a stream of a size with (`GetDefaultSinglecastBitrateLimits`:
 /// for VP8 300 kbit/s at 360p, 500 at 540p, 900 at 720p; half to two thirds of that for VP9 and AV1).
 package enum VideoDemand {
-  /// VP8 at 1280×720 and 30 frames a second.
+  /// VP8 at 1280×720 and 30 frames per second.
   private static let reference = 900_000.0
   /// Four times the pixels need less than three times the bits.
   private static let exponent = 0.75
-  /// What a picture needs of the bits however seldom it comes: the rarer it is, the more has changed.
+  /// What a frame needs of the bits however seldom it comes: the rarer it is, the more has changed.
   private static let fixedShare = 0.25
 
   package static func bitsPerSecond(

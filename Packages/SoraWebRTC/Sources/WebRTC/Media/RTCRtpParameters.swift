@@ -12,17 +12,31 @@ public enum RTCDegradationPreference: Int, Sendable, CustomStringConvertible {
   }
 }
 
+/// The largest size of an encoding's frames (W3C `RTCResolutionRestriction`, webrtc-extensions).
+public struct RTCResolutionRestriction: Sendable, Equatable {
+  /// In pixels, above 0; for sources that are higher than wide the two change places.
+  public var maxWidth: Int
+  public var maxHeight: Int
+
+  public init(maxWidth: Int, maxHeight: Int) {
+    self.maxWidth = maxWidth
+    self.maxHeight = maxHeight
+  }
+}
+
 /// Settings of one encoding of a sender (W3C `RTCRtpEncodingParameters`).
 public struct RTCRtpEncodingParameters: Sendable, Equatable {
   public var rid: String?
   public var isActive = true
-  /// Bits a second; nil leaves it to the bandwidth estimate.
+  /// Bits per second; nil leaves it to the bandwidth estimate.
   public var maxBitrateBps: Int?
   public var minBitrateBps: Int?
-  /// Frames a second.
+  /// Frames per second.
   public var maxFramerate: Double?
   /// 1 or more: the source's width and height are divided by it.
   public var scaleResolutionDownBy: Double?
+  /// The source is scaled down to fit in it, and `scaleResolutionDownBy` doesn't count; nil leaves it to that.
+  public var scaleResolutionDownTo: RTCResolutionRestriction?
   /// A W3C scalability mode name such as `L1T1`.
   public var scalabilityMode: String?
 

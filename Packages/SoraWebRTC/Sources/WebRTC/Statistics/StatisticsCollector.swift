@@ -11,6 +11,8 @@ import SoraTransport
 /// Puts a connection's counters into W3C webrtc-stats objects. Runs on the connection's loop, or in a simulation.
 package struct StatisticsCollector {
   let core: PeerConnectionCore
+  /// Of the transport, at the moment of the collector's making.
+  let path: PeerTransportReport
   private let media: MediaPipelines?
   /// With what was lost below and above the core.
   let drops: [PacketDrop]
@@ -20,6 +22,7 @@ package struct StatisticsCollector {
   /// - Parameter unixNanoseconds: nanoseconds since 1970 at `now`.
   package init(core: PeerConnectionCore, now: Instant, unixNanoseconds: Int64) {
     self.core = core
+    path = core.transport.report
     media = nil
     drops = core.drops
     self.now = now
@@ -28,6 +31,7 @@ package struct StatisticsCollector {
 
   init(driver: PeerConnectionDriver) {
     core = driver.core
+    path = driver.core.transport.report
     media = driver.media
     drops = driver.sockets.drops + driver.core.drops + driver.media.drops
     now = SystemClock.now
@@ -105,8 +109,8 @@ package struct StatisticsCollector {
         values["targetBitrate"] = .integer(
           Int64(core.videoBitrate(transceiverID: section.transceiverID)))
         addEncoding(&values, section, rid: stream.parameters.rid)
-      } else if let sound = media?.audioSendSettings(section.transceiverID) {
-        values["targetBitrate"] = sound.bitsPerSecond.map { .integer(Int64($0)) }
+      } else if let audio = media?.audioSendSettings(section.transceiverID) {
+        values["targetBitrate"] = audio.bitsPerSecond.map { .integer(Int64($0)) }
       }
       result.append(object(id, "outbound-rtp", values))
       guard stream.remote.reports > 0 else { continue }
@@ -133,6 +137,8 @@ package struct StatisticsCollector {
       let (video, index) = media?.videoSendStatistics(section.transceiverID, rid: rid),
       video.layers.indices.contains(index)
     else { return }
+    values["scalabilityMode"] = media?.videoSendConfiguration(section.transceiverID)?
+      .layers[safe: index].map { .string("\($0.scalabilityMode)") }
     let layer = video.layers[index]
     values["framesEncoded"] = .integer(layer.framesEncoded)
     values["keyFramesEncoded"] = .integer(layer.keyFramesEncoded)

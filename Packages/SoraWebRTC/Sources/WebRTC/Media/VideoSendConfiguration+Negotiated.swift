@@ -17,10 +17,13 @@ extension VideoSendConfiguration {
         ?? (count == 1 ? parameters.encodings.first : nil)
       let mode = wanted?.scalabilityMode.flatMap { ScalabilityMode($0) }
       return SimulcastLayerSettings(
-        rid: negotiated.rid, isActive: negotiated.isActive && wanted?.isActive ?? true,
-        // W3C webrtc-pc §5.1: where nobody says, each encoding is half of the next.
+        rid: negotiated.rid, isActive: !negotiated.isPausedByPeer && wanted?.isActive ?? true,
+        // W3C webrtc-pc §5.1: where the parameters don't say, each encoding is half of the next.
         scaleResolutionDownBy: wanted?.scaleResolutionDownBy
           ?? Double(1 << min(count - 1 - index, 8)),
+        scaleResolutionDownTo: wanted?.scaleResolutionDownTo.map {
+          .init(width: $0.maxWidth, height: $0.maxHeight)
+        },
         maximumBitsPerSecond: wanted?.maxBitrateBps, minimumBitsPerSecond: wanted?.minBitrateBps,
         maximumFramesPerSecond: wanted?.maxFramerate,
         scalabilityMode: mode.flatMap { modes.contains($0) ? $0 : nil } ?? .l1t1)

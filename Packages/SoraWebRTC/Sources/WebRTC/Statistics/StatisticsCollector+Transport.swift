@@ -10,12 +10,11 @@ import SoraTransport
 /// `dtlsRetransmissions` and `dtlsRecordsDropped` of the transport.
 extension StatisticsCollector {
   private static let transportID = "transport"
-  private var path: PeerTransport { core.transport }
 
   func transport() -> [RTCStatistics] {
-    let pairs = path.pairStatistics
-    let local = certificate(path.certificate.derBytes)
-    let remote = path.session.flatMap { certificate($0.remoteCertificate) }
+    let pairs = path.ice.pairs
+    let local = certificate(path.dtls.localCertificate)
+    let remote = path.dtls.agreed.flatMap { certificate($0.remoteCertificate) }
     var values = transportValues(pairs.first { $0.isSelected })
     values["localCertificateId"] = local.map { .string($0.id) }
     values["remoteCertificateId"] = remote.map { .string($0.id) }
@@ -32,22 +31,22 @@ extension StatisticsCollector {
       "bytesSent": .integer(s.packetBytesSent), "bytesReceived": .integer(s.packetBytesReceived),
       "iceState": .string(path.ice.state.rawValue),
       "iceRole": .string(path.ice.isControlling ? "controlling" : "controlled"),
-      "iceLocalUsernameFragment": .string(path.ice.localParameters.ufrag),
+      "iceLocalUsernameFragment": .string(path.ice.localUfrag),
       "selectedCandidatePairId": selected.map { .string(id($0)) },
       "selectedCandidatePairChanges": .integer(
-        Int64(path.ice.statistics.selectedCandidatePairChanges)),
+        Int64(path.ice.selectedPairChanges)),
     ]
   }
 
   private func addDTLS(_ values: inout [String: RTCStatisticsValue?]) {
-    values["dtlsState"] = .string(path.dtlsState.rawValue)
-    values["dtlsRole"] = .string(path.dtlsStatistics?.role.rawValue ?? "unknown")
-    if let session = path.session {
-      values["tlsVersion"] = .string(String(session.tlsVersion, radix: 16, uppercase: true))
-      values["dtlsCipher"] = .string(session.cipherSuite)
-      values["srtpCipher"] = .string(session.profile.name)
+    values["dtlsState"] = .string(path.dtls.state.rawValue)
+    values["dtlsRole"] = .string(path.dtls.statistics?.role.rawValue ?? "unknown")
+    if let agreed = path.dtls.agreed {
+      values["tlsVersion"] = .string(String(agreed.tlsVersion, radix: 16, uppercase: true))
+      values["dtlsCipher"] = .string(agreed.cipherSuite)
+      values["srtpCipher"] = .string(agreed.srtpProfile)
     }
-    guard let dtls = path.dtlsStatistics else { return }
+    guard let dtls = path.dtls.statistics else { return }
     values["dtlsHandshakeDuration"] = dtls.handshakeDuration.map { .double($0.inSeconds) }
     values["dtlsRetransmissions"] = .integer(Int64(dtls.retransmissions))
     values["dtlsRecordsDropped"] = .integer(Int64(dtls.dropped.total))
@@ -85,14 +84,14 @@ extension StatisticsCollector {
   private func candidates(of pairs: [ICEPairStatistics]) -> [RTCStatistics] {
     // A pair's candidate may be one that isn't signalled: with the policy "no host".
     let local =
-      path.gathered.map { ($0.candidate, $0.url) }
+      path.ice.gathered.map { ($0.candidate, $0.url) }
       + (path.ice.localCandidates + pairs.map(\.local)).map { ($0, nil as ICEServerURL?) }
     let remote = path.ice.remoteCandidates + pairs.map(\.remote)
     var known: Set<String> = []
     var result: [RTCStatistics] = []
     for (candidate, url) in local where known.insert(id("local", candidate)).inserted {
       var values = values(of: candidate)
-      values["usernameFragment"] = .string(path.ice.localParameters.ufrag)
+      values["usernameFragment"] = .string(path.ice.localUfrag)
       values["url"] = url.map { .string("\($0)") }
       if candidate.type == .relay {
         values["relayProtocol"] = url.map { .string($0.relayProtocol) }
@@ -101,7 +100,7 @@ extension StatisticsCollector {
     }
     for candidate in remote where known.insert(id("remote", candidate)).inserted {
       var values = values(of: candidate)
-      values["usernameFragment"] = (candidate.ufrag ?? path.ice.remoteParameters?.ufrag).map {
+      values["usernameFragment"] = (candidate.ufrag ?? path.ice.remoteUfrag).map {
         .string($0)
       }
       result.append(object(id("remote", candidate), "remote-candidate", values))

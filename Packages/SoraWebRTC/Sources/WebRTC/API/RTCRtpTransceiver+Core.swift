@@ -1,0 +1,75 @@
+import SoraMedia
+import SoraSDP
+import SoraTransport
+
+// From the core's transceivers to the objects that stand for them, and back.
+
+extension RTCRtpTransceiver {
+  /// The object for a transceiver of the core's. What the application sets goes there on the loop, in order. Call it on the loop.
+  convenience init(
+    _ transceiver: PeerConnectionSnapshot.Transceiver, driver: PeerConnectionDriver,
+    actor: PeerConnectionActor
+  ) {
+    let id = transceiver.id
+    let senderBox = WeakSender()
+    let sender = RTCRtpSender(
+      senderId: "sender-\(id)",
+      changed: {
+        guard let sender = senderBox.sender else { return }
+        let track = sender.track
+        let streamIds = sender.streamIds
+        actor.execute { driver in driver.attach(track, streamIds: streamIds, transceiverID: id) }
+      },
+      parametersChanged: {
+        guard let sender = senderBox.sender else { return }
+        // The newest: a description may have named other encodings since.
+        actor.execute { driver in driver.setParameters(sender.parameters, transceiverID: id) }
+      })
+    senderBox.sender = sender
+    let trackID = transceiver.receiver.trackID
+    let track: RTCMediaStreamTrack =
+      transceiver.kind == .audio
+      ? RTCAudioTrack(source: RTCAudioSource(), trackId: trackID)
+      : RTCVideoTrack(source: RTCVideoSource(), trackId: trackID)
+    driver.media.setReceivedTrack(track, transceiverID: id)
+    self.init(
+      id: id, kind: transceiver.kind, direction: RTCRtpTransceiverDirection(transceiver.direction),
+      sender: sender, receiver: RTCRtpReceiver(receiverId: "receiver-\(id)", track: track),
+      directionChanged: { direction in
+        actor.execute { driver in driver.setDirection(direction, transceiverID: id) }
+      })
+  }
+}
+
+/// Lets a sender's closure find the sender without keeping it alive.
+private final class WeakSender: @unchecked Sendable {
+  // @unchecked: set once, before the closure can run.
+  weak var sender: RTCRtpSender?
+}
+
+extension PeerConnectionDriver {
+  /// Gives a transceiver's sender a track, or takes it away; pipelines follow at once where it was negotiated.
+  fileprivate func attach(
+    _ track: RTCMediaStreamTrack?, streamIds: [String], transceiverID id: Int
+  ) {
+    media.setSentTrack(track, transceiverID: id)
+    core.setTrack(track?.trackId, streamIDs: streamIds, transceiverID: id, at: loop.now)
+    applyMedia()
+  }
+
+  /// Has a transceiver's encodings sent as its sender's parameters say; the next description tells which are paused.
+  fileprivate func setParameters(_ parameters: RTCRtpParameters, transceiverID id: Int) {
+    media.setParameters(parameters, transceiverID: id)
+    core.setEncodings(
+      parameters.encodings.map { ($0.rid, $0.isActive) }, transceiverID: id, at: loop.now)
+    applyMedia()
+  }
+
+  fileprivate func setDirection(_ direction: RTCRtpTransceiverDirection, transceiverID id: Int) {
+    if direction == .stopped {
+      core.stop(transceiverID: id, at: loop.now)
+    } else {
+      core.setDirection(MediaDirection(direction), transceiverID: id, at: loop.now)
+    }
+  }
+}

@@ -1,0 +1,70 @@
+public import SoraICE
+public import SoraMedia
+import SoraRTP
+public import SoraTransport
+
+/// What the transport tells: packets go to the session, all else to the owner.
+extension PeerConnectionCore: PeerTransportDelegate {
+  public func transport(
+    _ transport: PeerTransport, receivedRTP packet: UnsafeMutableRawBufferPointer, at now: Instant
+  ) {
+    session.receiveRTP(packet, at: now)
+  }
+
+  public func transport(
+    _ transport: PeerTransport, receivedRTCP packet: UnsafeRawBufferPointer, at now: Instant
+  ) {
+    session.receiveRTCP(packet, at: now)
+  }
+
+  public func transport(
+    _ transport: PeerTransport, changedTo state: PeerTransportState, at now: Instant
+  ) {
+    isSnapshotStale = true
+    tell(.transportStateChanged(state), at: now)
+  }
+
+  public func transport(
+    _ transport: PeerTransport, iceChangedTo state: ICEConnectionState, at now: Instant
+  ) {
+    isSnapshotStale = true
+    tell(.iceStateChanged(state), at: now)
+  }
+
+  public func transport(
+    _ transport: PeerTransport, dtlsChangedTo state: DTLSTransportState, at now: Instant
+  ) {
+    isSnapshotStale = true
+    tell(.dtlsStateChanged(state), at: now)
+  }
+
+  public func transport(_ transport: PeerTransport, selected pair: ICEPair, at now: Instant) {
+    isSnapshotStale = true
+    publish(at: now)
+  }
+
+  public func transport(_ transport: PeerTransport, needsAddressOf candidate: ICECandidate) {
+    tell(.addressNeeded(candidate), at: .zero)
+  }
+
+  public func transport(
+    _ transport: PeerTransport, gathered candidate: ICECandidate, from url: ICEServerURL?,
+    at now: Instant
+  ) {
+    negotiator.localCandidates.append(candidate.description)
+    isSnapshotStale = true
+    tell(.candidateGenerated(candidate.description), at: now)
+  }
+
+  public func transportGatheringEnded(_ transport: PeerTransport, at now: Instant) {
+    negotiator.endOfLocalCandidates = true
+    isSnapshotStale = true
+    guard gatheringState == .gathering else { return publish(at: now) }
+    gatheringState = .complete
+    tell(.gatheringStateChanged(.complete), at: now)
+  }
+
+  public func transport(_ transport: PeerTransport, needsAddressesOf name: String) {
+    tell(.serverAddressesNeeded(name: name), at: .zero)
+  }
+}

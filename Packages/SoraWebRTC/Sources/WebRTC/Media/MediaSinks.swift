@@ -1,0 +1,41 @@
+public import SoraMedia
+import Synchronization
+
+/// Takes frames on the thread that pushes them.
+public protocol VideoSink: AnyObject, Sendable {
+  func receive(_ frame: VideoFrame)
+}
+
+/// Takes audio of a track or a source.
+public protocol AudioSink: AnyObject, Sendable {
+  /// Takes one frame.
+  ///
+  /// Of a received track: on a serial queue of the track's own, 10 ms at 48 kHz at a time. A sink that is slow delays the
+  /// other sinks of its track and nothing else; when 500 ms wait for it, the oldest frames are dropped and counted as
+  /// `connection.audioSinksBehind` in `RTCStatisticsReport.packetDrops`. Of a source of ours: on the thread that pushes,
+  /// which waits for the sink.
+  func receive(_ frame: AudioFrame)
+}
+
+/// Fans frames out to sinks. Sinks run outside the lock, so that they may add and remove sinks.
+final class VideoBroadcaster: Sendable {
+  private let sinks = Mutex<[any VideoSink]>([])
+
+  func add(_ sink: any VideoSink) { sinks.withLock { $0.append(sink) } }
+  func remove(_ sink: any VideoSink) { sinks.withLock { $0.removeAll { $0 === sink } } }
+  func push(_ frame: VideoFrame) {
+    for sink in sinks.withLock({ $0 }) { sink.receive(frame) }
+  }
+}
+
+/// Fans audio out to sinks, as `VideoBroadcaster` does frames.
+final class AudioBroadcaster: Sendable {
+  private let sinks = Mutex<[any AudioSink]>([])
+
+  func add(_ sink: any AudioSink) { sinks.withLock { $0.append(sink) } }
+  func remove(_ sink: any AudioSink) { sinks.withLock { $0.removeAll { $0 === sink } } }
+  var isEmpty: Bool { sinks.withLock { $0.isEmpty } }
+  func push(_ frame: AudioFrame) {
+    for sink in sinks.withLock({ $0 }) { sink.receive(frame) }
+  }
+}
