@@ -21,7 +21,7 @@ public struct AV1CodecFactory: VideoCodecFactory {
   public func makeEncoder(_ settings: VideoEncoderSettings) throws(CodecError)
     -> sending any VideoEncoder
   {
-    try AV1Encoder(settings)
+    try encoding.makeEncoder(settings)
   }
 
   public func makeDecoder(_ settings: VideoDecoderSettings) throws(CodecError)

@@ -8,13 +8,13 @@ public struct AV1EncoderFactory: VideoCodecFactory {
   public var capability: VideoCodecCapability {
     VideoCodecCapability(
       kind: .av1, implementation: "libaom", profiles: ["0"],
-      scalabilityModes: AV1Encoder.scalabilityModes, canEncode: true, canDecode: false)
+      scalabilityModes: AV1EncoderAdapter.scalabilityModes, canEncode: true, canDecode: false)
   }
 
   public func makeEncoder(_ settings: VideoEncoderSettings) throws(CodecError)
     -> sending any VideoEncoder
   {
-    try AV1Encoder(settings)
+    try EncoderDriver<AV1EncoderAdapter>(settings)
   }
 
   /// Throws `CodecError.noImplementation`: decoding is dav1d's, in `SoraAV1Decoding`.
@@ -26,16 +26,19 @@ public struct AV1EncoderFactory: VideoCodecFactory {
 }
 
 /// libaom's name and version, such as "libaom 3.6.0".
-let libraryName = "libaom \(String(cString: aom_codec_version_str()).drop { !$0.isNumber })"
+let libraryName: String = {
+  let version = unsafe String(cString: aom_codec_version_str())
+  return "libaom \(version.drop { !$0.isNumber })"
+}()
 
 /// The error of a libaom call that failed, with the library's own words.
 func libraryError(
   _ operation: String, _ code: aom_codec_err_t,
   _ context: UnsafeMutablePointer<aom_codec_ctx_t>? = nil
 ) -> CodecError {
-  var text = String(cString: aom_codec_err_to_string(code))
-  if let context, let detail = aom_codec_error_detail(context) {
-    text += ": \(String(cString: detail))"
+  var text = unsafe String(cString: aom_codec_err_to_string(code))
+  if let context = unsafe context, let detail = unsafe aom_codec_error_detail(context) {
+    text += unsafe ": \(String(cString: detail))"
   }
   return .library(name: "libaom", operation: operation, code: Int(code.rawValue), detail: text)
 }

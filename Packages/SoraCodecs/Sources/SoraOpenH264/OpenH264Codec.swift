@@ -9,15 +9,16 @@ public struct OpenH264CodecFactory: VideoCodecFactory {
   public var capability: VideoCodecCapability {
     VideoCodecCapability(
       kind: .h264, implementation: "OpenH264",
-      profiles: OpenH264Encoder.profiles.map {
+      profiles: OpenH264EncoderAdapter.profiles.map {
         H264ProfileLevelID(profile: $0, level: .level5_2).description
-      }, scalabilityModes: [.l1t1, .l1t2, .l1t3], canEncode: true, canDecode: true)
+      }, scalabilityModes: OpenH264EncoderAdapter.scalabilityModes, canEncode: true, canDecode: true
+    )
   }
 
   public func makeEncoder(_ settings: VideoEncoderSettings) throws(CodecError)
     -> sending any VideoEncoder
   {
-    try OpenH264Encoder(settings)
+    try EncoderDriver<OpenH264EncoderAdapter>(settings)
   }
 
   public func makeDecoder(_ settings: VideoDecoderSettings) throws(CodecError)

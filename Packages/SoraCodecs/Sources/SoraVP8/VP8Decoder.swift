@@ -2,6 +2,7 @@ import CSoraVPX
 import CVPX
 public import SoraCodecs
 public import SoraMedia
+import SoraVPX
 
 /// A VP8 decoder over libvpx.
 ///
@@ -9,7 +10,7 @@ public import SoraMedia
 /// back when the last reference to it is dropped. Confined to one serial executor or thread, as `VideoDecoder` says.
 public final class VP8Decoder: VideoDecoder {
   public let kind = VideoCodecKind.vp8
-  public let implementationName = libraryName
+  public let implementationName = VPXLibrary.name
   public private(set) var needsKeyFrame = true
   public private(set) var isLastFrameCorrupted = false
   public let settings: VideoDecoderSettings
@@ -55,7 +56,7 @@ public final class VP8Decoder: VideoDecoder {
       context, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), UInt32(bytes.count), nil, 0)
     guard result == VPX_CODEC_OK else {
       needsKeyFrame = true
-      let detail = errorText(result, context)
+      let detail = VPXLibrary.errorText(result, context)
       // The library's state after an error isn't specified: a key frame starts a fresh decoder.
       vpx_codec_destroy(context)
       isOpen = false
@@ -94,7 +95,7 @@ public final class VP8Decoder: VideoDecoder {
     var configuration = vpx_codec_dec_cfg_t(threads: UInt32(threads), w: 0, h: 0)
     context.pointee = vpx_codec_ctx_t()
     let result = sora_vpx_decoder_init(context, vpx_codec_vp8_dx(), &configuration, 0)
-    guard result == VPX_CODEC_OK else { throw libraryError("start a decoder", result, context) }
+    guard result == VPX_CODEC_OK else { throw VPXLibrary.error("start a decoder", result, context) }
     isOpen = true
     openThreads = threads
   }

@@ -2,6 +2,7 @@ import CSoraVPX
 import CVPX
 public import SoraCodecs
 public import SoraMedia
+import SoraVPX
 
 /// A VP9 decoder over libvpx, for profile 0.
 ///
@@ -10,7 +11,7 @@ public import SoraMedia
 /// handed out. Confined to one serial executor or thread, as `VideoDecoder` says.
 public final class VP9Decoder: VideoDecoder {
   public let kind = VideoCodecKind.vp9
-  public let implementationName = libraryName
+  public let implementationName = VPXLibrary.name
   public private(set) var needsKeyFrame = true
   public private(set) var isLastFrameCorrupted = false
   public let settings: VideoDecoderSettings
@@ -59,7 +60,7 @@ public final class VP9Decoder: VideoDecoder {
       context, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), UInt32(bytes.count), nil, 0)
     guard result == VPX_CODEC_OK else {
       needsKeyFrame = true
-      let detail = errorText(result, context)
+      let detail = VPXLibrary.errorText(result, context)
       // The library's state after an error isn't specified: a key frame starts a fresh decoder.
       vpx_codec_destroy(context)
       isOpen = false
@@ -107,7 +108,7 @@ public final class VP9Decoder: VideoDecoder {
     var configuration = vpx_codec_dec_cfg_t(threads: UInt32(threads), w: 0, h: 0)
     context.pointee = vpx_codec_ctx_t()
     var result = sora_vpx_decoder_init(context, vpx_codec_vp9_dx(), &configuration, 0)
-    guard result == VPX_CODEC_OK else { throw libraryError("start a decoder", result, context) }
+    guard result == VPX_CODEC_OK else { throw VPXLibrary.error("start a decoder", result, context) }
     isOpen = true
     openThreads = threads
     if threads > 1 {
@@ -118,7 +119,7 @@ public final class VP9Decoder: VideoDecoder {
     result = vpx_codec_set_frame_buffer_functions(
       context, takeBuffer, giveBackBuffer, Unmanaged.passUnretained(pool).toOpaque())
     guard result == VPX_CODEC_OK else {
-      throw libraryError("set where it decodes to", result, context)
+      throw VPXLibrary.error("set where it decodes to", result, context)
     }
   }
 

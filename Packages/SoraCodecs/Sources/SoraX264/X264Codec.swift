@@ -9,15 +9,15 @@ public struct X264EncoderFactory: VideoCodecFactory {
   public var capability: VideoCodecCapability {
     VideoCodecCapability(
       kind: .h264, implementation: "libx264",
-      profiles: X264Encoder.profiles.map {
+      profiles: X264EncoderAdapter.profiles.map {
         H264ProfileLevelID(profile: $0, level: .level5_2).description
-      }, scalabilityModes: [.l1t1], canEncode: true, canDecode: false)
+      }, scalabilityModes: X264EncoderAdapter.scalabilityModes, canEncode: true, canDecode: false)
   }
 
   public func makeEncoder(_ settings: VideoEncoderSettings) throws(CodecError)
     -> sending any VideoEncoder
   {
-    try X264Encoder(settings)
+    try EncoderDriver<X264EncoderAdapter>(settings)
   }
 
   /// Throws `CodecError.noImplementation`: the library only encodes.

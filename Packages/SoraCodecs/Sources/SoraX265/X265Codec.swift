@@ -7,14 +7,15 @@ public struct X265EncoderFactory: VideoCodecFactory {
 
   public var capability: VideoCodecCapability {
     VideoCodecCapability(
-      kind: .h265, implementation: "libx265", profiles: ["1"], scalabilityModes: [.l1t1],
+      kind: .h265, implementation: "libx265", profiles: ["1"],
+      scalabilityModes: X265EncoderAdapter.scalabilityModes,
       canEncode: true, canDecode: false)
   }
 
   public func makeEncoder(_ settings: VideoEncoderSettings) throws(CodecError)
     -> sending any VideoEncoder
   {
-    try X265Encoder(settings)
+    try EncoderDriver<X265EncoderAdapter>(settings)
   }
 
   /// Throws `CodecError.noImplementation`: the library only encodes.
@@ -27,6 +28,6 @@ public struct X265EncoderFactory: VideoCodecFactory {
 
 /// libx265's name and version, such as "libx265 3.5".
 let libraryName: String = {
-  let version = String(cString: sora_x265_version())
+  let version = unsafe String(cString: sora_x265_version())
   return "libx265 \(version.prefix { $0 == "." || $0.isNumber })"
 }()

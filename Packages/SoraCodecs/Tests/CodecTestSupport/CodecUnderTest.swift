@@ -2,24 +2,55 @@ package import SoraCodecs
 package import SoraMedia
 import Testing
 
-/// A codec's encoder and decoder, for the behaviour that every codec's must have. Each codec's test target calls these
-/// functions, with what is its own: how it rounds odd sizes, and how many pictures its library keeps.
-package struct CodecUnderTest: Sendable {
+/// A codec's encoder and decoder, for the behaviour that every codec's must have, with what is its own.
+package struct CodecUnderTest: CustomTestStringConvertible, Sendable {
+  package let name: String
   package let encoding: any VideoCodecFactory
   package let decoding: any VideoCodecFactory
-  /// Bits of a size that the encoder drops: 1 where it makes odd sizes even.
-  package let roundedBits: Int
 
-  package init(_ factory: any VideoCodecFactory) {
-    self.init(encoding: factory, decoding: factory)
+  /// Whether the encoder makes odd sizes even.
+  package var roundsToEven = false
+  /// Whether it does so where it makes layers.
+  package var roundsLayersToEven = false
+  /// Pixels of the smallest side that it takes.
+  package var smallestSide = 1
+  /// Sizes to try besides `PictureSize.common`.
+  package var furtherSizes: [PictureSize] = []
+  /// Pictures that the decoder's library may refer to at a time, with those of our pool.
+  package var pictures = 8
+  /// Parts of the file names of its shared libraries.
+  package var libraryFiles: [String] = []
+  /// Looks at what a frame's bytes say themselves.
+  package var inspect: @Sendable (EncodedFrame) -> Void = { _ in }
+
+  /// Bits per second that the rate is to follow, one after another, with pictures of this size.
+  package var rateTargets = [800_000, 300_000, 1_200_000]
+  package var rateSize = PictureSize(320, 240)
+  /// The same where fewer frames come than announced.
+  package var rareTarget = 500_000
+  /// Bits per second that are far too few, for how long, and how many bytes may come of it.
+  package var tightTarget = 60_000
+  package var tightSeconds = 2
+  package var tightLimit = Int.max
+
+  /// Whether its decoder notices a frame that ends too early.
+  package var noticesTruncation = true
+  /// Damaged frames to try, and how many bytes at a frame's start get half of the damage: it does most there.
+  package var mutations = 5_000
+  package var headerBytes = 24
+
+  package var testDescription: String { name }
+
+  package init(_ name: String, _ factory: any VideoCodecFactory) {
+    self.init(name, encoding: factory, decoding: factory)
   }
 
   package init(
-    encoding: any VideoCodecFactory, decoding: any VideoCodecFactory, roundsToEven: Bool = false
+    _ name: String, encoding: any VideoCodecFactory, decoding: any VideoCodecFactory
   ) {
+    self.name = name
     self.encoding = encoding
     self.decoding = decoding
-    roundedBits = roundsToEven ? 1 : 0
   }
 
   package func encoder(_ settings: VideoEncoderSettings) throws(CodecError) -> any VideoEncoder {
@@ -53,11 +84,24 @@ package struct CodecUnderTest: Sendable {
     }
   }
 
+  /// The name of the setting that an encoder refuses; "none" where it takes them all.
+  package func refusedSetting(_ change: (inout VideoEncoderSettings) -> Void) -> String {
+    var settings = VideoEncoderSettings(width: 64, height: 64)
+    change(&settings)
+    do {
+      _ = try encoder(settings)
+      return "none"
+    } catch {
+      guard case .invalidSetting(let name, _, _) = error else { return "\(error)" }
+      return name
+    }
+  }
+
   /// What an encoder makes of a side.
-  func coded(_ side: Int) -> Int { side & ~roundedBits }
+  package func coded(_ side: Int) -> Int { roundsToEven ? side & ~1 : side }
 
   /// PSNR of a decoded picture against the moving picture, of which an encoder may have cut the last column or row.
-  func psnr(_ picture: VideoFrame, _ width: Int, _ height: Int, index: Int) -> Double {
+  package func psnr(_ picture: VideoFrame, _ width: Int, _ height: Int, index: Int) -> Double {
     Pictures.psnr(picture.buffer, Pictures.make(coded(width), coded(height), index: index))
   }
 }

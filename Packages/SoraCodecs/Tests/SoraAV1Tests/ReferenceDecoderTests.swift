@@ -38,7 +38,7 @@ import Testing
     .enabled(if: tool("dav1d") != nil, "dav1d isn't installed (Debian's package dav1d)"),
     arguments: [(320, 240), (175, 143), (1280, 720)])
   func agreesWithTheToolsOnOurStreams(_ width: Int, _ height: Int) throws {
-    let encoder = try AV1Encoder(
+    let encoder = try AV1CodecFactory().makeEncoder(
       VideoEncoderSettings(
         width: width, height: height, targetBitsPerSecond: 600_000, allowsFrameDropping: false))
     let stream = try (0..<20).map { index in

@@ -23,16 +23,6 @@ import Testing
     }
   }
 
-  @Test(arguments: Pair.all)
-  func interFramesWaitForAKeyFrame(_ pair: Pair) throws {
-    try pair.codec.interFramesWaitForAKeyFrame()
-  }
-
-  @Test(arguments: Pair.all)
-  func anErrorIsCuredByAKeyFrame(_ pair: Pair) throws {
-    try pair.codec.anErrorIsCuredByAKeyFrame()
-  }
-
   @Test(arguments: Decoding.allCases)
   func hugePicturesAreRefusedBeforeMemoryIsReserved(_ decoding: Decoding) throws {
     let frames = try stream(.openH264, 1, 640, 480)
@@ -69,11 +59,6 @@ import Testing
         }
       }
     }
-  }
-
-  @Test(arguments: Pair.all)
-  func truncatedFramesAreFlaggedOrRefused(_ pair: Pair) throws {
-    try pair.codec.truncatedFramesAreFlaggedOrRefused()
   }
 
   /// What came after a frame that is missing is wrong: the decoder must say so.

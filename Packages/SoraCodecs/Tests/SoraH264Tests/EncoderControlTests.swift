@@ -6,47 +6,6 @@ import Testing
 
 @Suite struct EncoderControlTests {
   @Test(arguments: Encoding.allCases)
-  func keyFramesComeOnlyWhenAskedFor(_ encoding: Encoding) throws {
-    try encoding.codec.keyFramesComeOnlyWhenAskedFor { frame in
-      let unit = H264AccessUnit(frame.payload.bytes)
-      #expect(unit.isKeyFrame == frame.isKeyFrame)
-      // Whoever enters at a key frame finds what it needs to decode it.
-      #expect(unit.hasParameterSets == frame.isKeyFrame)
-    }
-  }
-
-  @Test(arguments: Encoding.allCases)
-  func rateFollowsItsTargetWithoutRestart(_ encoding: Encoding) throws {
-    try encoding.codec.rateFollowsItsTargetWithoutRestart()
-  }
-
-  @Test(arguments: Encoding.allCases)
-  func rateFollowsTheFramesThatCome(_ encoding: Encoding) throws {
-    try encoding.codec.rateFollowsTheFramesThatCome(target: 500_000)
-  }
-
-  @Test(arguments: Encoding.allCases)
-  func rateControlDropsFramesRatherThanOvershoot(_ encoding: Encoding) throws {
-    // Two seconds, and a key frame.
-    try encoding.codec.rateControlDropsFramesRatherThanOvershoot(target: 20_000, limit: 12_500)
-  }
-
-  @Test(arguments: Encoding.allCases)
-  func targetZeroPausesAndAKeyFrameRequestIsKept(_ encoding: Encoding) throws {
-    try encoding.codec.targetZeroPausesAndAKeyFrameRequestIsKept()
-  }
-
-  @Test(arguments: Pair.all)
-  func sizeChangesWithOneKeyFrameEach(_ pair: Pair) throws {
-    try pair.codec.sizeChangesWithOneKeyFrameEach()
-  }
-
-  @Test(arguments: Encoding.allCases)
-  func badSettingsAreRefusedByName(_ encoding: Encoding) {
-    encoding.codec.badSettingsAreRefusedByName(refused: ScalabilityMode("L2T1"))
-  }
-
-  @Test(arguments: Encoding.allCases)
   func formatsThatCannotBeAreRefusedByName(_ encoding: Encoding) {
     let error = encoding.codec.refusedSetting
     // 4:2:0 has no picture of one column.

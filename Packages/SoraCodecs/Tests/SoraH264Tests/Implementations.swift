@@ -32,22 +32,12 @@ enum Encoding: String, Sendable, CaseIterable {
 
   /// For the behaviour of encoders alone.
   var codec: CodecUnderTest {
-    CodecUnderTest(encoding: factory, decoding: OpenH264CodecFactory(), roundsToEven: true)
+    CodecUnderTest(rawValue, encoding: factory, decoding: OpenH264CodecFactory())
   }
 
   /// OpenH264 takes nothing that is less than a macroblock.
   func takes(_ size: PictureSize) -> Bool {
     self != .openH264 || min(size.width, size.height) >= 16
-  }
-
-  /// The part of its shared library's file name.
-  var libraryFile: String {
-    switch self {
-    #if GPL
-      case .x264: "libx264.so"
-    #endif
-    case .openH264: "libopenh264.so"
-    }
   }
 }
 
@@ -75,16 +65,6 @@ enum Decoding: String, Sendable, CaseIterable {
 
   /// Whether it puts B-frames into their order.
   var takesReordering: Bool { self != .openH264 }
-
-  /// Parts of the file names of its shared libraries.
-  var libraryFiles: [String] {
-    switch self {
-    #if GPL
-      case .libavcodec: ["libavcodec.so", "libavutil.so"]
-    #endif
-    case .openH264: ["libopenh264.so"]
-    }
-  }
 }
 
 /// An encoder with a decoder.
@@ -95,10 +75,5 @@ struct Pair: CustomTestStringConvertible, Sendable {
 
   static let all = Encoding.allCases.flatMap { encoding in
     Decoding.allCases.map { Pair(encoding: encoding, decoding: $0) }
-  }
-
-  /// For the behaviour that every codec's must have.
-  var codec: CodecUnderTest {
-    CodecUnderTest(encoding: encoding.factory, decoding: decoding.factory, roundsToEven: true)
   }
 }

@@ -7,16 +7,6 @@ import Testing
 
 @Suite struct DecoderRobustnessTests {
   @Test(arguments: Decoder.allCases)
-  func interFramesWaitForAKeyFrame(_ implementation: Decoder) throws {
-    try implementation.codec.interFramesWaitForAKeyFrame()
-  }
-
-  @Test(arguments: Decoder.allCases)
-  func anErrorIsCuredByAKeyFrame(_ implementation: Decoder) throws {
-    try implementation.codec.anErrorIsCuredByAKeyFrame()
-  }
-
-  @Test(arguments: Decoder.allCases)
   func picturesOnMissingReferencesAreReportedUntilAKeyFrame(_ implementation: Decoder) throws {
     let encoder = try x265.encoder(96, 80)
     let frames = try (0..<16).map { index in
@@ -99,10 +89,5 @@ import Testing
       }
     }
     if implementation == .libde265 { #expect(unnoticed <= 2, "\(unnoticed) of 7") }
-  }
-
-  @Test(arguments: Decoder.allCases)
-  func mutatedFramesNeverTrap(_ implementation: Decoder) throws {
-    try implementation.codec.mutatedFramesNeverTrap(rounds: 1_200, headerBytes: 90)
   }
 }

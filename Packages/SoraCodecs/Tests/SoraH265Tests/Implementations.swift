@@ -27,7 +27,9 @@ enum Decoder: String, CaseIterable, Sendable, CustomTestStringConvertible {
 
   /// For the behaviour that every codec's must have.
   var codec: CodecUnderTest {
-    CodecUnderTest(encoding: X265EncoderFactory(), decoding: factory, roundsToEven: true)
+    var codec = CodecUnderTest(rawValue, encoding: X265EncoderFactory(), decoding: factory)
+    codec.roundsToEven = true
+    return codec
   }
 
   var testDescription: String { rawValue }

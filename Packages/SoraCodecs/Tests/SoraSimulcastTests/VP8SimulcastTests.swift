@@ -16,7 +16,7 @@ import Testing
       base: VideoEncoderSettings(
         width: 1, height: 1, targetBitsPerSecond: 3_000_000, cores: 2, allowsFrameDropping: false),
       now: { .zero }
-    ) { settings throws(CodecError) in try VP8Encoder(settings) }
+    ) { settings throws(CodecError) in try VP8CodecFactory().makeEncoder(settings) }
     let decoders = try (0..<3).map { _ in try VP8Decoder(VideoDecoderSettings(threads: 1)) }
     let scalers = (0..<3).map { _ in PictureScaler() }
     var worst = [99.0, 99, 99]
@@ -49,7 +49,7 @@ import Testing
       base: VideoEncoderSettings(
         width: 1, height: 1, targetBitsPerSecond: 500_000, allowsFrameDropping: false),
       now: { .zero }
-    ) { settings throws(CodecError) in try VP8Encoder(settings) }
+    ) { settings throws(CodecError) in try VP8CodecFactory().makeEncoder(settings) }
     var keys: [Bool] = []
     for index in 0..<9 {
       let width = index < 3 ? 160 : index < 6 ? 320 : 96

@@ -3,16 +3,6 @@ import SoraCodecs
 import Testing
 
 @Suite struct DecoderRobustnessTests {
-  @Test func interFramesWaitForAKeyFrame() throws { try vp8.interFramesWaitForAKeyFrame() }
-
-  @Test func anErrorIsCuredByAKeyFrame() throws { try vp8.anErrorIsCuredByAKeyFrame() }
-
-  @Test func truncatedFramesAreFlaggedOrRefused() throws {
-    try vp8.truncatedFramesAreFlaggedOrRefused()
-  }
-
-  @Test func mutatedFramesNeverTrap() throws { try vp8.mutatedFramesNeverTrap() }
-
   @Test func hugePicturesAreRefusedBeforeMemoryIsReserved() throws {
     var bytes = try vp8.stream(1, 64, 64)[0]
     bytes[6] = 0xFF

@@ -11,7 +11,7 @@ import Testing
       if: tool("vpxdec") != nil, "vpxdec isn't installed (Debian's package vpx-tools)"),
     arguments: [(320, 240), (175, 143), (1280, 720)])
   func agreesWithVpxdecBitForBit(_ width: Int, _ height: Int) throws {
-    let encoder = try VP8Encoder(
+    let encoder = try VP8CodecFactory().makeEncoder(
       VideoEncoderSettings(
         width: width, height: height, targetBitsPerSecond: 600_000, allowsFrameDropping: false))
     let decoder = try VP8Decoder()

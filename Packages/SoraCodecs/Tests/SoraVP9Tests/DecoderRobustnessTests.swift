@@ -3,16 +3,6 @@ import SoraCodecs
 import Testing
 
 @Suite struct DecoderRobustnessTests {
-  @Test func interFramesWaitForAKeyFrame() throws { try vp9.interFramesWaitForAKeyFrame() }
-
-  @Test func anErrorIsCuredByAKeyFrame() throws { try vp9.anErrorIsCuredByAKeyFrame() }
-
-  @Test func truncatedFramesAreFlaggedOrRefused() throws {
-    try vp9.truncatedFramesAreFlaggedOrRefused()
-  }
-
-  @Test func mutatedFramesNeverTrap() throws { try vp9.mutatedFramesNeverTrap() }
-
   @Test func hugePicturesAreRefusedBeforeMemoryIsReserved() throws {
     var bytes = try vp9.stream(1, 64, 64)[0]
     // Width and height follow the sync code and a nibble of colour information.

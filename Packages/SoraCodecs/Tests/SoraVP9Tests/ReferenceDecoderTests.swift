@@ -30,7 +30,7 @@ import Testing
     .enabled(if: tool("vpxdec") != nil, "vpxdec isn't installed (Debian's package vpx-tools)"),
     arguments: [(320, 240), (175, 143), (1280, 720)])
   func agreesWithVpxdecOnOurStreams(_ width: Int, _ height: Int) throws {
-    let encoder = try VP9Encoder(
+    let encoder = try VP9CodecFactory().makeEncoder(
       VideoEncoderSettings(
         width: width, height: height, targetBitsPerSecond: 600_000, allowsFrameDropping: false))
     let stream = try (0..<20).map { index in

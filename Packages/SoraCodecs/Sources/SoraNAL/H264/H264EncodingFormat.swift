@@ -1,7 +1,7 @@
 public import SoraCodecs
 
 /// What an H.264 encoder of a call is to make of its settings: profile, level, slices and size.
-public struct H264EncodingFormat: Sendable, Hashable {
+public struct H264EncodingFormat: Sendable, Hashable, EncoderPlan {
   /// Profile and level that the stream says it has.
   public let profileLevelID: H264ProfileLevelID
   /// Whether the pictures need a higher level than was negotiated, so that the stream says (and has) that one. They are
@@ -84,12 +84,5 @@ public struct H264EncodingFormat: Sendable, Hashable {
     }
     profileLevelID = H264ProfileLevelID(profile: profile, level: level)
     maximumBitsPerSecond = level.maximumBitsPerSecond(profile)
-  }
-
-  /// What to aim for: the target, but no more than the settings' maximum and the level's.
-  public func bitsPerSecond(_ settings: VideoEncoderSettings) -> Int {
-    var bits = min(settings.targetBitsPerSecond, maximumBitsPerSecond)
-    if settings.maximumBitsPerSecond > 0 { bits = min(bits, settings.maximumBitsPerSecond) }
-    return bits
   }
 }

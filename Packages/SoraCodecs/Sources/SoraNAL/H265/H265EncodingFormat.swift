@@ -1,7 +1,7 @@
 public import SoraCodecs
 
 /// What an H.265 encoder of a call is to make of its settings: level and size, in the main profile and the main tier.
-public struct H265EncodingFormat: Sendable, Hashable {
+public struct H265EncodingFormat: Sendable, Hashable, EncoderPlan {
   /// `general_level_idc` that the stream says it has, and keeps to.
   public let levelID: UInt8
   /// Whether the pictures need a higher level than was negotiated, so that the stream says (and has) that one. They are
@@ -64,12 +64,5 @@ public struct H265EncodingFormat: Sendable, Hashable {
     }
     levelID = level.levelID
     maximumBitsPerSecond = level.limits?.mainBitsPerSecond ?? .max
-  }
-
-  /// What to aim for: the target, but no more than the settings' maximum and the level's.
-  public func bitsPerSecond(_ settings: VideoEncoderSettings) -> Int {
-    var bits = min(settings.targetBitsPerSecond, maximumBitsPerSecond)
-    if settings.maximumBitsPerSecond > 0 { bits = min(bits, settings.maximumBitsPerSecond) }
-    return bits
   }
 }

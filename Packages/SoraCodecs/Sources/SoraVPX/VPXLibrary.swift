@@ -1,0 +1,32 @@
+package import CSoraVPX
+package import SoraCodecs
+
+/// What VP8 and VP9 share of libvpx, for encoders and decoders.
+package enum VPXLibrary {
+  /// Its name and version, such as "libvpx 1.12.0".
+  package static let name: String = {
+    let version = unsafe String(cString: vpx_codec_version_str())
+    return "libvpx \(version.drop { !$0.isNumber })"
+  }()
+
+  /// The error of a call that failed, with the library's own words.
+  package static func error(
+    _ operation: String, _ code: vpx_codec_err_t,
+    _ context: UnsafeMutablePointer<vpx_codec_ctx_t>? = nil
+  ) -> CodecError {
+    unsafe .library(
+      name: "libvpx", operation: operation, code: Int(code.rawValue),
+      detail: errorText(code, context))
+  }
+
+  /// What it says about the last failure: its general text, and the detail where it left one.
+  package static func errorText(
+    _ code: vpx_codec_err_t, _ context: UnsafeMutablePointer<vpx_codec_ctx_t>?
+  ) -> String {
+    let text = unsafe String(cString: vpx_codec_err_to_string(code))
+    guard let context = unsafe context, let detail = unsafe vpx_codec_error_detail(context) else {
+      return text
+    }
+    return unsafe "\(text): \(String(cString: detail))"
+  }
+}

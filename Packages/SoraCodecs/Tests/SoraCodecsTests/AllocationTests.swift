@@ -1,0 +1,38 @@
+import CSoraAllocationProbe
+import CodecTestSupport
+import SoraCodecs
+import SoraMedia
+import Testing
+
+@Suite struct AllocationTests {
+  @Test(
+    .enabled(
+      if: sora_allocation_count_is_on() != 0,
+      "allocations aren't counted in this build (debug, sanitizers, or all packages' tests in one program)"
+    ), arguments: CodecUnderTest.all, [PixelFormat.i420, .nv12])
+  func steadyStateAllocatesNothing(_ codec: CodecUnderTest, _ format: PixelFormat) throws {
+    for file in codec.libraryFiles { #expect(sora_allocation_exclude(file) == 1, "\(file)") }
+    let encoder = try codec.encoder(
+      VideoEncoderSettings(width: 320, height: 180, threads: 1, allowsFrameDropping: false))
+    let decoder = try codec.decoder(VideoDecoderSettings(threads: 1))
+    let pictures = (0..<8).map { Pictures.frame(320, 180, index: $0, format: format) }
+    var encodingCount: UInt64 = 0
+    var decodingCount: UInt64 = 0
+    for index in 0..<200 {
+      var source = pictures[index % 8]
+      source.timestamp = Instant(nanoseconds: Int64(index) * 1_000_000_000 / 30)
+      let start = sora_allocation_count()
+      let encoded = try encoder.encode(source, forceKeyFrame: false, rtpTimestamp: 0)
+      let middle = sora_allocation_count()
+      guard let encoded else { continue }
+      _ = try decoder.decode(encoded)
+      if index >= 160 {
+        encodingCount += middle - start
+        decodingCount += sora_allocation_count() - middle
+      }
+    }
+    #expect(
+      encodingCount == 0 && decodingCount == 0,
+      "\(format): \(encodingCount), \(decodingCount) in 40 frames")
+  }
+}
