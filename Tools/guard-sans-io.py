@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # Folders, each with the names of files that are left out and why.
 MODULES = {
     "Packages/SoraMedia/Sources/SoraMedia": {},
+    "Packages/SoraMedia/Sources/SoraWire": {},
     "Packages/SoraTransport/Sources/SoraSDP": {},
     "Packages/SoraTransport/Sources/SoraRTP": {},
     "Packages/SoraTransport/Sources/SoraICE": {},

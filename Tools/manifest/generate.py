@@ -177,6 +177,8 @@ def setting(what, item):
         return f".treatWarning({text(argument)}, as: .{value['_1']}{tail})"
     if kind == "interoperabilityMode":
         return f".interoperabilityMode(.{argument}{tail})"
+    if kind == "strictMemorySafety":
+        return f".strictMemorySafety({tail.removeprefix(', ')})"
     if kind == "define" and "=" in argument and item["tool"] != "swift":
         name, content = argument.split("=", 1)
         return f".define({text(name)}, to: {text(content)}{tail})"
