@@ -36,6 +36,7 @@ let package = Package(
     .library(name: "CSoraAllocationProbe", targets: ["CSoraAllocationProbe"]),
     .library(name: "SoraMedia", targets: ["SoraMedia"]),
     .library(name: "SoraClock", targets: ["SoraClock"]),
+    .library(name: "SoraWire", targets: ["SoraWire"]),
     .library(name: "SoraSDK", targets: ["SoraSDK"]),
     .library(name: "Sora", targets: ["Sora"]),
     .library(name: "SoraServer", targets: ["SoraServer"]),
@@ -350,6 +351,10 @@ let package = Package(
       swiftSettings: settings),
     // Packages/SoraMedia
     .target(
+      name: "SoraWire",
+      path: "Packages/SoraMedia/Sources/SoraWire",
+      swiftSettings: settings + [.strictMemorySafety(), .enableExperimentalFeature("Lifetimes")]),
+    .target(
       name: "SoraMedia",
       path: "Packages/SoraMedia/Sources/SoraMedia",
       swiftSettings: settings),
@@ -357,6 +362,11 @@ let package = Package(
       name: "SoraClock",
       dependencies: ["SoraMedia"],
       path: "Packages/SoraMedia/Sources/SoraClock",
+      swiftSettings: settings),
+    .testTarget(
+      name: "SoraWireTests",
+      dependencies: ["SoraWire", "SoraMedia"],
+      path: "Packages/SoraMedia/Tests/SoraWireTests",
       swiftSettings: settings),
     .testTarget(
       name: "SoraMediaTests",
@@ -532,9 +542,9 @@ let package = Package(
     .target(name: "CSoraMallocCount", path: "Packages/SoraTransport/Sources/CSoraMallocCount"),
     .target(
       name: "SoraSDP",
-      dependencies: ["SoraMedia"],
+      dependencies: ["SoraMedia", "SoraWire"],
       path: "Packages/SoraTransport/Sources/SoraSDP",
-      swiftSettings: settings),
+      swiftSettings: settings + [.strictMemorySafety(), .enableExperimentalFeature("Lifetimes")]),
     .target(
       name: "SoraRTP",
       dependencies: ["SoraMedia"],
@@ -542,14 +552,14 @@ let package = Package(
       swiftSettings: settings),
     .target(
       name: "SoraICE",
-      dependencies: ["SoraMedia", "CSoraOpenSSL", "COpenSSL"],
+      dependencies: ["SoraMedia", "SoraWire", "CSoraOpenSSL", "COpenSSL"],
       path: "Packages/SoraTransport/Sources/SoraICE",
-      swiftSettings: settings),
+      swiftSettings: settings + [.strictMemorySafety(), .enableExperimentalFeature("Lifetimes")]),
     .target(
       name: "SoraDTLS",
-      dependencies: ["SoraMedia", "CSoraDTLS", "COpenSSL"],
+      dependencies: ["SoraMedia", "SoraWire", "CSoraDTLS", "COpenSSL"],
       path: "Packages/SoraTransport/Sources/SoraDTLS",
-      swiftSettings: settings),
+      swiftSettings: settings + [.strictMemorySafety(), .enableExperimentalFeature("Lifetimes")]),
     .target(
       name: "SoraSRTP",
       dependencies: ["SoraMedia", "CSRTP", "CSoraOpenSSL", "COpenSSL"],
@@ -576,7 +586,7 @@ let package = Package(
       swiftSettings: settings),
     .target(
       name: "SoraNetworkSimulator",
-      dependencies: ["SoraMedia", "SoraRTP", "SoraICE", "SoraDTLS", "SoraTransport"],
+      dependencies: ["SoraMedia", "SoraWire", "SoraRTP", "SoraICE", "SoraDTLS", "SoraTransport"],
       path: "Packages/SoraTransport/Sources/SoraNetworkSimulator",
       swiftSettings: settings),
     .testTarget(
@@ -591,12 +601,12 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "SoraICETests",
-      dependencies: ["SoraICE", "SoraMedia"],
+      dependencies: ["SoraICE", "SoraWire", "SoraMedia"],
       path: "Packages/SoraTransport/Tests/SoraICETests",
       swiftSettings: settings),
     .testTarget(
       name: "SoraDTLSTests",
-      dependencies: ["SoraDTLS", "SoraMedia"],
+      dependencies: ["SoraDTLS", "SoraWire", "SoraMedia"],
       path: "Packages/SoraTransport/Tests/SoraDTLSTests",
       swiftSettings: settings),
     .testTarget(

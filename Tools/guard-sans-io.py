@@ -19,6 +19,7 @@ from swiftsource import ROOT, code_only
 MODULES = {
     "Packages/SoraMedia/Sources/SoraMedia": {},
     "Packages/SoraSignaling/Sources/SoraSignalingMessages": {},
+    "Packages/SoraMedia/Sources/SoraWire": {},
     "Packages/SoraTransport/Sources/SoraSDP": {},
     "Packages/SoraTransport/Sources/SoraRTP": {},
     "Packages/SoraTransport/Sources/SoraICE": {},

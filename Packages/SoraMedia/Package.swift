@@ -9,15 +9,23 @@ let settings: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
 ]
 
+/// For modules that read and write memory through spans alone: the compiler names everything else.
+let safe: [SwiftSetting] =
+  settings + [.strictMemorySafety(), .enableExperimentalFeature("Lifetimes")]
+
 let package = Package(
   name: "SoraMedia",
   products: [
     .library(name: "SoraMedia", targets: ["SoraMedia"]),
     .library(name: "SoraClock", targets: ["SoraClock"]),
+    .library(name: "SoraWire", targets: ["SoraWire"]),
   ],
   targets: [
+    .target(name: "SoraWire", swiftSettings: safe),
     .target(name: "SoraMedia", swiftSettings: settings),
     .target(name: "SoraClock", dependencies: ["SoraMedia"], swiftSettings: settings),
+    .testTarget(
+      name: "SoraWireTests", dependencies: ["SoraWire", "SoraMedia"], swiftSettings: settings),
     .testTarget(
       name: "SoraMediaTests", dependencies: ["SoraMedia", "SoraClock"], swiftSettings: settings),
   ]

@@ -9,7 +9,12 @@ let settings: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
 ]
 
+/// For modules that read and write memory through spans: the compiler names everything else.
+let safe: [SwiftSetting] =
+  settings + [.strictMemorySafety(), .enableExperimentalFeature("Lifetimes")]
+
 let media: Target.Dependency = .product(name: "SoraMedia", package: "SoraMedia")
+let wire: Target.Dependency = .product(name: "SoraWire", package: "SoraMedia")
 let clock: Target.Dependency = .product(name: "SoraClock", package: "SoraMedia")
 
 let package = Package(
@@ -37,12 +42,14 @@ let package = Package(
     .target(name: "CSoraNetwork"),
     // Only for tests of hot paths: counts a thread's allocations.
     .target(name: "CSoraMallocCount"),
-    .target(name: "SoraSDP", dependencies: [media], swiftSettings: settings),
+    .target(name: "SoraSDP", dependencies: [media, wire], swiftSettings: safe),
     .target(name: "SoraRTP", dependencies: [media], swiftSettings: settings),
     .target(
-      name: "SoraICE", dependencies: [media, "CSoraOpenSSL", "COpenSSL"], swiftSettings: settings),
+      name: "SoraICE", dependencies: [media, wire, "CSoraOpenSSL", "COpenSSL"],
+      swiftSettings: safe),
     .target(
-      name: "SoraDTLS", dependencies: [media, "CSoraDTLS", "COpenSSL"], swiftSettings: settings),
+      name: "SoraDTLS", dependencies: [media, wire, "CSoraDTLS", "COpenSSL"],
+      swiftSettings: safe),
     .target(
       name: "SoraSRTP", dependencies: [media, "CSRTP", "CSoraOpenSSL", "COpenSSL"],
       swiftSettings: settings),
@@ -56,12 +63,14 @@ let package = Package(
       swiftSettings: settings),
     .target(
       name: "SoraNetworkSimulator",
-      dependencies: [media, "SoraRTP", "SoraICE", "SoraDTLS", "SoraTransport"],
+      dependencies: [media, wire, "SoraRTP", "SoraICE", "SoraDTLS", "SoraTransport"],
       swiftSettings: settings),
     .testTarget(name: "SoraSDPTests", dependencies: ["SoraSDP"], swiftSettings: settings),
     .testTarget(name: "SoraRTPTests", dependencies: ["SoraRTP", media], swiftSettings: settings),
-    .testTarget(name: "SoraICETests", dependencies: ["SoraICE", media], swiftSettings: settings),
-    .testTarget(name: "SoraDTLSTests", dependencies: ["SoraDTLS", media], swiftSettings: settings),
+    .testTarget(
+      name: "SoraICETests", dependencies: ["SoraICE", wire, media], swiftSettings: settings),
+    .testTarget(
+      name: "SoraDTLSTests", dependencies: ["SoraDTLS", wire, media], swiftSettings: settings),
     .testTarget(
       name: "SoraSRTPTests", dependencies: ["SoraSRTP", "CSoraMallocCount", media],
       swiftSettings: settings),

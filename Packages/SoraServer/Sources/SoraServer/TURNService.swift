@@ -146,7 +146,7 @@ final class TURNService: TURNServerNetwork {
       bytes.withUnsafeBytes { bytes in
         do throws(TURNStreamDeframer.Unreadable) {
           try deframer.append(bytes) { message in
-            server.receive(UnsafeRawBufferPointer(message), from: client, at: now)
+            server.receive(message.bytes, from: client, at: now)
           }
         } catch {
           isReadable = false
@@ -181,23 +181,25 @@ final class TURNService: TURNServerNetwork {
   func closeRelay(_ relay: TransportAddress) { relays.removeValue(forKey: relay)?.close() }
 
   func send(
-    to client: TURNServer.Client, capacity: Int, _ write: (UnsafeMutableRawBufferPointer) -> Int
+    to client: TURNServer.Client, capacity: Int, _ write: (inout MutableRawSpan) -> Int
   ) {
     guard client.isStream else {
-      return sockets.send(from: client.local, to: client.remote, capacity: capacity, write)
+      return sockets.send(from: client.local, to: client.remote, capacity: capacity) {
+        $0.withMutableRawSpan(write)
+      }
     }
     guard let stream = streams[client] else { return }
     let bytes = [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
-      count = write(UnsafeMutableRawBufferPointer(buffer))
+      count = UnsafeMutableRawBufferPointer(buffer).withMutableRawSpan(write)
     }
     if !bytes.isEmpty { stream.connection.send(bytes) }
   }
 
   func sendRelayed(
     from relay: TransportAddress, to peer: TransportAddress, capacity: Int,
-    _ write: (UnsafeMutableRawBufferPointer) -> Int
+    _ write: (inout MutableRawSpan) -> Int
   ) {
-    relays[relay]?.send(to: peer, capacity: capacity, write)
+    relays[relay]?.send(to: peer, capacity: capacity) { $0.withMutableRawSpan(write) }
   }
 
   // MARK: Datagrams

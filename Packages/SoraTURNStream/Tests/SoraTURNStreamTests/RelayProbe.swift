@@ -43,7 +43,7 @@ final class RelayProbe: DatagramHandler {
       case .received(let bytes):
         bytes.withUnsafeBytes { bytes in
           gatherer.streamReceived(stream, bytes, at: now) { payload, from, _ in
-            if from == peer { received.append(Array(payload)) }
+            if from == peer { received.append([UInt8](copying: payload.bytes)) }
           }
         }
       case .ended(let reason): gatherer.streamEnded(stream, reason: reason, at: now)
@@ -115,7 +115,7 @@ final class RelayProbe: DatagramHandler {
     if case .relayed(let payload, let from, _) = gatherer.receive(
       bytes, from: source, on: socket.localAddress, at: now), from == peer
     {
-      received.append(Array(payload))
+      received.append(Array(bytes[payload]))
     }
     settle()
   }

@@ -5,7 +5,7 @@ import CSoraDTLS
 ///
 /// `@unchecked Sendable`: both objects are written only in `init`, libcrypto counts their references atomically, and
 /// signing reads them only.
-public final class DTLSCertificate: @unchecked Sendable {
+@safe public final class DTLSCertificate: @unchecked Sendable {
   /// The certificate in DER.
   public let derBytes: [UInt8]
 
@@ -17,21 +17,21 @@ public final class DTLSCertificate: @unchecked Sendable {
 
   /// Takes over both objects.
   private init(certificate: OpaquePointer, privateKey: OpaquePointer) throws(DTLSError) {
-    guard X509_check_private_key(certificate, privateKey) == 1 else {
+    guard unsafe X509_check_private_key(certificate, privateKey) == 1 else {
       ERR_clear_error()
-      X509_free(certificate)
-      EVP_PKEY_free(privateKey)
+      unsafe X509_free(certificate)
+      unsafe EVP_PKEY_free(privateKey)
       throw .certificate(reason: "the private key belongs to another certificate")
     }
-    self.certificate = certificate
-    self.privateKey = privateKey
-    derBytes = encodeDER { i2d_X509(certificate, $0) }
+    unsafe self.certificate = unsafe certificate
+    unsafe self.privateKey = unsafe privateKey
+    derBytes = unsafe encodeDER { unsafe i2d_X509(certificate, $0) }
     fingerprint = try DTLSFingerprint(of: derBytes)
   }
 
   deinit {
-    X509_free(certificate)
-    EVP_PKEY_free(privateKey)
+    unsafe X509_free(certificate)
+    unsafe EVP_PKEY_free(privateKey)
   }
 
   /// Makes a self-signed ECDSA P-256 certificate, as RFC 8827 §6.5 wants one.
@@ -43,22 +43,22 @@ public final class DTLSCertificate: @unchecked Sendable {
   /// - Throws: ``DTLSError/certificate(reason:)``.
   public static func generate(days: Int = 30) throws(DTLSError) -> DTLSCertificate {
     ERR_clear_error()
-    guard let key = sora_dtls_generate_key() else {
+    guard let key = unsafe sora_dtls_generate_key() else {
       throw .certificate(reason: takeLibraryError())
     }
-    guard let certificate = X509_new() else {
-      EVP_PKEY_free(key)
+    guard let certificate = unsafe X509_new() else {
+      unsafe EVP_PKEY_free(key)
       throw .certificate(reason: takeLibraryError())
     }
     let day = 86_400
     let lifetime = min(max(days, 1), 365) * day
     // A random serial number of 63 bits, as two certificates of one name should differ.
     var serial: UInt64 = 0
-    let name = X509_NAME_new()
-    defer { X509_NAME_free(name) }
+    let name = unsafe X509_NAME_new()
+    defer { unsafe X509_NAME_free(name) }
     let made =
-      withUnsafeMutableBytes(of: &serial) {
-        RAND_bytes($0.baseAddress!.assumingMemoryBound(to: UInt8.self), 8)
+      unsafe withUnsafeMutableBytes(of: &serial) {
+        unsafe RAND_bytes($0.baseAddress!.assumingMemoryBound(to: UInt8.self), 8)
       } == 1
       && X509_set_version(certificate, 2) == 1
       && ASN1_INTEGER_set_uint64(X509_get_serialNumber(certificate), serial >> 1 | 1) == 1
@@ -71,11 +71,11 @@ public final class DTLSCertificate: @unchecked Sendable {
       && X509_set_pubkey(certificate, key) == 1
       && X509_sign(certificate, key, EVP_sha256()) > 0
     guard made else {
-      X509_free(certificate)
-      EVP_PKEY_free(key)
+      unsafe X509_free(certificate)
+      unsafe EVP_PKEY_free(key)
       throw .certificate(reason: takeLibraryError())
     }
-    return try DTLSCertificate(certificate: certificate, privateKey: key)
+    return unsafe try DTLSCertificate(certificate: certificate, privateKey: key)
   }
 
   /// Reads a certificate and its key that were kept.
@@ -86,24 +86,26 @@ public final class DTLSCertificate: @unchecked Sendable {
   /// - Throws: ``DTLSError/certificate(reason:)``.
   public convenience init(der: [UInt8], privateKeyDER: [UInt8]) throws(DTLSError) {
     ERR_clear_error()
-    let certificate = der.withUnsafeBufferPointer { bytes -> OpaquePointer? in
+    let certificate = unsafe der.withUnsafeBufferPointer { bytes -> OpaquePointer? in
       var position = bytes.baseAddress
-      return d2i_X509(nil, &position, bytes.count)
+      return unsafe d2i_X509(nil, &position, bytes.count)
     }
-    guard let certificate else { throw .certificate(reason: takeLibraryError()) }
-    let key = privateKeyDER.withUnsafeBufferPointer { bytes -> OpaquePointer? in
-      var position = bytes.baseAddress
-      return d2i_AutoPrivateKey(nil, &position, bytes.count)
-    }
-    guard let key else {
-      X509_free(certificate)
+    guard let certificate = unsafe certificate else {
       throw .certificate(reason: takeLibraryError())
     }
-    try self.init(certificate: certificate, privateKey: key)
+    let key = unsafe privateKeyDER.withUnsafeBufferPointer { bytes -> OpaquePointer? in
+      var position = bytes.baseAddress
+      return unsafe d2i_AutoPrivateKey(nil, &position, bytes.count)
+    }
+    guard let key = unsafe key else {
+      unsafe X509_free(certificate)
+      throw .certificate(reason: takeLibraryError())
+    }
+    unsafe try self.init(certificate: certificate, privateKey: key)
   }
 
   /// The private key in DER, to be kept. Secret.
-  public var privateKeyDER: [UInt8] { encodeDER { i2d_PrivateKey(privateKey, $0) } }
+  public var privateKeyDER: [UInt8] { unsafe encodeDER { unsafe i2d_PrivateKey(privateKey, $0) } }
 
   /// The certificate's hash by another algorithm than SHA-256.
   ///
@@ -118,16 +120,16 @@ func encodeDER(
   _ encode: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?) -> Int32
 ) -> [UInt8] {
   var memory: UnsafeMutablePointer<UInt8>?
-  let count = encode(&memory)
-  guard count > 0, let memory else { return [] }
-  defer { CRYPTO_free(memory, nil, 0) }
-  return Array(UnsafeBufferPointer(start: memory, count: Int(count)))
+  let count = unsafe encode(&memory)
+  guard count > 0, let memory = unsafe memory else { return [] }
+  defer { unsafe CRYPTO_free(memory, nil, 0) }
+  return unsafe Array(UnsafeBufferPointer(start: memory, count: Int(count)))
 }
 
 /// What libcrypto says of its last failure on this thread, whose queue is emptied.
 func takeLibraryError() -> String {
-  withUnsafeTemporaryAllocation(of: CChar.self, capacity: 160) { text in
-    sora_dtls_take_error(text.baseAddress!, text.count)
-    return String(cString: text.baseAddress!)
+  unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 160) { text in
+    unsafe sora_dtls_take_error(text.baseAddress!, text.count)
+    return unsafe String(cString: text.baseAddress!)
   }
 }

@@ -56,7 +56,7 @@ public protocol DTLSEndpoint: AnyObject {
   func start(at now: Instant)
 
   /// Takes one datagram whose first byte says DTLS (20...63, RFC 7983 §7). Anything that isn't DTLS is dropped.
-  func receive(_ datagram: UnsafeRawBufferPointer, at now: Instant)
+  func receive(_ datagram: RawSpan, at now: Instant)
 
   /// Resends what is due.
   func poll(at now: Instant)
@@ -73,7 +73,7 @@ public protocol DTLSEndpoint: AnyObject {
   /// Sends one message.
   ///
   /// - Throws: ``DTLSError/notConnected``, or ``DTLSError/messageTooLarge(count:limit:)``.
-  func send(_ applicationData: UnsafeRawBufferPointer, at now: Instant) throws(DTLSError)
+  func send(_ applicationData: RawSpan, at now: Instant) throws(DTLSError)
 
   /// Ends the association; the peer is told with a `close_notify`.
   func close(at now: Instant)

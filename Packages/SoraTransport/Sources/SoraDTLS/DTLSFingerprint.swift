@@ -44,10 +44,12 @@ public struct DTLSFingerprint: Hashable, Sendable, CustomStringConvertible {
   /// - Throws: ``DTLSError/unsupportedHash(_:)``.
   public init(of certificate: [UInt8], algorithm: String = "sha-256") throws(DTLSError) {
     let name = algorithm.lowercased()
-    guard let digest = Self.digest(name) else { throw .unsupportedHash(String(name.prefix(40))) }
+    guard let digest = unsafe Self.digest(name) else {
+      throw .unsupportedHash(String(name.prefix(40)))
+    }
     var hash = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
     var count: UInt32 = 0
-    guard EVP_Digest(certificate, certificate.count, &hash, &count, digest, nil) == 1 else {
+    guard unsafe EVP_Digest(certificate, certificate.count, &hash, &count, digest, nil) == 1 else {
       throw .unsupportedHash(name)
     }
     self.algorithm = name
@@ -79,11 +81,11 @@ public struct DTLSFingerprint: Hashable, Sendable, CustomStringConvertible {
 
   private static func digest(_ name: String) -> OpaquePointer? {
     switch name {
-    case "sha-1": EVP_sha1()
-    case "sha-224": EVP_sha224()
-    case "sha-256": EVP_sha256()
-    case "sha-384": EVP_sha384()
-    case "sha-512": EVP_sha512()
+    case "sha-1": unsafe EVP_sha1()
+    case "sha-224": unsafe EVP_sha224()
+    case "sha-256": unsafe EVP_sha256()
+    case "sha-384": unsafe EVP_sha384()
+    case "sha-512": unsafe EVP_sha512()
     default: nil
     }
   }

@@ -6,7 +6,7 @@ public import SoraMedia
 ///
 /// `@unchecked Sendable`: the context is written only in `init`; afterwards libssl reads it and counts its references
 /// atomically, which it documents as safe from several threads.
-public final class OpenSSLDTLSFactory: DTLSEndpointFactory, @unchecked Sendable {
+@safe public final class OpenSSLDTLSFactory: DTLSEndpointFactory, @unchecked Sendable {
   /// Largest datagram in bytes that endpoints send.
   public static let mtu = 1200
 
@@ -29,25 +29,25 @@ public final class OpenSSLDTLSFactory: DTLSEndpointFactory, @unchecked Sendable 
   ) throws(DTLSError) {
     self.profiles = profiles
     ERR_clear_error()
-    guard let context = SSL_CTX_new(DTLS_method()) else {
+    guard let context = unsafe SSL_CTX_new(DTLS_method()) else {
       throw .library(reason: takeLibraryError())
     }
-    self.context = context
-    sora_dtls_context_set_options(context)
+    unsafe self.context = unsafe context
+    unsafe sora_dtls_context_set_options(context)
     // SSL_CTX_set_tlsext_use_srtp returns 0 where it worked.
     let names = profiles.map(\.libraryName).joined(separator: ":")
-    guard sora_dtls_context_set_dtls12(context) == 1,
-      SSL_CTX_set_cipher_list(context, Self.ciphers) == 1,
-      sora_dtls_context_set_groups(context, "X25519:P-256:P-384") == 1,
-      SSL_CTX_set_tlsext_use_srtp(context, names) == 0
+    guard unsafe sora_dtls_context_set_dtls12(context) == 1,
+      unsafe SSL_CTX_set_cipher_list(context, Self.ciphers) == 1,
+      unsafe sora_dtls_context_set_groups(context, "X25519:P-256:P-384") == 1,
+      unsafe SSL_CTX_set_tlsext_use_srtp(context, names) == 0
     else { throw .library(reason: takeLibraryError()) }
     // RFC 5763 §5: both ends show a certificate, which only the fingerprint vouches for.
-    SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nil)
-    SSL_CTX_set_cert_verify_callback(context, OpenSSLDTLSEndpoint.verifyCallback, nil)
-    SSL_CTX_set_info_callback(context, OpenSSLDTLSEndpoint.infoCallback)
+    unsafe SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nil)
+    unsafe SSL_CTX_set_cert_verify_callback(context, OpenSSLDTLSEndpoint.verifyCallback, nil)
+    unsafe SSL_CTX_set_info_callback(context, OpenSSLDTLSEndpoint.infoCallback)
   }
 
-  deinit { SSL_CTX_free(context) }
+  deinit { unsafe SSL_CTX_free(context) }
 
   /// Makes one end of an association. `random` isn't used: libssl draws from its own generator.
   public func makeEndpoint(
@@ -62,7 +62,7 @@ public final class OpenSSLDTLSFactory: DTLSEndpointFactory, @unchecked Sendable 
   public func makeOpenSSLEndpoint(
     role: DTLSRole, certificate: DTLSCertificate, expectedFingerprint: DTLSFingerprint?
   ) throws(DTLSError) -> OpenSSLDTLSEndpoint {
-    try OpenSSLDTLSEndpoint(
+    unsafe try OpenSSLDTLSEndpoint(
       context: context, role: role, certificate: certificate,
       expectedFingerprint: expectedFingerprint)
   }

@@ -1,3 +1,5 @@
+import SoraWire
+
 /// One line of a session description.
 ///
 /// An `a=` line is kept as a name and an optional value; every other line as its whole value. Nothing is
@@ -25,18 +27,19 @@ public struct SDPLine: Sendable, Hashable {
   }
 
   /// Reads a line without its line end. The caller has checked that it begins with a letter and `=`.
-  init(checked bytes: UnsafeBufferPointer<UInt8>) {
-    type = bytes[0]
-    let content = UnsafeBufferPointer(rebasing: bytes[2...])
-    guard type == UInt8(ascii: "a"), let colon = content.firstIndex(of: UInt8(ascii: ":")) else {
-      let all = String(decoding: content, as: UTF8.self)
+  init(checked bytes: RawSpan) {
+    type = bytes.u8(0)
+    let content = bytes.part(from: 2)
+    guard type == UInt8(ascii: "a"),
+      let colon = content.byteOffsets.first(where: { content.u8($0) == UInt8(ascii: ":") })
+    else {
+      let all = String(repairing: content)
       name = type == UInt8(ascii: "a") ? all : ""
       value = type == UInt8(ascii: "a") ? nil : all
       return
     }
-    name = String(decoding: UnsafeBufferPointer(rebasing: content[..<colon]), as: UTF8.self)
-    value = String(
-      decoding: UnsafeBufferPointer(rebasing: content[(colon + 1)...]), as: UTF8.self)
+    name = String(repairing: content.part(0, colon))
+    value = String(repairing: content.part(from: colon + 1))
   }
 
   /// Whether this is an `a=` line.

@@ -1,3 +1,5 @@
+import SoraWire
+
 /// A session description (RFC 8866) that keeps every line in its order.
 ///
 /// `text` of a parsed description equals the parsed text where that was well-formed and used CRLF. Typed
@@ -31,21 +33,13 @@ public struct SessionDescription: Sendable, Hashable, SDPAttributeContainer {
 
   /// Reads a description. Lines may end in CRLF or LF; empty lines at the end are ignored.
   public init(parsing text: String) throws(SDPError) {
-    var copy = text
-    let result: Result<SessionDescription, SDPError> = copy.withUTF8 { bytes in
-      do throws(SDPError) {
-        return .success(try SessionDescription(validUTF8: bytes))
-      } catch {
-        return .failure(error)
-      }
-    }
-    self = try result.get()
+    try self.init(validUTF8: Array(text.utf8).rawSpan)
   }
 
   /// Reads a description from bytes, which may be anything.
-  public init(parsing bytes: UnsafeRawBufferPointer) throws(SDPError) {
-    guard bytes.count <= Self.maximumSize else { throw Self.tooLarge(bytes.count) }
-    guard let text = String(validating: bytes, as: UTF8.self) else {
+  public init(parsing bytes: RawSpan) throws(SDPError) {
+    guard bytes.byteCount <= Self.maximumSize else { throw Self.tooLarge(bytes.byteCount) }
+    guard let text = String(validating: bytes) else {
       throw SDPError(.notUTF8, advice: "Send the description as UTF-8 text.")
     }
     try self.init(parsing: text)
@@ -63,12 +57,12 @@ public struct SessionDescription: Sendable, Hashable, SDPAttributeContainer {
     return String(decoding: result, as: UTF8.self)
   }
 
-  private init(validUTF8 bytes: UnsafeBufferPointer<UInt8>) throws(SDPError) {
-    guard bytes.count <= Self.maximumSize else { throw Self.tooLarge(bytes.count) }
+  private init(validUTF8 bytes: RawSpan) throws(SDPError) {
+    guard bytes.byteCount <= Self.maximumSize else { throw Self.tooLarge(bytes.byteCount) }
     lines = []
     media = []
-    var end = bytes.count
-    while end > 0, bytes[end - 1] == 10 || bytes[end - 1] == 13 { end -= 1 }
+    var end = bytes.byteCount
+    while end > 0, bytes.u8(end - 1) == 10 || bytes.u8(end - 1) == 13 { end -= 1 }
     guard end > 0 else {
       throw SDPError(.empty, advice: "Pass the text of an offer or an answer.")
     }
@@ -76,20 +70,20 @@ public struct SessionDescription: Sendable, Hashable, SDPAttributeContainer {
     var start = 0
     while start < end {
       var stop = start
-      while stop < end, bytes[stop] != 10 { stop += 1 }
+      while stop < end, bytes.u8(stop) != 10 { stop += 1 }
       let next = stop + 1
-      if stop > start, stop < end, bytes[stop - 1] == 13 { stop -= 1 }
+      if stop > start, stop < end, bytes.u8(stop - 1) == 13 { stop -= 1 }
       number += 1
-      try append(UnsafeBufferPointer(rebasing: bytes[start..<stop]), number: number)
+      try append(bytes.extracting(start..<stop), number: number)
       start = next
     }
   }
 
-  private mutating func append(_ line: UnsafeBufferPointer<UInt8>, number: Int) throws(SDPError) {
-    func text() -> String { String(decoding: line, as: UTF8.self) }
-    guard line.count >= 2, line[1] == UInt8(ascii: "="),
-      (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(line[0]),
-      !line.contains(where: { $0 == 13 || $0 == 0 })
+  private mutating func append(_ line: RawSpan, number: Int) throws(SDPError) {
+    func text() -> String { String(repairing: line) }
+    guard line.byteCount >= 2, line.u8(1) == UInt8(ascii: "="),
+      (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(line.u8(0)),
+      !line.byteOffsets.contains(where: { line.u8($0) == 13 || line.u8($0) == 0 })
     else {
       throw SDPError(
         .malformedLine, line: number, text: text(),
@@ -101,13 +95,13 @@ public struct SessionDescription: Sendable, Hashable, SDPAttributeContainer {
           .missingVersion, line: 1, text: text(), advice: "Begin the description with v=0.")
       }
     }
-    if line[0] == UInt8(ascii: "m") {
+    if line.u8(0) == UInt8(ascii: "m") {
       guard media.count < Self.maximumMediaSections else {
         throw SDPError(
           .tooManyMediaSections, line: number, text: text(),
           advice: "At most \(Self.maximumMediaSections) media sections are read.")
       }
-      let value = String(decoding: UnsafeBufferPointer(rebasing: line[2...]), as: UTF8.self)
+      let value = String(repairing: line.part(from: 2))
       guard let section = MediaDescription(mediaLine: value) else {
         throw SDPError(
           .malformedMediaLine, line: number, text: text(),

@@ -1,3 +1,5 @@
+import SoraWire
+
 /// The parsers behind the endpoint, for fuzzing: most of them see only what a peer with the right keys sends.
 @_spi(Fuzzing) public enum DTLSParsers {
   /// Parses a body as every handshake message, and compares what is written from that with what that parses to.
@@ -44,7 +46,7 @@
   /// Reads a datagram's records as an association of each version does, with keys of its own for every epoch.
   ///
   /// - Returns: how many were accepted.
-  public static func openRecords(_ datagram: UnsafeRawBufferPointer) -> Int {
+  public static func openRecords(_ datagram: RawSpan) -> Int {
     var accepted = 0
     for suite in [DTLSCipherSuite.chacha20Poly1305, .ecdheECDSAWithAES128GCM] {
       var records = RecordLayer()
@@ -53,14 +55,12 @@
         guard let keys = try? makeKeys(suite) else { continue }
         records.startReading(epoch: epoch, keys)
       }
-      datagram.withMemoryRebound(to: UInt8.self) { bytes in
-        var offset = 0
-        while offset < bytes.count {
-          switch records.open(bytes, at: &offset) {
-          case .record: accepted += 1
-          case .locked, .dropped: break
-          case .malformed: return
-          }
+      var offset = 0
+      reading: while offset < datagram.byteCount {
+        switch records.open(datagram, at: &offset) {
+        case .record: accepted += 1
+        case .locked, .dropped: break
+        case .malformed: break reading
         }
       }
     }
@@ -76,9 +76,9 @@
       for epoch in 1...3 as ClosedRange<UInt64> {
         guard let keys = try? makeKeys(suite, encrypting: true) else { continue }
         records.startWriting(epoch: epoch, keys)
-        [1, 2, 3].withUnsafeBufferPointer {
-          _ = try? records.seal(ContentType.applicationData, epoch: epoch, $0, into: &datagram)
-        }
+        let content: [UInt8] = [1, 2, 3]
+        _ = try? records.seal(
+          ContentType.applicationData, epoch: epoch, content.rawSpan, into: &datagram)
       }
     }
     return datagram

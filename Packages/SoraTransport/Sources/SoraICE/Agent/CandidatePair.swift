@@ -1,4 +1,5 @@
 import SoraMedia
+import SoraWire
 
 /// A candidate of ours, with what pairing needs.
 struct LocalCandidate {

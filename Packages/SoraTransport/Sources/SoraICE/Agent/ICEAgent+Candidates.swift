@@ -1,4 +1,5 @@
 import SoraMedia
+public import SoraWire
 
 extension ICEAgent {
   /// Adds the host candidate of a socket and returns it for the description or for trickling.

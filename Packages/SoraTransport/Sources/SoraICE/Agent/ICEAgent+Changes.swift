@@ -1,4 +1,5 @@
 public import SoraMedia
+public import SoraWire
 
 /// What changes while a session runs: interfaces and allocations that go, better ways that come.
 extension ICEAgent {

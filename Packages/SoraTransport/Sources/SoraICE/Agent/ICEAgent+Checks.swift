@@ -1,4 +1,5 @@
 import SoraMedia
+import SoraWire
 
 /// A request that waits for its response.
 struct Transaction {
@@ -114,7 +115,7 @@ extension ICEAgent {
   // MARK: Responses (RFC 8445 §7.2.5)
 
   func takeResponse(
-    _ message: STUNMessage, _ bytes: UnsafeRawBufferPointer, from remote: TransportAddress,
+    _ message: STUNMessage, _ bytes: RawSpan, from remote: TransportAddress,
     on local: TransportAddress
   ) {
     guard let index = transactions.firstIndex(where: { $0.id == message.transactionID }) else {

@@ -1,11 +1,12 @@
 public import SoraMedia
+public import SoraWire
 
 extension ICEAgent {
   /// Takes one STUN datagram. The bytes are lent for the call.
   ///
   /// - Parameter local: The base it came in on: an address added as a candidate's base.
   public func receive(
-    _ bytes: UnsafeRawBufferPointer, from remote: TransportAddress, on local: TransportAddress,
+    _ bytes: RawSpan, from remote: TransportAddress, on local: TransportAddress,
     at now: Instant
   ) {
     advance(to: now)
@@ -25,7 +26,7 @@ extension ICEAgent {
 
   /// RFC 8445 §7.3.
   private func answer(
-    _ message: STUNMessage, _ bytes: UnsafeRawBufferPointer, from remote: TransportAddress,
+    _ message: STUNMessage, _ bytes: RawSpan, from remote: TransportAddress,
     on local: TransportAddress
   ) {
     func refuse(_ reason: ICEDropReason, _ code: Int, _ text: String) {

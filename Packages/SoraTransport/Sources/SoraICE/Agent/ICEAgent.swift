@@ -1,4 +1,5 @@
 public import SoraMedia
+import SoraWire
 
 /// An ICE agent for one component: finds a way to the peer, keeps proving that the peer still wants traffic, and says when it's gone.
 ///

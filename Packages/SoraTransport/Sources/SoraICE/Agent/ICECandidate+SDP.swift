@@ -1,3 +1,5 @@
+import SoraWire
+
 extension ICECandidate: CustomStringConvertible {
   /// Reads a candidate line, `candidate:...`, with or without `a=` before it and a line end behind it.
   ///

@@ -1,3 +1,5 @@
+public import SoraWire
+
 /// Where a candidate says it can be reached: an address, or a name that somebody has to resolve.
 public enum ICEHostAddress: Hashable, Sendable, CustomStringConvertible {
   case ip(IPAddress)

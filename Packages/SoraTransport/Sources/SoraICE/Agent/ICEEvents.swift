@@ -1,3 +1,5 @@
+public import SoraWire
+
 /// The state of an ICE agent, with the names of W3C's `RTCIceConnectionState`.
 public enum ICEConnectionState: String, Sendable {
   /// Not started.

@@ -1,4 +1,5 @@
 public import SoraMedia
+public import SoraWire
 
 /// What went over one candidate pair beside ICE's own messages: DTLS and SRTP. The names are W3C's.
 public struct ICEPairTraffic: Sendable, Hashable {

@@ -1,3 +1,5 @@
+public import SoraWire
+
 /// Why a datagram or a candidate was left aside.
 public enum ICEDropReason: Int, CaseIterable, Hashable, Sendable {
   /// Not a STUN message, or one that breaks the format.

@@ -1,4 +1,5 @@
 public import SoraMedia
+public import SoraWire
 
 /// Allocations that are lost while a call runs are made anew, from the same server.
 extension ICEGatherer {

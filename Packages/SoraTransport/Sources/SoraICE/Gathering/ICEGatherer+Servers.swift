@@ -1,4 +1,5 @@
 import SoraMedia
+import SoraWire
 
 extension ICEGatherer {
   /// Asks one server from the given bases, or has its name resolved first.

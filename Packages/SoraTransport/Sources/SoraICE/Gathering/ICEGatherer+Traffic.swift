@@ -1,4 +1,5 @@
 public import SoraMedia
+public import SoraWire
 
 extension ICEGatherer {
   /// What a datagram or a message of a stream turned out to be.
@@ -7,13 +8,13 @@ extension ICEGatherer {
     case handled
     /// Not from a server, or not for us: the agent's.
     case notMine
-    /// What a peer sent to a relayed address: part of the bytes that were given.
-    case relayed(UnsafeMutableRawBufferPointer, from: TransportAddress, on: TransportAddress)
+    /// What a peer sent to a relayed address: where it lies in the bytes that were given.
+    case relayed(Range<Int>, from: TransportAddress, on: TransportAddress)
   }
 
   /// Takes a datagram of our sockets, if it comes from a server. The bytes are lent for the call.
   public func receive(
-    _ bytes: UnsafeMutableRawBufferPointer, from remote: TransportAddress,
+    _ bytes: RawSpan, from remote: TransportAddress,
     on local: TransportAddress, at now: Instant
   ) -> Received {
     for relay in relays where relay.base == local && relay.client.server == remote {
@@ -31,7 +32,7 @@ extension ICEGatherer {
       }
     }
     for binding in bindings where binding.base == local && binding.client.server == remote {
-      if binding.client.receive(UnsafeRawBufferPointer(bytes), at: now) {
+      if binding.client.receive(bytes, at: now) {
         settle(at: now)
         return .handled
       }
@@ -55,8 +56,8 @@ extension ICEGatherer {
 
   /// Takes what a stream brought. `body` is lent each datagram that came through the relay.
   public func streamReceived(
-    _ stream: Int, _ bytes: UnsafeRawBufferPointer, at now: Instant,
-    _ body: (UnsafeMutableRawBufferPointer, TransportAddress, TransportAddress) -> Void
+    _ stream: Int, _ bytes: RawSpan, at now: Instant,
+    _ body: (inout MutableRawSpan, TransportAddress, TransportAddress) -> Void
   ) {
     guard let relay = relay(of: stream), relay.isOpen else {
       droppedHere.unknownStream += 1
@@ -67,10 +68,11 @@ extension ICEGatherer {
     relay.deframer = TURNStreamDeframer()
     do throws(TURNStreamDeframer.Unreadable) {
       try deframer.append(bytes) { message in
-        switch relay.client.receive(message, at: now) {
+        switch relay.client.receive(message.bytes, at: now) {
         case .data(let payload, let peer):
           if let address = relay.address {
-            body(payload, peer, address)
+            var datagram = message.part(payload.lowerBound, payload.count)
+            body(&datagram, peer, address)
           } else {
             droppedHere.noAllocation += 1
           }

@@ -1,4 +1,5 @@
 public import SoraMedia
+public import SoraWire
 
 /// Learns server-reflexive and relayed addresses from STUN and TURN servers, for an ICE agent (RFC 8445 §5.1.1).
 ///

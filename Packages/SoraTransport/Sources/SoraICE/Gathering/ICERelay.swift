@@ -1,4 +1,5 @@
 import SoraMedia
+public import SoraWire
 
 /// An allocation on a TURN server, as a base of candidates: how to send through it.
 ///
@@ -47,9 +48,9 @@ public final class ICERelay {
   /// Writes a datagram for a peer as the server wants it; see `TURNClient.write`.
   @inline(__always)
   public func write(
-    to peer: TransportAddress, into slot: UnsafeMutableRawBufferPointer,
-    _ body: (UnsafeMutableRawBufferPointer) -> Int
+    to peer: TransportAddress, into slot: inout MutableRawSpan,
+    _ body: (inout MutableRawSpan) -> Int
   ) -> Int {
-    client.write(to: peer, into: slot, body)
+    client.write(to: peer, into: &slot, body)
   }
 }

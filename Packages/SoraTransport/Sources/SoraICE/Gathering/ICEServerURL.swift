@@ -1,3 +1,5 @@
+import SoraWire
+
 /// Where a STUN or TURN server is, as `stun:`, `stuns:`, `turn:` and `turns:` URLs say it (RFC 7064, RFC 7065).
 public struct ICEServerURL: Hashable, Sendable, LosslessStringConvertible {
   public enum Scheme: String, Sendable {

@@ -1,3 +1,5 @@
+public import SoraWire
+
 /// The part of DNS that asking for a name's addresses over multicast takes (RFC 1035 §4, RFC 6762).
 public struct DNSMessage: Hashable, Sendable {
   /// Why bytes aren't a DNS message that this module reads.
@@ -48,27 +50,27 @@ public struct DNSMessage: Hashable, Sendable {
 
   // MARK: Reading
 
-  public init(parsing bytes: UnsafeRawBufferPointer) throws(Failure) {
-    guard bytes.count >= 12 else { throw .truncated }
-    self.init(id: bytes.bigEndian16(at: 0), isResponse: bytes[2] & 0x80 != 0)
-    let counts = [4, 6, 8, 10].map { Int(bytes.bigEndian16(at: $0)) }
+  public init(parsing bytes: RawSpan) throws(Failure) {
+    guard bytes.byteCount >= 12 else { throw .truncated }
+    self.init(id: bytes.u16(0), isResponse: bytes.u8(2) & 0x80 != 0)
+    let counts = [4, 6, 8, 10].map { Int(bytes.u16($0)) }
     guard counts.reduce(0, +) <= 256 else { throw .tooManyRecords }
     var offset = 12
     for _ in 0..<counts[0] {
       questions.append(try Self.name(bytes, &offset))
-      guard offset + 4 <= bytes.count else { throw .truncated }
+      guard offset + 4 <= bytes.byteCount else { throw .truncated }
       offset += 4
     }
     for _ in 0..<counts[1] + counts[2] + counts[3] {
       let name = try Self.name(bytes, &offset)
-      guard offset + 10 <= bytes.count else { throw .truncated }
-      let type = bytes.bigEndian16(at: offset)
+      guard offset + 10 <= bytes.byteCount else { throw .truncated }
+      let type = bytes.u16(offset)
       // RFC 6762 §10.2: the highest bit of the class says that a cache forgets what it had.
-      let recordClass = bytes.bigEndian16(at: offset + 2) & 0x7FFF
-      let timeToLive = bytes.bigEndian32(at: offset + 4)
-      let length = Int(bytes.bigEndian16(at: offset + 8))
+      let recordClass = bytes.u16(offset + 2) & 0x7FFF
+      let timeToLive = bytes.u32(offset + 4)
+      let length = Int(bytes.u16(offset + 8))
       offset += 10
-      guard offset + length <= bytes.count else { throw .truncated }
+      guard offset + length <= bytes.byteCount else { throw .truncated }
       if recordClass == Self.classIN, let address = Self.address(bytes, type, offset, length) {
         addresses.append(AddressRecord(name: name, address: address, timeToLive: timeToLive))
       }
@@ -77,42 +79,43 @@ public struct DNSMessage: Hashable, Sendable {
   }
 
   private static func address(
-    _ bytes: UnsafeRawBufferPointer, _ type: UInt16, _ offset: Int, _ length: Int
+    _ bytes: RawSpan, _ type: UInt16, _ offset: Int, _ length: Int
   ) -> IPAddress? {
     switch (type, length) {
-    case (typeA, 4): IPAddress(v4: bytes.bigEndian32(at: offset))
+    case (typeA, 4): IPAddress(v4: bytes.u32(offset))
     case (typeAAAA, 16):
-      IPAddress(v6: (bytes.bigEndian64(at: offset), bytes.bigEndian64(at: offset + 8)))
+      IPAddress(v6: (bytes.u64(offset), bytes.u64(offset + 8)))
     default: nil
     }
   }
 
   // RFC 1035 §4.1.4. Pointers go backwards only, so that no chain of them can go on for ever.
-  private static func name(_ bytes: UnsafeRawBufferPointer, _ offset: inout Int) throws(Failure)
+  private static func name(_ bytes: RawSpan, _ offset: inout Int) throws(Failure)
     -> String
   {
     var name: [UInt8] = []
     var position = offset
-    var limit = bytes.count
+    var limit = bytes.byteCount
     var isFollowing = false
     while true {
       guard position < limit else { throw .truncated }
-      let length = Int(bytes[position])
+      let length = Int(bytes.u8(position))
       switch length {
       case 0:
         if !isFollowing { offset = position + 1 }
         return String(decoding: name, as: UTF8.self)
       case 1...63:
-        guard position + 1 + length <= bytes.count else { throw .truncated }
+        guard position + 1 + length <= bytes.byteCount else { throw .truncated }
         if !name.isEmpty { name.append(UInt8(ascii: ".")) }
         guard name.count + length <= 254 else { throw .malformedName }
-        for byte in bytes[position + 1..<position + 1 + length] {
+        for offset in position + 1..<position + 1 + length {
+          let byte = bytes.u8(offset)
           name.append((0x41...0x5A).contains(byte) ? byte | 0x20 : byte)
         }
         position += 1 + length
       case 0xC0...0xFF:
-        guard position + 2 <= bytes.count else { throw .truncated }
-        let target = Int(bytes.bigEndian16(at: position) & 0x3FFF)
+        guard position + 2 <= bytes.byteCount else { throw .truncated }
+        let target = Int(bytes.u16(position) & 0x3FFF)
         if !isFollowing { offset = position + 2 }
         isFollowing = true
         guard target < position, target < limit else { throw .malformedName }

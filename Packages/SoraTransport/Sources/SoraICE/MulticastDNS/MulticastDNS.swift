@@ -1,4 +1,5 @@
 public import SoraMedia
+public import SoraWire
 
 /// Asks the link for the addresses of a name under `.local`: a one-shot query of RFC 6762 §5.1, as peers that hide their addresses behind
 /// such names want it. Sans-I/O.
@@ -53,7 +54,7 @@ public struct MulticastDNS {
   }
 
   /// Takes a datagram that came to the query's port. Returns the name's first address in it.
-  public func receive(_ bytes: UnsafeRawBufferPointer) -> IPAddress? {
+  public func receive(_ bytes: RawSpan) -> IPAddress? {
     guard let message = try? DNSMessage(parsing: bytes), message.isResponse,
       message.id == id || message.id == 0
     else { return nil }

@@ -1,4 +1,5 @@
 public import SoraMedia
+public import SoraWire
 
 /// Asks a STUN server which address it sees, and keeps the NAT's binding alive (RFC 8445 §5.1.1, RFC 8489 §6).
 ///
@@ -54,9 +55,9 @@ public final class STUNBindingClient {
   }
 
   /// Takes a STUN message that came from the server. Returns whether it was an answer to this client; if not, it is somebody else's.
-  public func receive(_ bytes: UnsafeRawBufferPointer, at now: Instant) -> Bool {
-    guard let pending, bytes.count >= stunHeaderSize,
-      bytes.bigEndian32(at: 8) == pending.id.high, bytes.bigEndian64(at: 12) == pending.id.low,
+  public func receive(_ bytes: RawSpan, at now: Instant) -> Bool {
+    guard let pending, bytes.byteCount >= stunHeaderSize,
+      bytes.u32(8) == pending.id.high, bytes.u64(12) == pending.id.low,
       let message = try? STUNMessage(parsing: bytes), message.method == STUNMessage.binding,
       message.messageClass == .success || message.messageClass == .error,
       message.fingerprint != .invalid

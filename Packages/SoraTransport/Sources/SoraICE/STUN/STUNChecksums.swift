@@ -1,4 +1,5 @@
 import COpenSSL
+import SoraWire
 
 // RFC 8489 §14.7.
 let stunFingerprintMask: UInt32 = 0x5354_554E
@@ -10,26 +11,25 @@ private let crc32Table: [UInt32] = (0..<256).map { index in
 }
 
 /// CRC-32 of ITU V.42, as zlib and FINGERPRINT compute it.
-func crc32(_ bytes: UnsafeRawBufferPointer) -> UInt32 {
-  crc32Table.withUnsafeBufferPointer { table in
-    var value = UInt32.max
-    for byte in bytes {
-      value = table[Int((value ^ UInt32(byte)) & 255)] ^ value >> 8
-    }
-    return ~value
+func crc32(_ bytes: RawSpan) -> UInt32 {
+  let table = crc32Table
+  var value = UInt32.max
+  for offset in bytes.byteOffsets {
+    value = table[Int((value ^ UInt32(bytes.u8(offset))) & 255)] ^ value >> 8
   }
+  return ~value
 }
 
 /// HMAC-SHA1 (RFC 2104), 20 bytes.
 func hmacSHA1(_ message: [UInt8], key: [UInt8]) -> [UInt8] {
-  [UInt8](unsafeUninitializedCapacity: 20) { code, count in
+  unsafe [UInt8](unsafeUninitializedCapacity: 20) { code, count in
     var length: UInt32 = 0
-    let result = HMAC(
+    let result = unsafe HMAC(
       EVP_sha1(), key, Int32(truncatingIfNeeded: key.count), message, message.count,
       code.baseAddress, &length)
-    if result == nil {
+    if unsafe result == nil {
       // Only without memory. An all-zero code fails every comparison with a real one.
-      code.initialize(repeating: 0)
+      unsafe code.initialize(repeating: 0)
     }
     count = 20
   }
@@ -37,38 +37,43 @@ func hmacSHA1(_ message: [UInt8], key: [UInt8]) -> [UInt8] {
 
 /// HMAC-SHA256 (RFC 2104), 32 bytes.
 func hmacSHA256(_ message: [UInt8], key: [UInt8]) -> [UInt8] {
-  [UInt8](unsafeUninitializedCapacity: 32) { code, count in
+  unsafe [UInt8](unsafeUninitializedCapacity: 32) { code, count in
     var length: UInt32 = 0
-    let result = HMAC(
+    let result = unsafe HMAC(
       EVP_sha256(), key, Int32(truncatingIfNeeded: key.count), message, message.count,
       code.baseAddress, &length)
     // As above: only without memory.
-    if result == nil { code.initialize(repeating: 0) }
+    if unsafe result == nil { unsafe code.initialize(repeating: 0) }
     count = 32
   }
 }
 
 /// SHA-256, 32 bytes.
-func sha256(_ message: [UInt8]) -> [UInt8] { digest(message, EVP_sha256(), size: 32) }
+func sha256(_ message: [UInt8]) -> [UInt8] { unsafe digest(message, EVP_sha256(), size: 32) }
 
 /// MD5, 16 bytes: what long-term credentials of RFC 5389 are made with.
-func md5(_ message: [UInt8]) -> [UInt8] { digest(message, EVP_md5(), size: 16) }
+func md5(_ message: [UInt8]) -> [UInt8] { unsafe digest(message, EVP_md5(), size: 16) }
 
 private func digest(_ message: [UInt8], _ type: OpaquePointer?, size: Int) -> [UInt8] {
-  [UInt8](unsafeUninitializedCapacity: size) { result, count in
+  unsafe [UInt8](unsafeUninitializedCapacity: size) { result, count in
     var length: UInt32 = 0
-    if EVP_Digest(message, message.count, result.baseAddress, &length, type, nil) != 1 {
+    if unsafe EVP_Digest(message, message.count, result.baseAddress, &length, type, nil) != 1 {
       // Only where the system forbids the hash (MD5 under FIPS): nothing is authentic then.
-      result.initialize(repeating: 0)
+      unsafe result.initialize(repeating: 0)
     }
     count = size
   }
 }
 
 /// Compares without leaving the first difference's position in the time taken.
-func constantTimeEqual(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Bool {
-  guard a.count == b.count, let first = a.baseAddress, let second = b.baseAddress else {
-    return a.count == b.count
+func constantTimeEqual(_ a: RawSpan, _ b: RawSpan) -> Bool {
+  guard a.byteCount == b.byteCount else { return false }
+  return unsafe a.withUnsafeBytes { first in
+    unsafe b.withUnsafeBytes { second in
+      guard let first = first.baseAddress, let second = second.baseAddress else {
+        return true
+      }
+      return unsafe CRYPTO_memcmp(first, second, a.byteCount) == 0
+    }
   }
-  return CRYPTO_memcmp(first, second, a.count) == 0
 }

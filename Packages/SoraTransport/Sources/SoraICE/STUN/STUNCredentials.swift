@@ -1,3 +1,5 @@
+import SoraWire
+
 /// A way to make a key from a password (RFC 8489 §18.5).
 public struct STUNPasswordAlgorithm: Hashable, Sendable {
   /// The registered number: 1 is MD5, 2 is SHA-256.

@@ -1,3 +1,5 @@
+import SoraWire
+
 extension STUNMessage {
   /// The bytes of the message.
   ///
@@ -35,7 +37,7 @@ extension STUNMessage {
     }
     setLength(&bytes, extra: fingerprint ? 8 : 0)
     if fingerprint {
-      let sum = bytes.withUnsafeBytes { crc32($0) } ^ stunFingerprintMask
+      let sum = crc32(bytes.rawSpan) ^ stunFingerprintMask
       bytes.append(bigEndian: STUNAttributeType.fingerprint)
       bytes.append(bigEndian: UInt16(4))
       bytes.append(bigEndian: sum)
@@ -144,16 +146,5 @@ extension STUNMessage {
       value.append(bigEndian: bits.1 ^ mask.low)
     }
     return value
-  }
-}
-
-extension [UInt8] {
-  init(bigEndian value: some FixedWidthInteger) {
-    self.init()
-    append(bigEndian: value)
-  }
-
-  mutating func append(bigEndian value: some FixedWidthInteger) {
-    Swift.withUnsafeBytes(of: value.bigEndian) { append(contentsOf: $0) }
   }
 }

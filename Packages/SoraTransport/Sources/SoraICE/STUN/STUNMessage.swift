@@ -1,4 +1,5 @@
 public import SoraMedia
+public import SoraWire
 
 /// The 96 bits that pair a STUN response with its request (RFC 8489 §5).
 public struct STUNTransactionID: Hashable, Sendable {
@@ -212,26 +213,8 @@ let stunMagicCookie: UInt32 = 0x2112_A442
 let stunHeaderSize = 20
 
 /// Whether a datagram looks like STUN: two zero bits, the magic cookie, and a length that fits (RFC 8489 §5).
-public func isSTUN(_ bytes: UnsafeRawBufferPointer) -> Bool {
-  guard bytes.count >= stunHeaderSize, bytes[0] < 4 else { return false }
-  return bytes.bigEndian32(at: 4) == stunMagicCookie && bytes[3] & 3 == 0
-    && Int(bytes.bigEndian16(at: 2)) + stunHeaderSize == bytes.count
-}
-
-extension UnsafeRawBufferPointer {
-  // Callers have checked the bounds; these check again, since a release build of the subscript doesn't.
-  func bigEndian16(at offset: Int) -> UInt16 {
-    guard offset >= 0, offset <= count - 2 else { return 0 }
-    return UInt16(bigEndian: loadUnaligned(fromByteOffset: offset, as: UInt16.self))
-  }
-
-  func bigEndian32(at offset: Int) -> UInt32 {
-    guard offset >= 0, offset <= count - 4 else { return 0 }
-    return UInt32(bigEndian: loadUnaligned(fromByteOffset: offset, as: UInt32.self))
-  }
-
-  func bigEndian64(at offset: Int) -> UInt64 {
-    guard offset >= 0, offset <= count - 8 else { return 0 }
-    return UInt64(bigEndian: loadUnaligned(fromByteOffset: offset, as: UInt64.self))
-  }
+public func isSTUN(_ bytes: RawSpan) -> Bool {
+  guard bytes.byteCount >= stunHeaderSize, bytes.u8(0) < 4 else { return false }
+  return bytes.u32(4) == stunMagicCookie && bytes.u8(3) & 3 == 0
+    && Int(bytes.u16(2)) + stunHeaderSize == bytes.byteCount
 }

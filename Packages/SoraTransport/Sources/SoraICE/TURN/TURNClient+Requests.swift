@@ -1,4 +1,5 @@
 import SoraMedia
+import SoraWire
 
 /// The methods of RFC 8656 §17.
 enum TURNMethod {

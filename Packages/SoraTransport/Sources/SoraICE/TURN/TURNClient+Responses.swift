@@ -1,12 +1,13 @@
 import SoraMedia
+import SoraWire
 
 extension TURNClient {
   /// Takes a response. Returns false where it answers nothing of this client's.
-  func takeResponse(_ bytes: UnsafeRawBufferPointer, at now: Instant) -> Bool {
+  func takeResponse(_ bytes: RawSpan, at now: Instant) -> Bool {
     guard
       let index = requests.firstIndex(where: {
-        $0.pending.id.high == bytes.bigEndian32(at: 8)
-          && $0.pending.id.low == bytes.bigEndian64(at: 12)
+        $0.pending.id.high == bytes.u32(8)
+          && $0.pending.id.low == bytes.u64(12)
       })
     else { return false }
     guard let message = try? STUNMessage(parsing: bytes), message.fingerprint != .invalid,
@@ -32,7 +33,7 @@ extension TURNClient {
   }
 
   private func isAuthentic(
-    _ message: STUNMessage, _ bytes: UnsafeRawBufferPointer, _ request: Request
+    _ message: STUNMessage, _ bytes: RawSpan, _ request: Request
   ) -> Bool {
     guard request.isSigned, let challenge else { return true }
     // Some errors can't be signed: the server doesn't know the key (401, 438), or can't say for whom it is. They take the

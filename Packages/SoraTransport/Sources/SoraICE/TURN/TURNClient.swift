@@ -1,4 +1,5 @@
 public import SoraMedia
+public import SoraWire
 
 /// A client of a TURN server: gets a relayed address, keeps it, and carries datagrams through it (RFC 8656).
 ///

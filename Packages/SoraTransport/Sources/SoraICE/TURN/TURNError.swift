@@ -1,3 +1,5 @@
+public import SoraWire
+
 /// Why a STUN or TURN server gave no address, or took it back.
 public enum TURNError: Error, Hashable, Sendable, CustomStringConvertible {
   /// No answer to any transmission.

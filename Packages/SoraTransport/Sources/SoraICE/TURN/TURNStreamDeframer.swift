@@ -1,3 +1,5 @@
+import SoraWire
+
 /// Cuts the byte stream between a TURN client and its server into messages (RFC 8656 §3.1 and §12.5): STUN messages say how long
 /// they are, and ChannelData is padded to a multiple of four.
 ///
@@ -18,21 +20,22 @@ public struct TURNStreamDeframer {
 
   /// Takes what the stream has brought, and lends each whole message for the length of a call, without padding.
   public mutating func append(
-    _ bytes: UnsafeRawBufferPointer, _ body: (UnsafeMutableRawBufferPointer) -> Void
+    _ bytes: RawSpan, _ body: (inout MutableRawSpan) -> Void
   ) throws(Unreadable) {
     if isBroken { return }
-    buffer.append(contentsOf: bytes)
+    buffer.append(copying: bytes)
     var start = 0
     var broken: Unreadable?
-    buffer.withUnsafeMutableBytes { all in
-      while all.count - start >= 4 {
-        let rest = UnsafeRawBufferPointer(rebasing: all[start...])
-        guard let size = Self.size(of: rest) else {
-          broken = Unreadable(firstBytes: Array(rest.prefix(8)))
+    buffer.withMutableRawSpan { all in
+      while all.byteCount - start >= 4 {
+        let left = all.byteCount - start
+        guard let size = Self.size(of: all.bytes.part(from: start)) else {
+          broken = Unreadable(firstBytes: [UInt8](copying: all.bytes.part(start, min(8, left))))
           return
         }
-        guard rest.count >= size.padded else { return }
-        body(UnsafeMutableRawBufferPointer(rebasing: all[start..<start + size.message]))
+        guard left >= size.padded else { return }
+        var message = all.part(start, size.message)
+        body(&message)
         start += size.padded
       }
     }
@@ -45,12 +48,12 @@ public struct TURNStreamDeframer {
   }
 
   /// How long the message that starts here is, with and without padding; `nil` where it is no message. Needs four bytes.
-  private static func size(of bytes: UnsafeRawBufferPointer) -> (message: Int, padded: Int)? {
-    let length = Int(bytes.bigEndian16(at: 2))
-    switch bytes[0] {
+  private static func size(of bytes: RawSpan) -> (message: Int, padded: Int)? {
+    let length = Int(bytes.u16(2))
+    switch bytes.u8(0) {
     case 0..<4:
       // The cookie may still be under way; a length that isn't a multiple of four can't be STUN's.
-      if bytes.count >= 8, bytes.bigEndian32(at: 4) != stunMagicCookie { return nil }
+      if bytes.byteCount >= 8, bytes.u32(4) != stunMagicCookie { return nil }
       guard length % 4 == 0 else { return nil }
       return (stunHeaderSize + length, stunHeaderSize + length)
     // Channels of RFC 8656 end at 0x4FFF, those of RFC 5766 at 0x7FFE.

@@ -1,4 +1,5 @@
 import SoraMedia
+import SoraWire
 
 extension TURNServer {
   /// Who signed a request, and how to sign the answer.
@@ -10,7 +11,7 @@ extension TURNServer {
 
   /// RFC 8489 §9.2.4. Answers what isn't signed as it must be, and returns nil then.
   func authenticate(
-    _ message: STUNMessage, _ bytes: UnsafeRawBufferPointer, from client: Client, at now: Instant
+    _ message: STUNMessage, _ bytes: RawSpan, from client: Client, at now: Instant
   ) -> Signer? {
     guard message.hasIntegrity || message.hasIntegritySHA256 else {
       challenge(message, 401, "Unauthorized", client, at: now)
@@ -102,9 +103,8 @@ extension TURNServer {
     guard nonce.count == 13 + 16 + 16 else { return false }
     let digits = String(decoding: nonce[13..<29], as: UTF8.self)
     guard let second = UInt64(digits, radix: 16) else { return false }
-    let matches = nonceCode(second, client).withUnsafeBytes { expected in
-      nonce[29...].withUnsafeBytes { constantTimeEqual(expected, $0) }
-    }
+    let matches = constantTimeEqual(
+      nonceCode(second, client).rawSpan, nonce.rawSpan.part(from: 29))
     let (age, overflow) = (now.milliseconds / 1000).subtractingReportingOverflow(
       Int64(bitPattern: second))
     return matches && !overflow && age >= 0 && age <= configuration.nonceLifetime.components.seconds

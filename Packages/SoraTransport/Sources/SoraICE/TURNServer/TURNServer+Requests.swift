@@ -1,4 +1,5 @@
 import SoraMedia
+import SoraWire
 
 extension TURNServer {
   /// One request with all that answering it takes.
@@ -10,7 +11,7 @@ extension TURNServer {
   }
 
   func answer(
-    _ message: STUNMessage, _ bytes: UnsafeRawBufferPointer, from client: Client, at now: Instant
+    _ message: STUNMessage, _ bytes: RawSpan, from client: Client, at now: Instant
   ) {
     if message.method == STUNMessage.binding { return answerBinding(message, client, at: now) }
     guard let signer = authenticate(message, bytes, from: client, at: now) else { return }

@@ -1,4 +1,5 @@
 public import SoraMedia
+public import SoraWire
 
 /// Where a TURN server's datagrams go, and where it gets sockets to relay from. Called inside the server's own calls.
 public protocol TURNServerNetwork: AnyObject {
@@ -7,11 +8,11 @@ public protocol TURNServerNetwork: AnyObject {
   func closeRelay(_ relay: TransportAddress)
   /// Lends memory for one message to a client: a datagram, or the next bytes of its stream. Nothing is sent where `write` returns 0.
   func send(
-    to client: TURNServer.Client, capacity: Int, _ write: (UnsafeMutableRawBufferPointer) -> Int)
+    to client: TURNServer.Client, capacity: Int, _ write: (inout MutableRawSpan) -> Int)
   /// Lends memory for one datagram from a relay's socket to a peer.
   func sendRelayed(
     from relay: TransportAddress, to peer: TransportAddress, capacity: Int,
-    _ write: (UnsafeMutableRawBufferPointer) -> Int)
+    _ write: (inout MutableRawSpan) -> Int)
 }
 
 /// A STUN and TURN server (RFC 8489, 8656): gives clients relayed UDP addresses, and carries datagrams between them and their peers.
@@ -144,11 +145,11 @@ public final class TURNServer {
   public var allocationCount: Int { allocations.count }
 
   /// Takes a datagram, or one message of a stream, from a client. The bytes are lent for the call.
-  public func receive(_ bytes: UnsafeRawBufferPointer, from client: Client, at now: Instant) {
-    guard bytes.count >= 4 else { return statistics.malformed += 1 }
-    if bytes[0] & 0xC0 == 0x40 { return receiveChannelData(bytes, from: client, at: now) }
+  public func receive(_ bytes: RawSpan, from client: Client, at now: Instant) {
+    guard bytes.byteCount >= 4 else { return statistics.malformed += 1 }
+    if bytes.u8(0) & 0xC0 == 0x40 { return receiveChannelData(bytes, from: client, at: now) }
     guard isSTUN(bytes) else { return statistics.malformed += 1 }
-    if bytes.bigEndian16(at: 0) == TURNFrame.sendIndication {
+    if bytes.u16(0) == TURNFrame.sendIndication {
       return receiveIndication(bytes, from: client, at: now)
     }
     guard let message = try? STUNMessage(parsing: bytes), message.fingerprint != .invalid else {
@@ -204,7 +205,7 @@ public final class TURNServer {
 
   func send(_ bytes: [UInt8], to client: Client) {
     network.send(to: client, capacity: bytes.count) { slot in
-      slot.copyBytes(from: bytes)
+      slot.put(bytes.rawSpan, at: 0)
       return bytes.count
     }
   }

@@ -85,7 +85,7 @@ public final class SimulatedTURNServer: SimulatedEndpoint, TURNServerNetwork {
     guard var deframer = connections[client]?.deframer else { return }
     do throws(TURNStreamDeframer.Unreadable) {
       try deframer.append(bytes) {
-        server.receive(UnsafeRawBufferPointer($0), from: client, at: now)
+        server.receive($0.bytes, from: client, at: now)
       }
       connections[client]?.deframer = deframer
     } catch {
@@ -130,19 +130,23 @@ public final class SimulatedTURNServer: SimulatedEndpoint, TURNServerNetwork {
   public func closeRelay(_ relay: TransportAddress) { network.unbind(relay) }
 
   public func send(
-    to client: TURNServer.Client, capacity: Int, _ write: (UnsafeMutableRawBufferPointer) -> Int
+    to client: TURNServer.Client, capacity: Int, _ write: (inout MutableRawSpan) -> Int
   ) {
     if client.isStream {
-      connections[client]?.stream.send(bytes(capacity, write))
+      connections[client]?.stream.send(bytes(capacity) { $0.withMutableRawSpan(write) })
     } else {
-      (sink ?? network).send(from: client.local, to: client.remote, capacity: capacity, write)
+      (sink ?? network).send(from: client.local, to: client.remote, capacity: capacity) {
+        $0.withMutableRawSpan(write)
+      }
     }
   }
 
   public func sendRelayed(
     from relay: TransportAddress, to peer: TransportAddress, capacity: Int,
-    _ write: (UnsafeMutableRawBufferPointer) -> Int
+    _ write: (inout MutableRawSpan) -> Int
   ) {
-    (sink ?? network).send(from: relay, to: peer, capacity: capacity, write)
+    (sink ?? network).send(from: relay, to: peer, capacity: capacity) {
+      $0.withMutableRawSpan(write)
+    }
   }
 }

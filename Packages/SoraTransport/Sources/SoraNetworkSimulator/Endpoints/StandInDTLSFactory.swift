@@ -1,5 +1,6 @@
 public import SoraDTLS
 public import SoraMedia
+import SoraWire
 
 /// Makes DTLS endpoints for simulations: a handshake that only looks like one.
 ///
@@ -87,7 +88,7 @@ final class StandInDTLSEndpoint: DTLSEndpoint {
     sendFlight(at: now)
   }
 
-  func receive(_ datagram: UnsafeRawBufferPointer, at now: Instant) {
+  func receive(_ datagram: RawSpan, at now: Instant) {
     // A server that wasn't started yet is started by what comes, like libssl's.
     if state == .idle, role == .server { start(at: now) }
     guard state != .ended, state != .idle else {
@@ -123,12 +124,12 @@ final class StandInDTLSEndpoint: DTLSEndpoint {
 
   func nextEvent() -> DTLSEvent? { events.isEmpty ? nil : events.removeFirst() }
 
-  func send(_ applicationData: UnsafeRawBufferPointer, at now: Instant) throws(DTLSError) {
+  func send(_ applicationData: RawSpan, at now: Instant) throws(DTLSError) {
     guard state == .connected else { throw .notConnected }
-    guard applicationData.count <= Self.messageLimit else {
-      throw .messageTooLarge(count: applicationData.count, limit: Self.messageLimit)
+    guard applicationData.byteCount <= Self.messageLimit else {
+      throw .messageTooLarge(count: applicationData.byteCount, limit: Self.messageLimit)
     }
-    transmit(.data, Array(applicationData))
+    transmit(.data, [UInt8](copying: applicationData))
   }
 
   func close(at now: Instant) {
@@ -283,14 +284,13 @@ struct StandInRecord {
   /// Content type, version, epoch and number, length, message: 14 bytes.
   static let headerLength = 14
 
-  init?(parsing bytes: UnsafeRawBufferPointer) {
-    guard bytes.count >= Self.headerLength, bytes[1] == 0xFE, bytes[2] == 0xFD,
-      let message = Message(rawValue: bytes[13]), bytes[0] == message.contentType
+  init?(parsing bytes: RawSpan) {
+    guard bytes.byteCount >= Self.headerLength, bytes.u16(1) == 0xFEFD,
+      let message = Message(rawValue: bytes.u8(13)), bytes.u8(0) == message.contentType
     else { return nil }
-    let length = Int(bytes[11]) << 8 | Int(bytes[12])
-    guard length == bytes.count - 13 else { return nil }
+    guard Int(bytes.u16(11)) == bytes.byteCount - 13 else { return nil }
     self.message = message
-    body = Array(bytes[Self.headerLength...])
+    body = [UInt8](copying: bytes.part(from: Self.headerLength))
   }
 
   static func encode(_ message: Message, number: UInt64, body: [UInt8]) -> [UInt8] {

@@ -65,8 +65,8 @@ extension PeerTransport {
     }
     gatherer.streamReceived(stream, bytes, at: now) { payload, peer, relay in
       statistics.datagramsReceived &+= 1
-      statistics.bytesReceived &+= UInt64(payload.count)
-      demultiplex(payload, from: peer, on: relay, at: now)
+      statistics.bytesReceived &+= UInt64(payload.byteCount)
+      payload.withUnsafeMutableBytes { demultiplex($0, from: peer, on: relay, at: now) }
     }
     drain(at: now)
   }

@@ -205,7 +205,8 @@ public final class PeerTransport {
       case .notMine: break
       case .handled: return drain(at: now)
       case .relayed(let payload, let peer, let relay):
-        return demultiplex(payload, from: peer, on: relay, at: now)
+        return demultiplex(
+          UnsafeMutableRawBufferPointer(rebasing: bytes[payload]), from: peer, on: relay, at: now)
       }
     }
     demultiplex(bytes, from: remote, on: local, at: now)

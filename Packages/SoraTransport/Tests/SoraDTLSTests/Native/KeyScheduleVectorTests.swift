@@ -1,5 +1,6 @@
 import SoraDTLS
 import SoraMedia
+import SoraWire
 import Testing
 
 /// Published values of the primitives and of TLS 1.3's key schedule.
@@ -153,12 +154,8 @@ import Testing
     let chacha = try RecordNumberCipher(
       .chacha20Poly1305,
       key: secret("25a282b9e82f06f21f488917a4fc8f1b73573685608597d0efcb076b0ab7a7a4"))
-    let first = bytes("d1b1c98dd7689fb8ec11d242b123dc9b").withUnsafeBufferPointer {
-      $0.baseAddress.flatMap { aes.mask($0) }
-    }
-    let second = bytes("5e5cd55c41f69080575d7999c25a5bfb").withUnsafeBufferPointer {
-      $0.baseAddress.flatMap { chacha.mask($0) }
-    }
+    let first = aes.mask(bytes("d1b1c98dd7689fb8ec11d242b123dc9b").rawSpan)
+    let second = chacha.mask(bytes("5e5cd55c41f69080575d7999c25a5bfb").rawSpan)
     #expect(first.map { [$0.0, $0.1] } == [0x43, 0x7B])
     #expect(second.map { [$0.0, $0.1] } == [0xAE, 0xFE])
   }

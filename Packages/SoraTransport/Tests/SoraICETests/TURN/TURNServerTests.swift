@@ -92,14 +92,14 @@ private let peer = TransportAddress("203.0.113.9:5000")!
       func closeRelay(_ relay: TransportAddress) {}
       func send(
         to client: TURNServer.Client, capacity: Int,
-        _ write: (UnsafeMutableRawBufferPointer) -> Int
+        _ write: (inout MutableRawSpan) -> Int
       ) {
         bytes = [UInt8](repeating: 0, count: capacity)
-        _ = bytes.withUnsafeMutableBytes { write($0) }
+        _ = bytes.withMutableRawSpan(write)
       }
       func sendRelayed(
         from relay: TransportAddress, to peer: TransportAddress, capacity: Int,
-        _ write: (UnsafeMutableRawBufferPointer) -> Int
+        _ write: (inout MutableRawSpan) -> Int
       ) {}
     }
     let catcher = Catcher()
@@ -206,7 +206,7 @@ private let peer = TransportAddress("203.0.113.9:5000")!
     var error: TURNStreamDeframer.Unreadable?
     bytes.withUnsafeBytes { pointer in
       do throws(TURNStreamDeframer.Unreadable) {
-        try deframer.append(pointer) { body(Array($0)) }
+        try deframer.append(pointer) { body([UInt8](copying: $0.bytes)) }
       } catch let unreadable {
         error = unreadable
       }

@@ -147,7 +147,7 @@ final class TURNWorld: TURNServerNetwork {
   func closeRelay(_ relay: TransportAddress) { openRelays.remove(relay) }
 
   func send(
-    to client: TURNServer.Client, capacity: Int, _ write: (UnsafeMutableRawBufferPointer) -> Int
+    to client: TURNServer.Client, capacity: Int, _ write: (inout MutableRawSpan) -> Int
   ) {
     guard let index = addresses.firstIndex(of: client.remote) else { return }
     fly(.toClient(index), written(capacity, write))
@@ -155,16 +155,16 @@ final class TURNWorld: TURNServerNetwork {
 
   func sendRelayed(
     from relay: TransportAddress, to peer: TransportAddress, capacity: Int,
-    _ write: (UnsafeMutableRawBufferPointer) -> Int
+    _ write: (inout MutableRawSpan) -> Int
   ) {
     fly(.toPeer(from: relay, to: peer), written(capacity, write))
   }
 
   private func written(
-    _ capacity: Int, _ write: (UnsafeMutableRawBufferPointer) -> Int
+    _ capacity: Int, _ write: (inout MutableRawSpan) -> Int
   ) -> [UInt8] {
     var bytes = [UInt8](repeating: 0xEE, count: capacity)
-    let count = bytes.withUnsafeMutableBytes { write($0) }
+    let count = bytes.withMutableRawSpan(write)
     return Array(bytes.prefix(count))
   }
 
@@ -186,7 +186,7 @@ final class TURNWorld: TURNServerNetwork {
       var bytes = flight.bytes
       bytes.withUnsafeMutableBytes { pointer in
         if case .data(let payload, let from) = clients[index].receive(pointer, at: now) {
-          received[index].append(Arrival(from: from, bytes: Array(payload)))
+          received[index].append(Arrival(from: from, bytes: Array(pointer[payload])))
         }
       }
     case .toPeer(let from, let to):

@@ -136,7 +136,7 @@ import Testing
         steps.measure("2 server relays to the peer") {
           sink.ring.drain { bytes in
             try? deframer.append(UnsafeRawBufferPointer(bytes)) { message in
-              call.turn.server.receive(UnsafeRawBufferPointer(message), from: client, at: now)
+              call.turn.server.receive(message.bytes, from: client, at: now)
             }
           }
         }

@@ -87,7 +87,7 @@ extension FuzzTarget {
     private func receive(_ bytes: [UInt8]) {
       lendExactly(bytes) { pointer in
         if case .data(let payload, _) = client.receive(pointer, at: now) {
-          check(payload.count <= bytes.count, "more came out than went in")
+          check(payload.upperBound <= bytes.count, "more came out than went in")
         }
       }
     }
@@ -180,10 +180,10 @@ extension FuzzTarget {
     }
 
     func send(
-      to client: TURNServer.Client, capacity: Int, _ write: (UnsafeMutableRawBufferPointer) -> Int
+      to client: TURNServer.Client, capacity: Int, _ write: (inout MutableRawSpan) -> Int
     ) {
       lendExactly([], room: capacity) { slot in
-        let count = write(slot)
+        let count = slot.withMutableRawSpan(write)
         check(count <= slot.count, "more was written than there is room for")
         let message = try? STUNMessage(parsing: UnsafeRawBufferPointer(rebasing: slot[..<count]))
         for case .nonce(let bytes) in message?.attributes ?? [] { nonce = bytes }
@@ -192,10 +192,12 @@ extension FuzzTarget {
 
     func sendRelayed(
       from relay: TransportAddress, to peer: TransportAddress, capacity: Int,
-      _ write: (UnsafeMutableRawBufferPointer) -> Int
+      _ write: (inout MutableRawSpan) -> Int
     ) {
       check(relays.contains(relay), "sent from a relay that is closed")
-      lendExactly([], room: capacity) { slot in check(write(slot) <= slot.count, "overrun") }
+      lendExactly([], room: capacity) { slot in
+        check(slot.withMutableRawSpan(write) <= slot.count, "overrun")
+      }
     }
 
     private func client(_ choice: UInt8) -> TURNServer.Client {

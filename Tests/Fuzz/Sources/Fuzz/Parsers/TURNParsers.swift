@@ -35,7 +35,9 @@ extension FuzzTarget {
       let end = min(stream.count, start + step)
       lendExactly(Array(stream[start..<end])) { chunk in
         do throws(TURNStreamDeframer.Unreadable) {
-          try deframer.append(UnsafeRawBufferPointer(chunk)) { found.append(Array($0)) }
+          try deframer.append(UnsafeRawBufferPointer(chunk)) {
+            found.append([UInt8](copying: $0.bytes))
+          }
         } catch {
           isReadable = false
         }

@@ -1,7 +1,8 @@
 import COpenSSL
+import SoraWire
 
 /// A cipher with authentication, keyed once for one direction; a record only sets a new nonce.
-package final class AEADCipher {
+@safe package final class AEADCipher {
   package enum Kind {
     case aes128GCM
     case aes256GCM
@@ -16,121 +17,151 @@ package final class AEADCipher {
   private let context: OpaquePointer
 
   init(_ kind: Kind, key: Secret, encrypting: Bool) throws(HandshakeFailure) {
-    guard key.count == kind.keyLength, let context = EVP_CIPHER_CTX_new() else {
+    guard key.count == kind.keyLength, let context = unsafe EVP_CIPHER_CTX_new() else {
       throw .library("no cipher context")
     }
-    self.context = context
+    unsafe self.context = unsafe context
     let cipher =
       switch kind {
-      case .aes128GCM: EVP_aes_128_gcm()
-      case .aes256GCM: EVP_aes_256_gcm()
-      case .chacha20Poly1305: EVP_chacha20_poly1305()
+      case .aes128GCM: unsafe EVP_aes_128_gcm()
+      case .aes256GCM: unsafe EVP_aes_256_gcm()
+      case .chacha20Poly1305: unsafe EVP_chacha20_poly1305()
       }
-    guard
-      EVP_CipherInit_ex(context, cipher, nil, key.bytes.baseAddress, nil, encrypting ? 1 : 0) == 1
-    else { throw .library(takeLibraryError()) }
+    let isReady = unsafe key.span.withUnsafeBytes {
+      unsafe EVP_CipherInit_ex(
+        context, cipher, nil, $0.baseAddress?.assumingMemoryBound(to: UInt8.self), nil,
+        encrypting ? 1 : 0) == 1
+    }
+    guard isReady else { throw .library(takeLibraryError()) }
   }
 
-  deinit { EVP_CIPHER_CTX_free(context) }
+  deinit { unsafe EVP_CIPHER_CTX_free(context) }
 
-  private func begin(
-    nonce: UnsafePointer<UInt8>, authenticating header: UnsafeBufferPointer<UInt8>
-  ) -> Bool {
+  private func begin(nonce: RawSpan, authenticating header: RawSpan) -> Bool {
     var written: Int32 = 0
-    return EVP_CipherInit_ex(context, nil, nil, nil, nonce, -1) == 1
-      && EVP_CipherUpdate(
-        context, nil, &written, header.baseAddress, Int32(truncatingIfNeeded: header.count)) == 1
+    return unsafe nonce.withUnsafeBytes {
+      unsafe EVP_CipherInit_ex(
+        context, nil, nil, nil, $0.baseAddress?.assumingMemoryBound(to: UInt8.self), -1) == 1
+    }
+      && header.withUnsafeBytes {
+        unsafe EVP_CipherUpdate(
+          context, nil, &written, $0.baseAddress?.assumingMemoryBound(to: UInt8.self),
+          Int32(truncatingIfNeeded: $0.count)) == 1
+      }
   }
 
+  /// Encrypts or decrypts `source` to `offset` of the destination.
   private func update(
-    _ source: UnsafePointer<UInt8>?, _ count: Int, into destination: UnsafeMutablePointer<UInt8>
+    _ source: RawSpan, into destination: inout MutableRawSpan, at offset: Int
   ) -> Bool {
-    if count == 0 { return true }
+    if source.isEmpty { return true }
     var written: Int32 = 0
-    return EVP_CipherUpdate(
-      context, destination, &written, source, Int32(truncatingIfNeeded: count)) == 1
+    var target = destination.part(offset, source.byteCount)
+    return unsafe source.withUnsafeBytes { source in
+      unsafe target.withUnsafeMutableBytes { target in
+        unsafe EVP_CipherUpdate(
+          context, target.baseAddress?.assumingMemoryBound(to: UInt8.self), &written,
+          source.baseAddress?.assumingMemoryBound(to: UInt8.self),
+          Int32(truncatingIfNeeded: source.count)) == 1
+      }
+    }
   }
 
-  /// Encrypts `content` and then `trailer`, and writes the tag behind both.
+  /// Encrypts `content` and then `trailer`, and writes the tag behind both; `destination` holds just those.
   func seal(
-    nonce: UnsafePointer<UInt8>, header: UnsafeBufferPointer<UInt8>,
-    content: UnsafeBufferPointer<UInt8>, trailer: UInt8?,
-    into destination: UnsafeMutablePointer<UInt8>
+    nonce: RawSpan, header: RawSpan, content: RawSpan, trailer: UInt8?,
+    into destination: inout MutableRawSpan
   ) -> Bool {
-    var written: Int32 = 0
-    var end = destination + content.count
-    guard begin(nonce: nonce, authenticating: header),
-      update(content.baseAddress, content.count, into: destination)
+    var end = content.byteCount
+    guard destination.byteCount == end + (trailer == nil ? 0 : 1) + Self.tagLength,
+      begin(nonce: nonce, authenticating: header),
+      update(content, into: &destination, at: 0)
     else { return false }
-    if var trailer {
-      guard update(&trailer, 1, into: end) else { return false }
+    if let trailer {
+      let byte: InlineArray<1, UInt8> = [trailer]
+      guard update(byte.rawSpan, into: &destination, at: end) else { return false }
       end += 1
     }
-    return EVP_CipherFinal_ex(context, end, &written) == 1
-      && EVP_CIPHER_CTX_ctrl(
-        context, EVP_CTRL_AEAD_GET_TAG, Int32(Self.tagLength), end) == 1
+    var written: Int32 = 0
+    var tag = destination.part(end, Self.tagLength)
+    return unsafe tag.withUnsafeMutableBytes { tag in
+      unsafe EVP_CipherFinal_ex(
+        context, tag.baseAddress?.assumingMemoryBound(to: UInt8.self), &written) == 1
+        && EVP_CIPHER_CTX_ctrl(
+          context, EVP_CTRL_AEAD_GET_TAG, Int32(Self.tagLength), tag.baseAddress) == 1
+    }
   }
 
-  /// Decrypts `count` bytes that are followed by their tag; `false` if it is wrong, and what was written means nothing.
-  func open(
-    nonce: UnsafePointer<UInt8>, header: UnsafeBufferPointer<UInt8>,
-    ciphertext: UnsafePointer<UInt8>, count: Int, into destination: UnsafeMutablePointer<UInt8>
-  ) -> Bool {
-    var written: Int32 = 0
-    let tag = UnsafeMutablePointer(mutating: ciphertext + count)
-    let isGenuine =
-      begin(nonce: nonce, authenticating: header)
-      && update(ciphertext, count, into: destination)
-      && EVP_CIPHER_CTX_ctrl(
-        context, EVP_CTRL_AEAD_SET_TAG, Int32(Self.tagLength), tag) == 1
-      && EVP_CipherFinal_ex(context, destination + count, &written) == 1
-    if !isGenuine { ERR_clear_error() }
-    return isGenuine
+  /// The plaintext of bytes that end in their tag; `nil` if that is wrong.
+  func open(nonce: RawSpan, header: RawSpan, sealed: RawSpan) -> [UInt8]? {
+    let count = sealed.byteCount - Self.tagLength
+    guard count >= 0, begin(nonce: nonce, authenticating: header) else { return nil }
+    var plaintext = [UInt8](repeating: 0, count: count)
+    let isGenuine = plaintext.withMutableRawSpan { target -> Bool in
+      guard update(sealed.part(0, count), into: &target, at: 0) else { return false }
+      var written: Int32 = 0
+      // A stream cipher's last step writes nothing; libcrypto wants an address all the same.
+      var rest: UInt8 = 0
+      return unsafe sealed.part(from: count).withUnsafeBytes { tag in
+        unsafe EVP_CIPHER_CTX_ctrl(
+          context, EVP_CTRL_AEAD_SET_TAG, Int32(Self.tagLength),
+          UnsafeMutableRawPointer(mutating: tag.baseAddress)) == 1
+      } && EVP_CipherFinal_ex(context, &rest, &written) == 1
+    }
+    guard isGenuine else {
+      ERR_clear_error()
+      return nil
+    }
+    return plaintext
   }
 }
 
 /// What hides the numbers of DTLS 1.3's records (RFC 9147 §4.2.3).
-package final class RecordNumberCipher {
+@safe package final class RecordNumberCipher {
   private let context: OpaquePointer
   private let isStream: Bool
-  private var block: (UInt64, UInt64) = (0, 0)
 
   package init(_ kind: AEADCipher.Kind, key: Secret) throws(HandshakeFailure) {
-    guard key.count == kind.keyLength, let context = EVP_CIPHER_CTX_new() else {
+    guard key.count == kind.keyLength, let context = unsafe EVP_CIPHER_CTX_new() else {
       throw .library("no cipher context")
     }
-    self.context = context
+    unsafe self.context = unsafe context
     isStream = kind == .chacha20Poly1305
     let cipher =
       switch kind {
-      case .aes128GCM: EVP_aes_128_ecb()
-      case .aes256GCM: EVP_aes_256_ecb()
-      case .chacha20Poly1305: EVP_chacha20()
+      case .aes128GCM: unsafe EVP_aes_128_ecb()
+      case .aes256GCM: unsafe EVP_aes_256_ecb()
+      case .chacha20Poly1305: unsafe EVP_chacha20()
       }
-    guard EVP_CipherInit_ex(context, cipher, nil, key.bytes.baseAddress, nil, 1) == 1,
-      EVP_CIPHER_CTX_set_padding(context, 0) == 1
-    else { throw .library(takeLibraryError()) }
+    let isReady = unsafe key.span.withUnsafeBytes {
+      unsafe EVP_CipherInit_ex(
+        context, cipher, nil, $0.baseAddress?.assumingMemoryBound(to: UInt8.self), nil, 1) == 1
+        && EVP_CIPHER_CTX_set_padding(context, 0) == 1
+    }
+    guard isReady else { throw .library(takeLibraryError()) }
   }
 
-  deinit { EVP_CIPHER_CTX_free(context) }
+  deinit { unsafe EVP_CIPHER_CTX_free(context) }
 
   /// Two bytes to XOR with a record's number, from the first 16 bytes of its ciphertext; `nil` if libcrypto fails.
-  package func mask(_ sample: UnsafePointer<UInt8>) -> (UInt8, UInt8)? {
-    withUnsafeMutableBytes(of: &block) { block -> (UInt8, UInt8)? in
-      let bytes = block.bindMemory(to: UInt8.self)
-      var written: Int32 = 0
-      if isStream {
-        // The first four bytes are the counter, the others the nonce: libcrypto's IV is just that.
-        bytes.update(repeating: 0)
-        guard EVP_CipherInit_ex(context, nil, nil, nil, sample, -1) == 1,
-          EVP_CipherUpdate(context, bytes.baseAddress, &written, bytes.baseAddress, 16) == 1
-        else { return nil }
-      } else {
-        guard EVP_CipherUpdate(context, bytes.baseAddress, &written, sample, 16) == 1 else {
-          return nil
+  package func mask(_ sample: RawSpan) -> (UInt8, UInt8)? {
+    guard sample.byteCount == 16 else { return nil }
+    var block = InlineArray<16, UInt8>(repeating: 0)
+    let isMade = block.withMutableRawSpan { block in
+      unsafe block.withUnsafeMutableBytes { block in
+        unsafe sample.withUnsafeBytes { sample in
+          let bytes = unsafe block.baseAddress?.assumingMemoryBound(to: UInt8.self)
+          let sample = unsafe sample.baseAddress?.assumingMemoryBound(to: UInt8.self)
+          var written: Int32 = 0
+          guard isStream else {
+            return unsafe EVP_CipherUpdate(context, bytes, &written, sample, 16) == 1
+          }
+          // The first four bytes are the counter, the others the nonce: libcrypto's IV is just that.
+          return unsafe EVP_CipherInit_ex(context, nil, nil, nil, sample, -1) == 1
+            && EVP_CipherUpdate(context, bytes, &written, bytes, 16) == 1
         }
       }
-      return (bytes[0], bytes[1])
     }
+    return isMade ? (block[0], block[1]) : nil
   }
 }

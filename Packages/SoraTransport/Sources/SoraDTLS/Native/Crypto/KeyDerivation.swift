@@ -1,4 +1,5 @@
 import COpenSSL
+import SoraWire
 
 /// The hash of a cipher suite.
 package enum DTLSHash {
@@ -6,12 +7,12 @@ package enum DTLSHash {
   case sha384
 
   var length: Int { self == .sha256 ? 32 : 48 }
-  var digest: OpaquePointer? { self == .sha256 ? EVP_sha256() : EVP_sha384() }
+  var digest: OpaquePointer? { unsafe self == .sha256 ? EVP_sha256() : EVP_sha384() }
 
   /// Hashes a message.
   package func callAsFunction(_ message: [UInt8]) throws(HandshakeFailure) -> [UInt8] {
     var result = [UInt8](repeating: 0, count: length)
-    guard EVP_Digest(message, message.count, &result, nil, digest, nil) == 1 else {
+    guard unsafe EVP_Digest(message, message.count, &result, nil, digest, nil) == 1 else {
       throw .library("a hash failed")
     }
     return result
@@ -22,24 +23,30 @@ package enum DTLSHash {
 package enum KeyDerivation {
   /// HMAC (RFC 2104).
   package static func hmac(
-    _ hash: DTLSHash, key: Secret, _ message: UnsafeBufferPointer<UInt8>
+    _ hash: DTLSHash, key: Secret, _ message: RawSpan
   ) throws(HandshakeFailure) -> Secret {
     let result = Secret(zeros: hash.length)
     var count: UInt32 = 0
-    guard
-      HMAC(
-        hash.digest, key.bytes.baseAddress, Int32(key.count), message.baseAddress, message.count,
-        result.bytes.baseAddress, &count) != nil, Int(count) == hash.length
-    else { throw .library("an HMAC failed") }
+    let isMade = result.withMutableSpan { result in
+      unsafe key.span.withUnsafeBytes { key in
+        unsafe message.withUnsafeBytes { message in
+          unsafe result.withUnsafeMutableBytes { result in
+            unsafe HMAC(
+              hash.digest, key.baseAddress, Int32(key.count),
+              message.baseAddress?.assumingMemoryBound(to: UInt8.self), message.count,
+              result.baseAddress?.assumingMemoryBound(to: UInt8.self), &count) != nil
+          }
+        }
+      }
+    }
+    guard isMade, Int(count) == hash.length else { throw .library("an HMAC failed") }
     return result
   }
 
   package static func hmac(
     _ hash: DTLSHash, key: Secret, _ message: [UInt8]
   ) throws(HandshakeFailure) -> Secret {
-    let copy = Secret(zeros: message.count)
-    _ = copy.bytes.update(from: message)
-    return try hmac(hash, key: key, UnsafeBufferPointer(copy.bytes))
+    try hmac(hash, key: key, message.rawSpan)
   }
 
   /// The PRF of TLS 1.2 (RFC 5246 §5).
@@ -53,16 +60,16 @@ package enum KeyDerivation {
     while filled < count {
       // P_hash: HMAC(secret, A(i) + seed), A(i) = HMAC(secret, A(i - 1)).
       let input = Secret(zeros: hash.length + labelled.count)
-      for position in 0..<hash.length { input.bytes[position] = block.bytes[position] }
-      for position in 0..<labelled.count {
-        input.bytes[hash.length + position] = labelled[position]
+      input.withMutableSpan {
+        $0.put(block.span, at: 0)
+        $0.put(labelled.rawSpan, at: hash.length)
       }
-      let output = try hmac(hash, key: secret, UnsafeBufferPointer(input.bytes))
-      for position in 0..<min(hash.length, count - filled) {
-        result.bytes[filled + position] = output.bytes[position]
+      let output = try hmac(hash, key: secret, input.span)
+      result.withMutableSpan {
+        $0.put(output.span.part(0, min(hash.length, count - filled)), at: filled)
       }
       filled += hash.length
-      block = try hmac(hash, key: secret, UnsafeBufferPointer(block.bytes))
+      block = try hmac(hash, key: secret, block.span)
     }
     return result
   }
@@ -71,7 +78,7 @@ package enum KeyDerivation {
   package static func extract(
     _ hash: DTLSHash, salt: Secret, input: Secret
   ) throws(HandshakeFailure) -> Secret {
-    try hmac(hash, key: salt, UnsafeBufferPointer(input.bytes))
+    try hmac(hash, key: salt, input.span)
   }
 
   /// HKDF-Expand (RFC 5869 §2.3) for at most 255 blocks.
@@ -86,12 +93,14 @@ package enum KeyDerivation {
     while filled < count {
       number &+= 1
       let input = Secret(zeros: previous.count + info.count + 1)
-      for position in 0..<previous.count { input.bytes[position] = previous.bytes[position] }
-      for position in 0..<info.count { input.bytes[previous.count + position] = info[position] }
-      input.bytes[input.count - 1] = number
-      previous = try hmac(hash, key: secret, UnsafeBufferPointer(input.bytes))
-      for position in 0..<min(hash.length, count - filled) {
-        result.bytes[filled + position] = previous.bytes[position]
+      input.withMutableSpan {
+        $0.put(previous.span, at: 0)
+        $0.put(info.rawSpan, at: previous.count)
+        $0.put8(number, at: previous.count + info.count)
+      }
+      previous = try hmac(hash, key: secret, input.span)
+      result.withMutableSpan {
+        $0.put(previous.span.part(0, min(hash.length, count - filled)), at: filled)
       }
       filled += hash.length
     }

@@ -7,16 +7,16 @@ enum SigningKeyKind {
 
   /// `nil` for any other key.
   init?(_ key: OpaquePointer?) {
-    guard let key else { return nil }
-    switch EVP_PKEY_get_base_id(key) {
+    guard let key = unsafe key else { return nil }
+    switch unsafe EVP_PKEY_get_base_id(key) {
     case EVP_PKEY_RSA:
       // RFC 8446 §4.2.3 leaves the length open; shorter ones are too weak to mean anything.
-      guard EVP_PKEY_get_bits(key) >= 1024 else { return nil }
+      guard unsafe EVP_PKEY_get_bits(key) >= 1024 else { return nil }
       self = .rsa
     case EVP_PKEY_EC:
       var name = [CChar](repeating: 0, count: 32)
       var count = 0
-      guard EVP_PKEY_get_group_name(key, &name, name.count, &count) == 1,
+      guard unsafe EVP_PKEY_get_group_name(key, &name, name.count, &count) == 1,
         name.prefix(count).elementsEqual("prime256v1".utf8.map { CChar($0) })
       else { return nil }
       self = .ecdsaP256
@@ -41,23 +41,24 @@ enum SignatureScheme: UInt16, CaseIterable {
 
   private func configure(_ context: OpaquePointer?) -> Bool {
     guard self == .rsaPSSSHA256 else { return true }
-    return EVP_PKEY_CTX_set_rsa_padding(context, RSA_PKCS1_PSS_PADDING) == 1
+    return unsafe EVP_PKEY_CTX_set_rsa_padding(context, RSA_PKCS1_PSS_PADDING) == 1
       && EVP_PKEY_CTX_set_rsa_pss_saltlen(context, RSA_PSS_SALTLEN_DIGEST) == 1
   }
 
   /// Signs with a key of the scheme's kind.
   func sign(_ message: [UInt8], with key: OpaquePointer) throws(HandshakeFailure) -> [UInt8] {
     ERR_clear_error()
-    let context = EVP_MD_CTX_new()
-    defer { EVP_MD_CTX_free(context) }
+    let context = unsafe EVP_MD_CTX_new()
+    defer { unsafe EVP_MD_CTX_free(context) }
     var parameters: OpaquePointer?
     var count = 0
-    guard EVP_DigestSignInit(context, &parameters, EVP_sha256(), nil, key) == 1,
-      configure(parameters),
-      EVP_DigestSign(context, nil, &count, message, message.count) == 1, count > 0, count <= 4096
+    guard unsafe EVP_DigestSignInit(context, &parameters, EVP_sha256(), nil, key) == 1,
+      unsafe configure(parameters),
+      unsafe EVP_DigestSign(context, nil, &count, message, message.count) == 1, count > 0,
+      count <= 4096
     else { throw .library(takeLibraryError()) }
     var signature = [UInt8](repeating: 0, count: count)
-    guard EVP_DigestSign(context, &signature, &count, message, message.count) == 1 else {
+    guard unsafe EVP_DigestSign(context, &signature, &count, message, message.count) == 1 else {
       throw .library(takeLibraryError())
     }
     return Array(signature.prefix(count))
@@ -65,52 +66,55 @@ enum SignatureScheme: UInt16, CaseIterable {
 
   /// Whether the signature is that of the key's owner.
   func isGenuine(_ signature: [UInt8], of message: [UInt8], by key: OpaquePointer) -> Bool {
-    let context = EVP_MD_CTX_new()
+    let context = unsafe EVP_MD_CTX_new()
     defer {
-      EVP_MD_CTX_free(context)
+      unsafe EVP_MD_CTX_free(context)
       ERR_clear_error()
     }
     var parameters: OpaquePointer?
-    return EVP_DigestVerifyInit(context, &parameters, EVP_sha256(), nil, key) == 1
+    return unsafe EVP_DigestVerifyInit(context, &parameters, EVP_sha256(), nil, key) == 1
       && configure(parameters)
       && EVP_DigestVerify(context, signature, signature.count, message, message.count) == 1
   }
 }
 
 /// A certificate that the peer showed.
-final class PeerCertificate {
+@safe final class PeerCertificate {
   let der: [UInt8]
   let kind: SigningKeyKind
   private let certificate: OpaquePointer
   private let key: OpaquePointer
 
   init(der: [UInt8]) throws(HandshakeFailure) {
-    let certificate = der.withUnsafeBufferPointer { bytes -> OpaquePointer? in
+    let certificate = unsafe der.withUnsafeBufferPointer { bytes -> OpaquePointer? in
       var position = bytes.baseAddress
-      let parsed = d2i_X509(nil, &position, bytes.count)
-      guard let parsed, position == bytes.baseAddress.map({ $0 + bytes.count }) else {
-        X509_free(parsed)
+      let parsed = unsafe d2i_X509(nil, &position, bytes.count)
+      guard let parsed = unsafe parsed,
+        unsafe position == bytes.baseAddress.map({ unsafe $0 + bytes.count })
+      else {
+        unsafe X509_free(parsed)
         return nil
       }
-      return parsed
+      return unsafe parsed
     }
     ERR_clear_error()
-    guard let certificate else {
+    guard let certificate = unsafe certificate else {
       throw HandshakeFailure(.badCertificate, "the peer's certificate can't be read")
     }
-    guard let key = X509_get0_pubkey(certificate), let kind = SigningKeyKind(key) else {
-      X509_free(certificate)
+    guard let key = unsafe X509_get0_pubkey(certificate), let kind = unsafe SigningKeyKind(key)
+    else {
+      unsafe X509_free(certificate)
       ERR_clear_error()
       throw HandshakeFailure(
         .unsupportedCertificate, "the peer's certificate has neither an ECDSA P-256 nor an RSA key")
     }
-    self.certificate = certificate
-    self.key = key
+    unsafe self.certificate = unsafe certificate
+    unsafe self.key = unsafe key
     self.kind = kind
     self.der = der
   }
 
-  deinit { X509_free(certificate) }
+  deinit { unsafe X509_free(certificate) }
 
   /// Checks a signature of the peer's.
   func verify(
@@ -121,7 +125,7 @@ final class PeerCertificate {
     else {
       throw .illegalParameter("the peer signed with a scheme that wasn't offered for its key")
     }
-    guard known.isGenuine(signature, of: message, by: key) else {
+    guard unsafe known.isGenuine(signature, of: message, by: key) else {
       throw HandshakeFailure(.decryptError, "the peer's signature is wrong")
     }
   }

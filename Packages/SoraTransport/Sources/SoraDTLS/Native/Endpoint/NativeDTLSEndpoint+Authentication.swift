@@ -74,7 +74,7 @@ extension NativeDTLSEndpoint {
   /// Signs with this end's key.
   func sign(_ content: [UInt8]) throws(HandshakeFailure) -> CertificateVerify {
     guard let scheme = negotiation.scheme else { throw .library("no signature scheme") }
-    return CertificateVerify(
+    return unsafe CertificateVerify(
       scheme: scheme.rawValue,
       signature: try scheme.sign(content, with: certificate.privateKey))
   }

@@ -1,4 +1,5 @@
 import SoraMedia
+import SoraWire
 
 extension NativeDTLSEndpoint {
   /// Datagrams' worth of records that wait for keys.
@@ -6,15 +7,15 @@ extension NativeDTLSEndpoint {
   private static let acknowledgementLimit = 64
 
   /// Takes the records of a datagram one by one.
-  func process(_ datagram: UnsafeBufferPointer<UInt8>, at now: Instant) {
+  func process(_ datagram: RawSpan, at now: Instant) {
     var offset = 0
-    while offset < datagram.count, step != .ended {
+    while offset < datagram.byteCount, step != .ended {
       switch records.open(datagram, at: &offset) {
       case .record(let record): take(record, at: now)
       case .locked(let range):
         // The peer's next epoch overtook what leads to it.
         if step.isHandshaking, locked.count < Self.lockedLimit {
-          locked.append(Array(datagram[range]))
+          locked.append([UInt8](copying: datagram.extracting(range)))
         } else {
           statistics.dropped.withoutKeys += 1
         }

@@ -1,4 +1,5 @@
 import SoraMedia
+import SoraWire
 
 extension NativeDTLSEndpoint {
   /// A fragment shorter than this isn't worth a record while a new datagram has room for more.
@@ -87,13 +88,7 @@ extension NativeDTLSEndpoint {
   private func append(
     _ type: UInt8, _ epoch: UInt64, _ payload: [UInt8], to datagram: inout [UInt8]
   ) throws(HandshakeFailure) -> RecordNumber {
-    try payload.withUnsafeBufferPointer { bytes -> Result<RecordNumber, HandshakeFailure> in
-      do throws(HandshakeFailure) {
-        return .success(try records.seal(type, epoch: epoch, bytes, into: &datagram))
-      } catch {
-        return .failure(error)
-      }
-    }.get()
+    try records.seal(type, epoch: epoch, payload.rawSpan, into: &datagram)
   }
 
   /// Sends what of the flight the peer hasn't acknowledged.

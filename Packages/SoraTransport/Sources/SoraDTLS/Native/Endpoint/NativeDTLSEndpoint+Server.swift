@@ -62,7 +62,7 @@ extension NativeDTLSEndpoint {
     guard let cookie = negotiation.cookie, let shown, shown.count == cookie.count else {
       return false
     }
-    return CRYPTO_memcmp(shown, cookie, cookie.count) == 0
+    return unsafe CRYPTO_memcmp(shown, cookie, cookie.count) == 0
   }
 
   func makeCookie() -> [UInt8] {

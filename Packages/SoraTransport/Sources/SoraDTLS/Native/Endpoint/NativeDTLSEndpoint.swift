@@ -1,4 +1,5 @@
 public import SoraMedia
+import SoraWire
 
 /// One end of a DTLS 1.3 or 1.2 association.
 ///
@@ -76,14 +77,14 @@ public final class NativeDTLSEndpoint: DTLSEndpoint {
     }
   }
 
-  public func receive(_ datagram: UnsafeRawBufferPointer, at now: Instant) {
+  public func receive(_ datagram: RawSpan, at now: Instant) {
     // A server's peer may begin before it; a client that hasn't begun can't have an answer.
     if step == .idle, role == .server { start(at: now) }
-    guard step != .idle, step != .ended, datagram.count <= Int(UInt16.max) else {
+    guard step != .idle, step != .ended, datagram.byteCount <= Int(UInt16.max) else {
       statistics.dropped.outOfTurn += 1
       return
     }
-    datagram.withMemoryRebound(to: UInt8.self) { process($0, at: now) }
+    process(datagram, at: now)
     // Keys may have opened what came too early. Each round needs another step of the handshake.
     while hasNewKeys, !locked.isEmpty, step != .ended {
       hasNewKeys = false
@@ -93,7 +94,7 @@ public final class NativeDTLSEndpoint: DTLSEndpoint {
         if step == .ended {
           statistics.dropped.outOfTurn += 1
         } else {
-          record.withUnsafeBufferPointer { process($0, at: now) }
+          process(record.rawSpan, at: now)
         }
       }
     }
@@ -122,20 +123,18 @@ public final class NativeDTLSEndpoint: DTLSEndpoint {
   }
 
   public func send(
-    _ applicationData: UnsafeRawBufferPointer, at now: Instant
+    _ applicationData: RawSpan, at now: Instant
   ) throws(DTLSError) {
     guard step == .connected else { throw .notConnected }
-    guard applicationData.count <= maximumMessageCount else {
-      throw .messageTooLarge(count: applicationData.count, limit: maximumMessageCount)
+    guard applicationData.byteCount <= maximumMessageCount else {
+      throw .messageTooLarge(count: applicationData.byteCount, limit: maximumMessageCount)
     }
-    guard applicationData.count > 0 else { return }
+    guard applicationData.byteCount > 0 else { return }
     var datagram: [UInt8] = []
-    datagram.reserveCapacity(applicationData.count + records.overhead(records.writeEpoch))
+    datagram.reserveCapacity(applicationData.byteCount + records.overhead(records.writeEpoch))
     do throws(HandshakeFailure) {
-      // The bytes are only read.
-      let bytes = applicationData.assumingMemoryBound(to: UInt8.self)
       _ = try records.seal(
-        ContentType.applicationData, epoch: records.writeEpoch, bytes, into: &datagram)
+        ContentType.applicationData, epoch: records.writeEpoch, applicationData, into: &datagram)
     } catch {
       throw .library(reason: error.reason)
     }

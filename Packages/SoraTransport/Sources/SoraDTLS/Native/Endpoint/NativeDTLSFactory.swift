@@ -53,7 +53,7 @@ public struct NativeDTLSFactory: DTLSEndpointFactory, Sendable {
     role: DTLSRole, certificate: DTLSCertificate, expectedFingerprint: DTLSFingerprint?,
     random: RandomSource
   ) throws(DTLSError) -> NativeDTLSEndpoint {
-    guard let kind = SigningKeyKind(certificate.privateKey) else {
+    guard let kind = unsafe SigningKeyKind(certificate.privateKey) else {
       throw .certificate(reason: "its key is neither ECDSA P-256 nor RSA")
     }
     guard !versions.isEmpty, !groups.isEmpty, !profiles.isEmpty,

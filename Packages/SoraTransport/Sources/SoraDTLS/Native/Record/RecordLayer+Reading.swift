@@ -1,3 +1,5 @@
+import SoraWire
+
 extension RecordLayer {
   enum Opened {
     case record(Record)
@@ -18,31 +20,29 @@ extension RecordLayer {
   }
 
   /// Takes the next record of a datagram and moves `offset` behind it.
-  mutating func open(_ datagram: UnsafeBufferPointer<UInt8>, at offset: inout Int) -> Opened {
-    guard offset < datagram.count else { return .malformed }
-    let bytes = UnsafeBufferPointer(rebasing: datagram[offset...])
-    if UnifiedHeader.isOne(bytes[0]) {
+  mutating func open(_ datagram: RawSpan, at offset: inout Int) -> Opened {
+    guard offset < datagram.byteCount else { return .malformed }
+    let bytes = datagram.part(from: offset)
+    if UnifiedHeader.isOne(bytes.u8(0)) {
       guard let header = UnifiedHeader(bytes) else { return .malformed }
       let range = offset..<(offset + header.length + header.bodyLength)
       offset = range.upperBound
       // In a session of 1.2 such bytes mean nothing.
       guard version != .v12 else { return .dropped(.unexpected) }
-      return openUnified(header, UnsafeBufferPointer(rebasing: datagram[range]), range)
+      return openUnified(header, datagram.extracting(range), range)
     }
-    guard let header = PlainHeader(bytes), bytes.count - PlainHeader.length >= header.length,
+    guard let header = PlainHeader(bytes), bytes.byteCount - PlainHeader.length >= header.length,
       (ContentType.changeCipherSpec...ContentType.ack).contains(header.type),
       // RFC 6347 §4.1: a first hello may still say 1.0.
       header.version == DTLSVersion.v12.rawValue || header.version == 0xFEFF
     else { return .malformed }
     let range = offset..<(offset + PlainHeader.length + header.length)
     offset = range.upperBound
-    let body = UnsafeBufferPointer(
-      rebasing: bytes[PlainHeader.length..<(PlainHeader.length + header.length)])
-    return openPlain(header, body, range)
+    return openPlain(header, bytes.part(PlainHeader.length, header.length), range)
   }
 
   private mutating func openUnified(
-    _ header: UnifiedHeader, _ bytes: UnsafeBufferPointer<UInt8>, _ range: Range<Int>
+    _ header: UnifiedHeader, _ bytes: RawSpan, _ range: Range<Int>
   ) -> Opened {
     // RFC 9147 §4.2.2: the newest epoch with these bits. Epoch 0 has no such records.
     guard
@@ -54,12 +54,13 @@ extension RecordLayer {
   }
 
   private mutating func openPlain(
-    _ header: PlainHeader, _ body: UnsafeBufferPointer<UInt8>, _ range: Range<Int>
+    _ header: PlainHeader, _ body: RawSpan, _ range: Range<Int>
   ) -> Opened {
     if header.number.epoch == 0 {
       guard header.length <= Self.contentLimit else { return .dropped(.malformed) }
       // No replay protection: anybody could push the window ahead. Handshake messages have numbers of their own.
-      return .record(Record(type: header.type, number: header.number, payload: Array(body)))
+      return .record(
+        Record(type: header.type, number: header.number, payload: [UInt8](copying: body)))
     }
     // 1.3 protects with the other header only.
     guard version != .v13 else { return .dropped(.unexpected) }

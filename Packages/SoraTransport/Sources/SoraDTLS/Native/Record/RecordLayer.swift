@@ -1,4 +1,4 @@
-import COpenSSL
+import SoraWire
 
 /// The types of a record's content (RFC 9147 §4.1).
 enum ContentType {
@@ -76,11 +76,10 @@ struct RecordLayer {
   ///
   /// Fails where the epoch has no keys, or no numbers left.
   mutating func seal(
-    _ type: UInt8, epoch: UInt64, _ payload: UnsafeBufferPointer<UInt8>,
-    into datagram: inout [UInt8]
+    _ type: UInt8, epoch: UInt64, _ payload: RawSpan, into datagram: inout [UInt8]
   ) throws(HandshakeFailure) -> RecordNumber {
     guard let index = writing.firstIndex(where: { $0.epoch == epoch }),
-      payload.count <= Self.contentLimit
+      payload.byteCount <= Self.contentLimit
     else { throw .library("a record for an epoch without keys") }
     let number = RecordNumber(epoch: epoch, sequence: writing[index].next)
     guard number.sequence < RecordNumber.sequenceLimit else {
@@ -88,22 +87,20 @@ struct RecordLayer {
     }
     writing[index].next += 1
     let start = datagram.count
-    let total = overhead(epoch) + payload.count
+    let total = overhead(epoch) + payload.byteCount
     datagram.append(contentsOf: repeatElement(0, count: total))
     let keys = writing[index].keys
     let version = version
-    let isSealed = datagram.withUnsafeMutableBufferPointer { buffer -> Bool in
-      let memory = UnsafeMutableBufferPointer(rebasing: buffer[start...])
+    let isSealed = datagram.withMutableRawSpan { all -> Bool in
+      var memory = all.part(start, total)
       guard let keys else {
-        PlainHeader(type: type, number: number, length: payload.count).write(to: memory)
-        if let base = memory.baseAddress, let source = payload.baseAddress {
-          (base + PlainHeader.length).update(from: source, count: payload.count)
-        }
+        PlainHeader(type: type, number: number, length: payload.byteCount).write(to: &memory)
+        memory.put(payload, at: PlainHeader.length)
         return true
       }
       return version == .v13
-        ? UnifiedHeader.seal(type, number, payload, keys, into: memory)
-        : PlainHeader.seal(type, number, payload, keys, into: memory)
+        ? UnifiedHeader.seal(type, number, payload, keys, into: &memory)
+        : PlainHeader.seal(type, number, payload, keys, into: &memory)
     }
     guard isSealed else { throw .library(takeLibraryError()) }
     return number

@@ -1,4 +1,4 @@
-import COpenSSL
+import SoraWire
 
 /// The keys of one direction of one epoch.
 final class RecordProtection {
@@ -8,7 +8,7 @@ final class RecordProtection {
   let explicitNonceLength: Int
   /// 1.3 only.
   let numberCipher: RecordNumberCipher?
-  private let nonce: UnsafeMutableBufferPointer<UInt8>
+  private let nonce = Secret(zeros: AEADCipher.nonceLength)
 
   /// Keys of 1.2, from the key block (RFC 5246 §6.3).
   init(_ suite: DTLSCipherSuite, key: Secret, iv: Secret, encrypting: Bool) throws(HandshakeFailure)
@@ -20,7 +20,6 @@ final class RecordProtection {
     }
     self.iv = iv
     numberCipher = nil
-    nonce = .allocate(capacity: AEADCipher.nonceLength)
   }
 
   /// Keys of 1.3, from a traffic secret (RFC 8446 §7.3, RFC 9147 §4.2.3).
@@ -34,12 +33,6 @@ final class RecordProtection {
     iv = try derive("iv", AEADCipher.nonceLength)
     numberCipher = try RecordNumberCipher(suite.cipher, key: try derive("sn", length))
     explicitNonceLength = 0
-    nonce = .allocate(capacity: AEADCipher.nonceLength)
-  }
-
-  deinit {
-    OPENSSL_cleanse(nonce.baseAddress, nonce.count)
-    nonce.deallocate()
   }
 
   static func explicitNonceLength(_ suite: DTLSCipherSuite) -> Int {
@@ -47,45 +40,33 @@ final class RecordProtection {
   }
 
   /// The nonce of a record: the IV and the number behind it, or the IV XOR the number (RFC 7905 §2, RFC 8446 §5.3).
-  private func makeNonce(_ number: UInt64) -> UnsafePointer<UInt8>? {
+  private func setNonce(_ number: UInt64) {
     let implicit = AEADCipher.nonceLength - 8
-    for position in 0..<AEADCipher.nonceLength {
-      let byte: UInt8 =
-        position < implicit
-        ? 0
-        : UInt8(truncatingIfNeeded: number >> UInt64(8 * (AEADCipher.nonceLength - 1 - position)))
-      nonce[position] = byte ^ (position < iv.count ? iv.bytes[position] : 0)
+    let iv = iv
+    nonce.withMutableSpan { nonce in
+      nonce.zero(0, implicit)
+      nonce.put64(number, at: implicit)
+      for position in 0..<iv.count {
+        nonce.put8(nonce.bytes.u8(position) ^ iv.span.u8(position), at: position)
+      }
     }
-    return UnsafePointer(nonce.baseAddress)
   }
 
-  /// Encrypts behind `destination`; room for the content, the trailer and the tag has to be there.
+  /// Encrypts into `destination`, which holds just the content, the trailer and the tag.
   func seal(
-    number: UInt64, header: UnsafeBufferPointer<UInt8>, content: UnsafeBufferPointer<UInt8>,
-    trailer: UInt8?, into destination: UnsafeMutablePointer<UInt8>
+    number: UInt64, header: RawSpan, content: RawSpan, trailer: UInt8?,
+    into destination: inout MutableRawSpan
   ) -> Bool {
-    guard let nonce = makeNonce(number) else { return false }
+    setNonce(number)
+    let nonce = nonce
     return cipher.seal(
-      nonce: nonce, header: header, content: content, trailer: trailer, into: destination)
+      nonce: nonce.span, header: header, content: content, trailer: trailer, into: &destination)
   }
 
-  /// The plaintext of `count` bytes of ciphertext without its tag, or `nil` where the tag is wrong.
-  func open(
-    number: UInt64, header: UnsafeBufferPointer<UInt8>, ciphertext: UnsafePointer<UInt8>, count: Int
-  ) -> [UInt8]? {
-    guard let nonce = makeNonce(number) else { return nil }
-    var isGenuine = false
-    // One byte more, as an empty array has no memory to point at.
-    var plaintext = [UInt8](unsafeUninitializedCapacity: count + 1) { memory, filled in
-      guard let base = memory.baseAddress else { return }
-      isGenuine = cipher.open(
-        nonce: nonce, header: header, ciphertext: ciphertext, count: count, into: base)
-      filled = isGenuine ? count : 0
-    }
-    guard isGenuine else {
-      plaintext = []
-      return nil
-    }
-    return plaintext
+  /// The plaintext of ciphertext with its tag behind it, or `nil` where the tag is wrong.
+  func open(number: UInt64, header: RawSpan, sealed: RawSpan) -> [UInt8]? {
+    setNonce(number)
+    let nonce = nonce
+    return cipher.open(nonce: nonce.span, header: header, sealed: sealed)
   }
 }

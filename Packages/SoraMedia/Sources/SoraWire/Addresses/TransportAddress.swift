@@ -33,14 +33,3 @@ extension TransportAddress: LosslessStringConvertible {
   /// `192.0.2.1:3478` or `[2001:db8::1]:3478`.
   public var description: String { ip.isV4 ? "\(ip):\(port)" : "[\(ip)]:\(port)" }
 }
-
-/// Reads one to ten ASCII digits; `nil` for anything else or a value above `limit`.
-func decimal(_ text: some Collection<UInt8>, limit: UInt64) -> UInt64? {
-  guard !text.isEmpty, text.count <= 10 else { return nil }
-  var value: UInt64 = 0
-  for character in text {
-    guard character >= UInt8(ascii: "0"), character <= UInt8(ascii: "9") else { return nil }
-    value = value * 10 + UInt64(character - UInt8(ascii: "0"))
-  }
-  return value <= limit ? value : nil
-}

@@ -1,5 +1,5 @@
-import SoraICE
 import SoraMedia
+import SoraWire
 import Testing
 
 @Suite struct IPAddressTests {
