@@ -78,8 +78,9 @@ final class VP8EncoderAdapter: EncoderAdapter {
     encoder.configuration.rc_target_bitrate = kilobits
     encoder.configuration.ts_number_layers = UInt32(temporalLayers)
     guard temporalLayers > 1 else { return }
-    // Percent of the bitrate up to and including each layer.
-    let shares: [UInt32] = temporalLayers == 2 ? [60, 100] : [40, 60, 100]
+    // Percent of the bitrate up to and including each layer. The lowest of three is what a server sends over a link that is a third
+    // as wide as the stream: its frames get no more than the others.
+    let shares: [UInt32] = temporalLayers == 2 ? [60, 100] : [25, 45, 100]
     let pattern: [UInt32] = temporalLayers == 2 ? [0, 1] : [0, 2, 1, 2]
     encoder.configuration.ts_periodicity = UInt32(pattern.count)
     withElements(&encoder.configuration.ts_target_bitrate, of: UInt32.self) { rates in

@@ -26,7 +26,8 @@ extension VideoSendConfiguration {
         },
         maximumBitsPerSecond: wanted?.maxBitrateBps, minimumBitsPerSecond: wanted?.minBitrateBps,
         maximumFramesPerSecond: wanted?.maxFramerate,
-        scalabilityMode: mode.flatMap { modes.contains($0) ? $0 : nil } ?? .l1t1)
+        scalabilityMode: mode.flatMap { modes.contains($0) ? $0 : nil }
+          ?? (wanted?.scalabilityMode == nil ? kind.usualMode(of: modes) : .l1t1))
     }
     self.init(
       kind, layers: layers, limit: send.maximumBitrate,
@@ -34,6 +35,17 @@ extension VideoSendConfiguration {
       formatParameters: Dictionary(
         send.codec.parameters.entries.map { ($0.key.lowercased(), $0.value ?? "") },
         uniquingKeysWith: { first, _ in first }))
+  }
+}
+
+extension VideoCodecKind {
+  /// What is sent where nobody asks for layers: three temporal ones where every implementation of the codec has them, so that a
+  /// server can leave frames out for those whose link is narrow.
+  fileprivate func usualMode(of modes: [ScalabilityMode]) -> ScalabilityMode {
+    switch self {
+    case .vp8, .vp9, .av1: modes.contains(.l1t3) ? .l1t3 : .l1t1
+    case .h264, .h265: .l1t1
+    }
   }
 }
 
