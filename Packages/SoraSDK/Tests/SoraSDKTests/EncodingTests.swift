@@ -13,7 +13,7 @@ import WebRTC
     let sora: ScriptedSora
     let connections: Recorder<WebSocketConnection>
 
-    init(rids: [String], encodings: [OfferMessage.Encoding]) async throws {
+    init(rids: [String], encodings: [SignalingEncoding]) async throws {
       let far = try await FarEnd(receives: true)
       let connections = Recorder<WebSocketConnection>()
       sora = try await ScriptedSora { connection, message in
@@ -115,12 +115,25 @@ import WebRTC
     }
   }
 
-  private static let encodings: [OfferMessage.Encoding] = [
-    .init(rid: "r0", maxBitrate: 60_000, maxFramerate: 10, scaleResolutionDownBy: 4),
-    .init(rid: "r1", active: false, maxBitrate: 90_000, scaleResolutionDownBy: 2),
-    .init(
-      rid: "r2", maxBitrate: 150_000, scaleResolutionDownTo: .init(maxWidth: 240, maxHeight: 240),
-      scalabilityMode: "L1T2"),
+  private static let encodings: [SignalingEncoding] = [
+    SignalingEncoding {
+      $0.rid = "r0"
+      $0.maxBitrate = 60_000
+      $0.maxFramerate = 10
+      $0.scaleResolutionDownBy = 4
+    },
+    SignalingEncoding {
+      $0.rid = "r1"
+      $0.active = false
+      $0.maxBitrate = 90_000
+      $0.scaleResolutionDownBy = 2
+    },
+    SignalingEncoding {
+      $0.rid = "r2"
+      $0.maxBitrate = 150_000
+      $0.scaleResolutionDownTo = EncodingResolution(maxWidth: 240, maxHeight: 240)
+      $0.scalabilityMode = "L1T2"
+    },
   ]
 
   /// Whether the two layers that the offers want are sent as they say.
@@ -141,7 +154,7 @@ import WebRTC
     let feeder = try feed(#require(channel.senderStream))
     defer { feeder.cancel() }
     let sent = try await layers(peer) { isAsOffered($0, limit: 150_000) }
-    #expect(sent["r2"]?.mode == "L1T2" && sent["r0"]?.mode == "L1T1")
+    #expect(sent["r2"]?.mode == "L1T2" && sent["r0"]?.mode == "L1T3")
     #expect(sent["r1"]?.isActive == false && sent["r1"]?.frames == 0)
     await channel.disconnect()
   }
