@@ -807,7 +807,10 @@ let package = Package(
       ],
       path: "Tests/RelayTests",
       swiftSettings: settings),
-    .target(name: "CPacketLoop", dependencies: ["COpenSSL"], path: "Benchmarks/Packets/CPacketLoop"),
+    .target(
+      name: "CPacketLoop",
+      dependencies: ["COpenSSL"],
+      path: "Benchmarks/Packets/CPacketLoop"),
     .executableTarget(
       name: "PacketBench",
       dependencies: ["CPacketLoop", "SoraMedia", "SoraICE", "SoraSRTP", "SoraTransport"],

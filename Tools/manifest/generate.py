@@ -82,9 +82,9 @@ def listed(items, indent, prefix="", suffix=""):
 
 
 def call(name, arguments, indent):
-    """A call in one line where it fits, otherwise one line an argument."""
+    """A call in one line where it fits with a comma behind it, otherwise one line an argument."""
     line = f"{name}({', '.join(arguments)})"
-    if len(line) + indent <= WIDTH and "\n" not in line:
+    if len(line) + indent < WIDTH and "\n" not in line:
         return line
     inner = " " * (indent + 2)
     return f"{name}(\n" + ",\n".join(f"{inner}{argument}" for argument in arguments) + ")"

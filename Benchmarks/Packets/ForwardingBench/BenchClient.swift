@@ -60,7 +60,7 @@ final class BenchClient: DatagramHandler, PeerTransportDelegate, @unchecked Send
       let socket = try loop.openUDP(TransportAddress(ip: .loopbackV4, port: 0), handler: self)
       sockets.insert(socket)
       _ = transport.addLocalCandidate(socket.localAddress)
-    } catch { fatalError("a client can't open its socket: \(error)") }
+    } catch { fail("a client can't open its socket: \(error)") }
     timer = loop.makeTimer { [weak self] now in self?.advance(to: now) }
     server.connect(
       self,
@@ -99,7 +99,7 @@ final class BenchClient: DatagramHandler, PeerTransportDelegate, @unchecked Send
 
   private func answer(_ text: String, isFirst: Bool) {
     guard let offer = try? SessionDescription(parsing: text) else {
-      fatalError("an offer can't be read: \(text)")
+      fail("an offer can't be read: \(text)")
     }
     let pairs = offer.media.flatMap { $0.extensions.map { (id: Int($0.id), uri: $0.uri) } }
     extensions = RTPHeaderExtensionMap(pairs)
@@ -140,7 +140,7 @@ final class BenchClient: DatagramHandler, PeerTransportDelegate, @unchecked Send
       let fingerprint = media.fingerprints.first.flatMap({
         try? DTLSFingerprint(parsing: $0.description)
       })
-    else { fatalError("an offer has no transport") }
+    else { fail("an offer has no transport") }
     transport.start(
       PeerTransport.RemoteDescription(
         ice: parameters, fingerprint: fingerprint, localRole: .client), at: loop.now)

@@ -40,7 +40,8 @@ final class BenchServer: DatagramHandler, SFUCoreDelegate, @unchecked Sendable {
   private var clients: [SFUPeerID: BenchClient] = [:]
   private var joined = 0
   private var polls = 0
-  private var ended: [String] = []
+  /// How many have left or were refused, by the reason.
+  private var ended: [String: Int] = [:]
 
   init() throws { loop = try NetworkLoop.make() }
 
@@ -68,13 +69,13 @@ final class BenchServer: DatagramHandler, SFUCoreDelegate, @unchecked Sendable {
         return nil
       } catch { return "\(error)" }
     }
-    if let problem { fatalError("the server can't start: \(problem)") }
+    if let problem { fail("the server can't start: \(problem)") }
   }
 
   /// Lets a client in and takes its `connect`. From any thread.
   func connect(_ client: BenchClient, _ request: SFUConnectRequest) {
     loop.execute { [self] in
-      guard let core, let peer = core.accept(at: loop.now) else { fatalError("the server is full") }
+      guard let core, let peer = core.accept(at: loop.now) else { fail("the server is full") }
       clients[peer] = client
       client.peer = peer
       core.receive(.connect(request), from: peer, at: loop.now)
@@ -91,8 +92,8 @@ final class BenchServer: DatagramHandler, SFUCoreDelegate, @unchecked Sendable {
     }
   }
 
-  /// How many have joined; those that have left are counted apart, with the last one's reason.
-  func members() async -> (joined: Int, left: [String]) {
+  /// How many have joined, and of these, or refused, how many have ended for which reason.
+  func members() async -> (joined: Int, ended: [String: Int]) {
     await loop.run { [self] in (joined, ended) }
   }
 
@@ -152,8 +153,7 @@ final class BenchServer: DatagramHandler, SFUCoreDelegate, @unchecked Sendable {
   func core(_ core: SFUCore, event: SFUEvent, at now: Instant) {
     switch event {
     case .joined: joined += 1
-    case .left(_, _, _, let reason): ended.append(reason)
-    case .refused(_, let reason): ended.append(reason)
+    case .left(_, _, _, let reason), .refused(_, let reason): ended[reason, default: 0] += 1
     }
   }
 

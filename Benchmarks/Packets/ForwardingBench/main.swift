@@ -20,7 +20,7 @@ let warmup = Duration.seconds(3)
 
 func number(_ name: String, _ usual: Double) -> Double {
   guard let text = ProcessInfo.processInfo.environment[name] else { return usual }
-  guard let value = Double(text), value > 0 else { fatalError("\(name)=\(text) is no number") }
+  guard let value = Double(text), value > 0 else { fail("\(name)=\(text) is no number") }
   return value
 }
 
@@ -54,7 +54,7 @@ func forward(to subscribers: Int, seconds: Double, rounds: Int) async throws -> 
     let (spent, now) = (await crowd.server.spent() - before, await crowd.packets())
     let (packets, wanted) = (now.received - then.received, (now.sent - then.sent) * subscribers)
     guard packets > wanted / 100 else {
-      fatalError("\(packets) of \(wanted) packets reached \(subscribers) subscribers")
+      fail("\(packets) of \(wanted) packets reached \(subscribers) subscribers")
     }
     // Reports and answers to checks are among them: a few in a thousand.
     let forwarded = Double(spent.statistics.datagramsSent)
@@ -77,7 +77,7 @@ func bare(to subscribers: Int) -> Double {
   let status = packet_loop_forward(
     Int32(bursts), Int32(subscribers), Int32(packetsPerFrame), Int32(packetSize), &result)
   guard status == 0, result.sent == UInt64(bursts * packetsPerFrame * subscribers) else {
-    fatalError("the C loop failed: \(status)")
+    fail("the C loop failed: \(status)")
   }
   return result.cpu_seconds / Double(result.sent) * 1e6
 }
@@ -90,6 +90,7 @@ func idle(_ count: Int, seconds: Double) async throws {
   try await Task.sleep(for: .seconds(seconds))
   let spent = await crowd.server.spent() - before
   let costs = await crowd.server.callCosts(times: 1000)
+  await crowd.reportEnded()
   await crowd.removeClients()
   let with = Int(packet_loop_heap_bytes())
   await crowd.server.stop()
