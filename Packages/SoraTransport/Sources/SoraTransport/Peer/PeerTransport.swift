@@ -395,7 +395,7 @@ public final class PeerTransport {
         }
       default: break
       }
-      if !isEnded { updateICEState(at: now) }
+      if !isEnded { updateICEState(hasRestarted: agentState == .checking, at: now) }
     case .selectedPairSilent: if hasServers { gatherer.verifyRelays(at: now) }
     case .consentLost: fail(.consentLost, at: now)
     case .unresolvedCandidate(let candidate):
@@ -500,9 +500,15 @@ public final class PeerTransport {
   }
 
   /// Tells ICE's state where it is another than before.
-  private func updateICEState(at now: Instant) {
-    let isSearching = ice.state == .completed && !ice.isSearchComplete
-    change(iceTo: isSearching ? .connected : ice.state, at: now)
+  private func updateICEState(hasRestarted: Bool = false, at now: Instant) {
+    switch (ice.state, iceState) {
+    case (.completed, _): change(iceTo: ice.isSearchComplete ? .completed : .connected, at: now)
+    // W3C webrtc §5.6.4: a restart that begins while a path is in use looks for another beside it.
+    case (.checking, .connected), (.checking, .completed):
+      change(iceTo: ice.selectedPair == nil ? .disconnected : .connected, at: now)
+    case (.checking, .disconnected) where !hasRestarted: break
+    default: change(iceTo: ice.state, at: now)
+    }
   }
 
   private func change(iceTo state: ICEConnectionState, at now: Instant) {

@@ -6,12 +6,10 @@ import SoraTransport
 /// Descriptions, and what they do to ICE: restarts and rollbacks.
 extension PeerConnectionCore {
   public func createOffer() throws(NegotiationError) -> String {
-    var parameters = transport.ice.localParameters
-    if ufragsToReplace.contains(parameters.ufrag) {
-      parameters = nextParameters ?? transport.ice.makeParameters()
-      nextParameters = parameters
-    }
-    describe(parameters)
+    describe(
+      offerRequest.parameters(replacing: transport.ice.localParameters) {
+        transport.ice.makeParameters()
+      })
     return try negotiator.createOffer().text
   }
 
@@ -21,7 +19,7 @@ extension PeerConnectionCore {
   /// An offer that is rolled back takes the new credentials with it, and leaves the wish for the next one.
   public func restartICE(at now: Instant) {
     for description in [negotiator.currentLocal, negotiator.pendingLocal] {
-      if let ufrag = description?.anyUfrag { ufragsToReplace.insert(ufrag) }
+      if let ufrag = description?.anyUfrag { offerRequest.restart(replacing: ufrag) }
     }
     updateNegotiationNeeded(at: now)
   }
@@ -39,11 +37,11 @@ extension PeerConnectionCore {
   ) throws(NegotiationError) {
     try negotiator.setLocalDescription(kind, .init(sdp: sdp))
     begin(isOfferer: kind == .offer, at: now)
-    if kind == .offer, let parameters = nextParameters {
+    let parameters = offerRequest.takeParameters()
+    if kind == .offer, let parameters {
       transport.restartICE(with: parameters, at: now)
       adoptCandidates()
     }
-    nextParameters = nil
     isSnapshotStale = true
     if gatheringState == .new {
       gatheringState = .gathering
@@ -60,7 +58,7 @@ extension PeerConnectionCore {
   ) throws(NegotiationError) {
     try negotiator.setRemoteDescription(kind, .init(sdp: sdp))
     begin(isOfferer: kind == .answer, at: now)
-    nextParameters = nil
+    _ = offerRequest.takeParameters()
     isSnapshotStale = true
     drain(at: now)
     settle(at: now)
@@ -69,7 +67,7 @@ extension PeerConnectionCore {
   /// Gives up the exchange under way (RFC 9429 §5.7). ICE goes back to the credentials that both sides know.
   public func rollback(at now: Instant) throws(NegotiationError) {
     try negotiator.rollback()
-    nextParameters = nil
+    _ = offerRequest.takeParameters()
     isSnapshotStale = true
     drain(at: now)
     settle(at: now)
@@ -78,10 +76,8 @@ extension PeerConnectionCore {
   /// Tells the owner once where an offer of ours is wanted. Call it after changes to the negotiator's transceivers.
   public func updateNegotiationNeeded(at now: Instant) {
     guard negotiator.signalingState == .stable else { return }
-    let isNeeded = negotiator.isNegotiationNeeded || !ufragsToReplace.isEmpty
-    let fires = isNeeded && !negotiationNeededFired
-    negotiationNeededFired = isNeeded
-    if fires { tell(.negotiationNeeded, at: now) }
+    let isNeeded = negotiator.isNegotiationNeeded || offerRequest.wantsRestart
+    if offerRequest.fires(isNeeded: isNeeded) { tell(.negotiationNeeded, at: now) }
   }
 
   /// Takes the candidates of now into descriptions: a new generation has none of addresses that are gone.
@@ -100,10 +96,7 @@ extension PeerConnectionCore {
   private func settle(at now: Instant) {
     publish(at: now)
     guard negotiator.signalingState == .stable else { return }
-    if let ufrag = negotiator.currentLocal?.anyUfrag, !ufragsToReplace.contains(ufrag) {
-      ufragsToReplace = []
-    }
-    negotiationNeededFired = false
+    offerRequest.agreed(on: negotiator.currentLocal?.anyUfrag)
     updateNegotiationNeeded(at: now)
   }
 }

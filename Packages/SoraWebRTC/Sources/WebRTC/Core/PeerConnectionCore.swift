@@ -53,13 +53,7 @@ public final class PeerConnectionCore {
   public internal(set) var snapshot = PeerConnectionSnapshot()
   /// Whether anything in it may have changed since.
   var isSnapshotStale = false
-  /// The ICE credentials that a restart was asked for in place of, by fragment, until others are agreed on (WebRTC §4.4.1.1,
-  /// "LocalIceCredentialsToReplace").
-  var ufragsToReplace: Set<String> = []
-  /// Those of an offer that isn't in force yet.
-  var nextParameters: ICEParameters?
-  /// Whether `negotiationNeeded` was told, and nothing has been agreed on since (WebRTC §4.7.3, "[[NegotiationNeeded]]").
-  var negotiationNeededFired = false
+  var offerRequest = OfferRequest()
   private(set) var targetBitrate: Int
   private let maximumBitrate: Int
   private let audioRedundancy: Int?

@@ -97,6 +97,36 @@ import WebRTC
     #expect(pair.caller.snapshot.states.ice == .completed)
   }
 
+  /// W3C webrtc §5.6.4: a restart looks for a path beside the one in use, and is none of the connection's until that is lost.
+  @Test func aRestartKeepsThePathInUse() throws {
+    let pair = pair(46)
+    try pair.negotiate()
+    pair.network.run(for: .seconds(3))
+    let caller = pair.caller
+    func offerRestart() throws {
+      caller.core.restartICE(at: pair.network.now)
+      let offer = try caller.core.createOffer()
+      try caller.core.setLocalDescription(
+        .offer, offer, addresses: [caller.address], at: pair.network.now)
+      pair.network.deadlinesChanged()
+    }
+    #expect(caller.iceStates.last == .completed)
+    try offerRestart()
+    pair.network.run(for: .seconds(1))
+    #expect(caller.iceStates.last == .connected)
+    #expect(caller.connectionStates == [.connecting, .connected])
+    try caller.core.rollback(at: pair.network.now)
+    #expect(caller.iceStates.last == .completed)
+    try offerRestart()
+    pair.link.setUp(false)
+    pair.network.run(for: .seconds(8))
+    #expect(caller.iceStates.last == .disconnected)
+    #expect(caller.connectionStates == [.connecting, .connected, .disconnected])
+    pair.network.run(for: .seconds(30))
+    #expect(caller.iceStates.last == .failed)
+    #expect(caller.connectionStates == [.connecting, .connected, .disconnected, .failed])
+  }
+
   @Test func candidatesThatCantBeReadAreNamed() throws {
     let pair = pair(45)
     let bad = "candidate:1 1 udp 2122260223 192.0.2.300.1 5000 typ nothing"
