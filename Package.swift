@@ -339,7 +339,7 @@ let package = Package(
     .target(
       name: "SoraMedia",
       path: "Packages/SoraMedia/Sources/SoraMedia",
-      swiftSettings: settings),
+      swiftSettings: settings + [.enableExperimentalFeature("Lifetimes")]),
     .target(
       name: "SoraClock",
       dependencies: ["SoraMedia"],
@@ -515,9 +515,9 @@ let package = Package(
       swiftSettings: settings + [.strictMemorySafety(), .enableExperimentalFeature("Lifetimes")]),
     .target(
       name: "SoraRTP",
-      dependencies: ["SoraMedia"],
+      dependencies: ["SoraMedia", "SoraWire"],
       path: "Packages/SoraTransport/Sources/SoraRTP",
-      swiftSettings: settings),
+      swiftSettings: settings + [.enableExperimentalFeature("Lifetimes")]),
     .target(
       name: "SoraICE",
       dependencies: ["SoraMedia", "SoraWire", "CSoraOpenSSL", "COpenSSL"],
