@@ -357,7 +357,7 @@ let package = Package(
     .target(
       name: "SoraMedia",
       path: "Packages/SoraMedia/Sources/SoraMedia",
-      swiftSettings: settings),
+      swiftSettings: settings + [.enableExperimentalFeature("Lifetimes")]),
     .target(
       name: "SoraClock",
       dependencies: ["SoraMedia"],
@@ -547,9 +547,9 @@ let package = Package(
       swiftSettings: settings + [.strictMemorySafety(), .enableExperimentalFeature("Lifetimes")]),
     .target(
       name: "SoraRTP",
-      dependencies: ["SoraMedia"],
+      dependencies: ["SoraMedia", "SoraWire"],
       path: "Packages/SoraTransport/Sources/SoraRTP",
-      swiftSettings: settings),
+      swiftSettings: settings + [.enableExperimentalFeature("Lifetimes")]),
     .target(
       name: "SoraICE",
       dependencies: ["SoraMedia", "SoraWire", "CSoraOpenSSL", "COpenSSL"],

@@ -22,7 +22,8 @@ let package = Package(
   ],
   targets: [
     .target(name: "SoraWire", swiftSettings: safe),
-    .target(name: "SoraMedia", swiftSettings: settings),
+    .target(
+      name: "SoraMedia", swiftSettings: settings + [.enableExperimentalFeature("Lifetimes")]),
     .target(name: "SoraClock", dependencies: ["SoraMedia"], swiftSettings: settings),
     .testTarget(
       name: "SoraWireTests", dependencies: ["SoraWire", "SoraMedia"], swiftSettings: settings),

@@ -43,7 +43,9 @@ let package = Package(
     // Only for tests of hot paths: counts a thread's allocations.
     .target(name: "CSoraMallocCount"),
     .target(name: "SoraSDP", dependencies: [media, wire], swiftSettings: safe),
-    .target(name: "SoraRTP", dependencies: [media], swiftSettings: settings),
+    .target(
+      name: "SoraRTP", dependencies: [media, wire],
+      swiftSettings: settings + [.enableExperimentalFeature("Lifetimes")]),
     .target(
       name: "SoraICE", dependencies: [media, wire, "CSoraOpenSSL", "COpenSSL"],
       swiftSettings: safe),

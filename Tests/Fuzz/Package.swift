@@ -44,7 +44,7 @@ let package = Package(
       name: "Fuzz",
       dependencies: transport + [
         "FuzzerEntry", "SoraSignaling",
-        product("SoraMedia", "SoraMedia"),
+        product("SoraMedia", "SoraMedia"), product("SoraWire", "SoraMedia"),
         product("SoraCodecs", "SoraCodecs"), product("SoraVP8", "SoraCodecs"),
         product("SoraVP9", "SoraCodecs"), product("SoraAV1", "SoraCodecs"),
         product("SoraNAL", "SoraCodecs"), product("SoraOpenH264", "SoraCodecs"),

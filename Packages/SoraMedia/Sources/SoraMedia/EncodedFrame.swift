@@ -62,6 +62,20 @@ public final class EncodedBuffer: @unchecked Sendable {
     mark = 0
   }
 
+  /// The bytes, lent for as long as the buffer is held.
+  public var span: RawSpan {
+    @_lifetime(borrow self)
+    get { _overrideLifetime(RawSpan(_unsafeBytes: bytes), borrowing: self) }
+  }
+
+  /// Appends a copy of `bytes`, as the pointer's form does.
+  public func append(_ bytes: RawSpan) { bytes.withUnsafeBytes { append($0) } }
+
+  /// Replaces bytes that have been written, as the pointer's form does.
+  public func replace(at offset: Int, with bytes: RawSpan) {
+    bytes.withUnsafeBytes { replace(at: offset, with: $0) }
+  }
+
   /// The bytes. Valid while the buffer is alive.
   public var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: storage, count: count) }
 }

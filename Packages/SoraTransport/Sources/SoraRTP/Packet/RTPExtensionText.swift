@@ -1,3 +1,5 @@
+import SoraWire
+
 /// A short text of a header extension (mid, rid), stored inline so that reading one allocates nothing.
 ///
 /// Holds up to 32 bytes; names that peers use have at most 16, the limit of the one-byte form.
@@ -11,26 +13,33 @@ public struct RTPExtensionText: Hashable, Sendable, CustomStringConvertible,
   public static let maximumCount = 32
 
   /// `nil` when `bytes` is empty or longer than `maximumCount`.
-  public init?(_ bytes: UnsafeRawBufferPointer) {
-    guard bytes.count > 0, bytes.count <= RTPExtensionText.maximumCount else { return nil }
-    length = UInt8(bytes.count)
-    withUnsafeMutableBytes(of: &words) { $0.copyMemory(from: bytes) }
+  public init?(_ bytes: RawSpan) {
+    guard !bytes.isEmpty, bytes.byteCount <= RTPExtensionText.maximumCount else { return nil }
+    length = UInt8(bytes.byteCount)
+    words = (
+      Self.word(0, of: bytes), Self.word(8, of: bytes), Self.word(16, of: bytes),
+      Self.word(24, of: bytes)
+    )
+  }
+
+  /// Eight bytes from `offset`, as memory holds them; zeros behind the end.
+  private static func word(_ offset: Int, of bytes: RawSpan) -> UInt64 {
+    if offset + 8 <= bytes.byteCount { return bytes.u64(offset).bigEndian }
+    var word: UInt64 = 0
+    for index in offset..<max(offset, bytes.byteCount) {
+      word |= UInt64(bytes.u8(index)) << UInt64(8 * (index - offset))
+    }
+    return UInt64(littleEndian: word)
   }
 
   /// `nil` when the text is empty or its UTF-8 form is longer than `maximumCount`.
   public init?(_ text: String) {
-    var text = text
-    guard let value = text.withUTF8({ RTPExtensionText(UnsafeRawBufferPointer($0)) }) else {
-      return nil
-    }
-    self = value
+    self.init(Array(text.utf8).rawSpan)
   }
 
   /// Text from a literal; one that is too long or empty gives an empty text, which no packet carries.
   public init(stringLiteral value: StaticString) {
-    guard
-      let text = value.withUTF8Buffer({ RTPExtensionText(UnsafeRawBufferPointer($0)) })
-    else { return }
+    guard let text = RTPExtensionText(value.description) else { return }
     self = text
   }
 

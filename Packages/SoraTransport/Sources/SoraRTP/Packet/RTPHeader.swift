@@ -1,3 +1,5 @@
+public import SoraWire
+
 /// The fixed header of an RTP packet and where its parts lie (RFC 3550 §5.1, RFC 8285).
 ///
 /// Parsing allocates nothing and keeps no pointer; offsets refer to the buffer that was parsed.
@@ -46,13 +48,13 @@ public struct RTPHeader: Equatable, Sendable {
   }
 
   /// Parses the header of a whole plain RTP packet.
-  public init(parsing packet: UnsafeRawBufferPointer) throws(RTPError) {
-    guard packet.count >= RTPHeader.fixedCount else {
-      throw .truncated(needed: RTPHeader.fixedCount, available: packet.count)
+  public init(parsing packet: RawSpan) throws(RTPError) {
+    guard packet.byteCount >= RTPHeader.fixedCount else {
+      throw .truncated(needed: RTPHeader.fixedCount, available: packet.byteCount)
     }
-    let first = packet[0]
+    let first = packet.u8(0)
     guard first >> 6 == 2 else { throw .unsupportedVersion(first >> 6) }
-    let second = packet[1]
+    let second = packet.u8(1)
     marker = second & 0x80 != 0
     payloadType = second & 0x7F
     sequenceNumber = packet.u16(2)
@@ -60,19 +62,19 @@ public struct RTPHeader: Equatable, Sendable {
     ssrc = packet.u32(8)
     csrcCount = Int(first & 0x0F)
     var offset = RTPHeader.fixedCount + 4 * csrcCount
-    guard packet.count >= offset else {
-      throw .truncated(needed: offset, available: packet.count)
+    guard packet.byteCount >= offset else {
+      throw .truncated(needed: offset, available: packet.byteCount)
     }
     if first & 0x10 != 0 {
-      guard packet.count >= offset + 4 else {
-        throw .truncated(needed: offset + 4, available: packet.count)
+      guard packet.byteCount >= offset + 4 else {
+        throw .truncated(needed: offset + 4, available: packet.byteCount)
       }
       extensionProfile = packet.u16(offset)
       extensionCount = Int(packet.u16(offset + 2)) * 4
       extensionOffset = offset + 4
       offset = extensionOffset + extensionCount
-      guard packet.count >= offset else {
-        throw .truncated(needed: offset, available: packet.count)
+      guard packet.byteCount >= offset else {
+        throw .truncated(needed: offset, available: packet.byteCount)
       }
     } else {
       extensionProfile = 0
@@ -82,8 +84,8 @@ public struct RTPHeader: Equatable, Sendable {
     payloadOffset = offset
     if first & 0x20 != 0 {
       // RFC 3550 §5.1: the last byte counts the padding, itself included.
-      let available = packet.count - offset
-      let count = available > 0 ? Int(packet[packet.count - 1]) : 0
+      let available = packet.byteCount - offset
+      let count = available > 0 ? Int(packet.u8(packet.byteCount - 1)) : 0
       guard count > 0, count <= available else {
         throw .badPadding(count: count, available: available)
       }
@@ -91,20 +93,21 @@ public struct RTPHeader: Equatable, Sendable {
     } else {
       paddingCount = 0
     }
-    payloadCount = packet.count - offset - paddingCount
+    payloadCount = packet.byteCount - offset - paddingCount
   }
 
   /// The payload inside the packet that was parsed. Valid while the packet's memory is.
   @inlinable
-  public func payload(in packet: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
-    guard payloadCount > 0, payloadOffset + payloadCount <= packet.count else {
-      return UnsafeRawBufferPointer(start: nil, count: 0)
+  @_lifetime(copy packet)
+  public func payload(in packet: RawSpan) -> RawSpan {
+    guard payloadCount > 0, payloadOffset + payloadCount <= packet.byteCount else {
+      return RawSpan()
     }
-    return UnsafeRawBufferPointer(rebasing: packet[payloadOffset..<payloadOffset + payloadCount])
+    return packet.part(payloadOffset, payloadCount)
   }
 
   /// Whether a datagram that isn't STUN or DTLS carries RTCP: its packet type is 192 to 223 (RFC 5761 §4).
-  public static func isRTCP(_ datagram: UnsafeRawBufferPointer) -> Bool {
-    datagram.count >= 4 && datagram[0] >> 6 == 2 && (192...223).contains(datagram[1])
+  public static func isRTCP(_ datagram: RawSpan) -> Bool {
+    datagram.byteCount >= 4 && datagram.u8(0) >> 6 == 2 && (192...223).contains(datagram.u8(1))
   }
 }

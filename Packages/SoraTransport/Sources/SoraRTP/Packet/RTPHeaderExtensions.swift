@@ -1,4 +1,5 @@
 public import SoraMedia
+import SoraWire
 
 /// Loudness of an audio packet (RFC 6464).
 public struct RTPAudioLevel: Hashable, Sendable {
@@ -27,7 +28,7 @@ public struct RTPHeaderExtensions: Hashable, Sendable {
   public init() {}
 
   /// Reads the values that `map` gives ids to. Values of a wrong length are left `nil`.
-  public init(of header: RTPHeader, in packet: UnsafeRawBufferPointer, map: RTPHeaderExtensionMap) {
+  public init(of header: RTPHeader, in packet: RawSpan, map: RTPHeaderExtensionMap) {
     guard header.extensionCount > 0 else { return }
     var elements = RTPExtensionElements(of: header, in: packet)
     while let element = elements.next() {
@@ -41,14 +42,14 @@ public struct RTPHeaderExtensions: Hashable, Sendable {
       case map.audioLevel:
         if count >= 1 {
           audioLevel = RTPAudioLevel(
-            level: packet[start] & 0x7F, hasVoice: packet[start] & 0x80 != 0)
+            level: packet.u8(start) & 0x7F, hasVoice: packet.u8(start) & 0x80 != 0)
         }
       case map.mid: mid = RTPExtensionText(packet.part(start, count))
       case map.rid: rid = RTPExtensionText(packet.part(start, count))
       case map.repairedRid: repairedRid = RTPExtensionText(packet.part(start, count))
       case map.videoOrientation:
         // 3GPP TS 26.114 §7.4.5: 0 0 0 0 C F R1 R0.
-        if count >= 1 { videoOrientation = VideoRotation(rawValue: packet[start] & 0x03) }
+        if count >= 1 { videoOrientation = VideoRotation(rawValue: packet.u8(start) & 0x03) }
       default: break
       }
     }

@@ -1,3 +1,5 @@
+import SoraWire
+
 /// The open bitstream units of AV1, as far as RTP has to know them (AV1 bitstream specification §5.3).
 enum AV1OBU {
   static let sequenceHeader: UInt8 = 1
@@ -15,33 +17,9 @@ enum AV1OBU {
     type != temporalDelimiter && type != tileList && type != padding
   }
 
-  /// Reads a leb128 value of at most 32 bits and moves `offset` behind it; nil where there is none.
-  static func leb128(_ bytes: UnsafeRawBufferPointer, _ offset: inout Int) -> Int? {
-    var value: UInt64 = 0
-    for index in 0..<8 {
-      guard offset < bytes.count else { return nil }
-      let byte = bytes[offset]
-      offset += 1
-      value |= UInt64(byte & 0x7F) << UInt64(7 * index)
-      if byte & 0x80 == 0 { return value <= UInt64(UInt32.max) ? Int(value) : nil }
-    }
-    return nil
-  }
-
-  /// Bytes that `value` takes as leb128.
-  static func leb128Count(_ value: Int) -> Int {
-    var count = 1
-    var rest = value >> 7
-    while rest > 0 {
-      count += 1
-      rest >>= 7
-    }
-    return count
-  }
-
   /// Width and height of the largest picture, from the payload of a sequence header (§5.5.1); nil where it is damaged.
-  static func size(sequenceHeader bytes: UnsafeRawBufferPointer) -> (width: Int, height: Int)? {
-    var bits = RTPBitReader(bytes)
+  static func size(sequenceHeader bytes: RawSpan) -> (width: Int, height: Int)? {
+    var bits = BitReader(bytes)
     _ = bits.read(4)  // seq_profile, still_picture
     if bits.read(1) == 1 {  // reduced_still_picture_header
       _ = bits.read(5)
@@ -79,35 +57,10 @@ enum AV1OBU {
   }
 }
 
-/// Reads bits, most significant first. Beyond the end it reads zeros and says so.
-struct RTPBitReader {
-  private let bytes: UnsafeRawBufferPointer
-  private(set) var position = 0
-  private(set) var isExhausted = false
-
-  init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
-
-  /// Bits that are left.
-  var remaining: Int { max(0, bytes.count * 8 - position) }
-
-  /// The next `count` bits, 0 to 32.
-  mutating func read(_ count: Int) -> UInt32 {
-    var value: UInt32 = 0
-    for _ in 0..<count {
-      var bit: UInt32 = 0
-      if position >> 3 < bytes.count {
-        bit = UInt32(bytes[position >> 3] >> (7 - UInt8(position & 7))) & 1
-      } else {
-        isExhausted = true
-      }
-      value = value << 1 | bit
-      position &+= 1
-    }
-    return value
-  }
-
+extension BitReader {
   /// Skips a value of AV1's uvlc().
-  mutating func skipExponentialGolomb() {
+  @_lifetime(self: copy self)
+  fileprivate mutating func skipExponentialGolomb() {
     var zeros = 0
     while zeros < 32, !isExhausted, read(1) == 0 { zeros += 1 }
     if zeros < 32 { _ = read(zeros) }

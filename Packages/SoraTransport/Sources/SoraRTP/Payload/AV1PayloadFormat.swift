@@ -1,4 +1,5 @@
 public import SoraMedia
+import SoraWire
 
 /// AV1 in RTP (RTP Payload Format For AV1, version 1.0).
 ///
@@ -51,30 +52,34 @@ public final class AV1Depayloader: RTPDepayloader {
   public init() {}
 
   public func parse(
-    _ payload: UnsafeRawBufferPointer, marker: Bool
+    _ payload: RawSpan, marker: Bool
   ) throws(RTPError) -> RTPPayloadInfo {
-    guard payload.count >= 2 else { throw .truncated(needed: 2, available: payload.count) }
-    let header = AV1AggregationHeader(payload[0])
+    guard payload.byteCount >= 2 else { throw .truncated(needed: 2, available: payload.byteCount) }
+    let header = AV1AggregationHeader(payload.u8(0))
     // A sequence can't begin in the middle of a unit.
     guard !(header.startsSequence && header.isContinuation) else {
       throw .malformedPayload(codec: "AV1")
     }
-    var info = RTPPayloadInfo(range: 1..<payload.count)
+    var info = RTPPayloadInfo(range: 1..<payload.byteCount)
     var elements = Elements(payload, header)
     while let element = elements.next() {
       guard !(elements.index == 1 && header.isContinuation) else { continue }
       guard !element.isEmpty else { continue }
-      let first = payload[element.lowerBound]
+      let first = payload.u8(element.lowerBound)
       guard first & 0x80 == 0 else { throw .malformedPayload(codec: "AV1") }
       if first & AV1OBU.extensionFlag != 0, element.count > 1 {
-        info.temporalLayer = max(info.temporalLayer, payload[element.lowerBound + 1] >> 5)
-        info.spatialLayer = max(info.spatialLayer, payload[element.lowerBound + 1] >> 3 & 3)
+        info.temporalLayer = max(info.temporalLayer, payload.u8(element.lowerBound + 1) >> 5)
+        info.spatialLayer = max(info.spatialLayer, payload.u8(element.lowerBound + 1) >> 3 & 3)
       }
       if AV1OBU.type(first) == AV1OBU.sequenceHeader {
         // Senders that don't set N are known; units before a sequence header don't travel.
         info.isKeyFrame = true
         var offset = element.lowerBound + (first & AV1OBU.extensionFlag != 0 ? 2 : 1)
-        if first & AV1OBU.sizeFlag != 0 { _ = AV1OBU.leb128(payload, &offset) }
+        if first & AV1OBU.sizeFlag != 0, offset <= element.upperBound {
+          var reader = ByteReader(payload.part(from: offset))
+          _ = reader.leb128()
+          offset += reader.offset
+        }
         if offset <= element.upperBound,
           let size = AV1OBU.size(
             sequenceHeader: payload.part(offset, element.upperBound - offset))
@@ -94,10 +99,10 @@ public final class AV1Depayloader: RTPDepayloader {
   }
 
   public func append(
-    _ payload: UnsafeRawBufferPointer, info: RTPPayloadInfo, to frame: EncodedBuffer
+    _ payload: RawSpan, info: RTPPayloadInfo, to frame: EncodedBuffer
   ) {
-    guard payload.count >= 2 else { return }
-    let header = AV1AggregationHeader(payload[0])
+    guard payload.byteCount >= 2 else { return }
+    let header = AV1AggregationHeader(payload.u8(0))
     if frame.count == 0 { put([0x12, 0x00], to: frame) }
     var elements = Elements(payload, header)
     while let element = elements.next() {
@@ -114,7 +119,7 @@ public final class AV1Depayloader: RTPDepayloader {
   }
 
   /// More of the unit that is open.
-  private func proceed(_ bytes: UnsafeRawBufferPointer, in frame: EncodedBuffer) {
+  private func proceed(_ bytes: RawSpan, in frame: EncodedBuffer) {
     switch frame.mark {
     // Without its beginning it is of no use.
     case 0, Self.skipped: return
@@ -127,19 +132,19 @@ public final class AV1Depayloader: RTPDepayloader {
     }
   }
 
-  private func start(_ bytes: UnsafeRawBufferPointer, isOpen: Bool, in frame: EncodedBuffer) {
+  private func start(_ bytes: RawSpan, isOpen: Bool, in frame: EncodedBuffer) {
     frame.mark = Self.skipped
-    guard bytes.count > 0, AV1OBU.isSent(AV1OBU.type(bytes[0])) else { return }
-    if bytes[0] & AV1OBU.sizeFlag != 0 {
+    guard bytes.byteCount > 0, AV1OBU.isSent(AV1OBU.type(bytes.u8(0))) else { return }
+    if bytes.u8(0) & AV1OBU.sizeFlag != 0 {
       frame.mark = Self.verbatim
       frame.append(bytes)
       return
     }
-    let headerCount = bytes[0] & AV1OBU.extensionFlag != 0 ? 2 : 1
-    guard bytes.count >= headerCount else { return }
-    put([bytes[0] | AV1OBU.sizeFlag], to: frame)
+    let headerCount = bytes.u8(0) & AV1OBU.extensionFlag != 0 ? 2 : 1
+    guard bytes.byteCount >= headerCount else { return }
+    put([bytes.u8(0) | AV1OBU.sizeFlag], to: frame)
     frame.append(bytes.part(1, headerCount - 1))
-    let size = bytes.count - headerCount
+    let size = bytes.byteCount - headerCount
     if isOpen {
       frame.mark = frame.count
       put(Self.padded(size), to: frame)
@@ -162,42 +167,47 @@ public final class AV1Depayloader: RTPDepayloader {
   }
 
   private func put<let count: Int>(_ bytes: InlineArray<count, UInt8>, to frame: EncodedBuffer) {
-    withUnsafeBytes(of: bytes) { frame.append($0) }
+    frame.append(bytes.rawSpan)
   }
 
   private func put(_ bytes: InlineArray<4, UInt8>, at offset: Int, in frame: EncodedBuffer) {
-    withUnsafeBytes(of: bytes) { frame.replace(at: offset, with: $0) }
+    frame.replace(at: offset, with: bytes.rawSpan)
   }
 
   /// The OBU elements of a payload, one after the other.
-  private struct Elements {
-    private let payload: UnsafeRawBufferPointer
+  private struct Elements: ~Escapable {
+    private let payload: RawSpan
     private let count: Int
     private var offset = 1
     /// Elements that `next` has returned.
     private(set) var index = 0
     private(set) var isMalformed = false
 
-    init(_ payload: UnsafeRawBufferPointer, _ header: AV1AggregationHeader) {
+    @_lifetime(copy payload)
+    init(_ payload: RawSpan, _ header: AV1AggregationHeader) {
       self.payload = payload
       count = Int(header.elementCount)
     }
 
     /// Whether the element that `next` returned is the last one.
-    var isLast: Bool { offset >= payload.count }
+    var isLast: Bool { offset >= payload.byteCount }
 
+    @_lifetime(self: copy self)
     mutating func next() -> Range<Int>? {
-      guard offset < payload.count else {
+      guard offset < payload.byteCount else {
         // Fewer elements than W says.
         if count > 0, index < count { isMalformed = true }
         return nil
       }
       index += 1
-      var size = payload.count - offset
+      var size = payload.byteCount - offset
       if count == 0 || index < count {
-        guard let read = AV1OBU.leb128(payload, &offset), read <= payload.count - offset else {
+        var reader = ByteReader(payload.part(from: offset))
+        let read = reader.leb128()
+        offset += reader.offset
+        guard let read, read <= payload.byteCount - offset else {
           isMalformed = true
-          offset = payload.count
+          offset = payload.byteCount
           return nil
         }
         size = read

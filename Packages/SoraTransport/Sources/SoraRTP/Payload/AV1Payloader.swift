@@ -1,4 +1,5 @@
 public import SoraMedia
+import SoraWire
 
 /// Cuts AV1 temporal units into payloads: whole OBUs together where they fit, pieces of nearly equal size where they don't.
 /// No payload holds units of two spatial layers (AV1 RTP §5).
@@ -139,9 +140,10 @@ public final class AV1Payloader: RTPPayloader {
       var body = offset + headerCount
       var size = bytes.count - body
       if header & AV1OBU.sizeFlag != 0 {
-        guard let read = AV1OBU.leb128(bytes, &body), read <= bytes.count - body else {
-          return false
-        }
+        var reader = ByteReader(bytes.bytes.part(from: body))
+        let read = reader.leb128()
+        body += reader.offset
+        guard let read, read <= bytes.count - body else { return false }
         size = read
       }
       if AV1OBU.isSent(AV1OBU.type(header)) {

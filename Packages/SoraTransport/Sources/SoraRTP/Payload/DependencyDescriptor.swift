@@ -1,3 +1,5 @@
+import SoraWire
+
 /// The dependency descriptor header extension (RTP Payload Format For AV1, appendix A): which frames a frame needs, and for
 /// which layers it is. Of use to whoever forwards or reorders frames without looking into them.
 public struct DependencyDescriptor: Equatable, Sendable {
@@ -85,10 +87,10 @@ public struct DependencyDescriptor: Equatable, Sendable {
 
 extension DependencyDescriptor {
   /// Reads an extension. `structure` is the one that came last; without any, only packets that bring one can be read.
-  public init(parsing bytes: UnsafeRawBufferPointer, structure known: Structure?) throws(RTPError) {
-    guard bytes.count >= 3 else { throw .truncated(needed: 3, available: bytes.count) }
-    guard bytes.count <= Self.maximumCount else { throw Self.malformed }
-    var bits = RTPBitReader(bytes)
+  public init(parsing bytes: RawSpan, structure known: Structure?) throws(RTPError) {
+    guard bytes.byteCount >= 3 else { throw .truncated(needed: 3, available: bytes.byteCount) }
+    guard bytes.byteCount <= Self.maximumCount else { throw Self.malformed }
+    var bits = BitReader(bytes)
     isFrameStart = bits.read(1) == 1
     isFrameEnd = bits.read(1) == 1
     templateID = Int(bits.read(6))
@@ -96,7 +98,7 @@ extension DependencyDescriptor {
     var hasIndications = false
     var hasDifferences = false
     var hasChains = false
-    if bytes.count > 3 {
+    if bytes.byteCount > 3 {
       let hasStructure = bits.read(1) == 1
       let hasTargets = bits.read(1) == 1
       hasIndications = bits.read(1) == 1
@@ -137,7 +139,7 @@ extension DependencyDescriptor {
 }
 
 extension DependencyDescriptor.Structure {
-  fileprivate init(_ bits: inout RTPBitReader) throws(RTPError) {
+  fileprivate init(_ bits: inout BitReader) throws(RTPError) {
     let malformed = RTPError.malformedPayload(codec: "dependency descriptor")
     templateIDOffset = Int(bits.read(6))
     decodeTargetCount = Int(bits.read(5)) + 1
@@ -183,12 +185,14 @@ extension DependencyDescriptor.Structure {
   }
 }
 
-extension RTPBitReader {
+extension BitReader {
+  @_lifetime(self: copy self)
   fileprivate mutating func indication() -> DependencyDescriptor.Indication {
     DependencyDescriptor.Indication(rawValue: UInt8(read(2))) ?? .notPresent
   }
 
   /// ns(n): a value below `n` in as few bits as it takes (§A.8.2).
+  @_lifetime(self: copy self)
   fileprivate mutating func nonSymmetric(_ n: Int) -> Int {
     let width = Int.bitWidth - n.leadingZeroBitCount
     let short = (1 << width) - n

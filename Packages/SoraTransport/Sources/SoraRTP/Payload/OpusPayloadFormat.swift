@@ -1,4 +1,5 @@
 public import SoraMedia
+import SoraWire
 
 /// Opus in RTP (RFC 7587): one Opus packet a payload, nothing around it.
 public struct OpusPayloadFormat: RTPPayloadFormat {
@@ -46,7 +47,7 @@ struct OpusTalkspurt {
   /// Whether the packet of `frame` carries the marker: at the beginning of a talkspurt (RFC 3551 §4.1). Once a frame.
   mutating func marker(of frame: EncodedFrame) -> Bool {
     let marker = expectedTimestamp != frame.rtpTimestamp
-    let samples = OpusPacket.sampleCount(frame.payload.bytes) ?? 960
+    let samples = OpusPacket.sampleCount(frame.payload.span) ?? 960
     expectedTimestamp = frame.rtpTimestamp &+ UInt32(truncatingIfNeeded: samples)
     return marker
   }
@@ -57,10 +58,10 @@ public final class OpusDepayloader: RTPDepayloader {
   public init() {}
 
   public func parse(
-    _ payload: UnsafeRawBufferPointer, marker: Bool
+    _ payload: RawSpan, marker: Bool
   ) throws(RTPError) -> RTPPayloadInfo {
-    guard payload.count > 0 else { throw .malformedPayload(codec: "opus") }
-    var info = RTPPayloadInfo(range: 0..<payload.count)
+    guard payload.byteCount > 0 else { throw .malformedPayload(codec: "opus") }
+    var info = RTPPayloadInfo(range: 0..<payload.byteCount)
     info.isFrameStart = true
     info.isFrameEnd = true
     info.isKeyFrame = true
@@ -71,9 +72,9 @@ public final class OpusDepayloader: RTPDepayloader {
 /// What the first bytes of an Opus packet tell (RFC 6716 §3.1).
 public enum OpusPacket {
   /// Samples of each channel at 48 kHz; `nil` when the packet isn't valid or longer than 120 ms.
-  public static func sampleCount(_ packet: UnsafeRawBufferPointer) -> Int? {
-    guard packet.count >= 1 else { return nil }
-    let toc = packet[0]
+  public static func sampleCount(_ packet: RawSpan) -> Int? {
+    guard packet.byteCount >= 1 else { return nil }
+    let toc = packet.u8(0)
     let configuration = Int(toc >> 3)
     let frame: Int
     switch configuration {
@@ -86,8 +87,8 @@ public enum OpusPacket {
     case 0: frames = 1
     case 1, 2: frames = 2
     default:
-      guard packet.count >= 2 else { return nil }
-      frames = Int(packet[1] & 0x3F)
+      guard packet.byteCount >= 2 else { return nil }
+      frames = Int(packet.u8(1) & 0x3F)
     }
     let samples = frame * frames
     return samples > 0 && samples <= 5760 ? samples : nil

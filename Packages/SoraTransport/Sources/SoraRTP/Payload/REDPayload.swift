@@ -51,7 +51,7 @@ public enum REDPayload {
           throw .truncated(needed: offset + primaryHeaderCount, available: payload.count)
         }
         // RFC 2198 §3: F says that another header follows; the last is a single byte.
-        guard payload[offset] & 0x80 != 0 else { break }
+        guard payload.u8(offset) & 0x80 != 0 else { break }
         guard offset + redundantHeaderCount <= payload.count else {
           throw .truncated(needed: offset + redundantHeaderCount, available: payload.count)
         }
@@ -70,8 +70,8 @@ public enum REDPayload {
 
     public mutating func next() -> Block? {
       guard header >= 0 else { return nil }
-      let payloadType = payload[header] & 0x7F
-      guard payload[header] & 0x80 != 0 else {
+      let payloadType = payload.u8(header) & 0x7F
+      guard payload.u8(header) & 0x80 != 0 else {
         header = -1
         return Block(
           payloadType: payloadType, timestampOffset: 0, range: data..<payload.count,

@@ -1,4 +1,5 @@
 public import SoraMedia
+import SoraWire
 
 /// Redundant audio in RTP (RFC 2198) around packets of one codec, as `a=fmtp:63 111/111` declares it for Opus.
 public struct REDPayloadFormat: RTPPayloadFormat {
@@ -113,11 +114,13 @@ public final class REDDepayloader: RTPDepayloader {
   public init() {}
 
   public func parse(
-    _ payload: UnsafeRawBufferPointer, marker: Bool
+    _ payload: RawSpan, marker: Bool
   ) throws(RTPError) -> RTPPayloadInfo {
     var primary = 0..<0
-    for block in try REDPayload.Blocks(parsing: payload) where block.isPrimary {
-      primary = block.range
+    try payload.withUnsafeBytes { bytes throws(RTPError) in
+      for block in try REDPayload.Blocks(parsing: bytes) where block.isPrimary {
+        primary = block.range
+      }
     }
     guard !primary.isEmpty else { throw .malformedPayload(codec: "red") }
     var info = RTPPayloadInfo(range: primary)

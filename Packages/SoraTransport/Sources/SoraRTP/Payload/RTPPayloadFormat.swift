@@ -1,4 +1,5 @@
 public import SoraMedia
+import SoraWire
 
 /// How a codec's frames travel in RTP packets. One conforming type a codec; make the two halves once a stream.
 public protocol RTPPayloadFormat: Sendable {
@@ -69,10 +70,10 @@ public struct RTPPayloadPart: Equatable, Sendable {
 /// Understands the payloads of one stream. Never traps, whatever the bytes are.
 public protocol RTPDepayloader: AnyObject {
   /// What `payload` is and where its media bytes lie. Stateless with respect to order: packets may come in any.
-  func parse(_ payload: UnsafeRawBufferPointer, marker: Bool) throws(RTPError) -> RTPPayloadInfo
+  func parse(_ payload: RawSpan, marker: Bool) throws(RTPError) -> RTPPayloadInfo
 
   /// Appends the media bytes of a payload to its frame; called in order within a frame.
-  func append(_ payload: UnsafeRawBufferPointer, info: RTPPayloadInfo, to frame: EncodedBuffer)
+  func append(_ payload: RawSpan, info: RTPPayloadInfo, to frame: EncodedBuffer)
 
   /// Whether a whole key frame can't be decoded for want of parameter sets that neither it nor anything before it brought.
   func lacksParameterSets(_ frame: EncodedBuffer) -> Bool
@@ -85,9 +86,9 @@ public protocol RTPDepayloader: AnyObject {
 extension RTPDepayloader {
   /// Appends the range that `parse` told, which is all that most formats need.
   public func append(
-    _ payload: UnsafeRawBufferPointer, info: RTPPayloadInfo, to frame: EncodedBuffer
+    _ payload: RawSpan, info: RTPPayloadInfo, to frame: EncodedBuffer
   ) {
-    guard info.range.lowerBound >= 0, info.range.upperBound <= payload.count else { return }
+    guard info.range.lowerBound >= 0, info.range.upperBound <= payload.byteCount else { return }
     frame.append(payload.part(info.range.lowerBound, info.range.count))
   }
 

@@ -1,3 +1,5 @@
+import SoraWire
+
 /// The VP8 payload descriptor (RFC 7741 §4.2).
 public struct VP8Descriptor: Equatable, Sendable {
   /// N: no other frame refers to this one.
@@ -24,48 +26,48 @@ public struct VP8Descriptor: Equatable, Sendable {
 
   /// Parses the start of a payload; `count` receives the descriptor's length.
   public init(
-    parsing payload: UnsafeRawBufferPointer, count: inout Int
+    parsing payload: RawSpan, count: inout Int
   ) throws(RTPError) {
-    guard payload.count >= 1 else { throw .truncated(needed: 1, available: 0) }
-    let first = payload[0]
+    guard payload.byteCount >= 1 else { throw .truncated(needed: 1, available: 0) }
+    let first = payload.u8(0)
     isNonReference = first & 0x20 != 0
     isPartitionStart = first & 0x10 != 0
     partitionID = first & 0x07
     var offset = 1
     if first & 0x80 != 0 {
-      guard payload.count > offset else {
-        throw .truncated(needed: offset + 1, available: payload.count)
+      guard payload.byteCount > offset else {
+        throw .truncated(needed: offset + 1, available: payload.byteCount)
       }
-      let extensions = payload[offset]
+      let extensions = payload.u8(offset)
       offset += 1
       if extensions & 0x80 != 0 {  // I
-        guard payload.count > offset else {
-          throw .truncated(needed: offset + 1, available: payload.count)
+        guard payload.byteCount > offset else {
+          throw .truncated(needed: offset + 1, available: payload.byteCount)
         }
-        hasLongPictureID = payload[offset] & 0x80 != 0
+        hasLongPictureID = payload.u8(offset) & 0x80 != 0
         if hasLongPictureID {
-          guard payload.count > offset + 1 else {
-            throw .truncated(needed: offset + 2, available: payload.count)
+          guard payload.byteCount > offset + 1 else {
+            throw .truncated(needed: offset + 2, available: payload.byteCount)
           }
           pictureID = payload.u16(offset) & 0x7FFF
           offset += 2
         } else {
-          pictureID = UInt16(payload[offset])
+          pictureID = UInt16(payload.u8(offset))
           offset += 1
         }
       }
       if extensions & 0x40 != 0 {  // L
-        guard payload.count > offset else {
-          throw .truncated(needed: offset + 1, available: payload.count)
+        guard payload.byteCount > offset else {
+          throw .truncated(needed: offset + 1, available: payload.byteCount)
         }
-        baseLayerIndex = payload[offset]
+        baseLayerIndex = payload.u8(offset)
         offset += 1
       }
       if extensions & 0x30 != 0 {  // T, K
-        guard payload.count > offset else {
-          throw .truncated(needed: offset + 1, available: payload.count)
+        guard payload.byteCount > offset else {
+          throw .truncated(needed: offset + 1, available: payload.byteCount)
         }
-        let byte = payload[offset]
+        let byte = payload.u8(offset)
         if extensions & 0x20 != 0 {
           temporalLayer = byte >> 6
           isLayerSync = byte & 0x20 != 0
@@ -140,18 +142,18 @@ extension VP8Descriptor {
 /// The first bytes of a VP8 frame (RFC 6386 §9.1).
 enum VP8FrameHeader {
   /// Whether the frame that begins with `bytes` is a key frame: the lowest bit of the frame tag is 0.
-  static func isKeyFrame(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    bytes.count >= 1 && bytes[0] & 0x01 == 0
+  static func isKeyFrame(_ bytes: RawSpan) -> Bool {
+    bytes.byteCount >= 1 && bytes.u8(0) & 0x01 == 0
   }
 
   /// Width and height of a key frame; `nil` when the start code isn't there.
-  static func keyFrameSize(_ bytes: UnsafeRawBufferPointer) -> (width: Int, height: Int)? {
-    guard bytes.count >= 10, isKeyFrame(bytes), bytes[3] == 0x9D, bytes[4] == 0x01,
-      bytes[5] == 0x2A
+  static func keyFrameSize(_ bytes: RawSpan) -> (width: Int, height: Int)? {
+    guard bytes.byteCount >= 10, isKeyFrame(bytes), bytes.u8(3) == 0x9D, bytes.u8(4) == 0x01,
+      bytes.u8(5) == 0x2A
     else { return nil }
     // Little-endian, the two highest bits are the upscaling factor.
-    let width = (Int(bytes[6]) | Int(bytes[7]) << 8) & 0x3FFF
-    let height = (Int(bytes[8]) | Int(bytes[9]) << 8) & 0x3FFF
+    let width = (Int(bytes.u8(6)) | Int(bytes.u8(7)) << 8) & 0x3FFF
+    let height = (Int(bytes.u8(8)) | Int(bytes.u8(9)) << 8) & 0x3FFF
     return (width, height)
   }
 }

@@ -1,4 +1,5 @@
 public import SoraMedia
+import SoraWire
 
 /// VP8 in RTP (RFC 7741).
 public struct VP8PayloadFormat: RTPPayloadFormat {
@@ -83,12 +84,12 @@ public final class VP8Depayloader: RTPDepayloader {
   public init() {}
 
   public func parse(
-    _ payload: UnsafeRawBufferPointer, marker: Bool
+    _ payload: RawSpan, marker: Bool
   ) throws(RTPError) -> RTPPayloadInfo {
     var count = 0
     let descriptor = try VP8Descriptor(parsing: payload, count: &count)
-    guard payload.count > count else { throw .malformedPayload(codec: "VP8") }
-    var info = RTPPayloadInfo(range: count..<payload.count)
+    guard payload.byteCount > count else { throw .malformedPayload(codec: "VP8") }
+    var info = RTPPayloadInfo(range: count..<payload.byteCount)
     // RFC 7741 §4.2: S with PID 0 begins a frame.
     info.isFrameStart = descriptor.isPartitionStart && descriptor.partitionID == 0
     info.isFrameEnd = marker
@@ -97,7 +98,7 @@ public final class VP8Depayloader: RTPDepayloader {
     info.temporalLayer = descriptor.temporalLayer ?? 0
     info.isLayerSync = descriptor.isLayerSync
     if info.isFrameStart {
-      let media = payload.part(count, payload.count - count)
+      let media = payload.part(count, payload.byteCount - count)
       info.isKeyFrame = VP8FrameHeader.isKeyFrame(media)
       if info.isKeyFrame, let size = VP8FrameHeader.keyFrameSize(media) {
         info.width = size.width

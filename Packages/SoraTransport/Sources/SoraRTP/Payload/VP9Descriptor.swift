@@ -1,3 +1,5 @@
+import SoraWire
+
 /// The VP9 payload descriptor (RFC 9628 §4.2). Plain memory: reading and writing allocate nothing.
 public struct VP9Descriptor: Equatable, Sendable {
   /// 7 or 15 bits.
@@ -79,7 +81,7 @@ public struct VP9Descriptor: Equatable, Sendable {
 
 extension VP9Descriptor {
   /// Parses the start of a payload; `count` receives the descriptor's length.
-  public init(parsing payload: UnsafeRawBufferPointer, count: inout Int) throws(RTPError) {
+  public init(parsing payload: RawSpan, count: inout Int) throws(RTPError) {
     var reader = Reader(payload)
     let first = try reader.byte()
     isInterPicturePredicted = first & 0x40 != 0
@@ -125,20 +127,23 @@ extension VP9Descriptor {
     count = reader.offset
   }
 
-  fileprivate struct Reader {
-    let bytes: UnsafeRawBufferPointer
+  fileprivate struct Reader: ~Escapable {
+    let bytes: RawSpan
     var offset = 0
 
-    init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+    @_lifetime(copy bytes)
+    init(_ bytes: RawSpan) { self.bytes = bytes }
 
+    @_lifetime(self: copy self)
     mutating func byte() throws(RTPError) -> UInt8 {
-      guard offset < bytes.count else {
-        throw .truncated(needed: offset + 1, available: bytes.count)
+      guard offset < bytes.byteCount else {
+        throw .truncated(needed: offset + 1, available: bytes.byteCount)
       }
       defer { offset += 1 }
-      return bytes[offset]
+      return bytes.u8(offset)
     }
 
+    @_lifetime(self: copy self)
     mutating func word() throws(RTPError) -> UInt16 {
       UInt16(try byte()) << 8 | UInt16(try byte())
     }

@@ -1,4 +1,5 @@
 public import SoraMedia
+import SoraWire
 
 /// VP9 in RTP (RFC 9628).
 public struct VP9PayloadFormat: RTPPayloadFormat {
@@ -166,12 +167,12 @@ public final class VP9Depayloader: RTPDepayloader {
   public init() {}
 
   public func parse(
-    _ payload: UnsafeRawBufferPointer, marker: Bool
+    _ payload: RawSpan, marker: Bool
   ) throws(RTPError) -> RTPPayloadInfo {
     var count = 0
     let descriptor = try VP9Descriptor(parsing: payload, count: &count)
-    guard payload.count > count else { throw .malformedPayload(codec: "VP9") }
-    var info = RTPPayloadInfo(range: count..<payload.count)
+    guard payload.byteCount > count else { throw .malformedPayload(codec: "VP9") }
+    var info = RTPPayloadInfo(range: count..<payload.byteCount)
     if descriptor.isLayerFrameStart, !descriptor.isInterLayerPredicted {
       info.isFrameStart = descriptor.spatialLayer == 0
       // The layers below may have been left out on the way, or only be late.

@@ -19,16 +19,16 @@ public struct RTCPReader {
     let start = offset
     offset = datagram.count
     guard available >= 4 else { throw .truncated(needed: 4, available: available) }
-    let first = datagram[start]
+    let first = datagram.u8(start)
     guard first >> 6 == 2 else { throw .unsupportedVersion(first >> 6) }
-    let type = datagram[start + 1]
+    let type = datagram.u8(start + 1)
     let declared = (Int(datagram.u16(start + 2)) + 1) * 4
     guard declared <= available else {
       throw .badLength(packetType: type, declared: declared, available: available)
     }
     var count = declared
     if first & 0x20 != 0 {
-      let padding = Int(datagram[start + declared - 1])
+      let padding = Int(datagram.u8(start + declared - 1))
       guard padding > 0, padding <= declared - 4 else {
         throw .badPadding(count: padding, available: declared - 4)
       }
@@ -109,7 +109,7 @@ public struct RTCPReader {
         RTCPFullIntraRequest(sender: sender, entries: packet.part(12, packet.count - 12)))
     case RTCPType.applicationLayerFormat where packet.count >= 16 && packet.u32(12) == rembName:
       guard packet.count >= 20 else { return nil }
-      let sources = Int(packet[16])
+      let sources = Int(packet.u8(16))
       guard packet.count >= 20 + sources * 4 else { return nil }
       let word = packet.u24(17)
       let exponent = UInt64(word >> 18)

@@ -19,7 +19,7 @@ public struct RTCPReportBlocks: Sequence, IteratorProtocol {
     index += 1
     let lost = bytes.u24(offset + 5)
     return RTCPReportBlock(
-      ssrc: bytes.u32(offset), fractionLost: bytes[offset + 4],
+      ssrc: bytes.u32(offset), fractionLost: bytes.u8(offset + 4),
       cumulativeLost: Int32(bitPattern: lost << 8) >> 8,
       extendedHighestSequence: bytes.u32(offset + 8), jitter: bytes.u32(offset + 12),
       lastSenderReport: bytes.u32(offset + 16),
@@ -56,7 +56,7 @@ public struct RTCPSourceDescription: Sequence, IteratorProtocol {
     var chunk = Chunk(ssrc: bytes.u32(offset), cname: bytes.part(0, 0))
     var position = offset + 4
     while position < bytes.count {
-      let type = bytes[position]
+      let type = bytes.u8(position)
       if type == 0 {
         // The item list ends with one to four zero bytes, up to the next 32-bit boundary.
         offset = Swift.min((position + 4) & ~3, bytes.count)
@@ -64,7 +64,7 @@ public struct RTCPSourceDescription: Sequence, IteratorProtocol {
         return chunk
       }
       guard position + 2 <= bytes.count else { return nil }
-      let count = Int(bytes[position + 1])
+      let count = Int(bytes.u8(position + 1))
       guard position + 2 + count <= bytes.count else { return nil }
       if type == 1, chunk.cname.isEmpty { chunk.cname = bytes.part(position + 2, count) }
       position += 2 + count
@@ -98,7 +98,7 @@ public struct RTCPGoodbye: Sequence, IteratorProtocol {
   public var reason: String? {
     let offset = count * 4
     guard offset < bytes.count else { return nil }
-    let length = Int(bytes[offset])
+    let length = Int(bytes.u8(offset))
     guard length > 0, offset + 1 + length <= bytes.count else { return nil }
     return String(decoding: bytes.part(offset + 1, length), as: UTF8.self)
   }
@@ -124,7 +124,7 @@ public struct RTCPFullIntraRequest: Sequence, IteratorProtocol {
   public mutating func next() -> Entry? {
     guard offset + 8 <= bytes.count else { return nil }
     offset += 8
-    return Entry(ssrc: bytes.u32(offset - 8), sequenceNumber: bytes[offset - 4])
+    return Entry(ssrc: bytes.u32(offset - 8), sequenceNumber: bytes.u8(offset - 4))
   }
 }
 

@@ -39,7 +39,7 @@ public struct TransportFeedback: Sequence {
     baseSequenceNumber = packet.u16(12)
     statusCount = Int(packet.u16(14))
     referenceTime = packet.u24(16)
-    feedbackCount = packet[19]
+    feedbackCount = packet.u8(19)
     self.packet = packet
 
     var left = statusCount
@@ -96,7 +96,7 @@ public struct TransportFeedback: Sequence {
       sequenceNumber &+= 1
       switch symbol {
       case 1:
-        ticks += Int64(packet[deltaOffset])
+        ticks += Int64(packet.u8(deltaOffset))
         deltaOffset += 1
       case 2:
         ticks += Int64(Int16(bitPattern: packet.u16(deltaOffset)))

@@ -30,7 +30,7 @@ extension FuzzTarget {
       h265Decoder, h265AVCodecDecoder, wav, y4m, signaling, json, httpHead, srtp, dtlsServer,
       dtlsClient, dtlsNativeServer, dtlsNativeClient, dtlsMessages, dtlsRecords, iceAgent,
       turnStream, turnURL, dns, turnClient, turnServer, rtpSession, peerTransport, negotiator,
-      peerConnection,
+      peerConnection, wire,
     ]
   }
 }

@@ -1,4 +1,5 @@
 import SoraMedia
+import SoraWire
 
 /// Understands the payloads of H.264 and H.265, and writes access units with start codes (annex B). Keeps the parameter sets,
 /// and puts them in front of key frames that come without.
@@ -7,22 +8,22 @@ final class NALDepayloader<Syntax: NALSyntax>: RTPDepayloader {
 
   /// `parameterSets` are units that the description brought.
   init(parameterSets units: [[UInt8]] = []) {
-    for unit in units { unit.withUnsafeBytes { parameterSets.remember($0) } }
+    for unit in units { parameterSets.remember(unit.rawSpan) }
   }
 
   // MARK: One payload
 
   func parse(
-    _ payload: UnsafeRawBufferPointer, marker: Bool
+    _ payload: RawSpan, marker: Bool
   ) throws(RTPError) -> RTPPayloadInfo {
     let headerCount = Syntax.headerCount
     // Units that end a sequence are nothing but a header.
-    guard payload.count >= headerCount else {
-      throw .truncated(needed: headerCount, available: payload.count)
+    guard payload.byteCount >= headerCount else {
+      throw .truncated(needed: headerCount, available: payload.byteCount)
     }
     let header = Syntax.header(payload)
     guard Syntax.isValid(header) else { throw .malformedPayload(codec: Syntax.codec) }
-    var info = RTPPayloadInfo(range: 0..<payload.count)
+    var info = RTPPayloadInfo(range: 0..<payload.byteCount)
     info.isFrameEnd = marker
     switch Syntax.kind(Syntax.type(of: header)) {
     case .unsupported:
@@ -37,8 +38,8 @@ final class NALDepayloader<Syntax: NALSyntax>: RTPDepayloader {
       guard !isFirst else { throw .malformedPayload(codec: Syntax.codec) }
       info.mayBeFrameStart = true
     case .fragment:
-      guard payload.count >= headerCount + 1 else {
-        throw .truncated(needed: headerCount + 1, available: payload.count)
+      guard payload.byteCount >= headerCount + 1 else {
+        throw .truncated(needed: headerCount + 1, available: payload.byteCount)
       }
       try noteFragment(payload, header, &info)
     default:
@@ -51,7 +52,7 @@ final class NALDepayloader<Syntax: NALSyntax>: RTPDepayloader {
 
   /// Notes what a whole unit says of its frame. The first one of a payload may show that a frame begins here.
   private func note(
-    _ unit: UnsafeRawBufferPointer, isFirst: Bool, _ info: inout RTPPayloadInfo
+    _ unit: RawSpan, isFirst: Bool, _ info: inout RTPPayloadInfo
   ) throws(RTPError) {
     let header = Syntax.header(unit)
     let kind = Syntax.kind(Syntax.type(of: header))
@@ -86,9 +87,9 @@ final class NALDepayloader<Syntax: NALSyntax>: RTPDepayloader {
   }
 
   private func noteFragment(
-    _ payload: UnsafeRawBufferPointer, _ header: UInt16, _ info: inout RTPPayloadInfo
+    _ payload: RawSpan, _ header: UInt16, _ info: inout RTPPayloadInfo
   ) throws(RTPError) {
-    let fragment = payload[Syntax.headerCount]
+    let fragment = payload.u8(Syntax.headerCount)
     let type = UInt16(fragment & Syntax.fragmentTypeMask)
     let kind = Syntax.kind(type)
     switch kind {
@@ -103,7 +104,7 @@ final class NALDepayloader<Syntax: NALSyntax>: RTPDepayloader {
     case .randomAccess:
       // What follows the fragmentation header is what follows the unit's header.
       let first = Syntax.headerCount + 1
-      info.isFrameStart = payload.count > first && payload[first] & 0x80 != 0
+      info.isFrameStart = payload.byteCount > first && payload.u8(first) & 0x80 != 0
     default: break
     }
   }
@@ -111,9 +112,9 @@ final class NALDepayloader<Syntax: NALSyntax>: RTPDepayloader {
   // MARK: One frame
 
   func append(
-    _ payload: UnsafeRawBufferPointer, info: RTPPayloadInfo, to frame: EncodedBuffer
+    _ payload: RawSpan, info: RTPPayloadInfo, to frame: EncodedBuffer
   ) {
-    guard payload.count >= Syntax.headerCount else { return }
+    guard payload.byteCount >= Syntax.headerCount else { return }
     let header = Syntax.header(payload)
     switch Syntax.kind(Syntax.type(of: header)) {
     case .unsupported: return
@@ -134,76 +135,77 @@ final class NALDepayloader<Syntax: NALSyntax>: RTPDepayloader {
 
   /// `EncodedBuffer.mark` is where the header of the unit lies whose fragments are coming; 0 for none.
   private func appendFragment(
-    _ payload: UnsafeRawBufferPointer, _ header: UInt16, to frame: EncodedBuffer
+    _ payload: RawSpan, _ header: UInt16, to frame: EncodedBuffer
   ) {
     let headerCount = Syntax.headerCount
-    guard payload.count > headerCount else { return }
-    let fragment = payload[headerCount]
+    guard payload.byteCount > headerCount else { return }
+    let fragment = payload.u8(headerCount)
     let whole = Syntax.header(header, type: UInt16(fragment & Syntax.fragmentTypeMask))
     if fragment & 0x80 != 0 {
       spoilOpenUnit(of: frame)
       nalStartCode { frame.append($0) }
       frame.mark = frame.count
-      withUnsafeTemporaryAllocation(byteCount: 2, alignment: 2) { bytes in
-        Syntax.write(whole, to: bytes)
-        frame.append(UnsafeRawBufferPointer(bytes).part(0, headerCount))
-      }
+      var bytes: InlineArray<2, UInt8> = [0, 0]
+      bytes.withMutableRawSpan { Syntax.write(whole, to: &$0) }
+      frame.append(bytes.rawSpan.part(0, headerCount))
     } else {
       // Without its beginning, or behind that of another unit, it is of no use.
       guard frame.mark > 0, frame.mark + headerCount <= frame.count else { return }
-      let open = Syntax.header(frame.bytes.part(frame.mark, headerCount))
+      let open = Syntax.header(frame.span.part(frame.mark, headerCount))
       guard Syntax.type(of: open) == Syntax.type(of: whole) else {
         spoilOpenUnit(of: frame)
         return
       }
     }
-    frame.append(payload.part(headerCount + 1, payload.count - headerCount - 1))
+    frame.append(payload.part(headerCount + 1, payload.byteCount - headerCount - 1))
     if fragment & 0x40 != 0 { frame.mark = 0 }
   }
 
   /// A unit whose last fragment never came gets the bit that says so (RFC 6184 §5.8, RFC 7798 §4.4.3).
   private func spoilOpenUnit(of frame: EncodedBuffer) {
     guard frame.mark > 0, frame.mark < frame.count else { return }
-    let byte: InlineArray<1, UInt8> = [frame.bytes[frame.mark] | 0x80]
-    withUnsafeBytes(of: byte) { frame.replace(at: frame.mark, with: $0) }
+    let byte: InlineArray<1, UInt8> = [frame.span.u8(frame.mark) | 0x80]
+    frame.replace(at: frame.mark, with: byte.rawSpan)
     frame.mark = 0
   }
 
   func lacksParameterSets(_ frame: EncodedBuffer) -> Bool {
-    parameterSets.need(of: frame.bytes) == .unknown
+    parameterSets.need(of: frame.span) == .unknown
   }
 
   func complete(_ frame: EncodedBuffer, parts: RTPFrameParts) -> EncodedBuffer {
     spoilOpenUnit(of: frame)
     var result = frame
     if parts.isKeyFrame,
-      case .entries(let first, let second, let third) = parameterSets.need(of: frame.bytes)
+      case .entries(let first, let second, let third) = parameterSets.need(of: frame.span)
     {
       result = parameterSets.completed(frame, (first, second, third))
     }
-    if parts.contains(.parameterSets) { parameterSets.remember(frame: frame.bytes) }
+    if parts.contains(.parameterSets) { parameterSets.remember(frame: frame.span) }
     return result
   }
 }
 
 /// The units of an aggregation packet (RFC 6184 §5.7.1, RFC 7798 §4.4.2).
-private struct AggregatedUnits<Syntax: NALSyntax> {
-  private let payload: UnsafeRawBufferPointer
+private struct AggregatedUnits<Syntax: NALSyntax>: ~Escapable {
+  private let payload: RawSpan
   private var offset: Int
 
-  init(_ payload: UnsafeRawBufferPointer) {
+  @_lifetime(copy payload)
+  init(_ payload: RawSpan) {
     self.payload = payload
     offset = Syntax.headerCount
   }
 
+  @_lifetime(self: copy self)
   mutating func next() throws(RTPError) -> Range<Int>? {
-    guard offset < payload.count else { return nil }
-    guard offset + 2 <= payload.count else {
-      throw .truncated(needed: offset + 2, available: payload.count)
+    guard offset < payload.byteCount else { return nil }
+    guard offset + 2 <= payload.byteCount else {
+      throw .truncated(needed: offset + 2, available: payload.byteCount)
     }
     let start = offset + 2
     let size = Int(payload.u16(offset))
-    guard size >= Syntax.headerCount, size <= payload.count - start else {
+    guard size >= Syntax.headerCount, size <= payload.byteCount - start else {
       throw .malformedPayload(codec: Syntax.codec)
     }
     offset = start + size

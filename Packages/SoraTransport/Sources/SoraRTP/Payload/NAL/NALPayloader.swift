@@ -1,4 +1,5 @@
 import SoraMedia
+import SoraWire
 
 /// Cuts access units into payloads: units that fit together into one, others alone, and those that are larger than a packet
 /// into fragments of nearly equal size (RFC 6184 §5.7.1 and §5.8; RFC 7798 §4.4.2 and §4.4.3).
@@ -25,8 +26,9 @@ final class NALPayloader<Syntax: NALSyntax>: RTPPayloader {
     position = 0
     units.removeAll(keepingCapacity: true)
     packets.removeAll(keepingCapacity: true)
-    let bytes = frame.payload.bytes
-    for unit in AnnexBUnits(bytes) {
+    let bytes = frame.payload.span
+    var found = AnnexBUnits(bytes)
+    while let unit = found.next() {
       guard unit.count >= Syntax.headerCount else { continue }
       let header = Syntax.header(bytes.part(unit.lowerBound, unit.count))
       guard Syntax.isValid(header) else { continue }
@@ -85,7 +87,7 @@ final class NALPayloader<Syntax: NALSyntax>: RTPPayloader {
     position += 1
     let isLast = position == packets.count
     if isLast { self.buffer = nil }
-    guard let count = write(packet, buffer.bytes, to: target) else {
+    guard let count = target.withMutableRawSpan({ write(packet, buffer.span, to: &$0) }) else {
       self.buffer = nil
       return nil
     }
@@ -94,36 +96,36 @@ final class NALPayloader<Syntax: NALSyntax>: RTPPayloader {
 
   /// The bytes written; `nil` where `target` is too short.
   private func write(
-    _ packet: Packet, _ bytes: UnsafeRawBufferPointer, to target: UnsafeMutableRawBufferPointer
+    _ packet: Packet, _ bytes: RawSpan, to target: inout MutableRawSpan
   ) -> Int? {
     let first = units[packet.units.lowerBound]
     var header = Syntax.header(bytes.part(first.lowerBound, first.count))
     if let fragment = packet.fragment {
       let start = Syntax.headerCount + 1
-      guard target.count >= start + fragment.count else { return nil }
-      Syntax.write(Syntax.header(header, type: Syntax.fragmentType), to: target)
-      target[Syntax.headerCount] =
+      guard target.byteCount >= start + fragment.count else { return nil }
+      Syntax.write(Syntax.header(header, type: Syntax.fragmentType), to: &target)
+      target.put8(
         (fragment.lowerBound == Syntax.headerCount ? 0x80 : 0)
-        | (fragment.upperBound == first.count ? 0x40 : 0)
-        | UInt8(truncatingIfNeeded: Syntax.type(of: header))
+          | (fragment.upperBound == first.count ? 0x40 : 0)
+          | UInt8(truncatingIfNeeded: Syntax.type(of: header)), at: Syntax.headerCount)
       target.put(bytes.part(first.lowerBound + fragment.lowerBound, fragment.count), at: start)
       return start + fragment.count
     }
     guard packet.units.count > 1 else {
-      guard target.count >= first.count else { return nil }
+      guard target.byteCount >= first.count else { return nil }
       target.put(bytes.part(first.lowerBound, first.count), at: 0)
       return first.count
     }
     var offset = Syntax.headerCount
     for index in packet.units {
       let unit = units[index]
-      guard target.count >= offset + 2 + unit.count else { return nil }
+      guard target.byteCount >= offset + 2 + unit.count else { return nil }
       header = Syntax.merged(header, Syntax.header(bytes.part(unit.lowerBound, unit.count)))
       target.put16(UInt16(truncatingIfNeeded: unit.count), at: offset)
       target.put(bytes.part(unit.lowerBound, unit.count), at: offset + 2)
       offset += 2 + unit.count
     }
-    Syntax.write(Syntax.header(header, type: Syntax.aggregationType), to: target)
+    Syntax.write(Syntax.header(header, type: Syntax.aggregationType), to: &target)
     return offset
   }
 }

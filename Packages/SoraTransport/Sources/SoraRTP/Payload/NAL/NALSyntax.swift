@@ -1,3 +1,5 @@
+import SoraWire
+
 /// What a NAL unit is, as far as packets and frames go.
 enum NALKind: Equatable {
   /// A slice of a picture that needs others.
@@ -45,11 +47,11 @@ protocol NALSyntax {
   /// 0 is the base.
   static func temporalLayer(_ header: UInt16) -> UInt8
   /// Whether a slice is the first of its picture.
-  static func isFirstSlice(_ unit: UnsafeRawBufferPointer) -> Bool
+  static func isFirstSlice(_ unit: RawSpan) -> Bool
   /// The picture parameter set that a slice names.
-  static func pictureParametersID(ofSlice unit: UnsafeRawBufferPointer) -> Int?
+  static func pictureParametersID(ofSlice unit: RawSpan) -> Int?
   /// The id of a parameter set, and of the set that it builds upon.
-  static func identify(_ unit: UnsafeRawBufferPointer, _ kind: NALKind) -> ParameterSetID?
+  static func identify(_ unit: RawSpan, _ kind: NALKind) -> ParameterSetID?
 }
 
 /// A parameter set's own id and the one of the set above it; `parent` is -1 where there is none.
@@ -60,39 +62,39 @@ struct ParameterSetID: Equatable {
 
 extension NALSyntax {
   /// The header at the start of `bytes`, which hold at least `headerCount`.
-  static func header(_ bytes: UnsafeRawBufferPointer) -> UInt16 {
-    headerCount == 1 ? UInt16(bytes[0]) : bytes.u16(0)
+  static func header(_ bytes: RawSpan) -> UInt16 {
+    headerCount == 1 ? UInt16(bytes.u8(0)) : bytes.u16(0)
   }
 
-  static func write(_ header: UInt16, to target: UnsafeMutableRawBufferPointer) {
+  static func write(_ header: UInt16, to target: inout MutableRawSpan) {
     if headerCount == 1 {
-      target[0] = UInt8(truncatingIfNeeded: header)
+      target.put8(UInt8(truncatingIfNeeded: header), at: 0)
     } else {
       target.put16(header, at: 0)
     }
   }
 
   /// Whether a message is a recovery point (payloadType 6 in both codecs: ITU-T H.264 §D.2.8, H.265 §D.3.8).
-  static func hasRecoveryPoint(_ message: UnsafeRawBufferPointer) -> Bool {
+  static func hasRecoveryPoint(_ message: RawSpan) -> Bool {
     var offset = headerCount
     // Sizes count the payload without emulation prevention; a message before it with such bytes hides it.
-    while offset + 2 < message.count {
+    while offset + 2 < message.byteCount {
       var type = 0
-      while offset < message.count, message[offset] == 0xFF {
+      while offset < message.byteCount, message.u8(offset) == 0xFF {
         type += 255
         offset += 1
       }
-      guard offset < message.count else { return false }
-      type += Int(message[offset])
+      guard offset < message.byteCount else { return false }
+      type += Int(message.u8(offset))
       offset += 1
       if type == 6 { return true }
       var size = 0
-      while offset < message.count, message[offset] == 0xFF {
+      while offset < message.byteCount, message.u8(offset) == 0xFF {
         size += 255
         offset += 1
       }
-      guard offset < message.count else { return false }
-      size += Int(message[offset])
+      guard offset < message.byteCount else { return false }
+      size += Int(message.u8(offset))
       offset += 1 + size
     }
     return false
@@ -133,12 +135,12 @@ enum H264Syntax: NALSyntax {
   static func isValid(_ header: UInt16) -> Bool { true }
   static func temporalLayer(_ header: UInt16) -> UInt8 { 0 }
 
-  static func isFirstSlice(_ unit: UnsafeRawBufferPointer) -> Bool {
+  static func isFirstSlice(_ unit: RawSpan) -> Bool {
     // first_mb_in_slice is 0: ue(v) of a single 1 bit.
-    unit.count > 1 && unit[1] & 0x80 != 0
+    unit.byteCount > 1 && unit.u8(1) & 0x80 != 0
   }
 
-  static func pictureParametersID(ofSlice unit: UnsafeRawBufferPointer) -> Int? {
+  static func pictureParametersID(ofSlice unit: RawSpan) -> Int? {
     var bits = NALBitReader(unit, from: 1)
     guard bits.unsignedExponential() != nil, bits.unsignedExponential() != nil,
       let id = bits.unsignedExponential(), id < 256
@@ -146,7 +148,7 @@ enum H264Syntax: NALSyntax {
     return Int(id)
   }
 
-  static func identify(_ unit: UnsafeRawBufferPointer, _ kind: NALKind) -> ParameterSetID? {
+  static func identify(_ unit: RawSpan, _ kind: NALKind) -> ParameterSetID? {
     var bits = NALBitReader(unit, from: 1)
     switch kind {
     case .sequenceParameters:
@@ -199,13 +201,13 @@ enum H265Syntax: NALSyntax {
   static func isValid(_ header: UInt16) -> Bool { header & 7 != 0 }
   static func temporalLayer(_ header: UInt16) -> UInt8 { UInt8(header & 7) &- 1 }
 
-  static func isFirstSlice(_ unit: UnsafeRawBufferPointer) -> Bool {
+  static func isFirstSlice(_ unit: RawSpan) -> Bool {
     // first_slice_segment_in_pic_flag.
-    unit.count > 2 && unit[2] & 0x80 != 0
+    unit.byteCount > 2 && unit.u8(2) & 0x80 != 0
   }
 
-  static func pictureParametersID(ofSlice unit: UnsafeRawBufferPointer) -> Int? {
-    guard unit.count > 2 else { return nil }
+  static func pictureParametersID(ofSlice unit: RawSpan) -> Int? {
+    guard unit.byteCount > 2 else { return nil }
     var bits = NALBitReader(unit, from: 2)
     bits.skip(1)
     if kind(type(of: header(unit))) == .randomAccess { bits.skip(1) }
@@ -213,8 +215,8 @@ enum H265Syntax: NALSyntax {
     return Int(id)
   }
 
-  static func identify(_ unit: UnsafeRawBufferPointer, _ kind: NALKind) -> ParameterSetID? {
-    guard unit.count > 2 else { return nil }
+  static func identify(_ unit: RawSpan, _ kind: NALKind) -> ParameterSetID? {
+    guard unit.byteCount > 2 else { return nil }
     var bits = NALBitReader(unit, from: 2)
     switch kind {
     case .videoParameters:

@@ -1,4 +1,5 @@
 import SoraMedia
+import SoraWire
 
 /// The parameter sets of one stream, so that pictures can be decoded whose own sets came earlier or in the description
 /// (RFC 6184 §8.4, RFC 7798 §7.1). Memory is bounded.
@@ -17,25 +18,26 @@ struct ParameterSetStore<Syntax: NALSyntax> {
   init() {}
 
   /// Remembers a unit if it is a parameter set. Allocates only where it is news.
-  mutating func remember(_ unit: UnsafeRawBufferPointer) {
-    guard unit.count > Syntax.headerCount, unit.count <= Self.maximumLength else { return }
+  mutating func remember(_ unit: RawSpan) {
+    guard unit.byteCount > Syntax.headerCount, unit.byteCount <= Self.maximumLength else { return }
     let kind = Syntax.kind(Syntax.type(of: Syntax.header(unit)))
     // A set forbidden_zero_bit says that the unit isn't whole.
-    guard kind.isParameterSet, unit[0] & 0x80 == 0, let name = Syntax.identify(unit, kind) else {
+    guard kind.isParameterSet, unit.u8(0) & 0x80 == 0, let name = Syntax.identify(unit, kind) else {
       return
     }
     if let index = find(kind, name.id) {
-      guard !entries[index].bytes.elementsEqual(unit) else { return }
-      entries[index] = Entry(kind: kind, name: name, bytes: Array(unit))
+      guard entries[index].bytes != [UInt8](copying: unit) else { return }
+      entries[index] = Entry(kind: kind, name: name, bytes: [UInt8](copying: unit))
       return
     }
     if entries.count == Self.maximumCount { entries.removeFirst() }
-    entries.append(Entry(kind: kind, name: name, bytes: Array(unit)))
+    entries.append(Entry(kind: kind, name: name, bytes: [UInt8](copying: unit)))
   }
 
   /// Remembers the sets in front of a frame's first slice.
-  mutating func remember(frame: UnsafeRawBufferPointer) {
-    for range in AnnexBUnits(frame) {
+  mutating func remember(frame: RawSpan) {
+    var units = AnnexBUnits(frame)
+    while let range = units.next() {
       let unit = frame.part(range.lowerBound, range.count)
       if Self.kind(unit).isPicture { break }
       remember(unit)
@@ -52,7 +54,7 @@ struct ParameterSetStore<Syntax: NALSyntax> {
   }
 
   /// Follows the first slice's picture parameters to the sequence's and, in H.265, the video's.
-  func need(of frame: UnsafeRawBufferPointer) -> Need {
+  func need(of frame: RawSpan) -> Need {
     guard let slice = Self.firstSlice(frame) else { return .nothing }
     guard let picture = Syntax.pictureParametersID(ofSlice: slice),
       let (own, sequence) = look(.pictureParameters, picture, in: frame),
@@ -73,18 +75,20 @@ struct ParameterSetStore<Syntax: NALSyntax> {
     let result = EncodedBuffer(capacity: count + frame.count)
     for index in all {
       nalStartCode { result.append($0) }
-      entries[index].bytes.withUnsafeBytes { result.append($0) }
+      let set = entries[index].bytes
+      result.append(set.rawSpan)
     }
-    result.append(frame.bytes)
+    result.append(frame.span)
     return result
   }
 
   /// The entry (-1: the set is in the frame) and the id of the set above.
   private func look(
-    _ kind: NALKind, _ id: Int, in frame: UnsafeRawBufferPointer
+    _ kind: NALKind, _ id: Int, in frame: RawSpan
   ) -> (entry: Int, parent: Int)? {
     var parent: Int?
-    for range in AnnexBUnits(frame) {
+    var units = AnnexBUnits(frame)
+    while let range = units.next() {
       let unit = frame.part(range.lowerBound, range.count)
       let own = Self.kind(unit)
       if own.isPicture { break }
@@ -101,21 +105,23 @@ struct ParameterSetStore<Syntax: NALSyntax> {
     return nil
   }
 
-  private static func firstSlice(_ frame: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
-    for range in AnnexBUnits(frame) {
+  @_lifetime(copy frame)
+  private static func firstSlice(_ frame: RawSpan) -> RawSpan? {
+    var units = AnnexBUnits(frame)
+    while let range = units.next() {
       let unit = frame.part(range.lowerBound, range.count)
       if kind(unit).isPicture { return unit }
     }
     return nil
   }
 
-  private static func kind(_ unit: UnsafeRawBufferPointer) -> NALKind {
-    unit.count < Syntax.headerCount ? .other : Syntax.kind(Syntax.type(of: Syntax.header(unit)))
+  private static func kind(_ unit: RawSpan) -> NALKind {
+    unit.byteCount < Syntax.headerCount ? .other : Syntax.kind(Syntax.type(of: Syntax.header(unit)))
   }
 }
 
 /// Lends the start code that is put in front of every unit.
-func nalStartCode(_ body: (UnsafeRawBufferPointer) -> Void) {
+func nalStartCode(_ body: (RawSpan) -> Void) {
   let code: InlineArray<4, UInt8> = [0, 0, 0, 1]
-  withUnsafeBytes(of: code) { body($0) }
+  body(code.rawSpan)
 }

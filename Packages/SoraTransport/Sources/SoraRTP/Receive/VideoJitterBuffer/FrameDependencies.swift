@@ -1,3 +1,5 @@
+import SoraWire
+
 /// Which frames a picture is made of, and which it needs, as its dependency descriptors tell. Plain memory.
 struct FrameDependencies: Equatable {
   /// The numbers of its first and its last layer frame.
@@ -97,9 +99,9 @@ struct DependencyReader {
 
   /// Completes what the payload's format knows of a packet. False where the descriptor can't be read, as before the first
   /// structure.
-  mutating func read(_ bytes: UnsafeRawBufferPointer, into info: inout RTPPayloadInfo) -> Bool {
+  mutating func read(_ bytes: RawSpan, into info: inout RTPPayloadInfo) -> Bool {
     // The first fields can always be read: a packet of a key frame may come before the one with the structure.
-    if bytes.count >= 3, bytes[0] & 0x80 != 0 {
+    if bytes.byteCount >= 3, bytes.u8(0) & 0x80 != 0 {
       info.dependencies = FrameDependencies(number: bytes.u16(1))
     }
     guard let descriptor = try? DependencyDescriptor(parsing: bytes, structure: structure) else {

@@ -29,10 +29,10 @@ struct PacketStash: ~Copyable {
 
   /// Copies `payload` in. False when there is no room or it is larger than a slot.
   mutating func insert(
-    _ payload: UnsafeRawBufferPointer, info: RTPPayloadInfo, sequence: Int64
+    _ payload: RawSpan, info: RTPPayloadInfo, sequence: Int64
   ) -> Bool {
     let position = Int(sequence & Int64(index.count - 1))
-    guard payload.count <= slotSize, index[position] < 0 else { return false }
+    guard payload.byteCount <= slotSize, index[position] < 0 else { return false }
     if freeEntries.isEmpty {
       guard entries.count + PacketStash.slotsPerSlab <= maximumSlots else { return false }
       slabs.append(.allocate(byteCount: slotSize * PacketStash.slotsPerSlab, alignment: 16))
@@ -45,9 +45,11 @@ struct PacketStash: ~Copyable {
     let entry = Int(freeEntries.removeLast())
     entries[entry].sequence = sequence
     entries[entry].info = info
-    entries[entry].count = payload.count
-    if let source = payload.baseAddress {
-      memory(entries[entry].slot).copyMemory(from: source, byteCount: payload.count)
+    entries[entry].count = payload.byteCount
+    payload.withUnsafeBytes { source in
+      if let base = source.baseAddress {
+        memory(entries[entry].slot).copyMemory(from: base, byteCount: source.count)
+      }
     }
     index[position] = Int32(entry)
     count += 1

@@ -113,9 +113,9 @@ public final class VideoJitterBuffer {
   /// retransmissions say so. `rotation` is the packet's video orientation, if it carried one, and `dependencyDescriptor` the
   /// content of that extension, or empty.
   public func insert(
-    _ header: RTPHeader, payload: UnsafeRawBufferPointer, isRetransmission: Bool = false,
+    _ header: RTPHeader, payload: RawSpan, isRetransmission: Bool = false,
     rotation: VideoRotation? = nil,
-    dependencyDescriptor: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0),
+    dependencyDescriptor: RawSpan = RawSpan(),
     at now: Instant
   ) {
     statistics.packetsReceived += 1
@@ -147,7 +147,7 @@ public final class VideoJitterBuffer {
       statistics.packetsDiscarded.malformed += 1
       return
     }
-    if dependencyDescriptor.count > 0,
+    if dependencyDescriptor.byteCount > 0,
       !dependencyReader.read(dependencyDescriptor, into: &info)
     {
       statistics.unreadableDependencyDescriptors += 1
@@ -247,7 +247,7 @@ public final class VideoJitterBuffer {
   }
 
   private func add(
-    _ payload: UnsafeRawBufferPointer, _ info: RTPPayloadInfo, _ sequence: Int64, to index: Int,
+    _ payload: RawSpan, _ info: RTPPayloadInfo, _ sequence: Int64, to index: Int,
     _ depayloader: any RTPDepayloader, _ now: Instant
   ) {
     frames[index].lowest = min(frames[index].lowest, sequence)
@@ -265,7 +265,7 @@ public final class VideoJitterBuffer {
       if frames[index].gapSince == nil { frames[index].gapSince = now }
       if stash.insert(payload, info: info, sequence: sequence) {
         statistics.stashCopies += 1
-        statistics.bytesCopied += UInt64(payload.count)
+        statistics.bytesCopied += UInt64(payload.byteCount)
       } else {
         // Forget that it came, so that a retransmission is welcome.
         seen[Int(sequence & Int64(VideoJitterBuffer.window - 1))] = .min
@@ -303,11 +303,11 @@ public final class VideoJitterBuffer {
     let buffer = takeBuffer(isKeyFrame: true)
     for sequence in first..<end {
       guard let (payload, info) = stash.find(sequence) else { continue }
-      append(payload, info, to: buffer, index, depayloader)
+      append(payload.bytes, info, to: buffer, index, depayloader)
       stash.remove(sequence)
     }
     buffer.mark = old.mark > 0 ? old.mark + buffer.count : 0
-    buffer.append(old.bytes)
+    buffer.append(old.span)
     statistics.bytesCopied += UInt64(old.count)
     frames[index].firstSequence = first
     frames[index].buffer = buffer
@@ -340,7 +340,7 @@ public final class VideoJitterBuffer {
     while frames[index].nextSequence <= frames[index].highest {
       let sequence = frames[index].nextSequence
       if let (payload, info) = stash.find(sequence) {
-        append(payload, info, to: buffer, index, depayloader)
+        append(payload.bytes, info, to: buffer, index, depayloader)
         stash.remove(sequence)
       } else if !isEmpty(sequence) {
         return
@@ -351,7 +351,7 @@ public final class VideoJitterBuffer {
   }
 
   private func append(
-    _ payload: UnsafeRawBufferPointer, _ info: RTPPayloadInfo, to buffer: EncodedBuffer,
+    _ payload: RawSpan, _ info: RTPPayloadInfo, to buffer: EncodedBuffer,
     _ index: Int, _ depayloader: any RTPDepayloader
   ) {
     let before = buffer.count
