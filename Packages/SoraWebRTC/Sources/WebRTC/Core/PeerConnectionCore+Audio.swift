@@ -15,17 +15,14 @@ extension PeerConnectionCore {
   /// What the network does to a transceiver's audio: the matter of packet time, redundancy and bitrate. nil where it sends
   /// none.
   ///
-  /// Audio comes before video: that is left what it can't do without, or two thirds where there isn't that much.
+  /// Audio comes before video: see `BandwidthAllocator`.
   public func audioNetwork(transceiverID: Int) -> AudioNetworkState? {
     guard let stream = sendStreams(transceiverID: transceiverID).first,
       stream.parameters.kind == .audio
     else { return nil }
-    let sending = media.filter { $0.send != nil }
-    let audios = sending.count { $0.kind == .audio }
-    let videos = sending.count - audios
-    let share = max(targetBitrate / (videos == 0 ? 1 : 3), targetBitrate - videos * 30_000)
+    let share = bandwidth.shares[transceiverID]?.ceiling ?? bandwidth.target
     return AudioNetworkState(
-      availableBitsPerSecond: share / max(1, audios),
+      availableBitsPerSecond: share.bitsPerSecond,
       roundTrip: stream.remote.roundTrip ?? session.roundTrip,
       lossFraction: stream.remote.fractionLost, reports: stream.remote.reports)
   }

@@ -54,8 +54,8 @@ public final class PeerConnectionCore {
   /// Whether anything in it may have changed since.
   var isSnapshotStale = false
   var offerRequest = OfferRequest()
-  private(set) var targetBitrate: Int
-  private let maximumBitrate: Int
+  /// What each sending transceiver gets of what the network takes.
+  private(set) var bandwidth: SendBandwidth
   private let audioRedundancy: Int?
   /// Frames that came to `send` before the connection stood, or for a track that isn't sent.
   public private(set) var framesNotSent: UInt64 = 0
@@ -91,8 +91,9 @@ public final class PeerConnectionCore {
       maximum: Bitrate(bitsPerSecond: configuration.maximumBitrate))
     session = RTPSession(
       configuration: sessionConfiguration, random: random.fork(), output: transport)
-    targetBitrate = configuration.startBitrate
-    maximumBitrate = configuration.maximumBitrate
+    bandwidth = SendBandwidth(
+      start: Bitrate(bitsPerSecond: configuration.startBitrate),
+      maximum: Bitrate(bitsPerSecond: configuration.maximumBitrate))
     audioRedundancy = configuration.audioRedundancy
     transport.delegate = self
     session.delegate = self
@@ -185,24 +186,6 @@ public final class PeerConnectionCore {
     session.poll(at: now)
   }
 
-  /// Bits per second that a video transceiver may send: the estimate less what audio needs, within the other side's limit.
-  public func videoBitrate(transceiverID: Int) -> Int {
-    var audio = 0
-    var videos = 0
-    var limit: Int?
-    for section in media {
-      guard let send = section.send else { continue }
-      switch section.kind {
-      case .audio: audio += min(send.maximumBitrate ?? 64_000, 128_000)
-      case .video:
-        videos += 1
-        if section.transceiverID == transceiverID { limit = send.maximumBitrate }
-      }
-    }
-    let share = max(30_000, (targetBitrate - audio) / max(1, videos))
-    return min(share, limit ?? share)
-  }
-
   // MARK: Driving
 
   /// Takes one datagram of the sockets. The memory is lent for the call.
@@ -271,7 +254,8 @@ public final class PeerConnectionCore {
   private func apply(at now: Instant) {
     guard let negotiated = negotiator.session else { return }
     applySending(negotiated.media)
-    session.setMaximumBitrate(usefulBitrate(negotiated.media), at: now)
+    bandwidth.setMedia(negotiated.media, at: now)
+    session.setMaximumBitrate(bandwidth.useful.bitsPerSecond, at: now)
     applyReceiving(negotiated.media, at: now)
     if let transport = negotiated.transport { start(transport, at: now) }
   }
@@ -295,17 +279,6 @@ public final class PeerConnectionCore {
       }
     }
     if remote.endOfRemoteCandidates { transport.endOfRemoteCandidates(at: now) }
-  }
-
-  /// Bits per second beyond which nothing that was negotiated gains: probing the path further would only load it.
-  private func usefulBitrate(_ media: [NegotiatedMedia]) -> Int {
-    var total = 0
-    for case let (section, send?) in media.map({ ($0, $0.send) }) {
-      // A video without a limit is limited by its size: 5 Mbit/s for the largest.
-      total += send.maximumBitrate ?? (section.kind == .video ? 5_000_000 : 128_000)
-    }
-    // Headers, retransmissions and reports take their part.
-    return min(maximumBitrate, max(300_000, total + total / 5))
   }
 
   private func applySending(_ media: [NegotiatedMedia]) {
@@ -390,7 +363,7 @@ extension PeerConnectionCore: RTPSessionDelegate {
   public func session(
     _ session: RTPSession, changedTargetBitrate bitsPerSecond: Int, at now: Instant
   ) {
-    targetBitrate = bitsPerSecond
+    bandwidth.setTarget(Bitrate(bitsPerSecond: bitsPerSecond), at: now)
     tell(.targetBitrateChanged(bitsPerSecond), at: now)
   }
 }
