@@ -54,6 +54,8 @@ test-alone: ## Build single products in fresh packages, the other codecs' librar
 guard: manifest-check ## Check that the manifest hasn't drifted and that sans-I/O code does no I/O
 	@Tools/guard-sans-io.py --self-test
 	@Tools/guard-sans-io.py
+	@Tools/guard-version.py --self-test
+	@Tools/guard-version.py
 
 fuzz: ## Give each fuzz target a few seconds (FUZZ_SECONDS); see Tests/Fuzz/README.md
 	@Tests/Fuzz/run.sh

@@ -14,10 +14,12 @@ let package = Package(
   products: [
     .library(name: "SoraMedia", targets: ["SoraMedia"]),
     .library(name: "SoraClock", targets: ["SoraClock"]),
+    .library(name: "SoraVersion", targets: ["SoraVersion"]),
   ],
   targets: [
     .target(name: "SoraMedia", swiftSettings: settings),
     .target(name: "SoraClock", dependencies: ["SoraMedia"], swiftSettings: settings),
+    .target(name: "SoraVersion", swiftSettings: settings),
     .testTarget(
       name: "SoraMediaTests", dependencies: ["SoraMedia", "SoraClock"], swiftSettings: settings),
   ]

@@ -35,6 +35,7 @@ let package = Package(
       dependencies: [
         .product(name: "SoraMedia", package: "SoraMedia"),
         .product(name: "SoraClock", package: "SoraMedia"),
+        .product(name: "SoraVersion", package: "SoraMedia"),
         .product(name: "SoraTransport", package: "SoraTransport"),
         .product(name: "SoraSignaling", package: "SoraSignaling"),
         .product(name: "SoraTURNStream", package: "SoraSignaling"),
@@ -49,7 +50,9 @@ let package = Package(
         "Sora", "SoraSDK",
         .product(name: "SoraMedia", package: "SoraMedia"),
         .product(name: "SoraClock", package: "SoraMedia"),
+        .product(name: "SoraVersion", package: "SoraMedia"),
         .product(name: "SoraTransport", package: "SoraTransport"),
+        .product(name: "SoraDTLS", package: "SoraTransport"),
         .product(name: "SoraSignaling", package: "SoraSignaling"),
         .product(name: "WebRTC", package: "SoraWebRTC"),
       ],

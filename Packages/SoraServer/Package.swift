@@ -11,6 +11,7 @@ let settings: [SwiftSetting] = [
 
 let media: Target.Dependency = .product(name: "SoraMedia", package: "SoraMedia")
 let clock: Target.Dependency = .product(name: "SoraClock", package: "SoraMedia")
+let version: Target.Dependency = .product(name: "SoraVersion", package: "SoraMedia")
 let signaling: Target.Dependency = .product(name: "SoraSignaling", package: "SoraSignaling")
 
 /// A module of the package that holds protocols and sockets.
@@ -31,8 +32,9 @@ let package = Package(
     .target(
       name: "SoraServer",
       dependencies: [
-        media, clock, signaling, transport("SoraSDP"), transport("SoraRTP"), transport("SoraICE"),
-        transport("SoraDTLS"), transport("SoraSRTP"), transport("SoraCongestion"),
+        media, clock, version, signaling, transport("SoraSDP"), transport("SoraRTP"),
+        transport("SoraICE"), transport("SoraDTLS"), transport("SoraSRTP"),
+        transport("SoraCongestion"),
         transport("SoraTransport"), .product(name: "SoraTURNStream", package: "SoraSignaling"),
         .product(name: "Logging", package: "swift-log"),
       ],
@@ -41,7 +43,7 @@ let package = Package(
     .testTarget(
       name: "SoraServerTests",
       dependencies: [
-        "SoraServer", media, clock, signaling, transport("SoraSDP"), transport("SoraRTP"),
+        "SoraServer", media, clock, version, signaling, transport("SoraSDP"), transport("SoraRTP"),
         transport("SoraICE"), transport("SoraDTLS"), transport("SoraTransport"),
         transport("SoraNetworkSimulator"), transport("CSoraMallocCount"),
       ],

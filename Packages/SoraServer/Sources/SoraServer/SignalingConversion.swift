@@ -1,3 +1,4 @@
+package import SoraICE
 import SoraSignaling
 
 // Between the JSON of the wire and the values of the core.
@@ -97,11 +98,16 @@ extension JSONValue {
 
 extension SignalingMessage {
   /// nil for `close`, which is no message.
-  init?(_ output: SFUOutput) {
+  ///
+  /// - Parameter turnTransport: how the owner of an address that a TURN server relays reaches that server; nil for other addresses.
+  package init?(_ output: SFUOutput, turnTransport: (TransportAddress) -> ICEServerURL.Transport?) {
     switch output {
     case .offer(let offer): self = .offer(OfferMessage(offer))
     case .reOffer(let sdp): self = .reOffer(ReOfferMessage(sdp: sdp))
-    case .notify(let notification): self = .notify(NotifyMessage(notification))
+    case .notify(let notification):
+      self = .notify(
+        NotifyMessage(
+          notification, turnTransport: notification.remoteAddress.flatMap(turnTransport)))
     case .ping(let statistics): self = .ping(PingMessage(statisticsEnabled: statistics))
     case .push(let data): self = .push(PushMessage(data: JSONValue(trusted: data) ?? .null))
     case .close: return nil
@@ -127,7 +133,7 @@ extension OfferMessage {
 }
 
 extension NotifyMessage {
-  init(_ notification: SFUNotification) {
+  init(_ notification: SFUNotification, turnTransport: ICEServerURL.Transport?) {
     self.init(eventType: notification.kind.rawValue)
     timestamp = TimestampText.rfc3339(unixNanoseconds: notification.unixNanoseconds)
     role = SignalingRole(rawValue: notification.role.rawValue)
@@ -142,7 +148,7 @@ extension NotifyMessage {
     channelSendrecvConnections = notification.counters.sendrecv
     channelSendonlyConnections = notification.counters.sendonly
     channelRecvonlyConnections = notification.counters.recvonly
-    turnTransportType = "udp"
+    turnTransportType = turnTransport?.rawValue
     metadata = JSONValue(trusted: notification.peer.metadata)
     guard notification.kind == .created else { return }
     data = notification.others.map { other in

@@ -100,7 +100,7 @@ public struct SignalingConnect: Codable, Sendable {
     simulcastEnabled = configuration.simulcastEnabled
     simulcastRid = configuration.simulcastRid
     soraClient = "Sora Swift SDK \(SDKInfo.version)"
-    webRTCVersion = "\(WebRTCInfo.version) \(WebRTCInfo.branch).\(WebRTCInfo.shortRevision)"
+    webRTCVersion = "Sora Swift WebRTC \(WebRTCInfo.version)"
     environment = DeviceInfo.current.description
     dataChannelSignaling = configuration.dataChannelSignaling
     ignoreDisconnectWebSocket = configuration.ignoreDisconnectWebSocket

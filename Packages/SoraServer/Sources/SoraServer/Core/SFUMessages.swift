@@ -1,3 +1,4 @@
+public import SoraICE
 public import SoraMedia
 
 /// One client of an `SFUCore`, from its open WebSocket on. Never used twice.
@@ -171,6 +172,8 @@ public struct SFUNotification: Sendable, Hashable {
   /// Whole minutes since the connection was created.
   public var minutes: Int
   public var counters: SFUCounters
+  /// Where its media come from, a relay's address perhaps; nil where ICE has no path.
+  public var remoteAddress: TransportAddress?
   /// Only in `created`: the others.
   public var others: [Peer]
   public var unixNanoseconds: Int64
