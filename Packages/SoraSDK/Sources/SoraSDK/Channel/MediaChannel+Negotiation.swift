@@ -58,20 +58,15 @@ extension MediaChannel {
       settings.iceServers = ice.iceServerInfos.map(\.native)
       settings.iceTransportPolicy = ice.iceTransportPolicy == .relay ? .relay : .all
     }
-    do {
-      try settings.validate()
-    } catch {
-      throw NegotiationFailure(reason: "setup: the ICE servers can't be used: \(error)")
-    }
+    settings.certificate = storage.withLock { $0.certificate }
     let events = PeerEvents(input)
-    let made = NativeFactory.shared.peerConnection(
-      with: settings, constraints: configuration.webRTCConfiguration.constraints.native,
-      delegate: events)
-    guard let peer = made else {
-      throw NegotiationFailure(
-        reason:
-          "setup: createNativePeerChannel failed: the system gives no network loop or no cryptography;"
-          + " check the limit of open files and the installation of OpenSSL")
+    let peer: RTCPeerConnection
+    do throws(RTCSetupError) {
+      peer = try NativeFactory.shared.makePeerConnection(
+        with: settings, constraints: configuration.webRTCConfiguration.constraints.native,
+        delegate: events)
+    } catch {
+      throw NegotiationFailure(reason: "setup: \(error)")
     }
     let isWanted = storage.withLock { state in
       guard state.phase == .connecting else { return false }
@@ -188,6 +183,8 @@ extension MediaChannel {
     }
     do {
       try await peer.setLocalDescription(answer)
+    } catch let error as RTCSetupError {
+      throw NegotiationFailure(reason: "setup: \(error)")
     } catch {
       throw NegotiationFailure(reason: "SDP: the answer can't be applied: \(error)")
     }
