@@ -65,6 +65,8 @@ guard: manifest-check ## Check the manifest, sans-I/O code, the arrows between m
 	@Tools/metrics.py --self-test
 	@Tools/check.py --self-test
 	@Tools/guard-targets.py
+	@Tools/guard-version.py --self-test
+	@Tools/guard-version.py
 
 metrics: ## Print figures of the sources: sizes, circles, unsafe lines, duplicates (METRICS_OPTIONS="--at main")
 	@Tools/metrics.py $(METRICS_OPTIONS)

@@ -19,12 +19,14 @@ let package = Package(
     .library(name: "SoraMedia", targets: ["SoraMedia"]),
     .library(name: "SoraClock", targets: ["SoraClock"]),
     .library(name: "SoraWire", targets: ["SoraWire"]),
+    .library(name: "SoraVersion", targets: ["SoraVersion"]),
   ],
   targets: [
     .target(name: "SoraWire", swiftSettings: safe),
     .target(
       name: "SoraMedia", swiftSettings: settings + [.enableExperimentalFeature("Lifetimes")]),
     .target(name: "SoraClock", dependencies: ["SoraMedia"], swiftSettings: settings),
+    .target(name: "SoraVersion", swiftSettings: settings),
     .testTarget(
       name: "SoraWireTests", dependencies: ["SoraWire", "SoraMedia"], swiftSettings: settings),
     .testTarget(

@@ -36,6 +36,7 @@ let package = Package(
       dependencies: [
         .product(name: "SoraMedia", package: "SoraMedia"),
         .product(name: "SoraClock", package: "SoraMedia"),
+        .product(name: "SoraVersion", package: "SoraMedia"),
         .product(name: "SoraTransport", package: "SoraTransport"),
         .product(name: "SoraSignaling", package: "SoraSignaling"),
         .product(name: "SoraTURNStream", package: "SoraTURNStream"),
@@ -50,7 +51,9 @@ let package = Package(
         "Sora", "SoraSDK",
         .product(name: "SoraMedia", package: "SoraMedia"),
         .product(name: "SoraClock", package: "SoraMedia"),
+        .product(name: "SoraVersion", package: "SoraMedia"),
         .product(name: "SoraTransport", package: "SoraTransport"),
+        .product(name: "SoraDTLS", package: "SoraTransport"),
         .product(name: "SoraSignaling", package: "SoraSignaling"),
         .product(name: "WebRTC", package: "SoraWebRTC"),
       ],

@@ -11,6 +11,7 @@ let settings: [SwiftSetting] = [
 
 let media: Target.Dependency = .product(name: "SoraMedia", package: "SoraMedia")
 let clock: Target.Dependency = .product(name: "SoraClock", package: "SoraMedia")
+let version: Target.Dependency = .product(name: "SoraVersion", package: "SoraMedia")
 let signaling: Target.Dependency = .product(name: "SoraSignaling", package: "SoraSignaling")
 let messages: Target.Dependency = .product(name: "SoraSignalingMessages", package: "SoraSignaling")
 
@@ -33,7 +34,7 @@ let package = Package(
     .target(
       name: "SoraServer",
       dependencies: [
-        media, clock, messages, signaling, transport("SoraSDP"), transport("SoraRTP"),
+        media, clock, version, messages, signaling, transport("SoraSDP"), transport("SoraRTP"),
         transport("SoraICE"),
         transport("SoraDTLS"), transport("SoraSRTP"), transport("SoraCongestion"),
         transport("SoraTransport"), .product(name: "SoraTURNStream", package: "SoraTURNStream"),
@@ -44,7 +45,7 @@ let package = Package(
     .testTarget(
       name: "SoraServerTests",
       dependencies: [
-        "SoraServer", media, clock, messages, signaling, transport("SoraSDP"), transport("SoraRTP"),
+        "SoraServer", media, clock, version, messages, signaling, transport("SoraSDP"), transport("SoraRTP"),
         transport("SoraICE"), transport("SoraDTLS"), transport("SoraTransport"),
         transport("SoraNetworkSimulator"), transport("CSoraMallocCount"),
       ],

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Logging
 import SoraCommandSupport
+import SoraVersion
 
 /// `sora`: run a development server, publish to it, play from it, and tell what codecs there are.
 @main
@@ -13,11 +14,13 @@ struct SoraTool: AsyncParsableCommand {
       Exit status: 0 where the job was done, 1 where the connection failed or no media came, \
       2 for wrong usage.
       """,
+    version: SoraVersion.current,
     subcommands: [
       ServeCommand.self, PublishCommand.self, PlayCommand.self, CodecsCommand.self,
     ])
 
   static func main() async {
+    MemoryPolicy.apply()
     // Standard output is for data.
     LoggingSystem.bootstrap { StreamLogHandler.standardError(label: $0) }
     do {

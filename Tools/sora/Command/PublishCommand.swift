@@ -58,6 +58,8 @@ private final class PublishJob {
   private var timeline: ConnectionTimeline?
 
   init(_ command: PublishCommand) throws {
+    // The SDK's threads and libraries start while arguments and files are read.
+    _ = Sora.shared
     options = command.connection
     guard let resolution = Resolution(command.resolution) else {
       throw UsageError("--resolution \(command.resolution): write WIDTHxHEIGHT, each 16 to 8192")

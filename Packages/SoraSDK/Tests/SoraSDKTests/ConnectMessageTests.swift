@@ -1,6 +1,7 @@
 import Foundation
 import SoraSDK
 import SoraSignaling
+import SoraVersion
 import Testing
 
 /// What `connect` carries for which configuration.
@@ -26,6 +27,14 @@ import Testing
         "channel_id", "environment", "libwebrtc", "multistream", "role", "sora_client", "type",
       ])
     #expect(try await connect(.sendonly) { _ in }["sdp"]?.stringValue?.contains("opus") == true)
+  }
+
+  /// Versions are the project's own, and nothing else is claimed.
+  @Test func whoConnects() async throws {
+    let json = try await connect { _ in }
+    #expect(json["sora_client"] == .string("Sora Swift SDK \(SoraVersion.current)"))
+    #expect(json["libwebrtc"] == .string("Sora Swift WebRTC \(SoraVersion.current)"))
+    #expect(json["environment"] == .string(DeviceInfo.current.description))
   }
 
   @Test func wishesForOpus() async throws {

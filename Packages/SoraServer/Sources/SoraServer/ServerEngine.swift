@@ -118,7 +118,9 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
     if case .close(let close) = output {
       webSocket.close(code: WebSocketCloseCode(rawValue: close.code), reason: close.reason)
       webSockets[peer] = nil
-    } else if let message = SignalingMessage(output) {
+    } else if let message = SignalingMessage(
+      output, turnTransport: { turn?.transport(ofRelay: $0) })
+    {
       let authority = webSocket.request?.headers["host"]
       webSocket.send(text: withServers(message, for: authority).text)
     }

@@ -1,3 +1,4 @@
+package import SoraICE
 import SoraSignaling
 
 // Between the JSON of the wire and the values of the core.
@@ -33,11 +34,16 @@ extension SignalingError {
 
 extension SignalingMessage {
   /// nil for `close`, which is no message.
-  init?(_ output: SFUOutput) {
+  ///
+  /// - Parameter turnTransport: how the owner of an address that a TURN server relays reaches that server; nil for other addresses.
+  package init?(_ output: SFUOutput, turnTransport: (TransportAddress) -> ICEServerURL.Transport?) {
     switch output {
     case .offer(let offer): self = .offer(offer)
     case .reOffer(let sdp): self = .reOffer(ReOfferMessage(sdp: sdp))
-    case .notify(let notification): self = .notify(NotifyMessage(notification))
+    case .notify(let notification):
+      self = .notify(
+        NotifyMessage(
+          notification, turnTransport: notification.remoteAddress.flatMap(turnTransport)))
     case .ping(let statistics): self = .ping(PingMessage(statisticsEnabled: statistics))
     case .push(let data): self = .push(PushMessage(data: data))
     case .close: return nil
@@ -46,7 +52,7 @@ extension SignalingMessage {
 }
 
 extension NotifyMessage {
-  init(_ notification: SFUNotification) {
+  init(_ notification: SFUNotification, turnTransport: ICEServerURL.Transport?) {
     self.init(eventType: notification.kind.rawValue)
     self.timestamp = TimestampText.rfc3339(unixNanoseconds: notification.unixNanoseconds)
     self.role = notification.role
@@ -61,7 +67,7 @@ extension NotifyMessage {
     self.channelSendrecvConnections = notification.counters.sendrecv
     self.channelSendonlyConnections = notification.counters.sendonly
     self.channelRecvonlyConnections = notification.counters.recvonly
-    self.turnTransportType = "udp"
+    self.turnTransportType = turnTransport?.rawValue
     self.metadata = notification.peer.metadata
     guard notification.kind == .created else { return }
     self.data = notification.others.map { other in

@@ -15,11 +15,17 @@ final class TURNService: TURNServerNetwork {
   private(set) var server: TURNServer!
   private var timer: LoopTimer?
   private let sockets = UDPSocketSet()
-  private var relays: [TransportAddress: UDPSocket] = [:]
+  private var relays: [TransportAddress: Relay] = [:]
   private var streams: [TURNServer.Client: Stream] = [:]
   private var listeners: [TURNStreamListener] = []
   private let front = Front()
   private let back = Back()
+
+  private struct Relay {
+    let socket: UDPSocket
+    /// How its client reaches us.
+    let transport: ICEServerURL.Transport
+  }
 
   private struct Stream {
     let connection: any ICEStreamConnection
@@ -106,6 +112,11 @@ final class TURNService: TURNServerNetwork {
       password: LongTermCredentials.password(for: connectionID, secret: secret))
   }
 
+  /// How the client that was given this relayed address reaches us; nil where it is none of ours.
+  func transport(ofRelay address: TransportAddress) -> ICEServerURL.Transport? {
+    relays[address]?.transport
+  }
+
   func add(_ listener: TURNStreamListener) { listeners.append(listener) }
 
   /// Gives up all allocations and closes all sockets; listeners are returned to be stopped.
@@ -116,7 +127,7 @@ final class TURNService: TURNServerNetwork {
     for stream in streams.values { stream.connection.close() }
     streams = [:]
     sockets.close()
-    for socket in relays.values { socket.close() }
+    for relay in relays.values { relay.socket.close() }
     relays = [:]
     defer { listeners = [] }
     return listeners
@@ -170,15 +181,21 @@ final class TURNService: TURNServerNetwork {
     let ip =
       client.local.ip.isV4 == wantsV4
       ? client.local.ip : addresses.first { $0.ip.isV4 == wantsV4 }?.ip
-    guard let ip,
-      let socket = try? loop.openUDP(TransportAddress(ip: ip, port: 0), handler: back)
-    else { return nil }
-    relays[socket.localAddress] = socket
+    guard let ip else { return nil }
+    let socket: UDPSocket
+    do throws(NetworkError) {
+      socket = try loop.openUDP(TransportAddress(ip: ip, port: 0), handler: back)
+    } catch {
+      // The client hears "insufficient capacity" (RFC 8656 §7.2); why, only this log knows.
+      logger.warning("no relay", metadata: ["ip": "\(ip)", "error": "\(error)"])
+      return nil
+    }
+    relays[socket.localAddress] = Relay(socket: socket, transport: client.isStream ? .tcp : .udp)
     logger.debug("relay opened", metadata: ["relay": "\(socket.localAddress)"])
     return socket.localAddress
   }
 
-  func closeRelay(_ relay: TransportAddress) { relays.removeValue(forKey: relay)?.close() }
+  func closeRelay(_ relay: TransportAddress) { relays.removeValue(forKey: relay)?.socket.close() }
 
   func send(
     to client: TURNServer.Client, capacity: Int, _ write: (inout MutableRawSpan) -> Int
@@ -199,7 +216,7 @@ final class TURNService: TURNServerNetwork {
     from relay: TransportAddress, to peer: TransportAddress, capacity: Int,
     _ write: (inout MutableRawSpan) -> Int
   ) {
-    relays[relay]?.send(to: peer, capacity: capacity) { $0.withMutableRawSpan(write) }
+    relays[relay]?.socket.send(to: peer, capacity: capacity) { $0.withMutableRawSpan(write) }
   }
 
   // MARK: Datagrams

@@ -1,7 +1,9 @@
+import SoraICE
 import SoraMedia
 import SoraNetworkSimulator
 import SoraSDP
 import SoraServer
+import SoraSignaling
 import SoraTransport
 import Testing
 
@@ -248,6 +250,29 @@ struct ChannelTests {
     let connectionID = try #require(a.offer?.connectionID)
     #expect(connectionID.utf8.count == 26)
     #expect(connectionID.allSatisfy { "0123456789ABCDEFGHJKMNPQRSTVWXYZ".contains($0) })
+  }
+
+  /// How a member reaches its TURN server is said where that is known, and nothing is said for those who use none.
+  @Test func theWayOfMediaIsTold() throws {
+    let (network, server) = try makeServer()
+    let viewer = try ScriptedClient("viewer", 1, server).connect(.recvonly)
+    #expect(network.run(until: { viewer.isConnected }, within: .seconds(5)))
+    let other = try ScriptedClient("other", 2, server).connect(.sendonly)
+    #expect(network.run(until: { other.isConnected }, within: .seconds(5)))
+    network.run(for: .milliseconds(200))
+    other.say(.disconnect(reason: "NO-ERROR"))
+    network.run(for: .milliseconds(200))
+    for kind in [SFUNotification.Kind.created, .destroyed] {
+      let told = try #require(viewer.notifications.last { $0.kind == kind })
+      #expect(told.peer.connectionID == other.offer?.connectionID)
+      let address = try #require(told.remoteAddress)
+      #expect("\(address.ip)" == "10.0.1.2")
+      func message(_ relayed: TransportAddress?) -> JSONValue? {
+        SignalingMessage(.notify(told)) { $0 == relayed ? .tcp : nil }?.json["turn_transport_type"]
+      }
+      #expect(message(nil) == nil)
+      #expect(message(address) == "tcp")
+    }
   }
 
   @Test func aBundleDoesNotHearItself() throws {

@@ -59,13 +59,16 @@ extension MediaChannel {
       let reason = "configuration: \(name) can't be sent: \(error)"
       return end(SoraError.signalingChannelError(reason: reason), reason: reason)
     }
-    let connect = SignalingConnect(
-      configuration, sdp: await NativeFactory.capability(of: configuration))
     let limit = Duration.seconds(timeLimit + 5)
     var settings = SignalingClient.Configuration(
-      urls: configuration.urlCandidates.map(\.absoluteString), connect: connect.message,
+      urls: configuration.urlCandidates.map(\.absoluteString),
+      connect: ConnectMessage(
+        role: SignalingRole(configuration.role).message, channelID: configuration.channelId),
       // Longer than the channel's own limit, which is the one that counts.
       webSocket: configuration.webSocketOptions(timeout: limit), timeout: limit)
+    settings.completeConnect = { [weak self] connect in
+      self?.complete(&connect)
+    }
     settings.logger = SDKLogHandler.logger
     settings.statistics = { [weak self] in await self?.statistics().json ?? [] }
     settings.onEvent = { [input] in input.yield(.signaling($0)) }
@@ -86,6 +89,17 @@ extension MediaChannel {
       }
     }
     attempt.cancel()
+  }
+
+  /// Makes what doesn't depend on the WebSocket, while that opens.
+  private func complete(_ connect: inout ConnectMessage) {
+    do throws(ConnectPreparation.Failure) {
+      let preparation = try ConnectPreparation(configuration, factory: NativeFactory.shared)
+      storage.withLock { $0.certificate = preparation.certificate }
+      connect = SignalingConnect(configuration, sdp: preparation.capability).message
+    } catch {
+      end(SoraError.peerChannelError(reason: error.reason), reason: error.reason, in: [.connecting])
+    }
   }
 
   private func received(_ message: SoraSignaling.WebSocketMessage) {

@@ -59,10 +59,13 @@ extension MediaChannel {
       settings.iceServers = ice.iceServerInfos.map(\.native)
       settings.iceTransportPolicy = ice.iceTransportPolicy == .relay ? .relay : .all
     }
+    settings.certificate = storage.withLock { $0.certificate }
     let events = PeerEvents(input)
     let peer: RTCPeerConnection
     do throws(RTCSetupError) {
-      peer = try NativeFactory.shared.makePeerConnection(with: settings, delegate: events)
+      peer = try NativeFactory.shared.makePeerConnection(
+        with: settings, constraints: configuration.webRTCConfiguration.constraints.native,
+        delegate: events)
     } catch {
       throw NegotiationFailure(reason: "setup: \(error)")
     }
@@ -190,6 +193,8 @@ extension MediaChannel {
     }
     do {
       try await peer.setLocalDescription(answer)
+    } catch let error as RTCSetupError {
+      throw NegotiationFailure(reason: "setup: \(error)")
     } catch {
       throw NegotiationFailure(reason: "SDP: the answer can't be applied: \(error)")
     }

@@ -36,6 +36,7 @@ public final class MediaChannel: CustomStringConvertible, Equatable, Sendable {
     var completion: (@Sendable (MediaChannel?, (any Error)?) -> Void)?
     var task: ConnectionTask?
     var client: SignalingClient?
+    var certificate: RTCCertificate?
     var peer: RTCPeerConnection?
     var peerEvents: PeerEvents?
     /// Of the offer; they are in force for later offers too.

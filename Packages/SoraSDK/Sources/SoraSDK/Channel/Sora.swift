@@ -19,7 +19,10 @@ public final class Sora: Sendable {
   private let channels = Mutex<[MediaChannel]>([])
 
   /// Another one, with channels and handlers of its own.
-  public init() {}
+  ///
+  /// The first of a process has the threads and the libraries that all connections share started, beside whatever the caller does
+  /// next: an app that makes it a moment before `connect` connects some milliseconds sooner.
+  public init() { ProcessPreparation.begin() }
 
   /// Frees what the process shares. There is nothing to free on Linux; kept so that programs compile.
   public static func finish() {}

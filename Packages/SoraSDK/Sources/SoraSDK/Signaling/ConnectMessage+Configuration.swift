@@ -12,7 +12,7 @@ extension ConnectMessage {
     self.notifyMetadata = configuration.notifyMetadata.json
     self.sdp = sdp
     self.soraClient = "Sora Swift SDK \(SDKInfo.version)"
-    self.webRTCVersion = "\(WebRTCInfo.version) \(WebRTCInfo.branch).\(WebRTCInfo.shortRevision)"
+    self.webRTCVersion = "Sora Swift WebRTC \(WebRTCInfo.version)"
     self.environment = DeviceInfo.current.description
     self.audio = configuration.audio
     self.video = configuration.video

@@ -1,19 +1,21 @@
 import Foundation
+import SoraVersion
 
-/// This SDK.
+/// This SDK. Its API is that of the iOS SDK's release 2025.1.1.
 public enum SDKInfo {
-  /// The release of the official iOS SDK whose API this one has.
-  public static let version = "2025.1.1"
+  /// This project's own version.
+  public static let version = SoraVersion.current
 }
 
-/// The WebRTC engine: this project's own.
+/// The WebRTC engine: this project's own, and of its version. The parts of libwebrtc's version numbers have no meaning here and are
+/// empty; so are revisions, which a build with SwiftPM doesn't know.
 public enum WebRTCInfo {
-  public static let version = "Sora Swift WebRTC"
-  public static let branch = "main"
-  public static let commitPosition = "0"
-  public static let maintenanceVersion = "0"
-  public static let revision = String(repeating: "0", count: 40)
-  public static let shortRevision = "0000000"
+  public static let version = SoraVersion.current
+  public static let branch = ""
+  public static let commitPosition = ""
+  public static let maintenanceVersion = ""
+  public static let revision = ""
+  public static let shortRevision = ""
 }
 
 /// The machine that this runs on.

@@ -1,6 +1,7 @@
 public import SoraDTLS
 public import SoraICE
 public import SoraRTP
+import SoraVersion
 
 extension SFUCore {
   /// How a server works. The defaults suit development and tests.
@@ -12,8 +13,8 @@ extension SFUCore {
     public var wallClock: WallClock
     /// Bound sockets that feed `received`; each becomes a candidate in every offer.
     public var mediaAddresses: [TransportAddress]
-    /// What `offer.version` says.
-    public var version = "2025.1.0"
+    /// What `offer.version` says: by default this project's own version, which isn't one of Sora's.
+    public var version: String
     public var pingInterval = Duration.seconds(5)
     /// Every how many pings ask for statistics; 0 for none.
     public var pingsPerStatistics = 3
@@ -38,6 +39,7 @@ extension SFUCore {
       self.dtls = dtls
       self.wallClock = wallClock
       self.mediaAddresses = mediaAddresses
+      version = SoraVersion.current
     }
   }
 }

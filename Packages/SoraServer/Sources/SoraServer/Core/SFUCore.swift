@@ -351,6 +351,7 @@ public final class SFUCore {
     guard !connection.isEnded else { return }
     let wasConnected = connection.isConnected
     let channel = connection.channel
+    let remoteAddress = connection.transport.ice.selectedPair?.remote
     connection.finish(at: now)
     connections.removeAll { $0 === connection }
     forget(connection.peer)
@@ -363,7 +364,8 @@ public final class SFUCore {
     if let close { emit(.close(close), to: connection.peer) }
     synchronize(channel, at: now)
     if wasConnected {
-      let message = notification(.destroyed, of: connection, at: now)
+      var message = notification(.destroyed, of: connection, at: now)
+      message.remoteAddress = remoteAddress
       for member in channel.members
       where member.isConnected && member.bundleID != connection.bundleID {
         emit(.notify(message), to: member.peer)
@@ -384,7 +386,8 @@ public final class SFUCore {
       sessionID: connection.channel.sessionID, audio: connection.request.audio != nil,
       video: connection.request.video != nil,
       minutes: Int(now.nanoseconds(since: connection.connectedAt ?? now) / 60_000_000_000),
-      counters: connection.channel.counters, others: [],
+      counters: connection.channel.counters,
+      remoteAddress: connection.transport.ice.selectedPair?.remote, others: [],
       unixNanoseconds: configuration.wallClock.unixNanosecondsAtZero &+ now.nanoseconds)
   }
 

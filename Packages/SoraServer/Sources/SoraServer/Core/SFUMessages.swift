@@ -1,3 +1,4 @@
+public import SoraICE
 public import SoraMedia
 // Messages, roles and JSON are words of this module's interface.
 @_exported public import SoraSignalingMessages
@@ -83,6 +84,8 @@ public struct SFUNotification: Sendable, Hashable {
   /// Whole minutes since the connection was created.
   public var minutes: Int
   public var counters: SFUCounters
+  /// Where its media come from, a relay's address perhaps; nil where ICE has no path.
+  public var remoteAddress: TransportAddress?
   /// Only in `created`: the others.
   public var others: [Peer]
   public var unixNanoseconds: Int64
