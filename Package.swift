@@ -111,7 +111,7 @@ let package = Package(
       name: "SoraCodecs",
       dependencies: ["SoraMedia"],
       path: "Packages/SoraCodecs/Sources/SoraCodecs",
-      swiftSettings: settings),
+      swiftSettings: settings + [.strictMemorySafety()]),
     .systemLibrary(
       name: "CYUV",
       path: "Packages/SoraCodecs/Sources/CYUV",
@@ -120,27 +120,27 @@ let package = Package(
       name: "SoraScaling",
       dependencies: ["SoraMedia", "SoraCodecs", "CYUV"],
       path: "Packages/SoraCodecs/Sources/SoraScaling",
-      swiftSettings: settings),
+      swiftSettings: settings + [.strictMemorySafety()]),
     .target(
       name: "SoraSimulcast",
       dependencies: ["SoraMedia", "SoraCodecs", "SoraScaling"],
       path: "Packages/SoraCodecs/Sources/SoraSimulcast",
-      swiftSettings: settings),
+      swiftSettings: settings + [.strictMemorySafety()]),
     .target(
       name: "SoraVPX",
       dependencies: ["SoraCodecs", "CSoraVPX", "CVPX"],
       path: "Packages/SoraCodecs/Sources/SoraVPX",
-      swiftSettings: settings),
+      swiftSettings: settings + [.strictMemorySafety()]),
     .target(
       name: "SoraVP8",
       dependencies: ["SoraMedia", "SoraCodecs", "SoraVPX", "CSoraVPX", "CVPX"],
       path: "Packages/SoraCodecs/Sources/SoraVP8",
-      swiftSettings: settings),
+      swiftSettings: settings + [.strictMemorySafety()]),
     .target(
       name: "SoraVP9",
       dependencies: ["SoraMedia", "SoraCodecs", "SoraVPX", "CSoraVPX", "CVPX"],
       path: "Packages/SoraCodecs/Sources/SoraVP9",
-      swiftSettings: settings),
+      swiftSettings: settings + [.strictMemorySafety()]),
     .systemLibrary(
       name: "CAOM",
       path: "Packages/SoraCodecs/Sources/CAOM",
@@ -156,17 +156,17 @@ let package = Package(
       name: "SoraAV1Encoding",
       dependencies: ["SoraMedia", "SoraCodecs", "CSoraAOM", "CAOM"],
       path: "Packages/SoraCodecs/Sources/SoraAV1Encoding",
-      swiftSettings: settings),
+      swiftSettings: settings + [.strictMemorySafety()]),
     .target(
       name: "SoraAV1Decoding",
       dependencies: ["SoraMedia", "SoraCodecs", "CDAV1D"],
       path: "Packages/SoraCodecs/Sources/SoraAV1Decoding",
-      swiftSettings: settings),
+      swiftSettings: settings + [.strictMemorySafety()]),
     .target(
       name: "SoraAV1",
       dependencies: ["SoraCodecs", "SoraAV1Encoding", "SoraAV1Decoding"],
       path: "Packages/SoraCodecs/Sources/SoraAV1",
-      swiftSettings: settings),
+      swiftSettings: settings + [.strictMemorySafety()]),
     .target(
       name: "SoraNAL",
       dependencies: ["SoraMedia", "SoraCodecs"],
@@ -185,7 +185,7 @@ let package = Package(
       name: "SoraOpenH264",
       dependencies: ["SoraMedia", "SoraCodecs", "SoraNAL", "CSoraOpenH264"],
       path: "Packages/SoraCodecs/Sources/SoraOpenH264",
-      swiftSettings: settings),
+      swiftSettings: settings + [.strictMemorySafety()]),
     .systemLibrary(
       name: "CX264",
       path: "Packages/SoraCodecs/Sources/CX264",
@@ -199,7 +199,7 @@ let package = Package(
       name: "SoraX264",
       dependencies: ["SoraMedia", "SoraCodecs", "SoraNAL", "CSoraX264", "CX264"],
       path: "Packages/SoraCodecs/Sources/SoraX264",
-      swiftSettings: settings),
+      swiftSettings: settings + [.strictMemorySafety()]),
     .systemLibrary(
       name: "CAVCodec",
       path: "Packages/SoraCodecs/Sources/CAVCodec",
@@ -213,7 +213,7 @@ let package = Package(
       name: "SoraAVCodec",
       dependencies: ["SoraMedia", "SoraCodecs", "SoraNAL", "CSoraAVCodec", "CAVCodec"],
       path: "Packages/SoraCodecs/Sources/SoraAVCodec",
-      swiftSettings: settings),
+      swiftSettings: settings + [.strictMemorySafety()]),
     .target(
       name: "SoraH264",
       dependencies: [
@@ -223,7 +223,7 @@ let package = Package(
         .target(name: "SoraAVCodec", condition: .when(traits: ["GPL"])),
       ],
       path: "Packages/SoraCodecs/Sources/SoraH264",
-      swiftSettings: settings),
+      swiftSettings: settings + [.strictMemorySafety()]),
     .systemLibrary(
       name: "CDE265",
       path: "Packages/SoraCodecs/Sources/CDE265",
@@ -233,7 +233,7 @@ let package = Package(
       name: "SoraDE265",
       dependencies: ["SoraMedia", "SoraCodecs", "SoraNAL", "CDE265"],
       path: "Packages/SoraCodecs/Sources/SoraDE265",
-      swiftSettings: settings),
+      swiftSettings: settings + [.strictMemorySafety()]),
     .systemLibrary(
       name: "CX265",
       path: "Packages/SoraCodecs/Sources/CX265",
@@ -247,7 +247,7 @@ let package = Package(
       name: "SoraX265",
       dependencies: ["SoraMedia", "SoraCodecs", "SoraNAL", "CSoraX265", "CX265"],
       path: "Packages/SoraCodecs/Sources/SoraX265",
-      swiftSettings: settings),
+      swiftSettings: settings + [.strictMemorySafety()]),
     .target(
       name: "SoraH265",
       dependencies: [
@@ -257,7 +257,7 @@ let package = Package(
         .target(name: "SoraAVCodec", condition: .when(traits: ["GPL"])),
       ],
       path: "Packages/SoraCodecs/Sources/SoraH265",
-      swiftSettings: settings),
+      swiftSettings: settings + [.strictMemorySafety()]),
     .target(name: "CSoraAllocationProbe", path: "Packages/SoraCodecs/Tests/CSoraAllocationProbe"),
     .target(
       name: "CodecTestSupport",

@@ -14,6 +14,9 @@ let gpl: TargetDependencyCondition? = .when(traits: ["GPL"])
 
 let media: Target.Dependency = .product(name: "SoraMedia", package: "SoraMedia")
 
+/// For what uses memory by hand; the test targets make their pictures that way, too, and SoraNAL's parsers will read spans.
+let strict = settings + [.strictMemorySafety()]
+
 let package = Package(
   name: "SoraCodecs",
   products: [
@@ -46,34 +49,34 @@ let package = Package(
   targets: [
     .systemLibrary(name: "CVPX", pkgConfig: "vpx", providers: [.apt(["libvpx-dev"])]),
     .target(name: "CSoraVPX", dependencies: ["CVPX"]),
-    .target(name: "SoraCodecs", dependencies: [media], swiftSettings: settings),
+    .target(name: "SoraCodecs", dependencies: [media], swiftSettings: strict),
     // libyuv has no pkg-config file.
     .systemLibrary(name: "CYUV", providers: [.apt(["libyuv-dev"])]),
     .target(
-      name: "SoraScaling", dependencies: [media, "SoraCodecs", "CYUV"], swiftSettings: settings),
+      name: "SoraScaling", dependencies: [media, "SoraCodecs", "CYUV"], swiftSettings: strict),
     .target(
       name: "SoraSimulcast", dependencies: [media, "SoraCodecs", "SoraScaling"],
-      swiftSettings: settings),
+      swiftSettings: strict),
     .target(
-      name: "SoraVPX", dependencies: ["SoraCodecs", "CSoraVPX", "CVPX"], swiftSettings: settings),
+      name: "SoraVPX", dependencies: ["SoraCodecs", "CSoraVPX", "CVPX"], swiftSettings: strict),
     .target(
       name: "SoraVP8", dependencies: [media, "SoraCodecs", "SoraVPX", "CSoraVPX", "CVPX"],
-      swiftSettings: settings),
+      swiftSettings: strict),
     .target(
       name: "SoraVP9", dependencies: [media, "SoraCodecs", "SoraVPX", "CSoraVPX", "CVPX"],
-      swiftSettings: settings),
+      swiftSettings: strict),
     .systemLibrary(name: "CAOM", pkgConfig: "aom", providers: [.apt(["libaom-dev"])]),
     .systemLibrary(name: "CDAV1D", pkgConfig: "dav1d", providers: [.apt(["libdav1d-dev"])]),
     .target(name: "CSoraAOM", dependencies: ["CAOM"]),
     .target(
       name: "SoraAV1Encoding", dependencies: [media, "SoraCodecs", "CSoraAOM", "CAOM"],
-      swiftSettings: settings),
+      swiftSettings: strict),
     .target(
       name: "SoraAV1Decoding", dependencies: [media, "SoraCodecs", "CDAV1D"],
-      swiftSettings: settings),
+      swiftSettings: strict),
     .target(
       name: "SoraAV1", dependencies: ["SoraCodecs", "SoraAV1Encoding", "SoraAV1Decoding"],
-      swiftSettings: settings),
+      swiftSettings: strict),
     // H.264 and H.265: a module a library, a module a codec that puts them together, and what both know of NAL units.
     .target(name: "SoraNAL", dependencies: [media, "SoraCodecs"], swiftSettings: settings),
     .systemLibrary(
@@ -81,44 +84,44 @@ let package = Package(
     .target(name: "CSoraOpenH264", dependencies: ["COpenH264"]),
     .target(
       name: "SoraOpenH264", dependencies: [media, "SoraCodecs", "SoraNAL", "CSoraOpenH264"],
-      swiftSettings: settings),
+      swiftSettings: strict),
     // Without its pkg-config file, whose -DX264_API_IMPORTS SwiftPM refuses with a warning each time.
     .systemLibrary(name: "CX264", providers: [.apt(["libx264-dev"])]),
     .target(
       name: "CSoraX264", dependencies: ["CX264"], linkerSettings: [.linkedLibrary("x264")]),
     .target(
       name: "SoraX264", dependencies: [media, "SoraCodecs", "SoraNAL", "CSoraX264", "CX264"],
-      swiftSettings: settings),
+      swiftSettings: strict),
     .systemLibrary(
       name: "CAVCodec", pkgConfig: "libavcodec", providers: [.apt(["libavcodec-dev"])]),
     .target(name: "CSoraAVCodec", dependencies: ["CAVCodec"]),
     .target(
       name: "SoraAVCodec",
       dependencies: [media, "SoraCodecs", "SoraNAL", "CSoraAVCodec", "CAVCodec"],
-      swiftSettings: settings),
+      swiftSettings: strict),
     .target(
       name: "SoraH264",
       dependencies: [
         "SoraCodecs", "SoraOpenH264", .target(name: "SoraX264", condition: gpl),
         .target(name: "SoraAVCodec", condition: gpl),
       ],
-      swiftSettings: settings),
+      swiftSettings: strict),
     .systemLibrary(name: "CDE265", pkgConfig: "libde265", providers: [.apt(["libde265-dev"])]),
     .target(
       name: "SoraDE265", dependencies: [media, "SoraCodecs", "SoraNAL", "CDE265"],
-      swiftSettings: settings),
+      swiftSettings: strict),
     .systemLibrary(name: "CX265", pkgConfig: "x265", providers: [.apt(["libx265-dev"])]),
     .target(name: "CSoraX265", dependencies: ["CX265"]),
     .target(
       name: "SoraX265", dependencies: [media, "SoraCodecs", "SoraNAL", "CSoraX265", "CX265"],
-      swiftSettings: settings),
+      swiftSettings: strict),
     .target(
       name: "SoraH265",
       dependencies: [
         "SoraCodecs", "SoraDE265", .target(name: "SoraX265", condition: gpl),
         .target(name: "SoraAVCodec", condition: gpl),
       ],
-      swiftSettings: settings),
+      swiftSettings: strict),
     // Only for tests: pictures, files and tools, and a count of a thread's allocations.
     .target(name: "CSoraAllocationProbe", path: "Tests/CSoraAllocationProbe"),
     .target(

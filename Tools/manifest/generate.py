@@ -175,6 +175,8 @@ def setting(what, item):
         return f".treatAllWarnings(as: .{argument}{tail})"
     if kind == "treatWarning":
         return f".treatWarning({text(argument)}, as: .{value['_1']}{tail})"
+    if kind == "strictMemorySafety":
+        return f".strictMemorySafety({when or ''})"
     if kind == "interoperabilityMode":
         return f".interoperabilityMode(.{argument}{tail})"
     if kind == "strictMemorySafety":

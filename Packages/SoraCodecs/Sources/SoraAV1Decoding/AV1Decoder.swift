@@ -37,9 +37,9 @@ public struct AV1DecoderFactory: VideoCodecFactory {
 /// are. It decodes one picture at a time, since a call can't wait for later ones; threads share its tiles. Of a picture
 /// with several spatial layers, the highest is handed out. Confined to one serial executor or thread, as `VideoDecoder`
 /// says.
-public final class AV1Decoder: VideoDecoder {
+@safe public final class AV1Decoder: VideoDecoder {
   public let kind = VideoCodecKind.av1
-  public let implementationName = "dav1d \(String(cString: dav1d_version()))"
+  public let implementationName = unsafe "dav1d \(String(cString: dav1d_version()))"
   public private(set) var needsKeyFrame = true
   /// Always false: dav1d refuses what is damaged.
   public let isLastFrameCorrupted = false
@@ -58,59 +58,61 @@ public final class AV1Decoder: VideoDecoder {
     self.settings = settings
     pool = DecoderPicturePool(
       maximumBytes: max(0, min(settings.maximumPixels, 1 << 28)) * 2 + (16 << 20))
-    data = .allocate(capacity: 1)
-    data.initialize(to: Dav1dData())
-    picture = .allocate(capacity: 1)
-    picture.initialize(to: Dav1dPicture())
-    sequence = .allocate(capacity: 1)
-    sequence.initialize(to: Dav1dSequenceHeader())
+    unsafe data = .allocate(capacity: 1)
+    unsafe data.initialize(to: Dav1dData())
+    unsafe picture = .allocate(capacity: 1)
+    unsafe picture.initialize(to: Dav1dPicture())
+    unsafe sequence = .allocate(capacity: 1)
+    unsafe sequence.initialize(to: Dav1dSequenceHeader())
     try open(threads: 1)
   }
 
   deinit {
     close()
-    data.deallocate()
-    picture.deallocate()
-    sequence.deallocate()
+    unsafe data.deallocate()
+    unsafe picture.deallocate()
+    unsafe sequence.deallocate()
   }
 
   public func decode(_ frame: EncodedFrame) throws(CodecError) -> VideoFrame? {
-    let bytes = frame.payload.bytes
-    guard let unit = AV1TemporalUnit(bytes) else { throw refuse("not a sequence of OBUs") }
+    let bytes = unsafe frame.payload.bytes
+    guard let unit = unsafe AV1TemporalUnit(bytes.bindMemory(to: UInt8.self).span) else {
+      throw refuse("not a sequence of OBUs")
+    }
     guard unit.isKeyFrame || !needsKeyFrame else { throw .keyFrameRequired }
-    if unit.isKeyFrame { try start(bytes) }
-    guard let context else { throw .keyFrameRequired }
+    if unit.isKeyFrame { try unsafe start(bytes) }
+    guard let context = unsafe context else { throw .keyFrameRequired }
 
     // The library reads the frame's own memory and says when it is done with it.
-    let owner = Unmanaged.passRetained(frame.payload)
-    data.pointee = Dav1dData()
+    let owner = unsafe Unmanaged.passRetained(frame.payload)
+    unsafe data.pointee = unsafe Dav1dData()
     guard
-      dav1d_data_wrap(
+      unsafe dav1d_data_wrap(
         data, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count, giveBackFrame,
         owner.toOpaque()) == 0
     else {
-      owner.release()
+      unsafe owner.release()
       throw .library(name: "dav1d", operation: "take a frame", code: 0, detail: "out of memory")
     }
-    defer { if data.pointee.sz > 0 { dav1d_data_unref(data) } }
+    defer { if unsafe data.pointee.sz > 0 { unsafe dav1d_data_unref(data) } }
 
     var shown: PixelBuffer?
     repeat {
-      let before = data.pointee.sz
-      let sent = dav1d_send_data(context, data)
+      let before = unsafe data.pointee.sz
+      let sent = unsafe dav1d_send_data(context, data)
       guard sent == 0 || sent == -EAGAIN else { throw refuse("dav1d", sent) }
       // With several layers, the last picture is the highest.
       while true {
-        let result = dav1d_get_picture(context, picture)
+        let result = unsafe dav1d_get_picture(context, picture)
         if result == -EAGAIN { break }
         guard result == 0 else { throw refuse("dav1d", result) }
-        defer { dav1d_picture_unref(picture) }
-        shown = try reference(picture.pointee)
+        defer { unsafe dav1d_picture_unref(picture) }
+        shown = unsafe try reference(picture.pointee)
       }
-      guard sent == 0 || data.pointee.sz < before || shown != nil else {
+      guard unsafe sent == 0 || data.pointee.sz < before || shown != nil else {
         throw refuse("dav1d takes no more")
       }
-    } while data.pointee.sz > 0
+    } while unsafe data.pointee.sz > 0
     needsKeyFrame = false
     guard let shown else { return nil }
     return VideoFrame(
@@ -120,32 +122,34 @@ public final class AV1Decoder: VideoDecoder {
 
   /// Checks what a key frame announces, before memory is reserved for it.
   private func start(_ bytes: UnsafeRawBufferPointer) throws(CodecError) {
-    let result = dav1d_parse_sequence_header(
+    let result = unsafe dav1d_parse_sequence_header(
       sequence, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count)
     guard result == 0 else { throw refuse("no sequence header", result) }
-    let width = Int(sequence.pointee.max_width)
-    let height = Int(sequence.pointee.max_height)
+    let width = unsafe Int(sequence.pointee.max_width)
+    let height = unsafe Int(sequence.pointee.max_height)
     let (pixels, overflow) = width.multipliedReportingOverflow(by: height)
     guard !overflow, pixels <= settings.maximumPixels else {
       needsKeyFrame = true
       throw .pictureTooLarge(width: width, height: height)
     }
-    guard sequence.pointee.hbd == 0, sequence.pointee.layout == DAV1D_PIXEL_LAYOUT_I420 else {
+    guard unsafe sequence.pointee.hbd == 0,
+      unsafe sequence.pointee.layout == DAV1D_PIXEL_LAYOUT_I420
+    else {
       needsKeyFrame = true
       throw .unsupportedProfile(
         kind: .av1,
         profile:
-          "profile \(sequence.pointee.profile), \(8 + 2 * sequence.pointee.hbd) bits")
+          unsafe "profile \(sequence.pointee.profile), \(8 + 2 * sequence.pointee.hbd) bits")
     }
     let threads = threadCount(pixels)
-    if context == nil || threads > openThreads { try open(threads: threads) }
+    if unsafe context == nil || threads > openThreads { try open(threads: threads) }
   }
 
   /// The library's state after an error isn't specified: a key frame starts a fresh decoder.
   private func refuse(_ detail: String, _ code: Int32 = 0) -> CodecError {
     needsKeyFrame = true
-    if context != nil, code != 0 { close() }
-    let reason = code == 0 ? "" : ": \(String(cString: strerror(-code)))"
+    if unsafe context != nil, code != 0 { close() }
+    let reason = code == 0 ? "" : unsafe ": \(String(cString: strerror(-code)))"
     return .corruptFrame(detail: detail + reason)
   }
 
@@ -157,21 +161,21 @@ public final class AV1Decoder: VideoDecoder {
 
   private func open(threads: Int) throws(CodecError) {
     close()
-    var options = Dav1dSettings()
-    dav1d_default_settings(&options)
-    options.n_threads = Int32(threads)
-    options.max_frame_delay = 1
+    var options = unsafe Dav1dSettings()
+    unsafe dav1d_default_settings(&options)
+    unsafe options.n_threads = Int32(threads)
+    unsafe options.max_frame_delay = 1
     // Every layer comes out, the highest last: waiting for one that isn't sent would delay each picture.
-    options.all_layers = 1
-    options.frame_size_limit = UInt32(clamping: settings.maximumPixels)
-    options.logger.callback = nil
-    options.allocator.cookie = Unmanaged.passUnretained(pool).toOpaque()
-    options.allocator.alloc_picture_callback = takePicture
-    options.allocator.release_picture_callback = giveBackPicture
-    let result = dav1d_open(&context, &options)
+    unsafe options.all_layers = 1
+    unsafe options.frame_size_limit = UInt32(clamping: settings.maximumPixels)
+    unsafe options.logger.callback = nil
+    unsafe options.allocator.cookie = unsafe Unmanaged.passUnretained(pool).toOpaque()
+    unsafe options.allocator.alloc_picture_callback = unsafe takePicture
+    unsafe options.allocator.release_picture_callback = unsafe giveBackPicture
+    let result = unsafe dav1d_open(&context, &options)
     guard result == 0 else {
-      context = nil
-      throw .library(
+      unsafe context = nil
+      throw unsafe .library(
         name: "dav1d", operation: "start a decoder", code: Int(result),
         detail: String(cString: strerror(-result)))
     }
@@ -180,15 +184,15 @@ public final class AV1Decoder: VideoDecoder {
   }
 
   private func close() {
-    if context != nil { dav1d_close(&context) }
-    context = nil
+    if unsafe context != nil { unsafe dav1d_close(&context) }
+    unsafe context = nil
   }
 
   private func reference(_ picture: Dav1dPicture) throws(CodecError) -> PixelBuffer {
-    guard picture.p.bpc == 8, picture.p.layout == DAV1D_PIXEL_LAYOUT_I420,
-      let slot = slotNumber(picture.allocator_data), let y = picture.data.0,
-      let u = picture.data.1, let v = picture.data.2,
-      let made = pool.picture(
+    guard unsafe picture.p.bpc == 8, unsafe picture.p.layout == DAV1D_PIXEL_LAYOUT_I420,
+      let slot = unsafe slotNumber(picture.allocator_data), let y = unsafe picture.data.0,
+      let u = unsafe picture.data.1, let v = unsafe picture.data.2,
+      let made = unsafe pool.picture(
         slot, width: Int(picture.p.w), height: Int(picture.p.h), y: y, u: u, v: v,
         yStride: picture.stride.0, uvStride: picture.stride.1)
     else { throw refuse("the picture is not 8-bit 4:2:0") }
@@ -198,24 +202,24 @@ public final class AV1Decoder: VideoDecoder {
 
 /// Slots go through the library as pointers that nobody follows: the number plus one.
 private func slotNumber(_ pointer: UnsafeMutableRawPointer?) -> Int? {
-  pointer.map { Int(bitPattern: $0) - 1 }
+  unsafe pointer.map { Int(bitPattern: $0) - 1 }
 }
 
 private func giveBackFrame(_ bytes: UnsafePointer<UInt8>?, _ owner: UnsafeMutableRawPointer?) {
-  if let owner { Unmanaged<EncodedBuffer>.fromOpaque(owner).release() }
+  if let owner = unsafe owner { unsafe Unmanaged<EncodedBuffer>.fromOpaque(owner).release() }
 }
 
 private func takePicture(
   _ picture: UnsafeMutablePointer<Dav1dPicture>?, _ owner: UnsafeMutableRawPointer?
 ) -> Int32 {
-  guard let picture, let owner else { return -EINVAL }
-  let pool = Unmanaged<DecoderPicturePool>.fromOpaque(owner).takeUnretainedValue()
+  guard let picture = unsafe picture, let owner = unsafe owner else { return -EINVAL }
+  let pool = unsafe Unmanaged<DecoderPicturePool>.fromOpaque(owner).takeUnretainedValue()
   // The library wants whole blocks of 128 samples, and writes up to 64 bytes beyond.
-  let isDeep = picture.pointee.p.bpc > 8 ? 1 : 0
-  let width = (Int(picture.pointee.p.w) + 127) & ~127
-  let height = (Int(picture.pointee.p.h) + 127) & ~127
+  let isDeep = unsafe picture.pointee.p.bpc > 8 ? 1 : 0
+  let width = unsafe (Int(picture.pointee.p.w) + 127) & ~127
+  let height = unsafe (Int(picture.pointee.p.h) + 127) & ~127
   var yStride = width << isDeep
-  let layout = picture.pointee.p.layout
+  let layout = unsafe picture.pointee.p.layout
   let hasChroma = layout != DAV1D_PIXEL_LAYOUT_I400
   var uvStride = hasChroma ? (layout == DAV1D_PIXEL_LAYOUT_I444 ? yStride : yStride >> 1) : 0
   // Rows that lie multiples of 1024 apart fall into the same cache lines.
@@ -224,19 +228,20 @@ private func takePicture(
   let uvHeight = layout == DAV1D_PIXEL_LAYOUT_I420 ? height >> 1 : height
   let ySize = yStride * height
   let uvSize = uvStride * uvHeight
-  guard let taken = pool.take(ySize + 2 * uvSize + 64) else { return -ENOMEM }
-  picture.pointee.stride.0 = yStride
-  picture.pointee.stride.1 = uvStride
-  picture.pointee.data.0 = taken.base
-  picture.pointee.data.1 = hasChroma ? taken.base + ySize : nil
-  picture.pointee.data.2 = hasChroma ? taken.base + ySize + uvSize : nil
-  picture.pointee.allocator_data = UnsafeMutableRawPointer(bitPattern: taken.slot + 1)
+  guard let taken = unsafe pool.take(ySize + 2 * uvSize + 64) else { return -ENOMEM }
+  unsafe picture.pointee.stride.0 = yStride
+  unsafe picture.pointee.stride.1 = uvStride
+  unsafe picture.pointee.data.0 = unsafe taken.base
+  unsafe picture.pointee.data.1 = unsafe hasChroma ? taken.base + ySize : nil
+  unsafe picture.pointee.data.2 = unsafe hasChroma ? taken.base + ySize + uvSize : nil
+  unsafe picture.pointee.allocator_data = unsafe UnsafeMutableRawPointer(bitPattern: taken.slot + 1)
   return 0
 }
 
 private func giveBackPicture(
   _ picture: UnsafeMutablePointer<Dav1dPicture>?, _ owner: UnsafeMutableRawPointer?
 ) {
-  guard let owner, let slot = slotNumber(picture?.pointee.allocator_data) else { return }
-  Unmanaged<DecoderPicturePool>.fromOpaque(owner).takeUnretainedValue().giveBack(slot)
+  guard let owner = unsafe owner, let slot = unsafe slotNumber(picture?.pointee.allocator_data)
+  else { return }
+  unsafe Unmanaged<DecoderPicturePool>.fromOpaque(owner).takeUnretainedValue().giveBack(slot)
 }

@@ -8,7 +8,7 @@ public struct AV1TemporalUnit: Sendable, Hashable {
   public private(set) var frameCount = 0
 
   /// Reads the headers; nil where the bytes aren't a sequence of OBUs with their sizes (the last may leave its own out).
-  public init?(_ bytes: UnsafeRawBufferPointer) {
+  public init?(_ bytes: Span<UInt8>) {
     guard bytes.count > 0 else { return nil }
     var offset = 0
     while offset < bytes.count {
@@ -39,7 +39,7 @@ public struct AV1TemporalUnit: Sendable, Hashable {
     }
   }
 
-  private static func leb128(_ bytes: UnsafeRawBufferPointer, _ offset: inout Int) -> Int? {
+  private static func leb128(_ bytes: Span<UInt8>, _ offset: inout Int) -> Int? {
     var value = 0
     for index in 0..<8 {
       guard offset < bytes.count else { return nil }

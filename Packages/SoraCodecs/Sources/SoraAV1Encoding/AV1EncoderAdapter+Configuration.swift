@@ -3,27 +3,27 @@ import SoraCodecs
 
 extension AV1EncoderAdapter {
   func configure(_ settings: VideoEncoderSettings, threads: Int) {
-    configuration.g_w = UInt32(size.width)
-    configuration.g_h = UInt32(size.height)
-    configuration.g_profile = 0
-    configuration.g_timebase = aom_rational_t(num: 1, den: 90_000)
-    configuration.g_threads = UInt32(threads)
-    configuration.g_pass = AOM_RC_ONE_PASS
-    configuration.g_lag_in_frames = 0
+    unsafe configuration.g_w = UInt32(size.width)
+    unsafe configuration.g_h = UInt32(size.height)
+    unsafe configuration.g_profile = 0
+    unsafe configuration.g_timebase = aom_rational_t(num: 1, den: 90_000)
+    unsafe configuration.g_threads = UInt32(threads)
+    unsafe configuration.g_pass = AOM_RC_ONE_PASS
+    unsafe configuration.g_lag_in_frames = 0
     // Layers that may be left out are ruled by their references; AV1 ties the probabilities to these.
-    configuration.g_error_resilient = 0
-    configuration.rc_end_usage = AOM_CBR
-    configuration.rc_dropframe_thresh = settings.allowsFrameDropping ? 30 : 0
-    configuration.rc_min_quantizer = settings.contentHint == .text ? 8 : 2
-    configuration.rc_max_quantizer = 56
-    configuration.rc_undershoot_pct = 50
-    configuration.rc_overshoot_pct = 50
+    unsafe configuration.g_error_resilient = 0
+    unsafe configuration.rc_end_usage = AOM_CBR
+    unsafe configuration.rc_dropframe_thresh = settings.allowsFrameDropping ? 30 : 0
+    unsafe configuration.rc_min_quantizer = settings.contentHint == .text ? 8 : 2
+    unsafe configuration.rc_max_quantizer = 56
+    unsafe configuration.rc_undershoot_pct = 50
+    unsafe configuration.rc_overshoot_pct = 50
     // Milliseconds at the target rate: a call can't wait for a bucket of several seconds to empty.
-    configuration.rc_buf_initial_sz = 500
-    configuration.rc_buf_optimal_sz = 600
-    configuration.rc_buf_sz = 1_000
-    configuration.kf_mode = AOM_KF_DISABLED
-    configuration.kf_max_dist = 99_999
+    unsafe configuration.rc_buf_initial_sz = 500
+    unsafe configuration.rc_buf_optimal_sz = 600
+    unsafe configuration.rc_buf_sz = 1_000
+    unsafe configuration.kf_mode = AOM_KF_DISABLED
+    unsafe configuration.kf_max_dist = 99_999
   }
 
   func setTools(_ settings: VideoEncoderSettings, threads: Int) throws(CodecError) {
@@ -68,8 +68,8 @@ extension AV1EncoderAdapter {
     let count = structure.mode.spatialLayers * temporalLayers
     parameters.number_spatial_layers = Int32(structure.mode.spatialLayers)
     parameters.number_temporal_layers = Int32(temporalLayers)
-    let minimum = Int32(configuration.rc_min_quantizer)
-    let maximum = Int32(configuration.rc_max_quantizer)
+    let minimum = unsafe Int32(configuration.rc_min_quantizer)
+    let maximum = unsafe Int32(configuration.rc_max_quantizer)
     withElements(&parameters.min_quantizers, of: Int32.self) {
       for layer in 0..<count { $0[layer] = minimum }
     }
@@ -97,7 +97,7 @@ extension AV1EncoderAdapter {
   }
 
   func limitKeyFrames(_ rates: EncoderRates) throws(CodecError) {
-    let percent = rates.keyFramePercent(ofBuffer: Int(configuration.rc_buf_optimal_sz))
+    let percent = unsafe rates.keyFramePercent(ofBuffer: Int(configuration.rc_buf_optimal_sz))
     try set(AOME_SET_MAX_INTRA_BITRATE_PCT, percent, "bound its key frames")
   }
 

@@ -6,18 +6,18 @@ import SoraCodecs
 /// asked for.
 ///
 /// A frame is one temporal unit, each OBU with its size. With several spatial layers it holds all of them, lowest first.
-final class AV1EncoderAdapter: EncoderAdapter {
+@safe final class AV1EncoderAdapter: EncoderAdapter {
   static let kind = VideoCodecKind.av1
   static var implementationName: String { libraryName }
   static let scalabilityModes = ScalabilityMode.all
   static let traits = EncoderTraits()
 
-  var configuration = aom_codec_enc_cfg_t()
+  var configuration = unsafe aom_codec_enc_cfg_t()
   private(set) var structure = ScalabilityStructure(.l1t1)
   private(set) var size = EncoderSizePlan(width: 0, height: 0)
 
   private let context: UnsafeMutablePointer<aom_codec_ctx_t>
-  private var image = aom_image_t()
+  private var image = unsafe aom_image_t()
   private var isOpen = false
 
   init() {
@@ -45,7 +45,7 @@ final class AV1EncoderAdapter: EncoderAdapter {
     guard result == AOM_CODEC_OK else { throw libraryError("read its defaults", result) }
     let threads = settings.threadCount(width: plan.width, height: plan.height)
     configure(settings, threads: threads)
-    configuration.rc_target_bitrate = UInt32(rates.kilobitsPerSecond)
+    unsafe configuration.rc_target_bitrate = UInt32(rates.kilobitsPerSecond)
     unsafe context.pointee = aom_codec_ctx_t()
     result = unsafe sora_aom_encoder_init(context, interface, &configuration, 0)
     guard result == AOM_CODEC_OK else {
@@ -63,7 +63,7 @@ final class AV1EncoderAdapter: EncoderAdapter {
   }
 
   func setRates(_ rates: EncoderRates) throws(CodecError) {
-    configuration.rc_target_bitrate = UInt32(rates.kilobitsPerSecond)
+    unsafe configuration.rc_target_bitrate = UInt32(rates.kilobitsPerSecond)
     let result = unsafe aom_codec_enc_config_set(context, &configuration)
     guard result == AOM_CODEC_OK else {
       throw unsafe libraryError("change its rates", result, context)

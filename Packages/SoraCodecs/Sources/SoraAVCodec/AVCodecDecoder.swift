@@ -9,7 +9,7 @@ public import SoraMedia
 /// (Annex B) at a time and hands its picture out at once; only a stream that reorders its pictures (B-frames) is delayed,
 /// and comes out in output order. Threads share the slices or rows of one picture, never several pictures. Damage is
 /// concealed and reported. Confined to one serial executor or thread, as `VideoDecoder` says.
-public final class AVCodecDecoder: VideoDecoder {
+@safe public final class AVCodecDecoder: VideoDecoder {
   /// What is decoded.
   public enum Stream: Sendable, Hashable {
     case h264
@@ -56,10 +56,10 @@ public final class AVCodecDecoder: VideoDecoder {
     self.stream = stream
     self.settings = settings
     input = try AVCodecInput()
-    guard let picture = av_frame_alloc() else {
+    guard let picture = unsafe av_frame_alloc() else {
       throw libraryError("start a decoder", Int32(SORA_AV_NO_MEMORY))
     }
-    self.picture = picture
+    unsafe self.picture = unsafe picture
     inspector = AccessUnitInspector(stream)
     passed = Array(repeating: Passed(), count: 32)
     // Room for whole coding units and alignment on top of the samples.
@@ -71,47 +71,48 @@ public final class AVCodecDecoder: VideoDecoder {
   deinit {
     // The pool outlives the library's decoder, which gives its pictures back here.
     close()
-    var picture: UnsafeMutablePointer<AVFrame>? = self.picture
-    av_frame_free(&picture)
+    var picture: UnsafeMutablePointer<AVFrame>? = unsafe self.picture
+    unsafe av_frame_free(&picture)
   }
 
   public func decode(_ frame: EncodedFrame) throws(CodecError) -> VideoFrame? {
-    let bytes = frame.payload.bytes
+    let bytes = unsafe frame.payload.bytes
     let unit: AccessUnitSummary
     do {
-      unit = try inspector.inspect(bytes)
+      unit = try unsafe inspector.inspect(bytes)
     } catch {
       // Before the first key frame, parameter sets aren't known.
-      if needsKeyFrame, !inspector.isKeyFrame(bytes) { throw .keyFrameRequired }
+      if needsKeyFrame, unsafe !inspector.isKeyFrame(bytes) { throw .keyFrameRequired }
       throw refuse("\(error)")
     }
     guard unit.hasPicture else { throw refuse("no picture in \(bytes.count) bytes") }
     guard unit.isKeyFrame || !needsKeyFrame else { throw .keyFrameRequired }
     try checkFormat(unit)
     if unit.isKeyFrame { try prepare(unit) }
-    guard let context else { throw .keyFrameRequired }
+    guard let context = unsafe context else { throw .keyFrameRequired }
 
-    guard input.fill(bytes, number: number) else {
+    guard unsafe input.fill(bytes, number: number) else {
       throw libraryError("take a frame", Int32(SORA_AV_NO_MEMORY))
     }
     passed[number % passed.count] = Passed(
       number: number, timestamp: frame.timestamp, rotation: frame.rotation,
       rtpTimestamp: frame.rtpTimestamp)
     number += 1
-    var result = avcodec_send_packet(context, input.packet)
+    var result = unsafe avcodec_send_packet(context, input.packet)
     input.letGo()
     guard result == 0 else { throw refuse("libavcodec: \(errorText(result))") }
-    result = avcodec_receive_frame(context, picture)
+    result = unsafe avcodec_receive_frame(context, picture)
     // Nothing yet: the stream reorders its pictures, or this one isn't shown.
     if result == Int32(SORA_AV_AGAIN) {
       needsKeyFrame = false
       return nil
     }
     guard result == 0 else { throw refuse("libavcodec: \(errorText(result))") }
-    defer { av_frame_unref(picture) }
+    defer { unsafe av_frame_unref(picture) }
     needsKeyFrame = false
     let isFaulty =
-      picture.pointee.decode_error_flags != 0 || picture.pointee.flags & AV_FRAME_FLAG_CORRUPT != 0
+      unsafe picture.pointee.decode_error_flags != 0
+      || picture.pointee.flags & AV_FRAME_FLAG_CORRUPT != 0
     if isFaulty { inspector.markDamaged() }
     isLastFrameCorrupted = isFaulty || unit.isDamaged
     return try finish(frame)
@@ -120,15 +121,15 @@ public final class AVCodecDecoder: VideoDecoder {
   /// The decoded picture, with what came with its access unit.
   private func finish(_ frame: EncodedFrame) throws(CodecError) -> VideoFrame {
     // Of several parameter sets in a row, a hostile stream's picture may refer to another than the one looked at.
-    let (width, height) = (Int(picture.pointee.width), Int(picture.pointee.height))
+    let (width, height) = unsafe (Int(picture.pointee.width), Int(picture.pointee.height))
     guard width * height <= settings.maximumPixels else {
       startOver()
       throw .pictureTooLarge(width: width, height: height)
     }
-    guard let buffer = AVCodecPictures.picture(picture, in: pool) else {
+    guard let buffer = unsafe AVCodecPictures.picture(picture, in: pool) else {
       throw refuse("the library's picture is not 8-bit 4:2:0")
     }
-    let own = Int(truncatingIfNeeded: picture.pointee.pts)
+    let own = unsafe Int(truncatingIfNeeded: picture.pointee.pts)
     let entry = passed[Int(UInt(bitPattern: own) % UInt(passed.count))]
     guard entry.number == own else {
       return VideoFrame(
@@ -149,7 +150,7 @@ public final class AVCodecDecoder: VideoDecoder {
   private func startOver() {
     needsKeyFrame = true
     inspector.restart()
-    if let context { avcodec_flush_buffers(context) }
+    if let context = unsafe context { unsafe avcodec_flush_buffers(context) }
   }
 
   private func checkFormat(_ unit: AccessUnitSummary) throws(CodecError) {
@@ -169,7 +170,7 @@ public final class AVCodecDecoder: VideoDecoder {
   /// Gives the decoder as many threads as the picture is worth, before a key frame that brings its parameter sets.
   private func prepare(_ unit: AccessUnitSummary) throws(CodecError) {
     let threads = threadCount(unit.width * unit.height)
-    if context == nil || (threads > openThreads && unit.hasParameterSets) {
+    if unsafe context == nil || (threads > openThreads && unit.hasParameterSets) {
       try open(threads: threads)
     }
   }
@@ -182,27 +183,28 @@ public final class AVCodecDecoder: VideoDecoder {
 
   private func open(threads: Int) throws(CodecError) {
     close()
-    guard let codec = avcodec_find_decoder(stream.codec) else {
+    guard let codec = unsafe avcodec_find_decoder(stream.codec) else {
       throw .noImplementation(kind: kind, encoding: false)
     }
-    guard let made = avcodec_alloc_context3(codec) else {
+    guard let made = unsafe avcodec_alloc_context3(codec) else {
       throw libraryError("start a decoder", Int32(SORA_AV_NO_MEMORY))
     }
-    context = made
+    unsafe context = unsafe made
     // What it says of broken streams concerns nobody but us. Its own level is moved out of sight instead of the
     // process's, which belongs to the app. (Only the low eight bits of a level count.)
-    made.pointee.log_level_offset = 100
-    made.pointee.flags |= AV_CODEC_FLAG_LOW_DELAY | AV_CODEC_FLAG_OUTPUT_CORRUPT
+    unsafe made.pointee.log_level_offset = 100
+    unsafe made.pointee.flags |= AV_CODEC_FLAG_LOW_DELAY | AV_CODEC_FLAG_OUTPUT_CORRUPT
     // Left and top edges that are cut off needn't be multiples of anything.
-    made.pointee.flags |= AV_CODEC_FLAG_UNALIGNED
-    made.pointee.thread_type = FF_THREAD_SLICE
-    made.pointee.thread_count = Int32(threads)
+    unsafe made.pointee.flags |= AV_CODEC_FLAG_UNALIGNED
+    unsafe made.pointee.thread_type = FF_THREAD_SLICE
+    unsafe made.pointee.thread_count = Int32(threads)
     // The H.265 decoder conceals nothing, and says nothing of damage unless it is told to stop at it.
-    if stream == .h265 { made.pointee.err_recognition = AV_EF_EXPLODE | AV_EF_CRCCHECK }
-    made.pointee.max_pixels = Int64(max(0, min(settings.maximumPixels, 1 << 28))) * 2 + (1 << 20)
-    made.pointee.opaque = Unmanaged.passUnretained(pool).toOpaque()
-    made.pointee.get_buffer2 = AVCodecPictures.take
-    let result = avcodec_open2(made, codec, nil)
+    if stream == .h265 { unsafe made.pointee.err_recognition = AV_EF_EXPLODE | AV_EF_CRCCHECK }
+    unsafe made.pointee.max_pixels =
+      Int64(max(0, min(settings.maximumPixels, 1 << 28))) * 2 + (1 << 20)
+    unsafe made.pointee.opaque = unsafe Unmanaged.passUnretained(pool).toOpaque()
+    unsafe made.pointee.get_buffer2 = unsafe AVCodecPictures.take
+    let result = unsafe avcodec_open2(made, codec, nil)
     guard result == 0 else {
       close()
       throw libraryError("start a decoder", result)
@@ -212,6 +214,6 @@ public final class AVCodecDecoder: VideoDecoder {
   }
 
   private func close() {
-    avcodec_free_context(&context)
+    unsafe avcodec_free_context(&context)
   }
 }

@@ -11,22 +11,22 @@ import SoraCodecs
 /// The bytes that go into libavcodec: a copy with the padding behind it that its bit readers want.
 ///
 /// The copy's memory is used again as soon as the library has let go of it.
-final class AVCodecInput {
+@safe final class AVCodecInput {
   let packet: UnsafeMutablePointer<AVPacket>
   private var memory: UnsafeMutablePointer<AVBufferRef>?
 
   init() throws(CodecError) {
-    guard let packet = av_packet_alloc() else {
+    guard let packet = unsafe av_packet_alloc() else {
       throw libraryError("start a decoder", Int32(SORA_AV_NO_MEMORY))
     }
-    self.packet = packet
+    unsafe self.packet = unsafe packet
   }
 
   deinit {
     letGo()
-    av_buffer_unref(&memory)
-    var packet: UnsafeMutablePointer<AVPacket>? = self.packet
-    av_packet_free(&packet)
+    unsafe av_buffer_unref(&memory)
+    var packet: UnsafeMutablePointer<AVPacket>? = unsafe self.packet
+    unsafe av_packet_free(&packet)
   }
 
   /// Puts `bytes` into the packet; false where there is no memory for them.
@@ -36,23 +36,27 @@ final class AVCodecInput {
       return false
     }
     let wanted = bytes.count + padding
-    if let known = memory, av_buffer_is_writable(known) == 0 || known.pointee.size < wanted {
-      av_buffer_unref(&memory)
+    if let known = unsafe memory,
+      unsafe av_buffer_is_writable(known) == 0 || known.pointee.size < wanted
+    {
+      unsafe av_buffer_unref(&memory)
     }
-    if memory == nil { memory = av_buffer_alloc(wanted + wanted / 4) }
-    guard let memory, let base = memory.pointee.data, let reference = av_buffer_ref(memory) else {
+    if unsafe memory == nil { unsafe memory = unsafe av_buffer_alloc(wanted + wanted / 4) }
+    guard let memory = unsafe memory, let base = unsafe memory.pointee.data,
+      let reference = unsafe av_buffer_ref(memory)
+    else {
       return false
     }
-    memcpy(base, source, bytes.count)
-    memset(base + bytes.count, 0, padding)
-    packet.pointee.buf = reference
-    packet.pointee.data = base
-    packet.pointee.size = Int32(bytes.count)
-    packet.pointee.pts = Int64(number)
-    packet.pointee.dts = Int64(number)
+    unsafe memcpy(base, source, bytes.count)
+    unsafe memset(base + bytes.count, 0, padding)
+    unsafe packet.pointee.buf = unsafe reference
+    unsafe packet.pointee.data = unsafe base
+    unsafe packet.pointee.size = Int32(bytes.count)
+    unsafe packet.pointee.pts = Int64(number)
+    unsafe packet.pointee.dts = Int64(number)
     return true
   }
 
   /// The packet doesn't refer to the bytes any more; the library may.
-  func letGo() { av_packet_unref(packet) }
+  func letGo() { unsafe av_packet_unref(packet) }
 }

@@ -7,16 +7,16 @@ let libraryName: String = {
   var major: Int32 = 0
   var minor: Int32 = 0
   var micro: Int32 = 0
-  sora_av_version(&major, &minor, &micro)
+  unsafe sora_av_version(&major, &minor, &micro)
   return "libavcodec \(major).\(minor).\(micro)"
 }()
 
 /// libavcodec's own words for an error code.
 func errorText(_ code: Int32) -> String {
-  withUnsafeTemporaryAllocation(of: CChar.self, capacity: 128) { text in
+  unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 128) { text in
     guard let base = text.baseAddress else { return "" }
-    sora_av_error_text(code, base, text.count)
-    return String(cString: base)
+    unsafe sora_av_error_text(code, base, text.count)
+    return unsafe String(cString: base)
   }
 }
 

@@ -17,43 +17,46 @@ enum AVCodecPictures {
   static let take:
     @convention(c) (UnsafeMutablePointer<AVCodecContext>?, UnsafeMutablePointer<AVFrame>?, Int32)
       -> Int32 = { context, frame, _ in
-        guard let context, let frame, let owner = context.pointee.opaque else {
+        guard let context = unsafe context, let frame = unsafe frame,
+          let owner = unsafe context.pointee.opaque
+        else {
           return Int32(SORA_AV_INVALID)
         }
-        let format = frame.pointee.format
+        let format = unsafe frame.pointee.format
         guard format == AV_PIX_FMT_YUV420P.rawValue || format == AV_PIX_FMT_YUVJ420P.rawValue,
-          frame.pointee.width > 0, frame.pointee.height > 0
+          unsafe frame.pointee.width > 0, unsafe frame.pointee.height > 0
         else { return Int32(SORA_AV_INVALID) }
         // Whole macroblocks or coding units are written, whatever is shown of them.
-        var width = frame.pointee.width
-        var height = frame.pointee.height
-        avcodec_align_dimensions(context, &width, &height)
+        var width = unsafe frame.pointee.width
+        var height = unsafe frame.pointee.height
+        unsafe avcodec_align_dimensions(context, &width, &height)
         var yStride = (Int(width) + 63) & ~63
         // Rows that lie multiples of 1024 apart fall into the same cache lines.
         if yStride & 1023 == 0 { yStride += 128 }
         let uvStride = yStride / 2
         let ySize = yStride * Int(height)
         let uvSize = uvStride * ((Int(height) + 1) / 2)
-        let pool = Unmanaged<DecoderPicturePool>.fromOpaque(owner).takeUnretainedValue()
-        guard let taken = pool.take(header + ySize + 2 * uvSize + margin) else {
+        let pool = unsafe Unmanaged<DecoderPicturePool>.fromOpaque(owner).takeUnretainedValue()
+        guard let taken = unsafe pool.take(header + ySize + 2 * uvSize + margin) else {
           return Int32(SORA_AV_NO_MEMORY)
         }
-        taken.base.storeBytes(of: taken.slot, as: Int.self)
-        let bytes = taken.base.assumingMemoryBound(to: UInt8.self)
-        guard let buffer = av_buffer_create(bytes, taken.count, giveBack, owner, 0) else {
-          pool.giveBack(taken.slot)
+        unsafe taken.base.storeBytes(of: taken.slot, as: Int.self)
+        let bytes = unsafe taken.base.assumingMemoryBound(to: UInt8.self)
+        guard let buffer = unsafe av_buffer_create(bytes, taken.count, giveBack, owner, 0) else {
+          unsafe pool.giveBack(taken.slot)
           return Int32(SORA_AV_NO_MEMORY)
         }
-        frame.pointee.buf.0 = buffer
-        frame.pointee.data.0 = bytes + header
-        frame.pointee.data.1 = bytes + header + ySize
-        frame.pointee.data.2 = bytes + header + ySize + uvSize
-        frame.pointee.linesize.0 = Int32(yStride)
-        frame.pointee.linesize.1 = Int32(uvStride)
-        frame.pointee.linesize.2 = Int32(uvStride)
-        withUnsafeMutablePointer(to: &frame.pointee.data) {
-          frame.pointee.extended_data = UnsafeMutableRawPointer($0).assumingMemoryBound(
-            to: UnsafeMutablePointer<UInt8>?.self)
+        unsafe frame.pointee.buf.0 = unsafe buffer
+        unsafe frame.pointee.data.0 = unsafe bytes + header
+        unsafe frame.pointee.data.1 = unsafe bytes + header + ySize
+        unsafe frame.pointee.data.2 = unsafe bytes + header + ySize + uvSize
+        unsafe frame.pointee.linesize.0 = Int32(yStride)
+        unsafe frame.pointee.linesize.1 = Int32(uvStride)
+        unsafe frame.pointee.linesize.2 = Int32(uvStride)
+        unsafe withUnsafeMutablePointer(to: &frame.pointee.data) {
+          unsafe frame.pointee.extended_data = unsafe UnsafeMutableRawPointer($0)
+            .assumingMemoryBound(
+              to: UnsafeMutablePointer<UInt8>?.self)
         }
         return 0
       }
@@ -61,21 +64,21 @@ enum AVCodecPictures {
   private static let giveBack:
     @convention(c) (UnsafeMutableRawPointer?, UnsafeMutablePointer<UInt8>?) -> Void = {
       owner, bytes in
-      guard let owner, let bytes else { return }
-      let slot = UnsafeRawPointer(bytes).load(as: Int.self)
-      Unmanaged<DecoderPicturePool>.fromOpaque(owner).takeUnretainedValue().giveBack(slot)
+      guard let owner = unsafe owner, let bytes = unsafe bytes else { return }
+      let slot = unsafe UnsafeRawPointer(bytes).load(as: Int.self)
+      unsafe Unmanaged<DecoderPicturePool>.fromOpaque(owner).takeUnretainedValue().giveBack(slot)
     }
 
   /// The picture of a decoded frame, in the pool's memory; nil where it isn't 8-bit 4:2:0 there.
   static func picture(_ frame: UnsafePointer<AVFrame>, in pool: DecoderPicturePool) -> PixelBuffer?
   {
-    let format = frame.pointee.format
+    let format = unsafe frame.pointee.format
     guard format == AV_PIX_FMT_YUV420P.rawValue || format == AV_PIX_FMT_YUVJ420P.rawValue,
-      let memory = frame.pointee.buf.0?.pointee.data, let y = frame.pointee.data.0,
-      let u = frame.pointee.data.1, let v = frame.pointee.data.2,
-      frame.pointee.linesize.1 == frame.pointee.linesize.2
+      let memory = unsafe frame.pointee.buf.0?.pointee.data, let y = unsafe frame.pointee.data.0,
+      let u = unsafe frame.pointee.data.1, let v = unsafe frame.pointee.data.2,
+      unsafe frame.pointee.linesize.1 == frame.pointee.linesize.2
     else { return nil }
-    return pool.picture(
+    return unsafe pool.picture(
       UnsafeRawPointer(memory).load(as: Int.self), width: Int(frame.pointee.width),
       height: Int(frame.pointee.height), y: y, u: u, v: v, yStride: Int(frame.pointee.linesize.0),
       uvStride: Int(frame.pointee.linesize.1))

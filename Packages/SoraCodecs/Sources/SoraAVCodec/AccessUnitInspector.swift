@@ -38,12 +38,12 @@ struct AccessUnitInspector {
 
   /// Whether decoding can start at an access unit, as far as its NAL unit headers tell.
   func isKeyFrame(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    h264 != nil ? H264AccessUnit(bytes).isKeyFrame : H265StreamInspector.isKeyFrame(bytes)
+    unsafe h264 != nil ? H264AccessUnit(bytes).isKeyFrame : H265StreamInspector.isKeyFrame(bytes)
   }
 
   mutating func inspect(_ bytes: UnsafeRawBufferPointer) throws(NALError) -> AccessUnitSummary {
-    if h264 != nil { return try h264?.inspect(bytes) ?? AccessUnitSummary() }
-    guard let unit = try h265?.inspect(bytes) else { return AccessUnitSummary() }
+    if h264 != nil { return try unsafe h264?.inspect(bytes) ?? AccessUnitSummary() }
+    guard let unit = try unsafe h265?.inspect(bytes) else { return AccessUnitSummary() }
     var summary = AccessUnitSummary()
     summary.hasPicture = unit.sliceCount > 0
     summary.isKeyFrame = unit.isKeyFrame
@@ -69,7 +69,7 @@ private struct H264Continuity {
   mutating func markDamaged() { isDamaged = true }
 
   mutating func inspect(_ bytes: UnsafeRawBufferPointer) throws(NALError) -> AccessUnitSummary {
-    let unit = H264AccessUnit(bytes)
+    let unit = unsafe H264AccessUnit(bytes)
     if let error = unit.sequenceParameterSetError { throw error }
     if let set = unit.sequenceParameterSet { sequence = set }
     var summary = AccessUnitSummary()
@@ -88,7 +88,7 @@ private struct H264Continuity {
     if unit.isKeyFrame {
       last = 0
       isDamaged = false
-    } else if let number = frameNumber(bytes, bits: sequence.frameNumberBits) {
+    } else if let number = unsafe frameNumber(bytes, bits: sequence.frameNumberBits) {
       let next = (last + 1) & (1 << sequence.frameNumberBits - 1)
       if number != last, number != next, !sequence.allowsFrameNumberGaps { isDamaged = true }
       if unit.isReference { last = number }
@@ -99,10 +99,10 @@ private struct H264Continuity {
 
   /// `frame_num` of the first slice (§7.3.3).
   private func frameNumber(_ bytes: UnsafeRawBufferPointer, bits: Int) -> Int? {
-    var units = NALUnitIterator(bytes)
-    while let unit = units.next() {
-      guard let first = unit.first, H264NALUnitType(first) == .slice else { continue }
-      var reader = RBSPReader(UnsafeRawBufferPointer(rebasing: unit.dropFirst()))
+    var units = unsafe NALUnitIterator(bytes)
+    while let unit = unsafe units.next() {
+      guard let first = unsafe unit.first, H264NALUnitType(first) == .slice else { continue }
+      var reader = unsafe RBSPReader(UnsafeRawBufferPointer(rebasing: unit.dropFirst()))
       do throws(NALError) {
         // first_mb_in_slice, slice_type, pic_parameter_set_id.
         for _ in 0..<3 { _ = try reader.readUnsigned() }

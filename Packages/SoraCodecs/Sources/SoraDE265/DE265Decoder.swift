@@ -10,7 +10,7 @@ import SoraNAL
 /// its picture at once; a stream that reorders its pictures (B-frames) comes in output order, delayed. What reaches the
 /// library has been looked through first: NAL units that decoding doesn't need, and parameter sets and slice headers
 /// outside of the standard's ranges, don't. Confined to one serial executor or thread, as `VideoDecoder` says.
-public final class DE265Decoder: VideoDecoder {
+@safe public final class DE265Decoder: VideoDecoder {
   public let kind = VideoCodecKind.h265
   public let implementationName = libraryName
   public private(set) var needsKeyFrame = true
@@ -53,13 +53,13 @@ public final class DE265Decoder: VideoDecoder {
   }
 
   public func decode(_ frame: EncodedFrame) throws(CodecError) -> VideoFrame? {
-    let bytes = frame.payload.bytes
+    let bytes = unsafe frame.payload.bytes
     let unit: H265AccessUnit
     do {
-      unit = try inspector.inspect(bytes)
+      unit = try unsafe inspector.inspect(bytes)
     } catch {
       // Before the first key frame, parameter sets aren't known.
-      if needsKeyFrame, !H265StreamInspector.isKeyFrame(bytes) { throw .keyFrameRequired }
+      if needsKeyFrame, unsafe !H265StreamInspector.isKeyFrame(bytes) { throw .keyFrameRequired }
       throw refuse("\(error)")
     }
     guard unit.sliceCount > 0 else { throw refuse("no picture in \(bytes.count) bytes") }
@@ -68,42 +68,44 @@ public final class DE265Decoder: VideoDecoder {
       throw refuse("\(unit.pictureCount) first slices in one access unit")
     }
     try check(unit)
-    if unit.isKeyFrame, context == nil || (unit.hasParameterSets && openThreads < threads(unit)) {
+    if unit.isKeyFrame,
+      unsafe context == nil || (unit.hasParameterSets && openThreads < threads(unit))
+    {
       try open(threads: threads(unit))
     }
-    guard let context else { throw .keyFrameRequired }
+    guard let context = unsafe context else { throw .keyFrameRequired }
 
     passed[number % passed.count] = Passed(
       number: number, timestamp: frame.timestamp, rotation: frame.rotation,
       rtpTimestamp: frame.rtpTimestamp, isDamaged: unit.isDamaged)
-    try push(bytes, to: context, isReordered: unit.reorderedPictures > 0)
+    try unsafe push(bytes, to: context, isReordered: unit.reorderedPictures > 0)
     number += 1
-    try run(context)
+    try unsafe run(context)
     needsKeyFrame = false
-    if isWarned(context) {
+    if unsafe isWarned(context) {
       inspector.markDamaged()
       passed[(number - 1) % passed.count].isDamaged = true
     }
-    guard let image = de265_get_next_picture(context) else { return nil }
-    return try finish(image, frame)
+    guard let image = unsafe de265_get_next_picture(context) else { return nil }
+    return unsafe try finish(image, frame)
   }
 
   /// Hands over what decoding needs: parameter sets, slices, and ends of sequences.
   private func push(
     _ bytes: UnsafeRawBufferPointer, to context: UnsafeMutableRawPointer, isReordered: Bool
   ) throws(CodecError) {
-    var units = NALUnitIterator(bytes)
-    while let unit = units.next() {
-      guard let header = H265NALUnitHeader(unit), header.layerID == 0,
+    var units = unsafe NALUnitIterator(bytes)
+    while let unit = unsafe units.next() {
+      guard let header = unsafe H265NALUnitHeader(unit), header.layerID == 0,
         header.type.isSlice || header.type.isParameterSet || header.type == .endOfSequence
       else { continue }
-      let result = de265_push_NAL(
+      let result = unsafe de265_push_NAL(
         context, unit.baseAddress, Int32(clamping: unit.count), Int64(number), nil)
       guard result == DE265_OK else { throw refuse("libde265: \(errorText(result))") }
     }
     // This empties the library's queue of reordered pictures too: where there is one, the next access unit says that this
     // one is over.
-    if !isReordered { de265_push_end_of_frame(context) }
+    if !isReordered { unsafe de265_push_end_of_frame(context) }
   }
 
   /// Decodes what was pushed.
@@ -111,12 +113,12 @@ public final class DE265Decoder: VideoDecoder {
     var more: Int32 = 1
     // Each round decodes a NAL unit or a picture; the bound is for a library that would go on for ever.
     for _ in 0..<100_000 where more != 0 {
-      let result = de265_decode(context, &more)
+      let result = unsafe de265_decode(context, &more)
       if result == DE265_ERROR_WAITING_FOR_INPUT_DATA { return }
       guard de265_isOK(result) != 0 else { throw refuse("libde265: \(errorText(result))") }
       // Pictures that wait to be taken count as more to do.
-      if de265_get_number_of_NAL_units_pending(context) == 0,
-        de265_peek_next_picture(context) != nil
+      if unsafe de265_get_number_of_NAL_units_pending(context) == 0,
+        unsafe de265_peek_next_picture(context) != nil
       {
         return
       }
@@ -127,7 +129,7 @@ public final class DE265Decoder: VideoDecoder {
   private func isWarned(_ context: UnsafeMutableRawPointer) -> Bool {
     var isDamaged = false
     while true {
-      let warning = de265_get_warning(context)
+      let warning = unsafe de265_get_warning(context)
       switch warning {
       case DE265_OK: return isDamaged
       case DE265_WARNING_NO_WPP_CANNOT_USE_MULTITHREADING,
@@ -144,15 +146,15 @@ public final class DE265Decoder: VideoDecoder {
     -> VideoFrame
   {
     let buffer: PixelBuffer
-    if let own = DE265Pictures.picture(image, in: pool) {
+    if let own = unsafe DE265Pictures.picture(image, in: pool) {
       buffer = own
-    } else if let copied = DE265Pictures.copy(image, into: copies) {
+    } else if let copied = unsafe DE265Pictures.copy(image, into: copies) {
       buffer = copied
       copiedPictures += 1
     } else {
       throw refuse("the library's picture is not 8-bit 4:2:0")
     }
-    let own = Int(truncatingIfNeeded: de265_get_image_PTS(image))
+    let own = unsafe Int(truncatingIfNeeded: de265_get_image_PTS(image))
     let entry = passed[Int(UInt(bitPattern: own) % UInt(passed.count))]
     isLastFrameCorrupted = entry.isDamaged
     let known = entry.number == own
@@ -193,14 +195,14 @@ public final class DE265Decoder: VideoDecoder {
 
   private func open(threads: Int) throws(CodecError) {
     close()
-    guard let made = de265_new_decoder() else {
+    guard let made = unsafe de265_new_decoder() else {
       throw .library(
         name: "libde265", operation: "start a decoder", code: 0, detail: "out of memory")
     }
-    context = made
-    DE265Pictures.set(pool, on: made)
+    unsafe context = unsafe made
+    unsafe DE265Pictures.set(pool, on: made)
     if threads > 1 {
-      let result = de265_start_worker_threads(made, Int32(threads))
+      let result = unsafe de265_start_worker_threads(made, Int32(threads))
       guard de265_isOK(result) != 0 else {
         close()
         throw .library(
@@ -213,7 +215,7 @@ public final class DE265Decoder: VideoDecoder {
   }
 
   private func close() {
-    if let context { _ = de265_free_decoder(context) }
-    context = nil
+    if let context = unsafe context { _ = unsafe de265_free_decoder(context) }
+    unsafe context = nil
   }
 }

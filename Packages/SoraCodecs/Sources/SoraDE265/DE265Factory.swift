@@ -25,9 +25,9 @@ public struct DE265DecoderFactory: VideoCodecFactory {
 }
 
 /// libde265's name and version, such as "libde265 1.0.11".
-let libraryName = "libde265 \(String(cString: de265_get_version()))"
+let libraryName = unsafe "libde265 \(String(cString: de265_get_version()))"
 
 /// libde265's own words for an error.
 func errorText(_ error: de265_error) -> String {
-  de265_get_error_text(error).map { String(cString: $0) } ?? "error \(error.rawValue)"
+  unsafe de265_get_error_text(error).map { unsafe String(cString: $0) } ?? "error \(error.rawValue)"
 }

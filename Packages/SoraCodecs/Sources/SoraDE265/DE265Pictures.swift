@@ -11,8 +11,8 @@ enum DE265Pictures {
 
   /// The pool must outlive the decoder that it is set on.
   static func set(_ pool: DecoderPicturePool, on context: UnsafeMutableRawPointer) {
-    var functions = de265_image_allocation(get_buffer: take, release_buffer: giveBack)
-    de265_set_image_allocation_functions(
+    var functions = unsafe de265_image_allocation(get_buffer: take, release_buffer: giveBack)
+    unsafe de265_set_image_allocation_functions(
       context, &functions, Unmanaged.passUnretained(pool).toOpaque())
   }
 
@@ -21,11 +21,14 @@ enum DE265Pictures {
       UnsafeMutableRawPointer?, UnsafeMutablePointer<de265_image_spec>?, OpaquePointer?,
       UnsafeMutableRawPointer?
     ) -> Int32 = { _, specification, image, owner in
-      guard let specification, let image, let owner else { return 0 }
-      let width = Int(specification.pointee.width)
-      let height = Int(specification.pointee.height)
-      guard specification.pointee.format == de265_image_format_YUV420P8,
-        de265_get_bits_per_pixel(image, 0) == 8, de265_get_bits_per_pixel(image, 1) == 8,
+      guard let specification = unsafe specification, let image = unsafe image,
+        let owner = unsafe owner
+      else { return 0 }
+      let width = unsafe Int(specification.pointee.width)
+      let height = unsafe Int(specification.pointee.height)
+      guard unsafe specification.pointee.format == de265_image_format_YUV420P8,
+        unsafe de265_get_bits_per_pixel(image, 0) == 8,
+        unsafe de265_get_bits_per_pixel(image, 1) == 8,
         (1...1 << 15).contains(width), (1...1 << 15).contains(height)
       else { return 0 }
       var yStride = (width + 63) & ~63
@@ -34,24 +37,26 @@ enum DE265Pictures {
       let uvStride = yStride / 2
       let ySize = yStride * height
       let uvSize = uvStride * ((height + 1) / 2)
-      let pool = Unmanaged<DecoderPicturePool>.fromOpaque(owner).takeUnretainedValue()
-      guard let taken = pool.take(ySize + 2 * uvSize + margin) else { return 0 }
-      let slot = UnsafeMutableRawPointer(bitPattern: taken.slot + 1)
-      de265_set_image_plane(image, 0, taken.base, Int32(yStride), slot)
-      de265_set_image_plane(image, 1, taken.base + ySize, Int32(uvStride), slot)
-      de265_set_image_plane(image, 2, taken.base + ySize + uvSize, Int32(uvStride), slot)
+      let pool = unsafe Unmanaged<DecoderPicturePool>.fromOpaque(owner).takeUnretainedValue()
+      guard let taken = unsafe pool.take(ySize + 2 * uvSize + margin) else { return 0 }
+      let slot = unsafe UnsafeMutableRawPointer(bitPattern: taken.slot + 1)
+      unsafe de265_set_image_plane(image, 0, taken.base, Int32(yStride), slot)
+      unsafe de265_set_image_plane(image, 1, taken.base + ySize, Int32(uvStride), slot)
+      unsafe de265_set_image_plane(image, 2, taken.base + ySize + uvSize, Int32(uvStride), slot)
       return 1
     }
 
   private static let giveBack:
     @convention(c) (UnsafeMutableRawPointer?, OpaquePointer?, UnsafeMutableRawPointer?) -> Void = {
       _, image, owner in
-      guard let image, let owner, let slot = slot(image) else { return }
-      Unmanaged<DecoderPicturePool>.fromOpaque(owner).takeUnretainedValue().giveBack(slot)
+      guard let image = unsafe image, let owner = unsafe owner, let slot = unsafe slot(image) else {
+        return
+      }
+      unsafe Unmanaged<DecoderPicturePool>.fromOpaque(owner).takeUnretainedValue().giveBack(slot)
     }
 
   private static func slot(_ image: OpaquePointer) -> Int? {
-    de265_get_image_plane_user_data(image, 0).map { Int(bitPattern: $0) - 1 }
+    unsafe de265_get_image_plane_user_data(image, 0).map { Int(bitPattern: $0) - 1 }
   }
 
   /// The picture of a decoded image, in the pool's memory; nil where it isn't 8-bit 4:2:0 there.
@@ -59,12 +64,12 @@ enum DE265Pictures {
     var yStride: Int32 = 0
     var uStride: Int32 = 0
     var vStride: Int32 = 0
-    guard de265_get_chroma_format(image) == de265_chroma_420, let slot = slot(image),
-      let y = de265_get_image_plane(image, 0, &yStride),
-      let u = de265_get_image_plane(image, 1, &uStride),
-      let v = de265_get_image_plane(image, 2, &vStride), uStride == vStride
+    guard unsafe de265_get_chroma_format(image) == de265_chroma_420, let slot = unsafe slot(image),
+      let y = unsafe de265_get_image_plane(image, 0, &yStride),
+      let u = unsafe de265_get_image_plane(image, 1, &uStride),
+      let v = unsafe de265_get_image_plane(image, 2, &vStride), uStride == vStride
     else { return nil }
-    return pool.picture(
+    return unsafe pool.picture(
       slot, width: Int(de265_get_image_width(image, 0)),
       height: Int(de265_get_image_height(image, 0)), y: y, u: u, v: v, yStride: Int(yStride),
       uvStride: Int(uStride))
@@ -72,9 +77,9 @@ enum DE265Pictures {
 
   /// A copy of an image that lies in the library's own memory; nil where it isn't 8-bit 4:2:0.
   static func copy(_ image: OpaquePointer, into pool: PixelBufferPool) -> PixelBuffer? {
-    let width = Int(de265_get_image_width(image, 0))
-    let height = Int(de265_get_image_height(image, 0))
-    guard de265_get_chroma_format(image) == de265_chroma_420,
+    let width = unsafe Int(de265_get_image_width(image, 0))
+    let height = unsafe Int(de265_get_image_height(image, 0))
+    guard unsafe de265_get_chroma_format(image) == de265_chroma_420,
       (1...1 << 15).contains(width), (1...1 << 15).contains(height)
     else { return nil }
     let target = pool.take(width: width, height: height)
@@ -82,13 +87,13 @@ enum DE265Pictures {
       var stride: Int32 = 0
       let channel = Int32(index)
       let plane = target.plane(index)
-      guard de265_get_bits_per_pixel(image, channel) == 8,
-        let source = de265_get_image_plane(image, channel, &stride),
-        Int(de265_get_image_width(image, channel)) == plane.width,
-        Int(de265_get_image_height(image, channel)) == plane.height
+      guard unsafe de265_get_bits_per_pixel(image, channel) == 8,
+        let source = unsafe de265_get_image_plane(image, channel, &stride),
+        unsafe Int(de265_get_image_width(image, channel)) == plane.width,
+        unsafe Int(de265_get_image_height(image, channel)) == plane.height
       else { return nil }
       for y in 0..<plane.height {
-        (plane.base + y * plane.stride).copyMemory(
+        unsafe (plane.base + y * plane.stride).copyMemory(
           from: source + y * Int(stride), byteCount: plane.width)
       }
     }

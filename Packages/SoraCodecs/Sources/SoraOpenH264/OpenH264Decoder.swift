@@ -8,7 +8,7 @@ import SoraNAL
 ///
 /// The library reuses a picture's memory with the next call, so each picture is copied once, into pooled memory that comes
 /// back when the last reference to it is dropped. Confined to one serial executor or thread, as `VideoDecoder` says.
-public final class OpenH264Decoder: VideoDecoder {
+@safe public final class OpenH264Decoder: VideoDecoder {
   public let kind = VideoCodecKind.h264
   public let implementationName = libraryName
   public private(set) var needsKeyFrame = true
@@ -35,33 +35,33 @@ public final class OpenH264Decoder: VideoDecoder {
   /// Starts a decoder. Throws `CodecError.library`.
   public init(_ settings: VideoDecoderSettings = VideoDecoderSettings()) throws(CodecError) {
     self.settings = settings
-    planes = .allocate(capacity: 3)
-    planes.initialize(repeating: nil, count: 3)
+    unsafe planes = .allocate(capacity: 3)
+    unsafe planes.initialize(repeating: nil, count: 3)
     try open()
   }
 
   deinit {
     close()
-    planes.deallocate()
+    unsafe planes.deallocate()
   }
 
   public func decode(_ frame: EncodedFrame) throws(CodecError) -> VideoFrame? {
-    let bytes = frame.payload.bytes
-    let unit = H264AccessUnit(bytes)
+    let bytes = unsafe frame.payload.bytes
+    let unit = unsafe H264AccessUnit(bytes)
     guard unit.units > 0, bytes.count <= Int(Int32.max) else {
       throw refuse("no NAL unit in \(bytes.count) bytes")
     }
     guard unit.isKeyFrame || !needsKeyFrame else { throw .keyFrameRequired }
     try check(unit)
-    if decoder == nil { try open() }
-    guard let decoder else { throw .keyFrameRequired }
+    if unsafe decoder == nil { try open() }
+    guard let decoder = unsafe decoder else { throw .keyFrameRequired }
 
     frames &+= 1
     pending[Int(frames % UInt64(pending.count))] = Pending(
       timestamp: frame.timestamp, rotation: frame.rotation, rtpTimestamp: frame.rtpTimestamp)
     var info = SBufferInfo()
     info.uiInBsTimeStamp = frames
-    let state = sora_openh264_decoder_decode(
+    let state = unsafe sora_openh264_decoder_decode(
       decoder, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), Int32(bytes.count), planes,
       &info)
     // A picture that was completed from its neighbours is shown, and said to be damaged.
@@ -80,12 +80,12 @@ public final class OpenH264Decoder: VideoDecoder {
     // In Main and High the library keeps pictures back in case that others are to be shown before them. Hardly anybody
     // does that in a call; who does says so beforehand, or by his first B-slice.
     if info.iBufferStatus != 1, !isReordered {
-      guard sora_openh264_decoder_flush(decoder, planes, &info) == dsErrorFree else {
+      guard unsafe sora_openh264_decoder_flush(decoder, planes, &info) == dsErrorFree else {
         throw refuse("the library doesn't give its picture")
       }
     }
     guard info.iBufferStatus == 1 else { return nil }
-    guard let buffer = copy(info.UsrData.sSystemBuffer, info.pDst) else {
+    guard let buffer = unsafe copy(info.UsrData.sSystemBuffer, info.pDst) else {
       throw refuse("the library's picture is not I420")
     }
     let source = pending[Int(info.uiOutYuvTimeStamp % UInt64(pending.count))]
@@ -116,26 +116,26 @@ public final class OpenH264Decoder: VideoDecoder {
 
   private func open() throws(CodecError) {
     close()
-    guard let made = sora_openh264_decoder_create() else {
+    guard let made = unsafe sora_openh264_decoder_create() else {
       throw libraryError("make a decoder", -1)
     }
-    var parameters = SDecodingParam()
-    parameters.uiTargetDqLayer = .max
-    parameters.eEcActiveIdc = ERROR_CON_SLICE_COPY
-    parameters.sVideoProperty.size = UInt32(MemoryLayout<SVideoProperty>.size)
-    parameters.sVideoProperty.eVideoBsType = VIDEO_BITSTREAM_AVC
-    let result = sora_openh264_decoder_open(made, &parameters)
+    var parameters = unsafe SDecodingParam()
+    unsafe parameters.uiTargetDqLayer = .max
+    unsafe parameters.eEcActiveIdc = ERROR_CON_SLICE_COPY
+    unsafe parameters.sVideoProperty.size = UInt32(MemoryLayout<SVideoProperty>.size)
+    unsafe parameters.sVideoProperty.eVideoBsType = VIDEO_BITSTREAM_AVC
+    let result = unsafe sora_openh264_decoder_open(made, &parameters)
     guard result == 0 else {
-      sora_openh264_decoder_destroy(made)
+      unsafe sora_openh264_decoder_destroy(made)
       throw libraryError("start a decoder", result)
     }
-    decoder = made
+    unsafe decoder = unsafe made
     needsKeyFrame = true
   }
 
   private func close() {
-    if let decoder { sora_openh264_decoder_destroy(decoder) }
-    decoder = nil
+    if let decoder = unsafe decoder { unsafe sora_openh264_decoder_destroy(decoder) }
+    unsafe decoder = nil
   }
 
   private func copy(
@@ -145,12 +145,12 @@ public final class OpenH264Decoder: VideoDecoder {
     )
   ) -> PixelBuffer? {
     guard picture.iFormat == Int32(videoFormatI420.rawValue), picture.iWidth > 0,
-      picture.iHeight > 0, let y = source.0, let u = source.1, let v = source.2
+      picture.iHeight > 0, let y = unsafe source.0, let u = unsafe source.1, let v = unsafe source.2
     else { return nil }
     let target = pool.take(width: Int(picture.iWidth), height: Int(picture.iHeight))
-    Self.copy(y, picture.iStride.0, to: target.plane(0))
-    Self.copy(u, picture.iStride.1, to: target.plane(1))
-    Self.copy(v, picture.iStride.1, to: target.plane(2))
+    unsafe Self.copy(y, picture.iStride.0, to: target.plane(0))
+    unsafe Self.copy(u, picture.iStride.1, to: target.plane(1))
+    unsafe Self.copy(v, picture.iStride.1, to: target.plane(2))
     return target.buffer
   }
 
@@ -158,7 +158,7 @@ public final class OpenH264Decoder: VideoDecoder {
     _ source: UnsafeMutablePointer<UInt8>, _ stride: Int32, to plane: MutablePlane
   ) {
     for y in 0..<plane.height {
-      plane.row(y).copyMemory(
+      unsafe plane.row(y).copyMemory(
         from: UnsafeRawBufferPointer(start: source + y * Int(stride), count: plane.width))
     }
   }

@@ -4,7 +4,7 @@ import SoraNAL
 
 /// H.264 over OpenH264: constant bitrate, key frames only when asked for, parameter sets with each of them, Annex B, one to
 /// three temporal layers in a pattern of the library's own.
-final class OpenH264EncoderAdapter: EncoderAdapter {
+@safe final class OpenH264EncoderAdapter: EncoderAdapter {
   static let kind = VideoCodecKind.h264
   static var implementationName: String { libraryName }
   static let scalabilityModes: [ScalabilityMode] = [.l1t1, .l1t2, .l1t3]

@@ -8,7 +8,7 @@ public import SoraMedia
 /// between); enlarging is bilinear. Strides are honoured, odd sizes keep their last column and row. In steady state
 /// nothing is allocated here, so use one scaler for each size that is wanted: another size empties its pool.
 /// Confined to its owner; the pictures go anywhere and may outlive it.
-public final class PictureScaler {
+@safe public final class PictureScaler {
   private let pool: PixelBufferPool
   /// Chroma between scaling and its conversion from or to NV12.
   private var scratch: UnsafeMutableRawPointer?
@@ -17,7 +17,7 @@ public final class PictureScaler {
   /// - Parameter limit: how many pictures are kept for another use; more may be out at a time.
   public init(limit: Int = 8) { pool = PixelBufferPool(limit: limit) }
 
-  deinit { scratch?.deallocate() }
+  deinit { unsafe scratch?.deallocate() }
 
   /// The largest width and height of a result, in pixels.
   public static let maximumSide = 16_383
@@ -63,15 +63,15 @@ public final class PictureScaler {
   private func split(_ source: Samples, u: MutablePlane, v: MutablePlane) {
     var source = source
     if source.width != u.width || source.height != u.height {
-      let scaled = MutablePlane(
+      let scaled = unsafe MutablePlane(
         base: scratch(u.width * 2 * u.height), stride: u.width * 2, width: u.width * 2,
         height: u.height)
       source.scaleInterleaved(into: scaled)
-      source = Samples(
+      source = unsafe Samples(
         base: UnsafeRawPointer(scaled.base), stride: scaled.stride, width: u.width,
         height: u.height)
     }
-    SplitUVPlane(
+    unsafe SplitUVPlane(
       source.bytes, Int32(source.stride), u.bytes, Int32(u.stride), v.bytes, Int32(v.stride),
       Int32(u.width), Int32(u.height))
   }
@@ -80,28 +80,28 @@ public final class PictureScaler {
     let (width, height) = (target.width / 2, target.height)
     var (u, v) = (u, v)
     if u.width != width || u.height != height {
-      let memory = scratch(width * height * 2)
-      let scaledU = MutablePlane(base: memory, stride: width, width: width, height: height)
-      let scaledV = MutablePlane(
+      let memory = unsafe scratch(width * height * 2)
+      let scaledU = unsafe MutablePlane(base: memory, stride: width, width: width, height: height)
+      let scaledV = unsafe MutablePlane(
         base: memory + width * height, stride: width, width: width, height: height)
       u.scale(into: scaledU)
       v.scale(into: scaledV)
-      u = Samples(
+      u = unsafe Samples(
         base: UnsafeRawPointer(scaledU.base), stride: width, width: width, height: height)
-      v = Samples(
+      v = unsafe Samples(
         base: UnsafeRawPointer(scaledV.base), stride: width, width: width, height: height)
     }
-    MergeUVPlane(
+    unsafe MergeUVPlane(
       u.bytes, Int32(u.stride), v.bytes, Int32(v.stride), target.bytes, Int32(target.stride),
       Int32(width), Int32(height))
   }
 
   private func scratch(_ byteCount: Int) -> UnsafeMutableRawPointer {
-    if let scratch, scratchBytes >= byteCount { return scratch }
-    scratch?.deallocate()
+    if let scratch = unsafe scratch, scratchBytes >= byteCount { return unsafe scratch }
+    unsafe scratch?.deallocate()
     let memory = UnsafeMutableRawPointer.allocate(byteCount: byteCount, alignment: 64)
-    scratch = memory
+    unsafe scratch = unsafe memory
     scratchBytes = byteCount
-    return memory
+    return unsafe memory
   }
 }

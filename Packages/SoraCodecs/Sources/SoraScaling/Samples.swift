@@ -2,7 +2,7 @@ import CYUV
 import SoraMedia
 
 /// Rows of samples, or of pairs of them, to read from.
-struct Samples {
+@safe struct Samples {
   let base: UnsafeRawPointer
   let stride: Int
   /// Samples a row, or pairs.
@@ -10,7 +10,7 @@ struct Samples {
   let height: Int
 
   init(base: UnsafeRawPointer, stride: Int, width: Int, height: Int) {
-    self.base = base
+    unsafe self.base = unsafe base
     self.stride = stride
     self.width = width
     self.height = height
@@ -18,28 +18,28 @@ struct Samples {
 
   /// Samples of a plane from byte `column` of row `row` on.
   init(_ plane: Plane, from column: Int, _ row: Int, width: Int, height: Int) {
-    self.init(
+    unsafe self.init(
       base: plane.base + row * plane.stride + column, stride: plane.stride, width: width,
       height: height)
   }
 
-  var bytes: UnsafePointer<UInt8> { base.assumingMemoryBound(to: UInt8.self) }
+  var bytes: UnsafePointer<UInt8> { unsafe base.assumingMemoryBound(to: UInt8.self) }
 
   /// libyuv takes a box where a side shrinks to less than half and bilinear filtering otherwise.
   func scale(into target: MutablePlane) {
-    ScalePlane(
+    unsafe ScalePlane(
       bytes, Int32(stride), Int32(width), Int32(height), target.bytes, Int32(target.stride),
       Int32(target.width), Int32(target.height), kFilterBox)
   }
 
   /// The same for pairs of samples, whose target's width counts single ones.
   func scaleInterleaved(into target: MutablePlane) {
-    UVScale(
+    unsafe UVScale(
       bytes, Int32(stride), Int32(width), Int32(height), target.bytes, Int32(target.stride),
       Int32(target.width / 2), Int32(target.height), kFilterBox)
   }
 }
 
 extension MutablePlane {
-  var bytes: UnsafeMutablePointer<UInt8> { base.assumingMemoryBound(to: UInt8.self) }
+  var bytes: UnsafeMutablePointer<UInt8> { unsafe base.assumingMemoryBound(to: UInt8.self) }
 }

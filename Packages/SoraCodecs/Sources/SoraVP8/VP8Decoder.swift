@@ -8,7 +8,7 @@ import SoraVPX
 ///
 /// libvpx reuses a picture's memory with the next call, so each picture is copied once, into pooled memory that comes
 /// back when the last reference to it is dropped. Confined to one serial executor or thread, as `VideoDecoder` says.
-public final class VP8Decoder: VideoDecoder {
+@safe public final class VP8Decoder: VideoDecoder {
   public let kind = VideoCodecKind.vp8
   public let implementationName = VPXLibrary.name
   public private(set) var needsKeyFrame = true
@@ -23,19 +23,19 @@ public final class VP8Decoder: VideoDecoder {
   /// Starts a decoder. Throws `CodecError.library`.
   public init(_ settings: VideoDecoderSettings = VideoDecoderSettings()) throws(CodecError) {
     self.settings = settings
-    context = .allocate(capacity: 1)
-    context.initialize(to: vpx_codec_ctx_t())
+    unsafe context = .allocate(capacity: 1)
+    unsafe context.initialize(to: vpx_codec_ctx_t())
     try open(threads: 1)
   }
 
   deinit {
-    if isOpen { vpx_codec_destroy(context) }
-    context.deallocate()
+    if isOpen { unsafe vpx_codec_destroy(context) }
+    unsafe context.deallocate()
   }
 
   public func decode(_ frame: EncodedFrame) throws(CodecError) -> VideoFrame? {
-    let bytes = frame.payload.bytes
-    guard let header = VP8FrameHeader(bytes) else {
+    let bytes = unsafe frame.payload.bytes
+    guard let header = unsafe VP8FrameHeader(bytes.bindMemory(to: UInt8.self).span) else {
       needsKeyFrame = true
       throw .corruptFrame(detail: "not a VP8 frame header in \(bytes.count) bytes")
     }
@@ -52,25 +52,25 @@ public final class VP8Decoder: VideoDecoder {
       if !isOpen || threads != openThreads { try open(threads: threads) }
     }
 
-    let result = vpx_codec_decode(
+    let result = unsafe vpx_codec_decode(
       context, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), UInt32(bytes.count), nil, 0)
     guard result == VPX_CODEC_OK else {
       needsKeyFrame = true
-      let detail = VPXLibrary.errorText(result, context)
+      let detail = unsafe VPXLibrary.errorText(result, context)
       // The library's state after an error isn't specified: a key frame starts a fresh decoder.
-      vpx_codec_destroy(context)
+      unsafe vpx_codec_destroy(context)
       isOpen = false
       throw .corruptFrame(detail: detail)
     }
     needsKeyFrame = false
 
     var corrupted: Int32 = 0
-    let known = sora_vpx_get(context, Int32(VP8D_GET_FRAME_CORRUPTED.rawValue), &corrupted)
+    let known = unsafe sora_vpx_get(context, Int32(VP8D_GET_FRAME_CORRUPTED.rawValue), &corrupted)
     isLastFrameCorrupted = known == VPX_CODEC_OK && corrupted != 0
 
     var iterator: vpx_codec_iter_t?
-    guard let picture = vpx_codec_get_frame(context, &iterator) else { return nil }
-    guard let buffer = copy(picture.pointee) else {
+    guard let picture = unsafe vpx_codec_get_frame(context, &iterator) else { return nil }
+    guard let buffer = unsafe copy(picture.pointee) else {
       needsKeyFrame = true
       throw .corruptFrame(detail: "the library's picture is not I420")
     }
@@ -88,33 +88,36 @@ public final class VP8Decoder: VideoDecoder {
 
   private func open(threads: Int) throws(CodecError) {
     if isOpen {
-      vpx_codec_destroy(context)
+      unsafe vpx_codec_destroy(context)
       isOpen = false
       needsKeyFrame = true
     }
     var configuration = vpx_codec_dec_cfg_t(threads: UInt32(threads), w: 0, h: 0)
-    context.pointee = vpx_codec_ctx_t()
-    let result = sora_vpx_decoder_init(context, vpx_codec_vp8_dx(), &configuration, 0)
-    guard result == VPX_CODEC_OK else { throw VPXLibrary.error("start a decoder", result, context) }
+    unsafe context.pointee = unsafe vpx_codec_ctx_t()
+    let result = unsafe sora_vpx_decoder_init(context, vpx_codec_vp8_dx(), &configuration, 0)
+    guard result == VPX_CODEC_OK else {
+      throw unsafe VPXLibrary.error("start a decoder", result, context)
+    }
     isOpen = true
     openThreads = threads
   }
 
   private func copy(_ picture: vpx_image_t) -> PixelBuffer? {
-    guard picture.fmt == VPX_IMG_FMT_I420, picture.d_w > 0, picture.d_h > 0,
-      let y = picture.planes.0, let u = picture.planes.1, let v = picture.planes.2
+    guard unsafe picture.fmt == VPX_IMG_FMT_I420, unsafe picture.d_w > 0, unsafe picture.d_h > 0,
+      let y = unsafe picture.planes.0, let u = unsafe picture.planes.1,
+      let v = unsafe picture.planes.2
     else { return nil }
-    let target = pool.take(width: Int(picture.d_w), height: Int(picture.d_h))
-    copy(y, picture.stride.0, to: target.plane(0))
-    copy(u, picture.stride.1, to: target.plane(1))
-    copy(v, picture.stride.2, to: target.plane(2))
+    let target = unsafe pool.take(width: Int(picture.d_w), height: Int(picture.d_h))
+    unsafe copy(y, picture.stride.0, to: target.plane(0))
+    unsafe copy(u, picture.stride.1, to: target.plane(1))
+    unsafe copy(v, picture.stride.2, to: target.plane(2))
     return target.buffer
   }
 
   private func copy(_ source: UnsafeMutablePointer<UInt8>, _ stride: Int32, to plane: MutablePlane)
   {
     for y in 0..<plane.height {
-      (plane.base + y * plane.stride).copyMemory(
+      unsafe (plane.base + y * plane.stride).copyMemory(
         from: source + y * Int(stride), byteCount: plane.width)
     }
   }

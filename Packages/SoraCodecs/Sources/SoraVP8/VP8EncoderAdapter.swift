@@ -24,8 +24,8 @@ final class VP8EncoderAdapter: EncoderAdapter {
     // times the CPU and gave a fifth of the frames of one. One thread encodes 720p30 in a quarter of a core.
     let threads = settings.frugalThreadCount(width: plan.width, height: plan.height)
     try encoder.configure(settings, width: plan.width, height: plan.height, threads: threads)
-    encoder.configuration.rc_undershoot_pct = 100
-    encoder.configuration.rc_overshoot_pct = 15
+    unsafe encoder.configuration.rc_undershoot_pct = 100
+    unsafe encoder.configuration.rc_overshoot_pct = 15
     fill(rates)
     try encoder.open(
       settings, speed: settings.speed ?? Self.speed(plan.width, plan.height))
@@ -75,23 +75,23 @@ final class VP8EncoderAdapter: EncoderAdapter {
 
   private func fill(_ rates: EncoderRates) {
     let kilobits = UInt32(rates.kilobitsPerSecond)
-    encoder.configuration.rc_target_bitrate = kilobits
-    encoder.configuration.ts_number_layers = UInt32(temporalLayers)
+    unsafe encoder.configuration.rc_target_bitrate = kilobits
+    unsafe encoder.configuration.ts_number_layers = UInt32(temporalLayers)
     guard temporalLayers > 1 else { return }
     // Percent of the bitrate up to and including each layer. The lowest of three is what a server sends over a link that is a third
     // as wide as the stream: its frames get no more than the others.
     let shares: [UInt32] = temporalLayers == 2 ? [60, 100] : [25, 45, 100]
     let pattern: [UInt32] = temporalLayers == 2 ? [0, 1] : [0, 2, 1, 2]
-    encoder.configuration.ts_periodicity = UInt32(pattern.count)
-    withElements(&encoder.configuration.ts_target_bitrate, of: UInt32.self) { rates in
+    unsafe encoder.configuration.ts_periodicity = UInt32(pattern.count)
+    unsafe withElements(&encoder.configuration.ts_target_bitrate, of: UInt32.self) { rates in
       for (layer, share) in shares.enumerated() {
         rates[layer] = max(1, kilobits * share / 100)
       }
     }
-    withElements(&encoder.configuration.ts_rate_decimator, of: UInt32.self) { decimators in
+    unsafe withElements(&encoder.configuration.ts_rate_decimator, of: UInt32.self) { decimators in
       for layer in shares.indices { decimators[layer] = 1 << UInt32(shares.count - 1 - layer) }
     }
-    withElements(&encoder.configuration.ts_layer_id, of: UInt32.self) { layers in
+    unsafe withElements(&encoder.configuration.ts_layer_id, of: UInt32.self) { layers in
       for (index, layer) in pattern.enumerated() { layers[index] = layer }
     }
   }

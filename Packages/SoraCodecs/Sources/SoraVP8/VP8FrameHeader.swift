@@ -12,7 +12,7 @@ public struct VP8FrameHeader: Sendable, Hashable {
   public let height: Int
 
   /// Reads the header; nil where the bytes can't be the start of a VP8 frame.
-  public init?(_ bytes: UnsafeRawBufferPointer) {
+  public init?(_ bytes: Span<UInt8>) {
     guard bytes.count >= 3 else { return nil }
     let tag = UInt32(bytes[0]) | UInt32(bytes[1]) << 8 | UInt32(bytes[2]) << 16
     isKeyFrame = tag & 1 == 0
@@ -25,7 +25,9 @@ public struct VP8FrameHeader: Sendable, Hashable {
       height = 0
       return
     }
-    guard bytes.count >= 10, bytes[3] == 0x9D, bytes[4] == 0x01, bytes[5] == 0x2A else {
+    guard bytes.count >= 10, bytes[3] == 0x9D, bytes[4] == 0x01,
+      bytes[5] == 0x2A
+    else {
       return nil
     }
     // The two bits above each size ask for upscaling, which no sender of calls uses and libvpx ignores.

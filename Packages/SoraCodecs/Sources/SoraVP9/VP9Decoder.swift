@@ -9,7 +9,7 @@ import SoraVPX
 /// libvpx decodes into memory of ours, so that pictures are handed out without a copy; the memory comes back when the
 /// library and the last holder of the picture are done with it. Of a picture with several spatial layers, the highest is
 /// handed out. Confined to one serial executor or thread, as `VideoDecoder` says.
-public final class VP9Decoder: VideoDecoder {
+@safe public final class VP9Decoder: VideoDecoder {
   public let kind = VideoCodecKind.vp9
   public let implementationName = VPXLibrary.name
   public private(set) var needsKeyFrame = true
@@ -27,19 +27,19 @@ public final class VP9Decoder: VideoDecoder {
     // Room for borders and alignment on top of the samples.
     pool = DecoderPicturePool(
       maximumBytes: max(0, min(settings.maximumPixels, 1 << 28)) * 2 + (16 << 20))
-    context = .allocate(capacity: 1)
-    context.initialize(to: vpx_codec_ctx_t())
+    unsafe context = .allocate(capacity: 1)
+    unsafe context.initialize(to: vpx_codec_ctx_t())
     try open(threads: 1)
   }
 
   deinit {
-    if isOpen { vpx_codec_destroy(context) }
-    context.deallocate()
+    if isOpen { unsafe vpx_codec_destroy(context) }
+    unsafe context.deallocate()
   }
 
   public func decode(_ frame: EncodedFrame) throws(CodecError) -> VideoFrame? {
-    let bytes = frame.payload.bytes
-    guard let header = VP9FrameHeader(bytes) else {
+    let bytes = unsafe frame.payload.bytes
+    guard let header = unsafe VP9FrameHeader(bytes.bindMemory(to: UInt8.self).span) else {
       needsKeyFrame = true
       throw .corruptFrame(detail: "not a VP9 frame header in \(bytes.count) bytes")
     }
@@ -56,26 +56,26 @@ public final class VP9Decoder: VideoDecoder {
       if !isOpen || threads > openThreads { try open(threads: threads) }
     }
 
-    let result = vpx_codec_decode(
+    let result = unsafe vpx_codec_decode(
       context, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), UInt32(bytes.count), nil, 0)
     guard result == VPX_CODEC_OK else {
       needsKeyFrame = true
-      let detail = VPXLibrary.errorText(result, context)
+      let detail = unsafe VPXLibrary.errorText(result, context)
       // The library's state after an error isn't specified: a key frame starts a fresh decoder.
-      vpx_codec_destroy(context)
+      unsafe vpx_codec_destroy(context)
       isOpen = false
       throw .corruptFrame(detail: detail)
     }
     needsKeyFrame = false
 
     var corrupted: Int32 = 0
-    let known = sora_vpx_get(context, Int32(VP8D_GET_FRAME_CORRUPTED.rawValue), &corrupted)
+    let known = unsafe sora_vpx_get(context, Int32(VP8D_GET_FRAME_CORRUPTED.rawValue), &corrupted)
     isLastFrameCorrupted = known == VPX_CODEC_OK && corrupted != 0
 
     var iterator: vpx_codec_iter_t?
-    guard let picture = vpx_codec_get_frame(context, &iterator) else { return nil }
-    try checkSize(Int(picture.pointee.d_w), Int(picture.pointee.d_h))
-    guard let buffer = reference(picture.pointee) else {
+    guard let picture = unsafe vpx_codec_get_frame(context, &iterator) else { return nil }
+    try unsafe checkSize(Int(picture.pointee.d_w), Int(picture.pointee.d_h))
+    guard let buffer = unsafe reference(picture.pointee) else {
       needsKeyFrame = true
       throw .corruptFrame(detail: "the library's picture is not 8-bit 4:2:0")
     }
@@ -101,34 +101,37 @@ public final class VP9Decoder: VideoDecoder {
 
   private func open(threads: Int) throws(CodecError) {
     if isOpen {
-      vpx_codec_destroy(context)
+      unsafe vpx_codec_destroy(context)
       isOpen = false
       needsKeyFrame = true
     }
     var configuration = vpx_codec_dec_cfg_t(threads: UInt32(threads), w: 0, h: 0)
-    context.pointee = vpx_codec_ctx_t()
-    var result = sora_vpx_decoder_init(context, vpx_codec_vp9_dx(), &configuration, 0)
-    guard result == VPX_CODEC_OK else { throw VPXLibrary.error("start a decoder", result, context) }
+    unsafe context.pointee = unsafe vpx_codec_ctx_t()
+    var result = unsafe sora_vpx_decoder_init(context, vpx_codec_vp9_dx(), &configuration, 0)
+    guard result == VPX_CODEC_OK else {
+      throw unsafe VPXLibrary.error("start a decoder", result, context)
+    }
     isOpen = true
     openThreads = threads
     if threads > 1 {
-      _ = sora_vpx_set(context, Int32(VP9D_SET_ROW_MT.rawValue), 1)
-      _ = sora_vpx_set(context, Int32(VP9D_SET_LOOP_FILTER_OPT.rawValue), 1)
+      _ = unsafe sora_vpx_set(context, Int32(VP9D_SET_ROW_MT.rawValue), 1)
+      _ = unsafe sora_vpx_set(context, Int32(VP9D_SET_LOOP_FILTER_OPT.rawValue), 1)
     }
     // The pool outlives the library's decoder: `deinit` destroys that first.
-    result = vpx_codec_set_frame_buffer_functions(
+    result = unsafe vpx_codec_set_frame_buffer_functions(
       context, takeBuffer, giveBackBuffer, Unmanaged.passUnretained(pool).toOpaque())
     guard result == VPX_CODEC_OK else {
-      throw VPXLibrary.error("set where it decodes to", result, context)
+      throw unsafe VPXLibrary.error("set where it decodes to", result, context)
     }
   }
 
   private func reference(_ picture: vpx_image_t) -> PixelBuffer? {
-    guard picture.fmt == VPX_IMG_FMT_I420, let y = picture.planes.0, let u = picture.planes.1,
-      let v = picture.planes.2, picture.stride.1 == picture.stride.2,
-      let slot = slotNumber(picture.fb_priv)
+    guard unsafe picture.fmt == VPX_IMG_FMT_I420, let y = unsafe picture.planes.0,
+      let u = unsafe picture.planes.1,
+      let v = unsafe picture.planes.2, unsafe picture.stride.1 == picture.stride.2,
+      let slot = unsafe slotNumber(picture.fb_priv)
     else { return nil }
-    return pool.picture(
+    return unsafe pool.picture(
       slot, width: Int(picture.d_w), height: Int(picture.d_h), y: y, u: u, v: v,
       yStride: Int(picture.stride.0), uvStride: Int(picture.stride.1))
   }
@@ -136,22 +139,24 @@ public final class VP9Decoder: VideoDecoder {
 
 /// Slots go through the library as pointers that nobody follows: the number plus one.
 private func slotNumber(_ pointer: UnsafeMutableRawPointer?) -> Int? {
-  pointer.map { Int(bitPattern: $0) - 1 }
+  unsafe pointer.map { Int(bitPattern: $0) - 1 }
 }
 
 private let takeBuffer: vpx_get_frame_buffer_cb_fn_t = { owner, size, buffer in
-  guard let owner, let buffer else { return -1 }
-  let pool = Unmanaged<DecoderPicturePool>.fromOpaque(owner).takeUnretainedValue()
-  guard let taken = pool.take(size) else { return -1 }
-  buffer.pointee.data = taken.base.assumingMemoryBound(to: UInt8.self)
-  buffer.pointee.size = taken.count
-  buffer.pointee.priv = UnsafeMutableRawPointer(bitPattern: taken.slot + 1)
+  guard let owner = unsafe owner, let buffer = unsafe buffer else { return -1 }
+  let pool = unsafe Unmanaged<DecoderPicturePool>.fromOpaque(owner).takeUnretainedValue()
+  guard let taken = unsafe pool.take(size) else { return -1 }
+  unsafe buffer.pointee.data = unsafe taken.base.assumingMemoryBound(to: UInt8.self)
+  unsafe buffer.pointee.size = unsafe taken.count
+  unsafe buffer.pointee.priv = unsafe UnsafeMutableRawPointer(bitPattern: taken.slot + 1)
   return 0
 }
 
 private let giveBackBuffer: vpx_release_frame_buffer_cb_fn_t = { owner, buffer in
-  guard let owner, let slot = slotNumber(buffer?.pointee.priv) else { return -1 }
-  Unmanaged<DecoderPicturePool>.fromOpaque(owner).takeUnretainedValue().giveBack(slot)
-  buffer?.pointee.priv = nil
+  guard let owner = unsafe owner, let slot = unsafe slotNumber(buffer?.pointee.priv) else {
+    return -1
+  }
+  unsafe Unmanaged<DecoderPicturePool>.fromOpaque(owner).takeUnretainedValue().giveBack(slot)
+  unsafe buffer?.pointee.priv = nil
   return 0
 }

@@ -19,15 +19,15 @@ extension VP9EncoderAdapter {
   func fill(_ rates: EncoderRates) {
     let kilobits = rates.kilobitsPerSecond
     let temporalLayers = structure.mode.temporalLayers
-    encoder.configuration.rc_target_bitrate = UInt32(kilobits)
-    encoder.configuration.ss_number_layers = UInt32(structure.mode.spatialLayers)
-    encoder.configuration.ts_number_layers = UInt32(temporalLayers)
+    unsafe encoder.configuration.rc_target_bitrate = UInt32(kilobits)
+    unsafe encoder.configuration.ss_number_layers = UInt32(structure.mode.spatialLayers)
+    unsafe encoder.configuration.ts_number_layers = UInt32(temporalLayers)
     let temporal = structure.cumulativeTemporalShares
     let decimators = structure.rateDecimators
-    withElements(&encoder.configuration.ts_rate_decimator, of: UInt32.self) {
+    unsafe withElements(&encoder.configuration.ts_rate_decimator, of: UInt32.self) {
       for layer in 0..<temporalLayers { $0[layer] = UInt32(decimators[layer]) }
     }
-    withElements(&encoder.configuration.ts_target_bitrate, of: UInt32.self) {
+    unsafe withElements(&encoder.configuration.ts_target_bitrate, of: UInt32.self) {
       for layer in 0..<temporalLayers {
         $0[layer] = UInt32(max(1, Double(kilobits) * temporal[layer]))
       }
@@ -35,16 +35,16 @@ extension VP9EncoderAdapter {
     guard structure.mode.isLayered else { return }
     for (layer, share) in structure.spatialShares.enumerated() {
       let rate = Double(kilobits) * share
-      withElements(&encoder.configuration.ss_target_bitrate, of: UInt32.self) {
+      unsafe withElements(&encoder.configuration.ss_target_bitrate, of: UInt32.self) {
         $0[layer] = UInt32(max(1, rate))
       }
-      withElements(&encoder.configuration.layer_target_bitrate, of: Int32.self) { rates in
+      unsafe withElements(&encoder.configuration.layer_target_bitrate, of: Int32.self) { rates in
         for index in 0..<temporalLayers {
           rates[layer * temporalLayers + index] = Int32(max(1, rate * temporal[index]))
         }
       }
     }
-    encoder.configuration.temporal_layering_mode = Int32(
+    unsafe encoder.configuration.temporal_layering_mode = Int32(
       VP9E_TEMPORAL_LAYERING_MODE_BYPASS.rawValue)
   }
 

@@ -18,8 +18,8 @@ extension VP9EncoderAdapter {
     try encoder.set(VP9E_SET_SVC, 1, "turn on layers")
     var parameters = vpx_svc_extra_cfg_t()
     let count = structure.mode.spatialLayers * structure.mode.temporalLayers
-    let minimum = Int32(encoder.configuration.rc_min_quantizer)
-    let maximum = Int32(encoder.configuration.rc_max_quantizer)
+    let minimum = unsafe Int32(encoder.configuration.rc_min_quantizer)
+    let maximum = unsafe Int32(encoder.configuration.rc_max_quantizer)
     withElements(&parameters.min_quantizers, of: Int32.self) {
       for layer in 0..<count { $0[layer] = minimum }
     }
@@ -50,7 +50,7 @@ extension VP9EncoderAdapter {
 
     // A frame is dropped with all its layers or not at all, so that ours and the library's patterns agree.
     var dropping = vpx_svc_frame_drop_t()
-    let threshold = Int32(encoder.configuration.rc_dropframe_thresh)
+    let threshold = unsafe Int32(encoder.configuration.rc_dropframe_thresh)
     withElements(&dropping.framedrop_thresh, of: Int32.self) {
       for layer in 0..<structure.mode.spatialLayers { $0[layer] = threshold }
     }

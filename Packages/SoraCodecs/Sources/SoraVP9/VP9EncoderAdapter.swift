@@ -35,8 +35,8 @@ final class VP9EncoderAdapter: EncoderAdapter {
     structure = ScalabilityStructure(settings.scalabilityMode)
     let threads = settings.threadCount(width: plan.width, height: plan.height)
     try encoder.configure(settings, width: plan.width, height: plan.height, threads: threads)
-    encoder.configuration.rc_undershoot_pct = 50
-    encoder.configuration.rc_overshoot_pct = 50
+    unsafe encoder.configuration.rc_undershoot_pct = 50
+    unsafe encoder.configuration.rc_overshoot_pct = 50
     fill(rates)
     try encoder.open(settings, speed: settings.speed ?? Self.speed(plan.width, plan.height))
     try setTools(settings, threads: threads)

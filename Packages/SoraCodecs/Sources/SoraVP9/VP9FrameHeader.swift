@@ -13,13 +13,13 @@ public struct VP9FrameHeader: Sendable, Hashable {
   public let height: Int
 
   /// Reads the header; nil where the bytes can't be the start of a VP9 frame.
-  public init?(_ bytes: UnsafeRawBufferPointer) {
-    var bits = BitReader(bytes)
-    guard bits.read(2) == 2 else { return nil }
-    let low = bits.read(1)
-    profile = Int(bits.read(1) << 1 | low)
-    if profile == 3, bits.read(1) != 0 { return nil }
-    showsExistingFrame = bits.read(1) == 1
+  public init?(_ bytes: Span<UInt8>) {
+    var bits = BitCursor()
+    guard bits.read(2, bytes) == 2 else { return nil }
+    let low = bits.read(1, bytes)
+    profile = Int(bits.read(1, bytes) << 1 | low)
+    if profile == 3, bits.read(1, bytes) != 0 { return nil }
+    showsExistingFrame = bits.read(1, bytes) == 1
     if showsExistingFrame {
       isKeyFrame = false
       isIntraOnly = false
@@ -29,11 +29,11 @@ public struct VP9FrameHeader: Sendable, Hashable {
       guard !bits.isExhausted else { return nil }
       return
     }
-    isKeyFrame = bits.read(1) == 0
-    isShown = bits.read(1) == 1
-    let isErrorResilient = bits.read(1) == 1
+    isKeyFrame = bits.read(1, bytes) == 0
+    isShown = bits.read(1, bytes) == 1
+    let isErrorResilient = bits.read(1, bytes) == 1
     guard isKeyFrame else {
-      isIntraOnly = !isShown && bits.read(1) == 1
+      isIntraOnly = !isShown && bits.read(1, bytes) == 1
       _ = isErrorResilient
       width = 0
       height = 0
@@ -41,32 +41,29 @@ public struct VP9FrameHeader: Sendable, Hashable {
       return
     }
     isIntraOnly = false
-    guard bits.read(24) == 0x49_83_42 else { return nil }
+    guard bits.read(24, bytes) == 0x49_83_42 else { return nil }
     guard profile == 0 else {
       width = 0
       height = 0
       return
     }
-    let colorSpace = bits.read(3)
+    let colorSpace = bits.read(3, bytes)
     // RGB takes profile 1 or 3.
     guard colorSpace != 7 else { return nil }
-    _ = bits.read(1)
-    width = Int(bits.read(16)) + 1
-    height = Int(bits.read(16)) + 1
+    _ = bits.read(1, bytes)
+    width = Int(bits.read(16, bytes)) + 1
+    height = Int(bits.read(16, bytes)) + 1
     guard !bits.isExhausted else { return nil }
   }
 }
 
-/// Reads bits, most significant first. Beyond the end it reads zeros and says so.
-struct BitReader {
-  private let bytes: UnsafeRawBufferPointer
+/// A place among bits that are read most significant first. Beyond the end it reads zeros and says so.
+struct BitCursor {
   private var position = 0
   private(set) var isExhausted = false
 
-  init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
-
   /// The next `count` bits, 0 to 32.
-  mutating func read(_ count: Int) -> UInt32 {
+  mutating func read(_ count: Int, _ bytes: Span<UInt8>) -> UInt32 {
     var value: UInt32 = 0
     for _ in 0..<count {
       var bit: UInt32 = 0

@@ -3,18 +3,18 @@ package import SoraCodecs
 
 /// An encoder of libvpx, and what VP8 and VP9 do alike with it: real-time deadline, constant bitrate, no lookahead, no
 /// alternate reference, key frames only when asked for.
-package final class VPXEncoder {
+@safe package final class VPXEncoder {
   package enum Codec {
     case vp8
     case vp9
   }
 
   /// What the library is started with, and given again when rates change.
-  package var configuration = vpx_codec_enc_cfg_t()
+  package var configuration = unsafe vpx_codec_enc_cfg_t()
 
   private let interface: OpaquePointer
   private let context: UnsafeMutablePointer<vpx_codec_ctx_t>
-  private var image = vpx_image_t()
+  private var image = unsafe vpx_image_t()
   private var isOpen = false
 
   package init(_ codec: Codec) {
@@ -36,26 +36,26 @@ package final class VPXEncoder {
     guard result == VPX_CODEC_OK else {
       throw unsafe VPXLibrary.error("read its defaults", result)
     }
-    configuration.g_w = UInt32(width)
-    configuration.g_h = UInt32(height)
-    configuration.g_timebase = vpx_rational_t(num: 1, den: 90_000)
-    configuration.g_threads = UInt32(threads)
-    configuration.g_pass = VPX_RC_ONE_PASS
-    configuration.g_lag_in_frames = 0
+    unsafe configuration.g_w = UInt32(width)
+    unsafe configuration.g_h = UInt32(height)
+    unsafe configuration.g_timebase = vpx_rational_t(num: 1, den: 90_000)
+    unsafe configuration.g_threads = UInt32(threads)
+    unsafe configuration.g_pass = VPX_RC_ONE_PASS
+    unsafe configuration.g_lag_in_frames = 0
     // A frame whose predecessors may have been left out must not rely on their probabilities.
-    configuration.g_error_resilient =
+    unsafe configuration.g_error_resilient =
       settings.scalabilityMode.isLayered ? vpx_codec_er_flags_t(VPX_ERROR_RESILIENT_DEFAULT) : 0
-    configuration.rc_end_usage = VPX_CBR
-    configuration.rc_dropframe_thresh = settings.allowsFrameDropping ? 30 : 0
-    configuration.rc_resize_allowed = 0
-    configuration.rc_min_quantizer = settings.contentHint == .text ? 8 : 2
-    configuration.rc_max_quantizer = 56
+    unsafe configuration.rc_end_usage = VPX_CBR
+    unsafe configuration.rc_dropframe_thresh = settings.allowsFrameDropping ? 30 : 0
+    unsafe configuration.rc_resize_allowed = 0
+    unsafe configuration.rc_min_quantizer = settings.contentHint == .text ? 8 : 2
+    unsafe configuration.rc_max_quantizer = 56
     // Milliseconds at the target rate: a call can't wait for a bucket of several seconds to empty.
-    configuration.rc_buf_initial_sz = 500
-    configuration.rc_buf_optimal_sz = 600
-    configuration.rc_buf_sz = 1_000
-    configuration.kf_mode = VPX_KF_DISABLED
-    configuration.kf_max_dist = 99_999
+    unsafe configuration.rc_buf_initial_sz = 500
+    unsafe configuration.rc_buf_optimal_sz = 600
+    unsafe configuration.rc_buf_sz = 1_000
+    unsafe configuration.kf_mode = VPX_KF_DISABLED
+    unsafe configuration.kf_max_dist = 99_999
   }
 
   /// Starts the library with `configuration` and the tools that both codecs know.
@@ -88,7 +88,7 @@ package final class VPXEncoder {
 
   /// Bounds key frames at these rates.
   package func limitKeyFrames(_ rates: EncoderRates) throws(CodecError) {
-    let percent = rates.keyFramePercent(ofBuffer: Int(configuration.rc_buf_optimal_sz))
+    let percent = unsafe rates.keyFramePercent(ofBuffer: Int(configuration.rc_buf_optimal_sz))
     try set(VP8E_SET_MAX_INTRA_BITRATE_PCT, percent, "bound its key frames")
   }
 

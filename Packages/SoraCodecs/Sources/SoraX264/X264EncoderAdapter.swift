@@ -6,7 +6,7 @@ import SoraNAL
 /// parameter sets with each of them, Annex B.
 ///
 /// One temporal layer: the library has no choice of references a frame, and every P-frame of it may be referred to.
-final class X264EncoderAdapter: EncoderAdapter {
+@safe final class X264EncoderAdapter: EncoderAdapter {
   static let kind = VideoCodecKind.h264
   static var implementationName: String { libraryName }
   static let scalabilityModes: [ScalabilityMode] = [.l1t1]
@@ -83,7 +83,8 @@ final class X264EncoderAdapter: EncoderAdapter {
     let size = unsafe x264_encoder_encode(encoder, &units, &count, input, output)
     guard size >= 0 else { throw libraryError("encode", Int(size)) }
     guard size > 0, let units = unsafe units else { return }
-    for unit in unsafe UnsafeBufferPointer(start: units, count: Int(count)) {
+    for index in 0..<Int(count) {
+      let unit = unsafe units[index]
       // The library's settings in words, as long as a packet, are of no use to anybody.
       guard unsafe unit.i_type != Int32(NAL_SEI.rawValue) else { continue }
       unsafe target.append(

@@ -7,7 +7,7 @@ import SoraNAL
 /// Annex B, main profile.
 ///
 /// One temporal layer: the library puts nothing but B-frames into a second one. It has threads of its own.
-final class X265EncoderAdapter: EncoderAdapter {
+@safe final class X265EncoderAdapter: EncoderAdapter {
   static let kind = VideoCodecKind.h265
   static var implementationName: String { libraryName }
   static let scalabilityModes: [ScalabilityMode] = [.l1t1]
@@ -69,16 +69,16 @@ final class X265EncoderAdapter: EncoderAdapter {
     // 0 would leave the choice to the library.
     unsafe input.pointee.forceqp = Int32(order.quantizer) + 1
     unsafe input.pointee.pts = order.number
-    var start: UnsafeMutablePointer<x265_nal>?
+    var units: UnsafeMutablePointer<x265_nal>?
     var count: UInt32 = 0
-    let result = unsafe x265_encoder_encode(encoder, &start, &count, input, nil)
+    let result = unsafe x265_encoder_encode(encoder, &units, &count, input, nil)
     guard result >= 0 else { throw libraryError("encode", Int(result), "no reason") }
-    guard result > 0, let start = unsafe start, count > 0 else {
+    guard result > 0, let units = unsafe units, count > 0 else {
       throw libraryError("encode", 0, "it held a frame back")
     }
-    let units = unsafe UnsafeBufferPointer(start: start, count: Int(count))
     var size = 0
-    for unit in unsafe units {
+    for index in 0..<Int(count) {
+      let unit = unsafe units[index]
       size += unsafe Int(unit.sizeBytes)
       let type = unsafe H265NALUnitType(rawValue: UInt8(truncatingIfNeeded: unit.type))
       if type.isRandomAccess { output.isKeyFrame = true }

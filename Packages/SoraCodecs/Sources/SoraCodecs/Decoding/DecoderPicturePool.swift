@@ -8,18 +8,18 @@ import Synchronization
 /// steady stream allocates nothing. The library may give back from any of its threads.
 package final class DecoderPicturePool: Sendable {
   /// Zeroed at first, because a damaged stream may show what was never written.
-  private final class Memory: @unchecked Sendable {
+  @safe private final class Memory: @unchecked Sendable {
     // @unchecked: both are constants; who writes through `base` is ruled by the pool.
     let base: UnsafeMutableRawPointer
     let count: Int
 
     init(_ count: Int) {
       self.count = count
-      base = .allocate(byteCount: count, alignment: 64)
-      base.initializeMemory(as: UInt8.self, repeating: 0, count: count)
+      unsafe base = .allocate(byteCount: count, alignment: 64)
+      unsafe base.initializeMemory(as: UInt8.self, repeating: 0, count: count)
     }
 
-    deinit { base.deallocate() }
+    deinit { unsafe base.deallocate() }
   }
 
   private struct Slot {
@@ -44,7 +44,7 @@ package final class DecoderPicturePool: Sendable {
   /// Lends `byteCount` bytes or more, aligned to 64, to the library; nil when that is too much.
   package func take(_ byteCount: Int) -> (slot: Int, base: UnsafeMutableRawPointer, count: Int)? {
     guard byteCount > 0, byteCount <= maximumBytes else { return nil }
-    return slots.withLock { slots in
+    return unsafe slots.withLock { slots in
       var found: Int?
       var replaceable: Int?
       for index in slots.indices where slots[index].isFree() {
@@ -68,7 +68,7 @@ package final class DecoderPicturePool: Sendable {
       }
       guard let memory = slots[index].memory else { return nil }
       slots[index].isInLibrary = true
-      return (index, memory.base, memory.count)
+      return unsafe (index, memory.base, memory.count)
     }
   }
 
@@ -87,22 +87,24 @@ package final class DecoderPicturePool: Sendable {
     slots.withLock { slots in
       guard slots.indices.contains(slot), let memory = slots[slot].memory, width > 0, height > 0
       else { return nil }
-      let start = UnsafeRawPointer(memory.base)
-      let end = start + memory.count
+      let start = unsafe UnsafeRawPointer(memory.base)
+      let end = unsafe start + memory.count
       let chromaWidth = (width + 1) / 2
       let chromaHeight = (height + 1) / 2
-      guard yStride >= width, uvStride >= chromaWidth, y >= start, u >= start, v >= start,
-        y + yStride * (height - 1) + width <= end,
-        u + uvStride * (chromaHeight - 1) + chromaWidth <= end,
-        v + uvStride * (chromaHeight - 1) + chromaWidth <= end
+      guard yStride >= width, uvStride >= chromaWidth, unsafe y >= start, unsafe u >= start,
+        unsafe v >= start,
+        unsafe y + yStride * (height - 1) + width <= end,
+        unsafe u + uvStride * (chromaHeight - 1) + chromaWidth <= end,
+        unsafe v + uvStride * (chromaHeight - 1) + chromaWidth <= end
       else { return nil }
       if let made = slots[slot].picture, made.width == width, made.height == height,
-        made.plane(0).base == y, made.plane(0).stride == yStride, made.plane(1).base == u,
-        made.plane(1).stride == uvStride, made.plane(2).base == v
+        unsafe made.plane(0).base == y, made.plane(0).stride == yStride,
+        unsafe made.plane(1).base == u,
+        made.plane(1).stride == uvStride, unsafe made.plane(2).base == v
       {
         return made
       }
-      let made = PixelBuffer(
+      let made = unsafe PixelBuffer(
         width: width, height: height, y: y, yStride: yStride, u: u, uStride: uvStride, v: v,
         vStride: uvStride
       ) { withExtendedLifetime(memory) {} }

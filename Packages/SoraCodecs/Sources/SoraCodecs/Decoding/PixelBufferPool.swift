@@ -7,20 +7,20 @@ public import SoraMedia
 /// state allocates nothing, not even the `PixelBuffer` object.
 public final class PixelBufferPool {
   /// Where to write a picture. Only before the picture is handed on.
-  public struct Writable {
+  @safe public struct Writable {
     public let buffer: PixelBuffer
     let memory: UnsafeMutableRawPointer
 
     /// Plane `index` of the picture, writable.
     public func plane(_ index: Int) -> MutablePlane {
       let plane = buffer.plane(index)
-      return MutablePlane(
+      return unsafe MutablePlane(
         base: memory + (plane.base - UnsafeRawPointer(memory)), stride: plane.stride,
         width: plane.width, height: plane.height)
     }
   }
 
-  private struct Slot {
+  @safe private struct Slot {
     var buffer: PixelBuffer
     let memory: UnsafeMutableRawPointer
   }
@@ -52,12 +52,12 @@ public final class PixelBufferPool {
       let index = (next + offset) % slots.count
       if isKnownUniquelyReferenced(&slots[index].buffer) {
         next = index + 1
-        return Writable(buffer: slots[index].buffer, memory: slots[index].memory)
+        return unsafe Writable(buffer: slots[index].buffer, memory: slots[index].memory)
       }
     }
     let slot = Self.make(width: width, height: height, format: format)
     if slots.count < limit { slots.append(slot) }
-    return Writable(buffer: slot.buffer, memory: slot.memory)
+    return unsafe Writable(buffer: slot.buffer, memory: slot.memory)
   }
 
   private static func make(width: Int, height: Int, format: PixelFormat) -> Slot {
@@ -70,19 +70,21 @@ public final class PixelBufferPool {
     let memory = UnsafeMutableRawPointer.allocate(
       byteCount: ySize + cSize * (format.planeCount - 1), alignment: 64)
     let address = UInt(bitPattern: memory)
-    let free: @Sendable () -> Void = { UnsafeMutableRawPointer(bitPattern: address)?.deallocate() }
+    let free: @Sendable () -> Void = {
+      unsafe UnsafeMutableRawPointer(bitPattern: address)?.deallocate()
+    }
     let buffer =
       switch format {
       case .i420:
-        PixelBuffer(
+        unsafe PixelBuffer(
           width: width, height: height, y: memory, yStride: yStride, u: memory + ySize,
           uStride: cStride, v: memory + ySize + cSize, vStride: cStride, release: free)
       case .nv12:
-        PixelBuffer(
+        unsafe PixelBuffer(
           width: width, height: height, y: memory, yStride: yStride, uv: memory + ySize,
           uvStride: cStride, release: free)
       }
-    return Slot(buffer: buffer, memory: memory)
+    return unsafe Slot(buffer: buffer, memory: memory)
   }
 }
 
@@ -91,11 +93,11 @@ extension MutablePlane {
   public func copy(from source: Plane) {
     precondition(source.width == width && source.height == height)
     if source.stride == stride {
-      base.copyMemory(from: source.base, byteCount: stride * (height - 1) + width)
+      unsafe base.copyMemory(from: source.base, byteCount: stride * (height - 1) + width)
       return
     }
     for y in 0..<height {
-      (base + y * stride).copyMemory(from: source.base + y * source.stride, byteCount: width)
+      unsafe (base + y * stride).copyMemory(from: source.base + y * source.stride, byteCount: width)
     }
   }
 }

@@ -138,36 +138,36 @@ package struct FrameOrder {
   init(_ buffer: PixelBuffer) {
     let luma = buffer.plane(0)
     let first = buffer.plane(1)
-    width = buffer.width
-    height = buffer.height
+    unsafe width = buffer.width
+    unsafe height = buffer.height
     unsafe y = Self.writable(luma.base)
-    yStride = Int32(luma.stride)
+    unsafe yStride = Int32(luma.stride)
     unsafe u = Self.writable(first.base)
-    uStride = Int32(first.stride)
-    isInterleaved = buffer.format == .nv12
+    unsafe uStride = Int32(first.stride)
+    unsafe isInterleaved = buffer.format == .nv12
     switch buffer.format {
     case .i420:
       let second = buffer.plane(2)
       unsafe v = Self.writable(second.base)
-      vStride = Int32(second.stride)
+      unsafe vStride = Int32(second.stride)
     case .nv12:
       unsafe v = Self.writable(first.base + 1)
-      vStride = Int32(first.stride)
+      unsafe vStride = Int32(first.stride)
     }
   }
 
   /// The luma of `buffer`, which is interleaved, with chroma that was taken apart.
   init(_ buffer: PixelBuffer, u: UnsafeRawPointer, v: UnsafeRawPointer, chromaStride: Int) {
     let luma = buffer.plane(0)
-    width = buffer.width
-    height = buffer.height
+    unsafe width = buffer.width
+    unsafe height = buffer.height
     unsafe y = Self.writable(luma.base)
-    yStride = Int32(luma.stride)
+    unsafe yStride = Int32(luma.stride)
     unsafe self.u = Self.writable(u)
     unsafe self.v = Self.writable(v)
-    uStride = Int32(chromaStride)
-    vStride = Int32(chromaStride)
-    isInterleaved = false
+    unsafe uStride = Int32(chromaStride)
+    unsafe vStride = Int32(chromaStride)
+    unsafe isInterleaved = false
   }
 
   private static func writable(_ base: UnsafeRawPointer) -> UnsafeMutablePointer<UInt8> {

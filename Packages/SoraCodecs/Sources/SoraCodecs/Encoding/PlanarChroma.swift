@@ -1,13 +1,13 @@
 package import SoraMedia
 
 /// Two chroma planes for a library that can't take them interleaved. Their memory is kept from picture to picture.
-package struct PlanarChroma: ~Copyable {
+@safe package struct PlanarChroma: ~Copyable {
   private var memory: UnsafeMutablePointer<UInt8>?
   private var capacity = 0
 
   package init() {}
 
-  deinit { memory?.deallocate() }
+  deinit { unsafe memory?.deallocate() }
 
   /// Takes an interleaved plane apart: where the planes lie, and how many bytes apart their rows do. Valid until the next
   /// call.
@@ -19,14 +19,14 @@ package struct PlanarChroma: ~Copyable {
     let stride = (width + 63) & ~63
     let size = stride * height
     if capacity < 2 * size {
-      memory?.deallocate()
-      memory = .allocate(capacity: 2 * size)
+      unsafe memory?.deallocate()
+      unsafe memory = .allocate(capacity: 2 * size)
       capacity = 2 * size
     }
-    let first = memory.unsafelyUnwrapped
-    let second = first + size
+    let first = unsafe memory.unsafelyUnwrapped
+    let second = unsafe first + size
     for row in 0..<height {
-      Self.split(
+      unsafe Self.split(
         (interleaved.base + row * interleaved.stride).assumingMemoryBound(to: UInt8.self),
         first + row * stride, second + row * stride, count: width)
     }
@@ -40,8 +40,8 @@ package struct PlanarChroma: ~Copyable {
   ) {
     var x = 0
     while x < count {
-      u[x] = source[2 &* x]
-      v[x] = source[2 &* x &+ 1]
+      unsafe u[x] = unsafe source[2 &* x]
+      unsafe v[x] = unsafe source[2 &* x &+ 1]
       x &+= 1
     }
   }

@@ -92,22 +92,23 @@ struct QuantizerControl {
     }
     var alone = 0
     var after = 0
-    samples.withUnsafeMutableBufferPointer { known in
+    unsafe samples.withUnsafeMutableBufferPointer { known in
       guard var previous = known.baseAddress else { return }
       for y in 0..<rows {
-        let row = luma.base.assumingMemoryBound(to: UInt8.self) + (4 &* y &+ 2) &* luma.stride
-        let above = row - 2 &* luma.stride
+        let row =
+          unsafe luma.base.assumingMemoryBound(to: UInt8.self) + (4 &* y &+ 2) &* luma.stride
+        let above = unsafe row - 2 &* luma.stride
         for x in 0..<columns {
-          let sample = Int32(row[4 &* x &+ 2])
-          let horizontal = sample &- Int32(row[4 &* x])
-          let vertical = sample &- Int32(above[4 &* x &+ 2])
+          let sample = unsafe Int32(row[4 &* x &+ 2])
+          let horizontal = unsafe sample &- Int32(row[4 &* x])
+          let vertical = unsafe sample &- Int32(above[4 &* x &+ 2])
           let spatial = Int32(horizontal.magnitude &+ vertical.magnitude) / 2
-          let temporal = Int32((sample &- Int32(previous[x])).magnitude)
+          let temporal = unsafe Int32((sample &- Int32(previous[x])).magnitude)
           alone &+= Int(spatial)
           after &+= Int(min(spatial, temporal))
-          previous[x] = UInt8(truncatingIfNeeded: sample)
+          unsafe previous[x] = UInt8(truncatingIfNeeded: sample)
         }
-        previous += columns
+        unsafe previous += columns
       }
     }
     // Even what doesn't change at all has headers.

@@ -176,14 +176,13 @@ public enum RTPPayloadFormats {
   public static func named(
     _ name: String, parameters: [String: String] = [:]
   ) -> (any RTPPayloadFormat)? {
-    switch name.lowercased() {
-    case "vp8": vp8
-    case "vp9": vp9
-    case "av1": av1
-    case "h264": H264PayloadFormat(parameters: parameters)
-    case "h265": H265PayloadFormat(parameters: parameters)
-    case "opus": opus
-    default: nil
+    switch VideoCodecKind(encodingName: name) {
+    case .vp8: vp8
+    case .vp9: vp9
+    case .av1: av1
+    case .h264: H264PayloadFormat(parameters: parameters)
+    case .h265: H265PayloadFormat(parameters: parameters)
+    case nil: name.lowercased() == "opus" ? opus : nil
     }
   }
 }

@@ -2,26 +2,13 @@ import SoraMedia
 import SoraNAL
 public import SoraSDP
 
-/// The video codecs as they are declared. Levels say what we receive at best, and senders may stay below: unless the decoder
-/// knows better, those of H.264 and H.265 are 5.2, which full HD at 60 frames per second is well within.
+/// The video codecs as they are declared, each with the format parameters of its `VideoCodecFormat`. Levels say what we
+/// receive at best: unless the decoder knows better, those of H.264 and H.265 are 5.2.
 extension CodecCapability {
-  /// VP8 (RFC 7741).
-  public static let vp8 = CodecCapability.video("VP8", preferredPayloadType: 96)
-
-  /// VP9 (RFC 9628), profile 0: 8 bits a sample, 4:2:0.
-  public static let vp9 = CodecCapability.video(
-    "VP9", parameters: ["profile-id": "0"], preferredPayloadType: 98)
-
-  /// AV1 (its RTP specification §7.2), main profile and tier. The level is the one that an absent one means, 3.1, although
-  /// more is received: libwebrtc up to M139 at least takes another level than its own for another codec.
-  public static let av1 = CodecCapability.video(
-    "AV1", parameters: ["level-idx": "5", "profile": "0", "tier": "0"], preferredPayloadType: 45)
-
-  /// H.265 (RFC 7798 §7.1), Main profile and tier: 8 bits a sample, 4:2:0; one stream.
-  public static let h265 = CodecCapability.video(
-    "H265",
-    parameters: ["level-id": "156", "profile-id": "1", "tier-flag": "0", "tx-mode": "SRST"],
-    preferredPayloadType: 49)
+  public static let vp8 = CodecCapability.video(.vp8)
+  public static let vp9 = CodecCapability.video(.vp9)
+  public static let av1 = CodecCapability.video(.av1)
+  public static let h265 = CodecCapability.video(.h265)
 
   /// H.264 (RFC 6184 §8.1) in the profiles that WebRTC endpoints know, each in both packetization modes, the most common
   /// first.
@@ -49,11 +36,21 @@ extension CodecCapability {
             "profile-level-id": format.description,
           ])
         capability.direction = direction
-        capability.preferredPayloadType = UInt8(102 + 2 * result.count)
+        capability.preferredPayloadType =
+          VideoCodecKind.h264.format.offeredPayloadType + UInt8(2 * result.count)
         result.append(capability)
       }
     }
     return result
+  }
+
+  /// A codec in the format that is offered where nothing else is asked for.
+  private static func video(_ codec: VideoCodecKind) -> CodecCapability {
+    video(
+      codec.encodingName,
+      parameters: FormatParameters(
+        entries: codec.format.parameters.map { .init(key: $0.name, value: $0.value) }),
+      preferredPayloadType: codec.format.offeredPayloadType)
   }
 
   /// A video codec with the usual feedback and retransmission.
@@ -61,8 +58,8 @@ extension CodecCapability {
     _ name: String, parameters: FormatParameters = [:], preferredPayloadType: UInt8? = nil
   ) -> CodecCapability {
     CodecCapability(
-      kind: .video, name: name, clockRate: 90000, parameters: parameters,
-      feedback: ["goog-remb", "transport-cc", "ccm fir", "nack", "nack pli"],
-      usesRetransmission: true, preferredPayloadType: preferredPayloadType)
+      kind: .video, name: name, clockRate: VideoCodecFormat.clockRate, parameters: parameters,
+      feedback: VideoCodecFormat.feedback, usesRetransmission: true,
+      preferredPayloadType: preferredPayloadType)
   }
 }

@@ -11,7 +11,9 @@ import SoraVP9
 extension FuzzTarget {
   static var vp8Decoder: FuzzTarget {
     let seeds: () -> [[UInt8]] = {
-      SmallStream.scripts { settings throws(CodecError) in try VP8CodecFactory().makeEncoder(settings) }
+      SmallStream.scripts { settings throws(CodecError) in
+        try VP8CodecFactory().makeEncoder(settings)
+      }
     }
     return decoder("vp8-decoder", seeds: seeds()) { settings throws(CodecError) in
       try VP8Decoder(settings)
@@ -20,7 +22,9 @@ extension FuzzTarget {
 
   static var vp9Decoder: FuzzTarget {
     let seeds: () -> [[UInt8]] = {
-      SmallStream.scripts { settings throws(CodecError) in try VP9CodecFactory().makeEncoder(settings) }
+      SmallStream.scripts { settings throws(CodecError) in
+        try VP9CodecFactory().makeEncoder(settings)
+      }
     }
     return decoder("vp9-decoder", seeds: seeds()) { settings throws(CodecError) in
       try VP9Decoder(settings)
@@ -29,7 +33,9 @@ extension FuzzTarget {
 
   static var av1Decoder: FuzzTarget {
     let seeds: () -> [[UInt8]] = {
-      SmallStream.scripts { settings throws(CodecError) in try AV1CodecFactory().makeEncoder(settings) }
+      SmallStream.scripts { settings throws(CodecError) in
+        try AV1CodecFactory().makeEncoder(settings)
+      }
     }
     return decoder("av1-decoder", seeds: seeds()) { settings throws(CodecError) in
       try AV1Decoder(settings)

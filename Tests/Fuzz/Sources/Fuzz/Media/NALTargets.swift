@@ -5,7 +5,9 @@ import SoraOpenH264
 
 extension FuzzTarget {
   static var h264Frames: [[UInt8]] {
-    SmallStream.frames { settings throws(CodecError) in try OpenH264CodecFactory().makeEncoder(settings) }
+    SmallStream.frames { settings throws(CodecError) in
+      try OpenH264CodecFactory().makeEncoder(settings)
+    }
   }
 
   /// NAL units, parameter sets and `profile-level-id`, which is read from the first bytes as text.

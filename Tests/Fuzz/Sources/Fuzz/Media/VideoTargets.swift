@@ -17,7 +17,7 @@ extension FuzzTarget {
       if (try? VP8Descriptor(parsing: input, count: &count)) != nil {
         check(count <= input.count, "a descriptor longer than its payload")
       }
-      _ = VP8FrameHeader(input)
+      _ = VP8FrameHeader(input.bindMemory(to: UInt8.self).span)
       checkPayload(input, VP8Depayloader(), isVerbatim: true)
       cutVP8(input)
     }

@@ -17,7 +17,7 @@ extension FuzzTarget {
       ]
     }
     return FuzzTarget("vp9-payload", maximumLength: 512, seeds: seeds()) { input in
-      _ = VP9FrameHeader(input)
+      _ = VP9FrameHeader(input.bindMemory(to: UInt8.self).span)
       var count = 0
       if let descriptor = try? VP9Descriptor(parsing: input, count: &count) {
         check(count <= input.count, "a descriptor longer than its payload")
@@ -49,7 +49,7 @@ extension FuzzTarget {
 
   static var av1Payload: FuzzTarget {
     FuzzTarget("av1-payload", maximumLength: 512, seeds: av1Seeds()) { bytes in
-      _ = AV1TemporalUnit(bytes)
+      _ = AV1TemporalUnit(bytes.bindMemory(to: UInt8.self).span)
       checkPayload(bytes, AV1Depayloader(), isVerbatim: false)
       var input = FuzzInput(bytes)
       let maximum = 49 + Int(input.byte())

@@ -15,8 +15,7 @@ struct SFUCodec: Hashable {
 
   /// What RTCP feedback the server gives and understands.
   var feedback: [String] {
-    kind == .audio
-      ? ["transport-cc"] : ["goog-remb", "transport-cc", "ccm fir", "nack", "nack pli"]
+    kind == .audio ? ["transport-cc"] : VideoCodecFormat.feedback
   }
 
   /// Opus with what a client requests.
@@ -42,33 +41,24 @@ struct SFUCodec: Hashable {
 
   /// The video codec of a name; nil where the server doesn't know it.
   static func video(_ options: VideoOptions) -> SFUCodec? {
-    let name = options.codecType?.uppercased() ?? "VP9"
-    var parameters: FormatParameters
-    switch name {
-    case "VP8": parameters = [:]
-    case "VP9":
-      parameters = ["profile-id": "0"]
-      merge("profile-id", options.vp9Params?.profileID, into: &parameters)
-    // A level is only what a receiver bears at best, but libwebrtc up to M139 at least takes another one than its own,
-    // which is what an absent one means, for another codec, and answers without video.
-    case "AV1":
-      parameters = ["level-idx": "5", "profile": "0", "tier": "0"]
-      merge("profile", options.av1Params?.profile, into: &parameters)
-    // Whatever size passes here, the server takes: level 5.2 of both, where a lower one would hold a publisher of
-    // full HD down to 720p.
-    case "H264":
-      parameters = [
-        "level-asymmetry-allowed": "1", "packetization-mode": "1", "profile-level-id": "42e034",
-      ]
+    // Sora's default is VP9.
+    let name = options.codecType ?? VideoCodecKind.vp9.encodingName
+    guard let codec = VideoCodecKind(encodingName: name) else { return nil }
+    var parameters = FormatParameters(
+      entries: codec.format.parameters.map { .init(key: $0.name, value: $0.value) })
+    switch codec {
+    case .vp8: break
+    case .vp9: merge("profile-id", options.vp9Params?.profileID, into: &parameters)
+    case .av1: merge("profile", options.av1Params?.profile, into: &parameters)
+    case .h264:
       if let profile = options.h264Params?.profileLevelID {
         parameters["profile-level-id"] = profile
       }
-    case "H265":
-      parameters = ["level-id": "156", "profile-id": "1", "tier-flag": "0", "tx-mode": "SRST"]
-      merge("level-id", options.h265Params?.levelID, into: &parameters)
-    default: return nil
+    case .h265: merge("level-id", options.h265Params?.levelID, into: &parameters)
     }
-    return SFUCodec(kind: .video, name: name, clockRate: 90_000, parameters: parameters)
+    return SFUCodec(
+      kind: .video, name: codec.encodingName, clockRate: VideoCodecFormat.clockRate,
+      parameters: parameters)
   }
 
   private static func merge(_ name: String, _ value: Int?, into parameters: inout FormatParameters)
@@ -83,14 +73,10 @@ struct SFUCodec: Hashable {
 
   /// The payload types a codec has unless they are taken: its own and that of its retransmissions.
   var usualPayloadTypes: (media: UInt8, rtx: UInt8?) {
-    switch name {
-    case "opus": (109, nil)
-    case "VP8": (120, 121)
-    case "VP9": (122, 123)
-    case "AV1": (124, 125)
-    case "H264": (126, 127)
-    default: (118, 119)
+    guard let types = VideoCodecKind(encodingName: name)?.format.servedPayloadTypes else {
+      return (109, nil)
     }
+    return (types.media, types.retransmission)
   }
 }
 
