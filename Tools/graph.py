@@ -28,13 +28,17 @@ PACKAGES = [
     ["SoraMedia"],
     ["SoraTransport", "SoraCodecs", "SoraCapture", "SoraView"],
     ["SoraAudio", "SoraSignaling"],
+    ["SoraTURNStream"],
     ["SoraWebRTC", "SoraServer"],
     ["SoraSDK"],
 ]
 MODULES = [
+    ["SoraWire", "SoraVersion"],
     ["SoraMedia"],
+    ["SoraSignalingMessages"],
     ["SoraClock", "SoraSDP", "SoraRTP", "SoraICE", "SoraDTLS", "SoraSRTP", "SoraCongestion", "SoraCodecs", "SoraAudio",
      "SoraCapture", "SoraView", "SoraSignaling"],
+    ["SoraVPX"],
     ["SoraNAL", "SoraScaling", "SoraVP8", "SoraVP9", "SoraAV1Decoding", "SoraAV1Encoding"],
     ["SoraAV1", "SoraAVCodec", "SoraDE265", "SoraOpenH264", "SoraX264", "SoraX265", "SoraSimulcast"],
     ["SoraH264", "SoraH265"],

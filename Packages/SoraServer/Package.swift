@@ -45,7 +45,8 @@ let package = Package(
     .testTarget(
       name: "SoraServerTests",
       dependencies: [
-        "SoraServer", media, clock, version, messages, signaling, transport("SoraSDP"), transport("SoraRTP"),
+        "SoraServer", media, clock, version, messages, signaling, transport("SoraSDP"),
+        transport("SoraRTP"),
         transport("SoraICE"), transport("SoraDTLS"), transport("SoraTransport"),
         transport("SoraNetworkSimulator"), transport("CSoraMallocCount"),
       ],

@@ -11,7 +11,8 @@ extension Interop {
         for span in call.spans {
           print(
             "\(name), \(span.kbps.map { "\($0) kbit/s" } ?? "jitter"): most \(span.sentKbps.max() ?? 0) kbit/s sent,",
-            "\(span.fps) fps, audio \(span.audio); beside it \(span.fastFps) fps, audio \(span.fastAudio)")
+            "\(span.fps) fps, audio \(span.audio); beside it \(span.fastFps) fps, audio \(span.fastAudio)"
+          )
           // A second of a busy machine's clock isn't exactly one.
           if let kbps = span.kbps {
             #expect(span.sentKbps.sorted()[span.sentKbps.count / 2] <= kbps * 11 / 10, "\(name)")
@@ -33,7 +34,8 @@ extension Interop {
       let staircase = try #require(outcome.calls["staircase"]).spans
       #expect(staircase.first?.fps ?? 0 > 20)
       let jitter = try #require(outcome.calls["jitter"]?.spans.first)
-      #expect(jitter.sentKbps.sorted()[jitter.sentKbps.count / 2] < 2_000, "1.6 Mbit/s and little more")
+      #expect(
+        jitter.sentKbps.sorted()[jitter.sentKbps.count / 2] < 2_000, "1.6 Mbit/s and little more")
       #expect(jitter.fps > 20)
     }
 

@@ -44,3 +44,5 @@ public final class RTCAudioSource: RTCMediaSource, @unchecked Sendable {
   ///
   /// Encoders take it on queues of their own: when 200 ms wait for one, the oldest frames are dropped and counted as
   /// `connection.audioEncoderBehind` in `RTCStatisticsReport.packetDrops`. From one thread at a time.
+  public func push(_ frame: AudioFrame) { broadcaster.push(frame) }
+}
