@@ -31,6 +31,7 @@ import WebRTC
     let player = try room.join("player", 2, role: .recvonly, conditions)
     publisher.startMedia()
     network.run(for: length)
+    #expect(network.overduePolls == 0, "behind a poll nothing is due at once")
     let video = try #require(player.reception.values.first { $0.frames > 0 })
     return Outcome(
       digest: "\(network.log.digest)", player: video,

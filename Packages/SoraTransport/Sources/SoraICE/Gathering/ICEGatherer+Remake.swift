@@ -40,7 +40,7 @@ extension ICEGatherer {
       remakes[index].predecessor = nil
       return true
     }
-    guard error.mayHeal, relay.lastAddress != nil || relay.tries > 0 else { return false }
+    guard error.isRecoverable, relay.lastAddress != nil || relay.tries > 0 else { return false }
     if let base = relay.base, !bases.contains(base) { return false }
     // One that has lasted has shown that the server is well.
     let hasLasted = relay.allocatedAt.map { now - $0 >= .seconds(60) } ?? false

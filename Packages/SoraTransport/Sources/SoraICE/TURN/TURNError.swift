@@ -25,7 +25,7 @@ public enum TURNError: Error, Hashable, Sendable, CustomStringConvertible {
 
   /// Whether the same server may give another allocation soon: after a restart, or a connection that broke. What is wrong with the
   /// credentials or with what is asked for stays wrong.
-  var mayHeal: Bool {
+  var isRecoverable: Bool {
     switch self {
     case .timedOut, .allocationLost, .disconnected: true
     // RFC 8656 §7.4: an allocation of before, a quota, and capacity.
