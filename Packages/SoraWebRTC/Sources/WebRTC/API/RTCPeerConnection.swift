@@ -295,3 +295,17 @@ public final class RTCPeerConnection: Sendable {
     return result
   }
 }
+
+extension RTCSessionDescription {
+  /// The kind as the negotiator knows it.
+  var kind: DescriptionKind {
+    get throws(NegotiationError) {
+      switch type {
+      case .offer: .offer
+      case .answer: .answer
+      case .prAnswer, .rollback:
+        throw .notCreatedHere(detail: "a provisional answer is not a description to apply")
+      }
+    }
+  }
+}

@@ -1,3 +1,4 @@
+import SoraCongestion
 import SoraMedia
 import SoraTransport
 

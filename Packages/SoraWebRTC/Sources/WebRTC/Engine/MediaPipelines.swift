@@ -198,7 +198,7 @@ final class MediaPipelines {
     guard let sending = audioSending.removeValue(forKey: id) else { return }
     sending.track.remove(sink: sending.pipeline)
     sending.pipeline.stop()
-    endedSound.add(sending.pipeline)
+    endedAudio.add(sending.pipeline)
   }
 
   func requestKeyFrame(transceiverID: Int) {

@@ -1,3 +1,4 @@
+import SoraICE
 public import SoraTransport
 
 /// Knobs beside the standard surface. The defaults are right for a call over the internet.
