@@ -62,9 +62,10 @@ final class BenchClient: DatagramHandler, PeerTransportDelegate, @unchecked Send
       _ = transport.addLocalCandidate(socket.localAddress)
     } catch { fail("a client can't open its socket: \(error)") }
     timer = loop.makeTimer { [weak self] now in self?.advance(to: now) }
-    server.connect(
-      self,
-      SFUConnectRequest(role: role, channelID: channel, audio: nil, video: .init(codec: "VP8")))
+    var request = ConnectMessage(role: role, channelID: channel)
+    request.audio = .disabled
+    request.video = .options(VideoOptions { $0.codecType = "VP8" })
+    server.connect(self, request)
   }
 
   /// On the loop: from now on sends `packets` of `size` bytes, with their headers, every `interval`.
@@ -88,7 +89,7 @@ final class BenchClient: DatagramHandler, PeerTransportDelegate, @unchecked Send
   func handle(_ output: SFUOutput) {
     switch output {
     case .offer(let offer):
-      mid = offer.videoMid
+      mid = offer.mid?["video"]
       answer(offer.sdp, isFirst: true)
     case .reOffer(let sdp): answer(sdp, isFirst: false)
     case .ping: server.receive(.pong, from: self)

@@ -73,7 +73,7 @@ final class BenchServer: DatagramHandler, SFUCoreDelegate, @unchecked Sendable {
   }
 
   /// Lets a client in and takes its `connect`. From any thread.
-  func connect(_ client: BenchClient, _ request: SFUConnectRequest) {
+  func connect(_ client: BenchClient, _ request: ConnectMessage) {
     loop.execute { [self] in
       guard let core, let peer = core.accept(at: loop.now) else { fail("the server is full") }
       clients[peer] = client

@@ -97,8 +97,8 @@ final class ScriptedClient: SimulatedEndpoint {
   func startMedia(_ video: ClientMedia.Video) throws {
     let offer = try #require(offer)
     try media?.start(
-      video, try #require(offers.first), audioMid: try #require(offer.audioMid),
-      videoMid: try #require(offer.videoMid))
+      video, try #require(offers.first), audioMid: try #require(offer.mid?["audio"]),
+      videoMid: try #require(offer.mid?["video"]))
   }
 
   @discardableResult
