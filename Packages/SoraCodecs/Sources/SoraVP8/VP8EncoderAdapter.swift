@@ -79,8 +79,8 @@ final class VP8EncoderAdapter: EncoderAdapter {
     unsafe encoder.configuration.ts_number_layers = UInt32(temporalLayers)
     guard temporalLayers > 1 else { return }
     // Percent of the bitrate up to and including each layer. The lowest of three is what a server sends over a link that is a third
-    // as wide as the stream: its frames get no more than the others.
-    let shares: [UInt32] = temporalLayers == 2 ? [60, 100] : [25, 45, 100]
+    // as wide as the stream: its frames get a little less than the others.
+    let shares: [UInt32] = temporalLayers == 2 ? [60, 100] : [20, 42, 100]
     let pattern: [UInt32] = temporalLayers == 2 ? [0, 1] : [0, 2, 1, 2]
     unsafe encoder.configuration.ts_periodicity = UInt32(pattern.count)
     unsafe withElements(&encoder.configuration.ts_target_bitrate, of: UInt32.self) { rates in

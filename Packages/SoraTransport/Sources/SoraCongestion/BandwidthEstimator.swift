@@ -54,7 +54,8 @@ public final class BandwidthEstimator {
   public private(set) var roundTripTime: Duration?
   /// What the delay says at the moment.
   public var usage: NetworkUsage {
-    guard detector.usage == .overuse, queue.queued < configuration.leastQueue.wholeNanoseconds
+    guard detector.usage == .overuse, configuration.leastQueue > .zero,
+      queue.standing < configuration.leastQueue.wholeNanoseconds
     else { return detector.usage }
     // Jitter, it seems: nothing to go down for, nor the time to go up.
     return .underuse

@@ -45,7 +45,7 @@ public final class Pacer {
   /// The probe that what `next(at:)` or `paddingSize(at:)` returned last belongs to.
   public private(set) var probeCluster: Int?
 
-  private let configuration: Configuration
+  private var configuration: Configuration
   private let burst: Int64
   private var rate: Bitrate
   /// By priority. A tuple, so that a queue is changed in place.
@@ -75,6 +75,9 @@ public final class Pacer {
 
   /// Sets the estimate; packets leave at `Configuration.factor` times this.
   public func setRate(_ rate: Bitrate) { self.rate = rate }
+
+  /// Sets `Configuration.factor`.
+  public func setFactor(_ factor: Double) { configuration.factor = factor }
 
   /// Queues a packet.
   ///

@@ -16,6 +16,9 @@ struct QueueDrain {
   /// The round trip now above the shortest of the latest half minute to minute.
   private(set) var queued: Int64 = 0
   private var latest: Int64 = 0
+  /// The newest round trips, nanoseconds.
+  private var recent = InlineArray<3, Int64>(repeating: 0)
+  private var recentCount = 0
   private var shortest: Int64 = .max
   private var previousShortest: Int64 = .max
   private var memoryStart: Int64?
@@ -30,6 +33,16 @@ struct QueueDrain {
     latest = roundTrip
     shortest = min(shortest, roundTrip)
     queued = roundTrip &- min(shortest, previousShortest)
+    recent[recentCount % recent.count] = roundTrip
+    recentCount &+= 1
+  }
+
+  /// What none of the newest round trips was without: a queue that stands, where a single late one may be jitter.
+  var standing: Int64 {
+    guard recentCount >= recent.count else { return 0 }
+    var least = Int64.max
+    for index in recent.indices { least = min(least, recent[index]) }
+    return least &- min(shortest, previousShortest)
   }
 
   mutating func update(isOverused: Bool, acknowledged: Double?, at now: Int64) {

@@ -119,7 +119,7 @@ import Testing
     try sender.feedBack()
     // The other waits until there is no more hope.
     let deadline = try #require(sender.controller.nextDeadline)
-    #expect(deadline > sender.now && deadline <= sentAt + .milliseconds(200))
+    #expect(deadline > sender.now && deadline <= sentAt + .milliseconds(250))
     sender.now = deadline
     sender.controller.poll(at: sender.now)
     sender.controller.drain(sender, at: sender.now)

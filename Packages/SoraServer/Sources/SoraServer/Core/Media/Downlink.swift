@@ -16,6 +16,10 @@ final class Downlink {
   /// Bit rates of publishers waver, and key frames come on top: the path is probed for so much more than the streams take.
   private static let headroom = 1.5
   private static let leastMaximum = Bitrate.megabits(1)
+  /// Publishers pace what they send already, so where there is room frames stay together. On a link that is full little may go at
+  /// once: its queue holds less than a key frame.
+  private static let freePacing = 8.0
+  private static let fullPacing = 1.05
 
   let controller: SendController
   private(set) var subscriptions: [SubscribedTrack] = []
@@ -29,13 +33,11 @@ final class Downlink {
   init() {
     let estimator = BandwidthEstimator.Configuration(
       start: .megabits(1), minimum: .kilobits(50), maximum: .megabits(8),
-      leastQueue: .milliseconds(80))
+      leastQueue: .milliseconds(60))
     maximum = estimator.maximum
-    // Publishers pace what they send already. Beyond a link's rate little may go at once: the queue of a narrow link holds
-    // less than a key frame.
     controller = SendController(
       configuration: SendController.Configuration(
-        estimator: estimator, pacer: Pacer.Configuration(factor: 1.05),
+        estimator: estimator, pacer: Pacer.Configuration(factor: Self.freePacing),
         pacesBeforeFeedback: false))
   }
 
@@ -140,6 +142,8 @@ final class Downlink {
     }
     noteWanted(wanted, at: now)
     let shares = allocator.allocate(controller.available(at: now), among: streams, at: now)
+    let isFull = shares.contains { $0.reason != .satisfied }
+    controller.setPacingFactor(isFull ? Self.fullPacing : Self.freePacing)
     for share in shares {
       guard let subscription = slots[share.id], subscription.kind == .video else { continue }
       subscription.apply(share)

@@ -9,7 +9,7 @@ struct ReorderingMeter {
   /// Delays beyond this are treated as loss, nanoseconds.
   private static let longest: Int64 = 100_000_000
   /// How long feedback about a packet takes at most from most peers, beyond the packet's own arrival, nanoseconds.
-  private static let feedbackInterval: Int64 = 60_000_000
+  private static let feedbackInterval: Int64 = 90_000_000
   /// What one message weighs against those before it.
   private static let memory = 0.9
 

@@ -106,6 +106,9 @@ public final class SendController {
   /// The most that the application can use; the path isn't probed for more.
   public func setMaximum(_ rate: Bitrate, at now: Instant) { estimator.setMaximum(rate, at: now) }
 
+  /// At which multiple of the estimate packets leave: more keeps frames together, less keeps the queue of a full link short.
+  public func setPacingFactor(_ factor: Double) { pacer.setFactor(factor) }
+
   // MARK: Sending
 
   /// Lets a stored packet leave when the pacer says so; call `drain` behind it. False where too many wait: the packet is
