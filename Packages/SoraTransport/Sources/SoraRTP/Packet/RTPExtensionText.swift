@@ -16,10 +16,13 @@ public struct RTPExtensionText: Hashable, Sendable, CustomStringConvertible,
   public init?(_ bytes: RawSpan) {
     guard !bytes.isEmpty, bytes.byteCount <= RTPExtensionText.maximumCount else { return nil }
     length = UInt8(bytes.byteCount)
-    words = (
-      Self.word(0, of: bytes), Self.word(8, of: bytes), Self.word(16, of: bytes),
-      Self.word(24, of: bytes)
-    )
+    words.0 = Self.word(0, of: bytes)
+    // Most names are short.
+    guard bytes.byteCount > 8 else { return }
+    words.1 = Self.word(8, of: bytes)
+    guard bytes.byteCount > 16 else { return }
+    words.2 = Self.word(16, of: bytes)
+    words.3 = Self.word(24, of: bytes)
   }
 
   /// Eight bytes from `offset`, as memory holds them; zeros behind the end.

@@ -67,6 +67,18 @@ import Testing
     await fan.close()
   }
 
+  /// A frame of seven packets to each of 200, packet by packet as a server forwards it: one message a receiver.
+  @Test func aFrameForHundredsIsOneMessageEach() async throws {
+    let fan = try await Fan(200)
+    await fan.send(0..<1400, size: { _ in 1100 }, to: { $0 % 200 })
+    for receiver in fan.receivers { _ = await receiver.received(7) }
+    let statistics = await fan.sender.statistics
+    #expect(statistics.datagramsSent == 1400 && statistics.drops.total == 0)
+    let merges = statistics.mergedSends > 0 || statistics.mergeRefusals == 0
+    #expect(!merges || statistics.messagesSent == 200)
+    await fan.close()
+  }
+
   /// Sizes that end runs, more destinations than are brought together at a time, more datagrams than a call takes.
   @Test(arguments: [1, 2, 7, 64, 65, 150]) func everyOneKeepsItsOrder(receivers count: Int)
     async throws

@@ -1,25 +1,25 @@
 import SoraMedia
-import SoraRTP
+package import SoraRTP
 
 /// Decides, frame by frame, what of a published video one subscriber is sent: temporal layers that its link has no room for are
 /// left out, and where even the lowest is too much, all until a key frame.
 ///
 /// Plain memory and no clock of its own.
-struct FrameGate {
+package struct FrameGate {
   /// What became of a frame.
-  struct Decision: Hashable {
-    var timestamp: UInt32 = 0
-    var forwards = false
+  package struct Decision: Hashable {
+    package var timestamp: UInt32 = 0
+    package var forwards = false
     /// Frames that were left out before it: what picture ids are to be moved by.
-    var leftOut: UInt16 = 0
+    package var leftOut: UInt16 = 0
     var isKnown = false
   }
 
-  struct Statistics: Hashable {
+  package struct Statistics: Hashable {
     /// Frames left out because their layer was not wanted.
-    var layerFrames: UInt64 = 0
+    package var layerFrames: UInt64 = 0
     /// Frames left out because the link was full, and those that needed them.
-    var congestedFrames: UInt64 = 0
+    package var congestedFrames: UInt64 = 0
   }
 
   /// What may wait before a frame is left out: of a higher layer, of the lowest, with which all is left out until a key frame,
@@ -30,33 +30,33 @@ struct FrameGate {
   private static let memory = 64
 
   /// The highest layer that is wanted; set by the allocation.
-  var target = UInt8.max
-  private(set) var statistics = Statistics()
+  package var target = UInt8.max
+  package private(set) var statistics = Statistics()
   /// Whether everything is left out until a key frame comes.
-  private(set) var waitsForKeyFrame = false
+  package private(set) var waitsForKeyFrame = false
   /// The highest layer that is forwarded.
   private var layer = UInt8.max
   private var leftOut: UInt16 = 0
   private var decisions: [Decision] = []
   private var newest = 0
 
-  init() {}
+  package init() {}
 
   /// The publisher begins anew: with a key frame, whatever was before.
-  mutating func reset() {
+  package mutating func reset() {
     waitsForKeyFrame = false
     layer = target
     for index in decisions.indices { decisions[index].isKnown = false }
   }
 
   /// Whether the newest frame is the one with this timestamp.
-  func isNewest(_ timestamp: UInt32) -> Bool {
+  package func isNewest(_ timestamp: UInt32) -> Bool {
     guard !decisions.isEmpty else { return false }
     return decisions[newest].isKnown && decisions[newest].timestamp == timestamp
   }
 
   /// What was decided of the frame with this timestamp; nil where nothing was.
-  func decision(_ timestamp: UInt32) -> Decision? {
+  package func decision(_ timestamp: UInt32) -> Decision? {
     if isNewest(timestamp) { return decisions[newest] }
     for decision in decisions where decision.isKnown && decision.timestamp == timestamp {
       return decision
@@ -69,7 +69,7 @@ struct FrameGate {
   /// - Parameters:
   ///   - info: what that packet says of its frame.
   ///   - backlog: how long what waits for the link takes already.
-  mutating func decide(
+  package mutating func decide(
     _ timestamp: UInt32, _ info: RTPPayloadInfo, backlog: Duration
   ) -> Decision {
     let forwards = passes(info, backlog)

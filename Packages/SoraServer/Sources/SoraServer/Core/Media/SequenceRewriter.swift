@@ -4,9 +4,9 @@ import SoraRTP
 /// purpose, and with one where they are missing, so that it can be asked for.
 ///
 /// Plain memory; its rings are made with the first packet.
-struct SequenceRewriter {
+package struct SequenceRewriter {
   /// What became of a packet of the publisher's.
-  enum Place: Hashable {
+  package enum Place: Hashable {
     /// It is missing so far; its number is kept for it.
     case reserved(UInt16)
     case forwarded(UInt16)
@@ -38,13 +38,13 @@ struct SequenceRewriter {
   /// - Parameters:
   ///   - capacity: how many packets back it knows; a power of two.
   ///   - first: the first number (RFC 3550 §5.1: at random).
-  init(capacity: Int, first: UInt16) {
+  package init(capacity: Int, first: UInt16) {
     self.capacity = capacity
     next = first
   }
 
   /// The publisher begins a new source: numbers go on from what was sent last.
-  mutating func rebase() {
+  package mutating func rebase() {
     guard isBased else { return }
     next = highest &+ 1 &+ offset
     isBased = false
@@ -52,7 +52,7 @@ struct SequenceRewriter {
   }
 
   /// Whether a packet is the newest so far; others have a `place`.
-  func isNewest(_ source: UInt16) -> Bool {
+  package func isNewest(_ source: UInt16) -> Bool {
     !isBased || sequenceNumber(source, isNewerThan: highest)
   }
 
@@ -62,7 +62,7 @@ struct SequenceRewriter {
   ///   - forwards: whether it goes to the subscriber.
   ///   - gapIsLeftOut: whether packets missing before it belong to what is left out.
   /// - Returns: its number; nil where it is left out.
-  mutating func advance(to source: UInt16, forwards: Bool, gapIsLeftOut: Bool) -> UInt16? {
+  package mutating func advance(to source: UInt16, forwards: Bool, gapIsLeftOut: Bool) -> UInt16? {
     if places.isEmpty {
       places = Array(repeating: Entry(), count: capacity)
       origins = Array(repeating: (0, 0, false), count: capacity)
@@ -88,7 +88,7 @@ struct SequenceRewriter {
   }
 
   /// Where a packet that isn't the newest belongs.
-  func place(of source: UInt16) -> Place {
+  package func place(of source: UInt16) -> Place {
     guard !places.isEmpty else { return .unknown }
     let entry = places[slot(source)]
     guard entry.source == source else { return .unknown }
@@ -101,13 +101,13 @@ struct SequenceRewriter {
   }
 
   /// A packet that was missing has come and takes the number that was kept for it.
-  mutating func fill(_ source: UInt16) {
+  package mutating func fill(_ source: UInt16) {
     guard case .reserved = place(of: source) else { return }
     places[slot(source)].state = .forwarded
   }
 
   /// The publisher's number of a packet that was forwarded or is expected under ours.
-  func source(of number: UInt16) -> UInt16? {
+  package func source(of number: UInt16) -> UInt16? {
     guard !origins.isEmpty else { return nil }
     let origin = origins[slot(number)]
     return origin.isKnown && origin.number == number ? origin.source : nil

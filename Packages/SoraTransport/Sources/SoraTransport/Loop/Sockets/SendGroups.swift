@@ -6,10 +6,11 @@ import CSoraNetwork
 final class SendGroups {
   typealias Slot = UnsafeMutablePointer<sora_net_slot>
 
-  /// Slots that are reordered at a time: what one sendmmsg takes. Whoever comes later in the queue waits for no more.
-  static let window = Int(SORA_NET_SEND_DATAGRAMS)
+  /// Slots that are reordered at a time, which several calls of sendmmsg may take: a server that sends a frame's packets to
+  /// hundreds of receivers has them apart by as many. Whoever comes later in the queue waits for no more.
+  static let window = 2048
   /// Destinations of a window at most; one more ends it.
-  static let capacity = Int(SORA_NET_SEND_MESSAGES)
+  static let capacity = 512
 
   private struct Group {
     var first: Slot
@@ -18,8 +19,8 @@ final class SendGroups {
 
   private let groups: UnsafeMutablePointer<Group>
   /// A hash table of places in `groups`, one up; 0 is free. Never more than half full.
-  private let places: UnsafeMutablePointer<UInt8>
-  private static let placeBits = 7
+  private let places: UnsafeMutablePointer<UInt16>
+  private static let placeBits = 10
 
   init() {
     groups = .allocate(capacity: Self.capacity)
@@ -78,7 +79,7 @@ final class SendGroups {
       if groups[group].first.pointee.to.isEqual(to) { return group }
       place = (place + 1) & (1 << Self.placeBits - 1)
     }
-    if used < Self.capacity { places[place] = UInt8(used + 1) }
+    if used < Self.capacity { places[place] = UInt16(used + 1) }
     return used
   }
 }
