@@ -48,6 +48,8 @@ extension Interop {
           var shown: Int?
           var unreadable: Int
           var backwards: Int
+          /// Frames shown again, as where a key frame was asked for between two.
+          var repeated: Int?
           var missing: Int?
           var size: [Int]
         }
@@ -108,6 +110,8 @@ extension Interop {
       let shown = Double(video.shown ?? video.frames)
       #expect(shown - Double(video.unreadable) >= readable * shown, name)
       #expect(video.backwards == 0, name)
+      // Once for each of the requests for a key frame that a call begins with.
+      #expect(video.repeated ?? 0 <= 5, name)
       // On a machine that has other things to do, the publisher leaves frames out.
       if let missing = video.missing {
         #expect(Double(missing) <= 0.25 * Double(video.frames), name)

@@ -64,6 +64,8 @@ class Meter:
         self.frames = 0
         self.unreadable = 0
         self.backwards = 0
+        # Shown again: the newest frame is encoded once more where a key frame is asked for before the next.
+        self.repeated = 0
         self.first = None
         self.last = None
         self.size = None
@@ -81,8 +83,10 @@ class Meter:
         self.latencies.append(late - (1 << 32) if late >= 1 << 31 else late)
         if self.first is None:
             self.first = index
-        elif index <= self.last:
+        elif index < self.last:
             self.backwards += 1
+        elif index == self.last:
+            self.repeated += 1
         self.last = index
 
     def report(self):
@@ -90,7 +94,7 @@ class Meter:
         expected = 0 if self.last is None else self.last - self.first + 1
         ordered = sorted(self.latencies)
         return {
-            "frames": self.frames, "unreadable": self.unreadable, "backwards": self.backwards,
+            "frames": self.frames, "unreadable": self.unreadable, "backwards": self.backwards, "repeated": self.repeated,
             "missing": max(0, expected - stamped), "first": self.first, "last": self.last, "size": self.size,
             "latencyMs": {"p50": ordered[len(ordered) // 2], "max": ordered[-1]} if ordered else None,
         }
