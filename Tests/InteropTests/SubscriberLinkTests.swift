@@ -18,14 +18,14 @@ extension Interop {
             #expect(span.sentKbps.sorted()[span.sentKbps.count / 2] <= kbps * 11 / 10, "\(name)")
             #expect((span.sentKbps.max() ?? 0) <= kbps * 5 / 4, "\(name) \(span.sentKbps)")
           }
-          #expect(span.audio > 0.96 * span.fastAudio, "\(name)")
+          #expect(span.audio > 0.94 * span.fastAudio, "\(name)")
           #expect(span.fastFps > 24, "\(name)")
           #expect(span.fastAudio > 0.9, "\(name)")
         }
       }
       for name in ["ours to ours", "ours to official"] {
         let span = try #require(outcome.calls[name]?.spans.first)
-        #expect(span.fps >= 6.5, "\(name): three temporal layers, of which the lowest passes")
+        #expect(span.fps >= 6, "\(name): three temporal layers, of which the lowest passes")
       }
       for name in ["official to ours", "official to official"] {
         let span = try #require(outcome.calls[name]?.spans.first)
@@ -36,7 +36,7 @@ extension Interop {
       let jitter = try #require(outcome.calls["jitter"]?.spans.first)
       #expect(
         jitter.sentKbps.sorted()[jitter.sentKbps.count / 2] < 2_000, "1.6 Mbit/s and little more")
-      #expect(jitter.fps > 20)
+      #expect(jitter.fps > 15)
     }
 
     struct Outcome: Decodable {
