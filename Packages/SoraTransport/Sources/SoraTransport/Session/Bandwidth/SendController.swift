@@ -89,14 +89,8 @@ public final class SendController {
   public var estimate: Bitrate { estimator.estimate }
   /// The estimate where the receiver has given it something to stand on; nil before.
   public var knownEstimate: Bitrate? { isSteered ? estimator.estimate : nil }
-  /// What the delay says at the moment.
-  public var usage: NetworkUsage { estimator.usage }
-  /// The share of the packets of the latest window that were lost, 0...1.
-  public var lossFraction: Double { estimator.lossFraction }
   /// What is left of the estimate for packets that are new.
   public func available(at now: Instant) -> Bitrate { budget.rest(of: estimator.estimate, at: now) }
-  /// What goes to packets sent again at the moment.
-  public func retransmissionRate(at now: Instant) -> Bitrate { budget.spent(at: now) }
   /// How long what waits in the pacer would take at the estimate's rate.
   public var backlog: Duration {
     guard isSteered || pacesBeforeFeedback else { return .zero }
