@@ -178,6 +178,24 @@ import Testing
     #expect(player.media!.frames.filter { $0.at > call.network.now - .seconds(20) }.count >= 590)
   }
 
+  /// Nor is it congestion: no layer is left out, and the path is seen to take more, whichever way the jitter falls.
+  @Test(arguments: [1, 2, 3, 4] as [UInt64])
+  func jitterLowersNoLayer(seed: UInt64) throws {
+    let link = LinkConditions(
+      delay: .milliseconds(40), jitter: .milliseconds(30), jitterReorders: true)
+    let call = try Call(.init(baseShare: 0.22), [link], seed: seed)
+    let player = call.players[0]
+    call.network.run(for: .seconds(5))
+    let rates = call.rates(of: player, seconds: 20)
+    let frames = player.media!.frames.filter { $0.at > call.network.now - .seconds(20) }
+    let status = try call.subscription(player)
+    print(
+      "40 ± 30 ms, three layers: median \(Int(Self.median(rates))) kbit/s, \(Double(frames.count) / 20) fps,",
+      "\(status.retransmissions) of \(status.packets) packets sent again")
+    #expect(frames.count >= 560)
+    #expect(Self.median(rates) < 1_800)
+  }
+
   /// Loss is repaired as it was.
   @Test func lossIsRepaired() throws {
     var link = Self.link(nil)

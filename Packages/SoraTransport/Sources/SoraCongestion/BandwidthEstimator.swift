@@ -70,6 +70,8 @@ public final class BandwidthEstimator {
   public var isApplicationLimited: Bool { limit.isLimited }
   public private(set) var statistics = Statistics()
 
+  private static let jitterMemory: Int64 = 20_000_000_000
+
   private var configuration: Configuration
   private var interArrival = InterArrival()
   private var detector = DelayDetector()
@@ -82,7 +84,10 @@ public final class BandwidthEstimator {
   private var probes = ProbeEstimator()
   private var receiverCap: Bitrate?
   private var roundTrip: Int64 = 100_000_000
+  private var latestRound: Int64 = 0
   private var lastOveruse: Int64?
+  /// When the delay wavered last as if more was sent than the link takes, and no queue stood.
+  private var lastJitter: Int64?
   private var hasFeedback = false
   private var lastSent: Int64?
   private var lastArrival: Int64?
@@ -149,12 +154,18 @@ public final class BandwidthEstimator {
   // MARK: Feedback
 
   /// Takes what one feedback message says, in the order of sequence numbers.
-  public func feedback(_ results: [PacketFeedback], at now: Instant) {
+  ///
+  /// - Parameter isReordering: whether packets overtake each other on the path, so that short bursts say little of it.
+  public func feedback(
+    _ results: [PacketFeedback], isReordering: Bool = false, at now: Instant
+  ) {
     guard !results.isEmpty else { return }
+    if isReordering { lastJitter = now.nanoseconds }
     hasFeedback = true
     unansweredSince = nil
     limit.advance(estimate, at: now.nanoseconds)
-    var shortest: Int64 = .max
+    var shortestRound = Int64.max
+    var shortestTrip = Int64.max
     for result in results {
       guard let arrival = result.arrivalTime else {
         loss.add(sequence: result.sequence, isLost: true)
@@ -163,13 +174,15 @@ public final class BandwidthEstimator {
       }
       loss.add(sequence: result.sequence, isLost: false)
       statistics.packetsAcknowledged += 1
-      shortest = min(shortest, now.nanoseconds(since: result.sendTime))
+      shortestRound = min(shortestRound, now.nanoseconds(since: result.sendTime))
+      shortestTrip = min(shortestTrip, arrival.nanoseconds(since: result.sendTime))
       arrived(result, arrival.nanoseconds)
     }
-    if shortest >= 0, shortest < 60_000_000_000 {
-      noteRoundTrip(shortest)
-      queue.note(shortest, at: now.nanoseconds)
+    if shortestRound >= 0, shortestRound < 60_000_000_000 {
+      noteRoundTrip(shortestRound)
+      latestRound = shortestRound
     }
+    if shortestTrip != .max { queue.note(shortestTrip, at: now.nanoseconds) }
     step(at: now.nanoseconds)
   }
 
@@ -195,7 +208,11 @@ public final class BandwidthEstimator {
 
   private func step(at now: Int64) {
     let usage = usage
-    if usage == .overuse { lastOveruse = now }
+    if usage == .overuse {
+      lastOveruse = now
+    } else if detector.usage == .overuse {
+      lastJitter = now
+    }
     let target = Double(estimate.bitsPerSecond)
     // What arrives says what the link takes only while enough is sent.
     let arriving =
@@ -212,7 +229,7 @@ public final class BandwidthEstimator {
       probing.measured(measured, maximum: control.bounds.upperBound, at: now)
     }
     queue.update(
-      isOverused: usage == .overuse, acknowledged: arriving, at: now)
+      isOverused: usage == .overuse, acknowledged: arriving, roundTrip: latestRound, at: now)
     loss.update(target: target, delayBased: control.rate, roundTrip: roundTrip, at: now)
     combine()
     considerProbe(at: now)
@@ -225,7 +242,8 @@ public final class BandwidthEstimator {
     probing.update(
       estimate: Double(estimate.bitsPerSecond), maximum: maximum, usage: usage,
       lastOveruse: lastOveruse, limitedSince: limit.since,
-      isLossy: loss.bound != nil && loss.fraction > 0.02, at: now)
+      isLossy: loss.bound != nil && loss.fraction > 0.02,
+      isJittery: lastJitter.map { now &- $0 < Self.jitterMemory } ?? false, at: now)
   }
 
   /// The receiver's own estimate (REMB, draft-alvestrand-rmcat-remb-03), a cap until the next one.

@@ -25,6 +25,8 @@ struct ProbeController {
   private static let quietTime: Int64 = 5_000_000_000
   private static let patience: Int64 = 1_000_000_000
   private static let duration: Int64 = 15_000_000
+  /// Where delays waver by tens of milliseconds, only a longer burst's slope can be seen.
+  private static let jitteryDuration: Int64 = 120_000_000
 
   private var waiting: [ProbeRequest] = []
   private var nextCluster = 1
@@ -33,6 +35,7 @@ struct ProbeController {
   /// A result above this makes a faster probe follow.
   private var goOnAbove: Double?
   private var lastRate = 0.0
+  private var isJittery = false
   /// The highest estimate that the path was known to carry in the latest half minute.
   private var recentBest = 0.0
   private var recentBestAt: Int64 = 0
@@ -72,8 +75,9 @@ struct ProbeController {
   /// Looks whether a burst is due; called with each feedback and poll.
   mutating func update(
     estimate: Double, maximum: Double, usage: NetworkUsage, lastOveruse: Int64?,
-    limitedSince: Int64?, isLossy: Bool, at now: Int64
+    limitedSince: Int64?, isLossy: Bool, isJittery: Bool, at now: Int64
   ) {
+    self.isJittery = isJittery
     if estimate >= recentBest || now &- recentBestAt > 30_000_000_000 {
       recentBest = estimate
       recentBestAt = now
@@ -99,15 +103,15 @@ struct ProbeController {
   private mutating func request(_ rate: Double, at now: Int64) {
     guard waiting.count < 4 else { return }
     let bitrate = Bitrate(bitsPerSecond: Int(rate))
+    let duration = isJittery ? Self.jitteryDuration : Self.duration
     waiting.append(
       ProbeRequest(
         cluster: nextCluster, rate: bitrate,
-        minimumBytes: Int(bitrate.bytes(inNanoseconds: Self.duration))))
+        minimumBytes: Int(bitrate.bytes(inNanoseconds: duration))))
     nextCluster += 1
     lastProbe = now
     lastRate = rate
   }
-
 }
 
 /// Measures what arrived of a burst.
@@ -124,6 +128,7 @@ struct ProbeEstimator {
     var firstArrival: Int64 = .max
     var lastArrival: Int64 = .min
     var firstArrivalSize = 0
+    var slope = ArrivalSlope()
     var hasNews = false
     var isMeasured = false
   }
@@ -156,6 +161,7 @@ struct ProbeEstimator {
         clusters[index].firstArrivalSize = size
       }
       clusters[index].lastArrival = max(clusters[index].lastArrival, arrived)
+      clusters[index].slope.add(sent: sent, arrived: arrived)
       clusters[index].hasNews = true
     }
   }
@@ -182,10 +188,48 @@ struct ProbeEstimator {
     else { return nil }
     // Between the first and the last packet, the last sent and the first arrived aren't on the way.
     let sendRate = Double(cluster.bytes - cluster.lastSendSize) * 8e9 / Double(sending)
-    let arrivalRate = Double(cluster.bytes - cluster.firstArrivalSize) * 8e9 / Double(arriving)
+    let arrivalRate =
+      cluster.slope.value.map { sendRate / $0 }
+      ?? Double(cluster.bytes - cluster.firstArrivalSize) * 8e9 / Double(arriving)
     // Packets can't come out twice as fast as they went in: something on the way gathers them.
     guard arrivalRate < 2 * sendRate else { return nil }
     // A burst that was slowed down filled the link: stay a little below it.
     return arrivalRate < 0.9 * sendRate ? 0.95 * arrivalRate : min(sendRate, arrivalRate)
+  }
+}
+
+/// How much faster the time of arriving runs than that of leaving, over a burst that is long enough to see it through jitter: above
+/// 1 where a link slows the burst down. A least-squares line, because the first and the last packet may be the most delayed ones.
+private struct ArrivalSlope {
+  private static let leastPackets = 15.0
+  private static let leastTime = 80e6
+
+  private var origin: (sent: Int64, arrived: Int64)?
+  private var longest = 0.0
+  private var count = 0.0
+  private var sumSent = 0.0
+  private var sumArrived = 0.0
+  private var sumSquares = 0.0
+  private var sumProducts = 0.0
+
+  mutating func add(sent: Int64, arrived: Int64) {
+    let origin = origin ?? (sent, arrived)
+    self.origin = origin
+    let x = Double(sent &- origin.sent)
+    let y = Double(arrived &- origin.arrived)
+    longest = max(longest, x)
+    count += 1
+    sumSent += x
+    sumArrived += y
+    sumSquares += x * x
+    sumProducts += x * y
+  }
+
+  /// `nil` for a burst that is too short, or that says nothing.
+  var value: Double? {
+    guard count >= Self.leastPackets, longest >= Self.leastTime else { return nil }
+    let spread = count * sumSquares - sumSent * sumSent
+    let slope = (count * sumProducts - sumSent * sumArrived) / spread
+    return slope > 0.1 ? slope : nil
   }
 }

@@ -9,35 +9,40 @@ struct QueueDrain {
   private static let longest: Int64 = 3_000_000_000
   private static let pause: Int64 = 5_000_000_000
   private static let memory: Int64 = 30_000_000_000
+  private static let clockJump: UInt64 = 3_000_000_000
 
   /// Bits per second; `nil` while nothing is being drained.
   private(set) var bound: Double?
   private var since: Int64 = .min / 2
-  /// The round trip now above the shortest of the latest half minute to minute.
+  /// The trip now above the shortest of the latest half minute to minute.
   private(set) var queued: Int64 = 0
-  private var latest: Int64 = 0
-  /// The newest round trips, nanoseconds.
+  /// The newest trips, nanoseconds.
   private var recent = InlineArray<3, Int64>(repeating: 0)
   private var recentCount = 0
   private var shortest: Int64 = .max
   private var previousShortest: Int64 = .max
   private var memoryStart: Int64?
 
-  /// Takes the shortest round trip of a feedback message, in nanoseconds.
-  mutating func note(_ roundTrip: Int64, at now: Int64) {
+  /// Takes the shortest trip of a feedback message's packets, from leaving to arriving, in nanoseconds: of two clocks, so only its
+  /// changes mean something. Unlike a round trip it knows nothing of what delays the feedback.
+  mutating func note(_ trip: Int64, at now: Int64) {
+    if recentCount > 0,
+      (trip &- recent[(recentCount &- 1) % recent.count]).magnitude > Self.clockJump
+    {
+      self = QueueDrain()
+    }
     if now &- (memoryStart ?? .min / 2) > Self.memory {
       previousShortest = shortest
-      shortest = roundTrip
+      shortest = trip
       memoryStart = now
     }
-    latest = roundTrip
-    shortest = min(shortest, roundTrip)
-    queued = roundTrip &- min(shortest, previousShortest)
-    recent[recentCount % recent.count] = roundTrip
+    shortest = min(shortest, trip)
+    queued = trip &- min(shortest, previousShortest)
+    recent[recentCount % recent.count] = trip
     recentCount &+= 1
   }
 
-  /// What none of the newest round trips was without: a queue that stands, where a single late one may be jitter.
+  /// What none of the newest trips was without: a queue that stands, where a single late one may be jitter.
   var standing: Int64 {
     guard recentCount >= recent.count else { return 0 }
     var least = Int64.max
@@ -45,10 +50,12 @@ struct QueueDrain {
     return least &- min(shortest, previousShortest)
   }
 
-  mutating func update(isOverused: Bool, acknowledged: Double?, at now: Int64) {
+  mutating func update(
+    isOverused: Bool, acknowledged: Double?, roundTrip: Int64, at now: Int64
+  ) {
     if let old = bound {
       // What arrives within a round trip was sent before the bound: it still tells the link's rate, not ours.
-      if now &- since < latest, let acknowledged { bound = min(old, 0.6 * acknowledged) }
+      if now &- since < roundTrip, let acknowledged { bound = min(old, 0.6 * acknowledged) }
       if queued < Self.short || now &- since > Self.longest { bound = nil }
       return
     }

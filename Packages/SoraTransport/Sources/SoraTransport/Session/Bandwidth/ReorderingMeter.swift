@@ -18,6 +18,9 @@ struct ReorderingMeter {
   /// Packets overtaken and packets lost, those of earlier messages weighing less.
   private var overtaken = 0.0
   private var lost = 0.0
+  /// The highest number that a message before this one named, and when the last packet of it arrived.
+  private var highest = Int64.min
+  private var latestArrival = Int64.min
 
   /// Takes what one feedback message says, in the order of sequence numbers.
   mutating func note(_ results: [PacketFeedback]) {
@@ -25,18 +28,30 @@ struct ReorderingMeter {
     lost *= Self.memory
     lateness *= 0.98
     var earliestLater = Int64.max
+    let (known, knownArrival) = (highest, latestArrival)
     for result in results.reversed() {
+      highest = max(highest, result.sequence)
       guard let arrival = result.arrivalTime?.nanoseconds else {
         // Behind the last that arrived it may simply be under way.
         if earliestLater != .max { lost += 1 }
         continue
       }
-      if arrival > earliestLater {
+      latestArrival = max(latestArrival, arrival)
+      if result.sequence <= known {
+        // The message before took it for lost; packets behind it had arrived by then.
         overtaken += 1
-        lateness = max(lateness, Double(min(arrival - earliestLater, Self.longest)))
+        lost = max(0, lost - Self.memory)
+        noteLateness(arrival &- knownArrival)
+      } else if arrival > earliestLater {
+        overtaken += 1
+        noteLateness(arrival &- earliestLater)
       }
       earliestLater = min(earliestLater, arrival)
     }
+  }
+
+  private mutating func noteLateness(_ nanoseconds: Int64) {
+    lateness = max(lateness, Double(min(nanoseconds, Self.longest)))
   }
 
   /// How long to wait with a retransmission, so that feedback can tell whether the packet has come after all; zero where

@@ -240,7 +240,7 @@ public final class SendController {
     if !isSteered, !pacesBeforeFeedback { startFromWhatIsSent(at: now) }
     isSteered = true
     reordering.note(results)
-    estimator.feedback(results, at: now)
+    estimator.feedback(results, isReordering: reordering.patience > .zero, at: now)
     applyEstimate()
   }
 
