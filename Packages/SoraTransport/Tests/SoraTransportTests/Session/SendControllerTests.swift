@@ -127,6 +127,25 @@ import Testing
     #expect(sender.controller.statistics.retransmissionsNotNeeded == 1)
   }
 
+  /// Feedback that comes more often than packets are late names them as missing, and later as come: that isn't loss.
+  @Test func aPacketThatALaterFeedbackHasIsNotLost() throws {
+    let sender = Sender(paced)
+    let start = sender.now
+    for millisecond in 0..<320 {
+      sender.now = start + .milliseconds(Int64(millisecond))
+      let step = millisecond / 5
+      if millisecond % 5 == 0, step < 60 { sender.enqueue(UInt16(step)) }
+      for number in 0..<60 as Range<UInt16> {
+        let delay = number % 3 == 0 ? 75 : 20
+        if Int(number) * 5 + delay == millisecond { try sender.arrives(number, at: sender.now) }
+      }
+      if millisecond > 20, millisecond % 20 == 19 { try sender.feedBack() }
+    }
+    sender.enqueue(60)
+    sender.now += .milliseconds(40)
+    #expect(sender.retransmit(60) == .held)
+  }
+
   @Test func withoutFeedbackAForwarderDoesNotPace() {
     var configuration = paced
     configuration.pacesBeforeFeedback = false

@@ -33,7 +33,7 @@ struct ReorderingMeter {
       highest = max(highest, result.sequence)
       guard let arrival = result.arrivalTime?.nanoseconds else {
         // Behind the last that arrived it may simply be under way.
-        if earliestLater != .max { lost += 1 }
+        if earliestLater != .max, result.sequence > known { lost += 1 }
         continue
       }
       latestArrival = max(latestArrival, arrival)
