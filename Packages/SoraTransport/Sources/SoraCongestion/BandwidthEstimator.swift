@@ -166,6 +166,7 @@ public final class BandwidthEstimator {
     limit.advance(estimate, at: now.nanoseconds)
     var shortestRound = Int64.max
     var shortestTrip = Int64.max
+    let known = statistics.packetsAcknowledged
     for result in results {
       guard let arrival = result.arrivalTime else {
         loss.add(sequence: result.sequence, isLost: true)
@@ -182,7 +183,10 @@ public final class BandwidthEstimator {
       noteRoundTrip(shortestRound)
       latestRound = shortestRound
     }
-    if shortestTrip != .max { queue.note(shortestTrip, at: now.nanoseconds) }
+    if shortestTrip != .max {
+      queue.note(
+        shortestTrip, packets: statistics.packetsAcknowledged - known, at: now.nanoseconds)
+    }
     step(at: now.nanoseconds)
   }
 

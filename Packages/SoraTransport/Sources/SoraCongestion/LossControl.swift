@@ -39,8 +39,8 @@ struct LossControl {
       if isNew { lost += 1 }
     } else {
       received += 1
-      // Reported lost before, only late.
-      if !isNew, lost > 0 { lost -= 1 }
+      // Reported lost before, only late; maybe in the window before, which leaves a debt.
+      if !isNew { lost -= 1 }
     }
   }
 
@@ -52,9 +52,9 @@ struct LossControl {
       windowStart = now
       return
     }
-    let count = lost + received
+    let count = max(0, lost) + received
     guard now &- start >= Self.window, count >= Self.enoughPackets else { return }
-    fraction = Double(lost) / Double(count)
+    fraction = Double(max(0, lost)) / Double(count)
     windowStart = now
     lost = 0
     received = 0

@@ -9,6 +9,9 @@ struct QueueDrain {
   private static let longest: Int64 = 3_000_000_000
   private static let pause: Int64 = 5_000_000_000
   private static let memory: Int64 = 30_000_000_000
+  /// What a queue has to be seen by that is said to stand.
+  private static let enoughMessages = 3
+  private static let enoughPackets = 12
   private static let clockJump: UInt64 = 3_000_000_000
 
   /// Bits per second; `nil` while nothing is being drained.
@@ -16,8 +19,8 @@ struct QueueDrain {
   private var since: Int64 = .min / 2
   /// The trip now above the shortest of the latest half minute to minute.
   private(set) var queued: Int64 = 0
-  /// The newest trips, nanoseconds.
-  private var recent = InlineArray<3, Int64>(repeating: 0)
+  /// The shortest trips of the newest messages, nanoseconds, and of how many packets they are.
+  private var recent = InlineArray<8, (trip: Int64, packets: Int)>(repeating: (0, 0))
   private var recentCount = 0
   private var shortest: Int64 = .max
   private var previousShortest: Int64 = .max
@@ -25,9 +28,9 @@ struct QueueDrain {
 
   /// Takes the shortest trip of a feedback message's packets, from leaving to arriving, in nanoseconds: of two clocks, so only its
   /// changes mean something. Unlike a round trip it knows nothing of what delays the feedback.
-  mutating func note(_ trip: Int64, at now: Int64) {
+  mutating func note(_ trip: Int64, packets: Int, at now: Int64) {
     if recentCount > 0,
-      (trip &- recent[(recentCount &- 1) % recent.count]).magnitude > Self.clockJump
+      (trip &- recent[(recentCount &- 1) % recent.count].trip).magnitude > Self.clockJump
     {
       self = QueueDrain()
     }
@@ -38,16 +41,25 @@ struct QueueDrain {
     }
     shortest = min(shortest, trip)
     queued = trip &- min(shortest, previousShortest)
-    recent[recentCount % recent.count] = trip
+    recent[recentCount % recent.count] = (trip, packets)
     recentCount &+= 1
   }
 
-  /// What none of the newest trips was without: a queue that stands, where a single late one may be jitter.
+  /// What none of the newest packets was without: a queue that stands, where single late ones may be jitter.
   var standing: Int64 {
-    guard recentCount >= recent.count else { return 0 }
     var least = Int64.max
-    for index in recent.indices { least = min(least, recent[index]) }
-    return least &- min(shortest, previousShortest)
+    var packets = 0
+    var messages = 0
+    while messages < min(recentCount, recent.count) {
+      messages += 1
+      let one = recent[(recentCount &- messages) % recent.count]
+      least = min(least, one.trip)
+      packets += one.packets
+      if messages >= Self.enoughMessages, packets >= Self.enoughPackets {
+        return least &- min(shortest, previousShortest)
+      }
+    }
+    return messages == recent.count ? least &- min(shortest, previousShortest) : 0
   }
 
   mutating func update(

@@ -216,6 +216,8 @@ final class Receiver: SimulatedEndpoint {
     let number = bytes.loadUnaligned(as: Int64.self)
     arrivals[number] = (now.nanoseconds / 250_000) * 250_000 + 77_000_000_000_000
     highest = max(highest, number)
+    // What was named as missing comes late: the next message goes back to it.
+    nextReported = min(nextReported, number)
     if nextDeadline == nil { nextDeadline = now + .milliseconds(50) }
   }
 

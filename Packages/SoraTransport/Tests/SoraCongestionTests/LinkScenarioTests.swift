@@ -55,6 +55,24 @@ import Testing
     #expect(later.low > 2_000_000)
   }
 
+  /// Jitter on both ways is no queue on the way there, and a probe sees through it.
+  @Test(arguments: 1...4)
+  func jitterIsNoCongestionForWhoForwards(seed: UInt64) {
+    let jittery = LinkConditions(
+      delay: .milliseconds(40), jitter: .milliseconds(30), jitterReorders: true)
+    let scenario = CongestionScenario(
+      seed: seed, jittery, backward: jittery,
+      configuration: .init(
+        start: .megabits(1), maximum: .megabits(2.4), leastQueue: .milliseconds(60)),
+      appMaximum: .megabits(1.6))
+    scenario.run(.seconds(10))
+    let settled = scenario.run(.seconds(60))
+    print("±30 ms both ways, seed \(seed): \(settled)")
+    print(scenario.summary("±30 ms both ways"))
+    #expect(settled.low > 1_600_000)
+    #expect(settled.mean > 2_000_000)
+  }
+
   @Test(arguments: 1...8)
   func aRoughLimitIsFoundWhateverTheDice(seed: UInt64) {
     let scenario = CongestionScenario(
