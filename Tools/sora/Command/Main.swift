@@ -49,8 +49,14 @@ struct SoraTool: AsyncParsableCommand {
     }
     let code = exitCode(for: error)
     guard code != .success else {
-      print(fullMessage(for: error))
-      return 0
+      let console = Console(isJSON: false)
+      console.output(fullMessage(for: error))
+      do {
+        try console.checkOutput()
+        return 0
+      } catch {
+        return report(error)
+      }
     }
     guard code == .validationFailure else {
       printError(ErrorText.line(error))
