@@ -13,7 +13,7 @@ import Testing
     #expect(places(30, [0, 100, 500]) == [3, 12])
     // Half as many as the film has: each twice. Twice as many: each second takes the place of the one before.
     #expect(places(30, (0..<30).map { $0 * 1_000 / 15 }).allSatisfy { $0 == 2 })
-    #expect(places(30, (0..<60).map { $0 * 1_000 / 60 }).reduce(0, +) == 30)
+    #expect(places(30, (0...60).map { $0 * 1_000 / 60 }).reduce(0, +) == 30)
   }
 
   /// No error adds up: after any number of pictures the film is as long as they took.
@@ -29,9 +29,10 @@ import Testing
 
   @Test func longGapsAreCut() {
     var timeline = RecordTimeline(framesPerSecond: 20)
-    #expect(timeline.advance(to: .zero) == nil)
-    #expect(timeline.advance(to: .zero + .seconds(3_600)) == 200)
+    let places = [.zero, .seconds(3_600), .milliseconds(3_600_100)].map {
+      timeline.advance(to: .zero + $0)
+    }
+    #expect(places == [nil, 200, 2])
     #expect(timeline.cut == .seconds(3_590))
-    #expect(timeline.advance(to: .zero + .milliseconds(3_600_100)) == 2)
   }
 }

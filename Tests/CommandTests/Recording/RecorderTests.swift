@@ -69,6 +69,11 @@ import Testing
     #expect(try film("a.y4m").indices == [0, 1, 2])
   }
 
+  /// Samples of row `y` of a plane.
+  private func row(_ y: Int, of picture: PixelBuffer, plane: Int = 0) -> [UInt8] {
+    withExtendedLifetime(picture) { Array(picture.plane(plane).row(y)) }
+  }
+
   @Test func otherProportionsStandBetweenBars() throws {
     let white = PixelBuffer(width: 90, height: 160) { planes in
       for (index, plane) in planes.enumerated() {
@@ -82,17 +87,26 @@ import Testing
     #expect(fitted.width == 320 && fitted.height == 180)
     // 101 columns of 320, in the middle.
     for y in [0, 90, 179] {
-      let row = fitted.plane(0).row(y)
-      #expect(row[0] == 16 && row[106] == 16 && row[210] == 16 && row[319] == 16)
-      #expect(row[108] == 235 && row[160] == 235 && row[208] == 235)
-      #expect(fitted.plane(1).row(y / 2)[10] == 128 && fitted.plane(1).row(y / 2)[80] == 100)
+      let luma = row(y, of: fitted)
+      #expect(luma[0] == 16 && luma[106] == 16 && luma[210] == 16 && luma[319] == 16)
+      #expect(luma[108] == 235 && luma[160] == 235 && luma[208] == 235)
+      let chroma = row(y / 2, of: fitted, plane: 1)
+      #expect(chroma[10] == 128 && chroma[80] == 100)
     }
     let wide = try PictureFitter(width: 90, height: 160).fit(frame(0, at: 0).buffer)
-    #expect(wide.plane(0).row(0)[45] == 16 && wide.plane(0).row(159)[45] == 16)
-    #expect(wide.plane(2).row(0)[20] == 128)
-    // Nothing to do, and proportions of the same picture in whole pixels.
+    #expect(row(0, of: wide)[45] == 16 && row(159, of: wide)[45] == 16)
+    #expect(row(0, of: wide, plane: 2)[20] == 128)
+    // Nothing to do, and the same proportions in whole pixels.
     #expect(try fitter.fit(fitted) === fitted)
-    #expect(try PictureFitter(width: 427, height: 240).fit(fitted).plane(0).row(0)[0] == 16)
+    let grey = PixelBuffer(width: 320, height: 180) { planes in
+      for plane in planes {
+        for y in 0..<plane.height {
+          plane.row(y).initializeMemory(as: UInt8.self, repeating: 90)
+        }
+      }
+    }
+    let rounded = try PictureFitter(width: 214, height: 120).fit(grey)
+    #expect(row(0, of: rounded).allSatisfy { $0 == 90 })
   }
 
   @Test func soundKeepsItsTimeAndItsChannels() throws {

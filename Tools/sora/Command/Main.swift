@@ -11,8 +11,8 @@ struct SoraTool: AsyncParsableCommand {
     commandName: "sora",
     abstract: "WebRTC over the SFU Sora: serve, publish and play.",
     discussion: """
-      Exit status: 0 where the job was done, 1 where the connection failed or no media came, \
-      2 for wrong usage.
+      Exit status: 0 where the job was done, 1 where the connection failed, no media came or output could not be \
+      written, 2 for wrong usage. Who stops reading the output ends the command, with 0.
       """,
     version: SoraVersion.current,
     subcommands: [

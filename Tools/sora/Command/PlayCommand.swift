@@ -38,7 +38,7 @@ struct PlayCommand: AsyncParsableCommand {
   @Option(
     name: .customLong("expect-psnr"),
     help: ArgumentHelp(
-      "Fail unless all wanted media came, and the test pattern's pictures are better than this.",
+      "Fail unless all wanted media came, a stream is there at the end, and the test pattern's pictures are better than this.",
       valueName: "dB"))
   var expectPSNR: Double?
 

@@ -34,21 +34,29 @@ package final class PictureFitter {
       picture, width: inner.width, height: inner.height, format: .i420)
     let left = (width - inner.width) / 2 & ~1
     let top = (height - inner.height) / 2 & ~1
-    return PixelBuffer(width: width, height: height) { planes in
-      for (index, plane) in planes.enumerated() {
-        let source = scaled.plane(index)
-        let shift = index == 0 ? 0 : 1
-        for y in 0..<plane.height {
-          let row = plane.row(y)
-          row.initializeMemory(as: UInt8.self, repeating: index == 0 ? 16 : 128)
-          let line = y - (top >> shift)
-          guard (0..<source.height).contains(line) else { continue }
-          let start = left >> shift
-          let count = min(source.width, plane.width - start)
-          UnsafeMutableRawBufferPointer(rebasing: row[start..<start + count])
-            .copyMemory(from: UnsafeRawBufferPointer(rebasing: source.row(line)[..<count]))
+    return withExtendedLifetime(scaled) {
+      PixelBuffer(width: width, height: height) { planes in
+        for (index, plane) in planes.enumerated() {
+          // Chroma has half the size.
+          let shift = index == 0 ? 0 : 1
+          Self.draw(
+            scaled.plane(index), left: left >> shift, top: top >> shift, into: plane,
+            background: index == 0 ? 16 : 128)
         }
       }
+    }
+  }
+
+  private static func draw(
+    _ source: Plane, left: Int, top: Int, into target: MutablePlane, background: UInt8
+  ) {
+    let count = min(source.width, target.width - left)
+    for y in 0..<target.height {
+      let row = target.row(y)
+      row.initializeMemory(as: UInt8.self, repeating: background)
+      guard (0..<source.height).contains(y - top) else { continue }
+      UnsafeMutableRawBufferPointer(rebasing: row[left..<left + count])
+        .copyMemory(from: UnsafeRawBufferPointer(rebasing: source.row(y - top)[..<count]))
     }
   }
 }
