@@ -41,8 +41,16 @@ extension PlayedStreams {
       report.video = main.video
       report.audio = main.audio
     }
-    if told.count > 1 { report.streams = told }
+    // What a person watches, and each line of JSON, would grow for ever in a channel where many come and go.
+    let recent =
+      last == nil
+      ? told
+      : told.filter { $0.streamId == state.main || ($0.goneMs ?? 0) <= Self.memoryMilliseconds }
+    if recent.count > 1 { report.streams = recent }
   }
+
+  /// Streams that have been gone for longer are in the summary alone.
+  private static let memoryMilliseconds = 60_000
 
   private func describe(
     _ stream: PlayedStream, _ state: StreamFollower, at now: Instant, since last: PlayedMoment?

@@ -42,7 +42,7 @@ package struct Report: Sendable, Encodable {
   /// How long and how often there was no stream, after the first.
   package var goneMs: Int?
   package var timesGone: Int?
-  /// One element for each stream, where several were received.
+  /// One element for each stream, where several were received; in `stats` without those that went over a minute ago.
   package var streams: [Stream]?
 
   package init(type: Kind, elapsedMs: Int) {

@@ -77,7 +77,9 @@ package enum StatusText {
       if let rate = video.bitrateKbps { parts.append("\(rate) kbit/s") }
       if let latency = video.latencyMs { parts.append("latency \(latency.p50)/\(latency.p95) ms") }
       if let psnr = video.psnrDb { parts.append("PSNR \(number(psnr, 1)) dB") }
-      if let freezes = video.freezeCount, freezes > 0 { parts.append("\(freezes) freezes") }
+      if let freezes = video.freezeCount, freezes > 0 {
+        parts.append(freezes == 1 ? "1 freeze" : "\(freezes) freezes")
+      }
       if let dropped = video.framesDropped, dropped > 0 { parts.append("\(dropped) dropped") }
     }
     if let audio {

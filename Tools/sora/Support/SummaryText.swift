@@ -93,7 +93,9 @@ package enum SummaryText {
       parts.append("\(video.codec ?? "?") \(video.width)x\(video.height)")
       parts.append("\(video.frames) frames")
       parts.append(String(format: "%.1f fps", video.fps))
-      if let freezes = video.freezeCount, freezes > 0 { parts.append("\(freezes) freezes") }
+      if let freezes = video.freezeCount, freezes > 0 {
+        parts.append(freezes == 1 ? "1 freeze" : "\(freezes) freezes")
+      }
     }
     if let audio = stream.audio {
       parts.append("audio " + (audio.levelDb.map { String(format: "%.1f dB", $0) } ?? "silent"))

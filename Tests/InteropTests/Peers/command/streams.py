@@ -52,9 +52,9 @@ def succession(world):
     first = publish(world, "first")
     followed = shows(play, "first")["streamId"]
     first.finish()
-    gone = play.wait_for("end of the first", lambda: last(play, lambda stats: stats["streamsLive"] == 0))
+    play.wait_for("end of the first", lambda: last(play, lambda stats: stats["streamsLive"] == 0))
     # A second without anybody, at least.
-    play.wait_for("a gap", lambda: last(play, lambda stats: stats["goneMs"] > 1_000))
+    gone = play.wait_for("a gap", lambda: last(play, lambda stats: stats["goneMs"] > 1_000))
     second = publish(world, "second")
     next_followed = shows(play, "second")["streamId"]
     status = play.finish()
@@ -100,7 +100,10 @@ def table(world):
     play.wait_for("one stream", lambda: "2 streams, 1 live" in text(), 30)
     publishers[1].finish()
     play.wait_for("no stream", lambda: "2 streams, 0 live  stream gone for" in text(), 30)
-    play.child.terminate()
+    # What Ctrl-C sends.
+    play.child.stdin.write("\x03")
+    play.child.stdin.flush()
+    play.wait_for("summary", lambda: "live at the end" in text())
     play.wait()
     return {"text": text()}
 
