@@ -719,7 +719,14 @@ let package = Package(
     // The root's own
     .target(
       name: "SoraCommandSupport",
-      dependencies: ["SoraMedia", "SoraClock", "SoraCapture", "SoraView", "SoraAudio"],
+      dependencies: [
+        "SoraMedia",
+        "SoraClock",
+        "SoraCapture",
+        "SoraView",
+        "SoraAudio",
+        "SoraScaling",
+      ],
       path: "Tools/sora/Support",
       swiftSettings: settings),
     .executableTarget(

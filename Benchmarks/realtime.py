@@ -52,8 +52,7 @@ def row(codec, result):
     latency = video.get("latencyMs") or {}
     stamps = video.get("stamps") or {}
     unreadable = stamps.get("unreadable")
-    # A frame whose stamp can't be read leaves a gap in those of the others, but it has come.
-    missing = None if stamps.get("missing") is None else max(0, stamps["missing"] - (unreadable or 0))
+    missing = stamps.get("missing")
     return [
         codec, play.get("size", "-"), cell(publish.get("fps")), cell(play.get("fps")), cell(publish.get("kbps"), "{:.0f}"),
         cell(latency.get("p50"), "{}"), cell(latency.get("p95"), "{}"), cell(missing, "{}"), cell(unreadable, "{}"),

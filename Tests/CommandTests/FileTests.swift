@@ -62,7 +62,9 @@ private final class Collector<Item: Sendable>: Sendable {
     let pattern = TestPattern(width: 64, height: 48)
     for index in 0..<3 as Range<UInt32> {
       recorder.add(
-        VideoFrame(buffer: pattern.frame(index: index, milliseconds: 5), timestamp: .zero))
+        VideoFrame(
+          buffer: pattern.frame(index: index, milliseconds: 5),
+          timestamp: .zero + .milliseconds(40 * Int(index))))
     }
     recorder.add(
       AudioFrame(
@@ -90,23 +92,32 @@ private final class Collector<Item: Sendable>: Sendable {
     let blocks = Collector<AudioFrame>()
     audio.start(at: .zero) { blocks.add($0) }
     let block = try #require(await blocks.first(2).last)
+    #expect(audio.warning == nil)
     audio.stop()
     #expect(block.sampleRate == 48_000 && block.frameCount == 480)
   }
 
-  @Test(arguments: [3, 20]) func recordingsTakeTheRateThatFramesCameAt(_ count: Int) throws {
-    let recorder = try #require(try Recorder(RecordFiles([path("r.y4m")]), framesPerSecond: nil))
-    let picture = TestPattern(width: 64, height: 48).frame(index: 0, milliseconds: 0)
-    for index in 0..<count {
-      // 15 frames a second, one of which came late.
-      let time = Duration.milliseconds(index * 66 + (index == 1 ? 20 : 0))
-      recorder.add(VideoFrame(buffer: picture, timestamp: .zero + time))
+  @Test func aFileThatWasCutPlaysWithAWarning() async throws {
+    let recorder = try #require(
+      try Recorder(RecordFiles([path("whole.wav")]), framesPerSecond: nil))
+    for index in 0..<20 {
+      recorder.add(
+        AudioFrame(
+          samples: [Int16](repeating: 7, count: 4_800), sampleRate: 48_000, channels: 1,
+          timestamp: .zero + .milliseconds(100 * index)))
     }
-    #expect(recorder.finish().frames == count)
-    let reader = try Y4MReader(path: path("r.y4m"))
-    #expect(count < 8 || reader.framesPerSecond == 15)
-    for _ in 0..<count { #expect(try reader.next() != nil) }
-    #expect(try reader.next() == nil)
+    #expect(recorder.finish().audioSeconds == 2)
+    let bytes = try Data(contentsOf: URL(fileURLWithPath: path("whole.wav")))
+    try bytes.prefix(44 + 2 * 48_000 / 2).write(to: URL(fileURLWithPath: path("cut.wav")))
+
+    let audio = try #require(try AudioInput(.file(path("cut.wav")), framesPerSecond: 30))
+    let warning = try #require(audio.warning)
+    #expect(warning.contains("says 2.0 s, 0.5 s are there"), "\(warning)")
+    let blocks = Collector<AudioFrame>()
+    audio.start(at: .zero) { blocks.add($0) }
+    #expect(await blocks.first(60).count == 60)
+    audio.stop()
+    #expect(audio.failure == nil)
   }
 
   @Test func filesThatCannotBeReadAreWrongUsage() {

@@ -42,6 +42,19 @@ import Testing
     #expect(meter.latency.percentile(50) == 20)
   }
 
+  @Test func aFrameWhoseStampCannotBeReadIsNotMissing() {
+    var meter = StampMeter()
+    // Before the first, one of two of a gap, both of a gap, none of one, and after the last.
+    for index in [nil, 0, 1, nil, 4, nil, nil, 7, 9, nil] as [UInt32?] {
+      meter.add(
+        index.map { FrameStamp(index: $0, milliseconds: 1) }, atRealtimeMilliseconds: 1)
+    }
+    #expect(meter.stamped == 5)
+    #expect(meter.unstamped == 5)
+    #expect(meter.missing == 2)
+    #expect(meter.gaps == 2)
+  }
+
   @Test func aSenderThatBeginsAnewLeavesNoGap() {
     var meter = StampMeter()
     for index in [5_000, 5_001, 0, 1, 2] as [UInt32] {
@@ -77,6 +90,25 @@ import Testing
     #expect(snapshot.stamps.latency.percentile(99) == 100)
     #expect(snapshot.quality.samples == 6)
     #expect(try #require(snapshot.quality.average) == 100)
+  }
+
+  @Test func silenceAtTheEndLowersTheRateAndIsAFreeze() {
+    let picture = TestPattern(width: 64, height: 48).frame(index: 0, milliseconds: 0)
+    let meter = VideoMeter(measuresQuality: false)
+    for index in 0...60 as ClosedRange<Int64> {
+      let now = Instant(nanoseconds: index * 1_000_000_000 / 30)
+      meter.add(
+        VideoFrame(buffer: picture, timestamp: now), at: now, realtimeMilliseconds: 0)
+    }
+    let snapshot = meter.snapshot
+    let soon = Instant.zero + .milliseconds(2_500)
+    #expect(abs(snapshot.framesPerSecond(until: soon) - 30) < 0.01)
+    #expect(snapshot.silence(at: soon) == nil)
+    let late = Instant.zero + .seconds(4)
+    #expect(abs(snapshot.framesPerSecond(until: late) - 15) < 0.01)
+    #expect(snapshot.seconds(until: late) == 4)
+    #expect(snapshot.silence(at: late) == .seconds(2))
+    #expect(VideoMeter(measuresQuality: false).snapshot.silence(at: late) == nil)
   }
 
   @Test func audioMeterBeginsWithSound() throws {

@@ -46,7 +46,10 @@ import Testing
 
   @Test func unknownMembersAreNullAndNotAbsent() throws {
     let object = try members(Report(type: .stats, elapsedMs: 0))
-    for name in ["connectionId", "connectMs", "firstFrameMs", "video", "audio", "rttMs", "error"] {
+    for name in [
+      "connectionId", "connectMs", "firstFrameMs", "video", "audio", "rttMs", "error", "streamId",
+      "streamsLive", "watchedMs", "goneMs", "timesGone",
+    ] {
       #expect(object[name] is NSNull, "\(name)")
     }
     #expect(object["streams"] == nil)
@@ -137,6 +140,100 @@ import Testing
     #expect(first.video.packets == 12)
   }
 
+  @Test func unreadableStampsAreToldApartFromMissingFrames() throws {
+    var meter = StampMeter()
+    for index in [0, nil, 2, 4] as [UInt32?] {
+      meter.add(index.map { FrameStamp(index: $0, milliseconds: 1) }, atRealtimeMilliseconds: 1)
+    }
+    var report = Report(type: .summary, elapsedMs: 0)
+    report.video = Report.Video()
+    report.video?.stamps = Report.Stamps(meter, psnrMinDb: nil)
+    let text = SummaryText.lines(name: "played demo", report).map { $0.split(separator: " ") }
+    #expect(text.contains(["frames", "missing", "1", "of", "5"]), "\(text)")
+    #expect(text.contains(["frames", "unreadable", "1", "of", "5"]), "\(text)")
+    let video = try #require(try members(report)["video"] as? [String: Any])
+    let stamps = try #require(video["stamps"] as? [String: Any])
+    #expect(stamps["unreadable"] as? Int == 1)
+    #expect(stamps["missing"] as? Int == 1)
+  }
+
+  // MARK: Streams
+
+  private func stream(_ id: String, liveMs: Int = 4_000, goneMs: Int? = nil) -> Report.Stream {
+    var video = Report.Video()
+    video.codec = "VP8"
+    video.width = 320
+    video.height = 180
+    video.frames = 65
+    video.fps = 16
+    return Report.Stream(streamId: id, liveMs: liveMs, goneMs: goneMs, video: video)
+  }
+
+  @Test func timeWithoutAStreamIsInTheSummary() throws {
+    var report = Report(type: .summary, elapsedMs: 12_000)
+    report.streamsLive = 1
+    report.watchedMs = 12_000
+    report.goneMs = 0
+    report.timesGone = 0
+    #expect(!SummaryText.lines(name: "", report).contains { $0.contains("watched") })
+    report.goneMs = 2_340
+    report.timesGone = 1
+    report.streams = [stream("FIRST0000", goneMs: 8_000), stream("SECOND\u{1B}[31m0")]
+    let text = SummaryText.lines(name: "", report)
+    #expect(text.contains { $0.hasSuffix("12.0 s, 2.3 s of it without a stream") }, "\(text)")
+    #expect(text.contains { $0.hasSuffix("2, 1 live at the end") }, "\(text)")
+    let row = "4.0 s, VP8 320x180, 65 frames, 16.0 fps"
+    #expect(text.contains { $0.contains("FIRST000 ") && $0.hasSuffix(row) }, "\(text)")
+    #expect(text.contains { $0.contains("SECOND31 ") && $0.hasSuffix(row) }, "\(text)")
+    report.streamsLive = 0
+    report.timesGone = 2
+    #expect(
+      SummaryText.lines(name: "", report).contains {
+        $0.hasSuffix("without a stream (2 times); stream gone at the end")
+      })
+    let object = try members(report)
+    #expect(object["goneMs"] as? Int == 2_340)
+    let streams = try #require(object["streams"] as? [[String: Any]])
+    #expect(streams.map { $0["goneMs"] as? Int } == [8_000, nil])
+    #expect(streams[1]["goneMs"] is NSNull)
+  }
+
+  @Test func severalStreamsHaveALineEach() {
+    var report = Report(type: .stats, elapsedMs: 8_000)
+    report.streamId = "B"
+    report.streamsLive = 1
+    report.streams = [stream("A", goneMs: 3_999), stream("B")]
+    let lines = StatusText.lines(name: "play demo", report: report)
+    #expect(
+      lines == [
+        "play demo  0:08  2 streams, 1 live", "    A  gone for 3 s  320x180, 65 frames",
+        "  > B  live  320x180 16.0 fps",
+      ])
+  }
+
+  @Test func streamsThatWentLongAgoMakeRoom() {
+    var report = Report(type: .stats, elapsedMs: 8_000)
+    report.streams = [
+      stream("A", goneMs: 9_000), stream("B"), stream("C", goneMs: 1_000),
+      stream("D", goneMs: 5_000), stream("E"),
+    ]
+    let lines = StatusText.lines(name: "play demo", report: report, height: 5)
+    #expect(lines.count == 5)
+    #expect(lines.dropFirst().map { $0.split(separator: " ")[0] } == ["B", "C", "E", "and"])
+    #expect(lines.last?.hasSuffix("and 2 more") == true)
+  }
+
+  @Test func aStreamThatIsGoneShowsNoRate() {
+    var report = Report(type: .stats, elapsedMs: 8_000)
+    report.streamId = "A"
+    report.video = stream("A").video
+    report.streamsLive = 0
+    let lines = StatusText.lines(name: "play demo", report: report, note: "stream gone for 3 s")
+    #expect(lines == ["play demo  0:08  stream gone for 3 s"])
+    report.streamsLive = 1
+    #expect(StatusText.lines(name: "play demo", report: report)[0].contains("16.0 fps"))
+  }
+
   @Test func statusLineFitsTheTerminal() {
     var report = Report(type: .stats, elapsedMs: 83_000)
     report.video = Report.Video()
@@ -144,9 +241,9 @@ import Testing
     report.video?.height = 720
     report.video?.fps = 30
     report.audio = Report.Audio()
-    let line = StatusText.line(name: "play demo", report: report)
+    let line = StatusText.lines(name: "play demo", report: report)[0]
     #expect(line.hasPrefix("play demo  1:23  1280x720 30.0 fps"))
     #expect(line.contains("audio silent"))
-    #expect(StatusText.line(name: "play demo", report: report, width: 30).count == 30)
+    #expect(StatusText.lines(name: "play demo", report: report, width: 30)[0].count == 30)
   }
 }

@@ -152,6 +152,7 @@ struct Summary: Decodable {
   }
   struct Stream: Decodable {
     var streamId: String
+    var goneMs: Int?
     var video: Video?
     var audio: Audio?
   }
@@ -164,6 +165,11 @@ struct Summary: Decodable {
   var packetsLost: Int
   var pli: Int
   var error: String?
+  var streamId: String?
+  var streamsLive: Int?
+  var watchedMs: Int?
+  var goneMs: Int?
+  var timesGone: Int?
   var streams: [Stream]?
 }
 

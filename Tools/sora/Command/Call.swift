@@ -12,6 +12,8 @@ enum CallEvent: Sendable {
   /// The channel ended: by an error, or as it should.
   case ended((any Error)?)
   case interrupted
+  /// Standard output can't be written any more.
+  case outputEnded
   /// Ten times a second.
   case tick
 }
@@ -53,6 +55,11 @@ final class Call: Sendable {
     let attempt = Task { try await Sora.shared.connect(configuration: settings.value) }
     interruption.onRequest { attempt.cancel() }
     return try await attempt.value
+  }
+
+  /// Has the call end when what it tells can't be written, or nobody reads it.
+  func endOnFailure(of console: Console) {
+    console.onOutputFailure { [continuation] in continuation.yield(.outputEnded) }
   }
 
   /// Ends the channel and waits until it has ended.

@@ -17,30 +17,41 @@ struct CallOutputs: Sendable {
     recorder = try Recorder(RecordFiles(options.record), framesPerSecond: framesPerSecond)
   }
 
-  func add(_ frame: VideoFrame, at now: Instant) {
+  /// - Parameter streamId: names the stream that the frame is of; one's own has no name.
+  func add(_ frame: VideoFrame, at now: Instant, of streamId: String = "") {
     recorder?.add(frame)
-    snapshot?.add(frame, at: now)
+    snapshot?.add(frame, at: now, of: streamId)
   }
 
   func add(_ block: AudioFrame) { recorder?.add(block) }
 
-  /// Closes the files. Returns what could not be written.
-  func finish() -> [String] {
+  /// Why recording ended early; nil while all is well.
+  var failure: String? { recorder?.failure }
+
+  /// Closes the files. Returns what could not be written, and what is worth a word though it is no error.
+  func finish() -> (problems: [String], notes: [String]) {
     var problems: [String] = []
+    var notes: [String] = []
     if let outcome = recorder?.finish() {
       if let failure = outcome.failure { problems.append("--record: \(failure)") }
-      if outcome.framesLeftOut > 0 {
+      if outcome.picturesTooMany > 0 {
         problems.append(
-          "--record: \(outcome.framesLeftOut) pictures left out: the disk was too slow, or their size changed"
+          "--record: \(outcome.picturesTooMany) pictures left out: the disk was too slow; use a faster one, or a smaller picture"
+        )
+      }
+      if outcome.secondsCut >= 1 {
+        notes.append(
+          "--record: \(Int(outcome.secondsCut)) s without pictures are left out of the film; gaps show the last picture for \(Int(RecordTimeline.longestGap.inSeconds)) s at most"
         )
       }
     }
     if let failure = snapshot?.finish() { problems.append("--snapshot: \(failure)") }
-    return problems
+    return (problems, notes)
   }
 }
 
-/// Prints the summary, and the error's line where there is one; then the exit status.
+/// Prints the summary, and the error's line where there is one; then the exit status. Throws `JobError` where the summary
+/// can't be printed.
 func conclude(_ summary: Report, _ options: ConnectionOptions, _ console: Console, name: String)
   throws
 {
@@ -58,6 +69,7 @@ func conclude(_ summary: Report, _ options: ConnectionOptions, _ console: Consol
     console.note("sora: \(error)")
     throw ExitCode(1)
   }
+  try console.checkOutput()
 }
 
 /// kbit/s of `bytes` in `seconds`.

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import SoraCodecs
+import SoraCommandSupport
 import WebRTC
 
 /// `sora codecs`: the video codecs of this build, in order of preference.
@@ -42,11 +43,10 @@ struct CodecsCommand: ParsableCommand {
 
   func run() throws {
     let rows = RTCPeerConnectionFactory().videoCodecs.capabilities.map(Row.init)
+    let console = Console(isJSON: json)
     if json {
-      let encoder = JSONEncoder()
-      encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-      for row in rows { print(String(decoding: try encoder.encode(row), as: UTF8.self)) }
-      return
+      for row in rows { console.output(row.jsonLine) }
+      return try console.checkOutput()
     }
     let lines =
       [["codec", "library", "ways", "profiles", "scalability modes"]] + rows.map(\.columns)
@@ -55,8 +55,9 @@ struct CodecsCommand: ParsableCommand {
       let padded = zip(line, widths).map { text, width in
         text.padding(toLength: width, withPad: " ", startingAt: 0)
       }
-      print(
+      console.output(
         (padded + line.dropFirst(4)).joined(separator: "  ").trimmingCharacters(in: .whitespaces))
     }
+    try console.checkOutput()
   }
 }

@@ -11,8 +11,8 @@ struct SoraTool: AsyncParsableCommand {
     commandName: "sora",
     abstract: "WebRTC over the SFU Sora: serve, publish and play.",
     discussion: """
-      Exit status: 0 where the job was done, 1 where the connection failed or no media came, \
-      2 for wrong usage.
+      Exit status: 0 where the job was done, 1 where the connection failed, no media came or output could not be \
+      written, 2 for wrong usage. Who stops reading the output ends the command, with 0.
       """,
     version: SoraVersion.current,
     subcommands: [
@@ -49,8 +49,14 @@ struct SoraTool: AsyncParsableCommand {
     }
     let code = exitCode(for: error)
     guard code != .success else {
-      print(fullMessage(for: error))
-      return 0
+      let console = Console(isJSON: false)
+      console.output(fullMessage(for: error))
+      do {
+        try console.checkOutput()
+        return 0
+      } catch {
+        return report(error)
+      }
     }
     guard code == .validationFailure else {
       printError(ErrorText.line(error))

@@ -5,13 +5,14 @@ import SoraMedia
 import SoraSDK
 import SoraTransport
 
-/// `sora play`: receives every stream of a channel, and measures the first.
+/// `sora play`: receives and measures every stream of a channel, and follows one: see `StreamFollower`.
 struct PlayCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "play", abstract: "Receive and measure what a channel's others send.",
     discussion: """
       Waits for somebody who publishes. --duration counts from the first picture or sound; \
-      without it, it runs until interrupted or until the channel ends.
+      without it, it runs until interrupted or until the channel ends. --record and --snapshot show one stream: \
+      when it goes, the newest that is there. A gap shows the last picture, for 10 seconds at most.
       """)
 
   @OptionGroup var connection: ConnectionOptions
@@ -30,13 +31,14 @@ struct PlayCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Frames a second that FILE.y4m of --record claims; measured by default.", valueName: "rate"))
+      "Frames per second of FILE.y4m of --record; 30 by default. Frames are repeated or left out, so that each stands at its time.",
+      valueName: "rate"))
   var fps: Double?
 
   @Option(
     name: .customLong("expect-psnr"),
     help: ArgumentHelp(
-      "Fail unless all wanted media came, and the test pattern's pictures are better than this.",
+      "Fail unless all wanted media came, a stream is there at the end, and the test pattern's pictures are better than this.",
       valueName: "dB"))
   var expectPSNR: Double?
 
@@ -55,18 +57,10 @@ private final class PlayJob {
   private let outputs: CallOutputs
   private let console: Console
   private var streams: PlayedStreams
-  private var last = Moment()
+  private var last = PlayedMoment(at: .zero)
   private var connectedAt: Instant?
+  private var endedAt: Instant?
   private var timeline: ConnectionTimeline?
-
-  /// What the meters showed a second ago.
-  private struct Moment {
-    var at = Instant.zero
-    var videoBytes = 0
-    var streamId: String?
-    var frames = 0
-    var audio = AudioMeter.Snapshot()
-  }
 
   init(_ command: PlayCommand) throws {
     // The SDK's threads and libraries start while arguments and files are read.
@@ -99,6 +93,7 @@ private final class PlayJob {
   func run() async throws {
     options.setUpLog(console)
     let call = Call(Interruption())
+    call.endOnFailure(of: console)
     let channel: MediaChannel
     do {
       channel = try await call.connect(configuration)
@@ -106,8 +101,9 @@ private final class PlayJob {
       return try finish(call, nil, error: ErrorText.line(error))
     }
     connectedAt = SystemClock.now
-    last.at = SystemClock.now
+    last = PlayedMoment(at: SystemClock.now)
     let error = await watch(call, channel)
+    endedAt = SystemClock.now
     await readStatistics(channel)
     await call.disconnect(channel)
     try finish(call, channel, error: error)
@@ -119,7 +115,7 @@ private final class PlayJob {
     var ticks = 0
     for await event in call.events {
       switch event {
-      case .interrupted: return nil
+      case .interrupted, .outputEnded: return nil
       case .ended(let error): return channel.reason(error)
       case .added(let stream): streams.add(stream)
       case .removed(let stream): streams.remove(stream)
@@ -153,88 +149,52 @@ private final class PlayJob {
 
   private func tellStatus(_ call: Call, _ channel: MediaChannel) async {
     await readStatistics(channel)
-    var report = makeReport(.stats, call, channel)
     let now = SystemClock.now
-    let seconds = (now - last.at).inSeconds
-    let main = streams.main
-    let frames = main?.video.snapshot.frames ?? 0
-    let audio = main?.audio.snapshot ?? AudioMeter.Snapshot()
-    let videoBytes = main.map(streams.reading)?.video.bytes ?? 0
-    if seconds > 0 {
-      let isSame = main?.streamId == last.streamId
-      report.video?.fps = Double(frames - (isSame ? last.frames : 0)) / seconds
-      report.video?.bitrateKbps = kilobits(
-        videoBytes - (isSame ? last.videoBytes : 0), in: seconds)
-      report.audio?.levelDb = audio.levelDb(since: isSame ? last.audio : AudioMeter.Snapshot())
-    }
-    last = Moment(
-      at: now, videoBytes: videoBytes, streamId: main?.streamId, frames: frames, audio: audio)
+    let report = makeReport(.stats, call, channel, at: now)
+    last = PlayedMoment(of: streams, at: now)
     if options.json { console.output(report.jsonLine) }
+    let notes = [streams.note(at: now), outputs.failure.map { "--record: \($0)" }]
+      .compactMap { $0 }
     console.status(
-      StatusText.line(
+      StatusText.lines(
         name: "play \(options.channel)", report: report,
-        note: streams.firstMedia == nil ? "waiting for media" : nil, width: console.width))
+        note: notes.isEmpty ? nil : notes.joined(separator: "  "), width: console.width,
+        height: console.height))
   }
 
-  private func makeReport(_ type: Report.Kind, _ call: Call, _ channel: MediaChannel?) -> Report {
+  private func makeReport(
+    _ type: Report.Kind, _ call: Call, _ channel: MediaChannel?, at now: Instant
+  ) -> Report {
     var report = Report(type: type, elapsedMs: call.elapsedMilliseconds)
     report.addTotals(streams.total)
     report.connectionId = channel?.connectionId
     report.connectMs = connectedAt.map(call.milliseconds)
     report.addTimeline(timeline)
-    guard let main = streams.main else { return report }
-    report.firstFrameMs = main.video.snapshot.first.map(call.milliseconds)
-    report.video = video(of: main)
-    report.audio = audio(of: main)
-    if streams.all.count > 1 {
-      report.streams = streams.all.map {
-        Report.Stream(streamId: $0.streamId, video: video(of: $0), audio: audio(of: $0))
-      }
-    }
+    streams.addTo(&report, at: now, since: type == .stats ? last : nil)
+    report.firstFrameMs = streams.firstPicture.map(call.milliseconds)
     return report
-  }
-
-  private func video(of stream: PlayedStream) -> Report.Video? {
-    let meter = stream.video.snapshot
-    guard meter.frames > 0, let first = meter.first, let latest = meter.last else { return nil }
-    var video = Report.Video()
-    video.addTotals(streams.reading(of: stream).video, seconds: (latest - first).inSeconds)
-    video.width = meter.width
-    video.height = meter.height
-    video.frames = meter.frames
-    video.fps = meter.framesPerSecond
-    video.psnrDb = meter.quality.average
-    video.latencyMs = Report.Latency(meter.stamps.latency)
-    video.stamps = Report.Stamps(
-      meter.stamps, psnrMinDb: meter.quality.samples > 0 ? meter.quality.minimum : nil)
-    return video
-  }
-
-  private func audio(of stream: PlayedStream) -> Report.Audio? {
-    let meter = stream.audio.snapshot
-    guard meter.seconds > 0 else { return nil }
-    var audio = Report.Audio()
-    let reading = streams.reading(of: stream).audio
-    audio.codec = reading.codec
-    audio.seconds = meter.seconds
-    audio.concealedMs = reading.concealedSamples / 48
-    audio.levelDb = meter.levelDb()
-    return audio
   }
 
   private func finish(_ call: Call, _ channel: MediaChannel?, error: String?) throws {
     streams.finish()
-    let problems = outputs.finish()
-    var summary = makeReport(.summary, call, channel)
-    summary.error =
-      error ?? (streams.firstMedia == nil ? "media: no media came before the end" : nil)
-      ?? unmetExpectation(summary) ?? problems.first
+    let written = outputs.finish()
+    for note in written.notes { console.note("sora: \(note)") }
+    var summary = makeReport(.summary, call, channel, at: endedAt ?? SystemClock.now)
+    // Where output ended early, nobody waited for media.
+    let unmet =
+      console.outputFailure == nil
+      ? (streams.firstMedia == nil ? "media: no media came before the end" : nil)
+        ?? unmetExpectation(summary) : nil
+    summary.error = error ?? unmet ?? written.problems.first
     try conclude(summary, options, console, name: "played")
   }
 
   /// What `--expect-psnr` misses.
   private func unmetExpectation(_ summary: Report) -> String? {
     guard let expectedPSNR else { return nil }
+    if summary.streamsLive == 0 {
+      return "media: the stream was gone at the end"
+    }
     if configuration.videoEnabled {
       guard let video = summary.video else { return "media: no picture came" }
       guard let psnr = video.psnrDb else { return "media: the pictures aren't the test pattern's" }

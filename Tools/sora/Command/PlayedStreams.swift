@@ -2,18 +2,48 @@ import SoraClock
 import SoraCommandSupport
 import SoraMedia
 import SoraSDK
+import Synchronization
 import WebRTC
 
-/// One received stream with its meters; feeds the files, too, when it is the first.
+/// The stream that the files show: see `StreamFollower`. Safe from any thread.
+final class FollowedStream: Sendable {
+  private let follower = Mutex(StreamFollower())
+  private let outputs: CallOutputs
+
+  init(outputs: CallOutputs) { self.outputs = outputs }
+
+  var state: StreamFollower { follower.withLock { $0 } }
+
+  func add(_ streamId: String) { follower.withLock { $0.add(streamId, at: SystemClock.now) } }
+
+  func remove(_ streamId: String) {
+    follower.withLock { $0.remove(streamId, at: SystemClock.now) }
+  }
+
+  func add(_ frame: SoraMedia.VideoFrame, of streamId: String, at now: Instant) {
+    guard follower.withLock({ $0.picture(of: streamId) }) else { return }
+    outputs.add(frame, at: now, of: streamId)
+  }
+
+  /// - Parameter hasSounded: whether the stream's sound has begun; before, there is silence alone.
+  func add(_ block: AudioFrame, of streamId: String, hasSounded: Bool) {
+    let isFollowed = follower.withLock {
+      hasSounded ? $0.sound(of: streamId) : $0.main == streamId
+    }
+    if isFollowed { outputs.add(block) }
+  }
+}
+
+/// One received stream with its meters; feeds the files, too, while it is followed.
 final class PlayedStream: VideoSink, AudioSink {
   let streamId: String
   let video = VideoMeter()
   let audio = AudioMeter()
-  private let outputs: CallOutputs?
+  private let followed: FollowedStream
 
-  init(streamId: String, outputs: CallOutputs?) {
+  init(streamId: String, followed: FollowedStream) {
     self.streamId = streamId
-    self.outputs = outputs
+    self.followed = followed
   }
 
   func attach(to stream: any MediaStream) {
@@ -29,12 +59,12 @@ final class PlayedStream: VideoSink, AudioSink {
   func receive(_ frame: SoraMedia.VideoFrame) {
     let now = SystemClock.now
     video.add(frame, at: now, realtimeMilliseconds: SystemClock.realtimeMilliseconds)
-    outputs?.add(frame, at: now)
+    followed.add(frame, of: streamId, at: now)
   }
 
   func receive(_ frame: AudioFrame) {
     audio.add(frame, at: SystemClock.now)
-    outputs?.add(frame)
+    followed.add(frame, of: streamId, hasSounded: audio.snapshot.firstSound != nil)
   }
 
   /// When the first picture or sound came.
@@ -45,33 +75,36 @@ final class PlayedStream: VideoSink, AudioSink {
 struct PlayedStreams {
   private(set) var all: [PlayedStream] = []
   private var readings: [String: StatisticsReading] = [:]
-  private let outputs: CallOutputs
+  private let followed: FollowedStream
 
-  init(outputs: CallOutputs) { self.outputs = outputs }
+  init(outputs: CallOutputs) { followed = FollowedStream(outputs: outputs) }
 
   mutating func add(_ stream: any MediaStream) {
+    followed.add(stream.streamId)
     let played: PlayedStream
     if let known = all.first(where: { $0.streamId == stream.streamId }) {
       // Picture and sound of one stream may be announced one after the other.
       known.detach(from: stream)
       played = known
     } else {
-      played = PlayedStream(streamId: stream.streamId, outputs: all.isEmpty ? outputs : nil)
+      played = PlayedStream(streamId: stream.streamId, followed: followed)
       all.append(played)
     }
     played.attach(to: stream)
   }
 
   func remove(_ stream: any MediaStream) {
+    followed.remove(stream.streamId)
     all.first { $0.streamId == stream.streamId }?.detach(from: stream)
   }
 
   var firstMedia: Instant? { all.reduce(nil) { earliest($0, $1.firstMedia) } }
 
-  /// The one that the summary is about: the first that showed a picture, or sounded.
-  var main: PlayedStream? {
-    all.first { $0.video.snapshot.frames > 0 } ?? all.first { $0.firstMedia != nil } ?? all.first
-  }
+  /// When the first picture of any stream came.
+  var firstPicture: Instant? { all.reduce(nil) { earliest($0, $1.video.snapshot.first) } }
+
+  /// Which stream is followed, and which are there.
+  var state: StreamFollower { followed.state }
 
   /// Takes over newer statistics.
   mutating func update(_ new: [String: StatisticsReading]) {

@@ -55,6 +55,7 @@ private final class PublishJob {
   private var reading = StatisticsReading()
   private var last = (reading: StatisticsReading(), audio: AudioMeter.Snapshot(), at: Instant.zero)
   private var connectedAt: Instant?
+  private var endedAt: Instant?
   private var timeline: ConnectionTimeline?
 
   init(_ command: PublishCommand) throws {
@@ -88,7 +89,9 @@ private final class PublishJob {
 
   func run() async throws {
     options.setUpLog(console)
+    if let warning = audioInput?.warning { console.note("sora: \(warning)") }
     let call = Call(Interruption())
+    call.endOnFailure(of: console)
     let channel: MediaChannel
     do {
       channel = try await call.connect(configuration)
@@ -106,6 +109,7 @@ private final class PublishJob {
     let error = await watch(call, channel)
     videoInput?.stop()
     audioInput?.stop()
+    endedAt = SystemClock.now
     await settle(channel)
     await call.disconnect(channel)
     try finish(call, channel, error: error)
@@ -133,7 +137,7 @@ private final class PublishJob {
     var ticks = 0
     for await event in call.events {
       switch event {
-      case .interrupted: return nil
+      case .interrupted, .outputEnded: return nil
       case .ended(let error):
         return channel.reason(error) ?? "signaling: the server ended the connection"
       case .added, .removed: continue
@@ -179,8 +183,9 @@ private final class PublishJob {
     }
     if options.json { console.output(report.jsonLine) }
     console.status(
-      StatusText.line(
-        name: "publish \(options.channel)", report: report, width: console.width))
+      StatusText.lines(
+        name: "publish \(options.channel)", report: report,
+        note: outputs.failure.map { "--record: \($0)" }, width: console.width))
   }
 
   private func makeReport(_ type: Report.Kind, _ call: Call, _ channel: MediaChannel?) -> Report {
@@ -189,7 +194,8 @@ private final class PublishJob {
     report.connectionId = channel?.connectionId
     report.connectMs = connectedAt.map(call.milliseconds)
     report.addTimeline(timeline)
-    let seconds = connectedAt.map { (SystemClock.now - $0).inSeconds } ?? 0
+    let now = endedAt ?? SystemClock.now
+    let seconds = connectedAt.map { (now - $0).inSeconds } ?? 0
     if let videoInput {
       let produced = videoMeter.snapshot
       report.firstFrameMs = produced.first.map(call.milliseconds)
@@ -217,12 +223,15 @@ private final class PublishJob {
 
   private func finish(_ call: Call, _ channel: MediaChannel?, error: String?) throws {
     var error = error
-    if error == nil, reading.video.packets + reading.audio.packets == 0 {
+    if error == nil, console.outputFailure == nil,
+      reading.video.packets + reading.audio.packets == 0
+    {
       error = "media: nothing was sent; check the server's log"
     }
-    let problems = outputs.finish()
+    let written = outputs.finish()
+    for note in written.notes { console.note("sora: \(note)") }
     var summary = makeReport(.summary, call, channel)
-    summary.error = error ?? problems.first
+    summary.error = error ?? written.problems.first
     try conclude(summary, options, console, name: "published")
   }
 }

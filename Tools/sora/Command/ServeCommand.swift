@@ -76,6 +76,8 @@ struct ServeCommand: AsyncParsableCommand {
     } catch {
       throw JobError("serve: cannot start on \(host) port \(port): \(ErrorText.line(error))")
     }
+    // Whoever reads its lines, and goes, wants no server any more.
+    console.onOutputFailure { interruption.request() }
     announce(server, console)
     let requests = AsyncStream<Void> { continuation in
       interruption.onRequest { continuation.finish() }
@@ -89,6 +91,7 @@ struct ServeCommand: AsyncParsableCommand {
     for await _ in requests {}
     await server.shutdown()
     await watching.value
+    try console.checkOutput()
   }
 
   private func makeConfiguration() throws(UsageError) -> SoraServer.Configuration {

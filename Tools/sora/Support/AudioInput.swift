@@ -1,3 +1,4 @@
+import Foundation
 import SoraAudio
 import SoraClock
 package import SoraMedia
@@ -14,6 +15,8 @@ package final class AudioInput: Sendable {
 
   /// Why the input ended, where it did.
   package var failure: String? { state.withLock { $0.failure } }
+  /// What is wrong with the file, though it can be played; one line.
+  package let warning: String?
   /// Whether the input ended by itself.
   package var hasEnded: Bool { thread.withLock { $0?.hasEnded ?? false } }
 
@@ -30,15 +33,22 @@ package final class AudioInput: Sendable {
     switch choice {
     case .none: return nil
     case .tone:
+      warning = nil
       makeSounds = { ToneSounds(framesPerSecond: framesPerSecond) }
     case .file(let path):
       do {
-        _ = try WAVSource(path: path)
+        warning = try Self.warning(of: WAVSource(path: path), path)
       } catch {
         throw UsageError("--audio \(path): \(error)")
       }
       makeSounds = { try FileSounds(path: path) }
     }
+  }
+
+  private static func warning(of source: WAVSource, _ path: String) -> String? {
+    guard let declared = source.declaredDuration, declared > source.duration else { return nil }
+    return "--audio \(path): the file is cut: its header says \(declared.inOneDigit) s, "
+      + "\(source.duration.inOneDigit) s are there and played; copy or record it again"
   }
 
   /// Starts giving sound to `deliver`, on the input's thread. A block is due when its last sample would have been
@@ -73,6 +83,11 @@ package final class AudioInput: Sendable {
 
   /// Ends the input and waits for its last block.
   package func stop() { thread.withLock { $0 }?.stop() }
+}
+
+extension Duration {
+  /// Seconds with one digit after the point.
+  fileprivate var inOneDigit: String { String(format: "%.1f", inSeconds) }
 }
 
 /// Where sound comes from. Used by one thread at a time.

@@ -37,18 +37,22 @@ package final class Interruption: @unchecked Sendable {
     if isRequested { handler() }
   }
 
-  private func receive(_ number: Int32) {
+  /// Asks for an orderly end, as the first signal does. Returns false where somebody has asked before.
+  @discardableResult
+  package func request() -> Bool {
     let handlers = state.withLock { state -> [@Sendable () -> Void]? in
       guard !state.isRequested else { return nil }
       state.isRequested = true
       defer { state.handlers = [] }
       return state.handlers
     }
-    guard let handlers else {
-      signal(number, SIG_DFL)
-      kill(getpid(), number)
-      return
-    }
-    for handler in handlers { handler() }
+    for handler in handlers ?? [] { handler() }
+    return handlers != nil
+  }
+
+  private func receive(_ number: Int32) {
+    guard !request() else { return }
+    signal(number, SIG_DFL)
+    kill(getpid(), number)
   }
 }

@@ -14,14 +14,19 @@ package enum JSONLines {
     return lines
   }
 
-  private static let output = Mutex(FileHandle.standardOutput)
+  private static let output = Mutex(STDOUT_FILENO)
 
-  /// Writes an object to standard output; nothing where it holds what JSON can't express. Safe from any thread.
+  /// Writes an object to standard output; nothing where it holds what JSON can't express. Safe from any thread. Ends the
+  /// process where nobody reads any more.
   package static func write(_ object: [String: Any]) {
     guard JSONSerialization.isValidJSONObject(object),
       let data = try? JSONSerialization.data(
         withJSONObject: object, options: [.sortedKeys, .withoutEscapingSlashes])
     else { return }
-    output.withLock { $0.write(data + Data("\n".utf8)) }
+    signal(SIGPIPE, SIG_IGN)
+    output.withLock { descriptor in
+      let line = String(decoding: data, as: UTF8.self) + "\n"
+      if Console.write(line, to: descriptor) != nil { exit(1) }
+    }
   }
 }

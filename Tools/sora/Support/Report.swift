@@ -32,8 +32,17 @@ package struct Report: Sendable, Encodable {
   /// Packets that were lost on this host, by layer and reason.
   package var drops: [String: Int] = [:]
   package var error: String?
-  /// One element a stream, where several were received: the members above are about the first one's pictures and sound
-  /// and about all packets.
+  /// The received stream that `video` and `audio` are about: the one that was followed last. The other members are about
+  /// all.
+  package var streamId: String?
+  /// How many received streams are there.
+  package var streamsLive: Int?
+  /// From the first received picture or sound on.
+  package var watchedMs: Int?
+  /// How long and how often there was no stream, after the first.
+  package var goneMs: Int?
+  package var timesGone: Int?
+  /// One element for each stream, where several were received; in `stats` without those that went over a minute ago.
   package var streams: [Stream]?
 
   package init(type: Kind, elapsedMs: Int) {
@@ -107,14 +116,20 @@ package struct Report: Sendable, Encodable {
 
   /// What the frame stamps tell; beyond what every summary has.
   package struct Stamps: Sendable, Encodable, Equatable {
+    /// Frames whose stamp could be read.
     package var frames: Int
+    /// Frames that came, and whose stamp could not.
     package var unreadable: Int
+    /// Frames that never came.
     package var missing: Int
     package var gaps: Int
     package var duplicates: Int
     package var outOfOrder: Int
     package var restarts: Int
     package var psnrMinDb: Double?
+
+    /// All frames that were sent, as far as stamps tell.
+    package var sent: Int { frames + unreadable + missing }
 
     /// nil where no frame carried a stamp.
     package init?(_ meter: StampMeter, psnrMinDb: Double?) {
@@ -153,19 +168,39 @@ package struct Report: Sendable, Encodable {
   /// One of several received streams.
   package struct Stream: Sendable, Encodable {
     package var streamId: String
+    /// How long it was there, or has been.
+    package var liveMs: Int
+    /// How long it has been gone; nil while it is there.
+    package var goneMs: Int?
     package var video: Video?
     package var audio: Audio?
 
-    package init(streamId: String, video: Video?, audio: Audio?) {
+    package init(
+      streamId: String, liveMs: Int, goneMs: Int?, video: Video? = nil, audio: Audio? = nil
+    ) {
       self.streamId = streamId
+      self.liveMs = liveMs
+      self.goneMs = goneMs
       self.video = video
       self.audio = audio
+    }
+
+    private enum CodingKeys: String, CodingKey { case streamId, liveMs, goneMs, video, audio }
+
+    package func encode(to encoder: any Encoder) throws {
+      var values = encoder.container(keyedBy: CodingKeys.self)
+      try values.encode(streamId, forKey: .streamId)
+      try values.encode(liveMs, forKey: .liveMs)
+      try values.encode(goneMs, forKey: .goneMs)
+      try values.encode(video, forKey: .video)
+      try values.encode(audio, forKey: .audio)
     }
   }
 
   private enum CodingKeys: String, CodingKey {
     case type, connectionId, elapsedMs, connectMs, connectPhasesMs, gatheringMs, firstFrameMs
     case video, audio, rttMs, bytes, packets, packetsLost, nack, pli, drops, error, streams
+    case streamId, streamsLive, watchedMs, goneMs, timesGone
   }
 
   package func encode(to encoder: any Encoder) throws {
@@ -190,6 +225,11 @@ package struct Report: Sendable, Encodable {
     try values.encode(pli, forKey: .pli)
     try values.encode(drops, forKey: .drops)
     try values.encode(error, forKey: .error)
+    try values.encode(streamId, forKey: .streamId)
+    try values.encode(streamsLive, forKey: .streamsLive)
+    try values.encode(watchedMs, forKey: .watchedMs)
+    try values.encode(goneMs, forKey: .goneMs)
+    try values.encode(timesGone, forKey: .timesGone)
     try values.encodeIfPresent(streams, forKey: .streams)
   }
 }

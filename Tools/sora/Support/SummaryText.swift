@@ -30,8 +30,11 @@ package enum SummaryText {
         rows.append(("PSNR", String(format: "%.1f dB", psnr) + least))
       }
       if let stamps = video.stamps {
-        rows.append(
-          ("frames missing", "\(stamps.missing) of \(stamps.frames + stamps.missing)"))
+        rows.append(("frames missing", "\(stamps.missing) of \(stamps.sent)"))
+        rows.append(("frames unreadable", "\(stamps.unreadable) of \(stamps.sent)"))
+      }
+      if let dropped = video.framesDropped, dropped > 0 {
+        rows.append(("frames dropped", "\(dropped)"))
       }
       if let freezes = video.freezeCount { rows.append(("freezes", "\(freezes)")) }
     }
@@ -55,9 +58,52 @@ package enum SummaryText {
       }
       rows.append(("packets dropped", parts.joined(separator: ", ")))
     }
-    if let streams = report.streams { rows.append(("streams", "\(streams.count)")) }
+    if let watched = watched(report) { rows.append(("watched", watched)) }
+    if let streams = report.streams {
+      let live = streams.count { $0.goneMs == nil }
+      rows.append(("streams", "\(streams.count), \(live) live at the end"))
+      for stream in streams.suffix(streamsShown) { rows.append(row(stream)) }
+      if streams.count > streamsShown {
+        rows.append(("", "the last \(streamsShown) of them; --json tells all"))
+      }
+    }
     let column = rows.map(\.0.count).max() ?? 0
     return [name]
       + rows.map { "  " + $0.0.padding(toLength: column + 2, withPad: " ", startingAt: 0) + $0.1 }
+  }
+
+  /// The streams that have a row of their own.
+  private static let streamsShown = 20
+
+  /// How long there was something to watch, where that wasn't one stream all the time.
+  private static func watched(_ report: Report) -> String? {
+    guard let watched = report.watchedMs, let gone = report.goneMs,
+      gone > 0 || report.streamsLive == 0 || report.streams != nil
+    else { return nil }
+    let times = report.timesGone ?? 0
+    return seconds(watched) + " s"
+      + (times > 0 ? ", " + seconds(gone) + " s of it without a stream" : "")
+      + (times > 1 ? " (\(times) times)" : "")
+      + (report.streamsLive == 0 ? "; stream gone at the end" : "")
+  }
+
+  private static func row(_ stream: Report.Stream) -> (String, String) {
+    var parts = [seconds(stream.liveMs) + " s"]
+    if let video = stream.video {
+      parts.append("\(video.codec ?? "?") \(video.width)x\(video.height)")
+      parts.append("\(video.frames) frames")
+      parts.append(String(format: "%.1f fps", video.fps))
+      if let freezes = video.freezeCount, freezes > 0 {
+        parts.append(freezes == 1 ? "1 freeze" : "\(freezes) freezes")
+      }
+    }
+    if let audio = stream.audio {
+      parts.append("audio " + (audio.levelDb.map { String(format: "%.1f dB", $0) } ?? "silent"))
+    }
+    return ("  " + StatusText.short(stream.streamId), parts.joined(separator: ", "))
+  }
+
+  private static func seconds(_ milliseconds: Int) -> String {
+    String(format: "%.1f", Double(milliseconds) / 1_000)
   }
 }

@@ -18,6 +18,29 @@ package final class VideoMeter: Sendable {
       guard frames > 1, let first, let last, last > first else { return 0 }
       return Double(frames - 1) / (last - first).inSeconds
     }
+
+    /// Longer without a frame than this, and the time counts.
+    private static let longestSilence = Duration.seconds(1)
+
+    /// Seconds from the first frame to `end`, or to the last one where that was shortly before.
+    package func seconds(until end: Instant) -> Double {
+      guard let first, let last else { return 0 }
+      return ((end - last > Self.longestSilence ? end : last) - first).inSeconds
+    }
+
+    /// Frames per second from the first one to `end`; a silence at the end lowers it.
+    package func framesPerSecond(until end: Instant) -> Double {
+      let seconds = seconds(until: end)
+      return frames > 1 && seconds > 0 ? Double(frames - 1) / seconds : 0
+    }
+
+    /// How long there has been no frame at `now`, where that is more than a freeze would be; nil otherwise, and before the
+    /// first frame.
+    package func silence(at now: Instant) -> Duration? {
+      guard let last, now - last > Self.longestSilence else { return nil }
+      let interval = framesPerSecond > 0 ? 1 / framesPerSecond : 0
+      return (now - last).inSeconds > 3 * interval ? now - last : nil
+    }
   }
 
   private let state = Mutex(Snapshot())

@@ -72,6 +72,23 @@ import Testing
     }
   }
 
+  @Test func aFileThatWasCutSaysWhatItsHeaderPromises() throws {
+    try temporary { path in
+      let whole = file(bits: 16, rate: 48_000, data: [UInt8](repeating: 1, count: 9_600))
+      try Data(whole.dropLast(7_201)).write(to: URL(fileURLWithPath: path))
+      let reader = try WAVReader(path: path)
+      #expect(reader.frameCount == 1_199)
+      #expect(reader.declaredFrameCount == 4_800)
+      let source = try WAVSource(path: path)
+      #expect(source.declaredDuration == .milliseconds(100))
+      #expect(source.duration < .milliseconds(25))
+      // One that was never closed promises nothing.
+      try Data(whole.prefix(40) + [0xFF, 0xFF, 0xFF, 0xFF] + whole.suffix(100))
+        .write(to: URL(fileURLWithPath: path))
+      #expect(try WAVReader(path: path).declaredFrameCount == nil)
+    }
+  }
+
   @Test func everyEncodingIsConverted() throws {
     let list = Array("LIST".utf8) + little(UInt32(9_001)) + [UInt8](repeating: 7, count: 9_002)
     let float = little(Float(0.5).bitPattern) + little(Float(-2).bitPattern)

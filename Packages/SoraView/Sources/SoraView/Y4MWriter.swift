@@ -30,14 +30,27 @@ public final class Y4MWriter {
   public private(set) var framesOfAnotherSize = 0
 
   private let file: UnsafeMutablePointer<FILE>
-  private let framesPerSecond: Int
+  /// Frames per second, as the header writes them.
+  private let rate: String
   private var size: (width: Int, height: Int)?
 
-  public init(path: String, framesPerSecond: Int) throws(PictureFileError) {
+  /// Creates the file, or empties it.
+  ///
+  /// - Parameter framesPerSecond: 0.001 or more.
+  public init(path: String, framesPerSecond: Double) throws(PictureFileError) {
     guard let file = fopen(path, "wb") else { throw PictureFileError(path) }
     self.file = file
     self.path = path
-    self.framesPerSecond = max(1, framesPerSecond)
+    rate = Self.ratio(framesPerSecond)
+  }
+
+  /// The rate in whole numbers: 25:1, 30000:1001 (NTSC's), or thousandths.
+  private static func ratio(_ rate: Double) -> String {
+    let rate = rate.isFinite ? min(max(rate, 0.001), 1e6) : 30
+    if rate == rate.rounded() { return "\(Int(rate)):1" }
+    let ntsc = (rate * 1.001).rounded()
+    if abs(ntsc / 1.001 - rate) < 0.001 { return "\(Int(ntsc) * 1_000):1001" }
+    return "\(Int((rate * 1_000).rounded())):1000"
   }
 
   deinit { fclose(file) }
@@ -52,7 +65,7 @@ public final class Y4MWriter {
     } else {
       size = (picture.width, picture.height)
       try put(
-        "YUV4MPEG2 W\(picture.width) H\(picture.height) F\(framesPerSecond):1 Ip A1:1 C420jpeg\n")
+        "YUV4MPEG2 W\(picture.width) H\(picture.height) F\(rate) Ip A1:1 C420jpeg\n")
     }
     try put("FRAME\n")
     try put(picture.plane(0))

@@ -107,4 +107,27 @@ private func solid(
     #expect(files[0][header.count] == 100)
     #expect(files[0][header.count + 17 * 15] == 90)
   }
+
+  @Test(arguments: [(25, "25:1"), (29.97, "30000:1001"), (12.5, "12500:1000"), (0, "1:1000")])
+  func ratesAreRatios(_ rate: Double, _ ratio: String) throws {
+    let path = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID()).y4m").path
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let writer = try Y4MWriter(path: path, framesPerSecond: rate)
+    try writer.write(solid(16, 16, 0, 0, 0))
+    try writer.flush()
+    let header = try Data(contentsOf: URL(fileURLWithPath: path)).prefix(40)
+    #expect(String(decoding: header, as: UTF8.self).contains(" F\(ratio) "))
+  }
+
+  @Test func aFullDiskIsNamed() throws {
+    let path = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID()).y4m").path
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "/dev/full")
+    let writer = try Y4MWriter(path: path, framesPerSecond: 30)
+    let error = #expect(throws: PictureFileError.self) {
+      for _ in 0..<10 { try writer.write(solid(64, 64, 0, 0, 0)) }
+      try writer.flush()
+    }
+    #expect(error?.reason == "No space left on device")
+  }
 }

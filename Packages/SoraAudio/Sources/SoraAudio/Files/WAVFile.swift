@@ -11,6 +11,9 @@ public final class WAVReader {
   public var channels: Int { header.channels }
   /// Samples of each channel in the file.
   public let frameCount: Int
+  /// Samples of each channel that the header promises: more than `frameCount` where the file was cut. nil where the
+  /// header doesn't say.
+  public var declaredFrameCount: Int? { header.dataCount.map { $0 / header.frameByteCount } }
 
   private let path: String
   private let descriptor: Int32

@@ -5,6 +5,13 @@ public final class WAVSource {
   public let channels: Int
   public let loops: Bool
 
+  /// How long the file plays.
+  public var duration: Duration { .seconds(Double(reader.frameCount) / Double(reader.sampleRate)) }
+  /// How long the file plays by its header: longer than `duration` where it was cut. nil where the header doesn't say.
+  public var declaredDuration: Duration? {
+    reader.declaredFrameCount.map { .seconds(Double($0) / Double(reader.sampleRate)) }
+  }
+
   private let reader: WAVReader
   private let resampler: AudioResampler
   private var block: [Int16]

@@ -8,6 +8,8 @@ import Synchronization
 /// settled, or the last one where the call is shorter. Safe from any thread.
 package final class SnapshotKeeper: Sendable {
   private struct State {
+    /// The stream whose picture came last, and its first one's time.
+    var source: String?
     var first: Instant?
     var latest: PixelBuffer?
     var isDone = false
@@ -32,10 +34,14 @@ package final class SnapshotKeeper: Sendable {
     self.path = path
   }
 
-  package func add(_ frame: VideoFrame, at now: Instant) {
+  /// - Parameter source: names the stream; another one has a rate control of its own to settle.
+  package func add(_ frame: VideoFrame, at now: Instant, of source: String = "") {
     let picture = state.withLock { state -> PixelBuffer? in
       guard !state.isDone else { return nil }
-      if state.first == nil { state.first = now }
+      if state.first == nil || state.source != source {
+        state.first = now
+        state.source = source
+      }
       guard let first = state.first, now - first >= Self.settling else {
         state.latest = frame.buffer
         return nil

@@ -1,0 +1,41 @@
+import SoraMedia
+import SoraView
+
+/// A Y4M file that gets pictures with their times. After `init` used on the recorder's queue alone.
+final class FilmFile: @unchecked Sendable {
+  // @unchecked: see above.
+  private let writer: Y4MWriter
+  private var timeline: RecordTimeline
+  private var fitter: PictureFitter?
+  /// The newest picture: how long it stays is known when the next one comes.
+  private var latest: PixelBuffer?
+  private(set) var framesRepeated = 0
+  private(set) var picturesBetween = 0
+
+  var frames: Int { writer.framesWritten }
+  var secondsCut: Double { timeline.cut.inSeconds }
+
+  init(path: String, framesPerSecond: Double) throws {
+    writer = try Y4MWriter(path: path, framesPerSecond: framesPerSecond)
+    timeline = RecordTimeline(framesPerSecond: framesPerSecond)
+  }
+
+  func add(_ frame: VideoFrame) throws {
+    if let places = timeline.advance(to: frame.timestamp), let latest {
+      for _ in 0..<places { try writer.write(latest) }
+      framesRepeated += max(0, places - 1)
+      if places == 0 { picturesBetween += 1 }
+    }
+    // All of a film has the size of its first picture.
+    let fitter =
+      fitter ?? PictureFitter(width: frame.buffer.width, height: frame.buffer.height)
+    self.fitter = fitter
+    latest = try fitter.fit(frame.buffer)
+  }
+
+  func close() throws {
+    if let latest { try writer.write(latest) }
+    latest = nil
+    try writer.flush()
+  }
+}

@@ -1,0 +1,68 @@
+import SoraAudio
+import SoraMedia
+
+/// A WAV file that gets blocks of sound with their times. After `init` used on the recorder's queue alone.
+final class SoundFile: @unchecked Sendable {
+  // @unchecked: see above.
+  private let path: String
+  private var writer: WAVWriter
+  /// When the file's first sample sounded.
+  private var origin: Instant?
+
+  /// Blocks come as punctually as their thread; a smaller gap isn't one.
+  private static let tolerance = Duration.milliseconds(200)
+
+  var seconds: Double { Double(writer.frameCount) / Double(writer.sampleRate) }
+
+  init(path: String) throws {
+    self.path = path
+    // Opened now, so that a path that can't be written is wrong usage and not a surprise at the end.
+    writer = try WAVWriter(path: path, sampleRate: 48_000, channels: 2)
+  }
+
+  func add(_ block: AudioFrame) throws {
+    if writer.frameCount == 0,
+      writer.sampleRate != block.sampleRate || writer.channels != block.channels
+    {
+      try writer.close()
+      writer = try WAVWriter(
+        path: path, sampleRate: block.sampleRate, channels: block.channels)
+    }
+    guard writer.sampleRate == block.sampleRate else {
+      throw JobError(
+        "the sound changed from \(writer.sampleRate) to \(block.sampleRate) Hz; record again")
+    }
+    try fillGap(before: block.timestamp)
+    let samples = block.samples(channels: writer.channels)
+    try samples.withUnsafeBufferPointer { try writer.write($0) }
+  }
+
+  func close() throws { try writer.close() }
+
+  /// Silence from the end of the file to `time`.
+  private func fillGap(before time: Instant) throws {
+    let origin = self.origin ?? time
+    self.origin = origin
+    let end = origin + .seconds(seconds)
+    guard time - end > Self.tolerance else { return }
+    let gap = min(time - end, RecordTimeline.longestGap)
+    self.origin = origin + (time - end - gap)
+    let frames = Int((gap.inSeconds * Double(writer.sampleRate)).rounded())
+    let silence = [Int16](repeating: 0, count: frames * writer.channels)
+    try silence.withUnsafeBufferPointer { try writer.write($0) }
+  }
+}
+
+extension AudioFrame {
+  /// The samples in so many channels: doubled, or their mean.
+  fileprivate func samples(channels wanted: Int) -> [Int16] {
+    switch (channels, wanted) {
+    case (1, 2): samples.flatMap { [$0, $0] }
+    case (2, 1):
+      stride(from: 0, to: samples.count - 1, by: 2).map {
+        Int16((Int(samples[$0]) + Int(samples[$0 + 1])) / 2)
+      }
+    default: samples
+    }
+  }
+}
