@@ -70,7 +70,7 @@ public final class BandwidthEstimator {
   public var isApplicationLimited: Bool { limit.isLimited }
   public private(set) var statistics = Statistics()
 
-  private static let jitterMemory: Int64 = 20_000_000_000
+  private static let reorderingMemory: Int64 = 20_000_000_000
 
   private var configuration: Configuration
   private var interArrival = InterArrival()
@@ -86,8 +86,8 @@ public final class BandwidthEstimator {
   private var roundTrip: Int64 = 100_000_000
   private var latestRound: Int64 = 0
   private var lastOveruse: Int64?
-  /// When the delay wavered last as if more was sent than the link takes, and no queue stood.
-  private var lastJitter: Int64?
+  /// When packets overtook each other last.
+  private var lastReordering: Int64?
   private var hasFeedback = false
   private var lastSent: Int64?
   private var lastArrival: Int64?
@@ -160,7 +160,7 @@ public final class BandwidthEstimator {
     _ results: [PacketFeedback], isReordering: Bool = false, at now: Instant
   ) {
     guard !results.isEmpty else { return }
-    if isReordering { lastJitter = now.nanoseconds }
+    if isReordering { lastReordering = now.nanoseconds }
     hasFeedback = true
     unansweredSince = nil
     limit.advance(estimate, at: now.nanoseconds)
@@ -212,11 +212,7 @@ public final class BandwidthEstimator {
 
   private func step(at now: Int64) {
     let usage = usage
-    if usage == .overuse {
-      lastOveruse = now
-    } else if detector.usage == .overuse {
-      lastJitter = now
-    }
+    if usage == .overuse { lastOveruse = now }
     let target = Double(estimate.bitsPerSecond)
     // What arrives says what the link takes only while enough is sent.
     let arriving =
@@ -247,7 +243,7 @@ public final class BandwidthEstimator {
       estimate: Double(estimate.bitsPerSecond), maximum: maximum, usage: usage,
       lastOveruse: lastOveruse, limitedSince: limit.since,
       isLossy: loss.bound != nil && loss.fraction > 0.02,
-      isJittery: lastJitter.map { now &- $0 < Self.jitterMemory } ?? false, at: now)
+      isJittery: lastReordering.map { now &- $0 < Self.reorderingMemory } ?? false, at: now)
   }
 
   /// The receiver's own estimate (REMB, draft-alvestrand-rmcat-remb-03), a cap until the next one.
