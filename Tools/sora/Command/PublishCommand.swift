@@ -15,15 +15,19 @@ struct PublishCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "What to show: test-pattern, FILE.y4m (again and again) or none.", valueName: "what"))
+      "What to show: test-pattern, FILE.y4m (again and again) or none.", valueName: "what"),
+    completion: MediaCompletion.words(["test-pattern", "none"], files: "y4m"))
   var video = "test-pattern"
 
   @Option(
     help: ArgumentHelp(
-      "What to sound: tone, FILE.wav (again and again) or none.", valueName: "what"))
+      "What to sound: tone, FILE.wav (again and again) or none.", valueName: "what"),
+    completion: MediaCompletion.words(["tone", "none"], files: "wav"))
   var audio = "tone"
 
-  @Option(help: ArgumentHelp("Size of the test pattern.", valueName: "WxH"))
+  @Option(
+    help: ArgumentHelp("Size of the test pattern.", valueName: "WxH"),
+    completion: .list(["640x360", "960x540", "1280x720", "1920x1080", "3840x2160"]))
   var resolution = "1280x720"
 
   @Option(

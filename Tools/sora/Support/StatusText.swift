@@ -9,7 +9,7 @@ package enum StatusText {
   package static func line(name: String, report: Report, note: String? = nil, width: Int = 200)
     -> String
   {
-    var parts = [name, clock(report.elapsedMs)]
+    var parts = [name.printable, clock(report.elapsedMs)]
     if let video = report.video {
       parts.append("\(video.width)x\(video.height) \(number(video.fps, 1)) fps")
       if let rate = video.bitrateKbps { parts.append("\(rate) kbit/s") }
@@ -23,7 +23,7 @@ package enum StatusText {
     if let rtt = report.rttMs { parts.append("rtt \(number(rtt, 1)) ms") }
     if report.packets > 0 { parts.append("lost \(report.packetsLost)") }
     if let others = report.streams, others.count > 1 { parts.append("\(others.count) streams") }
-    if let note { parts.append(note) }
+    if let note { parts.append(note.printable) }
     return String(parts.joined(separator: "  ").prefix(max(20, width)))
   }
 
