@@ -730,6 +730,7 @@ let package = Package(
         "SoraServer",
         "SoraSignaling",
         "SoraCodecs",
+        "SoraCapture",
         "SoraICE",
         "SoraMedia",
         "SoraClock",

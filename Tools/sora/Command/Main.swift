@@ -17,6 +17,7 @@ struct SoraTool: AsyncParsableCommand {
     version: SoraVersion.current,
     subcommands: [
       ServeCommand.self, PublishCommand.self, PlayCommand.self, CodecsCommand.self,
+      DoctorCommand.self,
     ])
 
   static func main() async {

@@ -96,10 +96,11 @@ public enum TLSContexts {
     do {
       return try NIOSSLContext(configuration: configuration)
     } catch {
+      // Both could be read by themselves.
+      let isMismatch = if case NIOSSLError.failedToLoadPrivateKey = error { true } else { false }
       throw unusable(
         "tls", "certificate and key",
-        "\(error)".contains("KEY_VALUES_MISMATCH") || "\(error)".contains("KEY_TYPE_MISMATCH")
-          ? "the key is not the certificate's" : SystemErrorText.words(error))
+        isMismatch ? "the key is not the certificate's" : SystemErrorText.words(error))
     }
   }
 
