@@ -60,6 +60,7 @@ private final class PublishJob {
   private var last = (reading: StatisticsReading(), audio: AudioMeter.Snapshot(), at: Instant.zero)
   private var connectedAt: Instant?
   private var timeline: ConnectionTimeline?
+  private var sizes = SizeWatch()
 
   init(_ command: PublishCommand) throws {
     // The SDK's threads and libraries start while arguments and files are read.
@@ -182,9 +183,20 @@ private final class PublishJob {
       last = (reading, audio, now)
     }
     if options.json { console.output(report.jsonLine) }
+    warnOfSize()
     console.status(
       StatusText.line(
         name: "publish \(options.channel)", report: report, width: console.width))
+  }
+
+  private func warnOfSize() {
+    guard let videoInput else { return }
+    let sent = Resolution(width: reading.video.width, height: reading.video.height)
+    if let text = sizes.warning(
+      sent: sent, source: videoInput.resolution, reason: reading.video.limitation)
+    {
+      console.note("sora: \(text)")
+    }
   }
 
   private func makeReport(_ type: Report.Kind, _ call: Call, _ channel: MediaChannel?) -> Report {
