@@ -28,10 +28,10 @@ import Testing
   private static let now: Int64 = 1_800_000_000
 
   @Test(arguments: [
-    (-10, 100, true, Finding.State.ok, "for localhost, until "),
+    (-10, 100, Bool?.some(true), Finding.State.ok, "for localhost, until "),
     (-10, 3, true, .warn, "3 days are left"),
     (-10, 100, false, .fail, "not trusted for localhost"),
-    (-10, 100, nil, .warn, "nobody checked"),
+    (-10, 100, Bool?.none, .warn, "nobody checked"),
     (-10, -1, false, .fail, "expired on "),
     (1, 100, false, .fail, "not good before "),
   ])
