@@ -134,7 +134,7 @@ function mediaProblem(error, wantsVideo, wantsAudio) {
 }
 
 const INSECURE = "Camera and microphone need https or localhost.";
-const INSECURE_WAY = `Open this page at http://localhost${location.port && ":" + location.port} on the server's own machine, or start sora serve with --tls-cert and --tls-key. Watching works here.`;
+const INSECURE_WAY = `Open this page at http://localhost${location.port && ":" + location.port} on the server's own machine, or give sora serve a TLS certificate. Watching works here.`;
 
 // Why the WebSocket ended, and what to do (RFC 6455 §7.4.1, and Sora's own codes).
 function closeProblem(event, wasOpen) {
