@@ -9,12 +9,14 @@ INTEGRATION = ^($(shell Tools/manifest/generate.py --integration | paste -sd '|'
 # Tests with sockets and limits of real time. They run by themselves, after all that computes or blocks its thread.
 LIVE = ^(Sora(Signaling|TURNStream|SDK|Server)Tests|RelayTests)\.|^SoraTransportTests\.Loop|^WebRTCTests\.(?!Core|LossyCodec|BrowserOffer)
 SWIFT_SOURCES = Package.swift $(wildcard Packages Tools Tests Benchmarks)
+PREFIX ?= /usr/local
 DOCUMENTED ?= SoraSDK WebRTC SoraServer SoraSignaling SoraSignalingMessages SoraTransport SoraMedia
 DOCS = .build/docs
 
 .DEFAULT_GOAL := help
 .PHONY: help deps demo build check test test-allocations test-unit test-interop test-packages test-alone guard metrics fuzz \
-	sanitize bench bench-codecs bench-packets bench-forwarding bench-realtime bench-short manifest manifest-check format \
+	sanitize bench bench-codecs bench-packets bench-forwarding bench-realtime bench-short manifest manifest-check install \
+	format \
 	lint docs clean
 
 help: ## Show this list
@@ -111,6 +113,10 @@ manifest: ## Write the root's Package.swift from the packages' manifests
 
 manifest-check:
 	@Tools/manifest/generate.py --check
+
+# Completion scripts go where bash (bash-completion), zsh and fish look; packagers set DESTDIR.
+install: ## Install `sora` and its completion for bash, zsh and fish in PREFIX (/usr/local)
+	@SWIFT="$(SWIFT)" Tools/install.sh "$(DESTDIR)$(PREFIX)"
 
 format: ## Format the Swift sources
 	$(SWIFT) format --in-place --recursive --parallel $(SWIFT_SOURCES)

@@ -737,6 +737,7 @@ let package = Package(
         "SoraServer",
         "SoraSignaling",
         "SoraCodecs",
+        "SoraCapture",
         "SoraICE",
         "SoraMedia",
         "SoraClock",

@@ -54,16 +54,16 @@ rm -f "$folder"/*.log "$folder"/snapshot.png
 server=$!
 ready=$(wait_for 20 "$server" "$folder/serve.log" '"type":"ready"') || fail "the server isn't ready"
 url=$(sed -E 's/.*"url":"([^"]*)".*/\1/' <<< "$ready")
-page=$(sed -E 's/.*"httpUrl":"([^"]*)".*/\1/' <<< "$ready")
+page=$(sed -E 's/.*"httpUrl":"([^"]*)".*/\1/' <<< "$ready")?channel=sora
 echo "serving $url"
 
-"$sora" publish "$url" --channel demo --resolution 1280x720 --fps 30 --json \
+"$sora" publish "$url" --channel sora --resolution 1280x720 --fps 30 --json \
   > "$folder/publish.log" 2> "$folder/publish-errors.log" &
 publisher=$!
 wait_for 20 "$server" "$folder/serve.log" '"type":"join"' > /dev/null || fail "the publisher didn't join"
 
 # In the background, so that a signal reaches this script while it plays. The table goes to standard output.
-"$sora" play "$url" --channel demo --duration "$seconds" --snapshot "$folder/snapshot.png" \
+"$sora" play "$url" --channel sora --duration "$seconds" --snapshot "$folder/snapshot.png" \
   --expect-psnr 30 > "$folder/summary.txt" &
 player=$!
 result=0
@@ -77,7 +77,7 @@ kill -0 "$publisher" 2> /dev/null || fail "the publisher ended early"
 echo
 echo "a picture of it: $folder/snapshot.png"
 if [ "${DEMO_KEEP:-0}" = 1 ]; then
-  echo "watch it in a browser: $page (channel demo, Watch). Ctrl-C ends it."
+  echo "watch it in a browser: $page (Watch). Ctrl-C ends it."
   wait "$publisher" || true
 else
   echo "to watch in a browser, run DEMO_KEEP=1 make demo, and open the page that it names: $page"

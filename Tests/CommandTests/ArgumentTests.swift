@@ -46,5 +46,30 @@ import Testing
 
   @Test func messagesBecomeOneLine() {
     #expect("a\n  b\n\nc ".inOneLine == "a b c ")
+    #expect("a\u{1B}[2J".inOneLine == "a\\u{1b}[2J")
+  }
+
+  /// A name from outside neither begins a line nor drives a terminal.
+  @Test func whatActsOnATerminalIsEscaped() {
+    #expect("a\nleave evil\u{1B}[31m".printable == "a\\nleave evil\\u{1b}[31m")
+    #expect("\r\t\u{7F}\u{9B}\u{2028}".printable == "\\r\\t\\u{7f}\\u{9b}\\u{2028}")
+    #expect("abc\u{202E}fed\u{2066}".printable == "abc\\u{202e}fed\\u{2066}")
+    #expect("空 café 👋🏽 \\n".printable == "空 café 👋🏽 \\n")
+    for value in UInt32(0)...0x2100 {
+      guard let scalar = Unicode.Scalar(value) else { continue }
+      let isControl = scalar.properties.generalCategory == .control
+      #expect(!isControl || String(scalar).printable.allSatisfy { $0.isASCII && !$0.isNewline })
+    }
+  }
+
+  @Test func negativeNumbersBelongToTheirOptions() {
+    #expect(
+      ArgumentText.joiningNegativeNumbers(["play", "--duration", "-3", "--json"])
+        == ["play", "--duration=-3", "--json"])
+    #expect(
+      ArgumentText.joiningNegativeNumbers(["--fps", "-1e3", "--ca=x", "-3", "-v"])
+        == ["--fps=-1e3", "--ca=x", "-3", "-v"])
+    #expect(
+      ArgumentText.joiningNegativeNumbers(["--", "--fps", "-3"]) == ["--", "--fps", "-3"])
   }
 }

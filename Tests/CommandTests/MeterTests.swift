@@ -3,6 +3,32 @@ import SoraCommandSupport
 import SoraMedia
 import Testing
 
+@Suite struct SizeWatchTests {
+  private static let asked = Resolution(width: 7_680, height: 4_320)
+
+  @Test(arguments: [("cpu", "this machine"), ("bandwidth", "the link"), (nil, "the encoder")])
+  func smallerPicturesAreToldOnceWithTheReason(_ reason: String?, _ text: String) throws {
+    var watch = SizeWatch()
+    let sent = Resolution(width: 1_440, height: 810)
+    let told = (0..<10).compactMap { _ in
+      watch.warning(sent: sent, source: Self.asked, reason: reason)
+    }
+    #expect(told.count == 1)
+    #expect(told.first?.hasPrefix("sending 1440x810 in place of 7680x4320: \(text)") == true)
+  }
+
+  @Test func aStreamThatGrowsIsNoMatter() {
+    var watch = SizeWatch()
+    let small = Resolution(width: 640, height: 360)
+    for _ in 0..<5 {
+      #expect(watch.warning(sent: small, source: Self.asked, reason: "cpu") == nil)
+      #expect(watch.warning(sent: Self.asked, source: Self.asked, reason: nil) == nil)
+    }
+    let nothing = Resolution(width: 0, height: 0)
+    for _ in 0..<5 { #expect(watch.warning(sent: nothing, source: small, reason: nil) == nil) }
+  }
+}
+
 @Suite struct MeterTests {
   @Test func percentilesAreNearestRanks() {
     var histogram = LatencyHistogram()

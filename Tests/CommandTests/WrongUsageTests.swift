@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// Runs the `sora` that was built beside these tests.
-private struct Run {
+struct Run {
   let status: Int32
   let output: String
   let errors: String
@@ -24,7 +24,7 @@ private struct Run {
     status = process.terminationStatus
   }
 
-  private static func command() throws -> URL {
+  static func command() throws -> URL {
     let tests = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
     let candidates = [CommandLine.arguments.first ?? "", tests.path].map {
       URL(fileURLWithPath: $0).deletingLastPathComponent().appendingPathComponent("sora")
@@ -77,6 +77,36 @@ private struct Run {
     #expect(run.output.isEmpty)
     #expect(run.errors.split(separator: "\n").count == 1, "\(run.errors)")
     #expect(run.errors.hasPrefix("sora: "))
+  }
+
+  /// The line names the option as it was written and what it takes.
+  @Test(arguments: [
+    (["publish", url, "--channel", "c", "--duration", "1e300"], "above 0 and up to 10000000"),
+    (["publish", url, "--channel", "c", "--duration", "-3"], "--duration -3"),
+    (["play", url, "--channel", "c", "--timeout", "-3"], "--timeout -3"),
+    (["publish", url, "--channel", "c", "--fps", "-3"], "--fps -3"),
+    (["publish", url, "--channel", "c", "--video-bit-rate", "-3"], "--video-bit-rate -3"),
+    (["serve", "--port", "-3"], "--port -3: use 0 to 65535"),
+    (["publish", url, "--channel", "c", "--audio", "nofile.wav"], "No such file"),
+    (["publish", url, "--channel", "c", "--ca", "/dev/null"], "no PEM certificate"),
+    (["serve", "--tls-cert", "/dev/null", "--tls-key", "/dev/null"], "--tls-cert /dev/null: "),
+    (["serve", "--media-address", "192.0.2.77"], "not of this machine; it has "),
+  ])
+  func theLineSaysWhatToChange(_ arguments: [String], _ text: String) throws {
+    let run = try Run(arguments)
+    #expect(run.status == 2)
+    #expect(run.errors.contains(text), "\(run.errors)")
+    #expect(!run.errors.contains("errno") && !run.errors.contains("Missing value"))
+    #expect(run.errors.split(separator: "\n").count == 1, "\(run.errors)")
+  }
+
+  @Test(arguments: [["--version"], ["serve", "--version"], ["play", "--version"]])
+  func versionsAreTold(_ arguments: [String]) throws {
+    let run = try Run(arguments)
+    #expect(run.status == 0)
+    #expect(run.output.split(separator: "\n").count == 1)
+    #expect(run.output.first?.isNumber == true)
+    #expect(run.errors.isEmpty)
   }
 
   @Test(arguments: ["publish", "play"])

@@ -56,6 +56,44 @@ extension Interop {
       #expect(outcome.messages == [])
     }
 
+    struct Looks: Decodable {
+      var errors: [String: String]
+      var words: String
+      var captions: [String]
+      var alone: String
+      var overflow: [String]
+      var links: [String]
+      var published: String
+    }
+
+    /// Pictures of each are in `.build/interop/page`.
+    @Test func saysInWordsWhatIsWrongAndWhatToDo() async throws {
+      var scenario = Scenario(name: "page/looks")
+      scenario.limit = 180
+      let outcome = try await scenario.run(Looks.self)
+      let expected = [
+        "nothing ticked": "Tick video or audio", "not-allowed": "Allow it",
+        "no-camera": "untick what isn't there", "camera-busy": "Another program",
+        "unknown role": "role=sendonly, recvonly or sendrecv",
+        "remote": "Camera and microphone need https or localhost",
+        "stopped": "The server was stopped", "not there": "The server can't be reached",
+        "killed": "The server is gone",
+      ]
+      #expect(Set(outcome.errors.keys) == Set(expected.keys))
+      for (name, text) in expected {
+        let shown = outcome.errors[name] ?? ""
+        #expect(shown.contains(text), "\(name): \(shown)")
+        // No name of a type, and no number of a code.
+        #expect(!shown.contains("Error") && !shown.contains("1006"), "\(name): \(shown)")
+      }
+      #expect(outcome.words.contains("2 here: 1 publishing, 1 doing both."))
+      #expect(!outcome.words.contains("sendrecv"))
+      #expect(outcome.captions.sorted() == ["\(outcome.published.prefix(6))…", "you"].sorted())
+      #expect(outcome.alone.contains("sora publish ws://"))
+      #expect(outcome.overflow == [])
+      #expect(outcome.links.count >= 2)
+    }
+
     struct Met: Decodable {
       var frames: Int
       var stamped: Int

@@ -60,7 +60,7 @@ func conclude(_ summary: Report, _ options: ConnectionOptions, _ console: Consol
     console.output(summary.jsonLine)
   } else if summary.packets > 0 {
     for line in SummaryText.lines(
-      name: "\(name) \(options.channel)", summary, showsDrops: options.verbose)
+      name: "\(name) \(options.channel)".printable, summary, showsDrops: options.verbose)
     {
       console.output(line)
     }

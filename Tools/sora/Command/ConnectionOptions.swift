@@ -8,15 +8,18 @@ import WebRTC
 
 /// Options that `publish` and `play` share.
 struct ConnectionOptions: ParsableArguments {
-  @Argument(help: "Where to signal, such as ws://127.0.0.1:5000/signaling.")
+  @Argument(
+    help: "Where to signal, such as ws://127.0.0.1:5000/signaling.",
+    completion: .list(["ws://127.0.0.1:5000/signaling"]))
   var url: String
 
-  @Option(help: ArgumentHelp("The channel to join.", valueName: "id"))
+  @Option(help: ArgumentHelp("The channel to join.", valueName: "id"), completion: .list(["sora"]))
   var channel: String
 
   @Option(
     name: .customLong("video-codec"),
-    help: ArgumentHelp("The video codec to ask the server for.", valueName: "codec"))
+    help: ArgumentHelp("The video codec to ask the server for.", valueName: "codec"),
+    completion: .list(["vp8", "vp9", "av1", "h264", "h265"]))
   var videoCodec: String?
 
   @Option(help: ArgumentHelp("End after so many seconds.", valueName: "seconds"))
@@ -24,11 +27,13 @@ struct ConnectionOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Write pictures to FILE.y4m or sound to FILE.wav; give it twice for both.", valueName: "file")
-  )
+      "Write pictures to FILE.y4m or sound to FILE.wav; give it twice for both.", valueName: "file"),
+    completion: .file(extensions: ["y4m", "wav"]))
   var record: [String] = []
 
-  @Option(help: ArgumentHelp("Write one picture to FILE.png.", valueName: "file"))
+  @Option(
+    help: ArgumentHelp("Write one picture to FILE.png.", valueName: "file"),
+    completion: .file(extensions: ["png"]))
   var snapshot: String?
 
   @Option(help: ArgumentHelp("JSON for the server's authentication.", valueName: "json"))
@@ -38,7 +43,8 @@ struct ConnectionOptions: ParsableArguments {
   var insecure = false
 
   @Option(
-    help: ArgumentHelp("PEM certificates to trust instead of the system's.", valueName: "file"))
+    help: ArgumentHelp("PEM certificates to trust instead of the system's.", valueName: "file"),
+    completion: .file(extensions: ["pem", "crt"]))
   var ca: String?
 
   @Flag(help: "Print JSON lines on standard output: statistics each second, and a summary.")
@@ -49,17 +55,15 @@ struct ConnectionOptions: ParsableArguments {
 
   /// The configuration that the options describe.
   func makeConfiguration(role: Role) throws(UsageError) -> SoraSDK.Configuration {
-    guard let address = URL(string: url), let scheme = address.scheme?.lowercased(),
-      ["ws", "wss"].contains(scheme), address.host?.isEmpty == false
-    else {
-      throw UsageError("URL \(url): write ws://HOST:PORT/signaling, or wss:// for TLS")
-    }
+    let address = try Self.signalingURL(url)
     guard (1...255).contains(channel.utf8.count) else {
       throw UsageError("--channel: use 1 to 255 bytes, not \(channel.utf8.count)")
     }
     if let duration {
       guard duration > 0, duration <= 1e7 else {
-        throw UsageError("--duration \(duration): use a number of seconds above 0")
+        throw UsageError(
+          "--duration \(duration): use a number of seconds above 0 and up to 10000000; leave it out to run until interrupted"
+        )
       }
     }
     var configuration = SoraSDK.Configuration(url: address, channelId: channel, role: role)
@@ -76,9 +80,24 @@ struct ConnectionOptions: ParsableArguments {
         throw UsageError("--ca \(ca): cannot read the file; name one with PEM certificates")
       }
       if insecure { throw UsageError("--ca and --insecure exclude each other; leave one out") }
+      do {
+        _ = try TLSContexts.client(TLSOptions(trust: .file(ca)))
+      } catch {
+        throw UsageError("--ca \(ca): \(error.detail); name a file with PEM certificates")
+      }
     }
     configuration.tls = TLSSettings(caFile: ca, isInsecure: insecure)
     return configuration
+  }
+
+  /// Reads a URL of signaling.
+  static func signalingURL(_ text: String) throws(UsageError) -> URL {
+    guard let address = URL(string: text), let scheme = address.scheme?.lowercased(),
+      ["ws", "wss"].contains(scheme), address.host?.isEmpty == false
+    else {
+      throw UsageError("URL \(text): write ws://HOST:PORT/signaling, or wss:// for TLS")
+    }
+    return address
   }
 
   private func chosenCodec(_ role: Role) throws(UsageError) -> SoraSDK.VideoCodec {
@@ -106,7 +125,7 @@ struct ConnectionOptions: ParsableArguments {
     Logger.shared.printsToStandardOutput = false
     guard verbose else { return }
     Logger.shared.level = .debug
-    Logger.shared.onOutputHandler = { console.note("\($0)") }
+    Logger.shared.onOutputHandler = { console.note("\($0)".printable) }
   }
 }
 

@@ -17,14 +17,16 @@ struct SoraTool: AsyncParsableCommand {
     version: SoraVersion.current,
     subcommands: [
       ServeCommand.self, PublishCommand.self, PlayCommand.self, CodecsCommand.self,
+      DoctorCommand.self,
     ])
 
   static func main() async {
     MemoryPolicy.apply()
     // Standard output is for data.
-    LoggingSystem.bootstrap { StreamLogHandler.standardError(label: $0) }
+    LoggingSystem.bootstrap { PrintableLogHandler(label: $0) }
     do {
-      var command = try parseAsRoot()
+      let arguments = CommandLine.arguments.dropFirst()
+      var command = try parseAsRoot(ArgumentText.joiningNegativeNumbers(Array(arguments)))
       if var command = command as? any AsyncParsableCommand {
         try await command.run()
       } else {

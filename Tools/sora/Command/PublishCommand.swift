@@ -15,15 +15,19 @@ struct PublishCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "What to show: test-pattern, FILE.y4m (again and again) or none.", valueName: "what"))
+      "What to show: test-pattern, FILE.y4m (again and again) or none.", valueName: "what"),
+    completion: MediaCompletion.words(["test-pattern", "none"], files: "y4m"))
   var video = "test-pattern"
 
   @Option(
     help: ArgumentHelp(
-      "What to sound: tone, FILE.wav (again and again) or none.", valueName: "what"))
+      "What to sound: tone, FILE.wav (again and again) or none.", valueName: "what"),
+    completion: MediaCompletion.words(["tone", "none"], files: "wav"))
   var audio = "tone"
 
-  @Option(help: ArgumentHelp("Size of the test pattern.", valueName: "WxH"))
+  @Option(
+    help: ArgumentHelp("Size of the test pattern.", valueName: "WxH"),
+    completion: .list(["640x360", "960x540", "1280x720", "1920x1080", "3840x2160"]))
   var resolution = "1280x720"
 
   @Option(
@@ -57,6 +61,7 @@ private final class PublishJob {
   private var connectedAt: Instant?
   private var endedAt: Instant?
   private var timeline: ConnectionTimeline?
+  private var sizes = SizeWatch()
 
   init(_ command: PublishCommand) throws {
     // The SDK's threads and libraries start while arguments and files are read.
@@ -182,10 +187,21 @@ private final class PublishJob {
       last = (reading, audio, now)
     }
     if options.json { console.output(report.jsonLine) }
+    warnOfSize()
     console.status(
       StatusText.lines(
         name: "publish \(options.channel)", report: report,
         note: outputs.failure.map { "--record: \($0)" }, width: console.width))
+  }
+
+  private func warnOfSize() {
+    guard let videoInput else { return }
+    let sent = Resolution(width: reading.video.width, height: reading.video.height)
+    if let text = sizes.warning(
+      sent: sent, source: videoInput.resolution, reason: reading.video.limitation)
+    {
+      console.note("sora: \(text)")
+    }
   }
 
   private func makeReport(_ type: Report.Kind, _ call: Call, _ channel: MediaChannel?) -> Report {

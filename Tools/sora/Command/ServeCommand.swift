@@ -5,16 +5,25 @@ import SoraCommandSupport
 import SoraICE
 import SoraServer
 import SoraSignaling
+import SoraTransport
 
 /// `sora serve`: a development server with signaling, media and a web page.
 struct ServeCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "serve",
     abstract: "Run a Sora-compatible development server, with a page for browsers.",
-    discussion: "Runs until interrupted. --json prints one line when it is ready, and one an event."
-  )
+    discussion: """
+      Runs until interrupted. --json prints one line when it is ready, and one an event.
 
-  @Option(help: ArgumentHelp("Address for signaling and the page.", valueName: "address"))
+      The page takes its channel, and what to do there, from its address: /?channel=ID, and with it \
+      role=sendonly, recvonly or sendrecv to connect at once, codec=VP8 (VP9, AV1, H264, H265), \
+      video=0 and audio=0. Browsers give camera and microphone only on localhost or https.
+      """)
+
+  @Option(
+    help: ArgumentHelp(
+      "Address for signaling and the page; 0.0.0.0 for all of this machine.", valueName: "address"),
+    completion: .list(["127.0.0.1", "0.0.0.0", "::1", "::"]))
   var host = "127.0.0.1"
 
   @Option(
@@ -30,12 +39,14 @@ struct ServeCommand: AsyncParsableCommand {
 
   @Option(
     name: .customLong("tls-cert"),
-    help: ArgumentHelp("PEM certificate chain; serves wss and https.", valueName: "file"))
+    help: ArgumentHelp("PEM certificate chain; serves wss and https.", valueName: "file"),
+    completion: .file(extensions: ["pem", "crt"]))
   var tlsCertificate: String?
 
   @Option(
     name: .customLong("tls-key"),
-    help: ArgumentHelp("PEM key of the certificate.", valueName: "file"))
+    help: ArgumentHelp("PEM key of the certificate.", valueName: "file"),
+    completion: .file(extensions: ["pem", "key"]))
   var tlsKey: String?
 
   @Flag(help: "Run a TURN server as well, and give clients credentials for it.")
@@ -57,7 +68,8 @@ struct ServeCommand: AsyncParsableCommand {
   @Option(
     name: .customLong("ice-policy"),
     help: ArgumentHelp(
-      "all, or relay: clients then send everything through a TURN server.", valueName: "policy"))
+      "all, or relay: clients then send everything through a TURN server.", valueName: "policy"),
+    completion: .list(["all", "relay"]))
   var icePolicy = "all"
 
   @Flag(help: "Print JSON lines on standard output.")
@@ -65,6 +77,9 @@ struct ServeCommand: AsyncParsableCommand {
 
   @Flag(help: "Log what happens on standard error.")
   var verbose = false
+
+  /// The channel of every example, here, on the page and in the handbook.
+  private static let defaultChannel = "sora"
 
   func run() async throws {
     let configuration = try makeConfiguration()
@@ -74,7 +89,7 @@ struct ServeCommand: AsyncParsableCommand {
     do {
       server = try await SoraServer.start(configuration)
     } catch {
-      throw JobError("serve: cannot start on \(host) port \(port): \(ErrorText.line(error))")
+      throw JobError("serve: \(ErrorText.line(error))")
     }
     // Whoever reads its lines, and goes, wants no server any more.
     console.onOutputFailure { interruption.request() }
@@ -105,6 +120,11 @@ struct ServeCommand: AsyncParsableCommand {
         guard let address = IPAddress(text) else {
           throw UsageError("--media-address \(text): write an IPv4 or IPv6 address of this host")
         }
+        let known = ((try? NetworkLoop.hostAddresses(includingLinkLocalV6: true)) ?? []).map(\.ip)
+        guard known.isEmpty || known.contains(address) else {
+          let names = known.map { "\($0)" }.joined(separator: ", ")
+          throw UsageError("--media-address \(text): not of this machine; it has \(names)")
+        }
         addresses.append(address)
       }
       configuration.mediaAddresses = addresses
@@ -125,7 +145,14 @@ struct ServeCommand: AsyncParsableCommand {
       for file in [certificate, key] where !FileManager.default.isReadableFile(atPath: file) {
         throw UsageError("--tls-cert, --tls-key: cannot read \(file); name PEM files")
       }
-      configuration.tls = TLSOptions.Identity(certificateFile: certificate, keyFile: key)
+      let identity = TLSOptions.Identity(certificateFile: certificate, keyFile: key)
+      do {
+        _ = try TLSContexts.server(identity)
+      } catch {
+        let option = error.field == "tls.keyFile" ? "--tls-key \(key)" : "--tls-cert \(certificate)"
+        throw UsageError("\(option): \(error.detail); \(error.wayOut)")
+      }
+      configuration.tls = identity
     default: throw UsageError("--tls-cert and --tls-key go together; give both")
     }
     if let turnTLSPort {
@@ -150,14 +177,25 @@ struct ServeCommand: AsyncParsableCommand {
       console.output(ServerLine.ready(server).jsonLine)
       return
     }
+    let channel = Self.defaultChannel
+    var rows = [
+      ("open in a browser", "\(server.httpURL)?channel=\(channel)"),
+      ("publish", "sora publish \(server.url) --channel \(channel)"),
+      ("play", "sora play \(server.url) --channel \(channel)"),
+    ]
+    rows += server.turnURLs.map { ("relay", $0) }
+    let elsewhere = server.httpURLs.dropFirst().map { "\($0)?channel=\(channel)" }
+    rows += zip(["in this network"] + elsewhere.dropFirst().map { _ in "" }, elsewhere)
+    console.output("ready  \(server.url)")
+    for (name, value) in rows {
+      console.output("  " + name.padding(toLength: 19, withPad: " ", startingAt: 0) + value)
+    }
+    guard server.configuration.tls == nil, !server.isLocal else { return }
     console.output(
       """
-      ready  \(server.url)
-        open in a browser  \(server.httpURL)
-        publish            sora publish \(server.url) --channel demo
-        play               sora play \(server.url) --channel demo
-      """
-        + server.turnURLs.map { "\n  relay                \($0)" }.joined())
+        Browsers give camera and microphone only on localhost or https: from other machines they can
+        watch; to publish from there as well, add --tls-cert and --tls-key.
+      """)
   }
 }
 
@@ -166,6 +204,7 @@ private struct ServerLine: Encodable {
   var type: String
   var url: String?
   var httpUrl: String?
+  var httpUrls: [String]?
   var port: Int?
   var mediaAddresses: [String]?
   var turnUrls: [String]?
@@ -176,7 +215,8 @@ private struct ServerLine: Encodable {
 
   static func ready(_ server: SoraServer) -> ServerLine {
     ServerLine(
-      type: "ready", url: server.url, httpUrl: server.httpURL, port: server.port,
+      type: "ready", url: server.url, httpUrl: server.httpURL, httpUrls: server.httpURLs,
+      port: server.port,
       mediaAddresses: server.mediaAddresses.map { "\($0)" },
       turnUrls: server.turnURLs.isEmpty ? nil : server.turnURLs)
   }
@@ -184,10 +224,10 @@ private struct ServerLine: Encodable {
   static func text(_ event: SFUEvent) -> String {
     switch event {
     case .joined(let channel, let connection, let role):
-      "join   \(channel)  \(connection)  \(role)"
+      "join   \(channel.printable)  \(connection.printable)  \(role)"
     case .left(let channel, let connection, let role, let reason):
-      "leave  \(channel)  \(connection)  \(role)  \(reason)"
-    case .refused(_, let reason): "refuse  \(reason)"
+      "leave  \(channel.printable)  \(connection.printable)  \(role)  \(reason.printable)"
+    case .refused(_, let reason): "refuse  \(reason.printable)"
     }
   }
 }

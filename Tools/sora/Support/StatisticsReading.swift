@@ -41,6 +41,8 @@ package struct StatisticsReading: Sendable, Equatable {
     package var freezeCount = 0
     package var width = 0
     package var height = 0
+    /// Why less is sent than was captured (W3C `qualityLimitationReason`); nil where nothing holds it back.
+    package var limitation: String?
     package var concealedSamples = 0
     package var silentConcealedSamples = 0
     package var samples = 0
@@ -128,6 +130,7 @@ extension StatisticsReading.Media {
     freezeCount += other.freezeCount
     width = max(width, other.width)
     height = max(height, other.height)
+    limitation = limitation ?? other.limitation
     concealedSamples += other.concealedSamples
     silentConcealedSamples += other.silentConcealedSamples
     samples += other.samples
@@ -149,6 +152,9 @@ extension StatisticsReading.Media {
     freezeCount += object.integer("freezeCount")
     width = max(width, object.integer("frameWidth"))
     height = max(height, object.integer("frameHeight"))
+    if let reason = object.texts["qualityLimitationReason"], reason != "none" {
+      limitation = reason
+    }
     concealedSamples += object.integer("concealedSamples")
     silentConcealedSamples += object.integer("silentConcealedSamples")
     samples += object.integer("totalSamplesReceived")

@@ -12,14 +12,14 @@ package enum StatusText {
     name: String, report: Report, note: String? = nil, width: Int = 200, height: Int = 200
   ) -> [String] {
     let streams = report.streams ?? []
-    var parts = [name, clock(report.elapsedMs)]
+    var parts = [name.printable, clock(report.elapsedMs)]
     if streams.count > 1 {
       let live = streams.count { $0.goneMs == nil }
       parts.append("\(streams.count) streams, \(live) live")
     } else if report.streamsLive != 0 || report.streamId == nil {
       parts += media(report.video, report.audio)
     }
-    if let note { parts.append(note) }
+    if let note { parts.append(note.printable) }
     if let rtt = report.rttMs { parts.append("rtt \(number(rtt, 1)) ms") }
     if report.packets > 0 { parts.append("lost \(report.packetsLost)") }
     var lines = [parts.joined(separator: "  ")]

@@ -13,11 +13,12 @@ package struct JobError: Error, Equatable, Sendable, CustomStringConvertible {
 }
 
 extension String {
-  /// The text in one line: line breaks and the space around them become one space.
+  /// The text in one line: line breaks and the space around them become one space, and what else acts on a terminal is escaped.
   package var inOneLine: String {
     split(whereSeparator: \.isNewline)
       .map { $0.drop(while: \.isWhitespace) }
       .filter { !$0.isEmpty }
       .joined(separator: " ")
+      .printable
   }
 }

@@ -83,6 +83,10 @@ public final class SoraServer: Sendable {
   public let url: String
   /// The page, `http://HOST:PORT/`.
   public let httpURL: String
+  /// The page by every address that reaches it, `httpURL` first. More than that one where the host is a wildcard.
+  public let httpURLs: [String]
+  /// Whether only this machine reaches the server.
+  public let isLocal: Bool
   /// The port of signaling and the page.
   public let port: Int
   /// Where media is received.
@@ -195,12 +199,23 @@ public final class SoraServer: Sendable {
     mediaAddresses = media
     turnURLs = turn
     port = signaling.boundPort
-    // A wildcard can't be connected to, so the URL names the loopback.
-    let wildcards = ["0.0.0.0": "127.0.0.1", "::": "::1"]
-    let host = wildcards[configuration.host] ?? configuration.host
-    let authority = (host.contains(":") ? "[\(host)]" : host) + ":\(port)"
-    url = (configuration.tls == nil ? "ws" : "wss") + "://\(authority)/signaling"
-    httpURL = (configuration.tls == nil ? "http" : "https") + "://\(authority)/"
+    let hosts = Self.hosts(for: configuration.host)
+    let authorities = hosts.map { [port] in ($0.contains(":") ? "[\($0)]" : $0) + ":\(port)" }
+    let isSecure = configuration.tls != nil
+    url = (isSecure ? "wss" : "ws") + "://\(authorities[0])/signaling"
+    httpURLs = authorities.map { (isSecure ? "https" : "http") + "://\($0)/" }
+    httpURL = httpURLs[0]
+    isLocal = hosts.allSatisfy { $0 == "localhost" || IPAddress($0)?.isLoopback == true }
+  }
+
+  /// What clients can write for a host. A wildcard can't be connected to: it is the loopback, and then each address of this machine.
+  private static func hosts(for host: String) -> [String] {
+    guard let wildcard = IPAddress(host), wildcard.isUnspecified else { return [host] }
+    let others = ((try? NetworkLoop.hostAddresses()) ?? []).filter {
+      !$0.isLoopback && !$0.ip.isLinkLocal && ($0.ip.isV4 || wildcard.isV6)
+    }
+    return [wildcard.isV4 ? "127.0.0.1" : "::1"] + others.filter(\.ip.isV4).map { "\($0.ip)" }
+      + others.filter(\.ip.isV6).map { "\($0.ip)" }
   }
 
   /// Ends all connections, closes all sockets, and waits for it.

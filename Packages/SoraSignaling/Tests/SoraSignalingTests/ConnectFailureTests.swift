@@ -28,6 +28,24 @@ import Testing
     #expect(error.url?.hasPrefix("ws://127.0.0.1") == true)
   }
 
+  /// One line that says what to change, without names of functions and numbers of errors.
+  @Test func aPortThatCannotBeOpenedSaysWhy() async throws {
+    let first = try await startServer { _ = await drain($0) }
+    for (host, port, detail) in [
+      ("127.0.0.1", first.boundPort, "the port is in use"),
+      ("192.0.2.1", 0, "the host is no address of this machine"),
+      ("sora.invalid", 0, "the host's name is unknown"),
+    ] {
+      let error = await errorOf {
+        _ = try await SignalingServer.start(host: host, port: port) { _ in }
+      }
+      #expect(error?.stage == .listen && error?.code == .listenFailed)
+      #expect(error?.detail.hasPrefix(detail) == true, "\(error as Any)")
+      #expect(error?.description.contains("errno") == false)
+    }
+    await first.stop()
+  }
+
   @Test func unknownHost() async throws {
     // RFC 6761 §6.4: never resolves.
     let error = try await failure("ws://sora.invalid/signaling")

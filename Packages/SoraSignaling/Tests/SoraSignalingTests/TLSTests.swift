@@ -73,6 +73,9 @@ import Testing
         "wss://localhost:\(server.boundPort)/signaling", TLSOptions(insecure: true))
     }
     #expect(error?.stage == .tls && error?.code == .tlsFailed)
+    // What to change, and nothing of the library's dump.
+    #expect(error?.detail == "the port doesn't speak TLS")
+    #expect(error?.wayOut.contains("ws://") == true)
     await server.stop()
   }
 
@@ -105,6 +108,19 @@ import Testing
     ] {
       let error = await errorOf { try await exchange(url, tls) }
       #expect(error?.code == .invalidConfiguration && error?.field == field)
+      #expect(error?.detail.contains("failedToLoad") == false)
     }
+  }
+
+  @Test(arguments: [
+    ("server.pem", "other.key", "the key is not the certificate's"),
+    ("server.key", "server.key", "no PEM certificate"),
+    ("server.pem", "server.pem", "no PEM private key"),
+  ])
+  func aServersFilesThatDoNotFitSaySo(certificate: String, key: String, detail: String) throws {
+    let identity = TLSOptions.Identity(
+      certificateFile: certificates.path(certificate), keyFile: certificates.path(key))
+    let error = #expect(throws: SignalingError.self) { try TLSContexts.server(identity) }
+    #expect(error?.detail.contains(detail) == true, "\(error as Any)")
   }
 }

@@ -110,6 +110,24 @@ import Testing
     await server.stop()
   }
 
+  /// The limit is checked against the frame's header, and the client needn't wait for the close timeout to learn of it.
+  @Test func aMessageThatIsTooLargeEndsTheConnectionAtOnce() async throws {
+    var configuration = SignalingServer.Configuration()
+    configuration.closeTimeout = .seconds(600)
+    let server = try await startServer(configuration: configuration) { _ = await drain($0) }
+    let client = try await RawClient(port: server.boundPort)
+    client.send(RawClient.upgrade)
+    _ = await client.wait { $0.suffix(4) == [13, 10, 13, 10] }
+    // One byte more than 1 MiB is announced, and some of it sent.
+    client.send([0x81, 0xFF, 0, 0, 0, 0, 0, 0x10, 0, 1, 0, 0, 0, 0])
+    client.send([UInt8](repeating: 0x61, count: 100_000))
+    await client.closed.wait(for: 1)
+    let bytes = client.bytes
+    let start = try #require(bytes.lastIndex(of: 0x88))
+    #expect(Array(bytes[start...].dropFirst(2).prefix(2)) == [0x03, 0xF1])
+    await server.stop()
+  }
+
   @Test func sha1Vectors() {
     // FIPS 180 examples.
     func hex(_ text: String) -> String {

@@ -1,3 +1,9 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
 /// Why a WAV file could not be read or written.
 public enum WAVError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The file isn't RIFF/WAVE.
@@ -20,8 +26,23 @@ public enum WAVError: Error, Sendable, Hashable, CustomStringConvertible {
     case .unsupported(let field, let value):
       "\(field) is \(value); PCM of 8, 16, 24 or 32 bits and float of 32 bits, mono or stereo, can be read"
     case .noData: "the file has no samples"
-    case .system(let call, let path, let errno): "\(call) failed on \(path) (errno \(errno))"
+    case .system(let call, let path, let code): "cannot \(call) \(path): \(Self.words(errno: code))"
     case .tooLong: "a WAV file holds at most 4 GiB"
+    }
+  }
+
+  /// What a person can change, in the system's words.
+  private static func words(errno code: Int32) -> String {
+    switch code {
+    case ENOENT: "No such file or directory"
+    case EACCES, EPERM: "Permission denied"
+    case EISDIR: "Is a directory"
+    case ENOTDIR: "Not a directory"
+    case ENOSPC, EDQUOT: "No space left on device"
+    case EROFS: "Read-only file system"
+    case EFBIG: "File too large"
+    case EIO: "Input/output error"
+    default: "error \(code) of the system"
     }
   }
 }

@@ -3,7 +3,7 @@
 // The page's state is readable as `sora` on the console: sora.state, sora.connectionId, sora.counters, sora.error.
 
 const element = (id) => document.getElementById(id);
-const sora = { state: "idle", connectionId: null, counters: null, error: null, streams: new Map() };
+const sora = { state: "idle", role: null, connectionId: null, counters: null, error: null, streams: new Map() };
 window.sora = sora;
 
 let socket = null;
@@ -11,23 +11,61 @@ let peer = null;
 let localStream = null;
 let statsTimer = null;
 
-function show(state, text) {
+// What happened, and on a line of its own what to do about it.
+function show(state, text, advice) {
   sora.state = state;
   const line = element("status");
-  line.textContent = text;
-  line.className = state;
+  const strong = document.createElement("strong");
+  strong.textContent = text;
+  const body = document.createElement("div");
+  body.append(state === "idle" ? text : strong);
+  if (advice) {
+    const rest = document.createElement("span");
+    rest.className = "advice";
+    rest.textContent = advice;
+    body.append(rest);
+  }
+  line.replaceChildren(body);
+  line.className = `card ${state}`;
   const busy = state === "connecting" || state === "connected";
   for (const button of document.querySelectorAll("button[data-role]")) button.disabled = busy;
   element("stop").disabled = !busy;
+  showEmpty();
 }
 
+// Identifiers are long; their beginning tells them apart, and the whole is in the tooltip.
+function short(id) {
+  return id.length > 8 ? `${id.slice(0, 6)}…` : id;
+}
+
+function people(c) {
+  const groups = [
+    [c.channel_sendonly_connections, "publishing"], [c.channel_recvonly_connections, "watching"],
+    [c.channel_sendrecv_connections, "doing both"],
+  ];
+  if (c.channel_connections === 1) return "Nobody else is here.";
+  return `${c.channel_connections} here: ${groups.filter(([n]) => n > 0).map(([n, what]) => `${n} ${what}`).join(", ")}.`;
+}
+
+const DOING = { sendonly: "Publishing to", recvonly: "Watching", sendrecv: "Publishing to and watching" };
+
 function describe() {
-  const c = sora.counters;
-  const people = c
-    ? `${c.channel_connections} in the channel (${c.channel_sendrecv_connections} sendrecv, ` +
-      `${c.channel_sendonly_connections} sendonly, ${c.channel_recvonly_connections} recvonly)`
-    : "";
-  show("connected", `Connected as ${sora.connectionId}. ${people}`);
+  show("connected", `${DOING[sora.role]} ${element("channel").value}, as ${short(sora.connectionId)}`, sora.counters && people(sora.counters));
+  element("status").title = `connection ${sora.connectionId}`;
+}
+
+// While nothing is to be seen: how something could be.
+function showEmpty() {
+  element("empty").hidden = sora.streams.size > 0 || sora.state === "error";
+  const channel = element("channel").value;
+  element("empty").querySelector("p").textContent = sora.state === "connected"
+    ? `Nobody publishes to ${channel} yet. From a terminal:` : "Nothing to see yet. Press a button above, or publish a test pattern from a terminal:";
+  const quoted = /^[\w.@-]+$/.test(channel) ? channel : `'${channel.replaceAll("'", "'\\''")}'`;
+  element("empty").querySelector("code").textContent = `sora publish ${signalingURL()} --channel ${quoted}`;
+}
+
+function signalingURL() {
+  return `${location.protocol === "https:" ? "wss:" : "ws:"}//${location.host}/signaling`;
 }
 
 function addTile(stream, name, muted) {
@@ -36,7 +74,9 @@ function addTile(stream, name, muted) {
     const figure = document.createElement("figure");
     const video = document.createElement("video");
     const caption = document.createElement("figcaption");
+    figure.className = "card";
     figure.dataset.stream = stream.id;
+    caption.title = `stream ${stream.id}`;
     video.autoplay = true;
     video.playsInline = true;
     video.muted = muted;
@@ -45,9 +85,10 @@ function addTile(stream, name, muted) {
     element("streams").append(figure);
     tile = { figure, video, caption, name, stream };
     sora.streams.set(stream.id, tile);
+    showEmpty();
     stream.addEventListener("removetrack", () => { if (stream.getTracks().length === 0) removeTile(stream.id); });
   }
-  tile.caption.textContent = name;
+  caption(tile, []);
   // Both tracks of a stream come here; the element follows its stream by itself.
   if (tile.video.srcObject === stream) return;
   tile.video.srcObject = stream;
@@ -65,33 +106,83 @@ function removeTile(id) {
   tile.video.srcObject = null;
   tile.figure.remove();
   sora.streams.delete(id);
+  showEmpty();
+}
+
+function caption(tile, parts) {
+  const name = document.createElement("span");
+  name.className = "name";
+  name.textContent = tile.name;
+  const rest = document.createElement("span");
+  rest.textContent = parts.join(" · ");
+  tile.caption.replaceChildren(name, rest);
 }
 
 function send(message) {
   if (socket && socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message));
 }
 
+// Why camera and microphone can't be had, and what to change.
+function mediaProblem(error, wantsVideo, wantsAudio) {
+  const what = wantsVideo && wantsAudio ? "camera and microphone" : wantsVideo ? "camera" : "microphone";
+  switch (error.name) {
+    case "NotAllowedError": return [`The browser doesn't give this page the ${what}.`, "Allow it beside the page's address, then publish again."];
+    case "NotFoundError": return [`This machine has no ${what} for the browser.`, "Plug one in, or untick what isn't there."];
+    case "NotReadableError": return [`The ${what} can't be opened.`, "Another program may be using it: close that, then publish again."];
+    default: return [`The ${what} can't be opened.`, error.message];
+  }
+}
+
+const INSECURE = "Camera and microphone need https or localhost.";
+const INSECURE_WAY = `Open this page at http://localhost${location.port && ":" + location.port} on the server's own machine, or give sora serve a TLS certificate. Watching works here.`;
+
+// Why the WebSocket ended, and what to do (RFC 6455 §7.4.1, and Sora's own codes).
+function closeProblem(event, wasOpen) {
+  const reason = event.reason ? `It says: ${event.reason}` : "Its log may say why.";
+  const again = "Connect again once it is back.";
+  switch (event.code) {
+    case 1000: return ["The server ended the connection.", reason];
+    case 1001: return ["The server was stopped.", again];
+    case 1006: return wasOpen
+      ? ["The server is gone.", `It was stopped, or the network broke. ${again}`]
+      : ["The server can't be reached.", `Check that sora serve still runs at ${location.host}.`];
+    case 1011: return ["The media connection was lost.", "Check the network, then connect again."];
+    case 1013: return ["The server is full.", "Wait until somebody leaves."];
+    case 4490: return ["The server refused to connect.", reason];
+    default: return [`The server ended the connection (${event.code}).`, reason];
+  }
+}
+
 async function connect(role) {
   sora.error = null;
   sora.counters = null;
-  show("connecting", "Connecting …");
+  sora.role = role;
   const wantsVideo = element("video").checked;
   const wantsAudio = element("audio").checked;
-  try {
-    if (role !== "recvonly") {
+  if (!DOING[role]) return fail(`“${role}” is no role.`, "Use role=sendonly, recvonly or sendrecv in the address.");
+  if (!wantsVideo && !wantsAudio) {
+    return fail("Tick video or audio.", `With both off there is nothing to ${role === "recvonly" ? "receive" : "send"}.`);
+  }
+  if (role !== "recvonly" && !navigator.mediaDevices) return fail(INSECURE, INSECURE_WAY);
+  const link = new URL(location);
+  link.searchParams.set("channel", element("channel").value);
+  history.replaceState(null, "", link);
+  show("connecting", "Connecting …");
+  if (role !== "recvonly") {
+    try {
       localStream = await navigator.mediaDevices.getUserMedia({
         video: wantsVideo && { width: 1280, height: 720, frameRate: 30 },
         audio: wantsAudio,
       });
-      addTile(localStream, "you", true);
+    } catch (error) {
+      return fail(...mediaProblem(error, wantsVideo, wantsAudio));
     }
-    const scheme = location.protocol === "https:" ? "wss:" : "ws:";
-    socket = new WebSocket(`${scheme}//${location.host}/signaling`);
-  } catch (error) {
-    fail(`${error.name}: ${error.message}`);
-    return;
+    addTile(localStream, "you", true);
   }
+  let wasOpen = false;
+  socket = new WebSocket(signalingURL());
   socket.onopen = () => {
+    wasOpen = true;
     send({
       type: "connect", role, channel_id: element("channel").value, sora_client: "Sora development page",
       environment: navigator.userAgent, audio: wantsAudio,
@@ -101,12 +192,12 @@ async function connect(role) {
   // Messages are handled one after another: a re-offer must find the answer before it applied.
   let queue = Promise.resolve();
   socket.onmessage = (event) => {
-    queue = queue.then(() => handle(JSON.parse(event.data), role)).catch((error) => fail(String(error)));
+    queue = queue.then(() => handle(JSON.parse(event.data), role)).catch((error) => fail("This browser and the server don't understand each other.", String(error)));
   };
   socket.onclose = (event) => {
     if (sora.state === "idle") return;
     if (event.code === 1000) finish("The server ended the connection. " + event.reason);
-    else fail(`The connection ended: ${event.code} ${event.reason}`);
+    else fail(...closeProblem(event, wasOpen));
   };
 }
 
@@ -119,7 +210,7 @@ async function handle(message, role) {
       });
       peer.ontrack = (event) => {
         const stream = event.streams[0];
-        if (stream && stream.id !== sora.connectionId) addTile(stream, stream.id, false);
+        if (stream && stream.id !== sora.connectionId) addTile(stream, short(stream.id), false);
       };
       peer.onicecandidate = (event) => {
         if (event.candidate && event.candidate.candidate) send({ type: "candidate", candidate: event.candidate.candidate });
@@ -127,7 +218,9 @@ async function handle(message, role) {
       peer.onconnectionstatechange = () => {
         if (!peer) return;
         if (peer.connectionState === "connected") describe();
-        if (peer.connectionState === "failed") fail("The media connection failed: no path between this browser and the server.");
+        if (peer.connectionState === "failed") {
+          fail("No path for media between this browser and the server.", "Check that UDP passes between them, or start sora serve with --turn.");
+        }
       };
       await peer.setRemoteDescription({ type: "offer", sdp: message.sdp });
       if (role !== "recvonly") await attach(message);
@@ -176,7 +269,7 @@ async function updateStats() {
   for (const [id, tile] of sora.streams) {
     const track = tile.stream.getVideoTracks()[0];
     const video = tile.video;
-    const parts = [tile.name];
+    const parts = [];
     // What is sent may be smaller than what the camera gives: the link decides.
     let size = [video.videoWidth, video.videoHeight];
     if (track && peer) {
@@ -194,8 +287,8 @@ async function updateStats() {
         }
       }
     }
-    if (size[0]) parts.splice(1, 0, `${size[0]}×${size[1]}`);
-    if (sora.streams.has(id)) tile.caption.textContent = parts.join(" · ");
+    if (size[0]) parts.unshift(`${size[0]}×${size[1]}`);
+    if (sora.streams.has(id)) caption(tile, parts);
   }
 }
 
@@ -218,10 +311,11 @@ function finish(text) {
   show("idle", text);
 }
 
-function fail(text) {
-  sora.error = text;
+function fail(text, advice) {
+  sora.error = [text, advice].filter(Boolean).join(" ");
   tearDown();
-  show("error", text);
+  if (text === INSECURE) element("notice").hidden = true;
+  show("error", text, advice);
 }
 
 for (const button of document.querySelectorAll("button[data-role]")) {
@@ -240,9 +334,16 @@ for (const option of [...element("codec").options]) {
   if (!known.has(`VIDEO/${option.value}`)) option.remove();
 }
 
-// ?channel=NAME&codec=VP8&role=recvonly connects at once: a link to a channel.
+if (!navigator.mediaDevices) {
+  element("notice").textContent = `${INSECURE} Here, on plain http, this page can watch.`;
+  element("notice").hidden = false;
+}
+element("channel").oninput = showEmpty;
+
+// ?channel=NAME&codec=VP8&role=recvonly connects at once: a link to a channel. video=0 and audio=0 untick.
 const query = new URLSearchParams(location.search);
 if (query.has("channel")) element("channel").value = query.get("channel");
 if (query.has("codec")) element("codec").value = query.get("codec");
 for (const kind of ["audio", "video"]) if (query.get(kind) === "0") element(kind).checked = false;
+showEmpty();
 if (query.has("role")) connect(query.get("role"));

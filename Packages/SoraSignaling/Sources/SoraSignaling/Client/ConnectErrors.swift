@@ -24,7 +24,8 @@ enum ConnectErrors {
       return tls(error, attempt)
     default:
       return SignalingError(
-        stage: attempt.stage, code: .connectionLost, detail: "the connection broke: \(error)",
+        stage: attempt.stage, code: .connectionLost,
+        detail: "the connection broke: \(SystemErrorText.words(error))",
         wayOut: "check the network and the server, then connect again")
     }
   }
@@ -84,7 +85,7 @@ enum ConnectErrors {
     }
     return SignalingError(
       stage: stage, code: .unreachable, field: field, value: address,
-      detail: "the host can't be reached: \(error)",
+      detail: "the host can't be reached: \(SystemErrorText.words(error))",
       wayOut: "check the network of this machine and the address")
   }
 
@@ -106,8 +107,15 @@ enum ConnectErrors {
         wayOut: "give the CA's file that signed it and the host name in it,"
           + " or allow insecure connections in a closed network")
     }
+    // What isn't a TLS record at all.
+    if ["WRONG_VERSION_NUMBER", "HTTP_REQUEST", "INVALID_MESSAGE"].contains(where: text.contains) {
+      return SignalingError(
+        stage: .tls, code: .tlsFailed, detail: "the port doesn't speak TLS",
+        wayOut: "use ws:// in place of wss://, or the port that has TLS")
+    }
     return SignalingError(
-      stage: .tls, code: .tlsFailed, detail: "the TLS handshake failed: \(text)",
+      stage: .tls, code: .tlsFailed,
+      detail: "the TLS handshake failed: \(SystemErrorText.words(error))",
       wayOut: "check that the port speaks TLS 1.2 or later, and a client certificate if it asks")
   }
 }

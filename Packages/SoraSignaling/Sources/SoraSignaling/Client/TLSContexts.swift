@@ -1,3 +1,4 @@
+import NIOCore
 public import NIOSSL
 import Synchronization
 
@@ -68,7 +69,9 @@ public enum TLSContexts {
       let key = try NIOSSLPrivateKey(file: identity.keyFile, format: .pem)
       return (chain.map { .certificate($0) }, .privateKey(key))
     } catch {
-      throw unusable("tls.keyFile", identity.keyFile, "\(error)")
+      throw unusable(
+        "tls.keyFile", identity.keyFile,
+        reason(error) ?? "it holds no PEM private key, or one with a passphrase")
     }
   }
 
@@ -79,9 +82,11 @@ public enum TLSContexts {
     do {
       certificates = try load()
     } catch {
-      throw unusable(field, source, "\(error)")
+      throw unusable(field, source, reason(error) ?? "it holds no PEM certificate")
     }
-    guard !certificates.isEmpty else { throw unusable(field, source, "no certificate in it") }
+    guard !certificates.isEmpty else {
+      throw unusable(field, source, "it holds no PEM certificate")
+    }
     return certificates
   }
 
@@ -91,8 +96,17 @@ public enum TLSContexts {
     do {
       return try NIOSSLContext(configuration: configuration)
     } catch {
-      throw unusable("tls", "certificate and key", "\(error)")
+      // Both could be read by themselves.
+      let isMismatch = if case NIOSSLError.failedToLoadPrivateKey = error { true } else { false }
+      throw unusable(
+        "tls", "certificate and key",
+        isMismatch ? "the key is not the certificate's" : SystemErrorText.words(error))
     }
+  }
+
+  /// Why a file can't be read at all; nil for one whose content is at fault.
+  private static func reason(_ error: any Error) -> String? {
+    error is IOError ? SystemErrorText.words(error) : nil
   }
 
   private static func unusable(

@@ -62,7 +62,8 @@ final class WebSocketConnectAttempt: Sendable {
 
   private static func timeoutWayOut(_ stage: SignalingError.Stage) -> String {
     switch stage {
-    case .resolve, .connect: "check host, port and firewall, or allow more time"
+    case .resolve: "check the host's name and the DNS of this machine, or allow more time"
+    case .connect: "check host, port and firewall, or allow more time"
     case .proxy: "check the proxy's host and port, or allow more time"
     case .tls: "check that the port speaks TLS, or use ws:// for one that doesn't"
     default: "check that the port is the signaling port of a Sora, or allow more time"

@@ -6,6 +6,12 @@ import NIOSSL
 import NIOWebSocket
 import Synchronization
 
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
 /// A WebSocket server at one path, with plain HTTP at all others of the same port.
 ///
 /// It knows nothing of channels and media: it hands out connections and requests.
@@ -147,12 +153,45 @@ public final class SignalingServer: Sendable {
     do {
       channel = try await bootstrap.bind(host: host, port: port).get()
     } catch {
-      throw SignalingError(
-        stage: .listen, code: .listenFailed, field: "host:port", value: "\(host):\(port)",
-        detail: "the port can't be opened: \(error)",
-        wayOut: "choose an address of this machine and a free port, or port 0")
+      throw listenError(error, host: host, port: port)
     }
     return SignalingServer(channel: channel, configuration: configuration, registry: registry)
+  }
+
+  private static func listenError(_ error: any Error, host: String, port: Int) -> SignalingError {
+    let code = (error as? IOError)?.errnoCode
+    let (detail, wayOut) =
+      switch code {
+      case EADDRINUSE:
+        (
+          "the port is in use",
+          "end the program that has it, or choose another port (0 takes a free one)"
+        )
+      case EADDRNOTAVAIL:
+        (
+          "the host is no address of this machine",
+          "use one of its own, 127.0.0.1 for this machine alone or 0.0.0.0 for all of them"
+        )
+      case EACCES, EPERM:
+        (
+          "the port needs more rights than this user has",
+          "choose a port from 1024 on, or give the program CAP_NET_BIND_SERVICE"
+        )
+      case nil:
+        (
+          "the host's name is unknown",
+          "use an address of this machine, such as 127.0.0.1 or 0.0.0.0"
+        )
+      default:
+        (
+          "the port can't be opened: \(SystemErrorText.words(error))",
+          "choose an address of this machine and a free port, or port 0"
+        )
+      }
+    return SignalingError(
+      stage: .listen, code: .listenFailed, field: "host:port",
+      value: host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)", detail: detail,
+      wayOut: wayOut)
   }
 
   private init(channel: any Channel, configuration: Configuration, registry: Registry) {

@@ -191,7 +191,8 @@ final class WebSocketFrameHandler: ChannelDuplexHandler {
       context.close(promise: nil)
     default:
       lastError = SignalingError(
-        stage: .signaling, code: .connectionLost, detail: "the connection broke: \(error)",
+        stage: .signaling, code: .connectionLost,
+        detail: "the connection broke: \(SystemErrorText.words(error))",
         wayOut: "check the network and the peer, then connect again", url: connection.url)
       context.close(promise: nil)
     }
@@ -209,8 +210,22 @@ final class WebSocketFrameHandler: ChannelDuplexHandler {
         error: SignalingError(
           stage: .signaling, code: code == .messageTooBig ? .tooLarge : .protocolViolation,
           detail: detail, wayOut: "the peer must follow RFC 6455", url: connection.url)))
-    if !closeSent { sendClose(context, code, detail) }
+    if !closeSent {
+      let sent = context.eventLoop.makePromise(of: Void.self)
+      sendClose(context, code, detail, promise: sent)
+      endOutput(of: context.channel, after: sent.futureResult)
+    }
     closeLater(context)
+  }
+
+  /// §7.1.1: nothing that the peer sends can be read any more, not even its close frame, so the server doesn't wait for it: its
+  /// end of the TCP connection closes at once. The other end stays open for a while, because closing it over unread bytes would
+  /// reset the connection and lose the close frame on its way.
+  private func endOutput(of channel: any Channel, after sent: EventLoopFuture<Void>) {
+    guard role == .server else { return }
+    isPaused = false
+    if readWanted { channel.read() }
+    sent.whenComplete { _ in channel.close(mode: .output, promise: nil) }
   }
 
   private func end(_ close: WebSocketClose) {
@@ -241,7 +256,8 @@ final class WebSocketFrameHandler: ChannelDuplexHandler {
   }
 
   private func sendClose(
-    _ context: ChannelHandlerContext, _ code: WebSocketCloseCode, _ reason: String
+    _ context: ChannelHandlerContext, _ code: WebSocketCloseCode, _ reason: String,
+    promise: EventLoopPromise<Void>? = nil
   ) {
     closeSent = true
     var payload = context.channel.allocator.buffer(capacity: 125)
@@ -254,7 +270,7 @@ final class WebSocketFrameHandler: ChannelDuplexHandler {
       room -= size
       payload.writeString(String(scalar))
     }
-    write(context, .connectionClose, payload, promise: nil)
+    write(context, .connectionClose, payload, promise: promise)
     context.flush()
   }
 

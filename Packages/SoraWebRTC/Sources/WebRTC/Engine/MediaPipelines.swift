@@ -20,7 +20,7 @@ final class MediaPipelines {
     var sendVideo: @Sendable (SimulcastFrame, _ transceiverID: Int) -> Void
     var sendAudio: @Sendable (EncodedFrame, RTPAudioLevel, _ transceiverID: Int) -> Void
     var needKeyFrame: @Sendable (_ transceiverID: Int) -> Void
-    /// An encoder or decoder can't start. Told on the loop, once for the same settings.
+    /// An encoder or decoder can't start or go on, or what is sent is larger than receivers take. Told once for the same settings.
     var failed: @Sendable (MediaFailure, _ transceiverID: Int) -> Void
   }
 
@@ -152,13 +152,15 @@ final class MediaPipelines {
     stopVideo(id)
     let registry = environment.registry
     let sendVideo = environment.sendVideo
+    let failed = environment.failed
     let pipeline = VideoSendPipeline(
       track: track, configuration: configuration,
       bitrate: bitrates[id] ?? send.maximumBitrate ?? 1_000_000, now: environment.now,
       makeEncoder: { settings throws(CodecError) in
         try registry.makeEncoder(kind, settings: settings)
       },
-      output: { sendVideo($0, id) })
+      output: { sendVideo($0, id) },
+      failed: { failed($0, id) })
     videoSending[id] = VideoSending(track: track, kind: kind, rids: rids, pipeline: pipeline)
     track.add(sink: pipeline)
   }
@@ -237,11 +239,13 @@ final class MediaPipelines {
     }
     let registry = environment.registry
     let needKeyFrame = environment.needKeyFrame
+    let failed = environment.failed
     let pipeline = VideoReceivePipeline(
       now: environment.now,
       makeDecoder: { () throws(CodecError) in try registry.makeDecoder(kind) },
       needsKeyFrame: { needKeyFrame(id) },
-      output: { track.source.push($0) })
+      output: { track.source.push($0) },
+      failed: { failed(.videoDecoder($0), id) })
     videoReceiving[id] = (codec, pipeline)
     pipeline.decode(frame)
   }

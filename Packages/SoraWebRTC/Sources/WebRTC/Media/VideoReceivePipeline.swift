@@ -43,6 +43,7 @@ package final class VideoReceivePipeline: @unchecked Sendable {
     var isStopped = false
     var lastShown: Instant?
     var averageInterval = 0.0
+    var hasToldFailure = false
     var statistics = Statistics()
   }
 
@@ -60,6 +61,7 @@ package final class VideoReceivePipeline: @unchecked Sendable {
   private let makeDecoder: @Sendable () throws(CodecError) -> any VideoDecoder
   private let needsKeyFrame: @Sendable () -> Void
   private let output: @Sendable (VideoFrame) -> Void
+  private let failed: @Sendable (CodecError) -> Void
   private let now: @Sendable () -> Instant
   private var decoder: (any VideoDecoder)?
 
@@ -69,18 +71,21 @@ package final class VideoReceivePipeline: @unchecked Sendable {
   ///   - needsKeyFrame: called on the decoder's queue when it can't go on without a key frame: once, and again after
   ///     `requestInterval` while frames come and none of them is one.
   ///   - output: takes each decoded frame, on the decoder's queue.
+  ///   - failed: told once, on the decoder's queue, of an error that no key frame cures.
   package init(
     queue: DispatchQueue = DispatchQueue(label: "sora.video.decode", qos: .userInitiated),
     now: @escaping @Sendable () -> Instant,
     makeDecoder: @escaping @Sendable () throws(CodecError) -> any VideoDecoder,
     needsKeyFrame: @escaping @Sendable () -> Void,
-    output: @escaping @Sendable (VideoFrame) -> Void
+    output: @escaping @Sendable (VideoFrame) -> Void,
+    failed: @escaping @Sendable (CodecError) -> Void = { _ in }
   ) {
     self.queue = queue
     self.now = now
     self.makeDecoder = makeDecoder
     self.needsKeyFrame = needsKeyFrame
     self.output = output
+    self.failed = failed
   }
 
   package var statistics: Statistics { shared.withLock { $0.statistics } }
@@ -155,8 +160,14 @@ package final class VideoReceivePipeline: @unchecked Sendable {
     } catch {
       // A decoder that has failed for itself, or on a key frame, can't be trusted any more.
       if !error.isCuredByKeyFrame || frame.isKeyFrame { decoder = nil }
-      let failed = now()
-      if shared.withLock({ $0.recover(at: failed) }) { needsKeyFrame() }
+      let time = now()
+      let (asks, tells) = shared.withLock { shared in
+        let tells = !error.isCuredByKeyFrame && !shared.hasToldFailure
+        if tells { shared.hasToldFailure = true }
+        return (shared.recover(at: time), tells)
+      }
+      if tells { failed(error) }
+      if asks { needsKeyFrame() }
     }
   }
 

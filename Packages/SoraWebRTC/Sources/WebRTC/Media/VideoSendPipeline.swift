@@ -45,6 +45,7 @@ package final class VideoSendPipeline: VideoSink, @unchecked Sendable {
   private let shared: Mutex<Shared>
   private let makeEncoder: @Sendable (VideoEncoderSettings) throws(CodecError) -> any VideoEncoder
   private let output: @Sendable (SimulcastFrame) -> Void
+  private let failed: @Sendable (MediaFailure) -> Void
   private let now: @Sendable () -> Instant
   private weak let track: (any VideoTrackSource)?
 
@@ -55,6 +56,8 @@ package final class VideoSendPipeline: VideoSink, @unchecked Sendable {
   private var spacer = FrameSpacer()
   private var black: PixelBuffer?
   private var failures = 0
+  private var hasToldFailure = false
+  private var hasToldSize = false
   private var retryTime: Instant?
 
   /// - Parameters:
@@ -63,12 +66,15 @@ package final class VideoSendPipeline: VideoSink, @unchecked Sendable {
   ///   - queue: serial.
   ///   - makeEncoder: called on the encoders' queue, with more layers on several threads at a time.
   ///   - output: takes each encoded frame, on the encoders' queue.
+  ///   - failed: told once of an encoder that fails again and again, and once of frames that are larger than receivers take; on the
+  ///     encoders' queue.
   package init(
     track: (any VideoTrackSource)?, configuration: VideoSendConfiguration, bitrate: Int,
     queue: DispatchQueue = DispatchQueue(label: "sora.video.encode", qos: .userInitiated),
     now: @escaping @Sendable () -> Instant,
     makeEncoder: @escaping @Sendable (VideoEncoderSettings) throws(CodecError) -> any VideoEncoder,
-    output: @escaping @Sendable (SimulcastFrame) -> Void
+    output: @escaping @Sendable (SimulcastFrame) -> Void,
+    failed: @escaping @Sendable (MediaFailure) -> Void = { _ in }
   ) {
     shared = Mutex(
       Shared(
@@ -80,6 +86,7 @@ package final class VideoSendPipeline: VideoSink, @unchecked Sendable {
     self.now = now
     self.makeEncoder = makeEncoder
     self.output = output
+    self.failed = failed
     contentHint = track?.contentHint
     adaptation = VideoAdaptation(
       configuration.kind, preference: configuration.preference(for: track?.contentHint))
@@ -257,6 +264,7 @@ package final class VideoSendPipeline: VideoSink, @unchecked Sendable {
       // A broken encoder is made anew with the next frame, but not for every frame of a call.
       retryTime = failures > 1 ? now() + Self.retryInterval : nil
     }
+    tell(failure, encoder)
     let ended = now()
     adaptation.encoded(ended - started, at: ended)
     if failures == 0 || failures > 1 { adaptation.setFailing(failures > 1, at: ended) }
@@ -272,6 +280,22 @@ package final class VideoSendPipeline: VideoSink, @unchecked Sendable {
         shared.statistics.framesDroppedByEncoder &+= 1
         if work.forcesKeyFrame { shared.keyFrameRequested = true }
       }
+    }
+  }
+
+  /// What would be lost in silence, once.
+  private func tell(_ failure: CodecError?, _ encoder: SimulcastEncoder) {
+    if let failure, failures > 1, !hasToldFailure {
+      hasToldFailure = true
+      failed(.videoEncoder(failure))
+    }
+    guard failure == nil, !hasToldSize else { return }
+    let limit = VideoDecoderSettings().maximumPixels
+    for index in configuration.layers.indices {
+      let state = encoder.state(index)
+      guard state.width * state.height > limit else { continue }
+      hasToldSize = true
+      return failed(.videoTooLarge(width: state.width, height: state.height, limit: limit))
     }
   }
 

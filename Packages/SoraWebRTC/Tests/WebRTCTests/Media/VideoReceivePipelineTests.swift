@@ -10,6 +10,7 @@ import WebRTC
   private final class Seen: Sendable {
     let pictures = Mutex<[UInt32]>([])
     let requests = Mutex(0)
+    let failures = Mutex<[CodecError]>([])
     var requestCount: Int { requests.withLock { $0 } }
   }
 
@@ -26,7 +27,8 @@ import WebRTC
         queue: queue, now: { script.clock.now },
         makeDecoder: { () throws(CodecError) in ScriptedDecoder(script) },
         needsKeyFrame: { seen.requests.withLock { $0 += 1 } },
-        output: { picture in seen.pictures.withLock { $0.append(picture.rtpTimestamp) } })
+        output: { picture in seen.pictures.withLock { $0.append(picture.rtpTimestamp) } },
+        failed: { error in seen.failures.withLock { $0.append(error) } })
     }
 
     /// Hands over frames of these numbers, 20 ms apart, and waits for each; multiples of 100 are key frames.
@@ -51,6 +53,17 @@ import WebRTC
         return pictures
       }
     }
+  }
+
+  /// A key frame doesn't help here: whoever watches has to be told.
+  @Test func picturesThatAreTooLargeAreToldOnce() {
+    let harness = Harness()
+    let error = CodecError.pictureTooLarge(width: 8_192, height: 8_192)
+    harness.script.state.withLock {
+      $0.failingTimestamps = [100: error, 101: .corruptFrame(detail: "bits"), 200: error]
+    }
+    harness.feed([100, 101, 200, 201])
+    #expect(harness.seen.failures.withLock { $0 } == [error])
   }
 
   @Test func nothingIsDecodedBeforeAKeyFrameAndOneIsAskedFor() {

@@ -16,6 +16,7 @@ final class VideoSendHarness {
 
   private final class Output: Sendable {
     let frames = Mutex<[SimulcastFrame]>([])
+    let failures = Mutex<[MediaFailure]>([])
   }
 
   init(
@@ -31,7 +32,8 @@ final class VideoSendHarness {
       track: track, configuration: configuration, bitrate: bitrate, queue: queue,
       now: { clock.now },
       makeEncoder: { settings throws(CodecError) in ScriptedEncoder(settings, script) },
-      output: { frame in output.frames.withLock { $0.append(frame) } })
+      output: { frame in output.frames.withLock { $0.append(frame) } },
+      failed: { failure in output.failures.withLock { $0.append(failure) } })
   }
 
   deinit { pipeline.stop() }
@@ -59,6 +61,9 @@ final class VideoSendHarness {
     }
     return take()
   }
+
+  /// What the pipeline told of failures.
+  var failures: [MediaFailure] { output.failures.withLock { $0 } }
 
   /// Waits until the encoders' queue has nothing to do.
   func settle() { queue.sync {} }

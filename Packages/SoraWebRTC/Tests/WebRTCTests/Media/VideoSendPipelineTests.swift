@@ -33,6 +33,34 @@ import WebRTC
     #expect(both.map(\.frame.isKeyFrame) == [true, false, false, false])
   }
 
+  /// Receivers reserve no memory for so large pictures, and show nothing.
+  @Test func framesThatReceiversRefuseAreToldOnce() {
+    let harness = VideoSendHarness(
+      VideoSendConfiguration(.vp8, degradationPreference: .disabled), bitrate: 20_000_000)
+    harness.run(2, width: 4_096, height: 2_304)
+    #expect(harness.failures.isEmpty)
+    harness.run(3, width: 8_192, height: 8_192)
+    #expect(
+      harness.failures == [.videoTooLarge(width: 8_192, height: 8_192, limit: 4_096 * 2_304)])
+  }
+
+  @Test func anEncoderThatGoesOnFailingIsToldOnce() {
+    let script = CodecScript()
+    script.state.withLock { $0.failingCalls = Set(1..<20) }
+    let harness = VideoSendHarness(script: script)
+    harness.run(2)
+    #expect(harness.failures.isEmpty)
+    for _ in 0..<5 {
+      script.clock.advance(.seconds(1))
+      harness.run(2)
+    }
+    guard case .videoEncoder? = harness.failures.first else {
+      Issue.record("\(harness.failures)")
+      return
+    }
+    #expect(harness.failures.count == 1)
+  }
+
   @Test func encodersAreMadeWithWhatWasNegotiated() throws {
     let harness = VideoSendHarness(
       VideoSendConfiguration(

@@ -1,0 +1,95 @@
+import NIOCore
+import NIOPosix
+import NIOSSL
+import NIOTLS
+
+/// A TLS server's certificate, taken without trusting it: to say what is wrong with one.
+public struct ServerCertificate: Sendable, Hashable {
+  /// Names and addresses that it is for (RFC 5280 §4.2.1.6); empty where it has none.
+  public var names: [String]
+  /// From when on it is good, in seconds since 1970.
+  public var notBefore: Int64
+  /// Until when it is good, in seconds since 1970.
+  public var notAfter: Int64
+
+  /// Opens a TLS connection to a `wss:` URL's host, as far as the handshake, and closes it.
+  ///
+  /// - Throws: where the attempt ended, as `WebSocketClient.connect` does.
+  public static func fetch(
+    url: String, timeout: Duration = .seconds(5)
+  ) async throws(SignalingError) -> ServerCertificate {
+    let endpoint = try WebSocketEndpoint(url)
+    let context = try TLSContexts.client(TLSOptions(insecure: true))
+    let attempt = WebSocketConnectAttempt(
+      endpoint: endpoint, options: WebSocketOptions(timeout: timeout))
+    attempt.stage = .connect
+    let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
+    let certificate = eventLoop.makePromise(of: ServerCertificate.self)
+    let deadline = eventLoop.scheduleTask(in: TimeAmount(timeout)) {
+      certificate.fail(ChannelError.connectTimeout(TimeAmount(timeout)))
+    }
+    defer { deadline.cancel() }
+    do {
+      let channel = try await ClientBootstrap(group: eventLoop)
+        .connectTimeout(TimeAmount(timeout))
+        .channelInitializer { channel in
+          channel.eventLoop.makeCompletedFuture {
+            attempt.stage = .tls
+            let isAddress = (try? SocketAddress(ipAddress: endpoint.host, port: 0)) != nil
+            try channel.pipeline.syncOperations.addHandlers([
+              NIOSSLClientHandler(
+                context: context, serverHostname: isAddress ? nil : endpoint.host),
+              CertificateReader(certificate),
+            ])
+          }
+        }
+        .connect(host: endpoint.host, port: endpoint.port).get()
+      defer { channel.close(promise: nil) }
+      return try await certificate.futureResult.get()
+    } catch {
+      // Where there was no connection, nobody else settles it.
+      certificate.fail(error)
+      throw ConnectErrors.map(error, attempt: attempt).at(url: url)
+    }
+  }
+
+  fileprivate init(_ certificate: NIOSSLCertificate) {
+    notBefore = Int64(certificate.notValidBefore)
+    notAfter = Int64(certificate.notValidAfter)
+    // The library gives names only as text.
+    let mark = ";alternative_names="
+    let text = certificate.description
+    if let start = text.ranges(of: mark).first?.upperBound {
+      names = text[start...].dropLast().split(separator: ",").map(String.init)
+    } else {
+      names = []
+    }
+  }
+}
+
+/// Settles the promise once the handshake is over, one way or the other.
+private final class CertificateReader: ChannelInboundHandler {
+  typealias InboundIn = ByteBuffer
+
+  private let promise: EventLoopPromise<ServerCertificate>
+
+  init(_ promise: EventLoopPromise<ServerCertificate>) { self.promise = promise }
+
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    if case .handshakeCompleted? = event as? TLSUserEvent {
+      if let found = try? context.channel.pipeline.syncOperations.nioSSL_peerCertificate() {
+        promise.succeed(ServerCertificate(found))
+      } else {
+        promise.fail(NIOSSLError.noCertificateToValidate)
+      }
+    }
+    context.fireUserInboundEventTriggered(event)
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) { promise.fail(error) }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    promise.fail(ConnectErrors.ended(.tls))
+    context.fireChannelInactive()
+  }
+}

@@ -1,0 +1,97 @@
+"""The page in Chromium, wide and narrow: at rest, in a call, and each way in which it can't go on."""
+
+import os
+import subprocess
+
+from browsers.browser import Browser
+from harness import main, wait_for
+
+WIDTHS = (1280, 390)
+# No address of a real machine (RFC 5737): to the browser it is as remote as any.
+REMOTE = "192.0.2.10"
+# Stands for what a browser says without a camera, or when it may not be used.
+REFUSAL = "(name) => { navigator.mediaDevices.getUserMedia = async () => { throw new DOMException('no', name); }; }"
+
+
+class Looks:
+    def __init__(self, world, page):
+        self.page = page
+        self.folder = os.path.dirname(world.folder)
+        self.overflow = []
+
+    def picture(self, name):
+        for width in WIDTHS:
+            self.page.page.set_viewport_size({"width": width, "height": 800})
+            self.page.screenshot(os.path.join(self.folder, f"{name}-{width}.png"))
+            if self.page.evaluate("document.documentElement.scrollWidth > window.innerWidth"):
+                self.overflow.append(f"{name} at {width}")
+
+    def error(self, name):
+        self.page.wait_for("error", "sora.state === 'error'")
+        self.picture(name)
+        return self.page.evaluate("element('status').innerText")
+
+
+def scenario(world):
+    subprocess.run(["ip", "address", "add", f"{REMOTE}/32", "dev", "lo"], check=True)
+    server = world.serve("--host", "0.0.0.0")
+    ready = server.last("ready")
+    browser = Browser(world)
+    page = browser.open("sora")
+    looks = Looks(world, page)
+    errors = {}
+
+    looks.picture("idle")
+    page.evaluate("() => { element('video').checked = element('audio').checked = false; }")
+    page.evaluate("document.querySelector('[data-role=sendrecv]').click()")
+    errors["nothing ticked"] = looks.error("nothing-ticked")
+    page.evaluate("() => { element('video').checked = element('audio').checked = true; }")
+    for name, title in (("NotAllowedError", "not-allowed"), ("NotFoundError", "no-camera"), ("NotReadableError", "camera-busy")):
+        page.go("sora")
+        page.evaluate(REFUSAL, name)
+        page.evaluate("document.querySelector('[data-role=sendonly]').click()")
+        errors[title] = looks.error(title)
+    page.go("sora", role="listener")
+    errors["unknown role"] = looks.error("unknown-role")
+
+    # Plain http from elsewhere.
+    page.navigate(f"http://{REMOTE}:{world.port}/?channel=sora")
+    looks.picture("remote")
+    page.evaluate("document.querySelector('[data-role=sendonly]').click()")
+    errors["remote"] = looks.error("remote-publish")
+
+    publish = world.tool("publish", "sora", "--resolution", "640x360", "--fps", "30")
+    page.go("sora", role="sendrecv", codec="VP8")
+    page.connected()
+    page.wait_for("two tiles with pictures", "[...sora.streams.values()].filter((t) => t.video.videoWidth > 0).length === 2")
+    page.wait_for("numbers", "[...document.querySelectorAll('figcaption')].every((c) => c.textContent.includes('kbit/s'))")
+    page.wait_for("who is here", "sora.counters && sora.counters.channel_connections === 2")
+    looks.picture("call")
+    words = page.evaluate("element('status').innerText")
+    captions = page.evaluate("[...document.querySelectorAll('figcaption .name')].map((n) => n.textContent)")
+    page.stop()
+    publish.finish()
+
+    # The server goes orderly, and then dies.
+    page.go("sora", role="recvonly")
+    page.connected()
+    looks.picture("alone")
+    alone = page.evaluate("element('empty').innerText")
+    server.finish()
+    errors["stopped"] = looks.error("server-stopped")
+    page.evaluate("document.querySelector('[data-role=recvonly]').click()")
+    errors["not there"] = looks.error("server-not-there")
+    again = world.serve("--host", "0.0.0.0", name="serve-again")
+    page.port = world.port
+    page.go("sora", role="recvonly")
+    page.connected()
+    again.child.kill()
+    errors["killed"] = looks.error("server-gone")
+    browser.close()
+    return {
+        "errors": errors, "words": words, "captions": captions, "alone": alone, "overflow": looks.overflow,
+        "links": ready["httpUrls"], "published": wait_for("summary", lambda: publish.last("summary"))["connectionId"],
+    }
+
+
+main(scenario)

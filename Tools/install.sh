@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# install.sh PREFIX: installs the release `sora`, and what shells need to complete its commands, options and files.
+set -euo pipefail
+prefix=$(mkdir -p "$1" && cd "$1" && pwd)
+cd "$(dirname "$0")/.."
+
+swift=${SWIFT:-swift}
+"$swift" build -c release --product sora
+sora=$("$swift" build -c release --show-bin-path)/sora
+
+install -D -m 755 "$sora" "$prefix/bin/sora"
+# The script of a shell, in the file where that shell looks for it.
+completion() {
+  install -d "$(dirname "$2")"
+  "$prefix/bin/sora" --generate-completion-script "$1" > "$2"
+}
+completion bash "$prefix/share/bash-completion/completions/sora"
+completion zsh "$prefix/share/zsh/site-functions/_sora"
+completion fish "$prefix/share/fish/vendor_completions.d/sora.fish"
+echo "installed $prefix/bin/sora, and completion for bash, zsh and fish"
