@@ -386,6 +386,7 @@ let package = Package(
         "SoraClock",
         "SoraVersion",
         "SoraTransport",
+        "SoraCongestion",
         "SoraSignaling",
         "SoraTURNStream",
         "WebRTC",

@@ -66,7 +66,7 @@ import Testing
       let now = Instant(nanoseconds: Int64(index) * 1_000_000_000 / 30)
       let picture = pattern.frame(index: index, milliseconds: 77)
       meter.add(
-        VideoFrame(buffer: picture, timestamp: now), at: now, realtimeMilliseconds: 177)
+        RawVideoFrame(buffer: picture, timestamp: now), at: now, realtimeMilliseconds: 177)
       // The probe takes no picture while it compares another.
       meter.finish()
     }

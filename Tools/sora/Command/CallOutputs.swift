@@ -17,7 +17,7 @@ struct CallOutputs: Sendable {
     recorder = try Recorder(RecordFiles(options.record), framesPerSecond: framesPerSecond)
   }
 
-  func add(_ frame: VideoFrame, at now: Instant) {
+  func add(_ frame: RawVideoFrame, at now: Instant) {
     recorder?.add(frame)
     snapshot?.add(frame, at: now)
   }

@@ -26,7 +26,7 @@ final class PlayedStream: VideoSink, AudioSink {
     stream.removeAudioSink(self)
   }
 
-  func receive(_ frame: SoraMedia.VideoFrame) {
+  func receive(_ frame: RawVideoFrame) {
     let now = SystemClock.now
     video.add(frame, at: now, realtimeMilliseconds: SystemClock.realtimeMilliseconds)
     outputs?.add(frame, at: now)

@@ -45,7 +45,7 @@ package final class Recorder: Sendable {
     }
   }
 
-  package func add(_ frame: VideoFrame) {
+  package func add(_ frame: RawVideoFrame) {
     guard recordsVideo else { return }
     let hasRoom = state.withLock { state in
       guard state.outcome.failure == nil else { return false }
@@ -99,7 +99,7 @@ package final class Recorder: Sendable {
     private let framesPerSecond: Double?
     private var video: Y4MWriter?
     /// The first frames, until their rate is known.
-    private var firstFrames: [VideoFrame] = []
+    private var firstFrames: [RawVideoFrame] = []
     private let audioPath: String?
     private var audio: WAVWriter?
     private(set) var frames = 0
@@ -118,7 +118,7 @@ package final class Recorder: Sendable {
       audio = try paths.audio.map { try WAVWriter(path: $0, sampleRate: 48_000, channels: 2) }
     }
 
-    func write(_ frame: VideoFrame) -> String? {
+    func write(_ frame: RawVideoFrame) -> String? {
       do {
         if let video {
           try video.write(frame.buffer)

@@ -32,7 +32,7 @@ package final class SnapshotKeeper: Sendable {
     self.path = path
   }
 
-  package func add(_ frame: VideoFrame, at now: Instant) {
+  package func add(_ frame: RawVideoFrame, at now: Instant) {
     let picture = state.withLock { state -> PixelBuffer? in
       guard !state.isDone else { return nil }
       if state.first == nil { state.first = now }

@@ -59,7 +59,7 @@ package final class VideoReceivePipeline: @unchecked Sendable {
   private let shared = Mutex(Shared())
   private let makeDecoder: @Sendable () throws(CodecError) -> any VideoDecoder
   private let needsKeyFrame: @Sendable () -> Void
-  private let output: @Sendable (VideoFrame) -> Void
+  private let output: @Sendable (RawVideoFrame) -> Void
   private let now: @Sendable () -> Instant
   private var decoder: (any VideoDecoder)?
 
@@ -74,7 +74,7 @@ package final class VideoReceivePipeline: @unchecked Sendable {
     now: @escaping @Sendable () -> Instant,
     makeDecoder: @escaping @Sendable () throws(CodecError) -> any VideoDecoder,
     needsKeyFrame: @escaping @Sendable () -> Void,
-    output: @escaping @Sendable (VideoFrame) -> Void
+    output: @escaping @Sendable (RawVideoFrame) -> Void
   ) {
     self.queue = queue
     self.now = now
@@ -199,7 +199,7 @@ extension VideoReceivePipeline.Shared {
   }
 
   fileprivate mutating func count(
-    _ frame: EncodedFrame, _ decoded: VideoFrame, took elapsed: Duration, shown: Instant
+    _ frame: EncodedFrame, _ decoded: RawVideoFrame, took elapsed: Duration, shown: Instant
   ) {
     statistics.framesDecoded &+= 1
     if frame.isKeyFrame { statistics.keyFramesDecoded &+= 1 }
