@@ -408,6 +408,7 @@ let package = Package(
         "SoraClock",
         "SoraVersion",
         "SoraTransport",
+        "SoraCongestion",
         "SoraDTLS",
         "SoraSignaling",
         "WebRTC",

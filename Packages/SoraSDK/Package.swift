@@ -54,6 +54,7 @@ let package = Package(
         .product(name: "SoraClock", package: "SoraMedia"),
         .product(name: "SoraVersion", package: "SoraMedia"),
         .product(name: "SoraTransport", package: "SoraTransport"),
+        .product(name: "SoraCongestion", package: "SoraTransport"),
         .product(name: "SoraDTLS", package: "SoraTransport"),
         .product(name: "SoraSignaling", package: "SoraSignaling"),
         .product(name: "WebRTC", package: "SoraWebRTC"),
