@@ -25,7 +25,8 @@ class Toolbox:
 
     def __init__(self):
         plan = ROOT / ".build" / f"{CONFIGURATION}.yaml"
-        if not plan.is_file() or not (BUILD / "Modules" / "Sora.swiftmodule").exists():
+        needed = [plan, BUILD / "Modules" / "Sora.swiftmodule", BUILD / "sora.product" / "Objects.LinkFileList"]
+        if not all(path.exists() for path in needed):
             raise Wrong("samples.py: there is nothing to compile against; run `make build` first")
         text = plan.read_text()
         self.flags = self._flags(text)
