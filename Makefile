@@ -14,10 +14,9 @@ DOCUMENTED ?= SoraSDK WebRTC SoraServer SoraSignaling SoraSignalingMessages Sora
 DOCS = .build/docs
 
 .DEFAULT_GOAL := help
-.PHONY: help deps demo build check test test-allocations test-unit test-interop test-packages test-alone guard metrics fuzz \
-	sanitize bench bench-codecs bench-packets bench-forwarding bench-realtime bench-short manifest manifest-check install \
-	format \
-	lint docs clean
+.PHONY: help deps demo build check test samples test-allocations test-unit test-interop test-packages test-alone guard metrics \
+	fuzz sanitize bench bench-codecs bench-packets bench-forwarding bench-realtime bench-short manifest manifest-check \
+	install format lint docs clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,7 +33,10 @@ build: ## Build everything, tests included, once and optimized
 check: ## Check what changed since main in debug builds: guards, lint, the tests it touches (minutes; Tools/check.py)
 	@Tools/check.py $(CHECK_OPTIONS)
 
-test: guard build test-allocations test-unit test-interop ## Run the guards, the unit tests and the tests with real peers
+test: guard build samples test-allocations test-unit test-interop ## Run the guards, the samples, the unit tests and the tests with real peers
+
+samples: ## Compile the Swift blocks of all documentation, and run the programs among them (after `make build`; SAMPLES=README.md)
+	@Tools/samples/samples.py $(SAMPLES)
 
 test-unit: ## Run the packages' own tests (after `make build`)
 	$(TEST) --skip '$(INTEGRATION)' --skip '$(LIVE)'
@@ -67,6 +69,7 @@ guard: manifest-check ## Check the manifest, sans-I/O code, the arrows between m
 	@Tools/metrics.py --self-test
 	@Tools/check.py --self-test
 	@Tools/guard-targets.py
+	@Tools/samples/samples.py --self-test
 	@Tools/guard-version.py --self-test
 	@Tools/guard-version.py
 

@@ -40,7 +40,7 @@ private final class Collector<Item: Sendable>: Sendable {
     let input = try #require(
       try VideoInput(
         .testPattern, resolution: Resolution(width: 160, height: 96), framesPerSecond: 200))
-    let frames = Collector<VideoFrame>()
+    let frames = Collector<RawVideoFrame>()
     input.start(at: SystemClock.now) {
       frames.add($0)
     }
@@ -62,7 +62,7 @@ private final class Collector<Item: Sendable>: Sendable {
     let pattern = TestPattern(width: 64, height: 48)
     for index in 0..<3 as Range<UInt32> {
       recorder.add(
-        VideoFrame(
+        RawVideoFrame(
           buffer: pattern.frame(index: index, milliseconds: 5),
           timestamp: .zero + .milliseconds(40 * Int(index))))
     }
@@ -82,7 +82,7 @@ private final class Collector<Item: Sendable>: Sendable {
     let fast = try #require(
       try VideoInput(
         .file(path("a.y4m")), resolution: Resolution(width: 16, height: 16), framesPerSecond: 240))
-    let frames = Collector<VideoFrame>()
+    let frames = Collector<RawVideoFrame>()
     fast.start(at: .zero) { frames.add($0) }
     // Goes round: four frames of a file of three.
     #expect(await frames.first(4).allSatisfy { $0.width == 64 })
@@ -140,7 +140,7 @@ private final class Collector<Item: Sendable>: Sendable {
     #expect(keeper.finish() != nil)
     let second = try SnapshotKeeper(path: path("b.png"))
     let picture = TestPattern(width: 64, height: 48).frame(index: 0, milliseconds: 0)
-    second.add(VideoFrame(buffer: picture, timestamp: .zero), at: .zero)
+    second.add(RawVideoFrame(buffer: picture, timestamp: .zero), at: .zero)
     #expect(second.finish() == nil)
     let bytes = try Data(contentsOf: URL(fileURLWithPath: path("b.png")))
     #expect(bytes.starts(with: [0x89, 0x50, 0x4E, 0x47]))

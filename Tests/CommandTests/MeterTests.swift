@@ -105,7 +105,7 @@ import Testing
       let now = Instant(nanoseconds: Int64(index) * 1_000_000_000 / 30)
       let picture = pattern.frame(index: index, milliseconds: 77)
       meter.add(
-        VideoFrame(buffer: picture, timestamp: now), at: now, realtimeMilliseconds: 177)
+        RawVideoFrame(buffer: picture, timestamp: now), at: now, realtimeMilliseconds: 177)
       // The probe takes no picture while it compares another.
       meter.finish()
     }
@@ -124,7 +124,7 @@ import Testing
     for index in 0...60 as ClosedRange<Int64> {
       let now = Instant(nanoseconds: index * 1_000_000_000 / 30)
       meter.add(
-        VideoFrame(buffer: picture, timestamp: now), at: now, realtimeMilliseconds: 0)
+        RawVideoFrame(buffer: picture, timestamp: now), at: now, realtimeMilliseconds: 0)
     }
     let snapshot = meter.snapshot
     let soon = Instant.zero + .milliseconds(2_500)

@@ -22,7 +22,7 @@ struct InteropClient {
       FileHandle.standardError.write(Data("usage: InteropClient URL CHANNEL ROLE\n".utf8))
       exit(2)
     }
-    Logger.shared.printsToStandardOutput = false
+    Logger.shared.printsToStandardError = false
     var configuration = SoraSDK.Configuration(url: url, channelId: arguments[2], role: role)
     configuration.videoCodec = .vp8
     do {
@@ -128,7 +128,7 @@ private final class StreamMeter: VideoSink, AudioSink {
   let video = VideoMeter(measuresQuality: false)
   let audio = AudioMeter()
 
-  func receive(_ frame: SoraMedia.VideoFrame) {
+  func receive(_ frame: RawVideoFrame) {
     video.add(
       frame, at: SystemClock.now, realtimeMilliseconds: SystemClock.realtimeMilliseconds)
   }
@@ -149,7 +149,7 @@ private struct Inputs {
 
   func start(_ stream: any MediaStream) {
     let start = SystemClock.now
-    video?.start(at: start) { stream.send(videoFrame: SoraSDK.VideoFrame($0)) }
+    video?.start(at: start) { stream.send(videoFrame: VideoFrame($0)) }
     audio?.start(at: start) { stream.send(audioFrame: $0) }
   }
 

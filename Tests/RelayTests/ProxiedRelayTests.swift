@@ -128,5 +128,5 @@ import WebRTC
 /// Notes the sizes of pictures.
 private final class PictureSink: VideoSink {
   let sizes = Recorder<String>()
-  func receive(_ frame: SoraMedia.VideoFrame) { sizes.append("\(frame.width)x\(frame.height)") }
+  func receive(_ frame: RawVideoFrame) { sizes.append("\(frame.width)x\(frame.height)") }
 }

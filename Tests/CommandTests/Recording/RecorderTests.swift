@@ -16,9 +16,9 @@ import Testing
 
   /// A picture whose stamp says which one it is.
   private func frame(_ index: UInt32, at milliseconds: Int, _ width: Int = 320, _ height: Int = 180)
-    -> VideoFrame
+    -> RawVideoFrame
   {
-    VideoFrame(
+    RawVideoFrame(
       buffer: TestPattern(width: width, height: height).frame(index: index, milliseconds: 1),
       timestamp: .zero + .milliseconds(milliseconds))
   }
@@ -159,7 +159,7 @@ import Testing
     func add(_ index: UInt32, at seconds: Double, of source: String) {
       let now = Instant.zero + .seconds(seconds)
       keeper.add(
-        VideoFrame(
+        RawVideoFrame(
           buffer: TestPattern(width: 64, height: 48).frame(index: index, milliseconds: 1),
           timestamp: now), at: now, of: source)
     }

@@ -18,7 +18,7 @@ struct CallOutputs: Sendable {
   }
 
   /// - Parameter streamId: names the stream that the frame is of; one's own has no name.
-  func add(_ frame: VideoFrame, at now: Instant, of streamId: String = "") {
+  func add(_ frame: RawVideoFrame, at now: Instant, of streamId: String = "") {
     recorder?.add(frame)
     snapshot?.add(frame, at: now, of: streamId)
   }

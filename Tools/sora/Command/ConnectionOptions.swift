@@ -122,7 +122,7 @@ struct ConnectionOptions: ParsableArguments {
 
   /// Sends the SDK's log to standard error where it is wanted: standard output is for data.
   func setUpLog(_ console: Console) {
-    Logger.shared.printsToStandardOutput = false
+    Logger.shared.printsToStandardError = false
     guard verbose else { return }
     Logger.shared.level = .debug
     Logger.shared.onOutputHandler = { console.note("\($0)".printable) }

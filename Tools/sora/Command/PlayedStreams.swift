@@ -20,7 +20,7 @@ final class FollowedStream: Sendable {
     follower.withLock { $0.remove(streamId, at: SystemClock.now) }
   }
 
-  func add(_ frame: SoraMedia.VideoFrame, of streamId: String, at now: Instant) {
+  func add(_ frame: RawVideoFrame, of streamId: String, at now: Instant) {
     guard follower.withLock({ $0.picture(of: streamId) }) else { return }
     outputs.add(frame, at: now, of: streamId)
   }
@@ -56,7 +56,7 @@ final class PlayedStream: VideoSink, AudioSink {
     stream.removeAudioSink(self)
   }
 
-  func receive(_ frame: SoraMedia.VideoFrame) {
+  func receive(_ frame: RawVideoFrame) {
     let now = SystemClock.now
     video.add(frame, at: now, realtimeMilliseconds: SystemClock.realtimeMilliseconds)
     followed.add(frame, of: streamId, at: now)

@@ -124,7 +124,7 @@ private final class PublishJob {
     // Both begin at the same instant, so that the beeps sound with their frames.
     let start = SystemClock.now
     videoInput?.start(at: start) { [videoMeter, outputs] frame in
-      stream.send(videoFrame: SoraSDK.VideoFrame(frame))
+      stream.send(videoFrame: VideoFrame(frame))
       let now = SystemClock.now
       videoMeter.add(frame, at: now, realtimeMilliseconds: SystemClock.realtimeMilliseconds)
       outputs.add(frame, at: now)

@@ -51,7 +51,7 @@ package final class VideoInput: Sendable {
   package var hasEnded: Bool { thread.withLock { $0?.hasEnded ?? false } }
 
   /// Starts giving frames to `deliver`, on the input's thread; frame `n` is due at `start + n / framesPerSecond`.
-  package func start(at start: Instant, deliver: @escaping @Sendable (VideoFrame) -> Void) {
+  package func start(at start: Instant, deliver: @escaping @Sendable (RawVideoFrame) -> Void) {
     let period = 1e9 / framesPerSecond
     let due: @Sendable (Int64) -> Instant = { n in
       start + .nanoseconds(Int64((Double(n) * period).rounded()))
@@ -64,7 +64,7 @@ package final class VideoInput: Sendable {
           pictures = source
           return try source.picture(UInt32(truncatingIfNeeded: turn))
         }
-        deliver(VideoFrame(buffer: picture, timestamp: due(turn)))
+        deliver(RawVideoFrame(buffer: picture, timestamp: due(turn)))
       } catch {
         state.withLock { $0.failure = "\(error)".inOneLine }
         return nil

@@ -52,7 +52,7 @@ package final class VideoMeter: Sendable {
   /// Counts a frame. Reads its stamp (some 20 microseconds); anything longer happens elsewhere.
   ///
   /// - Parameter realtime: the wall clock in milliseconds.
-  package func add(_ frame: VideoFrame, at now: Instant, realtimeMilliseconds realtime: Int64) {
+  package func add(_ frame: RawVideoFrame, at now: Instant, realtimeMilliseconds realtime: Int64) {
     let stamp = FrameStamp(reading: frame.buffer)
     state.withLock { state in
       state.frames += 1

@@ -31,7 +31,7 @@ final class Clip: Sendable {
   static let framesPerSecond = 30.0
   let scene: Scene
   let size: ClipSize
-  let frames: [VideoFrame]
+  let frames: [RawVideoFrame]
   let path: String
 
   init(_ scene: Scene, _ size: ClipSize, frameCount: Int, folder: String) throws {
@@ -40,7 +40,7 @@ final class Clip: Sendable {
     path = "\(folder)/\(scene.rawValue)-\(size.name).y4m"
     let painter = Painter(scene, width: size.width, height: size.height)
     frames = (0..<frameCount).map { index in
-      VideoFrame(
+      RawVideoFrame(
         buffer: painter.paint(index),
         timestamp: Instant(nanoseconds: Int64(index) * 1_000_000_000 / Int64(Self.framesPerSecond)))
     }

@@ -37,7 +37,7 @@ enum Measuring {
       // In memory that was just written, as the tools have it after reading their file.
       let picture = pool.take(width: original.width, height: original.height)
       for plane in 0..<3 { picture.plane(plane).copy(from: original.buffer.plane(plane)) }
-      let frame = VideoFrame(buffer: picture.buffer, timestamp: original.timestamp)
+      let frame = RawVideoFrame(buffer: picture.buffer, timestamp: original.timestamp)
       let before = sora_allocation_count()
       meter.start()
       let encoded = try encoder.encode(

@@ -74,7 +74,7 @@ public struct AV1DecoderFactory: VideoCodecFactory {
     unsafe sequence.deallocate()
   }
 
-  public func decode(_ frame: EncodedFrame) throws(CodecError) -> VideoFrame? {
+  public func decode(_ frame: EncodedFrame) throws(CodecError) -> RawVideoFrame? {
     let bytes = unsafe frame.payload.bytes
     guard let unit = unsafe AV1TemporalUnit(bytes.bindMemory(to: UInt8.self).span) else {
       throw refuse("not a sequence of OBUs")
@@ -115,7 +115,7 @@ public struct AV1DecoderFactory: VideoCodecFactory {
     } while unsafe data.pointee.sz > 0
     needsKeyFrame = false
     guard let shown else { return nil }
-    return VideoFrame(
+    return RawVideoFrame(
       buffer: shown, timestamp: frame.timestamp, rotation: frame.rotation,
       rtpTimestamp: frame.rtpTimestamp)
   }

@@ -75,7 +75,7 @@ public import SoraMedia
     unsafe av_frame_free(&picture)
   }
 
-  public func decode(_ frame: EncodedFrame) throws(CodecError) -> VideoFrame? {
+  public func decode(_ frame: EncodedFrame) throws(CodecError) -> RawVideoFrame? {
     let bytes = unsafe frame.payload.bytes
     let unit: AccessUnitSummary
     do {
@@ -119,7 +119,7 @@ public import SoraMedia
   }
 
   /// The decoded picture, with what came with its access unit.
-  private func finish(_ frame: EncodedFrame) throws(CodecError) -> VideoFrame {
+  private func finish(_ frame: EncodedFrame) throws(CodecError) -> RawVideoFrame {
     // Of several parameter sets in a row, a hostile stream's picture may refer to another than the one looked at.
     let (width, height) = unsafe (Int(picture.pointee.width), Int(picture.pointee.height))
     guard width * height <= settings.maximumPixels else {
@@ -132,11 +132,11 @@ public import SoraMedia
     let own = unsafe Int(truncatingIfNeeded: picture.pointee.pts)
     let entry = passed[Int(UInt(bitPattern: own) % UInt(passed.count))]
     guard entry.number == own else {
-      return VideoFrame(
+      return RawVideoFrame(
         buffer: buffer, timestamp: frame.timestamp, rotation: frame.rotation,
         rtpTimestamp: frame.rtpTimestamp)
     }
-    return VideoFrame(
+    return RawVideoFrame(
       buffer: buffer, timestamp: entry.timestamp, rotation: entry.rotation,
       rtpTimestamp: entry.rtpTimestamp)
   }

@@ -15,7 +15,7 @@ public protocol VideoEncoder: AnyObject {
   ///
   /// The pixels are only read during the call. A frame whose size differs from the last one restarts prediction with
   /// one key frame. `rtpTimestamp` (90 kHz) is passed through.
-  func encode(_ frame: VideoFrame, forceKeyFrame: Bool, rtpTimestamp: UInt32) throws(CodecError)
+  func encode(_ frame: RawVideoFrame, forceKeyFrame: Bool, rtpTimestamp: UInt32) throws(CodecError)
     -> EncodedFrame?
 
   /// Aims for other rates from the next frame on, without a key frame. Target 0 pauses: frames are dropped until it
@@ -39,7 +39,7 @@ public protocol VideoDecoder: AnyObject {
 
   /// Decompresses `frame`; nil where it isn't to be shown. After an error that `isCuredByKeyFrame`, ask the sender for
   /// a key frame; frames until then throw `CodecError.keyFrameRequired`.
-  func decode(_ frame: EncodedFrame) throws(CodecError) -> VideoFrame?
+  func decode(_ frame: EncodedFrame) throws(CodecError) -> RawVideoFrame?
 }
 
 /// What an implementation of a codec can do.

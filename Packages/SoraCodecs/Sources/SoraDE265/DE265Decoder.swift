@@ -52,7 +52,7 @@ import SoraNAL
     close()
   }
 
-  public func decode(_ frame: EncodedFrame) throws(CodecError) -> VideoFrame? {
+  public func decode(_ frame: EncodedFrame) throws(CodecError) -> RawVideoFrame? {
     let bytes = unsafe frame.payload.bytes
     let unit: H265AccessUnit
     do {
@@ -143,7 +143,7 @@ import SoraNAL
 
   /// The decoded picture, with what came with its access unit.
   private func finish(_ image: OpaquePointer, _ frame: EncodedFrame) throws(CodecError)
-    -> VideoFrame
+    -> RawVideoFrame
   {
     let buffer: PixelBuffer
     if let own = unsafe DE265Pictures.picture(image, in: pool) {
@@ -158,7 +158,7 @@ import SoraNAL
     let entry = passed[Int(UInt(bitPattern: own) % UInt(passed.count))]
     isLastFrameCorrupted = entry.isDamaged
     let known = entry.number == own
-    return VideoFrame(
+    return RawVideoFrame(
       buffer: buffer, timestamp: known ? entry.timestamp : frame.timestamp,
       rotation: known ? entry.rotation : frame.rotation,
       rtpTimestamp: known ? entry.rtpTimestamp : frame.rtpTimestamp)

@@ -45,7 +45,7 @@ import SoraNAL
     unsafe planes.deallocate()
   }
 
-  public func decode(_ frame: EncodedFrame) throws(CodecError) -> VideoFrame? {
+  public func decode(_ frame: EncodedFrame) throws(CodecError) -> RawVideoFrame? {
     let bytes = unsafe frame.payload.bytes
     let unit = unsafe H264AccessUnit(bytes)
     guard unit.units > 0, bytes.count <= Int(Int32.max) else {
@@ -89,7 +89,7 @@ import SoraNAL
       throw refuse("the library's picture is not I420")
     }
     let source = pending[Int(info.uiOutYuvTimeStamp % UInt64(pending.count))]
-    return VideoFrame(
+    return RawVideoFrame(
       buffer: buffer, timestamp: source.timestamp, rotation: source.rotation,
       rtpTimestamp: source.rtpTimestamp)
   }

@@ -107,7 +107,7 @@ public final class SimulcastEncoder {
   /// - Throws: the first error of an encoder, after the other layers' frames have been handed over. The layer gets a new
   ///   encoder with the next frame, and starts with a key frame.
   public func encode(
-    _ frame: VideoFrame, scale: Double = 1, forceKeyFrame: Bool, rtpTimestamp: UInt32,
+    _ frame: RawVideoFrame, scale: Double = 1, forceKeyFrame: Bool, rtpTimestamp: UInt32,
     output: (SimulcastFrame) -> Void
   ) throws(CodecError) {
     allocate(for: frame.buffer, scale: scale)
@@ -178,7 +178,7 @@ public final class SimulcastEncoder {
   }
 
   /// Makes the pictures of the layers that take this frame, each from the smallest that is there and no smaller.
-  private func scalePictures(_ frame: VideoFrame, forceKeyFrame: Bool) throws(CodecError) {
+  private func scalePictures(_ frame: RawVideoFrame, forceKeyFrame: Bool) throws(CodecError) {
     var larger = frame.buffer
     for index in order {
       let layer = layers[index]
@@ -199,7 +199,7 @@ public final class SimulcastEncoder {
 
   // MARK: Encoding
 
-  private func run(_ layer: Layer, _ frame: VideoFrame, _ rtpTimestamp: UInt32) {
+  private func run(_ layer: Layer, _ frame: RawVideoFrame, _ rtpTimestamp: UInt32) {
     guard let picture = layer.picture else { return }
     let started = now()
     do throws(CodecError) {
@@ -232,7 +232,7 @@ public final class SimulcastEncoder {
   }
 
   /// Runs the layers on the threads of the system's pool, and this one; the largest first, as it takes longest.
-  private func runInParallel(_ frame: VideoFrame, _ rtpTimestamp: UInt32) {
+  private func runInParallel(_ frame: RawVideoFrame, _ rtpTimestamp: UInt32) {
     let job = Job(encoder: self, layers: working, frame: frame, rtpTimestamp: rtpTimestamp)
     DispatchQueue.concurrentPerform(iterations: job.layers.count) { index in
       job.encoder.run(job.layers[index], job.frame, job.rtpTimestamp)
@@ -244,7 +244,7 @@ public final class SimulcastEncoder {
     // iteration of its index; of the encoder only what doesn't change meanwhile is read.
     let encoder: SimulcastEncoder
     let layers: [Layer]
-    let frame: VideoFrame
+    let frame: RawVideoFrame
     let rtpTimestamp: UInt32
   }
 

@@ -33,7 +33,7 @@ import SoraVPX
     unsafe context.deallocate()
   }
 
-  public func decode(_ frame: EncodedFrame) throws(CodecError) -> VideoFrame? {
+  public func decode(_ frame: EncodedFrame) throws(CodecError) -> RawVideoFrame? {
     let bytes = unsafe frame.payload.bytes
     guard let header = unsafe VP8FrameHeader(bytes.bindMemory(to: UInt8.self).span) else {
       needsKeyFrame = true
@@ -74,7 +74,7 @@ import SoraVPX
       needsKeyFrame = true
       throw .corruptFrame(detail: "the library's picture is not I420")
     }
-    return VideoFrame(
+    return RawVideoFrame(
       buffer: buffer, timestamp: frame.timestamp, rotation: frame.rotation,
       rtpTimestamp: frame.rtpTimestamp)
   }

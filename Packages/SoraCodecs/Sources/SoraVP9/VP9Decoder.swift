@@ -37,7 +37,7 @@ import SoraVPX
     unsafe context.deallocate()
   }
 
-  public func decode(_ frame: EncodedFrame) throws(CodecError) -> VideoFrame? {
+  public func decode(_ frame: EncodedFrame) throws(CodecError) -> RawVideoFrame? {
     let bytes = unsafe frame.payload.bytes
     guard let header = unsafe VP9FrameHeader(bytes.bindMemory(to: UInt8.self).span) else {
       needsKeyFrame = true
@@ -79,7 +79,7 @@ import SoraVPX
       needsKeyFrame = true
       throw .corruptFrame(detail: "the library's picture is not 8-bit 4:2:0")
     }
-    return VideoFrame(
+    return RawVideoFrame(
       buffer: buffer, timestamp: frame.timestamp, rotation: frame.rotation,
       rtpTimestamp: frame.rtpTimestamp)
   }

@@ -101,7 +101,7 @@ package struct CodecUnderTest: CustomTestStringConvertible, Sendable {
   package func coded(_ side: Int) -> Int { roundsToEven ? side & ~1 : side }
 
   /// PSNR of a decoded picture against the moving picture, of which an encoder may have cut the last column or row.
-  package func psnr(_ picture: VideoFrame, _ width: Int, _ height: Int, index: Int) -> Double {
+  package func psnr(_ picture: RawVideoFrame, _ width: Int, _ height: Int, index: Int) -> Double {
     Pictures.psnr(picture.buffer, Pictures.make(coded(width), coded(height), index: index))
   }
 }

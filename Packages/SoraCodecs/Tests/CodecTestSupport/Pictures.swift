@@ -62,8 +62,8 @@ package enum Pictures {
   package static func frame(
     _ width: Int, _ height: Int, index: Int, format: PixelFormat = .i420, padding: Int = 0,
     fps: Int = 30
-  ) -> VideoFrame {
-    VideoFrame(
+  ) -> RawVideoFrame {
+    RawVideoFrame(
       buffer: make(width, height, index: index, format: format, padding: padding),
       timestamp: Instant(nanoseconds: Int64(index) * 1_000_000_000 / Int64(fps)))
   }
@@ -71,7 +71,7 @@ package enum Pictures {
   /// Noise over the moving picture, so that rate control has something to do.
   package static func noisyFrame(
     _ width: Int, _ height: Int, index: Int, random: RandomSource, fps: Int = 30
-  ) -> VideoFrame {
+  ) -> RawVideoFrame {
     let buffer = PixelBuffer(width: width, height: height) { planes in
       for (number, plane) in planes.enumerated() {
         for y in 0..<plane.height {
@@ -83,7 +83,7 @@ package enum Pictures {
         }
       }
     }
-    return VideoFrame(
+    return RawVideoFrame(
       buffer: buffer,
       timestamp: Instant(nanoseconds: Int64(index) * 1_000_000_000 / Int64(fps)))
   }

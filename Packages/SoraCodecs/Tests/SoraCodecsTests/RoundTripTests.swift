@@ -54,7 +54,7 @@ struct RoundTripCase: CustomTestStringConvertible, Sendable {
   @Test(arguments: CodecUnderTest.all)
   func picturesSurviveTheirDecoder(_ codec: CodecUnderTest) throws {
     let encoder = try codec.encoder(VideoEncoderSettings(width: 64, height: 48))
-    var kept: [VideoFrame] = []
+    var kept: [RawVideoFrame] = []
     var copies: [[UInt8]] = []
     do {
       let decoder = try codec.decoder()

@@ -112,7 +112,7 @@ import Testing
     }
     #expect(errors > 0)
     // Pictures that a broken parameter set made the decoder keep back come out first.
-    var clean: VideoFrame?
+    var clean: RawVideoFrame?
     for _ in 0..<4 {
       clean = try? decoder.decode(unknownFrame(frames[0]))
       if clean != nil, !decoder.isLastFrameCorrupted { break }

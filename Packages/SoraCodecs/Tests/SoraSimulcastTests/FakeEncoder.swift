@@ -45,7 +45,7 @@ final class FakeEncoder: VideoEncoder {
     log.rates.withLock { $0.append((settings.width, targetBitsPerSecond, framesPerSecond)) }
   }
 
-  func encode(_ frame: VideoFrame, forceKeyFrame: Bool, rtpTimestamp: UInt32) throws(CodecError)
+  func encode(_ frame: RawVideoFrame, forceKeyFrame: Bool, rtpTimestamp: UInt32) throws(CodecError)
     -> EncodedFrame?
   {
     log.calls.withLock {

@@ -34,7 +34,7 @@ import Testing
   ) throws -> [SimulcastFrame] {
     var frames: [SimulcastFrame] = []
     try encoder.encode(
-      VideoFrame(
+      RawVideoFrame(
         buffer: picture, timestamp: Instant(nanoseconds: Int64(index) * 1_000_000_000 / 30)),
       scale: scale, forceKeyFrame: forceKeyFrame, rtpTimestamp: UInt32(index * 3_000)
     ) { frames.append($0) }
@@ -147,7 +147,7 @@ import Testing
     var handed: [Int] = []
     #expect(throws: CodecError.self) {
       try encoder.encode(
-        VideoFrame(buffer: picture, timestamp: .zero), forceKeyFrame: false, rtpTimestamp: 0
+        RawVideoFrame(buffer: picture, timestamp: .zero), forceKeyFrame: false, rtpTimestamp: 0
       ) { handed.append($0.layer) }
     }
     #expect(handed == [0, 2])

@@ -83,7 +83,7 @@ import Testing
     let memory = UnsafeMutableRawPointer.allocate(byteCount: 6, alignment: 1)
     defer { memory.deallocate() }
     do {
-      let frame = VideoFrame(
+      let frame = RawVideoFrame(
         buffer: PixelBuffer(
           width: 2, height: 2, y: memory, yStride: 2, u: memory + 4, uStride: 1, v: memory + 5,
           vStride: 1

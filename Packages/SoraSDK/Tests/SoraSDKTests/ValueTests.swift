@@ -1,5 +1,6 @@
 import Foundation
 import SoraSDK
+import SoraSignaling
 import Synchronization
 import SoraVersion
 import Testing
@@ -134,6 +135,49 @@ struct ValueTests {
     (Logger.shared.level, Logger.shared.groups) = old
     Logger.shared.onOutputHandler = nil
     #expect(lines.elements == ["WARN Sora", "ERROR app", "FATAL VideoView"])
+  }
+
+  /// Settings that change nothing are told once, in one line, with what isn't as the server's offer has it.
+  @Test(.timeLimit(.minutes(1)), arguments: [false, true]) func settingsWithoutEffect(
+    serverHasThem: Bool
+  ) async throws {
+    let far = try await FarEnd(receives: true)
+    let server = try await ScriptedSora { connection, message in
+      if case .connect = message {
+        connection.send(
+          far.offer {
+            $0.simulcast = serverHasThem
+            $0.spotlight = serverHasThem
+          })
+      }
+      try await far.handle(message)
+    }
+    var configuration = server.configuration(.sendrecv)
+    configuration.ignoreDisconnectWebSocket = true
+    configuration.dataChannelSignaling = true
+    configuration.cameraSettings.isEnabled = false
+    configuration.simulcastEnabled = true
+    configuration.spotlightEnabled = .enabled
+    configuration.spotlightNumber = 3
+    let lines = Recorder<String>()
+    Logger.shared.onOutputHandler = {
+      if $0.level == .warn, $0.message.contains("dataChannelSignaling") {
+        lines.append($0.message)
+      }
+    }
+    let channel = try await Attempt(configuration, face: .tasks).channel()
+    await channel.disconnect()
+    Logger.shared.onOutputHandler = nil
+    let asked =
+      serverHasThem
+      ? ""
+      : ", simulcastEnabled (the server's offer has no simulcast)"
+        + ", spotlightEnabled (the server's offer has no spotlight)"
+    #expect(
+      lines.elements == [
+        "without effect on this connection: dataChannelSignaling (this version has no data channels)"
+          + ", ignoreDisconnectWebSocket (this version has no data channels)" + asked
+      ])
   }
 
   @Test func lineFormat() {

@@ -11,6 +11,8 @@ import SoraTransport
 /// UDP sockets.
 ///
 /// ```swift
+/// import SoraServer
+///
 /// let server = try await SoraServer.start()
 /// print(server.url)  // ws://127.0.0.1:43521/signaling
 /// await server.shutdown()

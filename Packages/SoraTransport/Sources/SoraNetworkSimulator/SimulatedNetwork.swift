@@ -13,11 +13,14 @@ public import SoraTransport
 /// alive; endpoints that hold it as their sink should do so `unowned`, or end with `removeAllEndpoints()`.
 ///
 /// ```swift
+/// import SoraICE
+/// import SoraNetworkSimulator
+///
 /// let network = SimulatedNetwork(seed: 7)
 /// let a = network.addHost("a", "10.0.0.1")
 /// let b = network.addHost("b", "10.0.0.2")
 /// network.link(a, b, LinkConditions(delay: .milliseconds(50), loss: 0.02))
-/// network.bind(client, to: TransportAddress(ip: a.addresses[0], port: 5000))
+/// // An endpoint of yours: network.bind(client, to: TransportAddress(ip: a.addresses[0], port: 5000))
 /// network.run(for: .seconds(60))
 /// ```
 public final class SimulatedNetwork: DatagramSink {

@@ -127,7 +127,7 @@ enum MachineChecks {
         capability.kind, settings: settings, implementation: capability.implementation)
       let picture = TestPattern(width: 320, height: 192).frame(index: 0, milliseconds: 0)
       _ = try encoder.encode(
-        VideoFrame(buffer: picture, timestamp: .zero), forceKeyFrame: true, rtpTimestamp: 0)
+        RawVideoFrame(buffer: picture, timestamp: .zero), forceKeyFrame: true, rtpTimestamp: 0)
     }
     if capability.canDecode {
       _ = try registry.makeDecoder(capability.kind, implementation: capability.implementation)

@@ -20,7 +20,7 @@ final class FilmFile: @unchecked Sendable {
     timeline = RecordTimeline(framesPerSecond: framesPerSecond)
   }
 
-  func add(_ frame: VideoFrame) throws {
+  func add(_ frame: RawVideoFrame) throws {
     if let places = timeline.advance(to: frame.timestamp), let latest {
       for _ in 0..<places { try writer.write(latest) }
       framesRepeated += max(0, places - 1)

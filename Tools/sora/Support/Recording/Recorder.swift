@@ -57,7 +57,7 @@ package final class Recorder: Sendable {
   /// Why writing ended early; nil while all is well.
   package var failure: String? { state.withLock { $0.outcome.failure } }
 
-  package func add(_ frame: VideoFrame) {
+  package func add(_ frame: RawVideoFrame) {
     guard let video else { return }
     let hasRoom = state.withLock { state in
       guard state.outcome.failure == nil else { return false }

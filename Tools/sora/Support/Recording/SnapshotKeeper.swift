@@ -35,7 +35,7 @@ package final class SnapshotKeeper: Sendable {
   }
 
   /// - Parameter source: names the stream; another one has a rate control of its own to settle.
-  package func add(_ frame: VideoFrame, at now: Instant, of source: String = "") {
+  package func add(_ frame: RawVideoFrame, at now: Instant, of source: String = "") {
     let picture = state.withLock { state -> PixelBuffer? in
       guard !state.isDone else { return nil }
       if state.first == nil || state.source != source {

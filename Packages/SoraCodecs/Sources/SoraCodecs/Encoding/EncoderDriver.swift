@@ -40,7 +40,7 @@ package final class EncoderDriver<Adapter: EncoderAdapter>: VideoEncoder {
       targetBitsPerSecond: targetBitsPerSecond, framesPerSecond: framesPerSecond)
   }
 
-  package func encode(_ frame: VideoFrame, forceKeyFrame: Bool, rtpTimestamp: UInt32)
+  package func encode(_ frame: RawVideoFrame, forceKeyFrame: Bool, rtpTimestamp: UInt32)
     throws(CodecError) -> EncodedFrame?
   {
     if forceKeyFrame { needsKeyFrame = true }

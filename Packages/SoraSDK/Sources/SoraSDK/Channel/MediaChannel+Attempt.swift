@@ -121,10 +121,11 @@ extension MediaChannel {
       }
       task?.end(.completed)
       Logger.info(type: .mediaChannel, message: "did connect")
+      // First: who subscribes once `connect` has returned gets it among what has been.
+      channel.hub.publish(.connected)
       completion?(channel, nil)
       channel.sora.handlers.onConnect?(channel, nil)
       channel.handlers.onConnect?(nil)
-      channel.hub.publish(.connected)
     } when: { state in
       guard state.phase == .connecting else { return false }
       state.phase = .connected

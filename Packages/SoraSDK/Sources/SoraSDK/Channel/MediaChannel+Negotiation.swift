@@ -42,6 +42,7 @@ extension MediaChannel {
       try await apply(offer.sdp, to: peer)
       if configuration.role.sends { try attach(offer, to: peer) }
       apply(offer.encodings ?? [], to: peer)
+      warn(configuration.settingsWithoutEffect(in: offer))
       let answer = try await answer(on: peer)
       guard storage.withLock({ $0.phase == .connecting }) else { return }
       client.send(.answer(AnswerMessage(sdp: answer)))
@@ -49,6 +50,14 @@ extension MediaChannel {
     } catch {
       failed(error)
     }
+  }
+
+  /// One line for all of them.
+  private func warn(_ settings: [String]) {
+    guard !settings.isEmpty else { return }
+    Logger.warn(
+      type: .mediaChannel,
+      message: "without effect on this connection: \(settings.joined(separator: ", "))")
   }
 
   private func makePeer(_ offer: SignalingOffer) throws(NegotiationFailure) -> RTCPeerConnection {

@@ -126,8 +126,12 @@ public final class MediaChannel: CustomStringConvertible, Equatable, Sendable {
 
   // MARK: Events, data, statistics
 
-  /// What happens from now on, beginning with the streams that are there, up to `disconnected`. Every call makes a
-  /// stream of its own. Events wait without limit for a subscriber that doesn't read.
+  /// What happens, up to `disconnected`. Every call makes a stream of its own.
+  ///
+  /// Who comes late gets first what leads to where the channel stands: `connected` and a `streamAdded` for each stream that is
+  /// there, in the order in which they happened. So nothing is missed by subscribing after `connect` has returned; the first
+  /// subscriber also gets the messages from before it came (the last 256). A channel that has ended gives `disconnected` alone. Events
+  /// wait without limit for a subscriber that doesn't read.
   public var events: AsyncStream<MediaChannelEvent> { hub.subscribe() }
 
   /// Sends a message on a data channel of the app.

@@ -18,19 +18,55 @@ public enum MediaChannelEvent: Sendable {
   case disconnected((any Error)?)
 }
 
+extension MediaChannelEvent {
+  fileprivate var isMessage: Bool {
+    switch self {
+    case .notify, .push, .signaling: true
+    default: false
+    }
+  }
+}
+
 /// Hands a channel's events to its subscribers.
 final class MediaChannelEventHub: Sendable {
   private struct State: Sendable {
     var subscribers: [Int: AsyncStream<MediaChannelEvent>.Continuation] = [:]
     var lastID = 0
-    var streams: [any MediaStream] = []
+    /// What a subscriber has to know that comes now, in the order in which it happened: the connection and the streams. Until the first
+    /// subscriber comes, messages too.
+    var standing: [MediaChannelEvent] = []
+    var hadSubscriber = false
     var end: MediaChannelEvent?
     var waiters: [CheckedContinuation<Void, Never>] = []
+
+    mutating func note(_ event: MediaChannelEvent) {
+      switch event {
+      case .connected, .streamAdded: standing.append(event)
+      case .streamRemoved(let stream):
+        standing.removeAll {
+          if case .streamAdded(let known) = $0 { known === stream } else { false }
+        }
+      case .disconnected:
+        end = event
+        standing = []
+      case .notify, .push, .signaling:
+        guard !hadSubscriber else { return }
+        standing.append(event)
+        if standing.count(where: \.isMessage) > MediaChannelEventHub.keptMessages,
+          let oldest = standing.firstIndex(where: \.isMessage)
+        {
+          standing.remove(at: oldest)
+        }
+      }
+    }
   }
 
   private let state = Mutex(State())
 
-  /// Events from now on, after one for each stream that is there.
+  /// Messages that are kept for the first subscriber.
+  private static let keptMessages = 256
+
+  /// Events from now on, after those that lead to where the channel stands.
   func subscribe() -> AsyncStream<MediaChannelEvent> {
     let (events, continuation) = AsyncStream.makeStream(of: MediaChannelEvent.self)
     let id = state.withLock { state -> Int? in
@@ -39,7 +75,9 @@ final class MediaChannelEventHub: Sendable {
         continuation.finish()
         return nil
       }
-      for stream in state.streams { continuation.yield(.streamAdded(stream)) }
+      for event in state.standing { continuation.yield(event) }
+      state.standing.removeAll { $0.isMessage }
+      state.hadSubscriber = true
       state.lastID += 1
       state.subscribers[state.lastID] = continuation
       return state.lastID
@@ -55,14 +93,7 @@ final class MediaChannelEventHub: Sendable {
 
   func publish(_ event: MediaChannelEvent) {
     let (subscribers, waiters) = state.withLock { state in
-      switch event {
-      case .streamAdded(let stream): state.streams.append(stream)
-      case .streamRemoved(let stream): state.streams.removeAll { $0 === stream }
-      case .disconnected:
-        state.end = event
-        state.streams = []
-      default: break
-      }
+      state.note(event)
       let subscribers = Array(state.subscribers.values)
       guard state.end != nil else {
         // Under the lock, so that a new subscriber neither misses the event nor gets it twice.

@@ -4,10 +4,17 @@ public import WebRTC
 /// The SDK's front door: connects to channels of a Sora and knows those it has connected. Safe from any thread.
 ///
 /// ```swift
+/// import Foundation
+/// import Sora
+///
 /// let url = URL(string: "wss://sora.example.com/signaling")!
 /// let configuration = Configuration(url: url, channelId: "room", role: .recvonly)
-/// let channel = try await Sora.shared.connect(configuration: configuration)
-/// for await event in channel.events { print(event) }
+/// do {
+///   let channel = try await Sora.shared.connect(configuration: configuration)
+///   for await event in channel.events { print(event) }
+/// } catch {
+///   print("not connected: \(error)")
+/// }
 /// ```
 public final class Sora: Sendable {
   /// One for the whole process, which is all that most apps need.

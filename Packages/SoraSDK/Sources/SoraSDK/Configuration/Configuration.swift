@@ -29,6 +29,7 @@ public struct Configuration: Sendable {
   public var videoCodec: VideoCodec = .default
   /// kbit/s
   public var videoBitRate: Int?
+  /// Of no effect yet: no camera is opened.
   public var cameraSettings: CameraSettings = .default
   public var audioCodec: AudioCodec = .default
   /// kbit/s
@@ -36,8 +37,10 @@ public struct Configuration: Sendable {
   public var videoEnabled = true
   public var audioEnabled = true
 
+  /// Asks for simulcast; what is sent follows the server's offer. Where that has none, a line of the log says so.
   public var simulcastEnabled = false
   public var simulcastRid: SimulcastRid?
+  /// Asks for spotlight, which is the server's work. Where it offers none, a line of the log says so.
   public var spotlightEnabled: Spotlight = .disabled
   public var spotlightNumber: Int?
   public var spotlightFocusRid: SpotlightRid = .unspecified
@@ -58,6 +61,7 @@ public struct Configuration: Sendable {
     set { notifyMetadata = FreeForm(encoding: newValue) }
   }
 
+  /// `data_channel_signaling` of `connect`. Of no effect yet: there are no data channels.
   public var dataChannelSignaling: Bool?
   /// `data_channels` of `connect`: an array of dictionaries that JSON can express, each with a `label`. Keys that this
   /// version doesn't know are sent as they are.
@@ -65,6 +69,7 @@ public struct Configuration: Sendable {
     get { dataChannelList.object }
     set { dataChannelList = FreeForm(object: newValue, as: [DataChannelOptions].self) }
   }
+  /// `ignore_disconnect_websocket` of `connect`. Of no effect yet: there are no data channels.
   public var ignoreDisconnectWebSocket: Bool?
   public var audioStreamingLanguageCode: String?
   public var proxy: Proxy?

@@ -112,7 +112,7 @@ public final class Logger: Sendable {
     var onOutputHandler: (@Sendable (Log) -> Void)?
     var groups: [Group] = [.channels, .user]
     var level: LogLevel = .info
-    var printsToStandardOutput = true
+    var printsToStandardError = true
   }
   private let state = Mutex(State())
 
@@ -136,11 +136,17 @@ public final class Logger: Sendable {
     set { state.withLock { $0.level = newValue } }
   }
 
-  /// Whether lines are printed as well as handed to `onOutputHandler`. Linux only, for programs whose standard output
-  /// is data.
+  /// Whether lines are printed to standard error as well as handed to `onOutputHandler`. Linux only: on iOS they go to standard
+  /// output, which belongs to the data of a program here.
+  public var printsToStandardError: Bool {
+    get { state.withLock { $0.printsToStandardError } }
+    set { state.withLock { $0.printsToStandardError = newValue } }
+  }
+
+  @available(*, deprecated, renamed: "printsToStandardError")
   public var printsToStandardOutput: Bool {
-    get { state.withLock { $0.printsToStandardOutput } }
-    set { state.withLock { $0.printsToStandardOutput = newValue } }
+    get { printsToStandardError }
+    set { printsToStandardError = newValue }
   }
 
   public static func fatal(type: LogType, message: String) { shared.output(.fatal, type, message) }
@@ -157,7 +163,10 @@ public final class Logger: Sendable {
     else { return }
     let log = Log(level: level, type: type, timestamp: Date(), message: message)
     state.onOutputHandler?(log)
-    if state.printsToStandardOutput { print(log) }
+    // In one piece, and without a way to tell of a standard error that is closed.
+    if state.printsToStandardError {
+      try? FileHandle.standardError.write(contentsOf: Data("\(log)\n".utf8))
+    }
   }
 }
 

@@ -1,16 +1,11 @@
-public import SoraMedia
+// Frames, sound and time, with their operators: what an app needs to send and take media of its own, so that `import Sora` is enough.
+@_exported public import struct SoraCongestion.Bitrate
+@_exported public import SoraMedia
 public import WebRTC
 
-// What an app needs of the modules below to send and take media of its own, so that `import Sora` is enough. An app that
-// imports SoraMedia beside it says `SoraSDK.VideoFrame` for the frames of this API.
+// Of WebRTC single words, whose names mean nothing else to an app that imports it as well.
 
-/// A picture in memory.
-public typealias PixelBuffer = SoraMedia.PixelBuffer
-/// A piece of sound: linear PCM.
-public typealias AudioFrame = SoraMedia.AudioFrame
-/// A moment on the monotonic clock.
-public typealias Instant = SoraMedia.Instant
-/// Takes every picture of a stream.
+/// Takes every frame of a stream, with its time.
 public typealias VideoSink = WebRTC.VideoSink
 /// Takes the sound of a stream.
 public typealias AudioSink = WebRTC.AudioSink

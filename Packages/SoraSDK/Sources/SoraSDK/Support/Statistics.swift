@@ -1,26 +1,58 @@
 public import Foundation
 import SoraSignaling
-import WebRTC
+public import WebRTC
 
 /// Seconds as Core Foundation counts them.
 public typealias CFTimeInterval = Double
 
 /// A statistics report (W3C webrtc-stats names).
-public final class Statistics: Sendable {
+///
+/// `inboundRTP`, `outboundRTP`, `transport` and the other lists of `RTCStatsReport` have a Swift type for each member; `entries` has the
+/// same as it is, by name.
+///
+/// ```swift
+/// import Sora
+///
+/// /// Prints what a channel receives and sends, once per second.
+/// func watch(_ channel: MediaChannel) async throws {
+///   var last: Statistics?
+///   while channel.isAvailable {
+///     let now = await channel.statistics()
+///     for stream in now.inboundRTP {
+///       let before = last?.inboundRTP.first { $0.id == stream.id }
+///       print(stream.kind, before.flatMap { stream.bitrate(since: $0) } ?? .zero, stream.packetsLost, stream.jitter)
+///     }
+///     for stream in now.outboundRTP where stream.kind == .video {
+///       print(stream.frameWidth ?? 0, stream.framesPerSecond ?? 0, stream.qualityLimitationReason ?? .none)
+///     }
+///     print(now.selectedCandidatePair?.currentRoundTripTime ?? .zero)
+///     last = now
+///     try await Task.sleep(for: .seconds(1))
+///   }
+/// }
+/// ```
+public final class Statistics: RTCStatsReport, Sendable {
   /// Microseconds since 1970.
   public let timestamp: CFTimeInterval
   public let entries: [StatisticsEntry]
+  /// With what webrtc-stats hasn't: `packetDrops` and `timeline`. nil where there is no connection. Linux only.
+  public let native: RTCStatisticsReport?
 
   /// A report of nothing.
   init() {
     timestamp = Date().timeIntervalSince1970 * 1_000_000
     entries = []
+    native = nil
   }
 
   init(_ report: RTCStatisticsReport) {
     timestamp = report.timestamp_us
     entries = report.statistics.values.sorted { $0.id < $1.id }.map(StatisticsEntry.init)
+    native = report
   }
+
+  /// The objects of a W3C type such as `inbound-rtp`, by id. Linux only.
+  public func all(_ type: String) -> [RTCStatistics] { native?.all(type) ?? [] }
 
   /// The same as `jsonObject`, for signaling.
   var json: [JSONValue] { entries.map(\.json) }

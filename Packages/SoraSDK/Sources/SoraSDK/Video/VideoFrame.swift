@@ -29,8 +29,8 @@ public enum VideoFrame: Sendable {
       frame: RTCVideoFrame(frame: .init(buffer: buffer, timestamp: timestamp ?? SystemClock.now)))
   }
 
-  /// A frame in the words that the project's other modules share.
-  public init(_ frame: SoraMedia.VideoFrame) {
+  /// A frame as sinks take it.
+  public init(_ frame: RawVideoFrame) {
     self = .native(capturer: nil, frame: RTCVideoFrame(frame: frame))
   }
 
@@ -42,6 +42,8 @@ public enum VideoFrame: Sendable {
   public var timestamp: MediaTime? {
     MediaTime(value: nativeFrame.timeStampNs, timescale: 1_000_000_000)
   }
+  /// The frame as sinks take it.
+  public var raw: RawVideoFrame { nativeFrame.frame }
   /// The picture: planes, strides, format.
   public var buffer: PixelBuffer { nativeFrame.buffer }
 

@@ -23,7 +23,7 @@ public final class RTCVideoSource: RTCMediaSource, RTCVideoCapturerDelegate, @un
   }
 
   /// Passes a frame on, on the caller's thread.
-  public func push(_ frame: VideoFrame) { broadcaster.push(frame) }
+  public func push(_ frame: RawVideoFrame) { broadcaster.push(frame) }
 }
 
 /// Takes audio from a device, a file or a generator, and holds the volume of a received track.

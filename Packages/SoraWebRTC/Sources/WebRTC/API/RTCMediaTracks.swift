@@ -78,7 +78,7 @@ private final class RendererAdapter: VideoSink, Sendable {
     self.track = track
   }
 
-  func receive(_ frame: VideoFrame) {
+  func receive(_ frame: RawVideoFrame) {
     guard track?.isEnabled == true else { return }
     let turned = frame.rotation == .clockwise90 || frame.rotation == .clockwise270
     let width = turned ? frame.height : frame.width

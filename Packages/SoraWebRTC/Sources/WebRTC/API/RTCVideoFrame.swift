@@ -12,16 +12,16 @@ public enum RTCVideoRotation: Int, Sendable {
 /// One video frame with its time.
 public final class RTCVideoFrame: Sendable {
   /// The frame in the words that every module of the project shares.
-  public let frame: VideoFrame
+  public let frame: RawVideoFrame
 
-  public init(frame: VideoFrame) { self.frame = frame }
+  public init(frame: RawVideoFrame) { self.frame = frame }
 
   /// A frame over planes in memory.
   ///
   /// - Parameter timeStampNs: capture time in nanoseconds on the monotonic clock.
   public convenience init(buffer: PixelBuffer, rotation: RTCVideoRotation, timeStampNs: Int64) {
     self.init(
-      frame: VideoFrame(
+      frame: RawVideoFrame(
         buffer: buffer, timestamp: Instant(nanoseconds: timeStampNs),
         rotation: VideoRotation(rawValue: UInt8(rotation.rawValue / 90)) ?? .none))
   }

@@ -3,7 +3,7 @@ import Synchronization
 
 /// Takes frames on the thread that pushes them.
 public protocol VideoSink: AnyObject, Sendable {
-  func receive(_ frame: VideoFrame)
+  func receive(_ frame: RawVideoFrame)
 }
 
 /// Takes audio of a track or a source.
@@ -23,7 +23,7 @@ final class VideoBroadcaster: Sendable {
 
   func add(_ sink: any VideoSink) { sinks.withLock { $0.append(sink) } }
   func remove(_ sink: any VideoSink) { sinks.withLock { $0.removeAll { $0 === sink } } }
-  func push(_ frame: VideoFrame) {
+  func push(_ frame: RawVideoFrame) {
     for sink in sinks.withLock({ $0 }) { sink.receive(frame) }
   }
 }

@@ -60,7 +60,7 @@ package final class VideoReceivePipeline: @unchecked Sendable {
   private let shared = Mutex(Shared())
   private let makeDecoder: @Sendable () throws(CodecError) -> any VideoDecoder
   private let needsKeyFrame: @Sendable () -> Void
-  private let output: @Sendable (VideoFrame) -> Void
+  private let output: @Sendable (RawVideoFrame) -> Void
   private let failed: @Sendable (CodecError) -> Void
   private let now: @Sendable () -> Instant
   private var decoder: (any VideoDecoder)?
@@ -77,7 +77,7 @@ package final class VideoReceivePipeline: @unchecked Sendable {
     now: @escaping @Sendable () -> Instant,
     makeDecoder: @escaping @Sendable () throws(CodecError) -> any VideoDecoder,
     needsKeyFrame: @escaping @Sendable () -> Void,
-    output: @escaping @Sendable (VideoFrame) -> Void,
+    output: @escaping @Sendable (RawVideoFrame) -> Void,
     failed: @escaping @Sendable (CodecError) -> Void = { _ in }
   ) {
     self.queue = queue
@@ -210,7 +210,7 @@ extension VideoReceivePipeline.Shared {
   }
 
   fileprivate mutating func count(
-    _ frame: EncodedFrame, _ decoded: VideoFrame, took elapsed: Duration, shown: Instant
+    _ frame: EncodedFrame, _ decoded: RawVideoFrame, took elapsed: Duration, shown: Instant
   ) {
     statistics.framesDecoded &+= 1
     if frame.isKeyFrame { statistics.keyFramesDecoded &+= 1 }

@@ -13,9 +13,9 @@ package final class VideoSendPipeline: VideoSink, @unchecked Sendable {
   // @unchecked: everything from `encoder` on is touched on `queue` alone; what is shared is in `shared`.
 
   fileprivate struct Shared {
-    var pending: VideoFrame?
+    var pending: RawVideoFrame?
     /// The newest frame of the source, and when it came.
-    var latest: (frame: VideoFrame, arrival: Instant)?
+    var latest: (frame: RawVideoFrame, arrival: Instant)?
     /// The timestamp of the newest repetition.
     var repeated: Instant?
     var isScheduled = false
@@ -31,7 +31,7 @@ package final class VideoSendPipeline: VideoSink, @unchecked Sendable {
 
   /// What one run on the queue takes out of `shared`.
   private struct Work {
-    var frame: VideoFrame
+    var frame: RawVideoFrame
     var forcesKeyFrame: Bool
     var targetBitrate: Int
     var sourceRate: Double
@@ -141,7 +141,7 @@ package final class VideoSendPipeline: VideoSink, @unchecked Sendable {
 
   package var statistics: VideoSendStatistics { shared.withLock { $0.statistics } }
 
-  package func receive(_ frame: VideoFrame) {
+  package func receive(_ frame: RawVideoFrame) {
     let time = now()
     let schedule = shared.withLock { shared in
       guard !shared.isStopped else { return false }
@@ -318,7 +318,7 @@ package final class VideoSendPipeline: VideoSink, @unchecked Sendable {
   }
 
   /// W3C mediacapture-main §4.3.1: a disabled video track gives black frames.
-  private func visible(_ frame: VideoFrame) -> VideoFrame {
+  private func visible(_ frame: RawVideoFrame) -> RawVideoFrame {
     guard track?.isEnabled == false else {
       black = nil
       return frame
@@ -336,7 +336,7 @@ package final class VideoSendPipeline: VideoSink, @unchecked Sendable {
 
 extension VideoSendPipeline.Shared {
   /// The source's newest frame, as if it had been captured now; nil where there is none, or the next is as good as here.
-  fileprivate func repetition(at now: Instant) -> VideoFrame? {
+  fileprivate func repetition(at now: Instant) -> RawVideoFrame? {
     guard var frame = latest?.frame, let arrival = latest?.arrival, now > arrival else {
       return nil
     }
@@ -349,7 +349,7 @@ extension VideoSendPipeline.Shared {
   }
 
   /// A frame that the source captured before the last repetition was made, and delivered after it, comes behind it all the same.
-  fileprivate func behindRepetition(_ frame: VideoFrame) -> VideoFrame {
+  fileprivate func behindRepetition(_ frame: RawVideoFrame) -> RawVideoFrame {
     // A clock that jumps back further starts over; the encoders know what to do.
     guard let repeated, frame.timestamp <= repeated, repeated - frame.timestamp < .seconds(1) else {
       return frame

@@ -126,7 +126,8 @@ final class Party: RTCPeerConnectionDelegate, VideoSink, AudioSink, Sendable {
       let milliseconds = UInt32(truncatingIfNeeded: SystemClock.realtimeMilliseconds)
       let now = SystemClock.now
       video.push(
-        VideoFrame(buffer: pattern.frame(index: index, milliseconds: milliseconds), timestamp: now))
+        RawVideoFrame(
+          buffer: pattern.frame(index: index, milliseconds: milliseconds), timestamp: now))
       audio.push(AudioFrame(samples: samples, sampleRate: 48_000, channels: 1, timestamp: now))
     }
     source.resume()
@@ -141,7 +142,7 @@ final class Party: RTCPeerConnectionDelegate, VideoSink, AudioSink, Sendable {
     }
   }
 
-  func receive(_ frame: VideoFrame) {
+  func receive(_ frame: RawVideoFrame) {
     guard let stamp = FrameStamp(reading: frame.buffer) else { return }
     let drawn = TestPattern(width: frame.width, height: frame.height).frame(
       index: stamp.index, milliseconds: stamp.milliseconds)

@@ -52,7 +52,7 @@ import WebRTC
 private final class SizeLog: VideoSink, Sendable {
   private let width = Mutex(0)
 
-  func receive(_ frame: VideoFrame) { width.withLock { $0 = frame.width } }
+  func receive(_ frame: RawVideoFrame) { width.withLock { $0 = frame.width } }
 
   func wait(_ condition: (Int) -> Bool) async throws {
     while !condition(width.withLock { $0 }) { try await Task.sleep(for: .milliseconds(10)) }

@@ -55,7 +55,7 @@ final class CodecParty: SimulatedEndpoint, PeerConnectionCoreDelegate {
     guard core.transport.isWritable,
       let section = core.media.first(where: { $0.kind == .video }), let send = section.send
     else { return }
-    let frame = VideoFrame(
+    let frame = RawVideoFrame(
       buffer: pattern.frame(index: framesSent, milliseconds: UInt32(now.microseconds / 1000)),
       timestamp: now)
     do {
@@ -121,7 +121,7 @@ final class CodecParty: SimulatedEndpoint, PeerConnectionCoreDelegate {
     transceiverID: Int, at now: Instant
   ) {}
 
-  private func show(_ picture: VideoFrame, at now: Instant) {
+  private func show(_ picture: RawVideoFrame, at now: Instant) {
     guard let stamp = FrameStamp(reading: picture.buffer) else {
       shown.append(Shown(index: nil, psnr: 0, at: now))
       return

@@ -50,7 +50,7 @@ import WebRTC
       let force = requests.withLock { $0 > 0 } && !answered && index >= 30
       answered = answered || force
       let made = try encoder.encode(
-        VideoFrame(
+        RawVideoFrame(
           buffer: pattern.frame(index: index, milliseconds: 0),
           timestamp: Instant(nanoseconds: Int64(index) * 33_333_333)),
         forceKeyFrame: force, rtpTimestamp: index)

@@ -69,7 +69,7 @@ final class ScriptedEncoder: VideoEncoder {
     script.state.withLock { $0.rates.append((targetBitsPerSecond, framesPerSecond)) }
   }
 
-  func encode(_ frame: VideoFrame, forceKeyFrame: Bool, rtpTimestamp: UInt32) throws(CodecError)
+  func encode(_ frame: RawVideoFrame, forceKeyFrame: Bool, rtpTimestamp: UInt32) throws(CodecError)
     -> EncodedFrame?
   {
     script.waitAtGate()
@@ -109,7 +109,7 @@ final class ScriptedDecoder: VideoDecoder {
     script.state.withLock { $0.decodersMade += 1 }
   }
 
-  func decode(_ frame: EncodedFrame) throws(CodecError) -> VideoFrame? {
+  func decode(_ frame: EncodedFrame) throws(CodecError) -> RawVideoFrame? {
     script.waitAtGate()
     let (error, isDamaged) = script.state.withLock { state -> (CodecError?, Bool) in
       state.decoded.append(frame.rtpTimestamp)
@@ -120,7 +120,7 @@ final class ScriptedDecoder: VideoDecoder {
     }
     if let error { throw error }
     isLastFrameCorrupted = isDamaged
-    return VideoFrame(
+    return RawVideoFrame(
       buffer: picture, timestamp: frame.timestamp, rtpTimestamp: frame.rtpTimestamp)
   }
 }

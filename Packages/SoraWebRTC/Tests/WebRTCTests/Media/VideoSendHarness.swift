@@ -41,7 +41,7 @@ final class VideoSendHarness {
   /// Hands over a frame without waiting for it, captured so long after the one before.
   func push(_ buffer: PixelBuffer, after interval: Duration = .zero) {
     time += interval
-    pipeline.receive(VideoFrame(buffer: buffer, timestamp: time))
+    pipeline.receive(RawVideoFrame(buffer: buffer, timestamp: time))
   }
 
   /// Captures `count` frames, each when the one before it has been dealt with, and returns what became of them.

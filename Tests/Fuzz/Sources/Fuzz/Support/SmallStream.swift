@@ -24,7 +24,7 @@ enum SmallStream {
           }
         }
       }
-      let frame = VideoFrame(
+      let frame = RawVideoFrame(
         buffer: picture, timestamp: Instant(nanoseconds: Int64(index) * 33_000_000))
       let encoded = try? encoder.encode(
         frame, forceKeyFrame: index == 0, rtpTimestamp: UInt32(index) * 3_000)

@@ -1,7 +1,7 @@
 package import SoraMedia
 
 /// Why a video isn't sent as it was captured (W3C webrtc-stats `RTCQualityLimitationReason`).
-package enum QualityLimitationReason: String, Sendable, Hashable, CaseIterable {
+public enum QualityLimitationReason: String, Sendable, Hashable, CaseIterable {
   case none, cpu, bandwidth, other
 }
 

@@ -10,7 +10,7 @@ public enum VideoRotation: UInt8, Sendable, Hashable {
 }
 
 /// One uncompressed picture with its time. Copying a frame copies a reference, never pixels.
-public struct VideoFrame: Sendable {
+public struct RawVideoFrame: Sendable {
   public var buffer: PixelBuffer
   /// When the picture was captured, or, from a decoder, when it is to be shown, on the local monotonic clock.
   public var timestamp: Instant

@@ -1,0 +1,52 @@
+extension Configuration {
+  /// Settings that differ from their default and change nothing about this connection, each with the reason.
+  ///
+  /// - Parameter offer: the server's, which says what became of what was asked for.
+  func settingsWithoutEffect(in offer: SignalingOffer) -> [String] {
+    var found: [String] = []
+    func note(_ setting: String, if isIdle: Bool, _ reason: String) {
+      if isIdle { found.append("\(setting) (\(reason))") }
+    }
+    let noChannels = "this version has no data channels"
+    note("dataChannelSignaling", if: dataChannelSignaling == true, noChannels)
+    note("dataChannels", if: (dataChannels as? [Any])?.isEmpty == false, noChannels)
+    note("ignoreDisconnectWebSocket", if: ignoreDisconnectWebSocket == true, noChannels)
+    note(
+      "cameraSettings", if: !cameraSettings.asksForDefault,
+      "this version opens no camera: MediaStream.send(videoFrame:) takes frames from anywhere")
+    note(
+      "webRTCConfiguration.constraints",
+      if: webRTCConfiguration.constraints != MediaConstraints(), "the engine knows none")
+    note(
+      "webRTCConfiguration.iceServerInfos",
+      if: !webRTCConfiguration.iceServerInfos.isEmpty && offer.configuration != nil,
+      "the server's offer names its own")
+    note(
+      "simulcastEnabled", if: simulcastEnabled && offer.simulcast != true,
+      "the server's offer has no simulcast")
+    note(
+      "simulcastRid", if: simulcastRid != nil && !(simulcastEnabled && role.receives),
+      "only with simulcastEnabled and a role that receives")
+    let isSpotlight = spotlightEnabled == .enabled
+    note(
+      "spotlightEnabled", if: isSpotlight && offer.spotlight != true,
+      "the server's offer has no spotlight")
+    let onlyWith = "only with spotlightEnabled"
+    note("spotlightNumber", if: !isSpotlight && spotlightNumber != nil, onlyWith)
+    note("spotlightFocusRid", if: !isSpotlight && spotlightFocusRid != .unspecified, onlyWith)
+    note("spotlightUnfocusRid", if: !isSpotlight && spotlightUnfocusRid != .unspecified, onlyWith)
+    note(
+      "multistreamEnabled", if: !multistreamEnabled && usesMultistream,
+      "role sendrecv and spotlight always have it")
+    return found
+  }
+}
+
+extension CameraSettings {
+  /// Whether nothing is asked of a camera but what would happen anyway. That none is to be opened is always true.
+  fileprivate var asksForDefault: Bool {
+    let other = CameraSettings.default
+    return resolution == other.resolution && frameRate == other.frameRate
+      && position == other.position
+  }
+}

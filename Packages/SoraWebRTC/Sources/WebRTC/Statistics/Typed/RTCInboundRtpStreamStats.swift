@@ -1,0 +1,89 @@
+public import SoraCongestion
+public import SoraMedia
+
+/// One source that is received (W3C `RTCInboundRtpStreamStats`).
+public struct RTCInboundRtpStreamStats: RTCStats {
+  public let statistics: RTCStatistics
+  public init(_ statistics: RTCStatistics) { self.statistics = statistics }
+
+  // MARK: Which
+
+  public var ssrc: UInt32 { UInt32(clamping: statistics.count("ssrc")) }
+  public var kind: MediaKind { statistics.word("kind") ?? .video }
+  public var mid: String? { statistics.text("mid") }
+  /// The id of the track in SDP.
+  public var trackIdentifier: String? { statistics.text("trackIdentifier") }
+  /// Which of the report's `codecs`; nil before the first packet.
+  public var codecId: String? { statistics.text("codecId") }
+
+  // MARK: Packets
+
+  public var packetsReceived: Int { statistics.count("packetsReceived") }
+  /// Payload without headers and padding.
+  public var bytesReceived: Int { statistics.count("bytesReceived") }
+  public var headerBytesReceived: Int { statistics.count("headerBytesReceived") }
+  public var retransmittedPacketsReceived: Int { statistics.count("retransmittedPacketsReceived") }
+  /// Below zero where packets came twice (RFC 3550).
+  public var packetsLost: Int { statistics.count("packetsLost") }
+  /// Received and not used: too late, mostly.
+  public var packetsDiscarded: Int { statistics.count("packetsDiscarded") }
+  /// How unevenly packets arrive (RFC 3550 §6.4.1).
+  public var jitter: Duration { statistics.duration("jitter") ?? .zero }
+  /// Requests for packets to be sent again.
+  public var nackCount: Int { statistics.count("nackCount") }
+  /// Requests for a key frame.
+  public var pliCount: Int { statistics.count("pliCount") }
+
+  /// The rate of the payload between an earlier report and this; nil for another stream, or where no time has passed.
+  public func bitrate(since earlier: RTCInboundRtpStreamStats) -> Bitrate? {
+    statistics.bitrate("bytesReceived", since: earlier.statistics)
+  }
+
+  // MARK: The jitter buffer
+
+  /// Sum of the time that frames or samples waited, over `jitterBufferEmittedCount`.
+  public var jitterBufferDelay: Duration { statistics.duration("jitterBufferDelay") ?? .zero }
+  /// Sum of the delay that was aimed at: of video the present one.
+  public var jitterBufferTargetDelay: Duration {
+    statistics.duration("jitterBufferTargetDelay") ?? .zero
+  }
+  /// Frames of video, samples of audio.
+  public var jitterBufferEmittedCount: Int { statistics.count("jitterBufferEmittedCount") }
+
+  // MARK: Video
+
+  public var framesReceived: Int { statistics.count("framesReceived") }
+  public var framesDecoded: Int { statistics.count("framesDecoded") }
+  public var keyFramesDecoded: Int { statistics.count("keyFramesDecoded") }
+  public var framesDropped: Int { statistics.count("framesDropped") }
+  /// In pixels; nil before the first frame.
+  public var frameWidth: Int? { statistics.pixels("frameWidth") }
+  /// In pixels; nil before the first frame.
+  public var frameHeight: Int? { statistics.pixels("frameHeight") }
+  public var totalDecodeTime: Duration { statistics.duration("totalDecodeTime") ?? .zero }
+  /// The library that decodes.
+  public var decoderImplementation: String? { statistics.text("decoderImplementation") }
+  public var freezeCount: Int { statistics.count("freezeCount") }
+  public var totalFreezesDuration: Duration { statistics.duration("totalFreezesDuration") ?? .zero }
+
+  // MARK: Audio
+
+  /// 0 to 1, as the sender's last packet says; nil where it doesn't say.
+  public var audioLevel: Double? { statistics.number("audioLevel") }
+  /// Samples that were played, made up ones among them.
+  public var totalSamplesReceived: Int { statistics.count("totalSamplesReceived") }
+  /// Samples that were made up in place of lost ones.
+  public var concealedSamples: Int { statistics.count("concealedSamples") }
+  public var silentConcealedSamples: Int { statistics.count("silentConcealedSamples") }
+  public var concealmentEvents: Int { statistics.count("concealmentEvents") }
+  public var insertedSamplesForDeceleration: Int {
+    statistics.count("insertedSamplesForDeceleration")
+  }
+  public var removedSamplesForAcceleration: Int {
+    statistics.count("removedSamplesForAcceleration")
+  }
+  public var totalAudioEnergy: Double { statistics.number("totalAudioEnergy") ?? 0 }
+  public var totalSamplesDuration: Duration { statistics.duration("totalSamplesDuration") ?? .zero }
+  public var fecPacketsReceived: Int { statistics.count("fecPacketsReceived") }
+  public var fecPacketsDiscarded: Int { statistics.count("fecPacketsDiscarded") }
+}
