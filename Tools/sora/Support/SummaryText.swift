@@ -18,7 +18,7 @@ package enum SummaryText {
     if let value = report.firstFrameMs { rows.append(("first frame", "\(value) ms")) }
     if let video = report.video {
       rows.append(
-        ("video", "\(video.codec ?? "?") \(video.width)x\(video.height), \(video.frames) frames"))
+        ("video", "\(video.codec?.printable ?? "?") \(video.width)x\(video.height), \(video.frames) frames"))
       rows.append(("frame rate", String(format: "%.1f fps", video.fps)))
       if let rate = video.bitrateKbps { rows.append(("video bitrate", "\(rate) kbit/s")) }
       if let latency = video.latencyMs {
@@ -41,7 +41,7 @@ package enum SummaryText {
     if let audio = report.audio {
       let level = audio.levelDb.map { String(format: "%.1f dB", $0) } ?? "silent"
       rows.append(
-        ("audio", "\(audio.codec ?? "?") " + String(format: "%.1f s, ", audio.seconds) + level))
+        ("audio", "\(audio.codec?.printable ?? "?") " + String(format: "%.1f s, ", audio.seconds) + level))
       if let concealed = audio.concealedMs { rows.append(("audio concealed", "\(concealed) ms")) }
     }
     if let rtt = report.rttMs { rows.append(("round trip", String(format: "%.1f ms", rtt))) }
@@ -90,7 +90,7 @@ package enum SummaryText {
   private static func row(_ stream: Report.Stream) -> (String, String) {
     var parts = [seconds(stream.liveMs) + " s"]
     if let video = stream.video {
-      parts.append("\(video.codec ?? "?") \(video.width)x\(video.height)")
+      parts.append("\(video.codec?.printable ?? "?") \(video.width)x\(video.height)")
       parts.append("\(video.frames) frames")
       parts.append(String(format: "%.1f fps", video.fps))
       if let freezes = video.freezeCount, freezes > 0 {

@@ -98,7 +98,7 @@ struct CallCheck {
       switch event {
       case .added(let stream): stream.addAudioSink(ear)
       case .removed: continue
-      case .interrupted: return failed("media", "interrupted")
+      case .interrupted, .outputEnded: return failed("media", "interrupted")
       case .ended(let error):
         return failed("media", error.map(ErrorText.line) ?? "the server ended the call")
       case .tick:

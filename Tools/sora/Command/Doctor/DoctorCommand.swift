@@ -77,6 +77,7 @@ struct DoctorCommand: AsyncParsableCommand {
       await MachineChecks.run(serving: nil, tell)
     }
     console.output(json ? counts.jsonLine : "\n\(counts.line)")
+    try console.checkOutput()
     if counts.fail > 0 { throw ExitCode(1) }
   }
 
