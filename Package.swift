@@ -109,7 +109,7 @@ let package = Package(
     .target(name: "CSoraVPX", dependencies: ["CVPX"], path: "Packages/SoraCodecs/Sources/CSoraVPX"),
     .target(
       name: "SoraCodecs",
-      dependencies: ["SoraMedia"],
+      dependencies: ["SoraMedia", "SoraClock"],
       path: "Packages/SoraCodecs/Sources/SoraCodecs",
       swiftSettings: settings + [.strictMemorySafety()]),
     .systemLibrary(

@@ -32,6 +32,11 @@ public final class SimulcastEncoder {
   /// Whether an active layer is off for want of bits.
   public var isBandwidthLimited: Bool { allocator.isLimited }
 
+  /// Whether a layer's library has a faster speed than the present one; those that don't follow the time have none.
+  package var canBeFaster: Bool { layers.contains { $0.speed?.canBeFaster ?? false } }
+  /// Whether libraries may choose slower speeds where there is time. Not while frames are reduced for want of time.
+  package var maySlowDown = true
+
   private let base: VideoEncoderSettings
   private let makeEncoder: MakeEncoder
   private let now: @Sendable () -> Instant
@@ -97,6 +102,11 @@ public final class SimulcastEncoder {
       needsAllocation = true
     }
     if framesPerSecond.isFinite, framesPerSecond > 0 { self.framesPerSecond = framesPerSecond }
+  }
+
+  /// Has the libraries that can go on at faster speeds, from the next frame on and with key frames.
+  package func beFaster() {
+    for layer in layers { layer.speed?.beFaster() }
   }
 
   /// Compresses a frame for every layer that is on, and hands each result to `output` on this thread, lowest first.
@@ -213,6 +223,7 @@ public final class SimulcastEncoder {
         layer.appliedBits = layer.bitsPerSecond
         layer.appliedRate = rate(of: layer)
       }
+      layer.speed?.maySlowDown = maySlowDown
       let rate = rate(of: layer)
       if layer.bitsPerSecond != layer.appliedBits || abs(rate - layer.appliedRate) > 1 {
         encoder.setRates(targetBitsPerSecond: layer.bitsPerSecond, framesPerSecond: rate)
@@ -278,7 +289,11 @@ extension SimulcastEncoder {
     let scaler = PictureScaler(limit: 4)
     var spacer = FrameSpacer()
     var picture: PixelBuffer?
-    var encoder: (any VideoEncoder)?
+    var encoder: (any VideoEncoder)? {
+      didSet { speed = encoder as? any SpeedControlledEncoder }
+    }
+    /// The encoder, where its speed follows the time that frames take.
+    private(set) var speed: (any SpeedControlledEncoder)?
     var needsKeyFrame = true
     var appliedBits = 0
     var appliedRate = 0.0

@@ -15,7 +15,9 @@ import Testing
     var settings = VideoEncoderSettings(width: 64, height: 48, targetBitsPerSecond: bits)
     change(&settings)
     let result = FakeJournal.$current.withValue(journal) {
-      Result { () throws(CodecError) in try EncoderDriver<FakeAdapter<Kind>>(settings) }
+      Result { [journal] () throws(CodecError) in
+        try EncoderDriver<FakeAdapter<Kind>>(settings) { journal.clock.withLock { $0.now } }
+      }
     }
     return try result.get()
   }

@@ -240,6 +240,7 @@ package final class VideoSendPipeline: VideoSink, @unchecked Sendable {
   ) {
     var made = 0
     var failure: CodecError?
+    encoder.maySlowDown = !adaptation.isReducedForTime
     do throws(CodecError) {
       try encoder.encode(
         visible(work.frame), scale: step.scale, forceKeyFrame: work.forcesKeyFrame,
@@ -258,7 +259,9 @@ package final class VideoSendPipeline: VideoSink, @unchecked Sendable {
       retryTime = failures > 1 ? now() + Self.retryInterval : nil
     }
     let ended = now()
-    adaptation.encoded(ended - started, at: ended)
+    if adaptation.encoded(ended - started, canBeFaster: encoder.canBeFaster, at: ended) {
+      encoder.beFaster()
+    }
     if failures == 0 || failures > 1 { adaptation.setFailing(failures > 1, at: ended) }
     shared.withLock { shared in
       shared.statistics.limitation = adaptation.limitation
