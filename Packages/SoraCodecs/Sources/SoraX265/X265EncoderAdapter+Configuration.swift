@@ -88,8 +88,8 @@ extension X265EncoderAdapter {
     }
   }
 
-  /// Faster than the library's fastest preset: small blocks only, and fewer ways tried for each. Takes 16 to 27 % less time
-  /// for 0 to 0.3 dB (`Benchmarks/codecs.py --speeds`).
+  /// Faster than the library's fastest preset: small blocks only, and fewer ways tried for each. Takes a quarter less time
+  /// for up to 1 dB (`Benchmarks/codecs.py --speeds`).
   private func hurry(_ plan: H265EncodingFormat) {
     unsafe parameters.pointee.rdLevel = 1
     // H.265 §A.4.1: not at level 5 and above.
@@ -105,10 +105,10 @@ extension X265EncoderAdapter {
     return settings.threadCount(width: plan.width, height: plan.height)
   }
 
-  /// Slower presets than veryfast gain little in a call. Of camera-like pictures superfast takes 1.5 to 2 times as long as
-  /// ultrafast.
+  /// Slower presets than veryfast gain little in a call. Measured by `Benchmarks/codecs.py --speeds`: superfast takes 1.3 to
+  /// 2.1 times as long as ultrafast for up to 5 dB, veryfast 1.1 to 1.2 times as long as that for 1 dB and more.
   static func speeds(_ settings: VideoEncoderSettings) -> EncoderSpeeds? {
-    EncoderSpeeds(costs: [0.8, 1, 2, 2.4], fastest: -1, usual: usualSpeed(settings))
+    EncoderSpeeds(costs: [0.75, 1, 2, 2.4], fastest: -1, usual: usualSpeed(settings))
   }
 
   /// What keeps up with 30 frames per second, with half of the machine left, where nothing has been measured yet. On a

@@ -72,7 +72,9 @@ import Testing
     #expect(try run(encoder, seconds: 2).speeds == [-1])
     setTimes([1, 2, 4, 6])
     #expect(try run(encoder, seconds: 4).speeds == [])
-    #expect(try run(encoder, seconds: 26).speeds == [0, 1, 2])
+    // All the way at once: every change costs a key frame.
+    let (speeds, keyFrames) = try run(encoder, seconds: 26)
+    #expect(speeds == [2] && keyFrames == 1)
   }
 
   @Test func whatFitsStaysAsItIs() throws {

@@ -63,7 +63,14 @@ struct EncoderSpeedControl {
     guard maySlowDown, level + 1 < speeds.costs.count,
       load.canTakeMore(speeds.costs[level + 1] / speeds.costs[level], at: now)
     else { return false }
+    // Every step costs a key frame, and those before the last would be for a moment only.
+    let needed = (load.usage ?? 1) / speeds.costs[level]
     level += 1
+    while level + 1 < speeds.costs.count,
+      needed * speeds.costs[level + 1] <= load.limits.acceptable
+    {
+      level += 1
+    }
     load.steppedUp(at: now)
     return true
   }
