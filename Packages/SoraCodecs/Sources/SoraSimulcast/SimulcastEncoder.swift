@@ -50,9 +50,11 @@ public final class SimulcastEncoder {
   private var needsAllocation = true
 
   /// - Parameters:
+  ///   - kind: the codec of all layers.
   ///   - layers: lowest first; at least one.
   ///   - base: what all have in common. Its size, rates and scalability mode are each layer's own.
   ///   - now: the clock that encoding is timed with; for several layers it is read on several threads.
+  ///   - makeEncoder: makes a layer's encoder, when its first frame is there.
   public init(
     _ kind: VideoCodecKind, layers: [SimulcastLayerSettings], base: VideoEncoderSettings,
     now: @escaping @Sendable () -> Instant, makeEncoder: @escaping MakeEncoder
@@ -112,8 +114,11 @@ public final class SimulcastEncoder {
   /// Compresses a frame for every layer that is on, and hands each result to `output` on this thread, lowest first.
   ///
   /// - Parameters:
+  ///   - frame: the source picture.
   ///   - scale: above 0 and up to 1: by how much all layers shrink, beyond their own `scaleResolutionDownBy`.
   ///   - forceKeyFrame: all layers that are on make key frames of this very picture.
+  ///   - rtpTimestamp: passed through, in units of 1/90,000 s.
+  ///   - output: takes each result.
   /// - Throws: the first error of an encoder, after the other layers' frames have been handed over. The layer gets a new
   ///   encoder with the next frame, and starts with a key frame.
   public func encode(
