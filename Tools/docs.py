@@ -229,7 +229,8 @@ def main():
     # DocC's own page at the root knows no page by that name.
     (output / "index.html").write_text(landing_page(found))
     articles = sum(len(module.articles) for module in found)
-    print(f"{len(found)} modules, {articles} articles, {checked} samples compiled: {output}/index.html")
+    print(f"{len(found)} modules, {articles} articles, {checked} samples compiled; to look at them:")
+    print(f"  python3 -m http.server --bind 127.0.0.1 --directory {sys.argv[1]}")
 
 
 main()
