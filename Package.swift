@@ -108,7 +108,7 @@ let package = Package(
     .target(name: "CSoraVPX", dependencies: ["CVPX"], path: "Packages/SoraCodecs/Sources/CSoraVPX"),
     .target(
       name: "SoraCodecs",
-      dependencies: ["SoraMedia", "SoraClock"],
+      dependencies: ["SoraMedia"],
       path: "Packages/SoraCodecs/Sources/SoraCodecs",
       swiftSettings: settings + [.strictMemorySafety()]),
     .systemLibrary(

@@ -13,7 +13,6 @@ let settings: [SwiftSetting] = [
 let gpl: TargetDependencyCondition? = .when(traits: ["GPL"])
 
 let media: Target.Dependency = .product(name: "SoraMedia", package: "SoraMedia")
-let clock: Target.Dependency = .product(name: "SoraClock", package: "SoraMedia")
 
 /// For what uses memory by hand; the test targets make their pictures that way, too, and SoraNAL's parsers will read spans.
 let strict = settings + [.strictMemorySafety()]
@@ -50,7 +49,7 @@ let package = Package(
   targets: [
     .systemLibrary(name: "CVPX", pkgConfig: "vpx", providers: [.apt(["libvpx-dev"])]),
     .target(name: "CSoraVPX", dependencies: ["CVPX"]),
-    .target(name: "SoraCodecs", dependencies: [media, clock], swiftSettings: strict),
+    .target(name: "SoraCodecs", dependencies: [media], swiftSettings: strict),
     // libyuv has no pkg-config file.
     .systemLibrary(name: "CYUV", providers: [.apt(["libyuv-dev"])]),
     .target(

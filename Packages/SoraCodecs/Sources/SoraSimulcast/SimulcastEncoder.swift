@@ -108,7 +108,7 @@ public final class SimulcastEncoder {
 
   /// Has the libraries that can go on at faster speeds, from the next frame on and with key frames.
   package func beFaster() {
-    for layer in layers { layer.speed?.beFaster() }
+    for layer in layers { layer.speed?.beFaster(at: now()) }
   }
 
   /// Compresses a frame for every layer that is on, and hands each result to `output` on this thread, lowest first.
@@ -224,6 +224,7 @@ public final class SimulcastEncoder {
       } else {
         encoder = try makeEncoder(settings(of: layer, picture))
         layer.encoder = encoder
+        layer.speed?.clock = now
         layer.needsKeyFrame = true
         layer.appliedBits = layer.bitsPerSecond
         layer.appliedRate = rate(of: layer)

@@ -18,8 +18,6 @@ package struct CodecUnderTest: CustomTestStringConvertible, Sendable {
   package var furtherSizes: [PictureSize] = []
   /// Pictures that the decoder's library may refer to at a time, with those of our pool.
   package var pictures = 8
-  /// `VideoEncoderSettings.speed`, where it would follow the machine's load.
-  package var speed: Int?
   /// Parts of the file names of its shared libraries.
   package var libraryFiles: [String] = []
   /// Looks at what a frame's bytes say themselves.
@@ -56,9 +54,7 @@ package struct CodecUnderTest: CustomTestStringConvertible, Sendable {
   }
 
   package func encoder(_ settings: VideoEncoderSettings) throws(CodecError) -> any VideoEncoder {
-    var settings = settings
-    settings.speed = settings.speed ?? speed
-    return try encoding.makeEncoder(settings)
+    try encoding.makeEncoder(settings)
   }
 
   package func decoder(_ settings: VideoDecoderSettings = VideoDecoderSettings())

@@ -108,7 +108,6 @@ extension CodecUnderTest {
       codec.mutations = 1_200
       codec.headerBytes = 90
       // What the libraries allocate through C++ comes from its runtime.
-      codec.speed = 1
       codec.libraryFiles = ["libx265.so", "libstdc++.so"] + decoder.2
       codec.inspect = { frame in
         #expect(frame.isKeyFrame == H265StreamInspector.isKeyFrame(frame.payload.bytes))

@@ -15,9 +15,7 @@ import Testing
     var settings = VideoEncoderSettings(width: 64, height: 48, targetBitsPerSecond: bits)
     change(&settings)
     let result = FakeJournal.$current.withValue(journal) {
-      Result { [journal] () throws(CodecError) in
-        try EncoderDriver<FakeAdapter<Kind>>(settings) { journal.clock.withLock { $0.now } }
-      }
+      Result { () throws(CodecError) in try EncoderDriver<FakeAdapter<Kind>>(settings) }
     }
     return try result.get()
   }

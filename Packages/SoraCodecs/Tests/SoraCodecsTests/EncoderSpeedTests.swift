@@ -15,9 +15,9 @@ import Testing
     change(&settings)
     let result = FakeJournal.$current.withValue(journal) {
       Result { [journal] () throws(CodecError) in
-        try EncoderDriver<FakeAdapter<SpeedyLibrary>>(settings) {
-          journal.clock.withLock { $0.now }
-        }
+        let driver = try EncoderDriver<FakeAdapter<SpeedyLibrary>>(settings)
+        driver.clock = { journal.clock.withLock { $0.now } }
+        return driver
       }
     }
     return try result.get()
@@ -58,6 +58,13 @@ import Testing
     // 20 ms of 33 are too much to leave room for others.
     #expect(speeds == [-1] && keyFrames == 2)
     #expect(encoder.settings.speed == nil && !encoder.canBeFaster)
+  }
+
+  @Test func withoutAClockTheSpeedStays() throws {
+    let encoder = try driver()
+    encoder.clock = nil
+    setTimes([10, 20, 40, 60])
+    #expect(try run(encoder, seconds: 2).speeds == [])
   }
 
   @Test func oneStepIsTakenWhereOneIsEnough() throws {
@@ -109,7 +116,7 @@ import Testing
     let encoder = try driver()
     setTimes([1, 2, 4, 6])
     for expected in [[0], [-1], []] {
-      encoder.beFaster()
+      encoder.beFaster(at: journal.clock.withLock { $0.now })
       #expect(try run(encoder, seconds: 1).speeds == expected)
     }
   }
@@ -118,7 +125,7 @@ import Testing
     let encoder = try driver()
     setTimes([5, 10, 18, 24])
     #expect(try run(encoder, seconds: 1, width: 96).speeds == [0])
-    encoder.beFaster()
+    encoder.beFaster(at: journal.clock.withLock { $0.now })
     _ = try run(encoder, seconds: 1, width: 96)
     #expect(try run(encoder, seconds: 1, width: 64).speeds == [-1])
   }

@@ -29,7 +29,6 @@ enum Decoder: String, CaseIterable, Sendable, CustomTestStringConvertible {
   var codec: CodecUnderTest {
     var codec = CodecUnderTest(rawValue, encoding: X265EncoderFactory(), decoding: factory)
     codec.roundsToEven = true
-    codec.speed = 1
     return codec
   }
 

@@ -1,4 +1,3 @@
-import SoraClock
 package import SoraMedia
 
 /// The encoder that all libraries share: it checks settings, follows the size of frames, keeps the rate, chooses key
@@ -15,7 +14,6 @@ package final class EncoderDriver<Adapter: EncoderAdapter>: SpeedControlledEncod
   private var chroma = PlanarChroma()
   /// Nil where the library's speed stays as it is.
   private var speedControl: EncoderSpeedControl?
-  private let now: @Sendable () -> Instant
   private let takesInterleavedChroma = Adapter.traits.takesInterleavedChroma
   private var codedSize = (width: 0, height: 0)
   private var isOpen = false
@@ -25,15 +23,10 @@ package final class EncoderDriver<Adapter: EncoderAdapter>: SpeedControlledEncod
   private var frameCount: Int64 = 0
 
   /// Starts an encoder. Throws `CodecError.invalidSetting` or `CodecError.library`.
-  ///
-  /// - Parameter now: the clock that frames are timed with, where the library's speed follows their time.
-  package init(
-    _ settings: VideoEncoderSettings, now: @escaping @Sendable () -> Instant = { SystemClock.now }
-  ) throws(CodecError) {
+  package init(_ settings: VideoEncoderSettings) throws(CodecError) {
     try settings.validate(modes: Adapter.scalabilityModes)
     let plan = try Adapter.plan(settings)
     self.settings = settings
-    self.now = now
     layers = EncoderLayers(settings.scalabilityMode)
     adapter = try Adapter()
     try open(plan)
@@ -46,6 +39,8 @@ package final class EncoderDriver<Adapter: EncoderAdapter>: SpeedControlledEncod
   package var kind: VideoCodecKind { Adapter.kind }
   package var implementationName: String { Adapter.implementationName }
 
+  package var clock: (@Sendable () -> Instant)?
+
   package var canBeFaster: Bool { speedControl?.canBeFaster ?? false }
 
   package var maySlowDown: Bool {
@@ -53,8 +48,8 @@ package final class EncoderDriver<Adapter: EncoderAdapter>: SpeedControlledEncod
     set { speedControl?.maySlowDown = newValue }
   }
 
-  package func beFaster() {
-    if speedControl?.beFaster(at: now()) == true { isStale = true }
+  package func beFaster(at now: Instant) {
+    if speedControl?.beFaster(at: now) == true { isStale = true }
   }
 
   package func setRates(targetBitsPerSecond: Int, framesPerSecond: Double) {
@@ -97,12 +92,13 @@ package final class EncoderDriver<Adapter: EncoderAdapter>: SpeedControlledEncod
 
   /// Has the library compress a frame, and starts it anew at another speed where the time that it took asks for that.
   private func compress(_ buffer: PixelBuffer, _ order: FrameOrder) throws(CodecError) {
-    guard speedControl != nil else {
+    // A key frame, which takes longer, says nothing of the others.
+    guard speedControl != nil, let clock, !order.isKeyFrame else {
       return try unsafe adapter.encode(picture(buffer), order, into: output)
     }
-    let started = now()
+    let started = clock()
     try unsafe adapter.encode(picture(buffer), order, into: output)
-    let ended = now()
+    let ended = clock()
     let interval = Duration.seconds(1 / settings.framesPerSecond)
     if speedControl?.encoded(ended - started, interval: interval, at: ended) == true {
       isStale = true

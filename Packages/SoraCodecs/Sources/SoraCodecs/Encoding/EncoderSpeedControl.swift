@@ -1,4 +1,4 @@
-import SoraMedia
+package import SoraMedia
 
 /// The speeds among which a library's is chosen while it runs.
 package struct EncoderSpeeds: Sendable, Hashable {
@@ -20,12 +20,14 @@ package struct EncoderSpeeds: Sendable, Hashable {
 
 /// An encoder whose speed follows the time that its frames take.
 package protocol SpeedControlledEncoder: VideoEncoder {
+  /// What frames are timed with. Without a clock, at first, the speed stays as it is.
+  var clock: (@Sendable () -> Instant)? { get set }
   /// Whether it has a faster speed than the present one.
   var canBeFaster: Bool { get }
   /// Whether it may choose a slower speed where there is time. Not while something else is held back for want of time.
   var maySlowDown: Bool { get set }
   /// Goes on at a faster speed from the next frame on, with a key frame; without effect where there is none.
-  func beFaster()
+  func beFaster(at now: Instant)
 }
 
 /// Chooses a library's speed by the time that its frames take. Has no clock: times are handed in.
