@@ -10,7 +10,6 @@ INTEGRATION = ^($(shell Tools/manifest/generate.py --integration | paste -sd '|'
 LIVE = ^(Sora(Signaling|TURNStream|SDK|Server)Tests|RelayTests)\.|^SoraTransportTests\.Loop|^WebRTCTests\.(?!Core|LossyCodec|BrowserOffer)
 SWIFT_SOURCES = Package.swift $(wildcard Packages Tools Tests Benchmarks)
 PREFIX ?= /usr/local
-DOCUMENTED ?= SoraSDK WebRTC SoraServer SoraSignaling SoraSignalingMessages SoraTransport SoraMedia
 DOCS = .build/docs
 
 .DEFAULT_GOAL := help
@@ -127,10 +126,10 @@ format: ## Format the Swift sources
 lint: ## Report Swift sources that aren't formatted
 	$(SWIFT) format lint --strict --recursive --parallel $(SWIFT_SOURCES)
 
-docs: ## Write the API's documentation to .build/docs (minutes; DOCUMENTED=SoraMedia for that module alone)
-	$(SWIFT) package --allow-writing-to-directory $(DOCS) generate-documentation \
-	  $(addprefix --target ,$(DOCUMENTED)) --enable-experimental-combined-documentation \
-	  --transform-for-static-hosting --output-path $(DOCS)
+# From what is built: nothing is compiled a second time. Every warning is an error.
+docs: ## Write the API's documentation to .build/docs, and compile its samples (DOCUMENTED=SoraMedia for that module alone)
+	$(SWIFT) build -c release
+	@Tools/docs.py $(DOCS) $(DOCUMENTED)
 
 clean: ## Remove what was built
 	rm -rf .build Packages/*/.build demo

@@ -66,7 +66,6 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
-    .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.4.5"),
   ],
   targets: [
     // Packages/SoraAudio

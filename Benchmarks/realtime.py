@@ -19,13 +19,15 @@ SIZES = {"AV1": "960x540", "H265": "960x540"}
 USUAL = "1280x720"
 
 
-def call(world, codec, seconds, warmup):
-    """One call; what was measured."""
+def call(world, entry, seconds, warmup):
+    """One call of a codec, or of a codec and a size such as H265:640x360; what was measured."""
+    codec, _, size = entry.partition(":")
+    channel = entry.replace(":", "-")
     publisher = world.tool(
-        "publish", codec, "--video-codec", codec, "--resolution", SIZES.get(codec, USUAL), "--fps", str(RATE),
-        name=f"{codec}-publish")
+        "publish", channel, "--video-codec", codec, "--resolution", size or SIZES.get(codec, USUAL), "--fps", str(RATE),
+        name=f"{channel}-publish")
     publisher.wait_for("sent picture", lambda: frames(publisher), 30)
-    player = world.tool("play", codec, name=f"{codec}-play")
+    player = world.tool("play", channel, name=f"{channel}-play")
     player.wait_for("received picture", lambda: frames(player), 30)
     time.sleep(warmup)
     machine = machine_seconds()
@@ -46,7 +48,7 @@ def cell(value, form="{:.1f}"):
     return "-" if value is None else form.format(value)
 
 
-def row(codec, result):
+def row(entry, result):
     publish, play = result["publish"], result["play"]
     video = play["summary"]["video"]
     latency = video.get("latencyMs") or {}
@@ -54,7 +56,7 @@ def row(codec, result):
     unreadable = stamps.get("unreadable")
     missing = stamps.get("missing")
     return [
-        codec, play.get("size", "-"), cell(publish.get("fps")), cell(play.get("fps")), cell(publish.get("kbps"), "{:.0f}"),
+        entry.partition(":")[0], play.get("size", "-"), cell(publish.get("fps")), cell(play.get("fps")), cell(publish.get("kbps"), "{:.0f}"),
         cell(latency.get("p50"), "{}"), cell(latency.get("p95"), "{}"), cell(missing, "{}"), cell(unreadable, "{}"),
         cell(publish["cpu"] / 60, "{:.2f}"), cell(play["cpu"] / 60, "{:.2f}"), cell(video.get("psnrDb")),
     ]
@@ -72,7 +74,7 @@ def main():
     parser.add_argument("--folder", required=True)
     parser.add_argument("--seconds", type=float, default=15)
     parser.add_argument("--warmup", type=float, default=5)
-    parser.add_argument("codecs", nargs="+")
+    parser.add_argument("codecs", nargs="+", help="such as VP8, or H265:640x360")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     sys.stdout.reconfigure(line_buffering=True)

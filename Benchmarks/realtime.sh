@@ -2,7 +2,7 @@
 # Publishes and plays each video codec at default settings, one after another, and prints one table. See README.md.
 #   SORA               the command to measure; by default the release build's, which is built if it isn't there
 #   REALTIME_SECONDS   what is measured of each call (15), after REALTIME_WARMUP seconds (5)
-#   REALTIME_CODECS    which (VP8 VP9 H264 AV1 H265)
+#   REALTIME_CODECS    which, and at another size where one is named (VP8 VP9 H264 AV1 H265 H265:640x360)
 #   REALTIME_FOLDER    where logs and results go (.build/realtime)
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -15,7 +15,7 @@ if [ ! -x "$sora" ]; then
   fi
   "${SWIFT:-swift}" build -c release --product sora
 fi
-read -r -a codecs <<< "${REALTIME_CODECS:-VP8 VP9 H264 AV1 H265}"
+read -r -a codecs <<< "${REALTIME_CODECS:-VP8 VP9 H264 AV1 H265 H265:640x360}"
 seconds=${REALTIME_SECONDS:-15}
 warmup=${REALTIME_WARMUP:-5}
 folder=${REALTIME_FOLDER:-.build/realtime}

@@ -14,7 +14,8 @@ struct Row: Codable {
   var theirs: Figures?
 }
 
-/// What is measured, from the environment: SORA_BENCH_SIZES, _SCENES, _CODECS (names, by spaces), _FRAMES, _ROUNDS.
+/// What is measured, from the environment: SORA_BENCH_SIZES, _SCENES, _CODECS (names, by spaces), _FRAMES, _ROUNDS; with
+/// _SPEEDS, the speeds of codecs that change it while they run.
 struct Plan: Sendable {
   var sizes: [ClipSize]
   var scenes: [Scene]
@@ -22,6 +23,7 @@ struct Plan: Sendable {
   var frameCount: Int
   var rounds: Int
   var folder: String
+  var measuresSpeeds: Bool
 
   init(_ environment: [String: String]) {
     func words(_ name: String) -> [String]? {
@@ -34,6 +36,7 @@ struct Plan: Sendable {
     codecs = words("CODECS") ?? []
     frameCount = words("FRAMES")?.first.flatMap { Int($0) } ?? 60
     rounds = words("ROUNDS")?.first.flatMap { Int($0) } ?? 3
+    measuresSpeeds = environment["SORA_BENCH_SPEEDS"] != nil
     folder = environment["SORA_BENCH_FOLDER"] ?? FileManager.default.temporaryDirectory.path
   }
 }
@@ -86,7 +89,7 @@ let benchmarks: @Sendable () -> Void = {
       .custom("permille of the tool's frames/s", polarity: .prefersLarger),
     ],
     warmupIterations: 0, maxDuration: .seconds(600), maxIterations: plan.rounds)
-  if plan.codecs.isEmpty || plan.codecs.contains("opus") {
+  if !plan.measuresSpeeds, plan.codecs.isEmpty || plan.codecs.contains("opus") {
     Benchmark("opus", configuration: configuration) { benchmark in
       do {
         try OpusRow.measure(plan) { benchmark.record($0) }
@@ -97,12 +100,20 @@ let benchmarks: @Sendable () -> Void = {
   }
   for size in plan.sizes {
     for scene in plan.scenes {
-      for peer in Peer.all where plan.codecs.isEmpty || plan.codecs.contains(peer.kind.rawValue) {
+      for peer in Peer.all
+      where (plan.codecs.isEmpty || plan.codecs.contains(peer.kind.rawValue))
+        && !(plan.measuresSpeeds && peer.speeds.isEmpty)
+      {
         Benchmark(
           "\(peer.kind) \(peer.label) \(scene.rawValue) \(size.name)", configuration: configuration
         ) { benchmark in
           do {
-            try measure(peer, try shelf.take(scene, size, plan), plan) { benchmark.record($0) }
+            let clip = try shelf.take(scene, size, plan)
+            if plan.measuresSpeeds {
+              try measureSpeeds(peer, clip, plan) { benchmark.record($0) }
+            } else {
+              try measure(peer, clip, plan) { benchmark.record($0) }
+            }
           } catch {
             fail(benchmark, error)
           }
@@ -116,6 +127,38 @@ let benchmarks: @Sendable () -> Void = {
 private func fail(_ benchmark: Benchmark, _ error: any Error) {
   FileHandle.standardError.write(Data("\(benchmark.name): \(error)\n".utf8))
   benchmark.error("\(error)")
+}
+
+/// One round of one peer and clip at each of its speeds. The tool gets the bit rate that ours has come to, so that the
+/// qualities compare.
+func measureSpeeds(_ peer: Peer, _ clip: Clip, _ plan: Plan, _ note: (Row) -> Void) throws {
+  func psnr(_ frames: [EncodedFrame]) throws -> Double? {
+    try Measuring.decode(peer.decoders[0].factory, peer.libraries, frames, against: clip).psnr
+  }
+  for speed in peer.speeds {
+    var (ours, frames) = try Measuring.encode(peer, clip, speed: speed)
+    ours.psnr = try psnr(frames)
+    let stream = "\(plan.folder)/speed.\(peer.fileExtension)"
+    var bits = ours.kilobitsPerSecond.map { $0 * 1000 } ?? Double(clip.size.bitsPerSecond)
+    let wanted = bits
+    var arguments: [String] = []
+    var theirs = ours
+    // What it comes to the first time says what to ask for.
+    for _ in 0..<2 {
+      arguments = peer.encode(Clip(clip, bitsPerSecond: Int(bits)), speed, stream)
+      theirs = try Measuring.tool(arguments, frameCount: clip.frames.count)
+      let made = try StreamFile.read(stream, peer.kind)
+      let kilobits = Measuring.kilobits(made)
+      theirs.kilobitsPerSecond = kilobits
+      theirs.psnr = try psnr(made)
+      bits *= wanted / (kilobits * 1000)
+    }
+    let row = Row(
+      codec: peer.kind.encodingName, way: "speed \(speed)", scene: clip.scene.rawValue,
+      size: clip.size.name, tool: peer.speedName(speed), ours: ours, theirs: theirs)
+    note(row)
+    try report(row, plan)
+  }
 }
 
 /// One round of one peer and clip: ours and the tool's, one right after the other.

@@ -21,6 +21,7 @@ struct ClipSize: Sendable, Hashable {
 
   static let all = [
     ClipSize(name: "360p", width: 640, height: 360, bitsPerSecond: 700_000),
+    ClipSize(name: "540p", width: 960, height: 540, bitsPerSecond: 1_300_000),
     ClipSize(name: "720p", width: 1280, height: 720, bitsPerSecond: 2_000_000),
     ClipSize(name: "1080p", width: 1920, height: 1080, bitsPerSecond: 4_000_000),
   ]
@@ -45,6 +46,16 @@ final class Clip: Sendable {
         timestamp: Instant(nanoseconds: Int64(index) * 1_000_000_000 / Int64(Self.framesPerSecond)))
     }
     try write()
+  }
+
+  /// The same at another bit rate.
+  init(_ clip: Clip, bitsPerSecond: Int) {
+    scene = clip.scene
+    var size = clip.size
+    size.bitsPerSecond = bitsPerSecond
+    self.size = size
+    frames = clip.frames
+    path = clip.path
   }
 
   private func write() throws {

@@ -18,8 +18,10 @@ struct Figures: Codable {
 }
 
 enum Measuring {
-  /// Encodes the clip with our module.
-  static func encode(_ peer: Peer, _ clip: Clip) throws -> (Figures, [EncodedFrame]) {
+  /// Encodes the clip with our module, at the peer's speed where none is given.
+  static func encode(_ peer: Peer, _ clip: Clip, speed: Int? = nil) throws -> (
+    Figures, [EncodedFrame]
+  ) {
     for library in peer.libraries { _ = sora_allocation_exclude(library) }
     Usage.resetPeak()
     let resident = Usage.residentBytes
@@ -27,7 +29,7 @@ enum Measuring {
       VideoEncoderSettings(
         width: clip.size.width, height: clip.size.height, framesPerSecond: Clip.framesPerSecond,
         targetBitsPerSecond: clip.size.bitsPerSecond, threads: 1, allowsFrameDropping: false,
-        speed: peer.speed(clip.size)))
+        speed: speed ?? peer.speed(clip.size)))
     var frames: [EncodedFrame] = []
     frames.reserveCapacity(clip.frames.count)
     var allocations: UInt64 = 0

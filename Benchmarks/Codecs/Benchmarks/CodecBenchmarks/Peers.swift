@@ -18,6 +18,9 @@ struct Peer: Sendable {
   var libraries: [String]
   /// The library's speed that both sides use at a size.
   var speed: @Sendable (ClipSize) -> Int
+  /// The speeds among which ours chooses while it runs, and what the tool calls each; none where it doesn't.
+  var speeds: [Int] = []
+  var speedName: @Sendable (Int) -> String = { "\($0)" }
   /// The extension of the file that the tool writes.
   var fileExtension: String
   /// The tool's arguments for encoding a clip into `output` with our settings.
@@ -125,6 +128,12 @@ extension Peer {
       ]
     })
 
+  /// What x265 is told at each of our speeds: the one before its fastest preset isn't a preset.
+  private static func x265Speed(_ speed: Int) -> [String] {
+    speed < 0
+      ? ["--preset", "ultrafast", "--rd", "1", "--ctu", "16"] : ["--preset", presets[speed]]
+  }
+
   /// Speeds of x264 and x265 by number, as far as they are used here.
   private static let presets = ["ultrafast", "superfast", "veryfast"]
 
@@ -168,9 +177,10 @@ extension Peer {
       PeerDecoder(factory: DE265DecoderFactory(), tool: dec265),
     ],
     libraries: ["libx265.so", "libde265.so", "libavcodec.so", "libavutil.so", "libstdc++.so"],
-    speed: { $0.height <= 360 ? 1 : 0 }, fileExtension: "265",
+    speed: { $0.height <= 360 ? 1 : 0 }, speeds: [-1, 0, 1, 2],
+    speedName: { x265Speed($0).dropFirst().joined(separator: " ") }, fileExtension: "265",
     encode: { clip, speed, output in
-      ["x265", "--preset", presets[speed]] + buffered(clip)
+      ["x265"] + x265Speed(speed) + buffered(clip)
         + [
           "--frame-threads", "1", "--pools", "none", "--no-wpp", "--lookahead-threads", "0",
           "--lookahead-slices", "0", "--keyint", "-1", "--no-scenecut", "--no-open-gop",

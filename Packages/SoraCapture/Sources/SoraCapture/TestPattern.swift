@@ -18,6 +18,7 @@ public struct TestPattern: Sendable {
   /// - Parameters:
   ///   - width: pixels, at least 16.
   ///   - height: pixels, at least 16.
+  ///   - format: how U and V lie in memory.
   public init(width: Int, height: Int, format: PixelFormat = .i420) {
     self.width = max(16, width)
     self.height = max(16, height)

@@ -25,7 +25,10 @@ public import SoraMedia
   /// `source` in another size and format; `source` itself where it has them already.
   ///
   /// - Parameters:
+  ///   - source: the picture; it is only read.
   ///   - crop: the part of the source that is wanted; nil for all of it.
+  ///   - width: wanted, in pixels.
+  ///   - height: wanted, in pixels.
   ///   - format: nil for the source's.
   /// - Throws: `CodecError.invalidSetting` for a size below 1 or above `maximumSide`, and for a crop that isn't
   ///   inside of the source.

@@ -8,8 +8,11 @@ public struct FrameSpacer: Sendable {
 
   /// Whether to keep the frame of this time. `isForced` keeps it in any case, and counts it.
   ///
-  /// - Parameter framesPerSecond: nil keeps all. Times that jitter by a quarter of an interval, or 10 ms,
-  ///   lose no frame.
+  /// - Parameters:
+  ///   - time: the frame's capture time.
+  ///   - framesPerSecond: nil keeps all. Times that jitter by a quarter of an interval, or 10 ms,
+  ///     lose no frame.
+  ///   - isForced: keeps it in any case.
   public mutating func keeps(
     _ time: Instant, framesPerSecond: Double?, isForced: Bool = false
   ) -> Bool {

@@ -32,6 +32,11 @@ public final class SimulcastEncoder {
   /// Whether an active layer is off for want of bits.
   public var isBandwidthLimited: Bool { allocator.isLimited }
 
+  /// Whether a layer's library has a faster speed than the present one; those that don't follow the time have none.
+  package var canBeFaster: Bool { layers.contains { $0.speed?.canBeFaster ?? false } }
+  /// Whether libraries may choose slower speeds where there is time. Not while frames are reduced for want of time.
+  package var maySlowDown = true
+
   private let base: VideoEncoderSettings
   private let makeEncoder: MakeEncoder
   private let now: @Sendable () -> Instant
@@ -45,9 +50,11 @@ public final class SimulcastEncoder {
   private var needsAllocation = true
 
   /// - Parameters:
+  ///   - kind: the codec of all layers.
   ///   - layers: lowest first; at least one.
   ///   - base: what all have in common. Its size, rates and scalability mode are each layer's own.
   ///   - now: the clock that encoding is timed with; for several layers it is read on several threads.
+  ///   - makeEncoder: makes a layer's encoder, when its first frame is there.
   public init(
     _ kind: VideoCodecKind, layers: [SimulcastLayerSettings], base: VideoEncoderSettings,
     now: @escaping @Sendable () -> Instant, makeEncoder: @escaping MakeEncoder
@@ -99,11 +106,19 @@ public final class SimulcastEncoder {
     if framesPerSecond.isFinite, framesPerSecond > 0 { self.framesPerSecond = framesPerSecond }
   }
 
+  /// Has the libraries that can go on at faster speeds, from the next frame on and with key frames.
+  package func beFaster() {
+    for layer in layers { layer.speed?.beFaster(at: now()) }
+  }
+
   /// Compresses a frame for every layer that is on, and hands each result to `output` on this thread, lowest first.
   ///
   /// - Parameters:
+  ///   - frame: the source picture.
   ///   - scale: above 0 and up to 1: by how much all layers shrink, beyond their own `scaleResolutionDownBy`.
   ///   - forceKeyFrame: all layers that are on make key frames of this very picture.
+  ///   - rtpTimestamp: passed through, in units of 1/90,000 s.
+  ///   - output: takes each result.
   /// - Throws: the first error of an encoder, after the other layers' frames have been handed over. The layer gets a new
   ///   encoder with the next frame, and starts with a key frame.
   public func encode(
@@ -209,10 +224,12 @@ public final class SimulcastEncoder {
       } else {
         encoder = try makeEncoder(settings(of: layer, picture))
         layer.encoder = encoder
+        layer.speed?.clock = now
         layer.needsKeyFrame = true
         layer.appliedBits = layer.bitsPerSecond
         layer.appliedRate = rate(of: layer)
       }
+      layer.speed?.maySlowDown = maySlowDown
       let rate = rate(of: layer)
       if layer.bitsPerSecond != layer.appliedBits || abs(rate - layer.appliedRate) > 1 {
         encoder.setRates(targetBitsPerSecond: layer.bitsPerSecond, framesPerSecond: rate)
@@ -278,7 +295,11 @@ extension SimulcastEncoder {
     let scaler = PictureScaler(limit: 4)
     var spacer = FrameSpacer()
     var picture: PixelBuffer?
-    var encoder: (any VideoEncoder)?
+    var encoder: (any VideoEncoder)? {
+      didSet { speed = encoder as? any SpeedControlledEncoder }
+    }
+    /// The encoder, where its speed follows the time that frames take.
+    private(set) var speed: (any SpeedControlledEncoder)?
     var needsKeyFrame = true
     var appliedBits = 0
     var appliedRate = 0.0

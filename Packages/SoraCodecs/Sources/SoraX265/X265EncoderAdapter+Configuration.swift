@@ -6,7 +6,8 @@ import SoraNAL
 extension X265EncoderAdapter {
   /// Fills what the library is started with.
   func fill(_ plan: H265EncodingFormat, _ settings: VideoEncoderSettings) throws(CodecError) {
-    let preset = settings.presetName(usual: Self.preset(settings))
+    let speed = settings.speed ?? Self.usualSpeed(settings)
+    let preset = settings.presetName(usual: speed)
     guard unsafe x265_param_default_preset(parameters, preset, "zerolatency") == 0 else {
       throw libraryError("read its preset", -1, preset)
     }
@@ -19,7 +20,8 @@ extension X265EncoderAdapter {
     unsafe parameters.pointee.bHighTier = 0
     unsafe parameters.pointee.fpsNum = UInt32(max(1, settings.framesPerSecond * 1_000))
     unsafe parameters.pointee.fpsDenom = 1_000
-    try setThreads(settings.threadCount(width: plan.width, height: plan.height))
+    try setThreads(Self.threads(settings, plan))
+    if speed < 0 { hurry(plan) }
     setBlocks(plan)
 
     // Key frames only when asked for, and whole: who can't decode asks for one.
@@ -86,9 +88,32 @@ extension X265EncoderAdapter {
     }
   }
 
-  /// What keeps up with 30 frames per second, with half of the machine left. Measured on a moving scene with noise at 720p
-  /// and 2 Mbit/s (2.5 GHz Xeon, one thread): ultrafast takes 21 ms a frame, superfast 39 ms.
-  private static func preset(_ settings: VideoEncoderSettings) -> Int {
+  /// Faster than the library's fastest preset: small blocks only, and fewer ways tried for each. Takes a quarter less time
+  /// for up to 1 dB (`Benchmarks/codecs.py --speeds`).
+  private func hurry(_ plan: H265EncodingFormat) {
+    unsafe parameters.pointee.rdLevel = 1
+    // H.265 §A.4.1: not at level 5 and above.
+    guard plan.levelID < 150 else { return }
+    unsafe parameters.pointee.maxCUSize = 16
+    unsafe parameters.pointee.maxTUSize = 16
+  }
+
+  /// One thread up to 960x540 where cores are few: threads that share a frame's rows wait for each other, and where one of
+  /// them has to wait for another program, a frame takes several times as long as with one alone.
+  private static func threads(_ settings: VideoEncoderSettings, _ plan: H265EncodingFormat) -> Int {
+    if settings.threads == 0, settings.cores < 4, plan.width * plan.height <= 960 * 540 { return 1 }
+    return settings.threadCount(width: plan.width, height: plan.height)
+  }
+
+  /// Slower presets than veryfast gain little in a call. Measured by `Benchmarks/codecs.py --speeds`: superfast takes 1.3 to
+  /// 2.1 times as long as ultrafast for up to 5 dB, veryfast 1.1 to 1.2 times as long as that for 1 dB and more.
+  static func speeds(_ settings: VideoEncoderSettings) -> EncoderSpeeds? {
+    EncoderSpeeds(costs: [0.75, 1, 2, 2.4], fastest: -1, usual: usualSpeed(settings))
+  }
+
+  /// What keeps up with 30 frames per second, with half of the machine left, where nothing has been measured yet. On a
+  /// moving scene with noise at 720p and 2 Mbit/s (2.5 GHz Xeon, one thread) ultrafast takes 21 ms a frame, superfast 39 ms.
+  private static func usualSpeed(_ settings: VideoEncoderSettings) -> Int {
     switch settings.width &* settings.height {
     case ...(640 * 480): 1
     case ...(1_280 * 720): settings.cores >= 4 ? 1 : 0

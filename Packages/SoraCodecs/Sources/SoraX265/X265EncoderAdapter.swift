@@ -6,7 +6,8 @@ import SoraNAL
 /// H.265 over libx265: no lookahead, no B-frames, key frames only when asked for, parameter sets with each of them,
 /// Annex B, main profile.
 ///
-/// One temporal layer: the library puts nothing but B-frames into a second one. It has threads of its own.
+/// One temporal layer: the library puts nothing but B-frames into a second one. It has threads of its own. A new speed
+/// starts it anew: `x265_encoder_reconfig` can't go from ultrafast to another preset, nor change the sizes of blocks.
 @safe final class X265EncoderAdapter: EncoderAdapter {
   static let kind = VideoCodecKind.h265
   static var implementationName: String { libraryName }

@@ -1,4 +1,5 @@
 import SoraCodecs
+import SoraMedia
 import Synchronization
 
 /// A library that only notes what it is asked for, so that tests see what the driver decides.
@@ -8,6 +9,11 @@ final class FakeAdapter<Kind: FakeLibrary>: EncoderAdapter {
   static var scalabilityModes: [ScalabilityMode] { ScalabilityMode.all }
   static var traits: EncoderTraits { Kind.traits }
 
+  static func speeds(_ settings: VideoEncoderSettings) -> EncoderSpeeds? {
+    Kind.speeds(width: settings.width)
+  }
+
+  private var speed = 0
   private let journal = FakeJournal.current ?? FakeJournal()
 
   init() {}
@@ -23,7 +29,9 @@ final class FakeAdapter<Kind: FakeLibrary>: EncoderAdapter {
   func open(_ plan: EncoderSizePlan, _ settings: VideoEncoderSettings, _ rates: EncoderRates)
     throws(CodecError)
   {
-    journal.note("open \(plan.width)x\(plan.height) \(rates.bitsPerSecond)")
+    let told = settings.speed.map { " speed \($0)" } ?? ""
+    journal.note("open \(plan.width)x\(plan.height) \(rates.bitsPerSecond)\(told)")
+    speed = settings.speed ?? 0
     try journal.fail(at: "open")
   }
 
@@ -41,6 +49,7 @@ final class FakeAdapter<Kind: FakeLibrary>: EncoderAdapter {
     journal.note(order.isKeyFrame ? "key" : "frame")
     journal.chroma.withLock { $0 = unsafe (picture.isInterleaved, picture.u[1], picture.v[0]) }
     try journal.fail(at: "encode")
+    journal.clock.withLock { $0.now += $0.frameTime(speed) }
     let bytes = journal.bytes.withLock { $0 }
     guard bytes > 0 else { return }
     for layer in 0..<order.layers.structure.mode.spatialLayers {
@@ -56,6 +65,11 @@ final class FakeAdapter<Kind: FakeLibrary>: EncoderAdapter {
 /// What a fake library leaves to the driver.
 protocol FakeLibrary {
   static var traits: EncoderTraits { get }
+  static func speeds(width: Int) -> EncoderSpeeds?
+}
+
+extension FakeLibrary {
+  static func speeds(width: Int) -> EncoderSpeeds? { nil }
 }
 
 /// Does everything by itself.
@@ -74,6 +88,15 @@ enum UncontrolledLibrary: FakeLibrary {
   static let traits = EncoderTraits(rateControl: .driver)
 }
 
+/// Has four speeds, -1 to 2; small frames start at 1, larger ones at 0.
+enum SpeedyLibrary: FakeLibrary {
+  static let traits = EncoderTraits()
+
+  static func speeds(width: Int) -> EncoderSpeeds? {
+    EncoderSpeeds(costs: [0.5, 1, 2, 3], fastest: -1, usual: width > 64 ? 0 : 1)
+  }
+}
+
 /// What happened, and what is to happen.
 final class FakeJournal: Sendable {
   /// The journal of adapters that are made in a test.
@@ -85,6 +108,9 @@ final class FakeJournal: Sendable {
   let orders = Mutex<[FrameOrder]>([])
   /// Bytes of each layer; 0 to drop.
   let bytes = Mutex(100)
+  /// The driver's clock, and what a frame adds to it at a speed.
+  let clock = Mutex<(now: Instant, frameTime: @Sendable (Int) -> Duration)>(
+    (Instant(nanoseconds: 0), { _ in .zero }))
   /// How the last frame's chroma came: whether interleaved, the second byte of U, the first of V.
   let chroma = Mutex<(isInterleaved: Bool, u: UInt8, v: UInt8)>((false, 0, 0))
 

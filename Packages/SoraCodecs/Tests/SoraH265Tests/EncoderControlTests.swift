@@ -29,6 +29,25 @@ import Testing
     #expect(error { $0.formatParameters = ["profile-id": "1"] } == "none")
   }
 
+  @Test(arguments: -1...2) func everySpeedMakesAStreamThatDecodes(_ speed: Int) throws {
+    var qualities: [Double] = []
+    // At level 5 and above blocks must be larger than the fastest speed would have them.
+    for parameters in [[:], ["level-id": "150"]] {
+      let encoder = try x265.encoder(
+        VideoEncoderSettings(width: 320, height: 180, speed: speed, formatParameters: parameters))
+      let decoder = try x265.decoder()
+      for index in 0..<8 {
+        let encoded = try #require(
+          try encoder.encode(
+            Pictures.frame(320, 180, index: index), forceKeyFrame: false, rtpTimestamp: 0))
+        #expect(encoded.isKeyFrame == (index == 0))
+        let picture = try #require(try decoder.decode(encoded))
+        qualities.append(x265.psnr(picture, 320, 180, index: index))
+      }
+    }
+    #expect(qualities.allSatisfy { $0 > 30 }, "\(qualities)")
+  }
+
   @Test(
     arguments: [
       // Size, format parameters, and the level that the stream must say.

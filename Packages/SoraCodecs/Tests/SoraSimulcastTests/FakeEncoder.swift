@@ -14,6 +14,8 @@ final class EncoderLog: Sendable {
   let calls = Mutex<[Call]>([])
   let made = Mutex<[VideoEncoderSettings]>([])
   let rates = Mutex<[(width: Int, bits: Int, rate: Double)]>([])
+  /// Who was to be faster: by the clock that it was asked at and its own, and whether it might have slowed down.
+  let faster = Mutex<[(width: Int, now: Instant, clock: Instant?, maySlowDown: Bool)]>([])
   /// Widths whose encoders fail.
   let failing = Mutex<Set<Int>>([])
   /// Widths whose encoders drop the frame.
@@ -28,17 +30,28 @@ final class EncoderLog: Sendable {
 }
 
 /// Writes down what it is told and makes a frame of one byte.
-final class FakeEncoder: VideoEncoder {
+final class FakeEncoder: SpeedControlledEncoder {
   let kind = VideoCodecKind.vp8
   let implementationName = "fake"
   private(set) var settings: VideoEncoderSettings
   private let log: EncoderLog
   private var isFirst = true
+  var clock: (@Sendable () -> Instant)?
+  var maySlowDown = true
+  /// Speeds that are faster than the present one.
+  private var fasterSpeeds = 1
 
   init(_ settings: VideoEncoderSettings, _ log: EncoderLog) {
     self.settings = settings
     self.log = log
     log.made.withLock { $0.append(settings) }
+  }
+
+  var canBeFaster: Bool { fasterSpeeds > 0 }
+
+  func beFaster(at now: Instant) {
+    fasterSpeeds -= 1
+    log.faster.withLock { $0.append((settings.width, now, clock?(), maySlowDown)) }
   }
 
   func setRates(targetBitsPerSecond: Int, framesPerSecond: Double) {

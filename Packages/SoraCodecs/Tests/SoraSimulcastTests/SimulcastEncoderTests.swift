@@ -53,6 +53,19 @@ import Testing
       made.allSatisfy { $0.contentHint == .text && $0.formatParameters == ["profile-id": "0"] })
   }
 
+  @Test func everyLayerCanBeAskedForAFasterSpeed() throws {
+    let encoder = make()
+    #expect(!encoder.canBeFaster)
+    encoder.maySlowDown = false
+    _ = try encode(encoder, 0)
+    #expect(encoder.canBeFaster)
+    encoder.beFaster()
+    #expect(!encoder.canBeFaster)
+    let told = log.faster.withLock { $0 }
+    #expect(told.map(\.width) == [160, 320, 640])
+    #expect(told.allSatisfy { $0.now == .zero && $0.clock == .zero && !$0.maySlowDown })
+  }
+
   @Test func aRequestMakesKeyFramesOfOnePicture() throws {
     let encoder = make()
     for index in 0..<3 { _ = try encode(encoder, index) }

@@ -25,7 +25,10 @@ public final class TURNStreamListener: Sendable {
 
   /// Listens on an address and port of this host.
   ///
-  /// - Parameter tls: the certificate and key of `turns:`; nil for plain TCP. A connection's events begin when its handshake is over.
+  /// - Parameters:
+  ///   - address: port 0 takes a free one.
+  ///   - tls: the certificate and key of `turns:`; nil for plain TCP. A connection's events begin when its handshake is over.
+  ///   - accept: called for each connection.
   /// - Throws: `SignalingError` where the TLS files can't be used, `NetworkError` where it can't listen.
   public static func start(
     on address: TransportAddress, tls: TLSOptions.Identity? = nil, accept: @escaping Acceptance

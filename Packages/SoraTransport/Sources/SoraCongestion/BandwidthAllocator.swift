@@ -73,7 +73,10 @@ public struct BandwidthAllocator: Sendable {
 
   /// Splits `available` among the streams; the shares come in their order. The sum exceeds it only by minimums.
   ///
-  /// - Parameter available: the estimate less what retransmissions take.
+  /// - Parameters:
+  ///   - available: the estimate less what retransmissions take.
+  ///   - streams: what each of them needs and may take.
+  ///   - now: the present time.
   public mutating func allocate(
     _ available: Bitrate, among streams: [Stream], at now: Instant
   ) -> [Share] {

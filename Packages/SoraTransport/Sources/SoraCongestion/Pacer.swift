@@ -62,7 +62,9 @@ public final class Pacer {
   private var probeBytes = 0
   private var waitingProbes: [ProbeRequest] = []
 
-  /// - Parameter rate: the estimate until `setRate` says otherwise.
+  /// - Parameters:
+  ///   - rate: the estimate until `setRate` says otherwise.
+  ///   - configuration: how far it may send ahead.
   public init(rate: Bitrate = .kilobits(500), configuration: Configuration = Configuration()) {
     self.rate = rate
     self.configuration = configuration
@@ -83,7 +85,9 @@ public final class Pacer {
   ///
   /// - Parameters:
   ///   - size: bytes that it will take on the wire.
+  ///   - priority: what goes first.
   ///   - token: what `next(at:)` hands back.
+  ///   - now: the present time.
   /// - Returns: false when more than 8,192 packets of the priority wait; the packet isn't taken then.
   public func enqueue(size: Int, priority: Priority, token: Int, at now: Instant) -> Bool {
     let time = now.nanoseconds

@@ -87,6 +87,7 @@ public protocol DTLSEndpointFactory {
   /// Makes one end of an association.
   ///
   /// - Parameters:
+  ///   - role: who speaks first: the client does.
   ///   - certificate: what this end shows; its fingerprint belongs in this end's SDP.
   ///   - expectedFingerprint: the peer's certificate must hash to this, or the handshake fails with
   ///     ``DTLSError/fingerprintMismatch(expected:actual:)``. With `nil` any certificate is accepted, and the caller

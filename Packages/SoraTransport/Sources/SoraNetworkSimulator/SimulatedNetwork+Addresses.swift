@@ -4,7 +4,10 @@ public import SoraICE
 extension SimulatedNetwork {
   /// Gives a host another address, as when it joins a network.
   ///
-  /// - Parameter link: the host's link that serves it, where its links were made for certain addresses.
+  /// - Parameters:
+  ///   - address: the address to add.
+  ///   - host: whose it becomes.
+  ///   - link: the host's link that serves it, where its links were made for certain addresses.
   public func addAddress(
     _ address: IPAddress, to host: SimulatedHost, over link: SimulatedLink? = nil
   ) {

@@ -4,7 +4,9 @@ import SoraMedia
 extension SimulatedNetwork {
   /// Takes streams that are opened to `address`; a second call takes the place of the first.
   ///
-  /// - Parameter accept: called with the server's end of each, open. Set its closures there.
+  /// - Parameters:
+  ///   - address: an address and port of a host.
+  ///   - accept: called with the server's end of each, open. Set its closures there.
   public func listen(on address: TransportAddress, _ accept: @escaping (SimulatedStream) -> Void) {
     listeners[address] = accept
   }
@@ -17,6 +19,7 @@ extension SimulatedNetwork {
   ///
   /// - Parameters:
   ///   - local: an address of the host that opens it.
+  ///   - remote: whom to connect to.
   ///   - roundTrips: until it is open: 1 for TCP, 2 with TLS 1.3 (RFC 8446 §2) over it, 3 with TLS 1.2.
   public func openStream(
     from local: IPAddress, to remote: TransportAddress, roundTrips: Int = 1

@@ -118,6 +118,8 @@ public final class SimulatedNetwork: DatagramSink {
   /// Links two nodes.
   ///
   /// - Parameters:
+  ///   - a: one of them.
+  ///   - b: the other.
   ///   - forward: conditions from `a` to `b`.
   ///   - backward: conditions from `b` to `a`.
   ///   - interfaceA: the addresses of `a` that this link serves, where `a` has several interfaces; `nil` for all.

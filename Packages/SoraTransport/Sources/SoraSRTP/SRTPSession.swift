@@ -31,8 +31,10 @@ public final class SRTPSession {
   /// Makes a session from the keys that DTLS exported.
   ///
   /// - Parameters:
+  ///   - profile: what DTLS has agreed on.
   ///   - local: what this end protects with.
   ///   - remote: what the peer protects with.
+  ///   - implementation: who computes.
   ///   - replayWindow: how many packets of reordering are accepted, 64...32,768; rounded up to a power of two.
   ///   - maximumStreams: how many SSRCs a direction may have; packets of further ones are refused and counted.
   /// - Throws: ``SRTPError/invalidKeyLength(expected:actual:)``, ``SRTPError/invalidSaltLength(expected:actual:)`` or
@@ -88,7 +90,7 @@ public final class SRTPSession {
   /// Protects an RTP packet in place.
   ///
   /// - Parameters:
-  ///   - buffer: the packet's buffer, with room for ``SoraMedia/SRTPProfile/rtpOverhead`` bytes after the packet.
+  ///   - buffer: the packet's buffer, with room for `SRTPProfile.rtpOverhead` bytes after the packet.
   ///   - count: the packet's length.
   /// - Returns: the protected packet's length.
   public func protectRTP(
@@ -115,7 +117,7 @@ public final class SRTPSession {
   ///
   /// - Parameters:
   ///   - source: exactly the packet. Must not overlap `destination`.
-  ///   - destination: at least the packet's length and ``SoraMedia/SRTPProfile/rtpOverhead`` bytes.
+  ///   - destination: at least the packet's length and `SRTPProfile.rtpOverhead` bytes.
   /// - Returns: the protected packet's length.
   public func protectRTP(
     from source: UnsafeRawBufferPointer, into destination: UnsafeMutableRawBufferPointer
@@ -157,7 +159,7 @@ public final class SRTPSession {
   /// Protects a compound RTCP packet in place.
   ///
   /// - Parameters:
-  ///   - buffer: the packet's buffer, with room for ``SoraMedia/SRTPProfile/rtcpOverhead`` bytes after the packet.
+  ///   - buffer: the packet's buffer, with room for `SRTPProfile.rtcpOverhead` bytes after the packet.
   ///   - count: the packet's length.
   /// - Returns: the protected packet's length.
   public func protectRTCP(

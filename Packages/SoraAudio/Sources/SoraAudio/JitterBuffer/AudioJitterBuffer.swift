@@ -141,6 +141,8 @@ public final class AudioJitterBuffer {
   /// - Parameters:
   ///   - sequenceNumber: that of the earlier packet: what is before the later one by as many as copies are between.
   ///   - timestamp: the earlier packet's own.
+  ///   - payload: the copy, lent for the call.
+  ///   - now: the present time.
   ///
   /// Copies of what came by itself, and of what was played or given up, are dropped and counted. A copy that fills a gap
   /// also tells how long to wait for copies: while packets get lost the delay grows by what a copy comes later.

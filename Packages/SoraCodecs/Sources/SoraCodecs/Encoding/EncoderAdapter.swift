@@ -16,6 +16,10 @@ package protocol EncoderAdapter: AnyObject {
   static var scalabilityModes: [ScalabilityMode] { get }
   static var traits: EncoderTraits { get }
 
+  /// The speeds to choose among while frames of these settings are encoded; nil where it keeps the one that it chooses when
+  /// it starts. Each change starts it anew, with `VideoEncoderSettings.speed` set.
+  static func speeds(_ settings: VideoEncoderSettings) -> EncoderSpeeds?
+
   /// Nothing is started yet.
   init() throws(CodecError)
 
@@ -36,6 +40,10 @@ package protocol EncoderAdapter: AnyObject {
   /// until this returns.
   func encode(_ picture: EncoderPicture, _ order: FrameOrder, into output: EncoderOutput)
     throws(CodecError)
+}
+
+extension EncoderAdapter {
+  package static func speeds(_ settings: VideoEncoderSettings) -> EncoderSpeeds? { nil }
 }
 
 /// What an adapter makes of settings before anything is started.

@@ -1,10 +1,10 @@
 package import SoraMedia
 
 /// The encoder that all libraries share: it checks settings, follows the size of frames, keeps the rate, chooses key
-/// frames and layers, and pools memory. The library behind its adapter compresses.
+/// frames, layers and the library's speed, and pools memory. The library behind its adapter compresses.
 ///
 /// Steady state allocates nothing. Confined to one serial executor or thread, as `VideoEncoder` says.
-package final class EncoderDriver<Adapter: EncoderAdapter>: VideoEncoder {
+package final class EncoderDriver<Adapter: EncoderAdapter>: SpeedControlledEncoder {
   package private(set) var settings: VideoEncoderSettings
 
   private let adapter: Adapter
@@ -12,9 +12,13 @@ package final class EncoderDriver<Adapter: EncoderAdapter>: VideoEncoder {
   private var layers: EncoderLayers
   private var rateControl = EncoderRateControl(Adapter.traits)
   private var chroma = PlanarChroma()
+  /// Nil where the library's speed stays as it is.
+  private var speedControl: EncoderSpeedControl?
   private let takesInterleavedChroma = Adapter.traits.takesInterleavedChroma
   private var codedSize = (width: 0, height: 0)
   private var isOpen = false
+  /// Whether the library is to be started anew before the next frame, at another speed.
+  private var isStale = false
   private var needsKeyFrame = true
   private var frameCount: Int64 = 0
 
@@ -34,6 +38,19 @@ package final class EncoderDriver<Adapter: EncoderAdapter>: VideoEncoder {
 
   package var kind: VideoCodecKind { Adapter.kind }
   package var implementationName: String { Adapter.implementationName }
+
+  package var clock: (@Sendable () -> Instant)?
+
+  package var canBeFaster: Bool { speedControl?.canBeFaster ?? false }
+
+  package var maySlowDown: Bool {
+    get { speedControl?.maySlowDown ?? false }
+    set { speedControl?.maySlowDown = newValue }
+  }
+
+  package func beFaster(at now: Instant) {
+    if speedControl?.beFaster(at: now) == true { isStale = true }
+  }
 
   package func setRates(targetBitsPerSecond: Int, framesPerSecond: Double) {
     _ = settings.takeRates(
@@ -61,7 +78,7 @@ package final class EncoderDriver<Adapter: EncoderAdapter>: VideoEncoder {
       layers: position)
     frameCount &+= 1
     output.begin()
-    try unsafe adapter.encode(picture(frame.buffer), order, into: output)
+    try compress(frame.buffer, order)
     guard let payload = output.take() else { return nil }
 
     if output.isKeyFrame { needsKeyFrame = false }
@@ -73,10 +90,26 @@ package final class EncoderDriver<Adapter: EncoderAdapter>: VideoEncoder {
       rotation: frame.rotation, temporalLayer: temporalLayer, layers: layers)
   }
 
+  /// Has the library compress a frame, and starts it anew at another speed where the time that it took asks for that.
+  private func compress(_ buffer: PixelBuffer, _ order: FrameOrder) throws(CodecError) {
+    // A key frame, which takes longer, says nothing of the others.
+    guard speedControl != nil, let clock, !order.isKeyFrame else {
+      return try unsafe adapter.encode(picture(buffer), order, into: output)
+    }
+    let started = clock()
+    try unsafe adapter.encode(picture(buffer), order, into: output)
+    let ended = clock()
+    let interval = Duration.seconds(1 / settings.framesPerSecond)
+    if speedControl?.encoded(ended - started, interval: interval, at: ended) == true {
+      isStale = true
+    }
+  }
+
   /// Starts over where the frame has another size. Some libraries could change a running encoder, most of them in one
   /// direction only; one way for all means one behaviour: a key frame, then prediction again.
   private func follow(_ buffer: PixelBuffer) throws(CodecError) {
-    if isOpen, buffer.width == settings.width, buffer.height == settings.height { return }
+    let isSameSize = buffer.width == settings.width && buffer.height == settings.height
+    if isOpen, isSameSize, !isStale { return }
     var wanted = settings
     wanted.width = buffer.width
     wanted.height = buffer.height
@@ -92,14 +125,27 @@ package final class EncoderDriver<Adapter: EncoderAdapter>: VideoEncoder {
   private func open(_ plan: Adapter.Plan) throws(CodecError) {
     let rates = rateControl.start(settings, limit: plan.maximumBitsPerSecond)
     do {
-      try adapter.open(plan, settings, rates)
+      try adapter.open(plan, settingsWithSpeed(), rates)
     } catch {
       adapter.close()
       throw error
     }
     codedSize = (plan.width, plan.height)
     isOpen = true
+    isStale = false
     needsKeyFrame = true
+  }
+
+  /// The settings with the speed that is chosen for them at the moment, unless they say one.
+  private func settingsWithSpeed() -> VideoEncoderSettings {
+    guard settings.speed == nil, let speeds = Adapter.speeds(settings) else { return settings }
+    // After a change of speed alone the control goes on as it is.
+    if !isStale || speedControl?.speeds != speeds {
+      speedControl = speedControl?.following(speeds) ?? EncoderSpeedControl(speeds)
+    }
+    var wanted = settings
+    wanted.speed = speedControl?.speed
+    return wanted
   }
 
   private func picture(_ buffer: PixelBuffer) -> EncoderPicture {

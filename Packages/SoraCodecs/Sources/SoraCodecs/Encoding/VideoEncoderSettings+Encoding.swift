@@ -41,7 +41,8 @@ extension VideoEncoderSettings {
     return contentHint == .motion ? 46 : 40
   }
 
-  /// The presets of x264 and x265, fastest first; `speed` is an index into these.
+  /// The presets of x264 and x265, fastest first; `speed` is an index into these, the nearest where
+  /// it is none.
   package static let presetNames = [
     "ultrafast", "superfast", "veryfast", "faster", "fast", "medium", "slow", "slower", "veryslow",
     "placebo",

@@ -24,7 +24,7 @@ public struct VideoEncoderSettings: Sendable, Hashable {
   public var cores: Int
   /// Whether rate control may drop frames instead of overshooting.
   public var allowsFrameDropping: Bool
-  /// The library's speed setting, for measurements. Nil chooses by size.
+  /// The library's speed setting, for measurements. Nil chooses by size, and for H.265 by the time that frames take.
   public var speed: Int?
   /// What was negotiated, as SDP's `a=fmtp` names it: `profile-level-id` and `packetization-mode` (RFC 6184 §8.1),
   /// `profile-id` (RFC 9628 §6), `profile`, `level-idx` and `tier` (AV1), `profile-id` and `level-id` (RFC 7798 §7.1).

@@ -1,49 +1,110 @@
 public import Foundation
 
 /// Handlers of a `Sora` object. They run where the event happens; see each.
-public final class SoraHandlers: @unchecked Sendable {
-  // @unchecked: every stored property is a `Locked`, which guards its value and is never replaced.
+public final class SoraHandlers: Sendable {
+  private struct Values: Sendable {
+    var onConnect: (@Sendable (MediaChannel?, (any Error)?) -> Void)?
+    var onDisconnect: (@Sendable (MediaChannel, (any Error)?) -> Void)?
+    var onAddMediaChannel: (@Sendable (MediaChannel) -> Void)?
+    var onRemoveMediaChannel: (@Sendable (MediaChannel) -> Void)?
+  }
+
+  private let values = Locked(Values())
 
   /// An attempt ended. On the channel's queue, after the handler given to `connect`.
-  @Locked public var onConnect: (@Sendable (MediaChannel?, (any Error)?) -> Void)?
+  public var onConnect: (@Sendable (MediaChannel?, (any Error)?) -> Void)? {
+    get { values.onConnect }
+    set { values.onConnect = newValue }
+  }
   /// A channel ended, after it left `mediaChannels`.
-  @Locked public var onDisconnect: (@Sendable (MediaChannel, (any Error)?) -> Void)?
+  public var onDisconnect: (@Sendable (MediaChannel, (any Error)?) -> Void)? {
+    get { values.onDisconnect }
+    set { values.onDisconnect = newValue }
+  }
   /// Inside `connect`, before it returns.
-  @Locked public var onAddMediaChannel: (@Sendable (MediaChannel) -> Void)?
+  public var onAddMediaChannel: (@Sendable (MediaChannel) -> Void)? {
+    get { values.onAddMediaChannel }
+    set { values.onAddMediaChannel = newValue }
+  }
   /// Just before `onDisconnect`.
-  @Locked public var onRemoveMediaChannel: (@Sendable (MediaChannel) -> Void)?
+  public var onRemoveMediaChannel: (@Sendable (MediaChannel) -> Void)? {
+    get { values.onRemoveMediaChannel }
+    set { values.onRemoveMediaChannel = newValue }
+  }
 
   public init() {}
 }
 
 /// Handlers of a channel. All run on the channel's own serial queue, so none runs beside another.
-public final class MediaChannelHandlers: @unchecked Sendable {
-  // @unchecked: every stored property is a `Locked`, which guards its value and is never replaced.
+public final class MediaChannelHandlers: Sendable {
+  private struct Values: Sendable {
+    var onConnect: (@Sendable ((any Error)?) -> Void)?
+    var onDisconnect: (@Sendable ((any Error)?) -> Void)?
+    var onAddStream: (@Sendable (any MediaStream) -> Void)?
+    var onRemoveStream: (@Sendable (any MediaStream) -> Void)?
+    var onReceiveSignaling: (@Sendable (Signaling) -> Void)?
+    var onDataChannel: (@Sendable (MediaChannel) -> Void)?
+    var onDataChannelMessage: (@Sendable (MediaChannel, String, Data) -> Void)?
+  }
+
+  private let values = Locked(Values())
 
   /// The attempt ended: nil on success.
-  @Locked public var onConnect: (@Sendable ((any Error)?) -> Void)?
+  public var onConnect: (@Sendable ((any Error)?) -> Void)? {
+    get { values.onConnect }
+    set { values.onConnect = newValue }
+  }
   /// The channel ended: nil when it ended as it should.
-  @Locked public var onDisconnect: (@Sendable ((any Error)?) -> Void)?
+  public var onDisconnect: (@Sendable ((any Error)?) -> Void)? {
+    get { values.onDisconnect }
+    set { values.onDisconnect = newValue }
+  }
   /// The local stream, and each remote one.
-  @Locked public var onAddStream: (@Sendable (any MediaStream) -> Void)?
+  public var onAddStream: (@Sendable (any MediaStream) -> Void)? {
+    get { values.onAddStream }
+    set { values.onAddStream = newValue }
+  }
   /// A remote stream was withdrawn. Not called when the channel ends.
-  @Locked public var onRemoveStream: (@Sendable (any MediaStream) -> Void)?
+  public var onRemoveStream: (@Sendable (any MediaStream) -> Void)? {
+    get { values.onRemoveStream }
+    set { values.onRemoveStream = newValue }
+  }
   /// Every message that could be decoded, after the SDK acted on it.
-  @Locked public var onReceiveSignaling: (@Sendable (Signaling) -> Void)?
+  public var onReceiveSignaling: (@Sendable (Signaling) -> Void)? {
+    get { values.onReceiveSignaling }
+    set { values.onReceiveSignaling = newValue }
+  }
   /// Data channels can be used from here on.
-  @Locked public var onDataChannel: (@Sendable (MediaChannel) -> Void)?
+  public var onDataChannel: (@Sendable (MediaChannel) -> Void)? {
+    get { values.onDataChannel }
+    set { values.onDataChannel = newValue }
+  }
   /// A message of a data channel: channel, label, data.
-  @Locked public var onDataChannelMessage: (@Sendable (MediaChannel, String, Data) -> Void)?
+  public var onDataChannelMessage: (@Sendable (MediaChannel, String, Data) -> Void)? {
+    get { values.onDataChannelMessage }
+    set { values.onDataChannelMessage = newValue }
+  }
 
   public init() {}
 }
 
 /// Handlers of a stream. On the thread that made the change.
-public final class MediaStreamHandlers: @unchecked Sendable {
-  // @unchecked: every stored property is a `Locked`, which guards its value and is never replaced.
+public final class MediaStreamHandlers: Sendable {
+  private struct Values: Sendable {
+    var onSwitchVideo: (@Sendable (_ isEnabled: Bool) -> Void)?
+    var onSwitchAudio: (@Sendable (_ isEnabled: Bool) -> Void)?
+  }
 
-  @Locked public var onSwitchVideo: (@Sendable (_ isEnabled: Bool) -> Void)?
-  @Locked public var onSwitchAudio: (@Sendable (_ isEnabled: Bool) -> Void)?
+  private let values = Locked(Values())
+
+  public var onSwitchVideo: (@Sendable (_ isEnabled: Bool) -> Void)? {
+    get { values.onSwitchVideo }
+    set { values.onSwitchVideo = newValue }
+  }
+  public var onSwitchAudio: (@Sendable (_ isEnabled: Bool) -> Void)? {
+    get { values.onSwitchAudio }
+    set { values.onSwitchAudio = newValue }
+  }
 
   public init() {}
 }

@@ -45,8 +45,8 @@ public final class MediaChannel: CustomStringConvertible, Equatable, Sendable {
 
   /// Told what happens. At first `Configuration.mediaChannelHandlers`.
   public var handlers: MediaChannelHandlers {
-    get { handlerBox.wrappedValue }
-    set { handlerBox.wrappedValue = newValue }
+    get { handlerBox.value }
+    set { handlerBox.value = newValue }
   }
   private let handlerBox: Locked<MediaChannelHandlers>
   /// What the channel was connected with.
@@ -64,7 +64,7 @@ public final class MediaChannel: CustomStringConvertible, Equatable, Sendable {
   init(sora: Sora, configuration: Configuration) {
     self.sora = sora
     self.configuration = configuration
-    handlerBox = Locked(wrappedValue: configuration.mediaChannelHandlers)
+    handlerBox = Locked(configuration.mediaChannelHandlers)
     (inputs, input) = AsyncStream.makeStream(of: Input.self)
   }
 

@@ -6,7 +6,12 @@ public struct Proxy: CustomStringConvertible, Sendable, Equatable {
   let username: String?
   let password: String?
 
-  /// - Parameter agent: the `User-Agent` that the proxy sees; by default this SDK's name and version.
+  /// - Parameters:
+  ///   - host: the proxy's name or address.
+  ///   - port: its port.
+  ///   - agent: the `User-Agent` that the proxy sees; by default this SDK's name and version.
+  ///   - username: for a proxy that asks for credentials.
+  ///   - password: likewise.
   public init(
     host: String, port: Int, agent: String? = nil, username: String? = nil, password: String? = nil
   ) {

@@ -59,11 +59,18 @@ public enum WebSocketMessage: Sendable, Equatable {
 }
 
 /// Handlers of the signaling WebSocket.
-public final class WebSocketChannelHandlers: @unchecked Sendable {
-  // @unchecked: every stored property is a `Locked`, which guards its value and is never replaced.
+public final class WebSocketChannelHandlers: Sendable {
+  private struct Values: Sendable {
+    var onReceive: (@Sendable (WebSocketMessage) -> Void)?
+  }
+
+  private let values = Locked(Values())
 
   /// Every message, before the SDK acts on it. On the channel's queue, ahead of `onReceiveSignaling`.
-  @Locked public var onReceive: (@Sendable (WebSocketMessage) -> Void)?
+  public var onReceive: (@Sendable (WebSocketMessage) -> Void)? {
+    get { values.onReceive }
+    set { values.onReceive = newValue }
+  }
 
   public init() {}
 }

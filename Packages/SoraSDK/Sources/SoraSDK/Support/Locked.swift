@@ -1,14 +1,20 @@
 import Synchronization
 
-/// A property that any thread may read and write. A class, because property wrappers of classes can't be noncopyable.
-@propertyWrapper
-public final class Locked<Value: Sendable>: Sendable {
+/// A value that any thread may read and write, whole or one property of it.
+@dynamicMemberLookup
+final class Locked<Value: Sendable>: Sendable {
   private let storage: Mutex<Value>
 
-  public init(wrappedValue: Value) { storage = Mutex(wrappedValue) }
+  init(_ value: Value) { storage = Mutex(value) }
 
-  public var wrappedValue: Value {
+  var value: Value {
     get { storage.withLock { $0 } }
     set { storage.withLock { $0 = newValue } }
+  }
+
+  /// A property, without a gap in which another thread's change of the other properties would be lost.
+  subscript<Property: Sendable>(dynamicMember path: WritableKeyPath<Value, Property>) -> Property {
+    get { storage.withLock { $0[keyPath: path] } }
+    set { storage.withLock { $0[keyPath: path] = newValue } }
   }
 }

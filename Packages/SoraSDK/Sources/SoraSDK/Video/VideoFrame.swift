@@ -22,7 +22,9 @@ public enum VideoFrame: Sendable {
 
   /// A frame over a picture in memory (I420 or NV12).
   ///
-  /// - Parameter timestamp: capture time on the monotonic clock; now where it isn't given.
+  /// - Parameters:
+  ///   - buffer: the picture, which is not copied.
+  ///   - timestamp: capture time on the monotonic clock; now where it isn't given.
   public init(from buffer: PixelBuffer, timestamp: Instant? = nil) {
     self = .native(
       capturer: nil,

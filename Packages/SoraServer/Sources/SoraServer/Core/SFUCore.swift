@@ -48,6 +48,7 @@ public final class SFUCore {
   }
 
   /// - Parameters:
+  ///   - configuration: addresses for media, and time limits.
   ///   - random: for identifiers, keys of ICE and sources; the system's in a real server.
   ///   - sink: sends from the configured media addresses.
   public init(configuration: Configuration, random: RandomSource, sink: any DatagramSink) {

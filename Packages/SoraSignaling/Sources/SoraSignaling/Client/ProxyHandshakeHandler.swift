@@ -16,6 +16,8 @@ public final class ProxyHandshakeHandler: ChannelInboundHandler, RemovableChanne
 
   /// - Parameters:
   ///   - authority: host and port that the proxy shall connect to.
+  ///   - userAgent: the `User-Agent` that it sees.
+  ///   - proxy: its credentials.
   ///   - fail: told of a refusal or a broken connection, with a `SignalingError` where it is the proxy's.
   ///   - next: called once the tunnel is there, to add the handlers of what goes through it.
   public init(

@@ -113,6 +113,7 @@ public final class SignalingServer: Sendable {
   /// - Parameters:
   ///   - host: an address or name of this machine; `0.0.0.0` or `::` for all addresses.
   ///   - port: 0 takes a free one.
+  ///   - configuration: path, TLS, and limits of size, time and number.
   ///   - http: answers every request that is no WebSocket handshake at the path. Runs in a task
   ///     of its own for each request.
   ///   - onConnection: called on the event loop, before the first message; must not block.

@@ -11,8 +11,10 @@ public protocol FieldValue: Sendable {
 
 /// A type that one JSON value is read into and written from.
 public protocol FieldContent: FieldValue, Hashable where Content == Self {
-  /// - Parameter path: where the value stands, such as `connect.audio.bit_rate`. Made for errors only: most values of most
-  ///   messages have none.
+  /// - Parameters:
+  ///   - json: the value.
+  ///   - path: where the value stands, such as `connect.audio.bit_rate`. Made for errors only: most values of most
+  ///     messages have none.
   static func read(
     _ json: JSONValue, path: @autoclosure () -> String
   ) throws(SignalingError) -> Self

@@ -4,7 +4,10 @@
 public typealias ConnectMessage = SignalingObject<ConnectFields>
 
 extension ConnectMessage {
-  /// - Parameter change: sets further fields.
+  /// - Parameters:
+  ///   - role: whether it sends, receives or both.
+  ///   - channelID: the channel to join.
+  ///   - change: sets further fields.
   public init(
     role: SignalingRole, channelID: String, _ change: (inout ConnectMessage) -> Void = { _ in }
   ) {

@@ -2,7 +2,9 @@
 public typealias DataChannelOptions = SignalingObject<DataChannelFields>
 
 extension DataChannelOptions {
-  /// - Parameter change: sets further fields.
+  /// - Parameters:
+  ///   - label: the data channel's name, which begins with `#`.
+  ///   - change: sets further fields.
   public init(label: String, _ change: (inout DataChannelOptions) -> Void = { _ in }) {
     self.init(members: [:])
     self.label = label

@@ -2,7 +2,9 @@
 public typealias ForwardingFilter = SignalingObject<ForwardingFilterFields>
 
 extension ForwardingFilter {
-  /// - Parameter change: sets further fields.
+  /// - Parameters:
+  ///   - rules: what is matched: all of an inner list, any of the outer.
+  ///   - change: sets further fields.
   public init(
     rules: [[ForwardingRule]], _ change: (inout ForwardingFilter) -> Void = { _ in }
   ) {

@@ -4,7 +4,9 @@
 public typealias NotifyMessage = SignalingObject<NotifyFields>
 
 extension NotifyMessage {
-  /// - Parameter change: sets further fields.
+  /// - Parameters:
+  ///   - eventType: such as `connection.created`.
+  ///   - change: sets further fields.
   public init(eventType: String, _ change: (inout NotifyMessage) -> Void = { _ in }) {
     self.init(members: [:])
     self.eventType = eventType

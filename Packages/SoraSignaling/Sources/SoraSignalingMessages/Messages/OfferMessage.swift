@@ -4,7 +4,10 @@
 public typealias OfferMessage = SignalingObject<OfferFields>
 
 extension OfferMessage {
-  /// - Parameter change: sets further fields.
+  /// - Parameters:
+  ///   - sdp: the description.
+  ///   - connectionID: what the server calls the connection.
+  ///   - change: sets further fields.
   public init(
     sdp: String, connectionID: String, _ change: (inout OfferMessage) -> Void = { _ in }
   ) {

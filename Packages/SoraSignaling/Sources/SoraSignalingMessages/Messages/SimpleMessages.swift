@@ -43,7 +43,9 @@ public struct DescriptionFields: SignalingFields {
 public typealias CandidateMessage = SignalingObject<CandidateFields>
 
 extension CandidateMessage {
-  /// - Parameter change: sets further fields.
+  /// - Parameters:
+  ///   - candidate: the candidate, as SDP writes it.
+  ///   - change: sets further fields.
   public init(candidate: String, _ change: (inout CandidateMessage) -> Void = { _ in }) {
     self.init(members: [:])
     self.candidate = candidate

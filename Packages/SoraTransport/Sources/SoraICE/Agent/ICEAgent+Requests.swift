@@ -4,7 +4,11 @@ public import SoraWire
 extension ICEAgent {
   /// Takes one STUN datagram. The bytes are lent for the call.
   ///
-  /// - Parameter local: The base it came in on: an address added as a candidate's base.
+  /// - Parameters:
+  ///   - bytes: the datagram.
+  ///   - remote: the address that it came from.
+  ///   - local: The base it came in on: an address added as a candidate's base.
+  ///   - now: the present time.
   public func receive(
     _ bytes: RawSpan, from remote: TransportAddress, on local: TransportAddress,
     at now: Instant

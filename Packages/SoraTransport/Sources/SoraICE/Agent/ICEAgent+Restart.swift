@@ -32,7 +32,9 @@ extension ICEAgent {
   /// taken until three seconds after a new pair was nominated. Without an answer of the peer's the old way serves as before; until
   /// then `rollBackRestart` takes the restart back.
   ///
-  /// - Parameter parameters: what `makeParameters` gave; without it, new ones are made.
+  /// - Parameters:
+  ///   - parameters: what `makeParameters` gave; without it, new ones are made.
+  ///   - now: the present time.
   public func restart(with parameters: ICEParameters? = nil, at now: Instant) {
     advance(to: now)
     guard state != .closed else { return }

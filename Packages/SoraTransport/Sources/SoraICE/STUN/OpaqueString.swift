@@ -22,8 +22,10 @@ public enum OpaqueString {
   /// Joiners (U+200C, U+200D) are let through without regard to their neighbours, and so are code points that this Unicode version
   /// doesn't know: which of them are good is the server's to say.
   ///
-  /// - Parameter normalize: makes normalization form C. Handed in, since Swift's own library has no public way and this module uses no
-  ///   other; Foundation's is `precomposedStringWithCanonicalMapping`.
+  /// - Parameters:
+  ///   - text: a user name, password or realm.
+  ///   - normalize: makes normalization form C. Handed in, since Swift's own library has no public way and this module uses no
+  ///     other; Foundation's is `precomposedStringWithCanonicalMapping`.
   /// - Throws: `Unusable`
   public static func prepare(
     _ text: String, normalize: (String) -> String

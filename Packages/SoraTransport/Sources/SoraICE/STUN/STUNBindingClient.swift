@@ -27,7 +27,11 @@ public final class STUNBindingClient {
   private var nextKeepaliveAt: Instant?
   private var outbox: [[UInt8]] = []
 
-  /// - Parameter keepalive: the time between requests that keep the binding; Tr of RFC 8445 §11.
+  /// - Parameters:
+  ///   - server: whom to ask.
+  ///   - random: for the identifiers of requests.
+  ///   - retransmission: when to ask again.
+  ///   - keepalive: the time between requests that keep the binding; Tr of RFC 8445 §11.
   public init(
     server: TransportAddress, random: RandomSource,
     retransmission: STUNRetransmission = .init(), keepalive: Duration = .seconds(15)

@@ -55,6 +55,7 @@ extension TURNClient {
   /// Writes a datagram for a peer as the server wants it: as ChannelData once the peer's channel is bound, in a Send indication before.
   ///
   /// - Parameters:
+  ///   - peer: whom it is for.
   ///   - slot: at least `maximumOverhead` bytes more than `body` writes.
   ///   - body: writes the datagram to the start of what it is given and returns its size; 0 sends nothing.
   /// - Returns: the bytes to send to the server; 0 for none: no allocation, or a peer that isn't permitted.

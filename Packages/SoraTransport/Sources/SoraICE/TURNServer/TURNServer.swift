@@ -131,7 +131,10 @@ public final class TURNServer {
   private var unsignedAnswers = 0
   private var unsignedSecond: Int64 = 0
 
-  /// - Parameter network: not held; it owns the server, as a rule, and lives as long.
+  /// - Parameters:
+  ///   - configuration: realm, credentials, time limits, quotas.
+  ///   - network: not held; it owns the server, as a rule, and lives as long.
+  ///   - random: for nonces, ports and tokens.
   public init(
     configuration: Configuration, network: any TURNServerNetwork, random: RandomSource
   ) {

@@ -13,6 +13,7 @@ public protocol SimulatedEndpoint: AnyObject {
   ///   - bytes: the payload, lent for the call and writable.
   ///   - source: the address it came from, as the last router left it.
   ///   - local: the bound address it came to.
+  ///   - now: the present time.
   func received(
     _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress,
     on local: TransportAddress, at now: Instant)
@@ -42,6 +43,7 @@ public protocol SimulatedMiddlebox: AnyObject {
   ///   - destination: where it goes to; may be rewritten. It is routed by what it says afterwards.
   ///   - payload: the datagram's bytes.
   ///   - link: the link it came over.
+  ///   - now: the present time.
   /// - Returns: false to drop it.
   func forward(
     source: inout TransportAddress, destination: inout TransportAddress,
@@ -49,7 +51,11 @@ public protocol SimulatedMiddlebox: AnyObject {
   ) -> Bool
   /// Whether a byte stream may be opened through it; asked once, with the first packet. Everything passes by default.
   ///
-  /// - Parameter source: where it comes from; may be rewritten.
+  /// - Parameters:
+  ///   - source: where it comes from; may be rewritten.
+  ///   - destination: where it goes to.
+  ///   - link: the link it came over.
+  ///   - now: the present time.
   func admitStream(
     source: inout TransportAddress, destination: TransportAddress, over link: SimulatedLink,
     at now: Instant

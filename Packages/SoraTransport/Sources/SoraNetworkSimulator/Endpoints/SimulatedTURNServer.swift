@@ -24,8 +24,11 @@ public final class SimulatedTURNServer: SimulatedEndpoint, TURNServerNetwork {
   /// Puts a server on every address of `host`.
   ///
   /// - Parameters:
+  ///   - network: the network that it is part of.
+  ///   - host: the host that it runs on.
   ///   - port: for datagrams and TCP (`turn:`).
   ///   - securePort: for TLS (`turns:`), which is a stream that takes a round trip more.
+  ///   - configuration: the server's, such as realm and time limits.
   ///   - sink: where its datagrams leave, if not into the network.
   public init(
     _ network: SimulatedNetwork, on host: SimulatedHost, port: UInt16 = 3478,

@@ -50,8 +50,11 @@ public final class SimulatedTransportPeer: SimulatedEndpoint, PeerTransportDeleg
   private var isClient = false
 
   /// - Parameters:
+  ///   - network: the network that it is part of.
+  ///   - host: the host that it runs on.
   ///   - serial: of its certificate; another one for each peer.
   ///   - isControlling: whether it nominates; one of the two does.
+  ///   - configuration: servers, policies and the way to the peer.
   public init(
     _ network: SimulatedNetwork, on host: SimulatedHost, serial: UInt64, isControlling: Bool,
     _ configuration: Configuration = Configuration()

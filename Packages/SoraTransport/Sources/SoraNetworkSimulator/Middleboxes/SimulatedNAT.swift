@@ -231,7 +231,10 @@ extension SimulatedNetwork {
   /// Adds a translator whose uplink goes to `outer`: a router, or another NAT's or firewall's.
   ///
   /// - Parameters:
+  ///   - name: for logs.
+  ///   - behaviour: how it maps and filters.
   ///   - outside: its addresses on the outside, one a family.
+  ///   - outer: what it hangs on.
   ///   - conditions: of the uplink, both ways.
   @discardableResult
   public func addNAT(

@@ -33,6 +33,7 @@ public enum NetworkError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The error for a socket that could not be bound to an address.
   ///
   /// - Parameters:
+  ///   - address: what it was to be bound to.
   ///   - code: the `errno` of `bind`.
   ///   - kind: the protocol, as the description names it.
   public static func binding(

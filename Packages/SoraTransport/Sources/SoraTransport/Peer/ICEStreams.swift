@@ -34,7 +34,9 @@ public protocol ICEStreamConnection: Sendable {
 public protocol ICEStreamConnector: Sendable {
   /// Begins to connect, and returns at once.
   ///
-  /// - Parameter events: called in order, on any thread, never from within `open`.
+  /// - Parameters:
+  ///   - server: the TURN server to connect to.
+  ///   - events: called in order, on any thread, never from within `open`.
   func open(_ server: ICEServer, events: @escaping @Sendable (ICEStreamEvent) -> Void)
     -> any ICEStreamConnection
 }

@@ -14,7 +14,9 @@ extension PeerTransport {
   /// Adds host candidates for bound sockets, as far as the policy goes, and asks the servers. The delegate hears of each candidate, and of
   /// the end. Call it once; `addBase` and `removeBase` follow the interfaces.
   ///
-  /// - Parameter bases: transport addresses of sockets that feed `receive`.
+  /// - Parameters:
+  ///   - bases: transport addresses of sockets that feed `receive`.
+  ///   - now: the present time.
   public func gather(on bases: [TransportAddress], at now: Instant) {
     guard !isEnded else { return }
     if statistics.gatheringStarted == nil { statistics.gatheringStarted = now }

@@ -143,7 +143,9 @@ public final class PeerTransport {
   /// the candidates again, and `start` with the other side's new description. DTLS and SRTP go on with what they have agreed on;
   /// servers that have given nothing, or nothing any longer, are asked again.
   ///
-  /// - Parameter parameters: what `ice.makeParameters` gave; without it, new ones are made.
+  /// - Parameters:
+  ///   - parameters: what `ice.makeParameters` gave; without it, new ones are made.
+  ///   - now: the present time.
   public func restartICE(with parameters: ICEParameters? = nil, at now: Instant) {
     guard !isEnded else { return }
     ice.restart(with: parameters, at: now)
@@ -187,7 +189,11 @@ public final class PeerTransport {
 
   /// Takes one datagram from the network (demultiplexed by its first byte, RFC 7983 §7).
   ///
-  /// - Parameter bytes: lent for the call, decrypted in place.
+  /// - Parameters:
+  ///   - bytes: lent for the call, decrypted in place.
+  ///   - remote: the address that it came from.
+  ///   - local: the address that it came to.
+  ///   - now: the present time.
   public func receive(
     _ bytes: UnsafeMutableRawBufferPointer, from remote: TransportAddress,
     on local: TransportAddress,

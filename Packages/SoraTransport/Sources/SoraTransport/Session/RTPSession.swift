@@ -196,7 +196,11 @@ public final class RTPSession {
 
   /// Cuts a frame into packets and lets the pacer send them.
   ///
-  /// - Parameter level: loudness of an audio packet, where it is known.
+  /// - Parameters:
+  ///   - frame: the frame, whole.
+  ///   - stream: the stream it belongs to.
+  ///   - level: loudness of an audio packet, where it is known.
+  ///   - now: the present time.
   public func send(
     _ frame: EncodedFrame, on stream: RTPSendStream, level: RTPAudioLevel? = nil, at now: Instant
   ) {

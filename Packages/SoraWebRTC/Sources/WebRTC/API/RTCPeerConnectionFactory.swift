@@ -23,7 +23,9 @@ public final class RTCPeerConnectionFactory: Sendable {
 
   /// A factory with video codecs of the caller's choice.
   ///
-  /// - Parameter dtls: who secures connections: this project's own DTLS 1.3 and 1.2, or libssl's 1.2.
+  /// - Parameters:
+  ///   - videoCodecs: the codecs that descriptions offer, in order of preference.
+  ///   - dtls: who secures connections: this project's own DTLS 1.3 and 1.2, or libssl's 1.2.
   public convenience init(videoCodecs: VideoCodecRegistry, dtls: DTLSImplementation = .standard) {
     self.init(
       videoCodecs: videoCodecs, endpoints: Result { () throws(DTLSError) in try dtls.makeFactory() }
@@ -83,7 +85,10 @@ public final class RTCPeerConnectionFactory: Sendable {
 
   /// A new connection; nil for every reason that `makePeerConnection` throws, which libwebrtc's name doesn't tell.
   ///
-  /// - Parameter delegate: held weakly.
+  /// - Parameters:
+  ///   - configuration: servers, policies and settings of the connection.
+  ///   - constraints: kept for the name; has no effect.
+  ///   - delegate: held weakly.
   public func peerConnection(
     with configuration: RTCConfiguration, constraints: RTCMediaConstraints? = nil,
     delegate: (any RTCPeerConnectionDelegate)? = nil
@@ -93,7 +98,10 @@ public final class RTCPeerConnectionFactory: Sendable {
 
   /// A new connection. Not libwebrtc's.
   ///
-  /// - Parameter delegate: held weakly.
+  /// - Parameters:
+  ///   - configuration: servers, policies and settings of the connection.
+  ///   - constraints: kept for the name; has no effect.
+  ///   - delegate: held weakly.
   /// - Throws: what is missing, and how to come by it.
   public func makePeerConnection(
     with configuration: RTCConfiguration, constraints: RTCMediaConstraints? = nil,

@@ -18,7 +18,10 @@ public final class RTCVideoFrame: Sendable {
 
   /// A frame over planes in memory.
   ///
-  /// - Parameter timeStampNs: capture time in nanoseconds on the monotonic clock.
+  /// - Parameters:
+  ///   - buffer: the planes.
+  ///   - rotation: how to turn it before it is shown.
+  ///   - timeStampNs: capture time in nanoseconds on the monotonic clock.
   public convenience init(buffer: PixelBuffer, rotation: RTCVideoRotation, timeStampNs: Int64) {
     self.init(
       frame: RawVideoFrame(

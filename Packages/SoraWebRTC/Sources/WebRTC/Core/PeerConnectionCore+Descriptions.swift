@@ -31,7 +31,11 @@ extension PeerConnectionCore {
 
   /// Applies our own description, and begins to gather candidates on the given addresses the first time.
   ///
-  /// - Parameter addresses: transport addresses of sockets that are bound and feed `receive`.
+  /// - Parameters:
+  ///   - kind: offer or answer.
+  ///   - sdp: the description, as the core has made it.
+  ///   - addresses: transport addresses of sockets that are bound and feed `receive`.
+  ///   - now: the present time.
   public func setLocalDescription(
     _ kind: DescriptionKind, _ sdp: String, addresses: [TransportAddress], at now: Instant
   ) throws(NegotiationError) {

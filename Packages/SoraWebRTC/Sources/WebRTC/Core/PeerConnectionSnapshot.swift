@@ -9,8 +9,12 @@ public enum PeerConnectionState: String, Sendable {
 
   /// What follows from the states of the one ICE transport and the one DTLS transport (W3C webrtc §4.3.3, BUNDLE having left no others).
   ///
-  /// - Parameter hasFailed: whether the transport has ended with an error. That is W3C's rule, and more: a peer that closes the
-  ///   association leaves no transport that could recover, where a browser would still wait for ICE to notice.
+  /// - Parameters:
+  ///   - ice: the state of ICE.
+  ///   - dtls: the state of DTLS.
+  ///   - hasFailed: whether the transport has ended with an error. That is W3C's rule, and more: a peer that closes the
+  ///     association leaves no transport that could recover, where a browser would still wait for ICE to notice.
+  ///   - isClosed: whether the connection was closed by its owner.
   public init(
     ice: ICEConnectionState, dtls: DTLSTransportState, hasFailed: Bool = false,
     isClosed: Bool = false

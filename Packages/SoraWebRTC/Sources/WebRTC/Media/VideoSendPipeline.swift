@@ -247,6 +247,7 @@ package final class VideoSendPipeline: VideoSink, @unchecked Sendable {
   ) {
     var made = 0
     var failure: CodecError?
+    encoder.maySlowDown = !adaptation.isReducedForTime
     do throws(CodecError) {
       try encoder.encode(
         visible(work.frame), scale: step.scale, forceKeyFrame: work.forcesKeyFrame,
@@ -266,7 +267,9 @@ package final class VideoSendPipeline: VideoSink, @unchecked Sendable {
     }
     tell(failure, encoder)
     let ended = now()
-    adaptation.encoded(ended - started, at: ended)
+    if adaptation.encoded(ended - started, canBeFaster: encoder.canBeFaster, at: ended) {
+      encoder.beFaster()
+    }
     if failures == 0 || failures > 1 { adaptation.setFailing(failures > 1, at: ended) }
     shared.withLock { shared in
       shared.statistics.limitation = adaptation.limitation

@@ -142,7 +142,10 @@ public final class JSEPNegotiator {
 
   /// Adds a transceiver; it gets its section with the next offer of ours.
   /// - Parameters:
+  ///   - kind: audio or video.
+  ///   - direction: what it wants to do.
   ///   - trackID: the track to send; nil for none yet.
+  ///   - streamIDs: the streams that the track belongs to.
   ///   - rids: simulcast layers to offer, lowest first; empty for one encoding.
   @discardableResult
   public func addTransceiver(

@@ -14,6 +14,8 @@ import WebRTC
     var target: Int? = 2_500_000
     /// Time that a frame of the whole size takes, in intervals of a full rate.
     var load = 0.2
+    /// Speeds of the encoder that are faster than its present one; each halves the time.
+    var fasterSpeeds = 0
 
     init(_ preference: RTCDegradationPreference, _ kind: VideoCodecKind = .vp8) {
       adaptation = VideoAdaptation(kind, preference: preference)
@@ -30,7 +32,12 @@ import WebRTC
         let step = adaptation.step
         if steps.last != step { steps.append(step) }
         let time = load / 30 * step.scale * step.scale
-        adaptation.encoded(.seconds(time), at: now + .seconds(time))
+        if adaptation.encoded(
+          .seconds(time), canBeFaster: fasterSpeeds > 0, at: now + .seconds(time))
+        {
+          fasterSpeeds -= 1
+          load /= 2
+        }
         now += .seconds(1 / min(rate, step.framesPerSecond ?? rate))
       }
       return steps
@@ -97,6 +104,28 @@ import WebRTC
     run.load = 3.5
     let steps = run.pass(3)
     #expect(steps == [.init(), .init(scale: 0.375)])
+  }
+
+  @Test func aFasterEncoderComesBeforeAnythingIsReduced() {
+    var run = Run(.balanced)
+    run.load = 1.5
+    run.fasterSpeeds = 2
+    #expect(run.pass(30) == [.init()])
+    #expect(run.fasterSpeeds == 1 && run.adaptation.limitation.reason == .none)
+    run.load = 3
+    run.pass(5)
+    #expect(run.fasterSpeeds == 0 && run.adaptation.isReducedForTime)
+  }
+
+  @Test func whatIsReducedComesBackThoughTheEncoderCouldBeFaster() {
+    var run = Run(.maintainFramerate)
+    run.load = 1.2
+    run.pass(3)
+    #expect(run.adaptation.isReducedForTime)
+    run.load = 0.3
+    run.fasterSpeeds = 1
+    run.pass(8)
+    #expect(!run.adaptation.isReducedForTime && run.fasterSpeeds == 1)
   }
 
   @Test func reliefStepsUpAfterAWhile() {

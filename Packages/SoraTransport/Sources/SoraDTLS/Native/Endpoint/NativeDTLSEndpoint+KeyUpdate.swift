@@ -61,7 +61,9 @@ extension NativeDTLSEndpoint {
   ///
   /// Does nothing before the handshake is done and acknowledged, or while an earlier change is under way.
   ///
-  /// - Parameter requestingPeer: asks the peer to change its own too.
+  /// - Parameters:
+  ///   - requestingPeer: asks the peer to change its own too.
+  ///   - now: the present time.
   public func updateKeys(requestingPeer: Bool = false, at now: Instant) {
     guard version == .v13, step == .connected, flight == nil else { return }
     attempt(at: now) { () throws(HandshakeFailure) in

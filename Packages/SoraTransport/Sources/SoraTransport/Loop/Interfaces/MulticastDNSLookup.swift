@@ -14,7 +14,10 @@ public final class MulticastDNSLookup {
   /// On the loop.
   ///
   /// - Parameters:
+  ///   - name: what to look up, such as `x.local`.
+  ///   - loop: the loop that its socket is on.
   ///   - interfaces: addresses of the interfaces to ask on; IPv6 ones are left out, since responders answer for both on either.
+  ///   - random: for the query's identifier.
   ///   - group: where queries go; another address than the standard's is for tests.
   ///   - done: called once, on the loop, with the first address that was answered, or `nil` after 3.75 s.
   public init?(

@@ -71,6 +71,7 @@ public final class UDPSocket {
   /// leave in the order in which they were sent; those for several are brought together by destination.
   ///
   /// - Parameters:
+  ///   - destination: whom it is for.
   ///   - capacity: bytes that `write` needs at most, up to 65,507. No more than 2,048 cost no allocation.
   ///   - write: fills the memory (16-byte aligned, at least `capacity` bytes) from its start and returns how many
   ///     bytes count; 0 sends nothing.

@@ -5,6 +5,7 @@ public struct PacketToken: Sendable, Hashable {
   /// - Parameters:
   ///   - stream: the stream's slot, which its owner gives out and never uses twice.
   ///   - number: its RTP sequence number.
+  ///   - isRetransmission: whether it is sent again.
   public init(stream: Int, number: UInt16, isRetransmission: Bool = false) {
     value = stream << 17 | (isRetransmission ? 1 << 16 : 0) | Int(number)
   }

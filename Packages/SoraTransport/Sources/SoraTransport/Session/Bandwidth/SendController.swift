@@ -147,7 +147,9 @@ public final class SendController {
 
   /// Gives a packet that leaves now its transport-wide number.
   ///
-  /// - Parameter size: bytes of the plain packet.
+  /// - Parameters:
+  ///   - size: bytes of the plain packet.
+  ///   - now: the present time.
   /// - Returns: the number, extended; packets carry its low 16 bits.
   public func number(packetOf size: Int, at now: Instant) -> Int64 {
     let sequence = sent.append(size: size, probeCluster: pacer.probeCluster, at: now)
@@ -168,7 +170,11 @@ public final class SendController {
   /// The receiver misses a packet that is still stored. What is sent again keeps to a share of the estimate: beyond it, it
   /// would only lengthen the queue that lost the packet.
   ///
-  /// - Parameter transportSequence: the number that the packet left under last; nil without transport-wide numbers.
+  /// - Parameters:
+  ///   - token: the packet.
+  ///   - size: bytes of the plain packet.
+  ///   - transportSequence: the number that the packet left under last; nil without transport-wide numbers.
+  ///   - now: the present time.
   public func retransmit(
     _ token: PacketToken, size: Int, transportSequence: Int64?, at now: Instant
   ) -> Retransmission {

@@ -54,7 +54,11 @@ public final class RTCPEngine {
   /// Reused for every request.
   private var missing: [UInt16] = []
 
-  /// - Parameter cname: the endpoint's own canonical name (RFC 7022).
+  /// - Parameters:
+  ///   - cname: the endpoint's own canonical name (RFC 7022).
+  ///   - controller: reads the feedback.
+  ///   - random: for its own source identifier, and to spread reports in time (RFC 3550 §6.3).
+  ///   - output: takes what is to be sent.
   public init(
     cname: String, controller: SendController, random: RandomSource,
     output: any RTPSessionOutput
@@ -172,7 +176,11 @@ public final class RTCPEngine {
   /// Sends reports about all sources, in as many datagrams as it takes. Each compound begins with a report and has a CNAME
   /// (RFC 3550 §6.1).
   ///
-  /// - Parameter info: the sender's part of a source's report; nil before it has sent.
+  /// - Parameters:
+  ///   - receivers: the sources that are received.
+  ///   - senders: the sources that are sent.
+  ///   - now: the present time.
+  ///   - info: the sender's part of a source's report; nil before it has sent.
   public func sendReports(
     receivers: some Sequence<RTPTrackReceiver>, senders: some Sequence<RTPTrackSender>,
     at now: Instant, info: (RTPTrackSender) -> RTCPSenderInfo?

@@ -46,7 +46,11 @@ public final class RTPTrackReceiver {
 
   /// A packet of its retransmissions arrived.
   ///
-  /// - Parameter payloadType: of the original.
+  /// - Parameters:
+  ///   - header: the packet's header.
+  ///   - packet: all of it, lent for the call.
+  ///   - payloadType: of the original.
+  ///   - now: the present time.
   /// - Returns: the header of the packet inside; nil where there is none, as in padding.
   public func receiveRetransmission(
     _ header: RTPHeader, in packet: UnsafeRawBufferPointer, payloadType: UInt8, at now: Instant

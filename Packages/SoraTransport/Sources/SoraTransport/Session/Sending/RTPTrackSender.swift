@@ -100,8 +100,10 @@ public final class RTPTrackSender {
     var sentAt: Instant
   }
 
-  /// - Parameter random: for the first number of retransmissions (RFC 3550 §5.1); the lower half keeps the first wrap away
-  ///   from the first losses.
+  /// - Parameters:
+  ///   - parameters: the source, its payload types and extensions.
+  ///   - random: for the first number of retransmissions (RFC 3550 §5.1); the lower half keeps the first wrap away
+  ///     from the first losses.
   public init(_ parameters: Parameters, random: RandomSource) {
     self.parameters = parameters
     numbers = SentNumbers(capacity: parameters.kind == .audio ? 128 : 1024)
@@ -144,6 +146,8 @@ public final class RTPTrackSender {
   ///   - count: bytes of the plain packet.
   ///   - payload: bytes of its payload.
   ///   - transportSequence: its transport-wide number; nil without one.
+  ///   - sending: for the first time, again, or as padding.
+  ///   - now: the present time.
   public func sent(
     _ number: UInt16, count: Int, payload: Int, transportSequence: Int64?, as sending: Sending,
     at now: Instant

@@ -28,7 +28,8 @@ package struct VideoAdaptation: Sendable {
   private var source: Source?
   private var ladder = DegradationLadder(
     preference: .disabled, width: 1, height: 1, framesPerSecond: 30)
-  private var load = EncoderLoad()
+  private var load = EncoderLoad(.reduction)
+  private var couldBeFaster = false
   private var cpuLevel = 0
   private var bandwidthLevel = 0
   private var starvingSince: Instant?
@@ -76,13 +77,29 @@ package struct VideoAdaptation: Sendable {
     note(before, isLimitedOtherwise: isLimitedOtherwise, at: now)
   }
 
+  /// Whether the video is reduced because it takes too long to encode.
+  package var isReducedForTime: Bool { cpuLevel > 0 }
+
   /// A frame was encoded, or left out by the encoder, and took so long.
-  package mutating func encoded(_ time: Duration, at now: Instant) {
-    guard let source else { return }
+  ///
+  /// - Parameter canBeFaster: whether the encoder has a faster speed. That comes first: nobody misses a frame for it.
+  /// - Returns: whether the encoder is to choose a faster speed.
+  @discardableResult
+  package mutating func encoded(_ time: Duration, canBeFaster: Bool = false, at now: Instant)
+    -> Bool
+  {
+    guard let source else { return false }
     let before = step.scale
+    // At another speed what was measured is past.
+    if couldBeFaster, !canBeFaster { load.forget() }
+    couldBeFaster = canBeFaster
+    var isTooSlow = false
     let rate = min(source.framesPerSecond, step.framesPerSecond ?? source.framesPerSecond)
     let verdict = load.add(time, interval: .seconds(1 / max(rate, 1)))
-    if verdict == .overused {
+    if verdict == .overused, canBeFaster {
+      isTooSlow = true
+      load.forget()
+    } else if verdict == .overused {
       if level + 1 < ladder.steps.count { reduceWork(at: now) }
     } else if cpuLevel > 0,
       load.canTakeMore(work(cpuLevel - 1) / work(level), at: now)
@@ -91,6 +108,7 @@ package struct VideoAdaptation: Sendable {
       load.steppedUp(at: now)
     }
     note(before, isLimitedOtherwise: limitation.reason == .bandwidth, at: now)
+    return isTooSlow
   }
 
   /// The encoder fails, or works again.
@@ -109,7 +127,7 @@ package struct VideoAdaptation: Sendable {
     let usage = load.usage ?? 1
     let from = level
     cpuLevel = from + 1
-    while cpuLevel + 1 < ladder.steps.count, usage * work(cpuLevel) / work(from) > EncoderLoad.high,
+    while cpuLevel + 1 < ladder.steps.count, usage * work(cpuLevel) / work(from) > load.limits.high,
       cpuLevel < from + 3
     {
       cpuLevel += 1

@@ -4,16 +4,37 @@ package import SoraMedia
 package struct EncoderLoad: Sendable {
   package enum Verdict: Sendable, Hashable { case overused, fine }
 
-  /// Over this the encoder can't keep up when anything else happens (libwebrtc's `high_encode_usage_threshold_percent`).
-  package static let high = 0.85
-  /// A step up must not be expected to lead above this.
-  package static let acceptable = 0.7
-  /// So many frames in a row must be too slow.
-  private static let overusedFrames = 20
+  /// What counts as too much.
+  package struct Limits: Sendable, Hashable {
+    /// Over this the encoder can't keep up when anything else happens.
+    package var high: Double
+    /// A step up must not be expected to lead above this.
+    package var acceptable: Double
+    /// Frames that tell nothing yet, because there are so few of them.
+    package var unsettledFrames: Int
+    /// So many frames in a row must be too slow.
+    package var overusedFrames: Int
+
+    package init(high: Double, acceptable: Double, unsettledFrames: Int, overusedFrames: Int) {
+      self.high = high
+      self.acceptable = acceptable
+      self.unsettledFrames = unsettledFrames
+      self.overusedFrames = overusedFrames
+    }
+
+    /// For smaller or rarer frames: libwebrtc's `high_encode_usage_threshold_percent`.
+    package static let reduction = Limits(
+      high: 0.85, acceptable: 0.7, unsettledFrames: 9, overusedFrames: 20)
+    /// For a faster setting of the library, which comes first: nobody misses a frame for it.
+    package static let speed = Limits(
+      high: 0.65, acceptable: 0.45, unsettledFrames: 3, overusedFrames: 6)
+  }
+
   private static let weight = 0.1
   private static let firstWait = Duration.seconds(5)
   private static let longestWait = Duration.seconds(120)
 
+  package let limits: Limits
   /// Time to encode ÷ time between frames; nil until enough frames have been seen.
   package private(set) var usage: Double?
   private var smoothed = 0.0
@@ -23,7 +44,7 @@ package struct EncoderLoad: Sendable {
   private var wait = firstWait
   private var lastStepUp: Instant?
 
-  package init() {}
+  package init(_ limits: Limits) { self.limits = limits }
 
   /// Counts one frame.
   ///
@@ -34,15 +55,15 @@ package struct EncoderLoad: Sendable {
     let sample = min(encodeTime.inSeconds / wanted, 4)
     samples += 1
     smoothed += (sample - smoothed) * max(Self.weight, 1 / Double(samples))
-    guard samples >= 10 else { return .fine }
+    guard samples > limits.unsettledFrames else { return .fine }
     usage = smoothed
-    overused = smoothed >= Self.high ? overused + 1 : 0
-    return overused >= Self.overusedFrames ? .overused : .fine
+    overused = smoothed >= limits.high ? overused + 1 : 0
+    return overused >= limits.overusedFrames ? .overused : .fine
   }
 
   /// Whether there has been room for `factor` times the work for long enough.
   package mutating func canTakeMore(_ factor: Double, at now: Instant) -> Bool {
-    guard let usage, usage * factor <= Self.acceptable else {
+    guard let usage, usage * factor <= limits.acceptable else {
       relaxedSince = nil
       return false
     }
