@@ -109,6 +109,7 @@ bench-short: ## Run every benchmark for some seconds, as CI does
 	BENCH_ROUNDS=1 CONNECTIONS=3 $(MAKE) --no-print-directory bench-packets
 	FORWARDING_SECONDS=1 FORWARDING_SUBSCRIBERS="10 50" FORWARDING_IDLE=100 $(MAKE) --no-print-directory bench-forwarding
 	$(MAKE) --no-print-directory bench-codecs CODEC_OPTIONS="--sizes 360p --scenes text --frames 10 --rounds 1"
+	$(MAKE) --no-print-directory bench-codecs CODEC_OPTIONS="--speeds --sizes 360p --scenes text --frames 10 --rounds 1"
 
 manifest: ## Write the root's Package.swift from the packages' manifests
 	@Tools/manifest/generate.py
