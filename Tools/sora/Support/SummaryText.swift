@@ -18,7 +18,10 @@ package enum SummaryText {
     if let value = report.firstFrameMs { rows.append(("first frame", "\(value) ms")) }
     if let video = report.video {
       rows.append(
-        ("video", "\(video.codec?.printable ?? "?") \(video.width)x\(video.height), \(video.frames) frames"))
+        (
+          "video",
+          "\(video.codec?.printable ?? "?") \(video.width)x\(video.height), \(video.frames) frames"
+        ))
       rows.append(("frame rate", String(format: "%.1f fps", video.fps)))
       if let rate = video.bitrateKbps { rows.append(("video bitrate", "\(rate) kbit/s")) }
       if let latency = video.latencyMs {
@@ -41,7 +44,10 @@ package enum SummaryText {
     if let audio = report.audio {
       let level = audio.levelDb.map { String(format: "%.1f dB", $0) } ?? "silent"
       rows.append(
-        ("audio", "\(audio.codec?.printable ?? "?") " + String(format: "%.1f s, ", audio.seconds) + level))
+        (
+          "audio",
+          "\(audio.codec?.printable ?? "?") " + String(format: "%.1f s, ", audio.seconds) + level
+        ))
       if let concealed = audio.concealedMs { rows.append(("audio concealed", "\(concealed) ms")) }
     }
     if let rtt = report.rttMs { rows.append(("round trip", String(format: "%.1f ms", rtt))) }

@@ -155,7 +155,10 @@ public final class BandwidthEstimator {
 
   /// Takes what one feedback message says, in the order of sequence numbers.
   ///
-  /// - Parameter isReordering: whether packets overtake each other on the path, so that short bursts say little of it.
+  /// - Parameters:
+  ///   - results: what the message says of each packet.
+  ///   - isReordering: whether packets overtake each other on the path, so that short bursts say little of it.
+  ///   - now: when the message came.
   public func feedback(
     _ results: [PacketFeedback], isReordering: Bool = false, at now: Instant
   ) {
