@@ -36,7 +36,10 @@ public final class Y4MWriter {
 
   /// Creates the file, or empties it.
   ///
-  /// - Parameter framesPerSecond: 0.001 or more.
+  /// - Parameters:
+  ///   - path: where it lies.
+  ///   - framesPerSecond: 0.001 or more.
+  /// - Throws: `PictureFileError` with the cause where the file can't be opened or written.
   public init(path: String, framesPerSecond: Double) throws(PictureFileError) {
     guard let file = fopen(path, "wb") else { throw PictureFileError(path) }
     self.file = file
