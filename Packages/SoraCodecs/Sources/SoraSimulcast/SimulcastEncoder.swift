@@ -33,9 +33,9 @@ public final class SimulcastEncoder {
   public var isBandwidthLimited: Bool { allocator.isLimited }
 
   /// Whether a layer's library has a faster speed than the present one; those that don't follow the time have none.
-  package var canBeFaster: Bool { layers.contains { $0.speed?.canBeFaster ?? false } }
+  public var canBeFaster: Bool { layers.contains { $0.speed?.canBeFaster ?? false } }
   /// Whether libraries may choose slower speeds where there is time. Not while frames are reduced for want of time.
-  package var maySlowDown = true
+  public var maySlowDown = true
 
   private let base: VideoEncoderSettings
   private let makeEncoder: MakeEncoder
@@ -107,7 +107,7 @@ public final class SimulcastEncoder {
   }
 
   /// Has the libraries that can go on at faster speeds, from the next frame on and with key frames.
-  package func beFaster() {
+  public func beFaster() {
     for layer in layers { layer.speed?.beFaster(at: now()) }
   }
 

@@ -202,11 +202,6 @@ public final class Pacer {
       nanoseconds: lastUpdate &+ pacingRate(at: lastUpdate).nanoseconds(forBytes: excess) &+ 1)
   }
 
-  /// How long the packets that wait will take at the pacing rate.
-  public var expectedQueueTime: Duration {
-    .nanoseconds(pacingRate(at: lastSeen).nanoseconds(forBytes: Double(queuedBytes)))
-  }
-
   private func advance(to time: Int64) {
     lastSeen = max(lastSeen, time)
     let elapsed = max(0, time &- (lastUpdate ?? time))

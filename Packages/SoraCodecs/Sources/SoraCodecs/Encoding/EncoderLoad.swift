@@ -1,21 +1,23 @@
-package import SoraMedia
+public import SoraMedia
 
-/// How much of the time between two frames encoding takes, smoothed, and what follows from it.
-package struct EncoderLoad: Sendable {
-  package enum Verdict: Sendable, Hashable { case overused, fine }
+/// How much of the time between two frames encoding takes, smoothed, and what follows from it. Confined to its owner.
+public struct EncoderLoad: Sendable {
+  /// What the latest frames say.
+  public enum Verdict: Sendable, Hashable { case overused, fine }
 
   /// What counts as too much.
-  package struct Limits: Sendable, Hashable {
+  public struct Limits: Sendable, Hashable {
     /// Over this the encoder can't keep up when anything else happens.
-    package var high: Double
+    public var high: Double
     /// A step up must not be expected to lead above this.
-    package var acceptable: Double
+    public var acceptable: Double
     /// Frames that tell nothing yet, because there are so few of them.
-    package var unsettledFrames: Int
+    public var unsettledFrames: Int
     /// So many frames in a row must be too slow.
-    package var overusedFrames: Int
+    public var overusedFrames: Int
 
-    package init(high: Double, acceptable: Double, unsettledFrames: Int, overusedFrames: Int) {
+    /// Loads are shares of the time between two frames; 1 is all of it.
+    public init(high: Double, acceptable: Double, unsettledFrames: Int, overusedFrames: Int) {
       self.high = high
       self.acceptable = acceptable
       self.unsettledFrames = unsettledFrames
@@ -23,10 +25,10 @@ package struct EncoderLoad: Sendable {
     }
 
     /// For smaller or rarer frames: libwebrtc's `high_encode_usage_threshold_percent`.
-    package static let reduction = Limits(
+    public static let reduction = Limits(
       high: 0.85, acceptable: 0.7, unsettledFrames: 9, overusedFrames: 20)
     /// For a faster setting of the library, which comes first: nobody misses a frame for it.
-    package static let speed = Limits(
+    public static let speed = Limits(
       high: 0.65, acceptable: 0.45, unsettledFrames: 3, overusedFrames: 6)
   }
 
@@ -34,9 +36,10 @@ package struct EncoderLoad: Sendable {
   private static let firstWait = Duration.seconds(5)
   private static let longestWait = Duration.seconds(120)
 
-  package let limits: Limits
+  /// What it judges by.
+  public let limits: Limits
   /// Time to encode ÷ time between frames; nil until enough frames have been seen.
-  package private(set) var usage: Double?
+  public private(set) var usage: Double?
   private var smoothed = 0.0
   private var samples = 0
   private var overused = 0
@@ -44,12 +47,15 @@ package struct EncoderLoad: Sendable {
   private var wait = firstWait
   private var lastStepUp: Instant?
 
-  package init(_ limits: Limits) { self.limits = limits }
+  /// Begins without a measurement.
+  public init(_ limits: Limits) { self.limits = limits }
 
   /// Counts one frame.
   ///
-  /// - Parameter interval: the time until the next frame is wanted.
-  package mutating func add(_ encodeTime: Duration, interval: Duration) -> Verdict {
+  /// - Parameters:
+  ///   - encodeTime: how long it took.
+  ///   - interval: the time until the next frame is wanted.
+  public mutating func add(_ encodeTime: Duration, interval: Duration) -> Verdict {
     let wanted = max(interval.inSeconds, 0.001)
     // One frame that a page fault or another program stopped for long says nothing of the next ones.
     let sample = min(encodeTime.inSeconds / wanted, 4)
@@ -62,7 +68,11 @@ package struct EncoderLoad: Sendable {
   }
 
   /// Whether there has been room for `factor` times the work for long enough.
-  package mutating func canTakeMore(_ factor: Double, at now: Instant) -> Bool {
+  ///
+  /// - Parameters:
+  ///   - factor: how much more a step up costs.
+  ///   - now: the owner's time.
+  public mutating func canTakeMore(_ factor: Double, at now: Instant) -> Bool {
     guard let usage, usage * factor <= limits.acceptable else {
       relaxedSince = nil
       return false
@@ -74,7 +84,7 @@ package struct EncoderLoad: Sendable {
 
   /// A step down was taken: what was measured is past. One that follows soon upon a step up shows that it was too
   /// early, and the next one waits twice as long.
-  package mutating func steppedDown(at now: Instant) {
+  public mutating func steppedDown(at now: Instant) {
     if let lastStepUp {
       wait = now - lastStepUp < wait * 2 ? min(wait * 2, Self.longestWait) : Self.firstWait
     }
@@ -82,13 +92,14 @@ package struct EncoderLoad: Sendable {
     forget()
   }
 
-  package mutating func steppedUp(at now: Instant) {
+  /// A step up was taken: what was measured is past.
+  public mutating func steppedUp(at now: Instant) {
     lastStepUp = now
     forget()
   }
 
   /// Measures anew, because the work has changed.
-  package mutating func forget() {
+  public mutating func forget() {
     usage = nil
     smoothed = 0
     samples = 0

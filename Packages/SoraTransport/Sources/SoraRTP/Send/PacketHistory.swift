@@ -5,17 +5,9 @@ public import SoraMedia
 /// A ring of slots by sequence number. Memory is reserved in slabs of 32 slots when first needed, and kept:
 /// storing a packet allocates nothing in steady state. Confined to its owner.
 public final class PacketHistory {
-  /// What became of requests for stored packets.
+  /// What was kept and what wasn't.
   public struct Statistics: Sendable, Equatable {
     public var stored: UInt64 = 0
-    /// Packets handed out to be sent again.
-    public var fetched: UInt64 = 0
-    /// Requests for packets that were never stored or have been overwritten.
-    public var notFound: UInt64 = 0
-    /// Requests for packets that are older than the age limit.
-    public var tooOld: UInt64 = 0
-    /// Requests that came sooner than the minimum interval after the last transmission.
-    public var tooSoon: UInt64 = 0
     /// Packets that weren't stored because they exceed the slot size.
     public var tooLarge: UInt64 = 0
   }
@@ -25,8 +17,6 @@ public final class PacketHistory {
     /// Bytes stored; 0 for an empty slot.
     var count: Int32 = 0
     var storedAt = Instant.zero
-    var resentAt = Instant.zero
-    var wasResent = false
   }
 
   private static let slotsPerSlab = 32
@@ -35,8 +25,6 @@ public final class PacketHistory {
   public let slotSize: Int
   /// Packets that the ring holds.
   public let capacity: Int
-  /// Packets older than this aren't handed out.
-  public var maximumAge: Duration
   public private(set) var statistics = Statistics()
 
   /// Empty until the first packet: many streams that are negotiated never send.
@@ -44,12 +32,11 @@ public final class PacketHistory {
   private var slabs: [UnsafeMutableRawPointer?] = []
 
   /// `capacity` is rounded up to a power of two from 32 to 32,768.
-  public init(capacity: Int = 1024, slotSize: Int = 1500, maximumAge: Duration = .seconds(3)) {
+  public init(capacity: Int = 1024, slotSize: Int = 1500) {
     var rounded = PacketHistory.slotsPerSlab
     while rounded < capacity, rounded < 32_768 { rounded *= 2 }
     self.capacity = rounded
     self.slotSize = max(RTPHeader.fixedCount, slotSize)
-    self.maximumAge = maximumAge
   }
 
   deinit {
@@ -87,7 +74,7 @@ public final class PacketHistory {
     statistics.stored += 1
   }
 
-  /// The packet as it is stored, for sending it the first time with fields patched in place; `nil` if it isn't there
+  /// The packet as it is stored, for sending it with fields patched in place; `nil` if it isn't there
   /// any more. Valid until the next call that stores.
   public func stored(sequenceNumber: UInt16) -> UnsafeMutableRawBufferPointer? {
     guard holds(sequenceNumber) else { return nil }
@@ -105,33 +92,6 @@ public final class PacketHistory {
     guard !slots.isEmpty else { return false }
     let slot = slots[Int(sequenceNumber) & (capacity - 1)]
     return slot.count > 0 && slot.sequenceNumber == sequenceNumber
-  }
-
-  /// The packet to send again now; `nil` (counted) if it isn't there, is too old, or was already sent again less
-  /// than `minimumInterval` ago, usually the round-trip time. Valid until the next call that stores.
-  public func fetch(
-    sequenceNumber: UInt16, minimumInterval: Duration, at now: Instant
-  ) -> UnsafeRawBufferPointer? {
-    guard holds(sequenceNumber) else {
-      statistics.notFound += 1
-      return nil
-    }
-    let index = Int(sequenceNumber) & (capacity - 1)
-    let slot = slots[index]
-    guard now.nanoseconds(since: slot.storedAt) <= maximumAge.wholeNanoseconds else {
-      statistics.tooOld += 1
-      return nil
-    }
-    if slot.wasResent,
-      now.nanoseconds(since: slot.resentAt) < minimumInterval.wholeNanoseconds
-    {
-      statistics.tooSoon += 1
-      return nil
-    }
-    slots[index].wasResent = true
-    slots[index].resentAt = now
-    statistics.fetched += 1
-    return UnsafeRawBufferPointer(rebasing: memory(index)[0..<Int(slot.count)])
   }
 
   /// Forgets all packets and keeps the memory.

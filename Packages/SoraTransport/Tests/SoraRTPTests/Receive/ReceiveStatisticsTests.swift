@@ -178,8 +178,7 @@ import Testing
       }
     }
     for number in 65_500..<65_600 {
-      let found = history.fetch(
-        sequenceNumber: UInt16(truncatingIfNeeded: number), minimumInterval: .zero, at: .zero)
+      let found = history.stored(sequenceNumber: UInt16(truncatingIfNeeded: number))
       if number < 65_536 {
         #expect(found == nil)
       } else {
@@ -188,29 +187,20 @@ import Testing
         #expect(bytes.allSatisfy { $0 == UInt8(number & 0xFF) })
       }
     }
-    #expect(history.statistics.notFound == 36 && history.statistics.fetched == 64)
+    #expect(history.statistics.stored == 100)
   }
 
-  @Test func resendingWaitsForTheIntervalAndEndsWithAge() {
-    let history = PacketHistory(capacity: 32, maximumAge: .seconds(1))
-    withBytes([UInt8](repeating: 1, count: 20)) {
-      history.store($0, sequenceNumber: 5, at: .zero)
+  @Test func aPacketThatIsTooLargeIsLeftOut() {
+    let history = PacketHistory(capacity: 32)
+    for (number, count) in [(5, 20), (6, 2000)] as [(UInt16, Int)] {
+      withBytes([UInt8](repeating: 1, count: count)) {
+        history.store($0, sequenceNumber: number, at: .zero)
+      }
     }
-    func fetch(_ milliseconds: Int) -> Bool {
-      history.fetch(
-        sequenceNumber: 5, minimumInterval: .milliseconds(50),
-        at: .zero + .milliseconds(milliseconds)) != nil
-    }
-    #expect(fetch(10))
-    #expect(!fetch(59))
-    #expect(fetch(60))
-    #expect(!fetch(1001))
-    #expect(history.statistics.tooSoon == 1 && history.statistics.tooOld == 1)
-    withBytes([UInt8](repeating: 1, count: 2000)) {
-      history.store($0, sequenceNumber: 6, at: .zero)
-    }
+    #expect(history.stored(sequenceNumber: 5)?.count == 20)
+    #expect(history.stored(sequenceNumber: 6) == nil)
     #expect(history.statistics.tooLarge == 1)
     history.removeAll()
-    #expect(!fetch(61))
+    #expect(history.stored(sequenceNumber: 5) == nil)
   }
 }
