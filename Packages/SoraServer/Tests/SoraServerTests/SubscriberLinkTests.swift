@@ -237,6 +237,44 @@ import Testing
     #expect(status.dropped.retransmissionBudget > 1000)
   }
 
+  /// A subscriber that lost for good what later frames refer to gets nothing that it can't show, and a key frame: official
+  /// clients ask for one only after three seconds. Whoever misses more and more gets one a second at most.
+  @Test func aLossThatCannotBeRepairedEndsWithAKeyFrame() throws {
+    let network = SimulatedNetwork(seed: 11)
+    let server = try TestServer(network)
+    let publisher = try ScriptedClient("publisher", 1, server).withMedia().connect(.sendonly)
+    let player = try ScriptedClient("player", 2, server).connect(.recvonly)
+    #expect(
+      network.run(
+        until: { publisher.isConnected && player.sections(of: publisher, .video).count == 1 },
+        within: .seconds(5)))
+    network.run(for: .milliseconds(100))
+    try publisher.startMedia(.init())
+    let ssrc = try #require(player.ssrc(of: publisher, .video))
+    network.run(for: .seconds(5))
+    func numbers() -> [UInt16] { (player.received[ssrc] ?? []).map(\.sequenceNumber) }
+    let missed = try #require(numbers().dropLast(220).last)
+    let asked = publisher.media!.keyFrameDemands.count
+    let left = { server.status(player)?.subscriptions.last?.congestedFramesLeftOut ?? 0 }
+    let before = left()
+    player.sendRTCP { try $0.nack(sender: 1, media: ssrc, missing: [missed]) }
+    network.run(for: .seconds(1))
+    #expect(publisher.media!.keyFrameDemands.count == asked + 1)
+    #expect(left() > before)
+    // What is before that key frame is of no matter any more.
+    player.sendRTCP { try $0.nack(sender: 1, media: ssrc, missing: [missed]) }
+    network.run(for: .seconds(1))
+    #expect(publisher.media!.keyFrameDemands.count == asked + 1)
+    for _ in 0..<100 {
+      let old = Array(numbers().suffix(400).dropLast(200))
+      player.sendRTCP { try $0.nack(sender: 1, media: ssrc, missing: old) }
+      network.run(for: .milliseconds(100))
+    }
+    let demands = publisher.media!.keyFrameDemands.count - asked - 1
+    #expect(demands <= 10, "once a second at most")
+    #expect(demands >= 3)
+  }
+
   /// Feedback and requests that no socket takes are put off: nothing spins while a queue is full.
   @Test func aFullSocketLeavesNoDeadlineInThePast() throws {
     let network = SimulatedNetwork(seed: 10)

@@ -99,6 +99,7 @@ class Lab:
     def watch(self, slow, fast):
         before, others, started = slow.seen(), fast.seen(), time.monotonic()
         rates = []
+        frames = [before["frames"]]
         queue = 0
         for _ in range(WATCHED):
             meter = Meter(self.link)
@@ -106,10 +107,12 @@ class Lab:
             counted = meter.counted()["ours"]
             rates.append(counted["sentKbps"])
             queue = counted["longestQueueMs"]
+            frames.append(slow.seen()["frames"])
         seconds = time.monotonic() - started
         after, then = slow.seen(), fast.seen()
         return {
             "sentKbps": rates, "longestQueueMs": queue,
+            "framesEach": [after - before for before, after in zip(frames, frames[1:])],
             "fps": round((after["frames"] - before["frames"]) / seconds, 2),
             "audio": round((after["audioSeconds"] - before["audioSeconds"]) / seconds, 3),
             "fastFps": round((then["frames"] - others["frames"]) / seconds, 2),

@@ -37,7 +37,7 @@ import Testing
     #expect(forwarded(&gate, [frame(2), frame(1, isSync: true)], from: 20) == [21])
     #expect(forwarded(&gate, period, from: 30) == [30, 31, 32, 33])
     #expect(gate.statistics.layerFrames == 4)
-    #expect(!gate.waitsForKeyFrame)
+    #expect(gate.wait == nil)
   }
 
   /// Formats that don't tell where a layer can be entered are entered behind the lowest.
@@ -57,9 +57,9 @@ import Testing
     #expect(
       forwarded(&gate, [frame(), frame(2), frame(1)], from: 10, backlog: .milliseconds(300)) == [10]
     )
-    #expect(!gate.waitsForKeyFrame)
+    #expect(gate.wait == nil)
     #expect(forwarded(&gate, [frame()], from: 20, backlog: .milliseconds(700)) == [])
-    #expect(gate.waitsForKeyFrame)
+    #expect(gate.wait == .full)
     #expect(forwarded(&gate, [frame(), frame(1), frame()], from: 30) == [])
     #expect(forwarded(&gate, [frame(isKey: true), frame()], from: 40) == [40, 41])
     #expect(gate.statistics.congestedFrames == 6)
@@ -68,5 +68,22 @@ import Testing
     #expect(gate.decision(10)?.leftOut == 0)
     gate.reset()
     #expect(gate.decision(41) == nil)
+  }
+
+  /// Of a frame that the lowest layer refers to nothing can be repaired later: what refers to it isn't sent.
+  @Test func aLostFrameEndsEverythingUntilAKeyFrame() {
+    var gate = FrameGate()
+    let period = [frame(), frame(2, isSync: true), frame(1, isSync: true), frame(2)]
+    #expect(forwarded(&gate, [frame(isKey: true)] + period) == [0, 1, 2, 3, 4])
+    gate.lose(3)
+    gate.lose(99)
+    #expect(gate.wait == nil, "a higher layer's, and one that was never heard of")
+    gate.lose(1)
+    #expect(gate.wait == .loss)
+    #expect(forwarded(&gate, period, from: 10) == [])
+    #expect(forwarded(&gate, [frame(isKey: true)] + period, from: 20) == [20, 21, 22, 23, 24])
+    gate.lose(1)
+    gate.lose(10)
+    #expect(gate.wait == nil, "one before the key frame, and one that was left out")
   }
 }

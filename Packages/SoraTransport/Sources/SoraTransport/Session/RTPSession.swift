@@ -298,6 +298,9 @@ extension RTPSession: RTCPEngineDelegate {
     )
   }
 
+  /// The receiver asks for a key frame itself where it needs one.
+  public func repairRefused(of number: UInt16, from sender: RTPTrackSender) {}
+
   public func keyFrameWanted(of sender: RTPTrackSender, at now: Instant) {
     guard let stream = sendStreams.first(where: { $0.sender === sender }) else { return }
     stream.keyFrameDemand.askOnce(interval: Self.keyFrameInterval, at: now)

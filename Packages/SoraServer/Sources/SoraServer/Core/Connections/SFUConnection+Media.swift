@@ -73,10 +73,14 @@ extension SFUConnection: RTCPEngineDelegate {
     downlink.stored(number, of: sender)
   }
 
+  func repairRefused(of number: UInt16, from sender: RTPTrackSender) {
+    downlink.subscription(ssrc: sender.parameters.ssrc)?.lose(number)
+  }
+
   /// One that is sent nothing until a key frame comes is waited for already, at its own pace.
   func keyFrameWanted(of sender: RTPTrackSender, at now: Instant) {
     guard let subscription = downlink.subscription(ssrc: sender.parameters.ssrc),
-      !subscription.waitsForKeyFrame
+      subscription.wait == nil
     else { return }
     requestKeyFrame(of: subscription.source, at: now)
   }

@@ -110,7 +110,8 @@ final class Downlink {
     controller.poll(at: now)
     if let due = nextAllocation, due <= now {
       nextAllocation = hasVideo ? now + Self.allocationInterval : nil
-      allocate(at: now, requestKeyFrame)
+      allocate(at: now)
+      requestKeyFrames(requestKeyFrame)
     } else if nextAllocation == nil, hasVideo {
       nextAllocation = now + Self.allocationInterval
     }
@@ -125,7 +126,7 @@ final class Downlink {
     earliest(controller.nextDeadline, nextAllocation ?? (hasVideo ? .zero : nil))
   }
 
-  private func allocate(at now: Instant, _ requestKeyFrame: (SubscribedTrack, Duration) -> Void) {
+  private func allocate(at now: Instant) {
     guard controller.knownEstimate != nil else { return }
     var streams: [BandwidthAllocator.Stream] = []
     var wanted = Bitrate.zero
@@ -147,10 +148,15 @@ final class Downlink {
     for share in shares {
       guard let subscription = slots[share.id], subscription.kind == .video else { continue }
       subscription.apply(share)
-      guard subscription.waitsForKeyFrame, controller.backlog < Self.freeBacklog else { continue }
-      requestKeyFrame(
-        subscription,
-        share.reason == .starved ? Self.starvedKeyFrameInterval : Self.keyFrameInterval)
+    }
+  }
+
+  /// Has subscribers begin anew that are sent nothing until a key frame comes.
+  private func requestKeyFrames(_ request: (SubscribedTrack, Duration) -> Void) {
+    for subscription in subscriptions where subscription.isActive {
+      guard let wait = subscription.wait, controller.backlog < Self.freeBacklog else { continue }
+      let isStarved = wait == .full && subscription.share?.reason == .starved
+      request(subscription, isStarved ? Self.starvedKeyFrameInterval : Self.keyFrameInterval)
     }
   }
 

@@ -12,13 +12,22 @@ package struct FrameGate {
     package var forwards = false
     /// Frames that were left out before it: what picture ids are to be moved by.
     package var leftOut: UInt16 = 0
+    /// Whether later frames can't be shown without it, or without one that came after it.
+    var isNeeded = false
     var isKnown = false
+  }
+
+  package enum Wait {
+    /// The link had no room for a frame.
+    case full
+    /// The subscriber lost a frame for good.
+    case loss
   }
 
   package struct Statistics: Hashable {
     /// Frames left out because their layer was not wanted.
     package var layerFrames: UInt64 = 0
-    /// Frames left out because the link was full, and those that needed them.
+    /// Frames left out because the link was full, and those that needed them or frames that were lost.
     package var congestedFrames: UInt64 = 0
   }
 
@@ -32,8 +41,8 @@ package struct FrameGate {
   /// The highest layer that is wanted; set by the allocation.
   package var target = UInt8.max
   package private(set) var statistics = Statistics()
-  /// Whether everything is left out until a key frame comes.
-  package private(set) var waitsForKeyFrame = false
+  /// Why everything is left out until a key frame comes; nil where it isn't.
+  package private(set) var wait: Wait?
   /// The highest layer that is forwarded.
   private var layer = UInt8.max
   private var leftOut: UInt16 = 0
@@ -44,7 +53,7 @@ package struct FrameGate {
 
   /// The publisher begins anew: with a key frame, whatever was before.
   package mutating func reset() {
-    waitsForKeyFrame = false
+    wait = nil
     layer = target
     for index in decisions.indices { decisions[index].isKnown = false }
   }
@@ -72,23 +81,35 @@ package struct FrameGate {
   package mutating func decide(
     _ timestamp: UInt32, _ info: RTPPayloadInfo, backlog: Duration
   ) -> Decision {
-    let forwards = passes(info, backlog)
+    let isKeyFrame =
+      info.isKeyFrame || info.parts.isKeyFrame || info.parts.contains(.sequenceParameters)
+    let forwards = passes(info, isKeyFrame: isKeyFrame, backlog)
     if !forwards { leftOut &+= 1 }
     if decisions.isEmpty { decisions = Array(repeating: Decision(), count: Self.memory) }
+    // Nothing refers over a key frame.
+    if forwards, isKeyFrame { for index in decisions.indices { decisions[index].isNeeded = false } }
     newest = (newest + 1) % Self.memory
     decisions[newest] = Decision(
-      timestamp: timestamp, forwards: forwards, leftOut: leftOut, isKnown: true)
+      timestamp: timestamp, forwards: forwards, leftOut: leftOut,
+      isNeeded: forwards && info.temporalLayer == 0, isKnown: true)
     return decisions[newest]
   }
 
-  private mutating func passes(_ info: RTPPayloadInfo, _ backlog: Duration) -> Bool {
-    if info.isKeyFrame || info.parts.isKeyFrame || info.parts.contains(.sequenceParameters) {
+  /// A frame is lost for good: where those of the lowest layer refer to it, all is left out until a key frame.
+  package mutating func lose(_ timestamp: UInt32) {
+    if wait == nil, decision(timestamp)?.isNeeded == true { wait = .loss }
+  }
+
+  private mutating func passes(
+    _ info: RTPPayloadInfo, isKeyFrame: Bool, _ backlog: Duration
+  ) -> Bool {
+    if isKeyFrame {
       guard backlog <= Self.longestKeyFrameBacklog else { return leaveOutUntilKeyFrame() }
-      waitsForKeyFrame = false
+      wait = nil
       layer = target
       return true
     }
-    guard !waitsForKeyFrame else {
+    guard wait == nil else {
       statistics.congestedFrames &+= 1
       return false
     }
@@ -117,7 +138,7 @@ package struct FrameGate {
   }
 
   private mutating func leaveOutUntilKeyFrame() -> Bool {
-    waitsForKeyFrame = true
+    wait = .full
     statistics.congestedFrames &+= 1
     return false
   }

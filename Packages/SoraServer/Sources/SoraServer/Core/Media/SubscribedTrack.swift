@@ -96,13 +96,22 @@ final class SubscribedTrack {
 
   // MARK: What is wanted
 
-  /// Whether it is sent nothing until a key frame comes.
-  var waitsForKeyFrame: Bool { gate.waitsForKeyFrame }
+  /// Why it is sent nothing until a key frame comes; nil where it is sent.
+  var wait: FrameGate.Wait? { gate.wait }
 
   /// Sends what this share of the subscriber's link takes, from the next frame on.
   func apply(_ share: BandwidthAllocator.Share) {
     self.share = share
     gate.target = share.reason == .satisfied ? .max : UInt8(clamping: share.layer)
+  }
+
+  /// The subscriber will never have this packet. Players wait for seconds before they ask for the key frame that they need then,
+  /// and what refers to the packet's frame would be sent for nothing meanwhile.
+  func lose(_ number: UInt16) {
+    guard kind == .video, let sourceNumber = numbers.source(of: number),
+      let (_, stored) = source.stored(sourceNumber)
+    else { return }
+    gate.lose(stored.header.timestamp)
   }
 
   // MARK: Forwarding
@@ -147,7 +156,7 @@ final class SubscribedTrack {
     numbers.fill(number)
     // Of a frame of which nothing else came nothing was decided: it goes on unless all is left out.
     let forwards =
-      kind == .audio || (gate.decision(timestamp)?.forwards ?? !gate.waitsForKeyFrame)
+      kind == .audio || (gate.decision(timestamp)?.forwards ?? (gate.wait == nil))
     return forwards ? .forward(out) : .fill(out)
   }
 

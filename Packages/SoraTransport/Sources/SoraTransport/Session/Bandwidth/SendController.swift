@@ -195,6 +195,9 @@ public final class SendController {
     return queue(token, size: size, at: now)
   }
 
+  /// Whether feedback says that a packet has arrived; false where nothing is known of it any more.
+  public func hasArrived(_ transportSequence: Int64) -> Bool { sent.hasArrived(transportSequence) }
+
   private func queue(_ token: PacketToken, size: Int, at now: Instant) -> Retransmission {
     // Without a signal there is no estimate to keep to: the share is one of what is sent for the first time.
     let rate =

@@ -75,16 +75,26 @@ extension RTCPEngine {
     else { return }
     sender.statistics.nackCount &+= 1
     for number in nack {
-      guard
-        case .answerable(let sequence) = sender.request(number, roundTrip: roundTrip, at: now)
-      else { continue }
+      let sequence: Int64?
+      switch sender.request(number, roundTrip: roundTrip, at: now) {
+      case .answerable(let last): sequence = last
+      case .tooOld(let last):
+        if let last, controller.hasArrived(last) { continue }
+        delegate?.repairRefused(of: number, from: sender)
+        continue
+      case .tooSoon, .unknown: continue
+      }
       guard let stored = delegate?.storedPacket(number, of: sender) else {
         sender.statistics.retransmissionsMissing &+= 1
         continue
       }
       let outcome = controller.retransmit(
         stored.token, size: stored.size, transportSequence: sequence, at: now)
-      if outcome == .pacerFull { sender.statistics.packetsDropped &+= 1 }
+      switch outcome {
+      case .queued, .held, .arrived: break
+      case .overBudget: delegate?.repairRefused(of: number, from: sender)
+      case .pacerFull: sender.statistics.packetsDropped &+= 1
+      }
     }
     delegate?.bandwidthChanged(at: now)
   }

@@ -9,6 +9,8 @@ public protocol RTCPEngineDelegate: AnyObject {
   func trackReceiver(ssrc: UInt32) -> RTPTrackReceiver?
   /// The stored packet that a receiver misses, and its size in bytes; nil where it isn't stored any more.
   func storedPacket(_ number: UInt16, of sender: RTPTrackSender) -> (token: PacketToken, size: Int)?
+  /// A receiver misses a packet that isn't sent again: it is too old, or there is no room for it.
+  func repairRefused(of number: UInt16, from sender: RTPTrackSender)
   /// The receiver of a source asks for a key frame (PLI or FIR).
   func keyFrameWanted(of sender: RTPTrackSender, at now: Instant)
   /// Something that steers the send controller came.

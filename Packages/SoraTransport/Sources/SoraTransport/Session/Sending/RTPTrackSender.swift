@@ -177,7 +177,7 @@ public final class RTPTrackSender {
   public enum Request: Sendable, Hashable {
     case answerable(transportSequence: Int64?)
     case tooSoon
-    case tooOld
+    case tooOld(transportSequence: Int64?)
     case unknown
   }
 
@@ -188,14 +188,14 @@ public final class RTPTrackSender {
       return .unknown
     }
     let trip = max(roundTrip ?? .milliseconds(20), .milliseconds(5))
+    let transportSequence = entry.transportSequence > 0 ? entry.transportSequence : nil
     guard now - entry.firstSent <= Self.longestUse + trip else {
       statistics.retransmissionsMissing &+= 1
-      return .tooOld
+      return .tooOld(transportSequence: transportSequence)
     }
     if let resent = entry.resent, now - resent < trip { return .tooSoon }
     numbers.noteRequest(number, at: now)
-    return .answerable(
-      transportSequence: entry.transportSequence > 0 ? entry.transportSequence : nil)
+    return .answerable(transportSequence: transportSequence)
   }
 
   /// Whether a FIR is a new one: a repetition keeps its number (RFC 5104 §4.3.1.2).
