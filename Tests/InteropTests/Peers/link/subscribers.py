@@ -26,7 +26,7 @@ SETTLING, WATCHED = 2, 10
 
 
 class Player:
-    """`sora play`."""
+    """`sora play`. What it has seen is as old as its last line, and so is the time of that."""
 
     def __init__(self, process):
         self.process = process
@@ -34,7 +34,7 @@ class Player:
     def seen(self):
         stats = self.process.last("stats") or {}
         video, audio = stats.get("video") or {}, stats.get("audio") or {}
-        return {"frames": video.get("frames", 0), "audioSeconds": audio.get("seconds", 0) - audio.get("concealedMs", 0) / 1000}
+        return {"at": stats.get("elapsedMs", 0) / 1000, "frames": video.get("frames", 0), "audioSeconds": audio.get("seconds", 0) - audio.get("concealedMs", 0) / 1000}
 
 
 class OfficialPlayer:
@@ -43,7 +43,12 @@ class OfficialPlayer:
 
     def seen(self):
         found = self.remote.ask("seen")
-        return {"frames": found["frames"], "audioSeconds": found["audioSeconds"]}
+        return {"at": time.monotonic(), "frames": found["frames"], "audioSeconds": found["audioSeconds"]}
+
+
+def rate(key, before, after, digits):
+    """What is seen per second."""
+    return round((after[key] - before[key]) / max(after["at"] - before["at"], 0.01), digits)
 
 
 class Lab:
@@ -97,9 +102,8 @@ class Lab:
         return result
 
     def watch(self, slow, fast):
-        before, others, started = slow.seen(), fast.seen(), time.monotonic()
-        rates = []
-        frames = [before["frames"]]
+        before, others = slow.seen(), fast.seen()
+        rates, frames = [], [before["frames"]]
         queue = 0
         for _ in range(WATCHED):
             meter = Meter(self.link)
@@ -108,15 +112,12 @@ class Lab:
             rates.append(counted["sentKbps"])
             queue = counted["longestQueueMs"]
             frames.append(slow.seen()["frames"])
-        seconds = time.monotonic() - started
         after, then = slow.seen(), fast.seen()
         return {
             "sentKbps": rates, "longestQueueMs": queue,
-            "framesEach": [after - before for before, after in zip(frames, frames[1:])],
-            "fps": round((after["frames"] - before["frames"]) / seconds, 2),
-            "audio": round((after["audioSeconds"] - before["audioSeconds"]) / seconds, 3),
-            "fastFps": round((then["frames"] - others["frames"]) / seconds, 2),
-            "fastAudio": round((then["audioSeconds"] - others["audioSeconds"]) / seconds, 3),
+            "framesEach": [later - earlier for earlier, later in zip(frames, frames[1:])],
+            "fps": rate("frames", before, after, 2), "audio": rate("audioSeconds", before, after, 3),
+            "fastFps": rate("frames", others, then, 2), "fastAudio": rate("audioSeconds", others, then, 3),
         }
 
 
