@@ -14,10 +14,7 @@ enum ConnectErrors {
     switch error {
     case let error as SignalingError: return error
     case let error as NIOConnectionError: return connection(error, attempt)
-    case ChannelError.connectTimeout:
-      return SignalingError(
-        stage: .connect, code: .timeout, detail: "the host did not answer",
-        wayOut: "check host, port and firewall")
+    case ChannelError.connectTimeout: return failure(error, attempt)
     case let error as IOError where attempt.stage <= .connect:
       return failure(error, attempt)
     case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError:

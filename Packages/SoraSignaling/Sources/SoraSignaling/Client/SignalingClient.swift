@@ -296,7 +296,8 @@ public final class SignalingClient: Sendable {
   }
 
   private func run() async throws(SignalingError) {
-    var urls = configuration.urls
+    // The sockets first: connecting is mostly waiting, and what completes `connect` is work.
+    var race = try SignalingRace(configuration.urls, options: configuration.webSocket)
     let completion = Task { [configuration] in
       var connect = configuration.connect
       await configuration.completeConnect?(&connect)
@@ -305,7 +306,7 @@ public final class SignalingClient: Sendable {
     defer { completion.cancel() }
     var redirects = 0
     while true {
-      let connection = try await SignalingRace.open(urls, options: configuration.webSocket)
+      let connection = try await race.winner()
       var connect = await completion.value
       if redirects > 0 { connect.redirect = true }
       guard adopt(connection) else { return connection.close() }
@@ -326,7 +327,7 @@ public final class SignalingClient: Sendable {
       if connection.url.hasPrefix("wss:"), location.hasPrefix("ws:") {
         configuration.logger.warning("a redirect leads from wss to ws")
       }
-      urls = [location]
+      race = try SignalingRace([location], options: configuration.webSocket)
     }
   }
 

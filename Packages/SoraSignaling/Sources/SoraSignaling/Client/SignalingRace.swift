@@ -1,10 +1,14 @@
 import NIOSSL
 
 /// Opens several signaling URLs at once; the first open one wins.
-enum SignalingRace {
-  static func open(
-    _ urls: [String], options: WebSocketOptions
-  ) async throws(SignalingError) -> WebSocketConnection {
+struct SignalingRace {
+  private var attempts: [(index: Int, attempt: WebSocketConnectAttempt)] = []
+  /// By URL.
+  private var errors: [SignalingError?]
+  private let tls: TLSPreparation?
+
+  /// Starts all of them: their sockets are on their way when this returns, whatever else the tasks of the process have to do.
+  init(_ urls: [String], options: WebSocketOptions) throws(SignalingError) {
     var seen: Set<String> = []
     let unique = urls.filter { seen.insert($0).inserted }
     guard !unique.isEmpty else {
@@ -12,8 +16,8 @@ enum SignalingRace {
         stage: .configuration, code: .invalidConfiguration, field: "urls",
         detail: "there is no signaling URL", wayOut: "give at least one wss://host/signaling")
     }
+    errors = [SignalingError?](repeating: nil, count: unique.count)
     var endpoints: [(index: Int, endpoint: WebSocketEndpoint)] = []
-    var errors = [SignalingError?](repeating: nil, count: unique.count)
     for (index, url) in unique.enumerated() {
       do {
         endpoints.append((index, try WebSocketEndpoint(url)))
@@ -22,8 +26,21 @@ enum SignalingRace {
       }
     }
     // Reading certificates takes a while, and so do names and connections: one doesn't wait for the other.
-    let tls = endpoints.contains { $0.endpoint.isSecure } ? TLSPreparation(options.tls) : nil
+    tls = endpoints.contains { $0.endpoint.isSecure } ? TLSPreparation(options.tls) : nil
+    for (index, endpoint) in endpoints {
+      do {
+        attempts.append(
+          (index, try WebSocketClient.begin(to: endpoint, options: options, tls: tls)))
+      } catch {
+        errors[index] = error
+      }
+    }
+  }
 
+  /// Waits for the first. Cancelling the task ends all at once.
+  ///
+  /// - Throws: of the failures that of the one that came furthest, with all in `candidates`.
+  func winner() async throws(SignalingError) -> WebSocketConnection {
     enum Outcome {
       case opened(WebSocketConnection)
       case failed(index: Int, SignalingError)
@@ -31,13 +48,13 @@ enum SignalingRace {
       case unusable(SignalingError)
       case ready
     }
+    var errors = errors
     var unusable: SignalingError?
     let winner = await withTaskGroup(of: Outcome.self) { group in
-      for (index, endpoint) in endpoints {
+      for (index, attempt) in attempts {
         group.addTask {
           do throws(SignalingError) {
-            return .opened(
-              try await WebSocketClient.connect(to: endpoint, options: options, tls: tls))
+            return .opened(try await attempt.connection())
           } catch {
             return .failed(index: index, error)
           }
@@ -82,7 +99,7 @@ enum SignalingRace {
       }
       return winner
     }
-    throw summary(errors.compactMap { $0 })
+    throw Self.summary(errors.compactMap { $0 })
   }
 
   /// The error of the candidate that came furthest, with all of them in `candidates`.

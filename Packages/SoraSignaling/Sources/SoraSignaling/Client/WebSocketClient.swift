@@ -16,17 +16,18 @@ public enum WebSocketClient {
     let endpoint = try WebSocketEndpoint(url)
     let tls = endpoint.isSecure ? TLSPreparation(options.tls) : nil
     _ = try await tls?.result.get()
-    return try await connect(to: endpoint, options: options, tls: tls)
+    return try await begin(to: endpoint, options: options, tls: tls).connection()
   }
 
-  static func connect(
+  /// Starts an attempt, whose socket is on its way when this returns. Only who waits for its connection can cancel it.
+  static func begin(
     to endpoint: WebSocketEndpoint, options: WebSocketOptions, tls: TLSPreparation?
-  ) async throws(SignalingError) -> WebSocketConnection {
+  ) throws(SignalingError) -> WebSocketConnectAttempt {
     try check(options)
     let attempt = WebSocketConnectAttempt(endpoint: endpoint, options: options)
     let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
     attempt.startDeadline(on: eventLoop)
-    ClientBootstrap(group: eventLoop)
+    let bootstrap = ClientBootstrap(group: eventLoop)
       .channelOption(.tcpOption(.tcp_nodelay), value: 1)
       .connectTimeout(TimeAmount(options.timeout))
       .channelInitializer { channel in
@@ -34,21 +35,24 @@ public enum WebSocketClient {
         attempt.stage = .connect
         return channel.eventLoop.makeSucceededVoidFuture()
       }
-      .connect(
-        host: options.proxy?.host ?? endpoint.host, port: options.proxy?.port ?? endpoint.port
-      )
-      .whenComplete { result in
-        switch result {
-        case .failure(let error): attempt.fail(ConnectErrors.map(error, attempt: attempt))
-        case .success(let channel):
-          guard attempt.attach(channel) else { return channel.close(promise: nil) }
-          begin(channel, attempt, tls)
-        }
+    let host = options.proxy?.host ?? endpoint.host
+    let port = options.proxy?.port ?? endpoint.port
+    // An address needs no resolver, with its threads and files.
+    let connected =
+      if let address = try? SocketAddress(ipAddress: host, port: port) {
+        bootstrap.connect(to: address)
+      } else {
+        bootstrap.connect(host: host, port: port)
       }
-    switch await attempt.outcome() {
-    case .success(let connection): return connection
-    case .failure(let error): throw error
+    connected.whenComplete { result in
+      switch result {
+      case .failure(let error): attempt.fail(ConnectErrors.map(error, attempt: attempt))
+      case .success(let channel):
+        guard attempt.attach(channel) else { return channel.close(promise: nil) }
+        begin(channel, attempt, tls)
+      }
     }
+    return attempt
   }
 
   /// On the loop, with an open connection: what goes through it, once the TLS context is there.

@@ -31,8 +31,8 @@ final class WebSocketConnectAttempt: Sendable {
   }
 
   /// Waits for the outcome. Cancelling the task fails the attempt at once.
-  func outcome() async -> Outcome {
-    await withTaskCancellationHandler {
+  func connection() async throws(SignalingError) -> WebSocketConnection {
+    let outcome = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let outcome: Outcome? = state.withLock { state in
           if state.outcome == nil { state.continuation = continuation }
@@ -43,6 +43,7 @@ final class WebSocketConnectAttempt: Sendable {
     } onCancel: {
       fail(.cancelled)
     }
+    return try outcome.get()
   }
 
   func startDeadline(on eventLoop: any EventLoop) {
