@@ -3,7 +3,6 @@ import Foundation
 import SoraCodecs
 import SoraCommandSupport
 import SoraSDK
-import SoraSignaling
 import WebRTC
 
 /// Options that `publish` and `play` share.
@@ -36,16 +35,8 @@ struct ConnectionOptions: ParsableArguments {
     completion: .file(extensions: ["png"]))
   var snapshot: String?
 
-  @Option(help: ArgumentHelp("JSON for the server's authentication.", valueName: "json"))
-  var metadata: String?
-
-  @Flag(help: "Accept any certificate of a wss server.")
-  var insecure = false
-
-  @Option(
-    help: ArgumentHelp("PEM certificates to trust instead of the system's.", valueName: "file"),
-    completion: .file(extensions: ["pem", "crt"]))
-  var ca: String?
+  @OptionGroup
+  var access: ServerAccessOptions
 
   @Flag(help: "Print JSON lines on standard output: statistics each second, and a summary.")
   var json = false
@@ -55,10 +46,8 @@ struct ConnectionOptions: ParsableArguments {
 
   /// The configuration that the options describe.
   func makeConfiguration(role: Role) throws(UsageError) -> SoraSDK.Configuration {
-    let address = try Self.signalingURL(url)
-    guard (1...255).contains(channel.utf8.count) else {
-      throw UsageError("--channel: use 1 to 255 bytes, not \(channel.utf8.count)")
-    }
+    let address = try ServerAccessOptions.signalingURL(url)
+    let channel = try ServerAccessOptions.channel(channel)
     if let duration {
       guard duration > 0, duration <= 1e7 else {
         throw UsageError(
@@ -68,36 +57,8 @@ struct ConnectionOptions: ParsableArguments {
     }
     var configuration = SoraSDK.Configuration(url: address, channelId: channel, role: role)
     configuration.videoCodec = try chosenCodec(role)
-    if let metadata {
-      do {
-        configuration.signalingConnectMetadata = try JSONValue(parsing: metadata)
-      } catch {
-        throw UsageError("--metadata: not JSON: \(error)")
-      }
-    }
-    if let ca {
-      guard FileManager.default.isReadableFile(atPath: ca) else {
-        throw UsageError("--ca \(ca): cannot read the file; name one with PEM certificates")
-      }
-      if insecure { throw UsageError("--ca and --insecure exclude each other; leave one out") }
-      do {
-        _ = try TLSContexts.client(TLSOptions(trust: .file(ca)))
-      } catch {
-        throw UsageError("--ca \(ca): \(error.detail); name a file with PEM certificates")
-      }
-    }
-    configuration.tls = TLSSettings(caFile: ca, isInsecure: insecure)
+    try access.apply(to: &configuration)
     return configuration
-  }
-
-  /// Reads a URL of signaling.
-  static func signalingURL(_ text: String) throws(UsageError) -> URL {
-    guard let address = URL(string: text), let scheme = address.scheme?.lowercased(),
-      ["ws", "wss"].contains(scheme), address.host?.isEmpty == false
-    else {
-      throw UsageError("URL \(text): write ws://HOST:PORT/signaling, or wss:// for TLS")
-    }
-    return address
   }
 
   private func chosenCodec(_ role: Role) throws(UsageError) -> SoraSDK.VideoCodec {

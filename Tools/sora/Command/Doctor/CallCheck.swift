@@ -65,19 +65,13 @@ struct CallCheck {
 
   /// The pair of candidates in use.
   private func path(_ channel: MediaChannel) async -> String? {
-    let entries = await channel.statistics().entries
-    func entry(_ id: NSObject?) -> StatisticsEntry? {
-      (id as? NSString).flatMap { id in entries.first { $0.id == id.description } }
-    }
-    func text(_ entry: StatisticsEntry?, _ name: String) -> String {
-      entry?.values[name].map { "\($0)" } ?? "?"
-    }
-    let transport = entries.first { $0.type == "transport" }
-    guard let pair = entry(transport?.values["selectedCandidatePairId"]) else { return nil }
-    let local = entry(pair.values["localCandidateId"])
-    let remote = entry(pair.values["remoteCandidateId"])
-    return "\(text(local, "protocol")) \(text(local, "address")) (\(text(local, "candidateType")))"
-      + " to \(text(remote, "address")) port \(text(remote, "port"))"
+    let statistics = await channel.statistics()
+    guard let pair = statistics.selectedCandidatePair,
+      let local = statistics.localCandidates.first(where: { $0.id == pair.localCandidateId }),
+      let remote = statistics.remoteCandidates.first(where: { $0.id == pair.remoteCandidateId })
+    else { return nil }
+    return "\(local.protocol) \(local.address) (\(local.candidateType))"
+      + " to \(remote.address) port \(remote.port)"
   }
 
   private func media(from publisher: MediaChannel, to watching: Call) async -> Finding {

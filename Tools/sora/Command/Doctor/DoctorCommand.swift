@@ -2,7 +2,6 @@ import ArgumentParser
 import Foundation
 import SoraCommandSupport
 import SoraSDK
-import SoraSignaling
 
 /// `sora doctor`: looks at this machine, and at the way to a server, and says what to mend.
 struct DoctorCommand: AsyncParsableCommand {
@@ -25,22 +24,14 @@ struct DoctorCommand: AsyncParsableCommand {
       "The channel to call in; by default one that nobody else is in.", valueName: "id"))
   var channel: String?
 
-  @Option(help: ArgumentHelp("JSON for the server's authentication.", valueName: "json"))
-  var metadata: String?
-
-  @Flag(help: "Accept any certificate of a wss server.")
-  var insecure = false
-
-  @Option(
-    help: ArgumentHelp("PEM certificates to trust instead of the system's.", valueName: "file"),
-    completion: .file(extensions: ["pem", "crt"]))
-  var ca: String?
+  @OptionGroup
+  var access: ServerAccessOptions
 
   @Flag(help: "Print JSON lines: one a check, and a summary.")
   var json = false
 
   func run() async throws {
-    let address = try url.map { try ConnectionOptions.signalingURL($0) }
+    let address = try url.map { try ServerAccessOptions.signalingURL($0) }
     let console = Console(isJSON: json)
     let isColored = !json && isatty(STDOUT_FILENO) == 1
     var counts = FindingCounts()
@@ -52,17 +43,20 @@ struct DoctorCommand: AsyncParsableCommand {
     }
     let isHere = ["127.0.0.1", "localhost", "::1", "[::1]"].contains(address?.host ?? "")
     if let address {
-      let options = try connectionOptions(address)
-      var settings = try options.makeConfiguration(role: .recvonly)
+      var settings = SoraSDK.Configuration(
+        url: address,
+        channelId: try ServerAccessOptions.channel(
+          channel ?? "sora-doctor-\(UUID().uuidString)"),
+        role: .recvonly)
+      try access.apply(to: &settings)
       settings.connectionTimeout = 10
       settings.videoEnabled = false
-      options.setUpLog(console)
+      SoraSDK.Logger.shared.printsToStandardError = false
       SoraSDK.Logger.shared.level = .fatal
       await MachineChecks.run(serving: isHere ? address.port : nil, tell)
       let server = ServerChecks(
-        url: address,
-        tls: TLSOptions(trust: ca.map { .file($0) } ?? .system, insecure: insecure),
-        channel: options.channel, metadata: try? metadata.map { try JSONValue(parsing: $0) })
+        url: address, tls: access.tls, channel: settings.channelId,
+        metadata: try access.parsedMetadata())
       if await server.run(tell) {
         let call = CallCheck(
           configuration: { [settings] role in
@@ -79,16 +73,5 @@ struct DoctorCommand: AsyncParsableCommand {
     console.output(json ? counts.jsonLine : "\n\(counts.line)")
     try console.checkOutput()
     if counts.fail > 0 { throw ExitCode(1) }
-  }
-
-  /// The same checks of arguments as for a call.
-  private func connectionOptions(_ address: URL) throws -> ConnectionOptions {
-    var arguments = [
-      address.absoluteString, "--channel", channel ?? "sora-doctor-\(UUID().uuidString)",
-    ]
-    if let metadata { arguments.append("--metadata=\(metadata)") }
-    if let ca { arguments.append("--ca=\(ca)") }
-    if insecure { arguments.append("--insecure") }
-    return try ConnectionOptions.parse(arguments)
   }
 }

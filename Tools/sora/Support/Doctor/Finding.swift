@@ -30,9 +30,6 @@ package struct Finding: Encodable, Equatable, Sendable {
     Finding(check: check, state: .fail, detail: detail, advice: advice)
   }
 
-  /// A line of JSON.
-  package var jsonLine: String { Self.json(self) }
-
   /// The lines of the table: the second, where there is one, says what to do.
   ///
   /// - Parameter isColored: for a terminal.
@@ -44,12 +41,6 @@ package struct Finding: Encodable, Equatable, Sendable {
     let first = "\(shown)  \(name)  \(detail.inOneLine)"
     return [first]
       + (advice.map { [String(repeating: " ", count: 20) + "-> \($0.inOneLine)"] } ?? [])
-  }
-
-  fileprivate static func json(_ value: some Encodable) -> String {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    return (try? encoder.encode(value)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
   }
 }
 
@@ -69,8 +60,6 @@ package struct FindingCounts: Encodable, Equatable, Sendable {
     case .fail: fail += 1
     }
   }
-
-  package var jsonLine: String { Finding.json(self) }
 
   package var line: String {
     "\(ok) ok, \(warn) \(warn == 1 ? "warning" : "warnings"), \(fail) failed"

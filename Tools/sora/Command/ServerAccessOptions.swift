@@ -1,0 +1,67 @@
+import ArgumentParser
+import Foundation
+import SoraCommandSupport
+import SoraSDK
+import SoraSignaling
+
+/// Options with which every command that calls a server gets in.
+struct ServerAccessOptions: ParsableArguments {
+  @Option(help: ArgumentHelp("JSON for the server's authentication.", valueName: "json"))
+  var metadata: String?
+
+  @Flag(help: "Accept any certificate of a wss server.")
+  var insecure = false
+
+  @Option(
+    help: ArgumentHelp("PEM certificates to trust instead of the system's.", valueName: "file"),
+    completion: .file(extensions: ["pem", "crt"]))
+  var ca: String?
+
+  /// What TLS trusts.
+  var tls: TLSOptions { TLSOptions(trust: ca.map { .file($0) } ?? .system, insecure: insecure) }
+
+  /// Gives a configuration what the options say.
+  func apply(to configuration: inout SoraSDK.Configuration) throws(UsageError) {
+    if let value = try parsedMetadata() { configuration.signalingConnectMetadata = value }
+    if let ca {
+      guard FileManager.default.isReadableFile(atPath: ca) else {
+        throw UsageError("--ca \(ca): cannot read the file; name one with PEM certificates")
+      }
+      if insecure { throw UsageError("--ca and --insecure exclude each other; leave one out") }
+      do {
+        _ = try TLSContexts.client(TLSOptions(trust: .file(ca)))
+      } catch {
+        throw UsageError("--ca \(ca): \(error.detail); name a file with PEM certificates")
+      }
+    }
+    configuration.tls = TLSSettings(caFile: ca, isInsecure: insecure)
+  }
+
+  /// nil where there is none.
+  func parsedMetadata() throws(UsageError) -> JSONValue? {
+    guard let metadata else { return nil }
+    do {
+      return try JSONValue(parsing: metadata)
+    } catch {
+      throw UsageError("--metadata: not JSON: \(error)")
+    }
+  }
+
+  /// Reads a URL of signaling.
+  static func signalingURL(_ text: String) throws(UsageError) -> URL {
+    guard let address = URL(string: text), let scheme = address.scheme?.lowercased(),
+      ["ws", "wss"].contains(scheme), address.host?.isEmpty == false
+    else {
+      throw UsageError("URL \(text): write ws://HOST:PORT/signaling, or wss:// for TLS")
+    }
+    return address
+  }
+
+  /// Reads a channel's name.
+  static func channel(_ text: String) throws(UsageError) -> String {
+    guard (1...255).contains(text.utf8.count) else {
+      throw UsageError("--channel: use 1 to 255 bytes, not \(text.utf8.count)")
+    }
+    return text
+  }
+}
