@@ -18,18 +18,41 @@ public enum Retransmission {
     header.ssrc = ssrc
     header.sequenceNumber = sequenceNumber
     header.payloadType = payloadType
-    var writer = RTPPacketWriter(into: output)
     let descriptor = map.dependencyDescriptor.flatMap {
       original.extensionRange(id: $0, in: packet)
     }
+    return try write(
+      header, originalNumber: original.sequenceNumber,
+      payload: packet.part(original.payloadOffset, original.payloadCount), extensions: extensions,
+      map: map,
+      dependencyDescriptor: packet.part(descriptor?.lowerBound ?? 0, descriptor?.count ?? 0),
+      into: output)
+  }
+
+  /// Writes a retransmission part by part: for who sends another's packets on, under numbers of their own.
+  ///
+  /// - Parameters:
+  ///   - header: the retransmission's own.
+  ///   - originalNumber: the sequence number under which the receiver misses the packet.
+  ///   - payload: the original's.
+  ///   - extensions: what is written into the header.
+  ///   - map: their ids.
+  ///   - dependencyDescriptor: the original's; empty for none.
+  ///   - output: where it is written. The original's payload begins `overhead` bytes behind the writer's `payloadOffset`.
+  public static func write(
+    _ header: RTPHeader, originalNumber: UInt16, payload: UnsafeRawBufferPointer,
+    extensions: RTPHeaderExtensions, map: RTPHeaderExtensionMap,
+    dependencyDescriptor: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0),
+    into output: UnsafeMutableRawBufferPointer
+  ) throws(RTPError) -> RTPPacketWriter {
+    var writer = RTPPacketWriter(into: output)
     try writer.writeHeader(
-      header, extensions: extensions, map: map,
-      dependencyDescriptor: packet.part(descriptor?.lowerBound ?? 0, descriptor?.count ?? 0))
+      header, extensions: extensions, map: map, dependencyDescriptor: dependencyDescriptor)
     let free = writer.free
-    let needed = overhead + original.payloadCount
+    let needed = overhead + payload.count
     guard free.count >= needed else { throw .noRoom(needed: needed, available: free.count) }
-    free.put16(original.sequenceNumber, at: 0)
-    free.put(packet.part(original.payloadOffset, original.payloadCount), at: overhead)
+    free.put16(originalNumber, at: 0)
+    free.put(payload, at: overhead)
     writer.advance(by: needed)
     return writer
   }

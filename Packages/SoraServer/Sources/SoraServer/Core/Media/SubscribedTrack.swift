@@ -239,16 +239,12 @@ final class SubscribedTrack {
     let map = sender.parameters.extensions
     let capacity = Self.headerRoom + Retransmission.overhead + header.payloadCount
     return write(capacity: capacity, number, sending, extra, at: now) { extra, slot in
-      var writer = RTPPacketWriter(into: slot)
-      guard (try? writer.writeHeader(out, extensions: extra, map: map)) != nil else { return nil }
-      let free = writer.free
-      guard free.count >= Retransmission.overhead + header.payloadCount else { return nil }
-      free[0] = UInt8(truncatingIfNeeded: number >> 8)
-      free[1] = UInt8(truncatingIfNeeded: number)
-      UnsafeMutableRawBufferPointer(rebasing: free[Retransmission.overhead...])
-        .copyMemory(from: header.payload(in: packet))
-      movePictureID(of: header, at: writer.count + Retransmission.overhead, in: slot)
-      writer.advance(by: Retransmission.overhead + header.payloadCount)
+      guard
+        let writer = try? Retransmission.write(
+          out, originalNumber: number, payload: header.payload(in: packet), extensions: extra,
+          map: map, into: slot)
+      else { return nil }
+      movePictureID(of: header, at: writer.payloadOffset + Retransmission.overhead, in: slot)
       return (writer.count, header.payloadCount + Retransmission.overhead)
     }
   }
