@@ -63,6 +63,8 @@ public struct BandwidthAllocator: Sendable {
 
   private struct Memory: Sendable {
     var layer: Int
+    /// The highest layer that there was.
+    var top: Int
     /// Since when a higher layer has fitted.
     var fitsSince: Instant?
   }
@@ -148,8 +150,10 @@ public struct BandwidthAllocator: Sendable {
     _ id: Int, _ rates: [Bitrate], _ part: Bitrate, _ share: inout Share, at now: Instant
   ) {
     guard let top = rates.indices.last else { return }
-    var memory = memories[id] ?? Memory(layer: top)
-    memory.layer = min(memory.layer, top)
+    var memory = memories[id] ?? Memory(layer: top, top: top)
+    // Who had all gets what comes to it: the lowest layer's frames are a stream's first.
+    memory.layer = memory.layer == memory.top ? top : min(memory.layer, top)
+    memory.top = top
     // Down at once.
     while memory.layer > 0, rates[memory.layer] > part * Self.tolerance { memory.layer -= 1 }
     var fitting = memory.layer

@@ -51,6 +51,27 @@ import Testing
     #expect(shares.map(\.rate) == [.kilobits(100), .kilobits(600), .kilobits(200)])
   }
 
+  /// A stream's first frame is of its lowest layer; that there are more isn't known before they come.
+  @Test func layersThatAppearLaterNeedNotSettle() {
+    var allocator = BandwidthAllocator()
+    let layers: [Bitrate] = [.kilobits(400), .kilobits(700), .kilobits(1_500)]
+    func share(_ count: Int, _ kilobits: Int, at seconds: Double) -> BandwidthAllocator.Share {
+      allocator.allocate(
+        .kilobits(kilobits),
+        among: [Stream(id: 1, kind: .video, demand: .layers(Array(layers.prefix(count))))],
+        at: second(seconds))[0]
+    }
+    #expect(share(1, 2_000, at: 0).layer == 0)
+    let whole = share(3, 2_000, at: 0.2)
+    #expect(whole.layer == 2 && whole.reason == .satisfied)
+    // What doesn't fit isn't given for it, and is given back as slowly as ever.
+    allocator = BandwidthAllocator()
+    #expect(share(1, 800, at: 0).reason == .satisfied)
+    #expect(share(3, 800, at: 0.2).layer == 1)
+    #expect(share(3, 2_000, at: 0.4).layer == 1)
+    #expect(share(3, 2_000, at: 1.5).layer == 2)
+  }
+
   /// Layers go down at once, and up once a higher one has fitted for a second with something to spare.
   @Test func layersChangeWithHysteresis() {
     var allocator = BandwidthAllocator()

@@ -35,10 +35,8 @@ public struct ServerCertificate: Sendable, Hashable {
         .channelInitializer { channel in
           channel.eventLoop.makeCompletedFuture {
             attempt.stage = .tls
-            let isAddress = (try? SocketAddress(ipAddress: endpoint.host, port: 0)) != nil
             try channel.pipeline.syncOperations.addHandlers([
-              NIOSSLClientHandler(
-                context: context, serverHostname: isAddress ? nil : endpoint.host),
+              NIOSSLClientHandler(context: context, serverHostname: endpoint.serverName),
               CertificateReader(certificate),
             ])
           }

@@ -97,12 +97,8 @@ public enum WebSocketClient {
     if let tls {
       // The stage first: the handshake begins as soon as the handler is there.
       attempt.stage = .tls
-      // No server name for an address: SNI is for names (RFC 6066 §3), and the address of the
-      // peer is what the certificate is then checked against.
-      let isAddress = (try? SocketAddress(ipAddress: attempt.endpoint.host, port: 0)) != nil
       try pipeline.addHandler(
-        NIOSSLClientHandler(
-          context: tls, serverHostname: isAddress ? nil : attempt.endpoint.host))
+        NIOSSLClientHandler(context: tls, serverHostname: attempt.endpoint.serverName))
     }
     try pipeline.addHandler(ClientHandshakeHandler(attempt: attempt))
   }

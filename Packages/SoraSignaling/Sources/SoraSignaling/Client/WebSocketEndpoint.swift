@@ -1,4 +1,5 @@
 import Foundation
+import NIOCore
 
 /// A `ws:` or `wss:` URL (RFC 6455 §3), taken apart and checked.
 struct WebSocketEndpoint: Sendable, Hashable {
@@ -42,6 +43,12 @@ struct WebSocketEndpoint: Sendable, Hashable {
   /// The `Host` header: the port only where it isn't the scheme's own (RFC 6455 §4.1).
   var hostHeader: String {
     port == (isSecure ? 443 : 80) ? Self.bracketed(host) : authority
+  }
+
+  /// What TLS names in SNI; nil for an address: SNI is for names (RFC 6066 §3), and the peer's address is what the certificate is
+  /// then checked against.
+  var serverName: String? {
+    (try? SocketAddress(ipAddress: host, port: 0)) == nil ? host : nil
   }
 
   private static func bracketed(_ host: String) -> String {
