@@ -11,6 +11,9 @@ final class SubscribedTrack {
   let source: PublishedTrack
   unowned let subscriber: SFUConnection
   let sender: RTPTrackSender
+  /// The subscriber's: at hand, for each packet needs both.
+  private let transport: PeerTransport
+  private let controller: SendController
   /// Names it in the subscriber's pacer.
   let slot: Int
   let types: SFUPayloadTypes.Assignment
@@ -57,6 +60,8 @@ final class SubscribedTrack {
   ) {
     self.source = source
     self.subscriber = subscriber
+    transport = subscriber.transport
+    controller = subscriber.downlink.controller
     self.slot = slot
     self.types = types
     // RFC 3550 §5.1: random starts; the lower half keeps the first wrap away from the first losses.
@@ -272,13 +277,12 @@ final class SubscribedTrack {
     _ values: RTPHeaderExtensions, at now: Instant,
     _ body: (RTPHeaderExtensions, UnsafeMutableRawBufferPointer) -> (count: Int, payload: Int)?
   ) -> Int? {
-    let controller = subscriber.downlink.controller
     let isNumbered = sender.parameters.extensions.transportSequenceNumber != nil
     var values = values
     values.transportSequenceNumber = UInt16(truncatingIfNeeded: controller.nextSequence)
     values.absSendTime = RTPHeaderExtensions.absSendTime(at: now)
     var written: (count: Int, payload: Int)?
-    let isSent = subscriber.transport.sendRTP(capacity: capacity) { slot in
+    let isSent = transport.sendRTP(capacity: capacity) { slot in
       written = body(values, slot)
       return written?.count ?? 0
     }
