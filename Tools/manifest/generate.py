@@ -18,7 +18,6 @@ import os
 import re
 import subprocess
 import sys
-from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -179,8 +178,6 @@ def setting(what, item):
         return f".strictMemorySafety({when or ''})"
     if kind == "interoperabilityMode":
         return f".interoperabilityMode(.{argument}{tail})"
-    if kind == "strictMemorySafety":
-        return f".strictMemorySafety({tail.removeprefix(', ')})"
     if kind == "define" and "=" in argument and item["tool"] != "swift":
         name, content = argument.split("=", 1)
         return f".define({text(name)}, to: {text(content)}{tail})"
@@ -212,17 +209,19 @@ class Manifest:
         self.settings, self.raw_settings = self.common_settings()
 
     def common_settings(self):
-        """The Swift settings that most targets have: as Swift text, and as SwiftPM dumps them."""
-        counts, raw = Counter(), {(): []}
+        """The Swift settings that every target begins with: as Swift text, and as SwiftPM dumps them."""
+        values, raw = None, []
         for package in self.packages:
             for target in package["targets"]:
                 items = [item for item in target.get("settings", []) if item["tool"] == "swift"]
-                values = tuple(setting(target["name"], item) for item in items)
-                if values:
-                    counts[values] += 1
-                    raw[values] = items
-        values = counts.most_common(1)[0][0] if counts else ()
-        return list(values), raw[values]
+                if not items:
+                    continue
+                found = [setting(target["name"], item) for item in items]
+                if values is None:
+                    values, raw = found, items
+                shared = os.path.commonprefix([values, found])
+                values, raw = shared, raw[:len(shared)]
+        return values or [], raw
 
     def dependency(self, what, item):
         """A target's dependency, as the names it has in the flat package."""
@@ -317,8 +316,11 @@ class Manifest:
             if not is_swift and not any((ROOT / item["path"]).rglob("*.c")):
                 print(f"generate.py: {item['path']} has no source: leaving out {item['name']}", file=sys.stderr)
                 continue
-            target = {key: value for key, value in item.items() if key not in ("dependencies", "needsPeers", "settings")}
-            target["settings"] = self.raw_settings if is_swift else []
+            own = ("dependencies", "needsPeers", "settings", "strictMemorySafety")
+            target = {key: value for key, value in item.items() if key not in own}
+            target["settings"] = list(self.raw_settings) if is_swift else []
+            if item.get("strictMemorySafety"):
+                target["settings"].append({"tool": "swift", "kind": {"strictMemorySafety": {}}})
             target["dependencies"] = [
                 {"byName": [entry, None]} if isinstance(entry, str)
                 else {"product": [entry["product"], entry["package"], None, None]}
