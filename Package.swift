@@ -459,7 +459,7 @@ let package = Package(
     .target(
       name: "SoraSignalingMessages",
       path: "Packages/SoraSignaling/Sources/SoraSignalingMessages",
-      swiftSettings: settings),
+      swiftSettings: settings + [.strictMemorySafety()]),
     .target(
       name: "SoraSignaling",
       dependencies: [
@@ -473,7 +473,7 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
       ],
       path: "Packages/SoraSignaling/Sources/SoraSignaling",
-      swiftSettings: settings),
+      swiftSettings: settings + [.strictMemorySafety()]),
     .target(
       name: "SignalingTestSupport",
       dependencies: [

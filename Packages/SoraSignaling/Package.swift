@@ -9,6 +9,9 @@ let settings: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
 ]
 
+/// For sources: they mark each unsafe use of memory, or don't compile. Tests needn't.
+let strict = settings + [.strictMemorySafety()]
+
 let package = Package(
   name: "SoraSignaling",
   products: [
@@ -24,7 +27,7 @@ let package = Package(
   ],
   targets: [
     // What is said, without what carries it: no SwiftNIO, no Foundation.
-    .target(name: "SoraSignalingMessages", swiftSettings: settings),
+    .target(name: "SoraSignalingMessages", swiftSettings: strict),
     .target(
       name: "SoraSignaling",
       dependencies: [
@@ -37,7 +40,7 @@ let package = Package(
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
         .product(name: "Logging", package: "swift-log"),
       ],
-      swiftSettings: settings),
+      swiftSettings: strict),
     // A proxy, certificates and what else tests here, of relays and of whole calls share.
     .target(
       name: "SignalingTestSupport",

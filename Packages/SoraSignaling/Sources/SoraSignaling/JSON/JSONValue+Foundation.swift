@@ -81,7 +81,7 @@ extension JSONValue {
 
   private static func convert(_ number: NSNumber) -> JSONValue {
     // The Objective-C type code: "c" or "B" for booleans, "d" and "f" for floating point.
-    switch UInt8(bitPattern: number.objCType.pointee) {
+    switch unsafe UInt8(bitPattern: number.objCType.pointee) {
     case UInt8(ascii: "c"), UInt8(ascii: "B"): .bool(number.boolValue)
     case UInt8(ascii: "d"), UInt8(ascii: "f"): .double(number.doubleValue)
     case UInt8(ascii: "Q") where number.uint64Value > UInt64(Int64.max):

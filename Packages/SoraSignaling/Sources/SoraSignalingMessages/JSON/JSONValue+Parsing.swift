@@ -69,10 +69,9 @@ private struct JSONParser {
   }
 
   private mutating func word(
-    _ word: StaticString, _ value: JSONValue
+    _ word: String, _ value: JSONValue
   ) throws(SignalingError) -> JSONValue {
-    let expected = UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount)
-    for byte in expected {
+    for byte in word.utf8 {
       guard take(byte) else { throw malformed("expected \(word)") }
     }
     return value
