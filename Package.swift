@@ -357,16 +357,16 @@ let package = Package(
     .target(
       name: "SoraMedia",
       path: "Packages/SoraMedia/Sources/SoraMedia",
-      swiftSettings: settings + [.enableExperimentalFeature("Lifetimes")]),
+      swiftSettings: settings + [.strictMemorySafety(), .enableExperimentalFeature("Lifetimes")]),
     .target(
       name: "SoraClock",
       dependencies: ["SoraMedia"],
       path: "Packages/SoraMedia/Sources/SoraClock",
-      swiftSettings: settings),
+      swiftSettings: settings + [.strictMemorySafety()]),
     .target(
       name: "SoraVersion",
       path: "Packages/SoraMedia/Sources/SoraVersion",
-      swiftSettings: settings),
+      swiftSettings: settings + [.strictMemorySafety()]),
     .testTarget(
       name: "SoraWireTests",
       dependencies: ["SoraWire", "SoraMedia"],

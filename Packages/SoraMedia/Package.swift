@@ -9,9 +9,11 @@ let settings: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
 ]
 
-/// For modules that read and write memory through spans alone: the compiler names everything else.
-let safe: [SwiftSetting] =
-  settings + [.strictMemorySafety(), .enableExperimentalFeature("Lifetimes")]
+/// For sources: they mark each unsafe use of memory, or don't compile. Tests needn't.
+let strict = settings + [.strictMemorySafety()]
+
+/// For modules that lend memory as spans.
+let safe = strict + [.enableExperimentalFeature("Lifetimes")]
 
 let package = Package(
   name: "SoraMedia",
@@ -23,10 +25,9 @@ let package = Package(
   ],
   targets: [
     .target(name: "SoraWire", swiftSettings: safe),
-    .target(
-      name: "SoraMedia", swiftSettings: settings + [.enableExperimentalFeature("Lifetimes")]),
-    .target(name: "SoraClock", dependencies: ["SoraMedia"], swiftSettings: settings),
-    .target(name: "SoraVersion", swiftSettings: settings),
+    .target(name: "SoraMedia", swiftSettings: safe),
+    .target(name: "SoraClock", dependencies: ["SoraMedia"], swiftSettings: strict),
+    .target(name: "SoraVersion", swiftSettings: strict),
     .testTarget(
       name: "SoraWireTests", dependencies: ["SoraWire", "SoraMedia"], swiftSettings: settings),
     .testTarget(

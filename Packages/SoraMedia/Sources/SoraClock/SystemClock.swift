@@ -19,7 +19,7 @@ public enum SystemClock {
 
   private static func read(_ clock: clockid_t) -> Instant {
     var time = timespec()
-    clock_gettime(clock, &time)
+    unsafe clock_gettime(clock, &time)
     return Instant(nanoseconds: Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec))
   }
 }

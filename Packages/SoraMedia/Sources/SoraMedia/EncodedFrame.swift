@@ -1,5 +1,5 @@
 /// Bytes of one compressed frame: written once by whoever makes the frame, then shared and only read.
-public final class EncodedBuffer: @unchecked Sendable {
+@safe public final class EncodedBuffer: @unchecked Sendable {
   // @unchecked: `storage`, `count` and `mark` are written only by the single creator, before it hands the buffer
   // on; after that everybody only reads.
 
@@ -13,22 +13,22 @@ public final class EncodedBuffer: @unchecked Sendable {
   public init(capacity: Int) {
     self.capacity = max(64, capacity)
     count = 0
-    storage = .allocate(byteCount: self.capacity, alignment: 16)
+    unsafe storage = .allocate(byteCount: self.capacity, alignment: 16)
   }
 
   /// A buffer that holds a copy of `bytes`.
   public convenience init(_ bytes: UnsafeRawBufferPointer) {
     self.init(capacity: bytes.count)
-    append(bytes)
+    unsafe append(bytes)
   }
 
   /// A buffer that holds a copy of `bytes`.
   public convenience init(_ bytes: [UInt8]) {
     self.init(capacity: bytes.count)
-    bytes.withUnsafeBytes { append($0) }
+    unsafe bytes.withUnsafeBytes { unsafe append($0) }
   }
 
-  deinit { storage.deallocate() }
+  deinit { unsafe storage.deallocate() }
 
   /// Appends a copy of `bytes`, growing when needed. Only for the creator, before the buffer is shared.
   public func append(_ bytes: UnsafeRawBufferPointer) {
@@ -36,12 +36,12 @@ public final class EncodedBuffer: @unchecked Sendable {
     if count + bytes.count > capacity {
       let grown = max(capacity * 2, count + bytes.count)
       let larger = UnsafeMutableRawPointer.allocate(byteCount: grown, alignment: 16)
-      larger.copyMemory(from: storage, byteCount: count)
-      storage.deallocate()
-      storage = larger
+      unsafe larger.copyMemory(from: storage, byteCount: count)
+      unsafe storage.deallocate()
+      unsafe storage = unsafe larger
       capacity = grown
     }
-    (storage + count).copyMemory(from: source, byteCount: bytes.count)
+    unsafe (storage + count).copyMemory(from: source, byteCount: bytes.count)
     count += bytes.count
   }
 
@@ -53,7 +53,7 @@ public final class EncodedBuffer: @unchecked Sendable {
   public func replace(at offset: Int, with bytes: UnsafeRawBufferPointer) {
     precondition(offset >= 0 && offset <= count && bytes.count <= count - offset)
     guard let source = bytes.baseAddress, bytes.count > 0 else { return }
-    (storage + offset).copyMemory(from: source, byteCount: bytes.count)
+    unsafe (storage + offset).copyMemory(from: source, byteCount: bytes.count)
   }
 
   /// Forgets the content and keeps the memory. Only for a creator that holds the sole reference.
@@ -65,19 +65,21 @@ public final class EncodedBuffer: @unchecked Sendable {
   /// The bytes, lent for as long as the buffer is held.
   public var span: RawSpan {
     @_lifetime(borrow self)
-    get { _overrideLifetime(RawSpan(_unsafeBytes: bytes), borrowing: self) }
+    get { unsafe _overrideLifetime(RawSpan(_unsafeBytes: bytes), borrowing: self) }
   }
 
   /// Appends a copy of `bytes`, as the pointer's form does.
-  public func append(_ bytes: RawSpan) { bytes.withUnsafeBytes { append($0) } }
+  public func append(_ bytes: RawSpan) { unsafe bytes.withUnsafeBytes { unsafe append($0) } }
 
   /// Replaces bytes that have been written, as the pointer's form does.
   public func replace(at offset: Int, with bytes: RawSpan) {
-    bytes.withUnsafeBytes { replace(at: offset, with: $0) }
+    unsafe bytes.withUnsafeBytes { unsafe replace(at: offset, with: $0) }
   }
 
   /// The bytes. Valid while the buffer is alive.
-  public var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: storage, count: count) }
+  public var bytes: UnsafeRawBufferPointer {
+    unsafe UnsafeRawBufferPointer(start: storage, count: count)
+  }
 }
 
 /// One compressed video picture or one packet of compressed audio.

@@ -13,7 +13,7 @@ public enum PixelFormat: Sendable, Hashable {
 ///
 /// A buffer references memory that may belong to a decoder, a camera or a file; it is given back when the last
 /// reference goes. Passing a buffer on never copies pixels.
-public final class PixelBuffer: @unchecked Sendable {
+@safe public final class PixelBuffer: @unchecked Sendable {
   // @unchecked: every stored property is a `let`; the samples are written only by the creator before the buffer
   // is handed on (`init(width:height:format:fill:)`), and `release` runs once, in deinit.
 
@@ -39,7 +39,7 @@ public final class PixelBuffer: @unchecked Sendable {
     self.width = width
     self.height = height
     format = .i420
-    bases = (y, u, v)
+    unsafe bases = unsafe (y, u, v)
     strides = (yStride, uStride, vStride)
     self.release = release
   }
@@ -55,7 +55,7 @@ public final class PixelBuffer: @unchecked Sendable {
     self.width = width
     self.height = height
     format = .nv12
-    bases = (y, uv, uv)
+    unsafe bases = unsafe (y, uv, uv)
     strides = (yStride, uvStride, uvStride)
     self.release = release
   }
@@ -74,8 +74,10 @@ public final class PixelBuffer: @unchecked Sendable {
     let memory = UnsafeMutableRawPointer.allocate(
       byteCount: ySize + cSize * (format.planeCount - 1), alignment: 64)
     let address = UInt(bitPattern: memory)
-    let free: @Sendable () -> Void = { UnsafeMutableRawPointer(bitPattern: address)?.deallocate() }
-    var planes = [
+    let free: @Sendable () -> Void = {
+      unsafe UnsafeMutableRawPointer(bitPattern: address)?.deallocate()
+    }
+    var planes = unsafe [
       MutablePlane(base: memory, stride: yStride, width: width, height: height),
       MutablePlane(
         base: memory + ySize, stride: cStride,
@@ -83,7 +85,7 @@ public final class PixelBuffer: @unchecked Sendable {
         height: chromaHeight),
     ]
     if format == .i420 {
-      planes.append(
+      unsafe planes.append(
         MutablePlane(
           base: memory + ySize + cSize, stride: cStride, width: chromaWidth, height: chromaHeight))
     }
@@ -95,12 +97,12 @@ public final class PixelBuffer: @unchecked Sendable {
     }
     switch format {
     case .i420:
-      self.init(
+      unsafe self.init(
         width: width, height: height, y: memory, yStride: yStride, u: memory + ySize,
         uStride: cStride,
         v: memory + ySize + cSize, vStride: cStride, release: free)
     case .nv12:
-      self.init(
+      unsafe self.init(
         width: width, height: height, y: memory, yStride: yStride, uv: memory + ySize,
         uvStride: cStride,
         release: free)
@@ -118,19 +120,21 @@ public final class PixelBuffer: @unchecked Sendable {
   public func plane(_ index: Int) -> Plane {
     precondition(index >= 0 && index < format.planeCount)
     switch index {
-    case 0: return Plane(base: bases.0, stride: strides.0, width: width, height: height)
+    case 0: return unsafe Plane(base: bases.0, stride: strides.0, width: width, height: height)
     case 1:
-      return Plane(
+      return unsafe Plane(
         base: bases.1, stride: strides.1, width: format == .i420 ? chromaWidth : chromaWidth * 2,
         height: chromaHeight)
     default:
-      return Plane(base: bases.2, stride: strides.2, width: chromaWidth, height: chromaHeight)
+      return unsafe Plane(
+        base: bases.2, stride: strides.2, width: chromaWidth, height: chromaHeight)
     }
   }
 }
 
-/// One plane of a picture: `height` rows of `width` bytes, `stride` bytes apart.
-public struct Plane {
+/// One plane of a picture: `height` rows of `width` bytes, `stride` bytes apart. Its pointers are as unsafe as any: they live as
+/// long as the picture.
+@safe public struct Plane {
   public let base: UnsafeRawPointer
   public let stride: Int
   /// Bytes of a row that are samples. For an interleaved UV plane, twice the chroma width.
@@ -140,12 +144,12 @@ public struct Plane {
   /// The bytes of row `y`.
   @inlinable
   public func row(_ y: Int) -> UnsafeRawBufferPointer {
-    UnsafeRawBufferPointer(start: base + y * stride, count: width)
+    unsafe UnsafeRawBufferPointer(start: base + y * stride, count: width)
   }
 }
 
 /// One plane of a picture that is being filled.
-public struct MutablePlane {
+@safe public struct MutablePlane {
   public let base: UnsafeMutableRawPointer
   public let stride: Int
   public let width: Int
@@ -153,7 +157,7 @@ public struct MutablePlane {
 
   @inlinable
   public init(base: UnsafeMutableRawPointer, stride: Int, width: Int, height: Int) {
-    self.base = base
+    unsafe self.base = unsafe base
     self.stride = stride
     self.width = width
     self.height = height
@@ -162,6 +166,6 @@ public struct MutablePlane {
   /// The bytes of row `y`.
   @inlinable
   public func row(_ y: Int) -> UnsafeMutableRawBufferPointer {
-    UnsafeMutableRawBufferPointer(start: base + y * stride, count: width)
+    unsafe UnsafeMutableRawBufferPointer(start: base + y * stride, count: width)
   }
 }
