@@ -560,7 +560,7 @@ let package = Package(
       name: "SoraRTP",
       dependencies: ["SoraMedia", "SoraWire"],
       path: "Packages/SoraTransport/Sources/SoraRTP",
-      swiftSettings: settings + [.enableExperimentalFeature("Lifetimes")]),
+      swiftSettings: settings + [.strictMemorySafety(), .enableExperimentalFeature("Lifetimes")]),
     .target(
       name: "SoraICE",
       dependencies: ["SoraMedia", "SoraWire", "CSoraOpenSSL", "COpenSSL"],
@@ -575,12 +575,12 @@ let package = Package(
       name: "SoraSRTP",
       dependencies: ["SoraMedia", "CSRTP", "CSoraOpenSSL", "COpenSSL"],
       path: "Packages/SoraTransport/Sources/SoraSRTP",
-      swiftSettings: settings),
+      swiftSettings: settings + [.strictMemorySafety()]),
     .target(
       name: "SoraCongestion",
       dependencies: ["SoraMedia"],
       path: "Packages/SoraTransport/Sources/SoraCongestion",
-      swiftSettings: settings),
+      swiftSettings: settings + [.strictMemorySafety()]),
     .target(
       name: "SoraTransport",
       dependencies: [
@@ -594,12 +594,12 @@ let package = Package(
         "SoraCongestion",
       ],
       path: "Packages/SoraTransport/Sources/SoraTransport",
-      swiftSettings: settings),
+      swiftSettings: settings + [.strictMemorySafety()]),
     .target(
       name: "SoraNetworkSimulator",
       dependencies: ["SoraMedia", "SoraWire", "SoraRTP", "SoraICE", "SoraDTLS", "SoraTransport"],
       path: "Packages/SoraTransport/Sources/SoraNetworkSimulator",
-      swiftSettings: settings),
+      swiftSettings: settings + [.strictMemorySafety()]),
     .testTarget(
       name: "SoraSDPTests",
       dependencies: ["SoraSDP"],

@@ -28,7 +28,7 @@ struct SimulationEvent {
 }
 
 /// A binary heap of events over memory of its own; grows, never shrinks.
-struct EventHeap: ~Copyable {
+@safe struct EventHeap: ~Copyable {
   private var storage: UnsafeMutablePointer<SimulationEvent>
   private var capacity: Int
   private(set) var count = 0
@@ -36,12 +36,12 @@ struct EventHeap: ~Copyable {
 
   init() {
     capacity = 1024
-    storage = .allocate(capacity: capacity)
+    unsafe storage = .allocate(capacity: capacity)
   }
 
-  deinit { storage.deallocate() }
+  deinit { unsafe storage.deallocate() }
 
-  var first: SimulationEvent? { count > 0 ? storage[0] : nil }
+  var first: SimulationEvent? { unsafe count > 0 ? storage[0] : nil }
 
   mutating func push(_ kind: SimulationEvent.Kind, at time: Int64, index: Int32, extra: Int32 = 0) {
     if count == capacity { grow() }
@@ -52,37 +52,37 @@ struct EventHeap: ~Copyable {
     count += 1
     while hole > 0 {
       let parent = (hole - 1) >> 1
-      if !event.precedes(storage[parent]) { break }
-      storage[hole] = storage[parent]
+      if unsafe !event.precedes(storage[parent]) { break }
+      unsafe storage[hole] = unsafe storage[parent]
       hole = parent
     }
-    storage[hole] = event
+    unsafe storage[hole] = event
   }
 
   mutating func pop() -> SimulationEvent? {
     guard count > 0 else { return nil }
-    let result = storage[0]
+    let result = unsafe storage[0]
     count -= 1
     guard count > 0 else { return result }
-    let last = storage[count]
+    let last = unsafe storage[count]
     var hole = 0
     while true {
       var child = 2 * hole + 1
       if child >= count { break }
-      if child + 1 < count, storage[child + 1].precedes(storage[child]) { child += 1 }
-      if !storage[child].precedes(last) { break }
-      storage[hole] = storage[child]
+      if child + 1 < count, unsafe storage[child + 1].precedes(storage[child]) { child += 1 }
+      if unsafe !storage[child].precedes(last) { break }
+      unsafe storage[hole] = unsafe storage[child]
       hole = child
     }
-    storage[hole] = last
+    unsafe storage[hole] = last
     return result
   }
 
   private mutating func grow() {
     let larger = UnsafeMutablePointer<SimulationEvent>.allocate(capacity: capacity * 2)
-    larger.moveInitialize(from: storage, count: count)
-    storage.deallocate()
-    storage = larger
+    unsafe larger.moveInitialize(from: storage, count: count)
+    unsafe storage.deallocate()
+    unsafe storage = unsafe larger
     capacity *= 2
   }
 }

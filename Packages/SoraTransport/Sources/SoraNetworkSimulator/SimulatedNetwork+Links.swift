@@ -12,18 +12,18 @@ extension SimulatedNetwork {
       return
     }
     let slot = pool.allocate(room: capacity, source: local, destination: remote)
-    let memory = pool.buffer(slot)
+    let memory = unsafe pool.buffer(slot)
     // A writer that counts bytes it didn't write sends zeros, not what the slot held: runs stay the same.
-    UnsafeMutableRawBufferPointer(rebasing: memory[0..<capacity]).initializeMemory(
+    unsafe UnsafeMutableRawBufferPointer(rebasing: memory[0..<capacity]).initializeMemory(
       as: UInt8.self, repeating: 0)
-    let count = write(memory)
+    let count = unsafe write(memory)
     guard count > 0, count <= capacity else {
       if count > 0 { drops.tooLarge += 1 }
       pool.free(slot)
       return
     }
-    pool.header(slot).pointee.count = Int32(count)
-    pool.header(slot).pointee.sentAt = now.nanoseconds
+    unsafe pool.header(slot).pointee.count = Int32(count)
+    unsafe pool.header(slot).pointee.sentAt = now.nanoseconds
     guard let node = owners[local.ip] else {
       drops.unknownSender += 1
       drop(slot, .unknownSender)
@@ -40,8 +40,8 @@ extension SimulatedNetwork {
 
   /// Sends a copy of `bytes`.
   public func send(_ bytes: [UInt8], from local: TransportAddress, to remote: TransportAddress) {
-    send(from: local, to: remote, capacity: max(bytes.count, 1)) { memory in
-      memory.copyBytes(from: bytes)
+    unsafe send(from: local, to: remote, capacity: max(bytes.count, 1)) { memory in
+      unsafe memory.copyBytes(from: bytes)
       return bytes.count
     }
   }
@@ -54,12 +54,12 @@ extension SimulatedNetwork {
       // The head stays until its departure event, which finds the link down and drops it.
       var kept: [Int32] = []
       while let slot = direction.headSlot {
-        direction.dequeue(wireBytes: pool.header(slot).pointee.wireBytes)
+        unsafe direction.dequeue(wireBytes: pool.header(slot).pointee.wireBytes)
         kept.append(slot)
       }
       for (position, slot) in kept.enumerated() {
         if position == 0 && direction.isSending {
-          direction.enqueue(slot, wireBytes: pool.header(slot).pointee.wireBytes)
+          unsafe direction.enqueue(slot, wireBytes: pool.header(slot).pointee.wireBytes)
         } else {
           direction.statistics.droppedWhileDown += 1
           drop(slot, .linkDown)
@@ -72,7 +72,7 @@ extension SimulatedNetwork {
 
   /// Finds the way on from a node that isn't the destination.
   func route(_ slot: Int32, at node: Int) {
-    let header = pool.header(slot).pointee
+    let header = unsafe pool.header(slot).pointee
     guard
       let next = nextHop(from: node, source: header.source.ip, to: header.destination.ip)
     else {
@@ -84,27 +84,27 @@ extension SimulatedNetwork {
   }
 
   private func enter(_ slot: Int32, _ direction: LinkDirection) {
-    let header = pool.header(slot)
+    let header = unsafe pool.header(slot)
     direction.statistics.sentPackets += 1
-    direction.statistics.sentBytes += Int(header.pointee.count)
+    unsafe direction.statistics.sentBytes += Int(header.pointee.count)
     guard direction.conditions.isUp else {
       direction.statistics.droppedWhileDown += 1
       drop(slot, .linkDown)
       return
     }
-    guard header.pointee.count <= direction.conditions.maximumPayload else {
+    guard unsafe header.pointee.count <= direction.conditions.maximumPayload else {
       direction.statistics.droppedTooLarge += 1
       if direction.conditions.reportsTooLarge { reportTooLarge(slot, direction) }
       drop(slot, .tooLarge)
       return
     }
-    header.pointee.linkOrder = direction.nextOrder
+    unsafe header.pointee.linkOrder = direction.nextOrder
     direction.nextOrder &+= 1
     guard direction.conditions.bitsPerSecond != nil || direction.isSending else {
       travel(slot, direction, from: now.nanoseconds)
       return
     }
-    let wireBytes = header.pointee.wireBytes
+    let wireBytes = unsafe header.pointee.wireBytes
     let fits =
       switch direction.conditions.queue {
       // An idle link takes any datagram.
@@ -119,7 +119,7 @@ extension SimulatedNetwork {
       drop(slot, .queueFull)
       return
     }
-    header.pointee.queuedAt = now.nanoseconds
+    unsafe header.pointee.queuedAt = now.nanoseconds
     direction.enqueue(slot, wireBytes: wireBytes)
     direction.statistics.largestQueueBytes = max(
       direction.statistics.largestQueueBytes, direction.queuedBytes)
@@ -128,7 +128,7 @@ extension SimulatedNetwork {
 
   /// Tells the sender, once as much time has passed as the datagram took to get here.
   private func reportTooLarge(_ slot: Int32, _ direction: LinkDirection) {
-    let header = pool.header(slot).pointee
+    let header = unsafe pool.header(slot).pointee
     let limit = direction.conditions.maximumPayload
     after(.nanoseconds(now.nanoseconds - header.sentAt)) { [unowned self] now in
       guard let index = bindings[header.origin] else { return }
@@ -143,7 +143,7 @@ extension SimulatedNetwork {
       return
     }
     while let slot = direction.headSlot {
-      let header = pool.header(slot).pointee
+      let header = unsafe pool.header(slot).pointee
       let drops = direction.codel.drops(
         now.nanoseconds - header.queuedAt, backlog: direction.queuedBytes - header.wireBytes,
         codel, at: now.nanoseconds)
@@ -162,11 +162,11 @@ extension SimulatedNetwork {
       direction.codel.emptied()
       return
     }
-    let header = pool.header(slot)
+    let header = unsafe pool.header(slot)
     direction.isSending = true
-    direction.headBytes = header.pointee.wireBytes
-    direction.headDone = now.nanoseconds + direction.sendingTime(header.pointee.wireBytes)
-    let waited = Duration.nanoseconds(now.nanoseconds - header.pointee.queuedAt)
+    direction.headBytes = unsafe header.pointee.wireBytes
+    direction.headDone = unsafe now.nanoseconds + direction.sendingTime(header.pointee.wireBytes)
+    let waited = unsafe Duration.nanoseconds(now.nanoseconds - header.pointee.queuedAt)
     direction.statistics.totalQueueTime += waited
     direction.statistics.longestQueueTime = max(direction.statistics.longestQueueTime, waited)
     heap.push(.departure, at: direction.headDone, index: direction.index)
@@ -177,7 +177,7 @@ extension SimulatedNetwork {
       direction.isSending = false
       return
     }
-    direction.dequeue(wireBytes: pool.header(slot).pointee.wireBytes)
+    unsafe direction.dequeue(wireBytes: pool.header(slot).pointee.wireBytes)
     if direction.conditions.isUp {
       travel(slot, direction, from: now.nanoseconds)
     } else {
@@ -234,33 +234,33 @@ extension SimulatedNetwork {
   }
 
   func arrived(_ slot: Int32, _ direction: LinkDirection) {
-    let header = pool.header(slot)
+    let header = unsafe pool.header(slot)
     direction.statistics.deliveredPackets += 1
-    direction.statistics.deliveredBytes += Int(header.pointee.count)
-    if direction.hasArrived, header.pointee.linkOrder < direction.highestArrived {
+    unsafe direction.statistics.deliveredBytes += Int(header.pointee.count)
+    if direction.hasArrived, unsafe header.pointee.linkOrder < direction.highestArrived {
       direction.statistics.arrivedOutOfOrder += 1
     } else {
-      direction.highestArrived = header.pointee.linkOrder
+      direction.highestArrived = unsafe header.pointee.linkOrder
       direction.hasArrived = true
     }
     let node = hosts[direction.to]
     if node.isRouter {
-      if header.pointee.hopsLeft == 0 {
+      if unsafe header.pointee.hopsLeft == 0 {
         drops.hopLimit += 1
         drop(slot, .hopLimit)
         return
       }
-      header.pointee.hopsLeft -= 1
+      unsafe header.pointee.hopsLeft -= 1
       if let middlebox = node.middlebox {
-        var source = header.pointee.source
-        var destination = header.pointee.destination
-        let bytes = UnsafeMutableRawBufferPointer(
+        var source = unsafe header.pointee.source
+        var destination = unsafe header.pointee.destination
+        let bytes = unsafe UnsafeMutableRawBufferPointer(
           rebasing: pool.buffer(slot)[0..<Int(header.pointee.count)])
-        let goesOn = middlebox.forward(
+        let goesOn = unsafe middlebox.forward(
           source: &source, destination: &destination, payload: bytes,
           over: links[Int(direction.index) / 2], at: now)
-        pool.header(slot).pointee.source = source
-        pool.header(slot).pointee.destination = destination
+        unsafe pool.header(slot).pointee.source = source
+        unsafe pool.header(slot).pointee.destination = destination
         guard goesOn else {
           drops.filtered += 1
           drop(slot, .filtered)
@@ -268,7 +268,7 @@ extension SimulatedNetwork {
         }
       }
     }
-    if owners[pool.header(slot).pointee.destination.ip] == direction.to {
+    if unsafe owners[pool.header(slot).pointee.destination.ip] == direction.to {
       deliver(slot)
     } else if node.isRouter {
       route(slot, at: direction.to)
@@ -279,16 +279,16 @@ extension SimulatedNetwork {
   }
 
   func deliver(_ slot: Int32) {
-    let header = pool.header(slot).pointee
+    let header = unsafe pool.header(slot).pointee
     guard let index = bindings[header.destination] else {
       drops.noEndpoint += 1
       drop(slot, .noEndpoint)
       return
     }
     record(.delivered, slot)
-    let bytes = UnsafeMutableRawBufferPointer(
+    let bytes = unsafe UnsafeMutableRawBufferPointer(
       rebasing: pool.buffer(slot)[0..<Int(header.count)])
-    endpoints[index].endpoint.received(
+    unsafe endpoints[index].endpoint.received(
       bytes, from: header.source, on: header.destination, at: now)
     pool.free(slot)
     refreshHost(endpoints[index].host)
@@ -300,6 +300,6 @@ extension SimulatedNetwork {
   }
 
   private func record(_ kind: SimulationLog.Kind, _ slot: Int32) {
-    log.record(kind, at: now.nanoseconds, pool.header(slot), pool.buffer(slot))
+    unsafe log.record(kind, at: now.nanoseconds, pool.header(slot), pool.buffer(slot))
   }
 }

@@ -81,14 +81,14 @@ public final class SimulationLog {
     _ kind: Kind, at now: Int64, _ header: UnsafePointer<DatagramHeader>,
     _ content: UnsafeMutableRawBufferPointer
   ) {
-    let checksum = SimulationLog.checksum(content, count: Int(header.pointee.count))
+    let checksum = unsafe SimulationLog.checksum(content, count: Int(header.pointee.count))
     mix(UInt64(bitPattern: now))
-    mix(UInt64(kind.rawValue) << 56 | UInt64(UInt32(bitPattern: header.pointee.count)))
-    mix(UInt64(header.pointee.source.port) << 16 | UInt64(header.pointee.destination.port))
+    unsafe mix(UInt64(kind.rawValue) << 56 | UInt64(UInt32(bitPattern: header.pointee.count)))
+    unsafe mix(UInt64(header.pointee.source.port) << 16 | UInt64(header.pointee.destination.port))
     mix(checksum)
     eventCount += 1
     if retention == .digestOnly && onLine == nil { return }
-    keep(
+    unsafe keep(
       Entry(
         time: now, kind: kind, count: header.pointee.count, text: -1, checksum: checksum,
         source: header.pointee.source, destination: header.pointee.destination), text: nil)
@@ -97,7 +97,7 @@ public final class SimulationLog {
   func record(_ kind: Kind, at now: Int64, _ text: String) {
     var copy = text
     let checksum = copy.withUTF8 { bytes in
-      SimulationLog.checksum(
+      unsafe SimulationLog.checksum(
         UnsafeMutableRawBufferPointer(mutating: UnsafeRawBufferPointer(bytes)), count: bytes.count)
     }
     mix(UInt64(bitPattern: now))
@@ -167,12 +167,12 @@ public final class SimulationLog {
     var state: UInt64 = 0x2545_F491_4F6C_DD1D ^ UInt64(count)
     var offset = 0
     while offset + 8 <= count {
-      state = mix(state, (start + offset).loadUnaligned(as: UInt64.self).littleEndian)
+      state = unsafe mix(state, (start + offset).loadUnaligned(as: UInt64.self).littleEndian)
       offset += 8
     }
     var tail: UInt64 = 0
     while offset < count {
-      tail = tail << 8 | UInt64((start + offset).load(as: UInt8.self))
+      tail = unsafe tail << 8 | UInt64((start + offset).load(as: UInt8.self))
       offset += 1
     }
     return mix(state, tail)

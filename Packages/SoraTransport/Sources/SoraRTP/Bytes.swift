@@ -5,60 +5,62 @@ import SoraWire
 
 extension UnsafeRawBufferPointer {
   @inline(__always)
-  func u8(_ offset: Int) -> UInt8 { bytes.u8(offset) }
+  func u8(_ offset: Int) -> UInt8 { unsafe bytes.u8(offset) }
 
   @inline(__always)
-  func u16(_ offset: Int) -> UInt16 { bytes.u16(offset) }
+  func u16(_ offset: Int) -> UInt16 { unsafe bytes.u16(offset) }
 
   @inline(__always)
-  func u24(_ offset: Int) -> UInt32 { bytes.u24(offset) }
+  func u24(_ offset: Int) -> UInt32 { unsafe bytes.u24(offset) }
 
   @inline(__always)
-  func u32(_ offset: Int) -> UInt32 { bytes.u32(offset) }
+  func u32(_ offset: Int) -> UInt32 { unsafe bytes.u32(offset) }
 
   @inline(__always)
-  func u64(_ offset: Int) -> UInt64 { bytes.u64(offset) }
+  func u64(_ offset: Int) -> UInt64 { unsafe bytes.u64(offset) }
 
   /// `count` bytes from `offset`.
   @inline(__always)
   func part(_ offset: Int, _ count: Int) -> UnsafeRawBufferPointer {
-    guard count > 0 else { return UnsafeRawBufferPointer(start: nil, count: 0) }
+    guard count > 0 else { return unsafe UnsafeRawBufferPointer(start: nil, count: 0) }
     precondition(offset >= 0 && offset <= self.count - count)
-    return UnsafeRawBufferPointer(rebasing: self[offset..<offset + count])
+    return unsafe UnsafeRawBufferPointer(rebasing: self[offset..<offset + count])
   }
 }
 
 extension UnsafeMutableRawBufferPointer {
   @inline(__always)
-  func put8(_ value: UInt8, at offset: Int) { withMutableRawSpan { $0.put8(value, at: offset) } }
+  func put8(_ value: UInt8, at offset: Int) {
+    unsafe withMutableRawSpan { $0.put8(value, at: offset) }
+  }
 
   @inline(__always)
   func put16(_ value: UInt16, at offset: Int) {
-    withMutableRawSpan { $0.put16(value, at: offset) }
+    unsafe withMutableRawSpan { $0.put16(value, at: offset) }
   }
 
   @inline(__always)
   func put24(_ value: UInt32, at offset: Int) {
-    withMutableRawSpan { $0.put24(value, at: offset) }
+    unsafe withMutableRawSpan { $0.put24(value, at: offset) }
   }
 
   @inline(__always)
   func put32(_ value: UInt32, at offset: Int) {
-    withMutableRawSpan { $0.put32(value, at: offset) }
+    unsafe withMutableRawSpan { $0.put32(value, at: offset) }
   }
 
   @inline(__always)
   func put64(_ value: UInt64, at offset: Int) {
-    withMutableRawSpan { $0.put64(value, at: offset) }
+    unsafe withMutableRawSpan { $0.put64(value, at: offset) }
   }
 
   @inline(__always)
   func put(_ bytes: UnsafeRawBufferPointer, at offset: Int) {
-    withMutableRawSpan { $0.put(bytes.bytes, at: offset) }
+    unsafe withMutableRawSpan { unsafe $0.put(bytes.bytes, at: offset) }
   }
 
   @inline(__always)
   func zero(_ offset: Int, _ count: Int) {
-    withMutableRawSpan { $0.zero(offset, count) }
+    unsafe withMutableRawSpan { $0.zero(offset, count) }
   }
 }

@@ -6,23 +6,25 @@ import SoraWire
 extension RTPHeader {
   /// `init(parsing:)` for a caller with a pointer.
   public init(parsing packet: UnsafeRawBufferPointer) throws(RTPError) {
-    try self.init(parsing: packet.bytes)
+    unsafe try self.init(parsing: packet.bytes)
   }
 
   /// `payload(in:)` for a caller with a pointer. Valid while the packet's memory is.
   public func payload(in packet: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
     guard payloadCount > 0, payloadOffset + payloadCount <= packet.count else {
-      return UnsafeRawBufferPointer(start: nil, count: 0)
+      return unsafe UnsafeRawBufferPointer(start: nil, count: 0)
     }
-    return packet.part(payloadOffset, payloadCount)
+    return unsafe packet.part(payloadOffset, payloadCount)
   }
 
   /// `isRTCP(_:)` for a caller with a pointer.
-  public static func isRTCP(_ datagram: UnsafeRawBufferPointer) -> Bool { isRTCP(datagram.bytes) }
+  public static func isRTCP(_ datagram: UnsafeRawBufferPointer) -> Bool {
+    unsafe isRTCP(datagram.bytes)
+  }
 
   /// `extensionRange(id:in:)` for a caller with a pointer.
   public func extensionRange(id: UInt8, in packet: UnsafeRawBufferPointer) -> Range<Int>? {
-    extensionRange(id: id, in: packet.bytes)
+    unsafe extensionRange(id: id, in: packet.bytes)
   }
 }
 
@@ -30,42 +32,42 @@ extension RTPExtensionElements {
   /// `init(of:in:)` for a caller with a pointer.
   @_lifetime(borrow packet)
   public init(of header: RTPHeader, in packet: UnsafeRawBufferPointer) {
-    self.init(of: header, in: packet.bytes)
+    unsafe self.init(of: header, in: packet.bytes)
   }
 }
 
 extension RTPHeaderExtensions {
   /// `init(of:in:map:)` for a caller with a pointer.
   public init(of header: RTPHeader, in packet: UnsafeRawBufferPointer, map: RTPHeaderExtensionMap) {
-    self.init(of: header, in: packet.bytes, map: map)
+    unsafe self.init(of: header, in: packet.bytes, map: map)
   }
 }
 
 extension VP8Descriptor {
   /// `init(parsing:count:)` for a caller with a pointer.
   public init(parsing payload: UnsafeRawBufferPointer, count: inout Int) throws(RTPError) {
-    try self.init(parsing: payload.bytes, count: &count)
+    unsafe try self.init(parsing: payload.bytes, count: &count)
   }
 }
 
 extension VP9Descriptor {
   /// `init(parsing:count:)` for a caller with a pointer.
   public init(parsing payload: UnsafeRawBufferPointer, count: inout Int) throws(RTPError) {
-    try self.init(parsing: payload.bytes, count: &count)
+    unsafe try self.init(parsing: payload.bytes, count: &count)
   }
 }
 
 extension DependencyDescriptor {
   /// `init(parsing:structure:)` for a caller with a pointer.
   public init(parsing bytes: UnsafeRawBufferPointer, structure known: Structure?) throws(RTPError) {
-    try self.init(parsing: bytes.bytes, structure: known)
+    unsafe try self.init(parsing: bytes.bytes, structure: known)
   }
 }
 
 extension OpusPacket {
   /// `sampleCount(_:)` for a caller with a pointer.
   public static func sampleCount(_ packet: UnsafeRawBufferPointer) -> Int? {
-    sampleCount(packet.bytes)
+    unsafe sampleCount(packet.bytes)
   }
 }
 
@@ -74,14 +76,14 @@ extension RTPDepayloader {
   public func parse(
     _ payload: UnsafeRawBufferPointer, marker: Bool
   ) throws(RTPError) -> RTPPayloadInfo {
-    try parse(payload.bytes, marker: marker)
+    unsafe try parse(payload.bytes, marker: marker)
   }
 
   /// `append(_:info:to:)` for a caller with a pointer.
   public func append(
     _ payload: UnsafeRawBufferPointer, info: RTPPayloadInfo, to frame: EncodedBuffer
   ) {
-    append(payload.bytes, info: info, to: frame)
+    unsafe append(payload.bytes, info: info, to: frame)
   }
 }
 
@@ -90,10 +92,11 @@ extension VideoJitterBuffer {
   public func insert(
     _ header: RTPHeader, payload: UnsafeRawBufferPointer, isRetransmission: Bool = false,
     rotation: VideoRotation? = nil,
-    dependencyDescriptor: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0),
+    dependencyDescriptor: UnsafeRawBufferPointer = unsafe UnsafeRawBufferPointer(
+      start: nil, count: 0),
     at now: Instant
   ) {
-    insert(
+    unsafe insert(
       header, payload: payload.bytes, isRetransmission: isRetransmission, rotation: rotation,
       dependencyDescriptor: dependencyDescriptor.bytes, at: now)
   }

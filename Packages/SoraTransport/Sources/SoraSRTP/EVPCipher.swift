@@ -1,33 +1,33 @@
 import COpenSSL
 
 /// One keyed cipher context of libcrypto. The key is set up once; a packet only sets a new IV, which allocates nothing.
-struct EVPCipher: ~Copyable {
+@safe struct EVPCipher: ~Copyable {
   enum Kind { case counter128, counter256, gcm128, gcm256 }
   enum Direction { case encrypt, decrypt }
 
   private let context: OpaquePointer
 
   init(kind: Kind, key: [UInt8], direction: Direction) throws(SRTPError) {
-    guard let context = EVP_CIPHER_CTX_new() else {
+    guard let context = unsafe EVP_CIPHER_CTX_new() else {
       throw .libraryFailure(code: EVPCipher.lastError())
     }
     let cipher =
       switch kind {
-      case .counter128: EVP_aes_128_ctr()
-      case .counter256: EVP_aes_256_ctr()
-      case .gcm128: EVP_aes_128_gcm()
-      case .gcm256: EVP_aes_256_gcm()
+      case .counter128: unsafe EVP_aes_128_ctr()
+      case .counter256: unsafe EVP_aes_256_ctr()
+      case .gcm128: unsafe EVP_aes_128_gcm()
+      case .gcm256: unsafe EVP_aes_256_gcm()
       }
     guard
-      EVP_CipherInit_ex(context, cipher, nil, key, nil, direction == .encrypt ? 1 : 0) == 1
+      unsafe EVP_CipherInit_ex(context, cipher, nil, key, nil, direction == .encrypt ? 1 : 0) == 1
     else {
-      EVP_CIPHER_CTX_free(context)
+      unsafe EVP_CIPHER_CTX_free(context)
       throw .libraryFailure(code: EVPCipher.lastError())
     }
-    self.context = context
+    unsafe self.context = unsafe context
   }
 
-  deinit { EVP_CIPHER_CTX_free(context) }
+  deinit { unsafe EVP_CIPHER_CTX_free(context) }
 
   /// The oldest error in libcrypto's queue of this thread, which is emptied.
   static func lastError() -> Int32 {
@@ -43,8 +43,10 @@ struct EVPCipher: ~Copyable {
     count: Int
   ) -> Bool {
     var written: Int32 = 0
-    guard EVP_CipherInit_ex(context, nil, nil, nil, Self.bytes(iv), -1) == 1 else { return false }
-    return EVP_CipherUpdate(
+    guard unsafe EVP_CipherInit_ex(context, nil, nil, nil, Self.bytes(iv), -1) == 1 else {
+      return false
+    }
+    return unsafe EVP_CipherUpdate(
       context, Self.bytes(destination), &written, Self.bytes(source),
       Int32(truncatingIfNeeded: count)) == 1
   }
@@ -52,14 +54,16 @@ struct EVPCipher: ~Copyable {
   /// Starts a packet of Galois/counter mode with its 12-byte IV and its first authenticated bytes.
   @inline(__always)
   func begin(iv: UnsafeRawPointer, authenticating header: UnsafeRawPointer, count: Int) -> Bool {
-    guard EVP_CipherInit_ex(context, nil, nil, nil, Self.bytes(iv), -1) == 1 else { return false }
-    return authenticate(header, count: count)
+    guard unsafe EVP_CipherInit_ex(context, nil, nil, nil, Self.bytes(iv), -1) == 1 else {
+      return false
+    }
+    return unsafe authenticate(header, count: count)
   }
 
   @inline(__always)
   func authenticate(_ bytes: UnsafeRawPointer, count: Int) -> Bool {
     var written: Int32 = 0
-    return EVP_CipherUpdate(
+    return unsafe EVP_CipherUpdate(
       context, nil, &written, Self.bytes(bytes), Int32(truncatingIfNeeded: count)) == 1
   }
 
@@ -69,7 +73,7 @@ struct EVPCipher: ~Copyable {
   ) -> Bool {
     if count == 0 { return true }
     var written: Int32 = 0
-    return EVP_CipherUpdate(
+    return unsafe EVP_CipherUpdate(
       context, Self.bytes(destination), &written, Self.bytes(source),
       Int32(truncatingIfNeeded: count)) == 1
   }
@@ -78,25 +82,27 @@ struct EVPCipher: ~Copyable {
   @inline(__always)
   func seal(tag: UnsafeMutableRawPointer) -> Bool {
     var written: Int32 = 0
-    guard EVP_CipherFinal_ex(context, Self.bytes(tag), &written) == 1 else { return false }
-    return EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, 16, tag) == 1
+    guard unsafe EVP_CipherFinal_ex(context, Self.bytes(tag), &written) == 1 else { return false }
+    return unsafe EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, 16, tag) == 1
   }
 
   /// Ends a decrypted packet; `false` if its 16-byte tag is wrong.
   @inline(__always)
   func open(tag: UnsafeMutableRawPointer) -> Bool {
     var written: Int32 = 0
-    guard EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, 16, tag) == 1 else { return false }
-    return EVP_CipherFinal_ex(context, Self.bytes(tag), &written) == 1
+    guard unsafe EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, 16, tag) == 1 else {
+      return false
+    }
+    return unsafe EVP_CipherFinal_ex(context, Self.bytes(tag), &written) == 1
   }
 
   @inline(__always)
   private static func bytes(_ pointer: UnsafeRawPointer) -> UnsafePointer<UInt8> {
-    pointer.assumingMemoryBound(to: UInt8.self)
+    unsafe pointer.assumingMemoryBound(to: UInt8.self)
   }
 
   @inline(__always)
   private static func bytes(_ pointer: UnsafeMutableRawPointer) -> UnsafeMutablePointer<UInt8> {
-    pointer.assumingMemoryBound(to: UInt8.self)
+    unsafe pointer.assumingMemoryBound(to: UInt8.self)
   }
 }

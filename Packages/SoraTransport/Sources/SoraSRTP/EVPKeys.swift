@@ -68,17 +68,17 @@ struct EVPKeys: ~Copyable {
     if let hmac {
       // RFC 3711 §3.1: encrypt the payload, then authenticate the whole packet and the rollover counter (§4.2).
       guard
-        cipher.applyKeystream(
+        unsafe cipher.applyKeystream(
           iv: iv, from: source + header, into: destination + header, count: count - header)
       else { throw failure() }
-      hmac.authenticate(destination, count: count, suffix: rollover, into: scratch)
-      (destination + count).copyMemory(from: scratch, byteCount: Self.shortTag)
+      unsafe hmac.authenticate(destination, count: count, suffix: rollover, into: scratch)
+      unsafe (destination + count).copyMemory(from: scratch, byteCount: Self.shortTag)
       return count + Self.shortTag
     }
     // RFC 7714 §8.2: the header is authenticated, the payload encrypted as well.
-    guard cipher.begin(iv: iv, authenticating: destination, count: header),
-      cipher.update(source + header, into: destination + header, count: count - header),
-      cipher.seal(tag: destination + count)
+    guard unsafe cipher.begin(iv: iv, authenticating: destination, count: header),
+      unsafe cipher.update(source + header, into: destination + header, count: count - header),
+      unsafe cipher.seal(tag: destination + count)
     else { throw failure() }
     return count + Self.longTag
   }
@@ -90,21 +90,21 @@ struct EVPKeys: ~Copyable {
   ) throws(SRTPError) -> Int {
     if let hmac {
       let plain = count - Self.shortTag
-      hmac.authenticate(packet, count: plain, suffix: rollover, into: scratch)
-      guard CRYPTO_memcmp(scratch, packet + plain, Self.shortTag) == 0 else {
+      unsafe hmac.authenticate(packet, count: plain, suffix: rollover, into: scratch)
+      guard unsafe CRYPTO_memcmp(scratch, packet + plain, Self.shortTag) == 0 else {
         throw .authenticationFailed
       }
       guard
-        cipher.applyKeystream(
+        unsafe cipher.applyKeystream(
           iv: iv, from: packet + header, into: packet + header, count: plain - header)
       else { throw failure() }
       return plain
     }
     let plain = count - Self.longTag
-    guard cipher.begin(iv: iv, authenticating: packet, count: header),
-      cipher.update(packet + header, into: packet + header, count: plain - header)
+    guard unsafe cipher.begin(iv: iv, authenticating: packet, count: header),
+      unsafe cipher.update(packet + header, into: packet + header, count: plain - header)
     else { throw failure() }
-    guard cipher.open(tag: packet + plain) else { throw .authenticationFailed }
+    guard unsafe cipher.open(tag: packet + plain) else { throw .authenticationFailed }
     return plain
   }
 
@@ -114,25 +114,26 @@ struct EVPKeys: ~Copyable {
     scratch: UnsafeMutableRawPointer
   ) throws(SRTPError) -> Int {
     let header = SRTPPacket.rtcpHeader
-    let body = packet + header
+    let body = unsafe packet + header
     var trailer = (index | SRTPPacket.encryptedFlag).bigEndian
     if let hmac {
       // RFC 3711 §3.4: everything behind the first SSRC is encrypted, then all of it and the index authenticated.
-      guard cipher.applyKeystream(iv: iv, from: body, into: body, count: count - header) else {
+      guard unsafe cipher.applyKeystream(iv: iv, from: body, into: body, count: count - header)
+      else {
         throw failure()
       }
-      (packet + count).copyMemory(from: &trailer, byteCount: 4)
-      hmac.authenticate(packet, count: count + 4, suffix: nil, into: scratch)
-      (packet + count + 4).copyMemory(from: scratch, byteCount: Self.shortTag)
+      unsafe (packet + count).copyMemory(from: &trailer, byteCount: 4)
+      unsafe hmac.authenticate(packet, count: count + 4, suffix: nil, into: scratch)
+      unsafe (packet + count + 4).copyMemory(from: scratch, byteCount: Self.shortTag)
       return count + 4 + Self.shortTag
     }
     // RFC 7714 §9.2: the header and the index word are authenticated, the index word stands behind the tag.
-    guard cipher.begin(iv: iv, authenticating: packet, count: header),
-      cipher.authenticate(&trailer, count: 4),
-      cipher.update(body, into: body, count: count - header),
-      cipher.seal(tag: packet + count)
+    guard unsafe cipher.begin(iv: iv, authenticating: packet, count: header),
+      unsafe cipher.authenticate(&trailer, count: 4),
+      unsafe cipher.update(body, into: body, count: count - header),
+      unsafe cipher.seal(tag: packet + count)
     else { throw failure() }
-    (packet + count + Self.longTag).copyMemory(from: &trailer, byteCount: 4)
+    unsafe (packet + count + Self.longTag).copyMemory(from: &trailer, byteCount: 4)
     return count + Self.longTag + 4
   }
 
@@ -142,25 +143,26 @@ struct EVPKeys: ~Copyable {
     scratch: UnsafeMutableRawPointer
   ) throws(SRTPError) -> Int {
     let header = SRTPPacket.rtcpHeader
-    let body = packet + header
+    let body = unsafe packet + header
     if let hmac {
       let signed = count - Self.shortTag
-      hmac.authenticate(packet, count: signed, suffix: nil, into: scratch)
-      guard CRYPTO_memcmp(scratch, packet + signed, Self.shortTag) == 0 else {
+      unsafe hmac.authenticate(packet, count: signed, suffix: nil, into: scratch)
+      guard unsafe CRYPTO_memcmp(scratch, packet + signed, Self.shortTag) == 0 else {
         throw .authenticationFailed
       }
       let plain = signed - 4
-      guard cipher.applyKeystream(iv: iv, from: body, into: body, count: plain - header) else {
+      guard unsafe cipher.applyKeystream(iv: iv, from: body, into: body, count: plain - header)
+      else {
         throw failure()
       }
       return plain
     }
     let plain = count - 4 - Self.longTag
-    guard cipher.begin(iv: iv, authenticating: packet, count: header),
-      cipher.authenticate(packet + count - 4, count: 4),
-      cipher.update(body, into: body, count: plain - header)
+    guard unsafe cipher.begin(iv: iv, authenticating: packet, count: header),
+      unsafe cipher.authenticate(packet + count - 4, count: 4),
+      unsafe cipher.update(body, into: body, count: plain - header)
     else { throw failure() }
-    guard cipher.open(tag: packet + plain) else { throw .authenticationFailed }
+    guard unsafe cipher.open(tag: packet + plain) else { throw .authenticationFailed }
     return plain
   }
 

@@ -26,76 +26,82 @@ final class EVPTransform: SRTPTransform {
   func protectRTP(
     _ source: UnsafeRawPointer, into destination: UnsafeMutableRawPointer, count: Int, header: Int
   ) throws(SRTPError) -> Int {
-    let stream = try outbound.streams.findOrInsert(SRTPPacket.loadUInt32(source, 8))
-    let index = try SRTPIndex.estimate(
+    let stream = unsafe try outbound.streams.findOrInsert(SRTPPacket.loadUInt32(source, 8))
+    let index = unsafe try SRTPIndex.estimate(
       highest: stream.pointee.rtp.highest, sequence: SRTPPacket.loadUInt16(source, 2))
     // Two packets under one index would share their key stream, and under GCM give the authentication key away
     // (RFC 7714 §8.1), so a sender is held to fresh indices as a receiver is.
-    try stream.pointee.rtp.check(index)
-    if source != UnsafeRawPointer(destination) {
-      destination.copyMemory(from: source, byteCount: header)
+    unsafe try stream.pointee.rtp.check(index)
+    if unsafe source != UnsafeRawPointer(destination) {
+      unsafe destination.copyMemory(from: source, byteCount: header)
     }
-    outbound.setIV(outbound.rtp, ssrc: stream.pointee.ssrc, index: index)
-    let length = try outbound.rtp.protect(
+    unsafe outbound.setIV(outbound.rtp, ssrc: stream.pointee.ssrc, index: index)
+    let length = unsafe try outbound.rtp.protect(
       source, into: destination, count: count, header: header,
       rollover: UInt32(truncatingIfNeeded: index >> 16), iv: outbound.iv, scratch: outbound.scratch)
-    stream.pointee.rtp.insert(index)
+    unsafe stream.pointee.rtp.insert(index)
     return length
   }
 
   func unprotectRTP(
     _ packet: UnsafeMutableRawPointer, count: Int, header: Int
   ) throws(SRTPError) -> Int {
-    let ssrc = SRTPPacket.loadUInt32(packet, 8)
-    let known = inbound.streams.find(ssrc)
-    if known == nil, inbound.streams.count >= inbound.streams.limit {
+    let ssrc = unsafe SRTPPacket.loadUInt32(packet, 8)
+    let known = unsafe inbound.streams.find(ssrc)
+    if unsafe known == nil, inbound.streams.count >= inbound.streams.limit {
       throw .tooManyStreams(limit: inbound.streams.limit)
     }
-    let index = try SRTPIndex.estimate(
+    let index = unsafe try SRTPIndex.estimate(
       highest: known?.pointee.rtp.highest ?? 0, sequence: SRTPPacket.loadUInt16(packet, 2))
-    try known?.pointee.rtp.check(index)
+    unsafe try known?.pointee.rtp.check(index)
     inbound.setIV(inbound.rtp, ssrc: ssrc, index: index)
-    let length = try inbound.rtp.unprotect(
+    let length = unsafe try inbound.rtp.unprotect(
       packet, count: count, header: header, rollover: UInt32(truncatingIfNeeded: index >> 16),
       iv: inbound.iv, scratch: inbound.scratch)
-    let stream = if let known { known } else { try inbound.streams.findOrInsert(ssrc) }
-    stream.pointee.rtp.insert(index)
+    let stream =
+      if let known = unsafe known { unsafe known } else {
+        unsafe try inbound.streams.findOrInsert(ssrc)
+      }
+    unsafe stream.pointee.rtp.insert(index)
     return length
   }
 
   func protectRTCP(_ packet: UnsafeMutableRawPointer, count: Int) throws(SRTPError) -> Int {
-    let stream = try outbound.streams.findOrInsert(SRTPPacket.loadUInt32(packet, 4))
+    let stream = unsafe try outbound.streams.findOrInsert(SRTPPacket.loadUInt32(packet, 4))
     // RFC 3711 §3.4 counts from 0; libsrtp and its many users count from 1, and receivers don't mind.
-    let index = stream.pointee.rtcp.highest + 1
+    let index = unsafe stream.pointee.rtcp.highest + 1
     guard index <= SRTPIndex.maximumRTCP else { throw .keyExhausted }
-    outbound.setIV(outbound.rtcp, ssrc: stream.pointee.ssrc, index: index)
-    let length = try outbound.rtcp.protectControl(
+    unsafe outbound.setIV(outbound.rtcp, ssrc: stream.pointee.ssrc, index: index)
+    let length = unsafe try outbound.rtcp.protectControl(
       packet, count: count, index: UInt32(truncatingIfNeeded: index), iv: outbound.iv,
       scratch: outbound.scratch)
-    stream.pointee.rtcp.insert(index)
+    unsafe stream.pointee.rtcp.insert(index)
     return length
   }
 
   func unprotectRTCP(_ packet: UnsafeMutableRawPointer, count: Int) throws(SRTPError) -> Int {
-    let ssrc = SRTPPacket.loadUInt32(packet, 4)
-    let known = inbound.streams.find(ssrc)
-    if known == nil, inbound.streams.count >= inbound.streams.limit {
+    let ssrc = unsafe SRTPPacket.loadUInt32(packet, 4)
+    let known = unsafe inbound.streams.find(ssrc)
+    if unsafe known == nil, inbound.streams.count >= inbound.streams.limit {
       throw .tooManyStreams(limit: inbound.streams.limit)
     }
-    let trailer = SRTPPacket.loadUInt32(packet, count - inbound.rtcp.controlTrailer)
+    let trailer = unsafe SRTPPacket.loadUInt32(packet, count - inbound.rtcp.controlTrailer)
     let index = UInt64(trailer & ~SRTPPacket.encryptedFlag)
-    try known?.pointee.rtcp.check(index)
+    unsafe try known?.pointee.rtcp.check(index)
     inbound.setIV(inbound.rtcp, ssrc: ssrc, index: index)
-    let length = try inbound.rtcp.unprotectControl(
+    let length = unsafe try inbound.rtcp.unprotectControl(
       packet, count: count, iv: inbound.iv, scratch: inbound.scratch)
-    let stream = if let known { known } else { try inbound.streams.findOrInsert(ssrc) }
-    stream.pointee.rtcp.insert(index)
+    let stream =
+      if let known = unsafe known { unsafe known } else {
+        unsafe try inbound.streams.findOrInsert(ssrc)
+      }
+    unsafe stream.pointee.rtcp.insert(index)
     return length
   }
 }
 
 /// The contexts of one direction, made once from its master key.
-struct EVPDirection: ~Copyable {
+@safe struct EVPDirection: ~Copyable {
   let rtp: EVPKeys
   let rtcp: EVPKeys
   let streams: SRTPStreamTable
@@ -133,13 +139,13 @@ struct EVPDirection: ~Copyable {
     self.rtp = rtp
     self.rtcp = rtcp
     self.streams = streams
-    iv = .allocate(byteCount: 16, alignment: 16)
-    scratch = .allocate(byteCount: 32, alignment: 16)
+    unsafe iv = .allocate(byteCount: 16, alignment: 16)
+    unsafe scratch = .allocate(byteCount: 32, alignment: 16)
   }
 
   deinit {
-    iv.deallocate()
-    scratch.deallocate()
+    unsafe iv.deallocate()
+    unsafe scratch.deallocate()
   }
 
   @inline(__always)
@@ -155,7 +161,7 @@ struct EVPDirection: ~Copyable {
       high = keys.saltHigh ^ (UInt64(ssrc) << 16 | index >> 32)
       low = keys.saltLow ^ (index << 32)
     }
-    iv.storeBytes(of: high.bigEndian, as: UInt64.self)
-    iv.storeBytes(of: low.bigEndian, toByteOffset: 8, as: UInt64.self)
+    unsafe iv.storeBytes(of: high.bigEndian, as: UInt64.self)
+    unsafe iv.storeBytes(of: low.bigEndian, toByteOffset: 8, as: UInt64.self)
   }
 }

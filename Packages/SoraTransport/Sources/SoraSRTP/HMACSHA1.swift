@@ -13,17 +13,17 @@ package final class HMACSHA1 {
     precondition(key.count <= 64)
     var block = [UInt8](repeating: 0, count: 64)
     for position in 0..<64 { block[position] = (position < key.count ? key[position] : 0) ^ 0x36 }
-    SHA1_Init(&inner)
-    SHA1_Update(&inner, block, 64)
+    unsafe SHA1_Init(&inner)
+    unsafe SHA1_Update(&inner, block, 64)
     for position in 0..<64 { block[position] ^= 0x36 ^ 0x5C }
-    SHA1_Init(&outer)
-    SHA1_Update(&outer, block, 64)
+    unsafe SHA1_Init(&outer)
+    unsafe SHA1_Update(&outer, block, 64)
     wipe(&block)
   }
 
   deinit {
-    OPENSSL_cleanse(&inner, MemoryLayout<SHA_CTX>.size)
-    OPENSSL_cleanse(&outer, MemoryLayout<SHA_CTX>.size)
+    unsafe OPENSSL_cleanse(&inner, MemoryLayout<SHA_CTX>.size)
+    unsafe OPENSSL_cleanse(&outer, MemoryLayout<SHA_CTX>.size)
   }
 
   /// Writes the 20 bytes over `count` bytes of a message followed by `suffix` in network order, if there is one.
@@ -31,16 +31,16 @@ package final class HMACSHA1 {
   package func authenticate(
     _ message: UnsafeRawPointer, count: Int, suffix: UInt32?, into digest: UnsafeMutableRawPointer
   ) {
-    let result = digest.assumingMemoryBound(to: UInt8.self)
+    let result = unsafe digest.assumingMemoryBound(to: UInt8.self)
     var context = inner
-    SHA1_Update(&context, message, count)
+    unsafe SHA1_Update(&context, message, count)
     if let suffix {
       var word = suffix.bigEndian
-      SHA1_Update(&context, &word, 4)
+      unsafe SHA1_Update(&context, &word, 4)
     }
-    SHA1_Final(result, &context)
+    unsafe SHA1_Final(result, &context)
     context = outer
-    SHA1_Update(&context, digest, 20)
-    SHA1_Final(result, &context)
+    unsafe SHA1_Update(&context, digest, 20)
+    unsafe SHA1_Final(result, &context)
   }
 }

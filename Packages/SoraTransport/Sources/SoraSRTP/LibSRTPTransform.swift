@@ -20,12 +20,12 @@ final class LibSRTPTransform: SRTPTransform {
   func protectRTP(
     _ source: UnsafeRawPointer, into destination: UnsafeMutableRawPointer, count: Int, header: Int
   ) throws(SRTPError) -> Int {
-    if source != UnsafeRawPointer(destination) {
-      destination.copyMemory(from: source, byteCount: count)
+    if unsafe source != UnsafeRawPointer(destination) {
+      unsafe destination.copyMemory(from: source, byteCount: count)
     }
     var length = Int32(truncatingIfNeeded: count)
-    try outbound.run(ssrc: SRTPPacket.loadUInt32(source, 8)) { session in
-      srtp_protect(session, destination, &length)
+    unsafe try outbound.run(ssrc: SRTPPacket.loadUInt32(source, 8)) { session in
+      unsafe srtp_protect(session, destination, &length)
     }
     return Int(length)
   }
@@ -34,31 +34,31 @@ final class LibSRTPTransform: SRTPTransform {
     _ packet: UnsafeMutableRawPointer, count: Int, header: Int
   ) throws(SRTPError) -> Int {
     var length = Int32(truncatingIfNeeded: count)
-    try inbound.run(ssrc: SRTPPacket.loadUInt32(packet, 8)) { session in
-      srtp_unprotect(session, packet, &length)
+    unsafe try inbound.run(ssrc: SRTPPacket.loadUInt32(packet, 8)) { session in
+      unsafe srtp_unprotect(session, packet, &length)
     }
     return Int(length)
   }
 
   func protectRTCP(_ packet: UnsafeMutableRawPointer, count: Int) throws(SRTPError) -> Int {
     var length = Int32(truncatingIfNeeded: count)
-    try outbound.run(ssrc: SRTPPacket.loadUInt32(packet, 4)) { session in
-      srtp_protect_rtcp(session, packet, &length)
+    unsafe try outbound.run(ssrc: SRTPPacket.loadUInt32(packet, 4)) { session in
+      unsafe srtp_protect_rtcp(session, packet, &length)
     }
     return Int(length)
   }
 
   func unprotectRTCP(_ packet: UnsafeMutableRawPointer, count: Int) throws(SRTPError) -> Int {
     var length = Int32(truncatingIfNeeded: count)
-    try inbound.run(ssrc: SRTPPacket.loadUInt32(packet, 4)) { session in
-      srtp_unprotect_rtcp(session, packet, &length)
+    unsafe try inbound.run(ssrc: SRTPPacket.loadUInt32(packet, 4)) { session in
+      unsafe srtp_unprotect_rtcp(session, packet, &length)
     }
     return Int(length)
   }
 }
 
 /// One libsrtp session with one wildcard policy.
-private final class LibSRTPDirection {
+@safe private final class LibSRTPDirection {
   private let session: srtp_t
   /// libsrtp would keep state for any number of SSRCs; this knows which it has and bounds them.
   private let known: SRTPStreamTable
@@ -70,45 +70,45 @@ private final class LibSRTPDirection {
     guard LibSRTP.status == srtp_err_status_ok else {
       throw .libraryFailure(code: Int32(LibSRTP.status.rawValue))
     }
-    var policy = srtp_policy_t()
+    var policy = unsafe srtp_policy_t()
     switch profile {
     case .aes128CMSHA1_80:
       // libsrtp's "RTP default" is AES-128 in counter mode with an 80-bit HMAC-SHA1 tag.
-      srtp_crypto_policy_set_rtp_default(&policy.rtp)
-      srtp_crypto_policy_set_rtp_default(&policy.rtcp)
+      unsafe srtp_crypto_policy_set_rtp_default(&policy.rtp)
+      unsafe srtp_crypto_policy_set_rtp_default(&policy.rtcp)
     case .aeadAES128GCM:
-      srtp_crypto_policy_set_aes_gcm_128_16_auth(&policy.rtp)
-      srtp_crypto_policy_set_aes_gcm_128_16_auth(&policy.rtcp)
+      unsafe srtp_crypto_policy_set_aes_gcm_128_16_auth(&policy.rtp)
+      unsafe srtp_crypto_policy_set_aes_gcm_128_16_auth(&policy.rtcp)
     case .aeadAES256GCM:
-      srtp_crypto_policy_set_aes_gcm_256_16_auth(&policy.rtp)
-      srtp_crypto_policy_set_aes_gcm_256_16_auth(&policy.rtcp)
+      unsafe srtp_crypto_policy_set_aes_gcm_256_16_auth(&policy.rtp)
+      unsafe srtp_crypto_policy_set_aes_gcm_256_16_auth(&policy.rtcp)
     }
-    policy.ssrc.type = kind
-    policy.window_size = UInt(window)
-    policy.allow_repeat_tx = 0
+    unsafe policy.ssrc.type = kind
+    unsafe policy.window_size = UInt(window)
+    unsafe policy.allow_repeat_tx = 0
     var key = master.key + master.salt
     var session: srtp_t?
-    let status = key.withUnsafeMutableBufferPointer { bytes in
-      policy.key = bytes.baseAddress
-      return srtp_create(&session, &policy)
+    let status = unsafe key.withUnsafeMutableBufferPointer { bytes in
+      unsafe policy.key = bytes.baseAddress
+      return unsafe srtp_create(&session, &policy)
     }
     wipe(&key)
-    guard status == srtp_err_status_ok, let session else {
+    guard status == srtp_err_status_ok, let session = unsafe session else {
       throw .libraryFailure(code: Int32(status.rawValue))
     }
-    self.session = session
+    unsafe self.session = unsafe session
     known = SRTPStreamTable(limit: streams, window: 64)
   }
 
-  deinit { srtp_dealloc(session) }
+  deinit { unsafe srtp_dealloc(session) }
 
   @inline(__always)
   func run(
     ssrc: UInt32, _ operation: (srtp_t) -> srtp_err_status_t
   ) throws(SRTPError) {
-    let isNew = known.find(ssrc) == nil
+    let isNew = unsafe known.find(ssrc) == nil
     if isNew, known.count >= known.limit { throw .tooManyStreams(limit: known.limit) }
-    switch operation(session) {
+    switch unsafe operation(session) {
     case srtp_err_status_ok: break
     case srtp_err_status_auth_fail: throw .authenticationFailed
     case srtp_err_status_replay_fail: throw .replayed
@@ -118,7 +118,7 @@ private final class LibSRTPDirection {
     case srtp_err_status_key_expired: throw .keyExhausted
     case let other: throw .libraryFailure(code: Int32(other.rawValue))
     }
-    if isNew { _ = try known.findOrInsert(ssrc) }
+    if isNew { _ = unsafe try known.findOrInsert(ssrc) }
   }
 }
 

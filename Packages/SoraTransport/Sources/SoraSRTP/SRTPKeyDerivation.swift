@@ -26,9 +26,9 @@ package enum SRTPKeyDerivation {
       kind: master.key.count == 32 ? .counter256 : .counter128, key: master.key, direction: .encrypt
     )
     var output = [UInt8](repeating: 0, count: count)
-    let status = counter.withUnsafeBytes { iv in
-      output.withUnsafeMutableBytes { bytes in
-        cipher.applyKeystream(
+    let status = unsafe counter.withUnsafeBytes { iv in
+      unsafe output.withUnsafeMutableBytes { bytes in
+        unsafe cipher.applyKeystream(
           iv: iv.baseAddress!, from: UnsafeRawPointer(bytes.baseAddress!),
           into: bytes.baseAddress!, count: count)
       }
@@ -40,5 +40,5 @@ package enum SRTPKeyDerivation {
 
 /// Overwrites secrets before their memory goes back to the heap.
 func wipe(_ secret: inout [UInt8]) {
-  secret.withUnsafeMutableBytes { OPENSSL_cleanse($0.baseAddress, $0.count) }
+  unsafe secret.withUnsafeMutableBytes { unsafe OPENSSL_cleanse($0.baseAddress, $0.count) }
 }

@@ -98,12 +98,12 @@ public final class SRTPSession {
   ) throws(SRTPError) -> Int {
     do throws(SRTPError) {
       guard let base = buffer.baseAddress, count <= buffer.count,
-        let header = SRTPPacket.rtpHeaderLength(base, count: count)
+        let header = unsafe SRTPPacket.rtpHeaderLength(base, count: count)
       else { throw .malformed }
       guard buffer.count >= count + tagLength else {
         throw .bufferTooSmall(needed: count + tagLength)
       }
-      let length = try transform.protectRTP(base, into: base, count: count, header: header)
+      let length = unsafe try transform.protectRTP(base, into: base, count: count, header: header)
       counters.packetsProtected &+= 1
       return length
     } catch {
@@ -124,11 +124,12 @@ public final class SRTPSession {
   ) throws(SRTPError) -> Int {
     do throws(SRTPError) {
       guard let base = source.baseAddress,
-        let header = SRTPPacket.rtpHeaderLength(base, count: source.count)
+        let header = unsafe SRTPPacket.rtpHeaderLength(base, count: source.count)
       else { throw .malformed }
       guard let target = destination.baseAddress, destination.count >= source.count + tagLength
       else { throw .bufferTooSmall(needed: source.count + tagLength) }
-      let length = try transform.protectRTP(base, into: target, count: source.count, header: header)
+      let length = unsafe try transform.protectRTP(
+        base, into: target, count: source.count, header: header)
       counters.packetsProtected &+= 1
       return length
     } catch {
@@ -145,9 +146,10 @@ public final class SRTPSession {
   ) throws(SRTPError) -> Int {
     do throws(SRTPError) {
       guard let base = buffer.baseAddress, count <= buffer.count,
-        let header = SRTPPacket.rtpHeaderLength(base, count: count), count >= header + tagLength
+        let header = unsafe SRTPPacket.rtpHeaderLength(base, count: count),
+        count >= header + tagLength
       else { throw .malformed }
-      let length = try transform.unprotectRTP(base, count: count, header: header)
+      let length = unsafe try transform.unprotectRTP(base, count: count, header: header)
       counters.packetsUnprotected &+= 1
       return length
     } catch {
@@ -167,12 +169,12 @@ public final class SRTPSession {
   ) throws(SRTPError) -> Int {
     do throws(SRTPError) {
       guard let base = buffer.baseAddress, count <= buffer.count,
-        SRTPPacket.isRTCP(base, count: count)
+        unsafe SRTPPacket.isRTCP(base, count: count)
       else { throw .malformed }
       guard buffer.count >= count + tagLength + 4 else {
         throw .bufferTooSmall(needed: count + tagLength + 4)
       }
-      let length = try transform.protectRTCP(base, count: count)
+      let length = unsafe try transform.protectRTCP(base, count: count)
       counters.packetsProtected &+= 1
       return length
     } catch {
@@ -192,15 +194,15 @@ public final class SRTPSession {
   ) throws(SRTPError) -> Int {
     do throws(SRTPError) {
       guard let base = buffer.baseAddress, count <= buffer.count,
-        SRTPPacket.isRTCP(base, count: count), count >= SRTPPacket.rtcpHeader + tagLength + 4
+        unsafe SRTPPacket.isRTCP(base, count: count), count >= SRTPPacket.rtcpHeader + tagLength + 4
       else { throw .malformed }
       // RFC 3711 §3.4: the E flag and the index stand before the tag of the HMAC profile. RFC 7714 §9.2: they
       // stand after the tag of the AEAD profiles.
       let trailer = profile == .aes128CMSHA1_80 ? count - tagLength - 4 : count - 4
-      guard SRTPPacket.loadUInt32(base, trailer) & SRTPPacket.encryptedFlag != 0 else {
+      guard unsafe SRTPPacket.loadUInt32(base, trailer) & SRTPPacket.encryptedFlag != 0 else {
         throw .malformed
       }
-      let length = try transform.unprotectRTCP(base, count: count)
+      let length = unsafe try transform.unprotectRTCP(base, count: count)
       counters.packetsUnprotected &+= 1
       return length
     } catch {

@@ -8,7 +8,7 @@ struct SRTPStream {
 }
 
 /// The SSRCs of one direction: an open hash table that never holds more than `limit` of them.
-final class SRTPStreamTable {
+@safe final class SRTPStreamTable {
   /// As libsrtp's fixed SRTCP window; RTCP packets are few.
   private static let rtcpWindow = 128
 
@@ -22,67 +22,67 @@ final class SRTPStreamTable {
     self.limit = limit
     self.window = window
     mask = 15
-    buckets = .allocate(capacity: 16)
-    buckets.initialize(repeating: nil, count: 16)
+    unsafe buckets = .allocate(capacity: 16)
+    unsafe buckets.initialize(repeating: nil, count: 16)
   }
 
   deinit {
     for bucket in 0...mask {
-      guard let stream = buckets[bucket] else { continue }
-      stream.pointee.rtp.deallocate()
-      stream.pointee.rtcp.deallocate()
-      stream.deallocate()
+      guard let stream = unsafe buckets[bucket] else { continue }
+      unsafe stream.pointee.rtp.deallocate()
+      unsafe stream.pointee.rtcp.deallocate()
+      unsafe stream.deallocate()
     }
-    buckets.deallocate()
+    unsafe buckets.deallocate()
   }
 
   /// The state of `ssrc`, or `nil` if it has none yet. The pointer lives as long as the table.
   @inline(__always)
   func find(_ ssrc: UInt32) -> UnsafeMutablePointer<SRTPStream>? {
-    buckets[bucket(of: ssrc)]
+    unsafe buckets[bucket(of: ssrc)]
   }
 
   /// The state of `ssrc`, made if needed.
   func findOrInsert(_ ssrc: UInt32) throws(SRTPError) -> UnsafeMutablePointer<SRTPStream> {
-    if let known = find(ssrc) { return known }
+    if let known = unsafe find(ssrc) { return unsafe known }
     guard count < limit else { throw .tooManyStreams(limit: limit) }
     if (count + 1) * 2 > mask { grow() }
     let stream = UnsafeMutablePointer<SRTPStream>.allocate(capacity: 1)
-    stream.initialize(
+    unsafe stream.initialize(
       to: SRTPStream(
         ssrc: ssrc, rtp: ReplayWindow(packets: window),
         rtcp: ReplayWindow(packets: Self.rtcpWindow)))
-    buckets[bucket(of: ssrc)] = stream
+    unsafe buckets[bucket(of: ssrc)] = unsafe stream
     count += 1
-    return stream
+    return unsafe stream
   }
 
   /// Where `ssrc` is, or the free bucket where it would go. At most half of the buckets are taken, so this ends.
   @inline(__always)
   private func bucket(of ssrc: UInt32) -> Int {
     var bucket = Int((ssrc &* 0x9E37_79B1) >> 16) & mask
-    while let stream = buckets[bucket], stream.pointee.ssrc != ssrc {
+    while let stream = unsafe buckets[bucket], unsafe stream.pointee.ssrc != ssrc {
       bucket = (bucket &+ 1) & mask
     }
     return bucket
   }
 
   private func grow() {
-    let old = buckets
+    let old = unsafe buckets
     let oldMask = mask
     mask = mask * 2 + 1
-    buckets = .allocate(capacity: mask + 1)
-    buckets.initialize(repeating: nil, count: mask + 1)
+    unsafe buckets = .allocate(capacity: mask + 1)
+    unsafe buckets.initialize(repeating: nil, count: mask + 1)
     for bucket in 0...oldMask {
-      guard let stream = old[bucket] else { continue }
-      buckets[self.bucket(of: stream.pointee.ssrc)] = stream
+      guard let stream = unsafe old[bucket] else { continue }
+      unsafe buckets[self.bucket(of: stream.pointee.ssrc)] = unsafe stream
     }
-    old.deallocate()
+    unsafe old.deallocate()
   }
 }
 
 /// Which of the latest packet indices were seen (RFC 3711 §3.3.2), as a ring of bits.
-package struct ReplayWindow {
+@safe package struct ReplayWindow {
   /// The highest index seen; 0 before the first.
   package private(set) var highest: UInt64 = 0
   private let packets: UInt64
@@ -91,12 +91,12 @@ package struct ReplayWindow {
   /// - Parameter packets: how many indices are remembered, a power of two of at least 64.
   package init(packets: Int) {
     self.packets = UInt64(packets)
-    words = .allocate(capacity: packets / 64)
-    words.initialize(repeating: 0, count: packets / 64)
+    unsafe words = .allocate(capacity: packets / 64)
+    unsafe words.initialize(repeating: 0, count: packets / 64)
   }
 
   /// Frees the bits. The window must not be used afterwards.
-  package func deallocate() { words.deallocate() }
+  @unsafe package func deallocate() { unsafe words.deallocate() }
 
   /// Throws if the index was seen or is too old to know.
   @inline(__always)
@@ -104,7 +104,7 @@ package struct ReplayWindow {
     if index > highest { return }
     if highest &- index >= packets { throw .tooOld }
     let bit = index & (packets &- 1)
-    if words[Int(bit >> 6)] & (1 << (bit & 63)) != 0 { throw .replayed }
+    if unsafe words[Int(bit >> 6)] & (1 << (bit & 63)) != 0 { throw .replayed }
   }
 
   /// Remembers an index that `check` let pass.
@@ -112,19 +112,19 @@ package struct ReplayWindow {
   package mutating func insert(_ index: UInt64) {
     if index > highest {
       if index &- highest >= packets {
-        words.update(repeating: 0, count: Int(packets >> 6))
+        unsafe words.update(repeating: 0, count: Int(packets >> 6))
       } else {
         var skipped = highest &+ 1
         while skipped < index {
           let bit = skipped & (packets &- 1)
-          words[Int(bit >> 6)] &= ~(1 << (bit & 63))
+          unsafe words[Int(bit >> 6)] &= ~(1 << (bit & 63))
           skipped &+= 1
         }
       }
       highest = index
     }
     let bit = index & (packets &- 1)
-    words[Int(bit >> 6)] |= 1 << (bit & 63)
+    unsafe words[Int(bit >> 6)] |= 1 << (bit & 63)
   }
 }
 

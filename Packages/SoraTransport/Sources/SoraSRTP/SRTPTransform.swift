@@ -37,28 +37,29 @@ enum SRTPPacket {
   @inline(__always)
   static func rtpHeaderLength(_ packet: UnsafeRawPointer, count: Int) -> Int? {
     guard count >= 12, count <= maximumCount else { return nil }
-    let first = packet.load(as: UInt8.self)
+    let first = unsafe packet.load(as: UInt8.self)
     guard first & 0xC0 == 0x80 else { return nil }
     var length = 12 &+ Int(first & 0x0F) &* 4
     if first & 0x10 != 0 {
       guard count >= length &+ 4 else { return nil }
-      length &+= 4 &+ Int(loadUInt16(packet, length &+ 2)) &* 4
+      unsafe length &+= 4 &+ Int(loadUInt16(packet, length &+ 2)) &* 4
     }
     return length <= count ? length : nil
   }
 
   @inline(__always)
   static func isRTCP(_ packet: UnsafeRawPointer, count: Int) -> Bool {
-    count >= rtcpHeader && count <= maximumCount && packet.load(as: UInt8.self) & 0xC0 == 0x80
+    unsafe count >= rtcpHeader && count <= maximumCount
+      && packet.load(as: UInt8.self) & 0xC0 == 0x80
   }
 
   @inline(__always)
   static func loadUInt16(_ bytes: UnsafeRawPointer, _ offset: Int) -> UInt16 {
-    UInt16(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt16.self))
+    unsafe UInt16(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt16.self))
   }
 
   @inline(__always)
   static func loadUInt32(_ bytes: UnsafeRawPointer, _ offset: Int) -> UInt32 {
-    UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
+    unsafe UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
   }
 }

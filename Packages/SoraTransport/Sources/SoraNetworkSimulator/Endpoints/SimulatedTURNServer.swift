@@ -75,7 +75,9 @@ public final class SimulatedTURNServer: SimulatedEndpoint, TURNServerNetwork {
   private func serve(_ stream: SimulatedStream) {
     let client = TURNServer.Client(local: stream.local, remote: stream.remote, isStream: true)
     connections[client] = Connection(stream: stream)
-    stream.onReceive = { [weak self] bytes, now in self?.received(bytes, from: client, at: now) }
+    unsafe stream.onReceive = { [weak self] bytes, now in
+      unsafe self?.received(bytes, from: client, at: now)
+    }
     stream.onEnd = { [weak self] _, _ in
       self?.connections[client] = nil
       self?.server.clientGone(client)
@@ -87,7 +89,7 @@ public final class SimulatedTURNServer: SimulatedEndpoint, TURNServerNetwork {
   ) {
     guard var deframer = connections[client]?.deframer else { return }
     do throws(TURNStreamDeframer.Unreadable) {
-      try deframer.append(bytes) {
+      unsafe try deframer.append(bytes) {
         server.receive($0.bytes, from: client, at: now)
       }
       connections[client]?.deframer = deframer
@@ -105,9 +107,9 @@ public final class SimulatedTURNServer: SimulatedEndpoint, TURNServerNetwork {
   ) {
     let bytes = UnsafeRawBufferPointer(bytes)
     if addresses.contains(local) {
-      server.receive(bytes, from: .init(local: local, remote: source), at: now)
+      unsafe server.receive(bytes, from: .init(local: local, remote: source), at: now)
     } else {
-      server.receiveRelayed(bytes, from: source, on: local, at: now)
+      unsafe server.receiveRelayed(bytes, from: source, on: local, at: now)
     }
   }
 
@@ -136,10 +138,11 @@ public final class SimulatedTURNServer: SimulatedEndpoint, TURNServerNetwork {
     to client: TURNServer.Client, capacity: Int, _ write: (inout MutableRawSpan) -> Int
   ) {
     if client.isStream {
-      connections[client]?.stream.send(bytes(capacity) { $0.withMutableRawSpan(write) })
+      unsafe connections[client]?.stream.send(
+        bytes(capacity) { unsafe $0.withMutableRawSpan(write) })
     } else {
-      (sink ?? network).send(from: client.local, to: client.remote, capacity: capacity) {
-        $0.withMutableRawSpan(write)
+      unsafe (sink ?? network).send(from: client.local, to: client.remote, capacity: capacity) {
+        unsafe $0.withMutableRawSpan(write)
       }
     }
   }
@@ -148,8 +151,8 @@ public final class SimulatedTURNServer: SimulatedEndpoint, TURNServerNetwork {
     from relay: TransportAddress, to peer: TransportAddress, capacity: Int,
     _ write: (inout MutableRawSpan) -> Int
   ) {
-    (sink ?? network).send(from: relay, to: peer, capacity: capacity) {
-      $0.withMutableRawSpan(write)
+    unsafe (sink ?? network).send(from: relay, to: peer, capacity: capacity) {
+      unsafe $0.withMutableRawSpan(write)
     }
   }
 }

@@ -7,7 +7,7 @@ public import SoraTransport
 /// follows the addresses of its host as netlink would tell them.
 ///
 /// Make two, `connect` them, run the network. Confined to the network's thread; the network keeps it.
-public final class SimulatedTransportPeer: SimulatedEndpoint, PeerTransportDelegate {
+@safe public final class SimulatedTransportPeer: SimulatedEndpoint, PeerTransportDelegate {
   /// What a peer is. The defaults are a browser's.
   public struct Configuration {
     public var servers: [ICEServer] = []
@@ -124,13 +124,13 @@ public final class SimulatedTransportPeer: SimulatedEndpoint, PeerTransportDeleg
   /// Sends a plain RTP packet of `size` bytes with this sequence number. Returns whether there was a way.
   @discardableResult
   public func send(_ number: UInt16, size: Int = 200) -> Bool {
-    transport.sendRTP(capacity: max(size, 12)) { memory in
-      for index in 0..<max(size, 12) { memory[index] = 0 }
-      memory[0] = 0x80
-      memory[1] = 96
-      memory[2] = UInt8(number >> 8)
-      memory[3] = UInt8(truncatingIfNeeded: number)
-      memory[11] = 1
+    unsafe transport.sendRTP(capacity: max(size, 12)) { memory in
+      for index in 0..<max(size, 12) { unsafe memory[index] = 0 }
+      unsafe memory[0] = 0x80
+      unsafe memory[1] = 96
+      unsafe memory[2] = UInt8(number >> 8)
+      unsafe memory[3] = UInt8(truncatingIfNeeded: number)
+      unsafe memory[11] = 1
       return max(size, 12)
     }
   }
@@ -169,7 +169,7 @@ public final class SimulatedTransportPeer: SimulatedEndpoint, PeerTransportDeleg
     _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress,
     on local: TransportAddress, at now: Instant
   ) {
-    transport.receive(bytes, from: source, on: local, at: now)
+    unsafe transport.receive(bytes, from: source, on: local, at: now)
   }
 
   public func poll(at now: Instant) { transport.poll(at: now) }
@@ -183,7 +183,7 @@ public final class SimulatedTransportPeer: SimulatedEndpoint, PeerTransportDeleg
   ) {
     packetsReceived += 1
     lastPacketAt = now
-    onPacket?(packet, now)
+    unsafe onPacket?(packet, now)
   }
 
   public func transport(
@@ -233,6 +233,6 @@ private final class UnownedSink: DatagramSink {
     from local: TransportAddress, to remote: TransportAddress, capacity: Int,
     _ write: (UnsafeMutableRawBufferPointer) -> Int
   ) {
-    network.send(from: local, to: remote, capacity: capacity, write)
+    unsafe network.send(from: local, to: remote, capacity: capacity, write)
   }
 }

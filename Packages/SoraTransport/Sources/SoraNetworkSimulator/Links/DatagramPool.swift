@@ -23,7 +23,7 @@ struct DatagramHeader {
 }
 
 /// Memory for datagrams: slots are handed out and taken back, never freed before the network is.
-struct DatagramPool: ~Copyable {
+@safe struct DatagramPool: ~Copyable {
   static let smallCapacity = 2048
   static let largeCapacity = 65_536
 
@@ -35,14 +35,14 @@ struct DatagramPool: ~Copyable {
   private(set) var slots = 0
 
   init() {
-    headers = .allocate(capacity: capacity)
-    memory = .allocate(capacity: capacity)
+    unsafe headers = .allocate(capacity: capacity)
+    unsafe memory = .allocate(capacity: capacity)
   }
 
   deinit {
-    for slot in 0..<slots { memory[slot].deallocate() }
-    headers.deallocate()
-    memory.deallocate()
+    for slot in 0..<slots { unsafe memory[slot].deallocate() }
+    unsafe headers.deallocate()
+    unsafe memory.deallocate()
   }
 
   /// Slots in use.
@@ -58,37 +58,37 @@ struct DatagramPool: ~Copyable {
     } else {
       if slots == capacity { grow() }
       slot = Int32(slots)
-      memory[slots] = .allocate(
+      unsafe memory[slots] = .allocate(
         byteCount: isLarge ? DatagramPool.largeCapacity : DatagramPool.smallCapacity, alignment: 16)
       slots += 1
     }
     let header = DatagramHeader(
       source: source, destination: destination, count: 0, isLarge: isLarge, queuedAt: 0,
       linkOrder: 0, sentAt: 0, origin: source, originalDestination: destination, hopsLeft: 16)
-    (headers + Int(slot)).initialize(to: header)
+    unsafe (headers + Int(slot)).initialize(to: header)
     return slot
   }
 
   mutating func copy(_ slot: Int32) -> Int32 {
-    let original = headers[Int(slot)]
+    let original = unsafe headers[Int(slot)]
     let twin = allocate(
       room: original.isLarge ? DatagramPool.largeCapacity : Int(original.count),
       source: original.source, destination: original.destination)
-    memory[Int(twin)].copyMemory(from: memory[Int(slot)], byteCount: Int(original.count))
-    headers[Int(twin)] = original
+    unsafe memory[Int(twin)].copyMemory(from: memory[Int(slot)], byteCount: Int(original.count))
+    unsafe headers[Int(twin)] = original
     return twin
   }
 
   mutating func free(_ slot: Int32) {
-    if headers[Int(slot)].isLarge { freeLarge.append(slot) } else { freeSmall.append(slot) }
+    if unsafe headers[Int(slot)].isLarge { freeLarge.append(slot) } else { freeSmall.append(slot) }
   }
 
   /// The slot's header. The pointer is valid until the next `allocate` or `copy`.
-  func header(_ slot: Int32) -> UnsafeMutablePointer<DatagramHeader> { headers + Int(slot) }
+  func header(_ slot: Int32) -> UnsafeMutablePointer<DatagramHeader> { unsafe headers + Int(slot) }
 
   /// The slot's memory, all of it. Stays where it is while the slot is in use.
   func buffer(_ slot: Int32) -> UnsafeMutableRawBufferPointer {
-    UnsafeMutableRawBufferPointer(
+    unsafe UnsafeMutableRawBufferPointer(
       start: memory[Int(slot)],
       count: headers[Int(slot)].isLarge ? DatagramPool.largeCapacity : DatagramPool.smallCapacity)
   }
@@ -96,12 +96,12 @@ struct DatagramPool: ~Copyable {
   private mutating func grow() {
     let moreHeaders = UnsafeMutablePointer<DatagramHeader>.allocate(capacity: capacity * 2)
     let moreMemory = UnsafeMutablePointer<UnsafeMutableRawPointer>.allocate(capacity: capacity * 2)
-    moreHeaders.moveInitialize(from: headers, count: slots)
-    moreMemory.moveInitialize(from: memory, count: slots)
-    headers.deallocate()
-    memory.deallocate()
-    headers = moreHeaders
-    memory = moreMemory
+    unsafe moreHeaders.moveInitialize(from: headers, count: slots)
+    unsafe moreMemory.moveInitialize(from: memory, count: slots)
+    unsafe headers.deallocate()
+    unsafe memory.deallocate()
+    unsafe headers = unsafe moreHeaders
+    unsafe memory = unsafe moreMemory
     capacity *= 2
   }
 }

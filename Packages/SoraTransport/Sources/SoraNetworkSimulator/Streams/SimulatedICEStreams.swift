@@ -39,8 +39,8 @@ public final class SimulatedICEStreams: ICEStreamSink {
       roundTrips: url.scheme.isSecure ? 2 : 1)
     streams[stream] = connection
     connection.onOpen = { [weak transport] now in transport?.streamOpened(stream, at: now) }
-    connection.onReceive = { [weak transport] bytes, now in
-      transport?.streamReceived(stream, bytes, at: now)
+    unsafe connection.onReceive = { [weak transport] bytes, now in
+      unsafe transport?.streamReceived(stream, bytes, at: now)
     }
     connection.onEnd = { [weak self, weak transport] reason, now in
       self?.streams[stream] = nil
@@ -52,7 +52,7 @@ public final class SimulatedICEStreams: ICEStreamSink {
     _ stream: Int, capacity: Int, _ write: (UnsafeMutableRawBufferPointer) -> Int
   ) {
     guard let connection = streams[stream] else { return }
-    connection.send(bytes(capacity, write))
+    unsafe connection.send(bytes(capacity, write))
   }
 
   public func close(_ stream: Int) { streams.removeValue(forKey: stream)?.close() }
@@ -61,8 +61,8 @@ public final class SimulatedICEStreams: ICEStreamSink {
 /// What `write` puts into memory of `capacity` bytes.
 func bytes(_ capacity: Int, _ write: (UnsafeMutableRawBufferPointer) -> Int) -> [UInt8] {
   guard capacity > 0 else { return [] }
-  return [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
-    buffer.initialize(repeating: 0)
-    count = max(0, min(capacity, write(UnsafeMutableRawBufferPointer(buffer))))
+  return unsafe [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
+    unsafe buffer.initialize(repeating: 0)
+    count = unsafe max(0, min(capacity, write(UnsafeMutableRawBufferPointer(buffer))))
   }
 }

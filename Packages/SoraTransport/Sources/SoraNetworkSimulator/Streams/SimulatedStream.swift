@@ -7,7 +7,7 @@ public import SoraMedia
 /// Bytes cross the links that lay between the hosts when the stream was opened: each adds its delay, jitter, sending time and what
 /// waits in its queue; a lost piece is sent again after a doubling timeout and holds back those behind it. Streams take no room in
 /// queues, and there is no congestion control. Routers are asked once, at the opening. Confined to the network's thread.
-public final class SimulatedStream {
+@safe public final class SimulatedStream {
   /// Our address and port.
   public let local: TransportAddress
   /// The other end, as it is seen from here: behind a NAT its outside address.
@@ -110,7 +110,7 @@ public final class SimulatedStream {
     early = [:]
     network.forget(self)
     onOpen = nil
-    onReceive = nil
+    unsafe onReceive = nil
     onEnd = nil
   }
 
@@ -215,7 +215,7 @@ public final class SimulatedStream {
       onOpen?(network.now)
     case .bytes(let bytes):
       bytesReceived += bytes.count
-      bytes.withUnsafeBytes { onReceive?($0, network.now) }
+      unsafe bytes.withUnsafeBytes { unsafe onReceive?($0, network.now) }
     case .end(let reason): breakOff(reason)
     }
   }

@@ -51,10 +51,12 @@ public struct RTPExtensionText: Hashable, Sendable, CustomStringConvertible,
 
   /// Lends the UTF-8 bytes.
   public func withUnsafeBytes<R>(_ body: (UnsafeRawBufferPointer) -> R) -> R {
-    Swift.withUnsafeBytes(of: words) { body(UnsafeRawBufferPointer(rebasing: $0[0..<count])) }
+    unsafe Swift.withUnsafeBytes(of: words) { unsafe body(.init(rebasing: $0[0..<count])) }
   }
 
-  public var description: String { withUnsafeBytes { String(decoding: $0, as: UTF8.self) } }
+  public var description: String {
+    unsafe withUnsafeBytes { unsafe String(decoding: $0, as: UTF8.self) }
+  }
 
   public static func == (a: RTPExtensionText, b: RTPExtensionText) -> Bool {
     a.length == b.length && a.words == b.words

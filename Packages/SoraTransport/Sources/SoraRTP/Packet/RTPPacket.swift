@@ -4,29 +4,29 @@
 public enum RTPPacket {
   public static func setPayloadType(_ type: UInt8, in packet: UnsafeMutableRawBufferPointer) {
     guard packet.count >= RTPHeader.fixedCount else { return }
-    packet[1] = packet[1] & 0x80 | type & 0x7F
+    unsafe packet[1] = unsafe packet[1] & 0x80 | type & 0x7F
   }
 
   public static func setMarker(_ marker: Bool, in packet: UnsafeMutableRawBufferPointer) {
     guard packet.count >= RTPHeader.fixedCount else { return }
-    packet[1] = packet[1] & 0x7F | (marker ? 0x80 : 0)
+    unsafe packet[1] = unsafe packet[1] & 0x7F | (marker ? 0x80 : 0)
   }
 
   public static func setSequenceNumber(
     _ number: UInt16, in packet: UnsafeMutableRawBufferPointer
   ) {
     guard packet.count >= RTPHeader.fixedCount else { return }
-    packet.put16(number, at: 2)
+    unsafe packet.put16(number, at: 2)
   }
 
   public static func setTimestamp(_ timestamp: UInt32, in packet: UnsafeMutableRawBufferPointer) {
     guard packet.count >= RTPHeader.fixedCount else { return }
-    packet.put32(timestamp, at: 4)
+    unsafe packet.put32(timestamp, at: 4)
   }
 
   public static func setSSRC(_ ssrc: UInt32, in packet: UnsafeMutableRawBufferPointer) {
     guard packet.count >= RTPHeader.fixedCount else { return }
-    packet.put32(ssrc, at: 8)
+    unsafe packet.put32(ssrc, at: 8)
   }
 
   /// Writes abs-send-time at an offset that `RTPPacketWriter` or `extensionRange(id:in:)` told.
@@ -34,7 +34,7 @@ public enum RTPPacket {
     _ value: UInt32, at offset: Int, in packet: UnsafeMutableRawBufferPointer
   ) {
     guard offset >= RTPHeader.fixedCount, offset + 3 <= packet.count else { return }
-    packet.put24(value, at: offset)
+    unsafe packet.put24(value, at: offset)
   }
 
   /// Writes the transport-wide sequence number at an offset that `RTPPacketWriter` or
@@ -43,7 +43,7 @@ public enum RTPPacket {
     _ value: UInt16, at offset: Int, in packet: UnsafeMutableRawBufferPointer
   ) {
     guard offset >= RTPHeader.fixedCount, offset + 2 <= packet.count else { return }
-    packet.put16(value, at: offset)
+    unsafe packet.put16(value, at: offset)
   }
 
   /// Copies a packet to `output` with the fields of `header` and other extensions: what a server does for each
@@ -63,9 +63,9 @@ public enum RTPPacket {
       throw .truncated(
         needed: header.payloadOffset &+ header.payloadCount, available: packet.count)
     }
-    var writer = RTPPacketWriter(into: output)
-    try writer.writeHeader(header, extensions: extensions, map: map)
-    try writer.append(packet.part(header.payloadOffset, header.payloadCount))
+    var writer = unsafe RTPPacketWriter(into: output)
+    unsafe try writer.writeHeader(header, extensions: extensions, map: map)
+    unsafe try writer.append(packet.part(header.payloadOffset, header.payloadCount))
     return writer
   }
 }

@@ -3,7 +3,7 @@ import SoraMedia
 /// Writes one RTP packet into memory of the caller: the header with its extensions, then payload.
 ///
 /// The writer borrows the buffer: use it only while the buffer is valid.
-public struct RTPPacketWriter {
+@safe public struct RTPPacketWriter {
   private let buffer: UnsafeMutableRawBufferPointer
   /// Bytes written so far.
   public private(set) var count = 0
@@ -15,17 +15,17 @@ public struct RTPPacketWriter {
   public private(set) var transportSequenceNumberOffset: Int?
 
   public init(into buffer: UnsafeMutableRawBufferPointer) {
-    self.buffer = buffer
+    unsafe self.buffer = unsafe buffer
   }
 
   /// Memory behind what is written, for a payloader to write into; report its bytes with `advance(by:)`.
   public var free: UnsafeMutableRawBufferPointer {
-    UnsafeMutableRawBufferPointer(rebasing: buffer[count..<buffer.count])
+    unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[count..<buffer.count])
   }
 
   /// Takes `bytes` that were written into `free` into the packet.
   public mutating func advance(by bytes: Int) {
-    count = min(buffer.count, count + max(0, bytes))
+    count = unsafe min(buffer.count, count + max(0, bytes))
   }
 
   /// Starts the packet. Values without an id in `map` aren't written. Uses RFC 8285's one-byte form where ids
@@ -34,73 +34,74 @@ public struct RTPPacketWriter {
   public mutating func writeHeader(
     _ header: RTPHeader, extensions: RTPHeaderExtensions = RTPHeaderExtensions(),
     map: RTPHeaderExtensionMap = RTPHeaderExtensionMap(),
-    dependencyDescriptor: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0)
+    dependencyDescriptor: UnsafeRawBufferPointer = unsafe UnsafeRawBufferPointer(
+      start: nil, count: 0)
   ) throws(RTPError) {
     let plan = ExtensionPlan(extensions, map, dependencyDescriptor.count)
     let needed = RTPHeader.fixedCount + plan.totalCount
-    guard buffer.count >= needed else {
-      throw .noRoom(needed: needed, available: buffer.count)
+    guard unsafe buffer.count >= needed else {
+      throw unsafe .noRoom(needed: needed, available: buffer.count)
     }
-    buffer[0] = plan.totalCount > 0 ? 0x90 : 0x80
-    buffer[1] = (header.marker ? 0x80 : 0) | header.payloadType & 0x7F
-    buffer.put16(header.sequenceNumber, at: 2)
-    buffer.put32(header.timestamp, at: 4)
-    buffer.put32(header.ssrc, at: 8)
+    unsafe buffer[0] = plan.totalCount > 0 ? 0x90 : 0x80
+    unsafe buffer[1] = (header.marker ? 0x80 : 0) | header.payloadType & 0x7F
+    unsafe buffer.put16(header.sequenceNumber, at: 2)
+    unsafe buffer.put32(header.timestamp, at: 4)
+    unsafe buffer.put32(header.ssrc, at: 8)
     count = RTPHeader.fixedCount
     absSendTimeOffset = nil
     transportSequenceNumberOffset = nil
-    if plan.totalCount > 0 { writeExtensions(extensions, map, dependencyDescriptor, plan) }
+    if plan.totalCount > 0 { unsafe writeExtensions(extensions, map, dependencyDescriptor, plan) }
     payloadOffset = count
   }
 
   /// Appends payload.
   public mutating func append(_ bytes: UnsafeRawBufferPointer) throws(RTPError) {
-    guard bytes.count <= buffer.count - count else {
-      throw .noRoom(needed: bytes.count, available: buffer.count - count)
+    guard unsafe bytes.count <= buffer.count - count else {
+      throw unsafe .noRoom(needed: bytes.count, available: buffer.count - count)
     }
-    buffer.put(bytes, at: count)
+    unsafe buffer.put(bytes, at: count)
     count += bytes.count
   }
 
   /// Ends the packet with `bytes` (1 to 255) of padding and sets the padding bit (RFC 3550 §5.1).
   public mutating func appendPadding(_ bytes: Int) throws(RTPError) {
-    guard (1...255).contains(bytes), bytes <= buffer.count - count, count > 0 else {
-      throw .noRoom(needed: bytes, available: buffer.count - count)
+    guard (1...255).contains(bytes), unsafe bytes <= buffer.count - count, count > 0 else {
+      throw unsafe .noRoom(needed: bytes, available: buffer.count - count)
     }
-    buffer.zero(count, bytes - 1)
+    unsafe buffer.zero(count, bytes - 1)
     count += bytes
-    buffer[count - 1] = UInt8(bytes)
-    buffer[0] |= 0x20
+    unsafe buffer[count - 1] = UInt8(bytes)
+    unsafe buffer[0] |= 0x20
   }
 
   private mutating func writeExtensions(
     _ values: RTPHeaderExtensions, _ map: RTPHeaderExtensionMap,
     _ dependencyDescriptor: UnsafeRawBufferPointer, _ plan: ExtensionPlan
   ) {
-    buffer.put16(plan.isTwoByte ? 0x1000 : 0xBEDE, at: count)
-    buffer.put16(UInt16((plan.totalCount - 4) / 4), at: count + 2)
+    unsafe buffer.put16(plan.isTwoByte ? 0x1000 : 0xBEDE, at: count)
+    unsafe buffer.put16(UInt16((plan.totalCount - 4) / 4), at: count + 2)
     let end = count + plan.totalCount
     count += 4
     if let id = map.transportSequenceNumber, let value = values.transportSequenceNumber {
       startElement(id, 2, plan.isTwoByte)
       transportSequenceNumberOffset = count
-      buffer.put16(value, at: count)
+      unsafe buffer.put16(value, at: count)
       count += 2
     }
     if let id = map.absSendTime, let value = values.absSendTime {
       startElement(id, 3, plan.isTwoByte)
       absSendTimeOffset = count
-      buffer.put24(value, at: count)
+      unsafe buffer.put24(value, at: count)
       count += 3
     }
     if let id = map.audioLevel, let value = values.audioLevel {
       startElement(id, 1, plan.isTwoByte)
-      buffer[count] = (value.hasVoice ? 0x80 : 0) | value.level & 0x7F
+      unsafe buffer[count] = (value.hasVoice ? 0x80 : 0) | value.level & 0x7F
       count += 1
     }
     if let id = map.videoOrientation, let value = values.videoOrientation {
       startElement(id, 1, plan.isTwoByte)
-      buffer[count] = value.rawValue
+      unsafe buffer[count] = value.rawValue
       count += 1
     }
     if let id = map.mid, let value = values.mid { writeText(id, value, plan.isTwoByte) }
@@ -110,20 +111,20 @@ public struct RTPPacketWriter {
     }
     if let id = map.dependencyDescriptor, plan.hasDependencyDescriptor {
       startElement(id, dependencyDescriptor.count, plan.isTwoByte)
-      buffer.put(dependencyDescriptor, at: count)
+      unsafe buffer.put(dependencyDescriptor, at: count)
       count += dependencyDescriptor.count
     }
-    buffer.zero(count, end - count)
+    unsafe buffer.zero(count, end - count)
     count = end
   }
 
   private mutating func startElement(_ id: UInt8, _ valueCount: Int, _ isTwoByte: Bool) {
     if isTwoByte {
-      buffer[count] = id
-      buffer[count + 1] = UInt8(valueCount)
+      unsafe buffer[count] = id
+      unsafe buffer[count + 1] = UInt8(valueCount)
       count += 2
     } else {
-      buffer[count] = id << 4 | UInt8(valueCount - 1)
+      unsafe buffer[count] = id << 4 | UInt8(valueCount - 1)
       count += 1
     }
   }
@@ -131,7 +132,7 @@ public struct RTPPacketWriter {
   private mutating func writeText(_ id: UInt8, _ text: RTPExtensionText, _ isTwoByte: Bool) {
     guard text.count > 0 else { return }
     startElement(id, text.count, isTwoByte)
-    text.withUnsafeBytes { buffer.put($0, at: count) }
+    unsafe text.withUnsafeBytes { unsafe buffer.put($0, at: count) }
     count += text.count
   }
 }

@@ -82,7 +82,7 @@ public final class AV1Payloader: RTPPayloader {
     header.startsSequence = isFirst && frame.isKeyFrame
     var offset = 0
     func put(_ byte: UInt8) {
-      if offset < target.count { target[offset] = byte }
+      if offset < target.count { unsafe target[offset] = byte }
       offset += 1
     }
     put(header.byte)
@@ -99,7 +99,7 @@ public final class AV1Payloader: RTPPayloader {
         self.frame = nil
         return nil
       }
-      write(piece, frame.payload.bytes, to: target, at: offset)
+      unsafe write(piece, frame.payload.bytes, to: target, at: offset)
       offset += piece.range.count
     }
     position = end
@@ -118,29 +118,30 @@ public final class AV1Payloader: RTPPayloader {
     var from = piece.range.lowerBound
     while from < min(unit.headerCount, piece.range.upperBound) {
       // The element's length tells the unit's size.
-      target[offset] = from == 0 ? bytes[unit.header] & ~AV1OBU.sizeFlag : bytes[unit.header + 1]
+      unsafe target[offset] =
+        unsafe from == 0 ? bytes[unit.header] & ~AV1OBU.sizeFlag : bytes[unit.header + 1]
       offset += 1
       from += 1
     }
-    target.put(
+    unsafe target.put(
       bytes.part(
         unit.body.lowerBound + from - unit.headerCount, piece.range.upperBound - from), at: offset)
   }
 
   /// Finds the units that are sent; false where the payload isn't a sequence of OBUs.
   private func findUnits(_ frame: EncodedFrame) -> Bool {
-    let bytes = frame.payload.bytes
+    let bytes = unsafe frame.payload.bytes
     var offset = 0
     var layer = 0
     while offset < bytes.count {
-      let header = bytes[offset]
+      let header = unsafe bytes[offset]
       let headerCount = header & AV1OBU.extensionFlag != 0 ? 2 : 1
       guard header & 0x80 == 0, offset + headerCount <= bytes.count else { return false }
       while layer < frame.layers.count - 1, offset >= frame.layers[layer].end { layer += 1 }
       var body = offset + headerCount
       var size = bytes.count - body
       if header & AV1OBU.sizeFlag != 0 {
-        var reader = ByteReader(bytes.bytes.part(from: body))
+        var reader = unsafe ByteReader(bytes.bytes.part(from: body))
         let read = reader.leb128()
         body += reader.offset
         guard let read, read <= bytes.count - body else { return false }

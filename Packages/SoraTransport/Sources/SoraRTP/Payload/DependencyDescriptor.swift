@@ -224,7 +224,7 @@ extension DependencyDescriptor {
     let all = UInt32(truncatingIfNeeded: (UInt64(1) << current.decodeTargetCount) - 1)
     let targets = structure != nil && activeDecodeTargets == all ? nil : activeDecodeTargets
 
-    var bits = BitWriter(buffer)
+    var bits = unsafe BitWriter(buffer)
     bits.put(isFrameStart ? 1 : 0, 1)
     bits.put(isFrameEnd ? 1 : 0, 1)
     bits.put(templateID, 6)
@@ -254,11 +254,11 @@ extension DependencyDescriptor {
     return bits.count
   }
 
-  fileprivate struct BitWriter {
+  @safe fileprivate struct BitWriter {
     let buffer: UnsafeMutableRawBufferPointer
     private var position = 0
 
-    init(_ buffer: UnsafeMutableRawBufferPointer) { self.buffer = buffer }
+    init(_ buffer: UnsafeMutableRawBufferPointer) { unsafe self.buffer = unsafe buffer }
 
     /// Bytes begun; may exceed the buffer, into which nothing more is written then.
     var count: Int { (position + 7) / 8 }
@@ -266,9 +266,9 @@ extension DependencyDescriptor {
     mutating func put(_ value: Int, _ width: Int) {
       for bit in stride(from: width - 1, through: 0, by: -1) {
         let byte = position >> 3
-        if byte < buffer.count {
-          if position & 7 == 0 { buffer[byte] = 0 }
-          if value >> bit & 1 == 1 { buffer[byte] |= 0x80 >> UInt8(position & 7) }
+        if unsafe byte < buffer.count {
+          if position & 7 == 0 { unsafe buffer[byte] = 0 }
+          if value >> bit & 1 == 1 { unsafe buffer[byte] |= 0x80 >> UInt8(position & 7) }
         }
         position += 1
       }

@@ -4,7 +4,7 @@ public import SoraMedia
 /// (RTP Payload Format For AV1, appendix A). A structure goes along with the first packet of every key frame.
 ///
 /// Confined to the owner of the stream. Allocates when a key frame changes the structure, else nothing in steady state.
-public final class DependencyDescriptorSender {
+@safe public final class DependencyDescriptorSender {
   /// Pictures that a frame may refer back to: what `SpatialLayerFrame.references` can say.
   private static let pictureWindow = 128
   private static let slot = DependencyDescriptor.maximumCount
@@ -27,11 +27,11 @@ public final class DependencyDescriptorSender {
     frameNumber = UInt16(truncatingIfNeeded: random.next())
     let layers = EncodedFrameLayers.maximumSpatialLayers
     numbers = Array(repeating: -1, count: Self.pictureWindow * layers)
-    memory = .allocate(byteCount: 2 * layers * Self.slot, alignment: 16)
+    unsafe memory = .allocate(byteCount: 2 * layers * Self.slot, alignment: 16)
     counts = Array(repeating: 0, count: 2 * layers)
   }
 
-  deinit { memory.deallocate() }
+  deinit { unsafe memory.deallocate() }
 
   /// Starts on a picture and returns the bytes of its longest descriptor; 0 where it can't be described, as before the
   /// first key frame.
@@ -59,11 +59,12 @@ public final class DependencyDescriptorSender {
   public func descriptor(of part: RTPLayerPart) -> UnsafeRawBufferPointer {
     let index = 2 * part.layer + (part.isFirst ? 0 : 1)
     guard counts.indices.contains(index), counts[index] > 0 else {
-      return UnsafeRawBufferPointer(start: nil, count: 0)
+      return unsafe UnsafeRawBufferPointer(start: nil, count: 0)
     }
     let start = index * Self.slot
-    memory[start] = memory[start] & 0x3F | (part.isFirst ? 0x80 : 0) | (part.isLast ? 0x40 : 0)
-    return UnsafeRawBufferPointer(memory).part(start, counts[index])
+    unsafe memory[start] =
+      unsafe memory[start] & 0x3F | (part.isFirst ? 0x80 : 0) | (part.isLast ? 0x40 : 0)
+    return unsafe UnsafeRawBufferPointer(memory).part(start, counts[index])
   }
 
   /// A frame without a description: one layer, which needs the frame before.
@@ -153,8 +154,9 @@ public final class DependencyDescriptorSender {
           truncatingIfNeeded: (UInt64(1) << structure.decodeTargetCount) - 1)
       }
       let start = (2 * index + form) * Self.slot
-      let room = UnsafeMutableRawBufferPointer(rebasing: memory[start..<start + Self.slot])
-      counts[2 * index + form] = (try? descriptor.write(into: room, structure: structure)) ?? 0
+      let room = unsafe UnsafeMutableRawBufferPointer(rebasing: memory[start..<start + Self.slot])
+      counts[2 * index + form] =
+        unsafe (try? descriptor.write(into: room, structure: structure)) ?? 0
     }
     descriptor.structure = nil
     return max(counts[2 * index], counts[2 * index + 1])

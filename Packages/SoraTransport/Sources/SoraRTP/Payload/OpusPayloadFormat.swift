@@ -35,7 +35,7 @@ public final class OpusPayloader: RTPPayloader {
   public func next(into target: UnsafeMutableRawBufferPointer) -> RTPPayloadPart? {
     guard let buffer, target.count >= buffer.count else { return nil }
     self.buffer = nil
-    target.put(buffer.bytes, at: 0)
+    unsafe target.put(buffer.bytes, at: 0)
     return RTPPayloadPart(count: buffer.count, marker: marker)
   }
 }

@@ -33,7 +33,7 @@ public enum REDPayload {
   /// The blocks of a payload, oldest first as it should have them; the newest is last. Allocates nothing.
   ///
   /// Borrows the payload: use it only while that is valid.
-  public struct Blocks: Sequence, IteratorProtocol {
+  @safe public struct Blocks: Sequence, IteratorProtocol {
     private let payload: UnsafeRawBufferPointer
     private var header = 0
     private var data: Int
@@ -51,34 +51,34 @@ public enum REDPayload {
           throw .truncated(needed: offset + primaryHeaderCount, available: payload.count)
         }
         // RFC 2198 §3: F says that another header follows; the last is a single byte.
-        guard payload.u8(offset) & 0x80 != 0 else { break }
+        guard unsafe payload.u8(offset) & 0x80 != 0 else { break }
         guard offset + redundantHeaderCount <= payload.count else {
           throw .truncated(needed: offset + redundantHeaderCount, available: payload.count)
         }
         redundant += 1
         guard redundant <= maximumRedundancy else { throw .malformedPayload(codec: "red") }
-        length += Int(payload.u16(offset + 2) & 0x3FF)
+        unsafe length += Int(payload.u16(offset + 2) & 0x3FF)
         offset += redundantHeaderCount
       }
       data = offset + primaryHeaderCount
       guard data + length <= payload.count else {
         throw .truncated(needed: data + length, available: payload.count)
       }
-      self.payload = payload
+      unsafe self.payload = unsafe payload
       count = redundant + 1
     }
 
     public mutating func next() -> Block? {
       guard header >= 0 else { return nil }
-      let payloadType = payload.u8(header) & 0x7F
-      guard payload.u8(header) & 0x80 != 0 else {
+      let payloadType = unsafe payload.u8(header) & 0x7F
+      guard unsafe payload.u8(header) & 0x80 != 0 else {
         header = -1
-        return Block(
+        return unsafe Block(
           payloadType: payloadType, timestampOffset: 0, range: data..<payload.count,
           isPrimary: true)
       }
-      let length = Int(payload.u16(header + 2) & 0x3FF)
-      let offset = payload.u16(header + 1) >> 2
+      let length = unsafe Int(payload.u16(header + 2) & 0x3FF)
+      let offset = unsafe payload.u16(header + 1) >> 2
       header += redundantHeaderCount
       defer { data += length }
       return Block(
@@ -95,8 +95,8 @@ public enum REDPayload {
     guard timestampOffset <= maximumTimestampOffset, (0...maximumBlockLength).contains(length),
       offset >= 0, offset + redundantHeaderCount <= target.count
     else { return false }
-    target[offset] = 0x80 | payloadType & 0x7F
-    target.put24(timestampOffset << 10 | UInt32(length), at: offset + 1)
+    unsafe target[offset] = 0x80 | payloadType & 0x7F
+    unsafe target.put24(timestampOffset << 10 | UInt32(length), at: offset + 1)
     return true
   }
 }

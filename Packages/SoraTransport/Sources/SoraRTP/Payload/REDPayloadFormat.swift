@@ -89,18 +89,18 @@ public final class REDPayloader: RTPPayloader {
     guard total <= target.count else { return nil }
     var offset = 0
     for old in history[first...] {
-      _ = REDPayload.writeHeader(
+      _ = unsafe REDPayload.writeHeader(
         payloadType: primaryPayloadType, timestampOffset: frame.rtpTimestamp &- old.timestamp,
         length: old.buffer.count, into: target, at: offset)
       offset += REDPayload.redundantHeaderCount
     }
-    target[offset] = primaryPayloadType & 0x7F
+    unsafe target[offset] = primaryPayloadType & 0x7F
     offset += REDPayload.primaryHeaderCount
     for old in history[first...] {
-      target.put(old.buffer.bytes, at: offset)
+      unsafe target.put(old.buffer.bytes, at: offset)
       offset += old.buffer.count
     }
-    target.put(frame.payload.bytes, at: offset)
+    unsafe target.put(frame.payload.bytes, at: offset)
     if redundancy > 0 {
       if history.count >= redundancy { history.removeFirst(history.count - redundancy + 1) }
       history.append(Sent(buffer: frame.payload, timestamp: frame.rtpTimestamp))
@@ -117,8 +117,8 @@ public final class REDDepayloader: RTPDepayloader {
     _ payload: RawSpan, marker: Bool
   ) throws(RTPError) -> RTPPayloadInfo {
     var primary = 0..<0
-    try payload.withUnsafeBytes { bytes throws(RTPError) in
-      for block in try REDPayload.Blocks(parsing: bytes) where block.isPrimary {
+    unsafe try payload.withUnsafeBytes { bytes throws(RTPError) in
+      for block in unsafe try REDPayload.Blocks(parsing: bytes) where block.isPrimary {
         primary = block.range
       }
     }

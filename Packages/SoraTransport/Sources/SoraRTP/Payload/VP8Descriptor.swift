@@ -91,30 +91,30 @@ public struct VP8Descriptor: Equatable, Sendable {
   public func write(into buffer: UnsafeMutableRawBufferPointer) throws(RTPError) {
     let size = byteCount
     guard buffer.count >= size else { throw .noRoom(needed: size, available: buffer.count) }
-    buffer[0] =
+    unsafe buffer[0] =
       (size > 1 ? 0x80 : 0) | (isNonReference ? 0x20 : 0) | (isPartitionStart ? 0x10 : 0)
       | partitionID & 0x07
     if size == 1 { return }
     let hasLayerByte = temporalLayer != nil || keyIndex != nil
-    buffer[1] =
+    unsafe buffer[1] =
       (pictureID != nil ? 0x80 : 0) | (baseLayerIndex != nil ? 0x40 : 0)
       | (temporalLayer != nil ? 0x20 : 0) | (keyIndex != nil ? 0x10 : 0)
     var offset = 2
     if let pictureID {
       if hasLongPictureID {
-        buffer.put16(0x8000 | pictureID & 0x7FFF, at: offset)
+        unsafe buffer.put16(0x8000 | pictureID & 0x7FFF, at: offset)
         offset += 2
       } else {
-        buffer[offset] = UInt8(truncatingIfNeeded: pictureID & 0x7F)
+        unsafe buffer[offset] = UInt8(truncatingIfNeeded: pictureID & 0x7F)
         offset += 1
       }
     }
     if let baseLayerIndex {
-      buffer[offset] = baseLayerIndex
+      unsafe buffer[offset] = baseLayerIndex
       offset += 1
     }
     if hasLayerByte {
-      buffer[offset] =
+      unsafe buffer[offset] =
         (temporalLayer ?? 0) << 6 | (isLayerSync ? 0x20 : 0) | (keyIndex ?? 0) & 0x1F
     }
   }
@@ -126,15 +126,17 @@ extension VP8Descriptor {
   public static func movePictureID(by difference: UInt16, in payload: UnsafeMutableRawBufferPointer)
   {
     // X and I.
-    guard payload.count >= 3, payload[0] & 0x80 != 0, payload[1] & 0x80 != 0 else { return }
-    if payload[2] & 0x80 != 0 {
+    guard payload.count >= 3, unsafe payload[0] & 0x80 != 0, unsafe payload[1] & 0x80 != 0 else {
+      return
+    }
+    if unsafe payload[2] & 0x80 != 0 {
       guard payload.count >= 4 else { return }
-      let id = UInt16(payload[2] & 0x7F) << 8 | UInt16(payload[3])
+      let id = unsafe UInt16(payload[2] & 0x7F) << 8 | UInt16(payload[3])
       let moved = id &+ difference
-      payload[2] = 0x80 | UInt8(truncatingIfNeeded: moved >> 8 & 0x7F)
-      payload[3] = UInt8(truncatingIfNeeded: moved)
+      unsafe payload[2] = 0x80 | UInt8(truncatingIfNeeded: moved >> 8 & 0x7F)
+      unsafe payload[3] = UInt8(truncatingIfNeeded: moved)
     } else {
-      payload[2] = UInt8(truncatingIfNeeded: UInt16(payload[2]) &+ difference) & 0x7F
+      unsafe payload[2] = unsafe UInt8(truncatingIfNeeded: UInt16(payload[2]) &+ difference) & 0x7F
     }
   }
 }

@@ -66,10 +66,10 @@ public final class VP8Payloader: RTPPayloader {
     // What is left is shared evenly: sizes differ by one byte at most.
     let count = (buffer.count - offset) / partsLeft
     let header = descriptor.byteCount
-    guard target.count >= header + count, (try? descriptor.write(into: target)) != nil else {
+    guard target.count >= header + count, unsafe (try? descriptor.write(into: target)) != nil else {
       return nil
     }
-    target.put(buffer.bytes.part(offset, count), at: header)
+    unsafe target.put(buffer.bytes.part(offset, count), at: header)
     offset += count
     partsLeft -= 1
     descriptor.isPartitionStart = false

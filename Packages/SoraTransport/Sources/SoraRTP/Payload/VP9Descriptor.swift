@@ -215,10 +215,10 @@ extension VP9Descriptor {
     if isLayerFrameEnd { first |= 0x04 }
     if structure != nil { first |= 0x02 }
     if isNotInterLayerReference { first |= 0x01 }
-    buffer[0] = first
+    unsafe buffer[0] = first
     var offset = 1
     func put(_ byte: UInt8) {
-      buffer[offset] = byte
+      unsafe buffer[offset] = byte
       offset += 1
     }
     if let pictureID {

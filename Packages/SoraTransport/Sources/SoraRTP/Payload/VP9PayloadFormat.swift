@@ -84,11 +84,11 @@ public final class VP9Payloader: RTPPayloader {
     partsLeft -= 1
     descriptor.isLayerFrameEnd = partsLeft == 0
     let header = descriptor.byteCount
-    guard target.count >= header + count, (try? descriptor.write(into: target)) != nil else {
+    guard target.count >= header + count, unsafe (try? descriptor.write(into: target)) != nil else {
       self.frame = nil
       return nil
     }
-    target.put(frame.payload.bytes.part(offset, count), at: header)
+    unsafe target.put(frame.payload.bytes.part(offset, count), at: header)
     offset += count
     descriptor.isLayerFrameStart = false
     descriptor.structure = nil

@@ -99,7 +99,7 @@ public struct RTCPReportBlock: Hashable, Sendable {
 }
 
 /// An RTCP packet that this stack doesn't interpret.
-public struct RTCPRawPacket {
+@safe public struct RTCPRawPacket {
   public var packetType: UInt8
   /// The five bits beside the version: a count, subtype or feedback format.
   public var format: UInt8

@@ -11,16 +11,16 @@ extension RTCPWriter {
     let padded = (size + 3) & ~3
     let start = try begin(
       RTCPType.transportFeedback, RTCPType.transportWideFormat, padded)
-    buffer.put32(sender, at: start + 4)
-    buffer.put32(media, at: start + 8)
-    buffer.put16(base, at: start + 12)
-    buffer.put16(UInt16(truncatingIfNeeded: symbols.count), at: start + 14)
-    buffer.put24(reference, at: start + 16)
-    buffer[start + 19] = feedbackCount
+    unsafe buffer.put32(sender, at: start + 4)
+    unsafe buffer.put32(media, at: start + 8)
+    unsafe buffer.put16(base, at: start + 12)
+    unsafe buffer.put16(UInt16(truncatingIfNeeded: symbols.count), at: start + 14)
+    unsafe buffer.put24(reference, at: start + 16)
+    unsafe buffer[start + 19] = feedbackCount
     var offset = start + 20
     var encoder = StatusChunkEncoder(symbols)
     while let chunk = encoder.next() {
-      buffer.put16(chunk, at: offset)
+      unsafe buffer.put16(chunk, at: offset)
       offset += 2
     }
     var last: Int64?
@@ -30,18 +30,18 @@ extension RTCPWriter {
       let delta = arrival &- (last ?? (arrival >> 8) << 8)
       last = arrival
       if symbols[index] == 1 {
-        buffer[offset] = UInt8(truncatingIfNeeded: delta)
+        unsafe buffer[offset] = UInt8(truncatingIfNeeded: delta)
         offset += 1
       } else {
-        buffer.put16(UInt16(truncatingIfNeeded: delta), at: offset)
+        unsafe buffer.put16(UInt16(truncatingIfNeeded: delta), at: offset)
         offset += 2
       }
     }
     if padded > size {
       // RFC 3550 §6.4.1: padding is announced in the header and counted in the last byte.
-      buffer.zero(offset, padded - size)
-      buffer[start + padded - 1] = UInt8(padded - size)
-      buffer[start] |= 0x20
+      unsafe buffer.zero(offset, padded - size)
+      unsafe buffer[start + padded - 1] = UInt8(padded - size)
+      unsafe buffer[start] |= 0x20
     }
   }
 }

@@ -2,17 +2,17 @@
 ///
 /// Every function either appends a whole packet or throws `noRoom` and changes nothing. The writer borrows the
 /// buffer; leave room behind it for what SRTCP adds.
-public struct RTCPWriter {
+@safe public struct RTCPWriter {
   let buffer: UnsafeMutableRawBufferPointer
   /// Bytes written so far: the datagram's length.
   public internal(set) var count = 0
 
   public init(into buffer: UnsafeMutableRawBufferPointer) {
-    self.buffer = buffer
+    unsafe self.buffer = unsafe buffer
   }
 
   /// Bytes still free.
-  public var available: Int { buffer.count - count }
+  public var available: Int { unsafe buffer.count - count }
 
   /// RFC 3550 §6.4.1. At most 31 blocks are written.
   public mutating func senderReport(
@@ -21,11 +21,11 @@ public struct RTCPWriter {
     let written = min(31, blocks.count)
     let start = try begin(
       RTCPType.senderReport, UInt8(written), 28 + written * RTCPReportBlock.byteCount)
-    buffer.put32(info.ssrc, at: start + 4)
-    buffer.put64(info.ntp.rawValue, at: start + 8)
-    buffer.put32(info.rtpTimestamp, at: start + 16)
-    buffer.put32(info.packetCount, at: start + 20)
-    buffer.put32(info.octetCount, at: start + 24)
+    unsafe buffer.put32(info.ssrc, at: start + 4)
+    unsafe buffer.put64(info.ntp.rawValue, at: start + 8)
+    unsafe buffer.put32(info.rtpTimestamp, at: start + 16)
+    unsafe buffer.put32(info.packetCount, at: start + 20)
+    unsafe buffer.put32(info.octetCount, at: start + 24)
     put(blocks, written, at: start + 28)
   }
 
@@ -36,37 +36,37 @@ public struct RTCPWriter {
     let written = min(31, blocks.count)
     let start = try begin(
       RTCPType.receiverReport, UInt8(written), 8 + written * RTCPReportBlock.byteCount)
-    buffer.put32(sender, at: start + 4)
+    unsafe buffer.put32(sender, at: start + 4)
     put(blocks, written, at: start + 8)
   }
 
   /// An SDES packet with one CNAME, cut after 255 bytes (RFC 3550 §6.5.1).
   public mutating func sourceDescription(ssrc: UInt32, cname: String) throws(RTPError) {
     var cname = cname
-    try cname.withUTF8Typed { (bytes) throws(RTPError) in
+    unsafe try cname.withUTF8Typed { (bytes) throws(RTPError) in
       let length = min(255, bytes.count)
       // SSRC, item header, text and at least one zero byte, up to a 32-bit boundary.
       let body = (4 + 2 + length + 1 + 3) & ~3
       let start = try begin(RTCPType.sourceDescription, 1, 4 + body)
-      buffer.put32(ssrc, at: start + 4)
-      buffer[start + 8] = 1
-      buffer[start + 9] = UInt8(length)
-      buffer.put(bytes.part(0, length), at: start + 10)
-      buffer.zero(start + 10 + length, body - 6 - length)
+      unsafe buffer.put32(ssrc, at: start + 4)
+      unsafe buffer[start + 8] = 1
+      unsafe buffer[start + 9] = UInt8(length)
+      unsafe buffer.put(bytes.part(0, length), at: start + 10)
+      unsafe buffer.zero(start + 10 + length, body - 6 - length)
     }
   }
 
   /// RFC 3550 §6.6.
   public mutating func goodbye(ssrc: UInt32) throws(RTPError) {
     let start = try begin(RTCPType.goodbye, 1, 8)
-    buffer.put32(ssrc, at: start + 4)
+    unsafe buffer.put32(ssrc, at: start + 4)
   }
 
   /// RFC 4585 §6.3.1.
   public mutating func pictureLossIndication(sender: UInt32, media: UInt32) throws(RTPError) {
     let start = try begin(RTCPType.payloadFeedback, RTCPType.pictureLossFormat, 12)
-    buffer.put32(sender, at: start + 4)
-    buffer.put32(media, at: start + 8)
+    unsafe buffer.put32(sender, at: start + 4)
+    unsafe buffer.put32(media, at: start + 8)
   }
 
   /// RFC 5104 §4.3.1. `sequenceNumber` rises by one with every new request for this source.
@@ -74,10 +74,10 @@ public struct RTCPWriter {
     sender: UInt32, media: UInt32, sequenceNumber: UInt8
   ) throws(RTPError) {
     let start = try begin(RTCPType.payloadFeedback, RTCPType.fullIntraFormat, 20)
-    buffer.put32(sender, at: start + 4)
-    buffer.put32(0, at: start + 8)
-    buffer.put32(media, at: start + 12)
-    buffer.put32(UInt32(sequenceNumber) << 24, at: start + 16)
+    unsafe buffer.put32(sender, at: start + 4)
+    unsafe buffer.put32(0, at: start + 8)
+    unsafe buffer.put32(media, at: start + 12)
+    unsafe buffer.put32(UInt32(sequenceNumber) << 24, at: start + 16)
   }
 
   /// Generic NACK (RFC 4585 §6.2.1) of `missing`, which rises (wraps considered). As many as fit are written;
@@ -90,7 +90,7 @@ public struct RTCPWriter {
     guard available >= 16 else { throw .noRoom(needed: 16, available: available) }
     var index = first
     var offset = count + 12
-    while index < missing.count, offset + 4 <= buffer.count {
+    while index < missing.count, unsafe offset + 4 <= buffer.count {
       let base = missing[index]
       var mask: UInt16 = 0
       index += 1
@@ -100,13 +100,13 @@ public struct RTCPWriter {
         mask |= 1 << (distance - 1)
         index += 1
       }
-      buffer.put16(base, at: offset)
-      buffer.put16(mask, at: offset + 2)
+      unsafe buffer.put16(base, at: offset)
+      unsafe buffer.put16(mask, at: offset + 2)
       offset += 4
     }
     let start = try begin(RTCPType.transportFeedback, RTCPType.nackFormat, offset - count)
-    buffer.put32(sender, at: start + 4)
-    buffer.put32(media, at: start + 8)
+    unsafe buffer.put32(sender, at: start + 4)
+    unsafe buffer.put32(media, at: start + 8)
     return index - first
   }
 
@@ -118,21 +118,22 @@ public struct RTCPWriter {
     let start = try begin(
       RTCPType.payloadFeedback, RTCPType.applicationLayerFormat, 20 + written * 4)
     let exponent = max(0, 64 - bitsPerSecond.leadingZeroBitCount - 18)
-    buffer.put32(sender, at: start + 4)
-    buffer.put32(0, at: start + 8)
-    buffer.put32(rembName, at: start + 12)
-    buffer[start + 16] = UInt8(written)
-    buffer.put24(UInt32(exponent) << 18 | UInt32(bitsPerSecond >> UInt64(exponent)), at: start + 17)
-    for index in 0..<written { buffer.put32(sources[index], at: start + 20 + index * 4) }
+    unsafe buffer.put32(sender, at: start + 4)
+    unsafe buffer.put32(0, at: start + 8)
+    unsafe buffer.put32(rembName, at: start + 12)
+    unsafe buffer[start + 16] = UInt8(written)
+    unsafe buffer.put24(
+      UInt32(exponent) << 18 | UInt32(bitsPerSecond >> UInt64(exponent)), at: start + 17)
+    for index in 0..<written { unsafe buffer.put32(sources[index], at: start + 20 + index * 4) }
   }
 
   /// Writes the four bytes that every packet begins with and takes `size` bytes, a multiple of 4.
   mutating func begin(_ type: UInt8, _ format: UInt8, _ size: Int) throws(RTPError) -> Int {
     guard size <= available else { throw .noRoom(needed: size, available: available) }
     let start = count
-    buffer[start] = 0x80 | format & 0x1F
-    buffer[start + 1] = type
-    buffer.put16(UInt16(truncatingIfNeeded: size / 4 - 1), at: start + 2)
+    unsafe buffer[start] = 0x80 | format & 0x1F
+    unsafe buffer[start + 1] = type
+    unsafe buffer.put16(UInt16(truncatingIfNeeded: size / 4 - 1), at: start + 2)
     count += size
     return start
   }
@@ -143,13 +144,13 @@ public struct RTCPWriter {
       let block = blocks[index]
       // RFC 3550 A.3: the 24-bit count is clamped, not wrapped.
       let lost = max(-0x80_0000, min(0x7F_FFFF, block.cumulativeLost))
-      buffer.put32(block.ssrc, at: offset)
-      buffer[offset + 4] = block.fractionLost
-      buffer.put24(UInt32(bitPattern: lost) & 0xFF_FFFF, at: offset + 5)
-      buffer.put32(block.extendedHighestSequence, at: offset + 8)
-      buffer.put32(block.jitter, at: offset + 12)
-      buffer.put32(block.lastSenderReport, at: offset + 16)
-      buffer.put32(block.delaySinceLastSenderReport, at: offset + 20)
+      unsafe buffer.put32(block.ssrc, at: offset)
+      unsafe buffer[offset + 4] = block.fractionLost
+      unsafe buffer.put24(UInt32(bitPattern: lost) & 0xFF_FFFF, at: offset + 5)
+      unsafe buffer.put32(block.extendedHighestSequence, at: offset + 8)
+      unsafe buffer.put32(block.jitter, at: offset + 12)
+      unsafe buffer.put32(block.lastSenderReport, at: offset + 16)
+      unsafe buffer.put32(block.delaySinceLastSenderReport, at: offset + 20)
       offset += RTCPReportBlock.byteCount
     }
   }
@@ -163,7 +164,7 @@ extension String {
     var failure: RTPError?
     withUTF8 { bytes in
       do throws(RTPError) {
-        try body(UnsafeRawBufferPointer(bytes))
+        unsafe try body(UnsafeRawBufferPointer(bytes))
       } catch {
         failure = error
       }

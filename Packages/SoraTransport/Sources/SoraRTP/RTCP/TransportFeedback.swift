@@ -4,7 +4,7 @@ public import SoraMedia
 /// (draft-holmer-rmcat-transport-wide-cc-extensions-01 §3.1).
 ///
 /// A view into the memory that was read; iterate it before that memory goes.
-public struct TransportFeedback: Sequence {
+@safe public struct TransportFeedback: Sequence {
   /// One reported packet.
   public struct Status: Hashable, Sendable {
     public var sequenceNumber: UInt16
@@ -34,20 +34,20 @@ public struct TransportFeedback: Sequence {
   /// Checks the whole message, so that iterating can't fail; `nil` when it contradicts itself.
   init?(_ packet: UnsafeRawBufferPointer) {
     guard packet.count >= TransportFeedback.chunksOffset else { return nil }
-    sender = packet.u32(4)
-    media = packet.u32(8)
-    baseSequenceNumber = packet.u16(12)
-    statusCount = Int(packet.u16(14))
-    referenceTime = packet.u24(16)
-    feedbackCount = packet.u8(19)
-    self.packet = packet
+    sender = unsafe packet.u32(4)
+    media = unsafe packet.u32(8)
+    baseSequenceNumber = unsafe packet.u16(12)
+    statusCount = unsafe Int(packet.u16(14))
+    referenceTime = unsafe packet.u24(16)
+    feedbackCount = unsafe packet.u8(19)
+    unsafe self.packet = unsafe packet
 
     var left = statusCount
     var offset = TransportFeedback.chunksOffset
     var deltaBytes = 0
     while left > 0 {
       guard offset + 2 <= packet.count else { return nil }
-      var chunk = StatusChunk(packet.u16(offset), limit: left)
+      var chunk = unsafe StatusChunk(packet.u16(offset), limit: left)
       offset += 2
       left -= chunk.remaining
       if let run = chunk.runSymbol {
@@ -65,10 +65,10 @@ public struct TransportFeedback: Sequence {
     deltaOffset = offset
   }
 
-  public func makeIterator() -> Iterator { Iterator(packet, self, deltaOffset) }
+  public func makeIterator() -> Iterator { unsafe Iterator(packet, self, deltaOffset) }
 
   /// Walks the reported packets in order of their sequence numbers.
-  public struct Iterator: IteratorProtocol {
+  @safe public struct Iterator: IteratorProtocol {
     private let packet: UnsafeRawBufferPointer
     private var chunkOffset = TransportFeedback.chunksOffset
     private var deltaOffset: Int
@@ -78,7 +78,7 @@ public struct TransportFeedback: Sequence {
     private var ticks: Int64 = 0
 
     init(_ packet: UnsafeRawBufferPointer, _ feedback: TransportFeedback, _ deltaOffset: Int) {
-      self.packet = packet
+      unsafe self.packet = unsafe packet
       self.deltaOffset = deltaOffset
       left = feedback.statusCount
       sequenceNumber = feedback.baseSequenceNumber
@@ -87,7 +87,7 @@ public struct TransportFeedback: Sequence {
     public mutating func next() -> Status? {
       guard left > 0 else { return nil }
       while chunk.remaining == 0 {
-        chunk = StatusChunk(packet.u16(chunkOffset), limit: left)
+        chunk = unsafe StatusChunk(packet.u16(chunkOffset), limit: left)
         chunkOffset += 2
       }
       let symbol = chunk.next() ?? 0
@@ -96,10 +96,10 @@ public struct TransportFeedback: Sequence {
       sequenceNumber &+= 1
       switch symbol {
       case 1:
-        ticks += Int64(packet.u8(deltaOffset))
+        unsafe ticks += Int64(packet.u8(deltaOffset))
         deltaOffset += 1
       case 2:
-        ticks += Int64(Int16(bitPattern: packet.u16(deltaOffset)))
+        unsafe ticks += Int64(Int16(bitPattern: packet.u16(deltaOffset)))
         deltaOffset += 2
       default: return status
       }

@@ -4,7 +4,7 @@ public import SoraMedia
 ///
 /// A ring of slots by sequence number. Memory is reserved in slabs of 32 slots when first needed, and kept:
 /// storing a packet allocates nothing in steady state. Confined to its owner.
-public final class PacketHistory {
+@safe public final class PacketHistory {
   /// What was kept and what wasn't.
   public struct Statistics: Sendable, Equatable {
     public var stored: UInt64 = 0
@@ -29,7 +29,7 @@ public final class PacketHistory {
 
   /// Empty until the first packet: many streams that are negotiated never send.
   private var slots: [Slot] = []
-  private var slabs: [UnsafeMutableRawPointer?] = []
+  private var slabs: [UnsafeMutableRawPointer?] = unsafe []
 
   /// `capacity` is rounded up to a power of two from 32 to 32,768.
   public init(capacity: Int = 1024, slotSize: Int = 1500) {
@@ -40,7 +40,7 @@ public final class PacketHistory {
   }
 
   deinit {
-    for slab in slabs { slab?.deallocate() }
+    unsafe slabs.forEach { unsafe $0?.deallocate() }
   }
 
   /// Copies a plain packet into the ring. A packet larger than a slot is counted and left out.
@@ -49,7 +49,7 @@ public final class PacketHistory {
       statistics.tooLarge += 1
       return
     }
-    reserve(sequenceNumber: sequenceNumber).put(packet, at: 0)
+    unsafe reserve(sequenceNumber: sequenceNumber).put(packet, at: 0)
     commit(sequenceNumber: sequenceNumber, count: packet.count, at: now)
   }
 
@@ -58,11 +58,11 @@ public final class PacketHistory {
   public func reserve(sequenceNumber: UInt16) -> UnsafeMutableRawBufferPointer {
     if slots.isEmpty {
       slots = Array(repeating: Slot(), count: capacity)
-      slabs = Array(repeating: nil, count: capacity / PacketHistory.slotsPerSlab)
+      unsafe slabs = unsafe Array(repeating: nil, count: capacity / PacketHistory.slotsPerSlab)
     }
     let index = Int(sequenceNumber) & (capacity - 1)
     slots[index].count = 0
-    return memory(index)
+    return unsafe memory(index)
   }
 
   /// Takes `count` bytes that were written into the reserved slot as the packet `sequenceNumber`.
@@ -79,7 +79,8 @@ public final class PacketHistory {
   public func stored(sequenceNumber: UInt16) -> UnsafeMutableRawBufferPointer? {
     guard holds(sequenceNumber) else { return nil }
     let index = Int(sequenceNumber) & (capacity - 1)
-    return UnsafeMutableRawBufferPointer(rebasing: memory(index)[0..<Int(slots[index].count)])
+    return unsafe UnsafeMutableRawBufferPointer(
+      rebasing: memory(index)[0..<Int(slots[index].count)])
   }
 
   /// When the packet was stored; `nil` if it isn't there any more.
@@ -102,13 +103,13 @@ public final class PacketHistory {
   private func memory(_ index: Int) -> UnsafeMutableRawBufferPointer {
     let slab = index / PacketHistory.slotsPerSlab
     let base: UnsafeMutableRawPointer
-    if let existing = slabs[slab] {
-      base = existing
+    if let existing = unsafe slabs[slab] {
+      unsafe base = unsafe existing
     } else {
-      base = .allocate(byteCount: slotSize * PacketHistory.slotsPerSlab, alignment: 16)
-      slabs[slab] = base
+      unsafe base = .allocate(byteCount: slotSize * PacketHistory.slotsPerSlab, alignment: 16)
+      unsafe slabs[slab] = unsafe base
     }
     let offset = (index % PacketHistory.slotsPerSlab) * slotSize
-    return UnsafeMutableRawBufferPointer(start: base + offset, count: slotSize)
+    return unsafe UnsafeMutableRawBufferPointer(start: base + offset, count: slotSize)
   }
 }

@@ -13,15 +13,15 @@ public enum Retransmission {
     extensions: RTPHeaderExtensions, map: RTPHeaderExtensionMap,
     into output: UnsafeMutableRawBufferPointer
   ) throws(RTPError) -> RTPPacketWriter {
-    let original = try RTPHeader(parsing: packet)
+    let original = unsafe try RTPHeader(parsing: packet)
     var header = original
     header.ssrc = ssrc
     header.sequenceNumber = sequenceNumber
     header.payloadType = payloadType
     let descriptor = map.dependencyDescriptor.flatMap {
-      original.extensionRange(id: $0, in: packet)
+      unsafe original.extensionRange(id: $0, in: packet)
     }
-    return try write(
+    return unsafe try write(
       header, originalNumber: original.sequenceNumber,
       payload: packet.part(original.payloadOffset, original.payloadCount), extensions: extensions,
       map: map,
@@ -42,17 +42,18 @@ public enum Retransmission {
   public static func write(
     _ header: RTPHeader, originalNumber: UInt16, payload: UnsafeRawBufferPointer,
     extensions: RTPHeaderExtensions, map: RTPHeaderExtensionMap,
-    dependencyDescriptor: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0),
+    dependencyDescriptor: UnsafeRawBufferPointer = unsafe UnsafeRawBufferPointer(
+      start: nil, count: 0),
     into output: UnsafeMutableRawBufferPointer
   ) throws(RTPError) -> RTPPacketWriter {
-    var writer = RTPPacketWriter(into: output)
-    try writer.writeHeader(
+    var writer = unsafe RTPPacketWriter(into: output)
+    unsafe try writer.writeHeader(
       header, extensions: extensions, map: map, dependencyDescriptor: dependencyDescriptor)
-    let free = writer.free
+    let free = unsafe writer.free
     let needed = overhead + payload.count
     guard free.count >= needed else { throw .noRoom(needed: needed, available: free.count) }
-    free.put16(originalNumber, at: 0)
-    free.put(payload, at: overhead)
+    unsafe free.put16(originalNumber, at: 0)
+    unsafe free.put(payload, at: overhead)
     writer.advance(by: needed)
     return writer
   }
@@ -67,7 +68,7 @@ public enum Retransmission {
       header.payloadOffset + header.payloadCount <= packet.count
     else { return nil }
     var original = header
-    original.sequenceNumber = packet.u16(header.payloadOffset)
+    original.sequenceNumber = unsafe packet.u16(header.payloadOffset)
     original.ssrc = ssrc
     original.payloadType = payloadType & 0x7F
     original.payloadOffset += overhead

@@ -28,8 +28,8 @@ public final class ICEStreamSet: ICEStreamSink {
       let start = pending.count
       if start == 0 { pending.reserveCapacity(max(usual, capacity)) }
       pending.append(contentsOf: repeatElement(0, count: capacity))
-      let count = pending.withUnsafeMutableBytes { all in
-        write(UnsafeMutableRawBufferPointer(rebasing: all[start...]))
+      let count = unsafe pending.withUnsafeMutableBytes { all in
+        unsafe write(UnsafeMutableRawBufferPointer(rebasing: all[start...]))
       }
       pending.removeLast(capacity - max(0, min(capacity, count)))
       return true
@@ -79,7 +79,7 @@ public final class ICEStreamSet: ICEStreamSink {
   public func send(
     _ stream: Int, capacity: Int, _ write: (UnsafeMutableRawBufferPointer) -> Int
   ) {
-    guard entries[stream]?.append(capacity, write) == true else {
+    guard unsafe entries[stream]?.append(capacity, write) == true else {
       bytesDropped &+= UInt64(max(0, capacity))
       return
     }

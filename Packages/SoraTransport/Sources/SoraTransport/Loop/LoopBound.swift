@@ -19,7 +19,7 @@ public struct LoopBound<Value>: @unchecked Sendable {
   /// The value. Only on the loop.
   public var value: Value {
     box.loop.preconditionCurrent()
-    return box.value.unsafelyUnwrapped
+    return unsafe box.value.unsafelyUnwrapped
   }
 
   private final class Box {

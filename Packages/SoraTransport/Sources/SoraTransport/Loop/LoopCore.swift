@@ -5,7 +5,7 @@ import SoraMedia
 
 /// What a loop's thread works on. `NetworkLoop` is the handle that others hold; the core outlives it until its
 /// thread has ended.
-final class LoopCore: @unchecked Sendable {
+@safe final class LoopCore: @unchecked Sendable {
   // @unchecked: `configuration`, `inbox` and the descriptors are `let`s of Sendable types; `loop` is written once,
   // before the thread starts; everything else is touched only by the loop's thread, which the entry points check.
 
@@ -51,28 +51,29 @@ final class LoopCore: @unchecked Sendable {
     changes = InterfaceChanges(poller: poller)
     if poller < 0 { throw .system(call: "epoll_create1", code: -poller) }
     let slotSize = configuration.receiveOffload ? 65_535 : 2048
-    receiver = sora_net_receiver_create(Int32(configuration.receiveBatch), Int32(slotSize))
-    sender = sora_net_sender_create()
-    plan = .allocate(capacity: SORA_NET_SEND_MESSAGES)
-    plan.initialize(repeating: 0, count: SORA_NET_SEND_MESSAGES)
-    events = .allocate(capacity: Int(Self.eventCapacity))
-    events.initialize(repeating: sora_net_event(), count: Int(Self.eventCapacity))
+    unsafe receiver = unsafe sora_net_receiver_create(
+      Int32(configuration.receiveBatch), Int32(slotSize))
+    unsafe sender = unsafe sora_net_sender_create()
+    unsafe plan = .allocate(capacity: SORA_NET_SEND_MESSAGES)
+    unsafe plan.initialize(repeating: 0, count: SORA_NET_SEND_MESSAGES)
+    unsafe events = .allocate(capacity: Int(Self.eventCapacity))
+    unsafe events.initialize(repeating: sora_net_event(), count: Int(Self.eventCapacity))
     let result = sora_net_poller_add(poller, inbox.wakeDescriptor, Self.wakeToken)
     if result < 0 { throw .system(call: "epoll_ctl", code: -result) }
   }
 
   deinit {
     if poller >= 0 { sora_net_close(poller) }
-    sora_net_receiver_destroy(receiver)
-    sora_net_sender_destroy(sender)
-    plan.deallocate()
-    events.deallocate()
+    unsafe sora_net_receiver_destroy(receiver)
+    unsafe sora_net_sender_destroy(sender)
+    unsafe plan.deallocate()
+    unsafe events.deallocate()
   }
 
   @inline(__always)
-  var isCurrent: Bool { sora_net_current_loop() == identity }
+  var isCurrent: Bool { unsafe sora_net_current_loop() == identity }
 
-  var identity: UnsafeRawPointer { UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque()) }
+  var identity: UnsafeRawPointer { unsafe .init(Unmanaged.passUnretained(self).toOpaque()) }
 
   @inline(__always)
   func preconditionCurrent() {
@@ -82,21 +83,21 @@ final class LoopCore: @unchecked Sendable {
   // MARK: The thread
 
   func start(name: String) throws(NetworkError) {
-    let context = Unmanaged.passRetained(self)
-    let result = sora_net_thread_start(
+    let context = unsafe Unmanaged.passRetained(self)
+    let result = unsafe sora_net_thread_start(
       name,
       { context in
-        guard let context else { return }
-        Unmanaged<LoopCore>.fromOpaque(context).takeRetainedValue().run()
-      }, context.toOpaque())
+        guard let context = unsafe context else { return }
+        unsafe Unmanaged<LoopCore>.fromOpaque(context).takeRetainedValue().run()
+      }, unsafe context.toOpaque())
     if result < 0 {
-      context.release()
+      unsafe context.release()
       throw .system(call: "pthread_create", code: -result)
     }
   }
 
   private func run() {
-    sora_net_set_current_loop(identity)
+    unsafe sora_net_set_current_loop(identity)
     while true {
       if let socket = ahead.candidate, turn(reading: socket) { continue }
       switch inbox.prepareToWait() {
@@ -117,12 +118,12 @@ final class LoopCore: @unchecked Sendable {
 
   /// Waits, then: receives, ends batches, runs work, fires timers, flushes.
   private func turn(timeout: Int64) {
-    let count = sora_net_poller_wait(poller, events, Self.eventCapacity, timeout)
+    let count = unsafe sora_net_poller_wait(poller, events, Self.eventCapacity, timeout)
     inbox.endWait()
     now = SystemClock.now
     ahead.waited()
     if count > 0 {
-      for index in 0..<Int(count) { handle(events[index], isOnly: count == 1) }
+      for index in 0..<Int(count) { unsafe handle(events[index], isOnly: count == 1) }
     }
     endTurn()
   }
@@ -184,7 +185,7 @@ final class LoopCore: @unchecked Sendable {
         guard let loop else {
           preconditionFailure("an actor has outlived the loop it is pinned to")
         }
-        job.runSynchronously(on: loop.asUnownedSerialExecutor())
+        unsafe job.runSynchronously(on: loop.asUnownedSerialExecutor())
       }
     }
     work.removeAll(keepingCapacity: true)
@@ -232,7 +233,7 @@ final class LoopCore: @unchecked Sendable {
       receive_offload: configuration.receiveOffload ? 1 : 0, segmentation_offload: 0,
       refuses_fragments: configuration.fragmentsLongDatagrams ? 0 : 1)
     var bound = sora_net_address()
-    let descriptor = sora_net_udp_open(&name, &options, &bound)
+    let descriptor = unsafe sora_net_udp_open(&name, &options, &bound)
     if descriptor < 0 { throw .binding(address, code: -descriptor) }
     bound.scope = name.scope
     let token = lastToken + 1

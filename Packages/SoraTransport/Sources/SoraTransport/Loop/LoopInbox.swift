@@ -16,7 +16,7 @@ enum LoopWork: Sendable {
 /// The one part of a loop that other threads touch: a queue of work behind a mutex, and an eventfd that ends the
 /// loop's wait. The loop swaps the whole queue out for an emptied one, so neither side allocates once both arrays
 /// have grown to what they need; a turn that finds no work takes the mutex once, before it waits.
-final class LoopInbox: @unchecked Sendable {
+@safe final class LoopInbox: @unchecked Sendable {
   // @unchecked: the variables are touched only between `lock` and `unlock`. (A pthread mutex, because the thread
   // sanitizer doesn't see the standard library's `Mutex` on Linux and would report every use.)
 
@@ -32,21 +32,21 @@ final class LoopInbox: @unchecked Sendable {
   let wakeDescriptor: Int32
 
   init() throws(NetworkError) {
-    mutex = .allocate(capacity: 1)
-    mutex.initialize(to: pthread_mutex_t())
-    pthread_mutex_init(mutex, nil)
+    unsafe mutex = .allocate(capacity: 1)
+    unsafe mutex.initialize(to: pthread_mutex_t())
+    unsafe pthread_mutex_init(mutex, nil)
     wakeDescriptor = sora_net_wake_open()
     if wakeDescriptor < 0 { throw .system(call: "eventfd", code: -wakeDescriptor) }
   }
 
   deinit {
     if wakeDescriptor >= 0 { sora_net_close(wakeDescriptor) }
-    pthread_mutex_destroy(mutex)
-    mutex.deallocate()
+    unsafe pthread_mutex_destroy(mutex)
+    unsafe mutex.deallocate()
   }
 
-  private func lock() { pthread_mutex_lock(mutex) }
-  private func unlock() { pthread_mutex_unlock(mutex) }
+  private func lock() { unsafe pthread_mutex_lock(mutex) }
+  private func unlock() { unsafe pthread_mutex_unlock(mutex) }
 
   /// Adds work, from any thread.
   func add(_ item: LoopWork) {

@@ -21,7 +21,7 @@ public enum NetworkError: Error, Sendable, Hashable, CustomStringConvertible {
   public var description: String {
     switch self {
     case .system(let call, let code):
-      "\(call) failed: \(String(cString: strerror(code))) (errno \(code))"
+      "\(call) failed: \(unsafe String(cString: strerror(code))) (errno \(code))"
     case .addressNotAvailable(let address):
       "\(address) is not an address of this host: choose one that `hostAddresses()` lists"
     case .addressInUse(let address):

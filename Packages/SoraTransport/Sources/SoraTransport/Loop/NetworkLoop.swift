@@ -138,7 +138,7 @@ public final class NetworkLoop: SerialExecutor, Sendable {
   }
 
   public func asUnownedSerialExecutor() -> UnownedSerialExecutor {
-    UnownedSerialExecutor(ordinary: self)
+    unsafe UnownedSerialExecutor(ordinary: self)
   }
 
   public func checkIsolated() { core.preconditionCurrent() }

@@ -2,32 +2,32 @@
 ///
 /// An array in a property costs checks of uniqueness and of overlapping access at each use, and its emptying a generic
 /// replacement: with one packet a turn that is more than the loop itself.
-package final class TurnList<Element: AnyObject> {
+@safe package final class TurnList<Element: AnyObject> {
   private var elements: UnsafeMutablePointer<Element>
   private var capacity = 16
   /// Those before it have been taken out.
   private var first = 0
   private var count = 0
 
-  package init() { elements = .allocate(capacity: capacity) }
+  package init() { unsafe elements = .allocate(capacity: capacity) }
 
   deinit {
-    (elements + first).deinitialize(count: count - first)
-    elements.deallocate()
+    unsafe (elements + first).deinitialize(count: count - first)
+    unsafe elements.deallocate()
   }
 
   @inline(__always)
   package func append(_ element: Element) {
     if count == capacity { grow() }
-    (elements + count).initialize(to: element)
+    unsafe (elements + count).initialize(to: element)
     count += 1
   }
 
   private func grow() {
     let larger = UnsafeMutablePointer<Element>.allocate(capacity: capacity * 2)
-    (larger + first).moveInitialize(from: elements + first, count: count - first)
-    elements.deallocate()
-    elements = larger
+    unsafe (larger + first).moveInitialize(from: elements + first, count: count - first)
+    unsafe elements.deallocate()
+    unsafe elements = unsafe larger
     capacity *= 2
   }
 
@@ -35,7 +35,7 @@ package final class TurnList<Element: AnyObject> {
   @inline(__always)
   package func drain(_ body: (Element) -> Void) {
     while first < count {
-      let element = (elements + first).move()
+      let element = unsafe (elements + first).move()
       first += 1
       body(element)
     }

@@ -65,10 +65,12 @@ extension PeerTransport {
       statistics.dropped.afterEnd &+= 1
       return
     }
-    gatherer.streamReceived(stream, bytes, at: now) { payload, peer, relay in
+    unsafe gatherer.streamReceived(stream, bytes, at: now) { payload, peer, relay in
       statistics.datagramsReceived &+= 1
       statistics.bytesReceived &+= UInt64(payload.byteCount)
-      payload.withUnsafeMutableBytes { demultiplex($0, from: peer, on: relay, at: now) }
+      unsafe payload.withUnsafeMutableBytes {
+        unsafe demultiplex($0, from: peer, on: relay, at: now)
+      }
     }
     drain(at: now)
   }
@@ -168,14 +170,14 @@ extension PeerTransport {
     while let transmit = gatherer.nextTransmit() {
       switch transmit {
       case .datagram(let from, let to, let bytes):
-        sink.send(from: from, to: to, capacity: bytes.count) { slot in
-          slot.copyBytes(from: bytes)
+        unsafe sink.send(from: from, to: to, capacity: bytes.count) { slot in
+          unsafe slot.copyBytes(from: bytes)
           statistics.countSent(bytes.count)
           return bytes.count
         }
       case .stream(let stream, let bytes):
-        streams?.send(stream, capacity: bytes.count) { slot in
-          slot.copyBytes(from: bytes)
+        unsafe streams?.send(stream, capacity: bytes.count) { slot in
+          unsafe slot.copyBytes(from: bytes)
           statistics.countSent(bytes.count)
           return bytes.count
         }

@@ -22,8 +22,8 @@ extension PeerTransport {
       return false
     }
     var sent = false
-    carry(on: selected, capacity: packet.count + Self.protectionOverhead) { slot in
-      guard let count = try? srtp.protectRTP(from: packet, into: slot) else {
+    unsafe carry(on: selected, capacity: packet.count + Self.protectionOverhead) { slot in
+      guard let count = unsafe try? srtp.protectRTP(from: packet, into: slot) else {
         statistics.dropped.protectionFailed &+= 1
         return 0
       }
@@ -42,8 +42,9 @@ extension PeerTransport {
   ///   - write: returns the plain packet's size; 0 sends nothing.
   @discardableResult
   public func sendRTP(capacity: Int, _ write: (UnsafeMutableRawBufferPointer) -> Int) -> Bool {
-    let isSent = sendInPlace(capacity: capacity, write) { srtp, slot, count throws(SRTPError) in
-      try srtp.protectRTP(slot, count: count)
+    let isSent = unsafe sendInPlace(capacity: capacity, write) {
+      srtp, slot, count throws(SRTPError) in
+      unsafe try srtp.protectRTP(slot, count: count)
     }
     if isSent { noteFirstPacket() }
     return isSent
@@ -52,8 +53,8 @@ extension PeerTransport {
   /// Like `sendRTP(capacity:_:)`, for a compound RTCP packet.
   @discardableResult
   public func sendRTCP(capacity: Int, _ write: (UnsafeMutableRawBufferPointer) -> Int) -> Bool {
-    sendInPlace(capacity: capacity, write) { srtp, slot, count throws(SRTPError) in
-      try srtp.protectRTCP(slot, count: count)
+    unsafe sendInPlace(capacity: capacity, write) { srtp, slot, count throws(SRTPError) in
+      unsafe try srtp.protectRTCP(slot, count: count)
     }
   }
 
@@ -69,13 +70,13 @@ extension PeerTransport {
       return false
     }
     var sent = false
-    carry(on: selected, capacity: capacity + Self.protectionOverhead) { slot in
-      let room = UnsafeMutableRawBufferPointer(
+    unsafe carry(on: selected, capacity: capacity + Self.protectionOverhead) { slot in
+      let room = unsafe UnsafeMutableRawBufferPointer(
         rebasing: slot.prefix(max(0, slot.count - Self.protectionOverhead)))
-      let plain = write(room)
+      let plain = unsafe write(room)
       guard plain > 0 else { return 0 }
       do throws(SRTPError) {
-        let count = try protect(srtp, slot, plain)
+        let count = unsafe try protect(srtp, slot, plain)
         sent = true
         countSent(count)
         return count
@@ -98,10 +99,10 @@ extension PeerTransport {
   @inline(__always)
   func carry(on path: Path, capacity: Int, _ write: (UnsafeMutableRawBufferPointer) -> Int) {
     guard let relay = path.relay else {
-      sink.send(from: path.local, to: path.remote, capacity: capacity, write)
+      unsafe sink.send(from: path.local, to: path.remote, capacity: capacity, write)
       return
     }
-    carry(through: relay, to: path.remote, capacity: capacity, write)
+    unsafe carry(through: relay, to: path.remote, capacity: capacity, write)
   }
 
   private func carry(
@@ -110,12 +111,12 @@ extension PeerTransport {
   ) {
     let room = capacity + ICERelay.maximumOverhead
     if let base = relay.base {
-      sink.send(from: base, to: relay.serverAddress, capacity: room) { slot in
-        self.write(through: relay, to: peer, into: slot, write)
+      unsafe sink.send(from: base, to: relay.serverAddress, capacity: room) { slot in
+        unsafe self.write(through: relay, to: peer, into: slot, write)
       }
     } else if let stream = relay.stream {
-      streams?.send(stream, capacity: room) { slot in
-        self.write(through: relay, to: peer, into: slot, write)
+      unsafe streams?.send(stream, capacity: room) { slot in
+        unsafe self.write(through: relay, to: peer, into: slot, write)
       }
     }
   }
@@ -126,17 +127,17 @@ extension PeerTransport {
     _ write: (UnsafeMutableRawBufferPointer) -> Int
   ) -> Int {
     var isAsked = false
-    let count = relay.write(to: peer, into: slot) { room in
+    let count = unsafe relay.write(to: peer, into: slot) { room in
       isAsked = true
-      return write(room)
+      return unsafe write(room)
     }
     if !isAsked { statistics.dropped.relayRefused &+= 1 }
     return count
   }
 
   func send(_ bytes: [UInt8], on path: Path) {
-    carry(on: path, capacity: bytes.count) { slot in
-      slot.copyBytes(from: bytes)
+    unsafe carry(on: path, capacity: bytes.count) { slot in
+      unsafe slot.copyBytes(from: bytes)
       statistics.countSent(bytes.count)
       return bytes.count
     }

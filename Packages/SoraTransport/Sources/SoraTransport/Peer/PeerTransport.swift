@@ -207,15 +207,15 @@ public final class PeerTransport {
       return
     }
     if hasServers {
-      switch gatherer.receive(bytes, from: remote, on: local, at: now) {
+      switch unsafe gatherer.receive(bytes, from: remote, on: local, at: now) {
       case .notMine: break
       case .handled: return drain(at: now)
       case .relayed(let payload, let peer, let relay):
-        return demultiplex(
+        return unsafe demultiplex(
           UnsafeMutableRawBufferPointer(rebasing: bytes[payload]), from: peer, on: relay, at: now)
       }
     }
-    demultiplex(bytes, from: remote, on: local, at: now)
+    unsafe demultiplex(bytes, from: remote, on: local, at: now)
   }
 
   /// Gives bytes of the peer's to whom they are for.
@@ -231,13 +231,13 @@ public final class PeerTransport {
       statistics.dropped.empty &+= 1
       return
     }
-    switch bytes[0] {
+    switch unsafe bytes[0] {
     case 128...191:
       countReceived(bytes.count, from: remote, on: local)
-      if srtp == nil, keepEarly(bytes, from: remote) { return }
-      receiveProtected(bytes, at: now)
+      if srtp == nil, unsafe keepEarly(bytes, from: remote) { return }
+      unsafe receiveProtected(bytes, at: now)
     case 0...3:
-      ice.receive(UnsafeRawBufferPointer(bytes), from: remote, on: local, at: now)
+      unsafe ice.receive(UnsafeRawBufferPointer(bytes), from: remote, on: local, at: now)
       drain(at: now)
     case 20...63:
       // A peer that has chosen a pair has been checked by then. Anybody else's hello could take the place of its own.
@@ -246,7 +246,7 @@ public final class PeerTransport {
         return
       }
       countReceived(bytes.count, from: remote, on: local)
-      receiveDTLS(UnsafeRawBufferPointer(bytes), at: now)
+      unsafe receiveDTLS(UnsafeRawBufferPointer(bytes), at: now)
       drain(at: now)
     case 64...79: statistics.dropped.unknownRelay &+= 1
     default: statistics.dropped.unknownProtocol &+= 1
@@ -287,19 +287,19 @@ public final class PeerTransport {
       return
     }
     // RFC 5761 §4: payload types 64-95 in the second byte are RTCP's packet types 192-223.
-    let isRTCP = (192...223).contains(bytes[1])
+    let isRTCP = unsafe (192...223).contains(bytes[1])
     do throws(SRTPError) {
       let count =
-        isRTCP
+        unsafe isRTCP
         ? try srtp.unprotectRTCP(bytes, count: bytes.count)
         : try srtp.unprotectRTP(bytes, count: bytes.count)
       ice.noteTraffic(at: now)
-      let plain = UnsafeMutableRawBufferPointer(rebasing: bytes[..<count])
+      let plain = unsafe UnsafeMutableRawBufferPointer(rebasing: bytes[..<count])
       if isRTCP {
-        delegate?.transport(self, receivedRTCP: UnsafeRawBufferPointer(plain), at: now)
+        unsafe delegate?.transport(self, receivedRTCP: UnsafeRawBufferPointer(plain), at: now)
       } else {
         if statistics.firstPacketReceived == nil { statistics.firstPacketReceived = now }
-        delegate?.transport(self, receivedRTP: plain, at: now)
+        unsafe delegate?.transport(self, receivedRTP: plain, at: now)
       }
     } catch {
       switch error {
@@ -321,7 +321,7 @@ public final class PeerTransport {
     guard dtls != nil, earlyPackets.count < Self.maximumEarlyPackets,
       bytes.count <= Self.maximumEarlyDatagram, ice.knows(remote)
     else { return false }
-    earlyPackets.append(Array(bytes))
+    unsafe earlyPackets.append(Array(bytes))
     return true
   }
 
@@ -329,17 +329,17 @@ public final class PeerTransport {
     let packets = earlyPackets
     earlyPackets = []
     for var packet in packets {
-      packet.withUnsafeMutableBytes { receiveProtected($0, at: now) }
+      unsafe packet.withUnsafeMutableBytes { unsafe receiveProtected($0, at: now) }
     }
   }
 
   private func receiveDTLS(_ bytes: UnsafeRawBufferPointer, at now: Instant) {
     if let dtls {
-      dtls.receive(bytes, at: now)
+      unsafe dtls.receive(bytes, at: now)
     } else if earlyDatagrams.count < Self.maximumEarlyDatagrams,
       bytes.count <= Self.maximumEarlyDatagram
     {
-      earlyDatagrams.append(Array(bytes))
+      unsafe earlyDatagrams.append(Array(bytes))
     } else {
       statistics.dropped.beforeKeys &+= 1
     }
@@ -368,8 +368,8 @@ public final class PeerTransport {
   private func flushDTLS() {
     guard let dtls, let selected else { return }
     while let datagram = dtls.nextTransmit() {
-      carry(on: selected, capacity: datagram.count) { slot in
-        slot.copyBytes(from: datagram)
+      unsafe carry(on: selected, capacity: datagram.count) { slot in
+        unsafe slot.copyBytes(from: datagram)
         countSent(datagram.count)
         return datagram.count
       }
@@ -420,7 +420,7 @@ public final class PeerTransport {
       handshakeBy = now + configuration.handshakeTimeout
       endpoint.start(at: now)
       for datagram in earlyDatagrams {
-        datagram.withUnsafeBytes { endpoint.receive($0, at: now) }
+        unsafe datagram.withUnsafeBytes { unsafe endpoint.receive($0, at: now) }
       }
       earlyDatagrams = []
     } catch {

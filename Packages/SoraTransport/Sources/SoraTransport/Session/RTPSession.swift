@@ -257,7 +257,7 @@ public final class RTPSession {
 
   /// Takes one plain compound RTCP packet from the transport. What is broken in it is counted and left out.
   public func receiveRTCP(_ packet: UnsafeRawBufferPointer, at now: Instant) {
-    rtcp.receive(packet, at: now)
+    unsafe rtcp.receive(packet, at: now)
   }
 
   /// Takes a round-trip time from elsewhere, such as ICE's checks; reports know better once there are any.
@@ -291,7 +291,7 @@ extension RTPSession: RTCPEngineDelegate {
     _ number: UInt16, of sender: RTPTrackSender
   ) -> (token: PacketToken, size: Int)? {
     guard let stream = sendStreams.first(where: { $0.sender === sender }),
-      let packet = stream.history.stored(sequenceNumber: number)
+      let packet = unsafe stream.history.stored(sequenceNumber: number)
     else { return nil }
     return (
       PacketToken(stream: stream.index, number: number, isRetransmission: true), packet.count

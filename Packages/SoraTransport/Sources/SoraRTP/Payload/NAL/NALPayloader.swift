@@ -87,7 +87,8 @@ final class NALPayloader<Syntax: NALSyntax>: RTPPayloader {
     position += 1
     let isLast = position == packets.count
     if isLast { self.buffer = nil }
-    guard let count = target.withMutableRawSpan({ write(packet, buffer.span, to: &$0) }) else {
+    guard let count = unsafe target.withMutableRawSpan({ write(packet, buffer.span, to: &$0) })
+    else {
       self.buffer = nil
       return nil
     }

@@ -1,5 +1,5 @@
 /// Payloads that came before their turn, in pooled memory, found by sequence number.
-struct PacketStash: ~Copyable {
+@safe struct PacketStash: ~Copyable {
   struct Entry {
     var sequence: Int64
     var info: RTPPayloadInfo
@@ -14,7 +14,7 @@ struct PacketStash: ~Copyable {
   private var index: [Int32]
   private var entries: [Entry] = []
   private var freeEntries: [Int32] = []
-  private var slabs: [UnsafeMutableRawPointer] = []
+  private var slabs: [UnsafeMutableRawPointer] = unsafe []
   private(set) var count = 0
 
   init(window: Int, slotSize: Int, maximumSlots: Int) {
@@ -24,7 +24,7 @@ struct PacketStash: ~Copyable {
   }
 
   deinit {
-    for slab in slabs { slab.deallocate() }
+    unsafe slabs.forEach { unsafe $0.deallocate() }
   }
 
   /// Copies `payload` in. False when there is no room or it is larger than a slot.
@@ -35,7 +35,7 @@ struct PacketStash: ~Copyable {
     guard payload.byteCount <= slotSize, index[position] < 0 else { return false }
     if freeEntries.isEmpty {
       guard entries.count + PacketStash.slotsPerSlab <= maximumSlots else { return false }
-      slabs.append(.allocate(byteCount: slotSize * PacketStash.slotsPerSlab, alignment: 16))
+      unsafe slabs.append(.allocate(byteCount: slotSize * PacketStash.slotsPerSlab, alignment: 16))
       for _ in 0..<PacketStash.slotsPerSlab {
         freeEntries.append(Int32(entries.count))
         entries.append(
@@ -46,9 +46,9 @@ struct PacketStash: ~Copyable {
     entries[entry].sequence = sequence
     entries[entry].info = info
     entries[entry].count = payload.byteCount
-    payload.withUnsafeBytes { source in
+    unsafe payload.withUnsafeBytes { source in
       if let base = source.baseAddress {
-        memory(entries[entry].slot).copyMemory(from: base, byteCount: source.count)
+        unsafe memory(entries[entry].slot).copyMemory(from: base, byteCount: source.count)
       }
     }
     index[position] = Int32(entry)
@@ -60,7 +60,7 @@ struct PacketStash: ~Copyable {
   func find(_ sequence: Int64) -> (payload: UnsafeRawBufferPointer, info: RTPPayloadInfo)? {
     let entry = Int(index[Int(sequence & Int64(index.count - 1))])
     guard entry >= 0, entries[entry].sequence == sequence else { return nil }
-    return (
+    return unsafe (
       UnsafeRawBufferPointer(start: memory(entries[entry].slot), count: entries[entry].count),
       entries[entry].info
     )
@@ -87,6 +87,6 @@ struct PacketStash: ~Copyable {
   }
 
   private func memory(_ slot: Int) -> UnsafeMutableRawPointer {
-    slabs[slot / PacketStash.slotsPerSlab] + (slot % PacketStash.slotsPerSlab) * slotSize
+    unsafe slabs[slot / PacketStash.slotsPerSlab] + (slot % PacketStash.slotsPerSlab) * slotSize
   }
 }

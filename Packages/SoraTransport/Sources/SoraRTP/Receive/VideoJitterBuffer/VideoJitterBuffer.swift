@@ -296,14 +296,14 @@ public final class VideoJitterBuffer {
     guard let old = frames[index].buffer, !frames[index].parts.isEmpty else { return }
     let end = frames[index].firstSequence
     var first = end
-    while first > frames[index].lowest, stash.find(first - 1) != nil || isEmpty(first - 1) {
+    while first > frames[index].lowest, unsafe stash.find(first - 1) != nil || isEmpty(first - 1) {
       first -= 1
     }
     guard first < end else { return }
     let buffer = takeBuffer(isKeyFrame: true)
     for sequence in first..<end {
-      guard let (payload, info) = stash.find(sequence) else { continue }
-      append(payload.bytes, info, to: buffer, index, depayloader)
+      guard let (payload, info) = unsafe stash.find(sequence) else { continue }
+      unsafe append(payload.bytes, info, to: buffer, index, depayloader)
       stash.remove(sequence)
     }
     buffer.mark = old.mark > 0 ? old.mark + buffer.count : 0
@@ -326,7 +326,7 @@ public final class VideoJitterBuffer {
   /// Starts a frame whose first packet came before it was known to be the first.
   private func findStart(_ index: Int, _ now: Instant) {
     let frame = frames[index]
-    guard !frame.isStarted, let (_, info) = stash.find(frame.lowest), info.mayBeFrameStart,
+    guard !frame.isStarted, let (_, info) = unsafe stash.find(frame.lowest), info.mayBeFrameStart,
       isBehindOtherFrame(frame.lowest, index),
       let depayloader = depayloaders[Int(frame.payloadType & 0x7F)]
     else { return }
@@ -339,8 +339,8 @@ public final class VideoJitterBuffer {
   private func drain(_ index: Int, _ buffer: EncodedBuffer, _ depayloader: any RTPDepayloader) {
     while frames[index].nextSequence <= frames[index].highest {
       let sequence = frames[index].nextSequence
-      if let (payload, info) = stash.find(sequence) {
-        append(payload.bytes, info, to: buffer, index, depayloader)
+      if let (payload, info) = unsafe stash.find(sequence) {
+        unsafe append(payload.bytes, info, to: buffer, index, depayloader)
         stash.remove(sequence)
       } else if !isEmpty(sequence) {
         return

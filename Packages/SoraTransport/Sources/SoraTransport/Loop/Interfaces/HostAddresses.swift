@@ -42,8 +42,8 @@ extension NetworkLoop {
       if result.contains(where: { $0.ip == ip && $0.interfaceIndex == Int(item.index) }) {
         continue
       }
-      let name = withUnsafeBytes(of: item.name) { bytes in
-        String(decoding: bytes.prefix(while: { $0 != 0 }), as: UTF8.self)
+      let name = unsafe withUnsafeBytes(of: item.name) { bytes in
+        unsafe String(decoding: bytes.prefix(while: { $0 != 0 }), as: UTF8.self)
       }
       result.append(
         HostAddress(
@@ -65,8 +65,8 @@ extension NetworkLoop {
     var capacity = 64
     while true {
       var items = [sora_net_interface_address](repeating: .init(), count: capacity)
-      let count = items.withUnsafeMutableBufferPointer { buffer in
-        Int(sora_net_list_addresses(buffer.baseAddress, Int32(buffer.count)))
+      let count = unsafe items.withUnsafeMutableBufferPointer { buffer in
+        unsafe Int(sora_net_list_addresses(buffer.baseAddress, Int32(buffer.count)))
       }
       if count < 0 { throw .system(call: "getifaddrs", code: Int32(-count)) }
       if count <= capacity { return Array(items.prefix(count)) }

@@ -49,8 +49,8 @@ public final class MulticastDNSLookup {
     case .nothing: break
     case .send(let bytes):
       for socket in sockets {
-        socket.send(to: group, capacity: bytes.count) { slot in
-          slot.copyBytes(from: bytes)
+        unsafe socket.send(to: group, capacity: bytes.count) { slot in
+          unsafe slot.copyBytes(from: bytes)
           return bytes.count
         }
       }
@@ -75,6 +75,6 @@ extension MulticastDNSLookup: DatagramHandler {
     _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress, on socket: UDPSocket,
     at now: Instant
   ) {
-    if let address = query.receive(UnsafeRawBufferPointer(bytes)) { finish(address) }
+    if let address = unsafe query.receive(UnsafeRawBufferPointer(bytes)) { finish(address) }
   }
 }

@@ -3,7 +3,7 @@ import CSoraNetwork
 /// Brings datagrams for one destination together, so that the kernel gets them as one message (UDP_SEGMENT) even where
 /// a server has sent to many receivers in turn. Confined to its loop; one serves all of the loop's sockets, and
 /// nothing is allocated once it is made.
-final class SendGroups {
+@safe final class SendGroups {
   typealias Slot = UnsafeMutablePointer<sora_net_slot>
 
   /// Slots that are reordered at a time, which several calls of sendmmsg may take: a server that sends a frame's packets to
@@ -12,7 +12,7 @@ final class SendGroups {
   /// Destinations of a window at most; one more ends it.
   static let capacity = 512
 
-  private struct Group {
+  @safe private struct Group {
     var first: Slot
     var last: Slot
   }
@@ -23,13 +23,13 @@ final class SendGroups {
   private static let placeBits = 10
 
   init() {
-    groups = .allocate(capacity: Self.capacity)
-    places = .allocate(capacity: 1 << Self.placeBits)
+    unsafe groups = .allocate(capacity: Self.capacity)
+    unsafe places = .allocate(capacity: 1 << Self.placeBits)
   }
 
   deinit {
-    groups.deallocate()
-    places.deallocate()
+    unsafe groups.deallocate()
+    unsafe places.deallocate()
   }
 
   /// Reorders the front of a list that isn't empty: destinations in the order in which they first come, and each one's
@@ -37,49 +37,49 @@ final class SendGroups {
   ///
   /// - Returns: how many slots were reordered; those behind are as they were.
   func gather(first: inout Slot?, last: inout Slot?) -> Int {
-    places.update(repeating: 0, count: 1 << Self.placeBits)
+    unsafe places.update(repeating: 0, count: 1 << Self.placeBits)
     var used = 0
     var current = -1
     var taken = 0
-    var next = first
-    while let slot = next, taken < Self.window {
-      if current < 0 || !groups[current].first.pointee.to.isEqual(slot.pointee.to) {
-        let group = group(of: slot, used)
+    var next = unsafe first
+    while let slot = unsafe next, taken < Self.window {
+      if unsafe current < 0 || !groups[current].first.pointee.to.isEqual(slot.pointee.to) {
+        let group = unsafe group(of: slot, used)
         if group == Self.capacity { break }
         current = group
       }
-      next = slot.pointee.next
+      unsafe next = unsafe slot.pointee.next
       if current == used {
-        (groups + used).initialize(to: Group(first: slot, last: slot))
+        unsafe (groups + used).initialize(to: Group(first: slot, last: slot))
         used += 1
       } else {
-        groups[current].last.pointee.next = slot
-        groups[current].last = slot
+        unsafe groups[current].last.pointee.next = unsafe slot
+        unsafe groups[current].last = unsafe slot
       }
       taken += 1
     }
     for index in 1..<max(1, used) {
-      groups[index - 1].last.pointee.next = groups[index].first
+      unsafe groups[index - 1].last.pointee.next = unsafe groups[index].first
     }
-    let end = groups[used - 1].last
-    end.pointee.next = next
-    first = groups[0].first
-    if next == nil { last = end }
+    let end = unsafe groups[used - 1].last
+    unsafe end.pointee.next = unsafe next
+    unsafe first = unsafe groups[0].first
+    if unsafe next == nil { unsafe last = unsafe end }
     return taken
   }
 
   /// The group of a slot's destination; `used`, noted in the table, where it has none yet, up to `capacity`.
   private func group(of slot: Slot, _ used: Int) -> Int {
-    let to = slot.pointee.to
+    let to = unsafe slot.pointee.to
     // Fibonacci hashing: the upper bits are the well mixed ones.
     let mixed = to.low ^ to.high &* 0x9E37_79B9_7F4A_7C15 ^ UInt64(to.port) << 40
     var place = Int((mixed &* 0x9E37_79B9_7F4A_7C15) >> (64 - UInt64(Self.placeBits)))
-    while places[place] != 0 {
-      let group = Int(places[place]) - 1
-      if groups[group].first.pointee.to.isEqual(to) { return group }
+    while unsafe places[place] != 0 {
+      let group = unsafe Int(places[place]) - 1
+      if unsafe groups[group].first.pointee.to.isEqual(to) { return group }
       place = (place + 1) & (1 << Self.placeBits - 1)
     }
-    if used < Self.capacity { places[place] = UInt16(used + 1) }
+    if used < Self.capacity { unsafe places[place] = UInt16(used + 1) }
     return used
   }
 }

@@ -21,17 +21,17 @@ extension UDPSocket {
     var retries = Self.retryLimit
     while queued > 0 {
       let messages = fillSender()
-      let result = sora_net_sender_send(core.sender, descriptor)
+      let result = unsafe sora_net_sender_send(core.sender, descriptor)
       counters.sendCalls &+= 1
       if result > 0 {
-        for index in 0..<min(Int(result), messages) { messageSent(core.plan[index]) }
+        for index in 0..<min(Int(result), messages) { unsafe messageSent(core.plan[index]) }
       } else if result == -EAGAIN || result == -EWOULDBLOCK {
         counters.sendWaits &+= 1
         waitForRoom(true)
         return
       } else if result != -EINTR {
         // With IP_RECVERR an ICMP message fails the next send, wherever that goes: it hasn't been tried yet.
-        if retries > 0, readErrors(refused: first?.pointee.to) {
+        if retries > 0, unsafe readErrors(refused: first?.pointee.to) {
           retries -= 1
         } else {
           firstMessageFailed(with: result < 0 ? -result : EIO)
@@ -58,25 +58,25 @@ extension UDPSocket {
     // Only once what was brought together before has left: nobody's datagrams pass those of others again and again.
     if grouped == 0 {
       grouped =
-        mergesSends && queued > 1 ? core.groups.gather(first: &first, last: &last) : queued
+        unsafe mergesSends && queued > 1 ? core.groups.gather(first: &first, last: &last) : queued
     }
-    sora_net_sender_reset(core.sender)
+    unsafe sora_net_sender_reset(core.sender)
     var messages = 0
     var skipped = singles
     var left = grouped
-    var next = first
-    while left > 0, let slot = next {
+    var next = unsafe first
+    while left > 0, let slot = unsafe next {
       var run = 1
       if skipped > 0 {
         skipped -= 1
-        next = slot.pointee.next
+        unsafe next = unsafe slot.pointee.next
       } else {
-        run = mergesSends ? runLength(from: slot, most: left, next: &next) : 1
-        if run == 1 { next = slot.pointee.next }
+        run = unsafe mergesSends ? runLength(from: slot, most: left, next: &next) : 1
+        if run == 1 { unsafe next = unsafe slot.pointee.next }
       }
-      let segment = run > 1 ? UInt16(truncatingIfNeeded: slot.pointee.count) : 0
-      if sora_net_sender_add(core.sender, slot, Int32(run), segment) == 0 { break }
-      core.plan[messages] = run
+      let segment = unsafe run > 1 ? UInt16(truncatingIfNeeded: slot.pointee.count) : 0
+      if unsafe sora_net_sender_add(core.sender, slot, Int32(run), segment) == 0 { break }
+      unsafe core.plan[messages] = run
       messages += 1
       left -= run
     }
@@ -89,21 +89,22 @@ extension UDPSocket {
     from start: UnsafeMutablePointer<sora_net_slot>, most: Int,
     next: inout UnsafeMutablePointer<sora_net_slot>?
   ) -> Int {
-    let size = start.pointee.count
+    let size = unsafe start.pointee.count
     var total = Int(size)
     var run = 1
-    var candidate = start.pointee.next
+    var candidate = unsafe start.pointee.next
     let most = min(most, Int(SORA_NET_SEND_SEGMENTS))
-    while run < most, let slot = candidate {
-      let count = slot.pointee.count
+    while run < most, let slot = unsafe candidate {
+      let count = unsafe slot.pointee.count
       total += Int(count)
-      guard count <= size, total <= Self.longestMerge, slot.pointee.to.isEqual(start.pointee.to)
+      guard count <= size, total <= Self.longestMerge,
+        unsafe slot.pointee.to.isEqual(start.pointee.to)
       else { break }
       run += 1
-      candidate = slot.pointee.next
+      unsafe candidate = unsafe slot.pointee.next
       if count < size { break }
     }
-    next = candidate
+    unsafe next = unsafe candidate
     return run
   }
 
@@ -117,14 +118,14 @@ extension UDPSocket {
       singles -= 1
     }
     for _ in 0..<datagrams {
-      let slot = removeFirst()
-      counters.bytesSent &+= UInt64(slot.pointee.count)
-      core.slab.give(back: slot)
+      let slot = unsafe removeFirst()
+      unsafe counters.bytesSent &+= UInt64(slot.pointee.count)
+      unsafe core.slab.give(back: slot)
     }
   }
 
   private func firstMessageFailed(with code: Int32) {
-    let datagrams = core.plan[0]
+    let datagrams = unsafe core.plan[0]
     if datagrams > 1 {
       // Not the datagrams' fault until they have been refused one by one: EIO comes from devices that can't
       // checksum, EINVAL from segments beyond the MTU, the others from kernels and filters that don't know the option.
@@ -149,6 +150,6 @@ extension UDPSocket {
     case ENOBUFS, ENOMEM: counters.drops.noMemory &+= lost
     default: counters.drops.failed &+= lost
     }
-    for _ in 0..<datagrams { core.slab.give(back: removeFirst()) }
+    for _ in 0..<datagrams { unsafe core.slab.give(back: removeFirst()) }
   }
 }

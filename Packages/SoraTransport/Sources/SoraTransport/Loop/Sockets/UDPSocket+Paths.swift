@@ -29,7 +29,7 @@ extension UDPSocket {
     var remote = sora_net_address(TransportAddress(ip: destination, port: 9))
     local.scope = scope
     remote.scope = scope
-    let mtu = sora_net_path_mtu(&local, &remote)
+    let mtu = unsafe sora_net_path_mtu(&local, &remote)
     return mtu > 0 ? Int(mtu) : nil
   }
 
@@ -45,7 +45,7 @@ extension UDPSocket {
     var reported = false
     var refusedOne = false
     for _ in 0..<Self.errorLimit {
-      guard sora_net_next_error(descriptor, &error) != 0 else { break }
+      guard unsafe sora_net_next_error(descriptor, &error) != 0 else { break }
       if error.is_local != 0 {
         refusedOne = true
         if let refused { error.to = refused }

@@ -4,7 +4,7 @@ public import SoraICE
 /// A UDP socket of a loop. Made by `NetworkLoop.openUDP`, confined to that loop.
 ///
 /// The loop holds an open socket; `close()` lets go of it and of its handler.
-public final class UDPSocket {
+@safe public final class UDPSocket {
   /// The address and port that it is bound to.
   public let localAddress: TransportAddress
   /// Whether `close()` was called.
@@ -99,19 +99,19 @@ public final class UDPSocket {
         return false
       }
     }
-    let slot = core.slab.take(capacity: capacity)
+    let slot = unsafe core.slab.take(capacity: capacity)
     let room = max(capacity, SendSlab.slotSize)
-    let count = write(UnsafeMutableRawBufferPointer(start: slot.pointee.data, count: room))
+    let count = unsafe write(UnsafeMutableRawBufferPointer(start: slot.pointee.data, count: room))
     precondition(count <= room, "more was written than the memory lent for the datagram")
     // `write` may have closed the socket.
     guard count > 0, !closed else {
-      core.slab.give(back: slot)
+      unsafe core.slab.give(back: slot)
       return false
     }
-    slot.pointee.count = UInt32(truncatingIfNeeded: count)
-    slot.pointee.to = sora_net_address(destination)
-    slot.pointee.to.scope = scope
-    append(slot)
+    unsafe slot.pointee.count = UInt32(truncatingIfNeeded: count)
+    unsafe slot.pointee.to = sora_net_address(destination)
+    unsafe slot.pointee.to.scope = scope
+    unsafe append(slot)
     if !isListed {
       isListed = true
       core.unflushed.append(self)
@@ -128,7 +128,7 @@ public final class UDPSocket {
     closed = true
     while queued > 0 {
       counters.drops.closed &+= 1
-      core.slab.give(back: removeFirst())
+      unsafe core.slab.give(back: removeFirst())
     }
     core.forget(self)
     sora_net_close(descriptor)
@@ -137,17 +137,21 @@ public final class UDPSocket {
   // MARK: The queue
 
   private func append(_ slot: UnsafeMutablePointer<sora_net_slot>) {
-    if let last { last.pointee.next = slot } else { first = slot }
-    last = slot
+    if let last = unsafe last {
+      unsafe last.pointee.next = unsafe slot
+    } else {
+      unsafe first = unsafe slot
+    }
+    unsafe last = unsafe slot
     queued += 1
   }
 
   func removeFirst() -> UnsafeMutablePointer<sora_net_slot> {
-    let slot = first.unsafelyUnwrapped
-    first = slot.pointee.next
-    if first == nil { last = nil }
+    let slot = unsafe first.unsafelyUnwrapped
+    unsafe first = unsafe slot.pointee.next
+    if unsafe first == nil { unsafe last = nil }
     queued -= 1
     if grouped > 0 { grouped -= 1 }
-    return slot
+    return unsafe slot
   }
 }

@@ -27,7 +27,7 @@ public final class UDPSocketSet: DatagramSink {
       unknownLocalAddress &+= 1
       return
     }
-    socket.send(to: remote, capacity: capacity, write)
+    unsafe socket.send(to: remote, capacity: capacity, write)
   }
 
   /// Closes the socket that is bound to `local`, and lets go of it.

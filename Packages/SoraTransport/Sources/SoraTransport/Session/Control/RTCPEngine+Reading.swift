@@ -6,7 +6,7 @@ import SoraRTP
 extension RTCPEngine {
   /// Takes one plain compound RTCP packet from the transport. What is broken in it is counted and left out.
   public func receive(_ packet: UnsafeRawBufferPointer, at now: Instant) {
-    var reader = RTCPReader(packet)
+    var reader = unsafe RTCPReader(packet)
     // Each pass consumes at least four bytes of a datagram, or ends.
     while true {
       do throws(RTPError) {

@@ -94,8 +94,8 @@ public final class RTCPEngine {
   public func sendFeedback(at now: Instant) {
     // Each message reports at least one packet, and the generator holds a bounded number.
     while feedback.isDue(at: now) {
-      let isSent = output.sendRTCP(capacity: Self.capacity) { buffer in
-        var writer = RTCPWriter(into: buffer)
+      let isSent = unsafe output.sendRTCP(capacity: Self.capacity) { buffer in
+        var writer = unsafe RTCPWriter(into: buffer)
         guard (try? feedback.write(into: &writer, sender: feedbackSSRC, at: now)) != nil else {
           return 0
         }
@@ -117,8 +117,8 @@ public final class RTCPEngine {
     // Every pass writes at least one number of a bounded list.
     while written < missing.count {
       let before = written
-      output.sendRTCP(capacity: Self.capacity) { buffer in
-        var writer = RTCPWriter(into: buffer)
+      unsafe output.sendRTCP(capacity: Self.capacity) { buffer in
+        var writer = unsafe RTCPWriter(into: buffer)
         guard
           let count = try? writer.nack(
             sender: feedbackSSRC, media: receiver.ssrc, missing: missing, from: written)
@@ -133,8 +133,8 @@ public final class RTCPEngine {
 
   /// Sends a PLI (RFC 4585 §6.3.1).
   public func requestKeyFrame(of receiver: RTPTrackReceiver) {
-    let isSent = output.sendRTCP(capacity: 64) { buffer in
-      var writer = RTCPWriter(into: buffer)
+    let isSent = unsafe output.sendRTCP(capacity: 64) { buffer in
+      var writer = unsafe RTCPWriter(into: buffer)
       guard
         (try? writer.pictureLossIndication(sender: feedbackSSRC, media: receiver.ssrc)) != nil
       else { return 0 }
@@ -146,8 +146,8 @@ public final class RTCPEngine {
   /// Says that a source ends (RFC 3550 §6.6).
   public func sendGoodbye(of sender: RTPTrackSender) {
     let ssrc = sender.parameters.ssrc
-    output.sendRTCP(capacity: 64) { buffer in
-      var writer = RTCPWriter(into: buffer)
+    unsafe output.sendRTCP(capacity: 64) { buffer in
+      var writer = unsafe RTCPWriter(into: buffer)
       guard (try? writer.receiverReport(sender: ssrc)) != nil,
         (try? writer.goodbye(ssrc: ssrc)) != nil
       else { return 0 }
@@ -199,9 +199,9 @@ public final class RTCPEngine {
     // Every pass takes at least one source, or is the last.
     repeat {
       var isWritten = false
-      output.sendRTCP(capacity: Self.capacity) { buffer in
+      unsafe output.sendRTCP(capacity: Self.capacity) { buffer in
         isWritten = true
-        var writer = RTCPWriter(into: buffer)
+        var writer = unsafe RTCPWriter(into: buffer)
         var own = Array(blocks[written..<min(blocks.count, written + Self.maximumBlocks)])
         written += own.count
         var hasReport = false

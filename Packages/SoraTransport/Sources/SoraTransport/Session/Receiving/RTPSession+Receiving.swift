@@ -5,11 +5,11 @@ extension RTPSession {
   /// Takes one plain RTP packet from the transport.
   public func receiveRTP(_ packet: UnsafeMutableRawBufferPointer, at now: Instant) {
     let bytes = UnsafeRawBufferPointer(packet)
-    guard let header = try? RTPHeader(parsing: bytes) else {
+    guard let header = unsafe try? RTPHeader(parsing: bytes) else {
       counted.malformedRTP += 1
       return
     }
-    let values = RTPHeaderExtensions(of: header, in: bytes, map: receiveExtensions)
+    let values = unsafe RTPHeaderExtensions(of: header, in: bytes, map: receiveExtensions)
     if let number = values.transportSequenceNumber {
       rtcp.noteArrival(number, ssrc: header.ssrc, at: now)
     }
@@ -25,11 +25,11 @@ extension RTPSession {
       }
       stream.noteCodec(index)
       stream.receiver.receive(header, packetCount: bytes.count, at: now)
-      take(header, bytes, values, on: stream, isRetransmission: false, at: now)
+      unsafe take(header, bytes, values, on: stream, isRetransmission: false, at: now)
     case .retransmission(let stream):
       guard let index = stream.payloadIndex(header.payloadType),
         let original = stream.payloads[index].associatedType,
-        let restored = stream.receiver.receiveRetransmission(
+        let restored = unsafe stream.receiver.receiveRetransmission(
           header, in: bytes, payloadType: original, at: now)
       else {
         stream.counted.retransmissionsDiscarded &+= 1
@@ -37,7 +37,7 @@ extension RTPSession {
         return
       }
       let before = stream.jitterBuffer?.statistics.packetsDiscarded.total ?? 0
-      take(restored, bytes, values, on: stream, isRetransmission: true, at: now)
+      unsafe take(restored, bytes, values, on: stream, isRetransmission: true, at: now)
       if stream.jitterBuffer?.statistics.packetsDiscarded.total ?? 0 > before {
         stream.counted.retransmissionsDiscarded &+= 1
       }
@@ -48,20 +48,20 @@ extension RTPSession {
     _ header: RTPHeader, _ packet: UnsafeRawBufferPointer, _ values: RTPHeaderExtensions,
     on stream: RTPReceiveStream, isRetransmission: Bool, at now: Instant
   ) {
-    let payload = header.payload(in: packet)
+    let payload = unsafe header.payload(in: packet)
     if let buffer = stream.jitterBuffer {
       let descriptor = receiveExtensions.dependencyDescriptor.flatMap {
-        header.extensionRange(id: $0, in: packet)
+        unsafe header.extensionRange(id: $0, in: packet)
       }
-      buffer.insert(
+      unsafe buffer.insert(
         header, payload: payload, isRetransmission: isRetransmission,
         rotation: values.videoOrientation,
         dependencyDescriptor: UnsafeRawBufferPointer(rebasing: packet[descriptor ?? 0..<0]),
         at: now)
       releaseFrames(of: stream, at: now)
-    } else if !payload.isEmpty {
+    } else if unsafe !payload.isEmpty {
       stream.lastAudioLevel = values.audioLevel
-      delegate?.session(self, receivedAudio: payload, header: header, on: stream, at: now)
+      unsafe delegate?.session(self, receivedAudio: payload, header: header, on: stream, at: now)
     } else {
       counted.emptySound += 1
     }

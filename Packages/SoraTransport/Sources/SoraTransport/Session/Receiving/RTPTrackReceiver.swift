@@ -56,7 +56,7 @@ public final class RTPTrackReceiver {
     _ header: RTPHeader, in packet: UnsafeRawBufferPointer, payloadType: UInt8, at now: Instant
   ) -> RTPHeader? {
     guard
-      let restored = SoraRTP.Retransmission.restore(
+      let restored = unsafe SoraRTP.Retransmission.restore(
         header, in: packet, ssrc: ssrc, payloadType: payloadType)
     else { return nil }
     received.receivedRepair(restored, packetCount: packet.count, at: now)

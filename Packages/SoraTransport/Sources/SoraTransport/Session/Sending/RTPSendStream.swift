@@ -121,8 +121,8 @@ public final class RTPSendStream {
     }
     while true {
       let number = sequenceNumber
-      let slot = history.reserve(sequenceNumber: number)
-      var writer = RTPPacketWriter(into: slot)
+      let slot = unsafe history.reserve(sequenceNumber: number)
+      var writer = unsafe RTPPacketWriter(into: slot)
       let header = RTPHeader(
         payloadType: parameters.kind == .audio
           ? parameters.redundancy?.payloadType ?? parameters.payloadType : parameters.payloadType,
@@ -132,9 +132,9 @@ public final class RTPSendStream {
         sender.statistics.framesDropped &+= 1
         return
       }
-      guard let part = payloader.next(into: writer.free) else { break }
+      guard let part = unsafe payloader.next(into: writer.free) else { break }
       writer.advance(by: part.count)
-      RTPPacket.setMarker(part.marker, in: slot)
+      unsafe RTPPacket.setMarker(part.marker, in: slot)
       history.commit(sequenceNumber: number, count: writer.count, at: now)
       sequenceNumber &+= 1
       enqueue(number, writer.count)
@@ -148,10 +148,11 @@ public final class RTPSendStream {
   private func write(
     _ header: RTPHeader, _ values: RTPHeaderExtensions, to writer: inout RTPPacketWriter
   ) -> Bool {
-    let empty = UnsafeRawBufferPointer(start: nil, count: 0)
-    let descriptor = payloader.nextLayerPart.flatMap { dependencies?.descriptor(of: $0) } ?? empty
+    let empty = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
+    let descriptor =
+      unsafe payloader.nextLayerPart.flatMap { unsafe dependencies?.descriptor(of: $0) } ?? empty
     return
-      (try? writer.writeHeader(
+      unsafe (try? writer.writeHeader(
         header, extensions: values, map: parameters.extensions, dependencyDescriptor: descriptor))
       != nil
   }
@@ -170,11 +171,13 @@ public final class RTPSendStream {
     for _ in 0..<4 {
       let number = lastSent &- paddingCursor
       paddingCursor = (paddingCursor &+ 1) & 15
-      guard let packet = history.stored(sequenceNumber: number) else { continue }
-      if packet.count > best?.packet.count ?? 0 { best = (number, UnsafeRawBufferPointer(packet)) }
+      guard let packet = unsafe history.stored(sequenceNumber: number) else { continue }
+      if unsafe packet.count > best?.packet.count ?? 0 {
+        unsafe best = (number, UnsafeRawBufferPointer(packet))
+      }
       if packet.count > 600 { break }
     }
-    return best
+    return unsafe best
       ?? history.stored(sequenceNumber: lastSent).map { (lastSent, UnsafeRawBufferPointer($0)) }
   }
 

@@ -11,23 +11,23 @@ extension RTPSession: PacedPacketSource {
       counted.overtaken += 1
       return
     }
-    guard let packet = stream.history.stored(sequenceNumber: token.number) else {
+    guard let packet = unsafe stream.history.stored(sequenceNumber: token.number) else {
       // It waited for so long that newer packets took its slot.
       stream.sender.statistics.packetsDropped &+= 1
       counted.overtaken += 1
       return
     }
     if token.isRetransmission {
-      retransmit(
+      unsafe retransmit(
         UnsafeRawBufferPointer(packet), token.number, on: stream, as: .retransmission, at: now)
       return
     }
-    guard let header = try? RTPHeader(parsing: UnsafeRawBufferPointer(packet)) else {
+    guard let header = unsafe try? RTPHeader(parsing: UnsafeRawBufferPointer(packet)) else {
       counted.unsendable += 1
       return
     }
-    let sequence = stamp(packet, header, map: stream.parameters.extensions, at: now)
-    if output.sendRTP(UnsafeRawBufferPointer(packet)) {
+    let sequence = unsafe stamp(packet, header, map: stream.parameters.extensions, at: now)
+    if unsafe output.sendRTP(UnsafeRawBufferPointer(packet)) {
       stream.sender.sent(
         token.number, count: packet.count, payload: header.payloadCount,
         transportSequence: sequence, as: .first, at: now)
@@ -43,8 +43,8 @@ extension RTPSession: PacedPacketSource {
   /// Fills a probe with one of the last packets of a video stream sent again, which repairs a loss if there was one.
   public func sendPadding(at now: Instant) -> Int? {
     for stream in sendStreams where stream.canPad {
-      guard let (number, packet) = stream.paddingPacket() else { continue }
-      return retransmit(packet, number, on: stream, as: .padding, at: now)
+      guard let (number, packet) = unsafe stream.paddingPacket() else { continue }
+      return unsafe retransmit(packet, number, on: stream, as: .padding, at: now)
     }
     return nil
   }
@@ -60,22 +60,22 @@ extension RTPSession: PacedPacketSource {
     var values = stream.sender.repairValues
     values.transportSequenceNumber = 0
     values.absSendTime = 0
-    return scratch.withUnsafeMutableBytes { scratch -> Int? in
+    return unsafe scratch.withUnsafeMutableBytes { scratch -> Int? in
       guard
-        let writer = try? Retransmission.build(
+        let writer = unsafe try? Retransmission.build(
           of: original, ssrc: rtx.ssrc, sequenceNumber: stream.sender.takeRTXNumber(),
           payloadType: rtx.payloadType, extensions: values, map: map, into: scratch)
       else {
         counted.unsendable += 1
         return nil
       }
-      let packet = UnsafeMutableRawBufferPointer(rebasing: scratch[..<writer.count])
-      guard let header = try? RTPHeader(parsing: UnsafeRawBufferPointer(packet)) else {
+      let packet = unsafe UnsafeMutableRawBufferPointer(rebasing: scratch[..<writer.count])
+      guard let header = unsafe try? RTPHeader(parsing: UnsafeRawBufferPointer(packet)) else {
         counted.unsendable += 1
         return nil
       }
-      let sequence = stamp(packet, header, map: map, at: now)
-      guard output.sendRTP(UnsafeRawBufferPointer(packet)) else {
+      let sequence = unsafe stamp(packet, header, map: map, at: now)
+      guard unsafe output.sendRTP(UnsafeRawBufferPointer(packet)) else {
         if sending == .retransmission { stream.sender.statistics.packetsDropped &+= 1 }
         return nil
       }
@@ -94,15 +94,15 @@ extension RTPSession: PacedPacketSource {
     at now: Instant
   ) -> Int64? {
     let bytes = UnsafeRawBufferPointer(packet)
-    if let id = map.absSendTime, let range = header.extensionRange(id: id, in: bytes) {
-      RTPPacket.setAbsSendTime(
+    if let id = map.absSendTime, let range = unsafe header.extensionRange(id: id, in: bytes) {
+      unsafe RTPPacket.setAbsSendTime(
         RTPHeaderExtensions.absSendTime(at: now), at: range.lowerBound, in: packet)
     }
     guard let id = map.transportSequenceNumber,
-      let range = header.extensionRange(id: id, in: bytes)
+      let range = unsafe header.extensionRange(id: id, in: bytes)
     else { return nil }
     let sequence = controller.number(packetOf: packet.count, at: now)
-    RTPPacket.setTransportSequenceNumber(
+    unsafe RTPPacket.setTransportSequenceNumber(
       UInt16(truncatingIfNeeded: sequence), at: range.lowerBound, in: packet)
     return sequence
   }
