@@ -93,7 +93,7 @@ let package = Package(
       name: "SoraCapture",
       dependencies: ["SoraMedia", "SoraClock"],
       path: "Packages/SoraCapture/Sources/SoraCapture",
-      swiftSettings: settings),
+      swiftSettings: settings + [.strictMemorySafety()]),
     .testTarget(
       name: "SoraCaptureTests",
       dependencies: ["SoraCapture", "SoraMedia"],

@@ -9,6 +9,9 @@ let settings: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
 ]
 
+/// For sources: they mark each unsafe use of memory, or don't compile. Tests needn't.
+let strict = settings + [.strictMemorySafety()]
+
 let package = Package(
   name: "SoraCapture",
   products: [.library(name: "SoraCapture", targets: ["SoraCapture"])],
@@ -20,7 +23,7 @@ let package = Package(
         .product(name: "SoraMedia", package: "SoraMedia"),
         .product(name: "SoraClock", package: "SoraMedia"),
       ],
-      swiftSettings: settings),
+      swiftSettings: strict),
     .testTarget(
       name: "SoraCaptureTests",
       dependencies: ["SoraCapture", .product(name: "SoraMedia", package: "SoraMedia")],

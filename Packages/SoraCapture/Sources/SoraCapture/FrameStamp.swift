@@ -37,10 +37,10 @@ public struct FrameStamp: Hashable, Sendable {
     for (row, value) in [index, milliseconds].enumerated() {
       let code = UInt64(value) << 8 | UInt64(Self.checksum(value))
       for y in row * edge..<(row + 1) * edge {
-        let line = luma.row(y)
+        let line = unsafe luma.row(y)
         for block in 0..<Self.blocksPerRow {
           let bit = code >> UInt64(Self.blocksPerRow - 1 - block) & 1
-          (line.baseAddress! + block * edge).initializeMemory(
+          unsafe (line.baseAddress! + block * edge).initializeMemory(
             as: UInt8.self, repeating: bit == 1 ? 235 : 16, count: edge)
         }
       }
@@ -49,7 +49,7 @@ public struct FrameStamp: Hashable, Sendable {
     let chromaBytes = (Self.blocksPerRow * edge + 1) / 2 * (format == .nv12 ? 2 : 1)
     for plane in planes.dropFirst() {
       for y in 0..<min(plane.height, (Self.rows * edge + 1) / 2) {
-        plane.base.advanced(by: y * plane.stride).initializeMemory(
+        unsafe plane.base.advanced(by: y * plane.stride).initializeMemory(
           as: UInt8.self, repeating: 128, count: min(chromaBytes, plane.width))
       }
     }
@@ -81,9 +81,9 @@ public struct FrameStamp: Hashable, Sendable {
     var sum = 0
     var count = 0
     for line in y + margin..<y + max(margin + 1, edge - margin) {
-      let row = luma.row(line)
+      let row = unsafe luma.row(line)
       for column in x + margin..<x + max(margin + 1, edge - margin) {
-        sum += Int(row[column])
+        unsafe sum += Int(row[column])
         count += 1
       }
     }

@@ -26,12 +26,12 @@ public enum PictureQuality {
   private static func squaredError(_ a: Plane, _ b: Plane) -> UInt64 {
     var total: UInt64 = 0
     for y in 0..<a.height {
-      let rowA = a.row(y)
-      let rowB = b.row(y)
+      let rowA = unsafe a.row(y)
+      let rowB = unsafe b.row(y)
       // 32 bits hold a row of 66,000 samples at the largest difference, and let the loop be vectorised.
       var sum: UInt32 = 0
       for x in 0..<a.width {
-        let difference = Int32(rowA[x]) &- Int32(rowB[x])
+        let difference = unsafe Int32(rowA[x]) &- Int32(rowB[x])
         sum &+= UInt32(bitPattern: difference &* difference)
       }
       total &+= UInt64(sum)
@@ -44,10 +44,10 @@ public enum PictureQuality {
     for (offset, index) in [(0, 1), (1, 2)] {
       let plane = planar.plane(index)
       for y in 0..<plane.height {
-        let rowA = plane.row(y)
-        let rowB = interleaved.row(y)
+        let rowA = unsafe plane.row(y)
+        let rowB = unsafe interleaved.row(y)
         for x in 0..<plane.width {
-          let difference = Int64(rowA[x]) - Int64(rowB[2 * x + offset])
+          let difference = unsafe Int64(rowA[x]) - Int64(rowB[2 * x + offset])
           total &+= UInt64(difference * difference)
         }
       }

@@ -50,10 +50,10 @@ public struct TestPattern: Sendable {
 
   private func drawLuma(_ plane: MutablePlane, index: UInt32) {
     let start = shift(index, period: lumaPeriod)
-    lumaWave.withUnsafeBytes { wave in
+    unsafe lumaWave.withUnsafeBytes { wave in
       for y in 0..<plane.height {
         let offset = (start + y) % lumaPeriod
-        plane.row(y).copyMemory(
+        unsafe plane.row(y).copyMemory(
           from: UnsafeRawBufferPointer(rebasing: wave[offset..<offset + plane.width]))
       }
     }
@@ -61,8 +61,8 @@ public struct TestPattern: Sendable {
 
   private func drawChroma(_ planes: [MutablePlane], index: UInt32) {
     let start = shift(index, period: chromaPeriod)
-    chromaWaves.u.withUnsafeBytes { u in
-      chromaWaves.v.withUnsafeBytes { v in
+    unsafe chromaWaves.u.withUnsafeBytes { u in
+      unsafe chromaWaves.v.withUnsafeBytes { v in
         for y in 0..<planes[1].height {
           // U drifts to the left and V to the right, so that hues change over time.
           let offsetU = (start + y) % chromaPeriod
@@ -70,15 +70,15 @@ public struct TestPattern: Sendable {
           switch format {
           case .i420:
             let count = planes[1].width
-            planes[1].row(y).copyMemory(
+            unsafe planes[1].row(y).copyMemory(
               from: UnsafeRawBufferPointer(rebasing: u[offsetU..<offsetU + count]))
-            planes[2].row(y).copyMemory(
+            unsafe planes[2].row(y).copyMemory(
               from: UnsafeRawBufferPointer(rebasing: v[offsetV..<offsetV + count]))
           case .nv12:
-            let row = planes[1].row(y)
+            let row = unsafe planes[1].row(y)
             for x in 0..<row.count / 2 {
-              row[2 * x] = u[offsetU + x]
-              row[2 * x + 1] = v[offsetV + x]
+              unsafe row[2 * x] = unsafe u[offsetU + x]
+              unsafe row[2 * x + 1] = unsafe v[offsetV + x]
             }
           }
         }
@@ -104,7 +104,7 @@ public struct TestPattern: Sendable {
     let left = max(0, min(plane.width - edge, plane.width / 2 + dx - edge / 2))
     let top = max(0, min(plane.height - edge, plane.height / 2 + dy - edge / 2))
     for y in top..<top + edge {
-      (plane.base + y * plane.stride + left).initializeMemory(
+      unsafe (plane.base + y * plane.stride + left).initializeMemory(
         as: UInt8.self, repeating: 220, count: edge)
     }
   }

@@ -34,7 +34,7 @@ public enum Y4MError: Error, Equatable, Sendable, CustomStringConvertible {
 }
 
 /// Reads the pictures of a YUV4MPEG2 file (8-bit 4:2:0). Confined to one thread at a time.
-public final class Y4MReader {
+@safe public final class Y4MReader {
   public let width: Int
   public let height: Int
   /// Frames a second as a ratio.
@@ -47,32 +47,32 @@ public final class Y4MReader {
 
   /// Opens a file and reads its header.
   public init(path: String) throws(Y4MError) {
-    guard let file = fopen(path, "rb") else {
-      throw .cannotOpen(path: path, reason: String(cString: strerror(errno)))
+    guard let file = unsafe fopen(path, "rb") else {
+      throw .cannotOpen(path: path, reason: unsafe String(cString: strerror(errno)))
     }
     do throws(Y4MError) {
-      guard let line = Self.readLine(file, limit: 512) else { throw .notY4M }
+      guard let line = unsafe Self.readLine(file, limit: 512) else { throw .notY4M }
       let header = try Y4MHeader(parsing: line)
       width = header.width
       height = header.height
       frameRate = header.frameRate
-      firstFrame = ftell(file)
-      self.file = file
+      firstFrame = unsafe ftell(file)
+      unsafe self.file = unsafe file
     } catch {
-      fclose(file)
+      unsafe fclose(file)
       throw error
     }
   }
 
-  deinit { fclose(file) }
+  deinit { unsafe fclose(file) }
 
   /// Frames a second.
   public var framesPerSecond: Double { Double(frameRate.numerator) / Double(frameRate.denominator) }
 
   /// The next picture as I420; nil at the end of the file.
   public func next() throws(Y4MError) -> PixelBuffer? {
-    guard let line = Self.readLine(file, limit: 512) else {
-      if feof(file) != 0 { return nil }
+    guard let line = unsafe Self.readLine(file, limit: 512) else {
+      if unsafe feof(file) != 0 { return nil }
       throw .badFrameHeader(frame: framesRead)
     }
     guard line.starts(with: Array("FRAME".utf8)) else { throw .badFrameHeader(frame: framesRead) }
@@ -80,7 +80,7 @@ public final class Y4MReader {
     let buffer = PixelBuffer(width: width, height: height) { planes in
       for plane in planes {
         for y in 0..<plane.height where complete {
-          complete = fread(plane.row(y).baseAddress, 1, plane.width, file) == plane.width
+          complete = unsafe fread(plane.row(y).baseAddress, 1, plane.width, file) == plane.width
         }
       }
     }
@@ -91,7 +91,7 @@ public final class Y4MReader {
 
   /// Goes back to the first picture.
   public func rewind() {
-    fseek(file, firstFrame, SEEK_SET)
+    unsafe fseek(file, firstFrame, SEEK_SET)
     framesRead = 0
   }
 
@@ -99,7 +99,7 @@ public final class Y4MReader {
   private static func readLine(_ file: UnsafeMutablePointer<FILE>, limit: Int) -> [UInt8]? {
     var line: [UInt8] = []
     while line.count < limit {
-      let byte = getc(file)
+      let byte = unsafe getc(file)
       if byte == EOF { return nil }
       if byte == 10 { return line }
       line.append(UInt8(truncatingIfNeeded: byte))
