@@ -667,7 +667,7 @@ let package = Package(
       name: "SoraView",
       dependencies: ["SoraMedia", "CZlib"],
       path: "Packages/SoraView/Sources/SoraView",
-      swiftSettings: settings),
+      swiftSettings: settings + [.strictMemorySafety()]),
     .testTarget(
       name: "SoraViewTests",
       dependencies: ["SoraView", "SoraMedia"],

@@ -9,6 +9,9 @@ let settings: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
 ]
 
+/// For sources: they mark each unsafe use of memory, or don't compile. Tests needn't.
+let strict = settings + [.strictMemorySafety()]
+
 let package = Package(
   name: "SoraView",
   products: [.library(name: "SoraView", targets: ["SoraView"])],
@@ -18,7 +21,7 @@ let package = Package(
     .target(
       name: "SoraView",
       dependencies: [.product(name: "SoraMedia", package: "SoraMedia"), "CZlib"],
-      swiftSettings: settings),
+      swiftSettings: strict),
     .testTarget(
       name: "SoraViewTests",
       dependencies: ["SoraView", .product(name: "SoraMedia", package: "SoraMedia")],

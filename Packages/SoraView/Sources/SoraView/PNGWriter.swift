@@ -13,11 +13,12 @@ public enum PNGWriter {
   public static func write(_ picture: PixelBuffer, to path: String) throws(PictureFileError) {
     let data = encode(RGBImage(picture))
     let temporary = path + ".part"
-    guard let file = fopen(temporary, "wb") else { throw PictureFileError(path) }
-    let written = data.withUnsafeBytes { fwrite($0.baseAddress, 1, $0.count, file) }
-    guard fclose(file) == 0, written == data.count, rename(temporary, path) == 0 else {
+    guard let file = unsafe fopen(temporary, "wb") else { throw PictureFileError(path) }
+    let written = unsafe data.withUnsafeBytes { unsafe fwrite($0.baseAddress, 1, $0.count, file) }
+    guard unsafe fclose(file) == 0, written == data.count, unsafe rename(temporary, path) == 0
+    else {
       let error = PictureFileError(path)
-      unlink(temporary)
+      unsafe unlink(temporary)
       throw error
     }
   }
@@ -37,25 +38,21 @@ public enum PNGWriter {
   /// Puts the filter type Up before each row (§9.2): what suits pictures and costs least.
   private static func filter(_ image: RGBImage) -> [UInt8] {
     let rowBytes = image.width * 3
-    return [UInt8](unsafeUninitializedCapacity: (rowBytes + 1) * image.height) { output, count in
-      var position = 0
+    return [UInt8](capacity: (rowBytes + 1) * image.height) { output in
       for y in 0..<image.height {
-        output[position] = 2
-        position += 1
+        output.append(2)
         for x in 0..<rowBytes {
           let above = y == 0 ? 0 : image.bytes[(y - 1) * rowBytes + x]
-          output[position] = image.bytes[y * rowBytes + x] &- above
-          position += 1
+          output.append(image.bytes[y * rowBytes + x] &- above)
         }
       }
-      count = position
     }
   }
 
   private static func compress(_ bytes: [UInt8]) -> [UInt8] {
     var size = compressBound(uLong(bytes.count))
-    return [UInt8](unsafeUninitializedCapacity: Int(size)) { output, count in
-      let status = compress2(output.baseAddress, &size, bytes, uLong(bytes.count), 6)
+    return unsafe [UInt8](unsafeUninitializedCapacity: Int(size)) { output, count in
+      let status = unsafe compress2(output.baseAddress, &size, bytes, uLong(bytes.count), 6)
       precondition(status == Z_OK, "zlib has as much room as compressBound asked for")
       count = Int(size)
     }
@@ -65,10 +62,10 @@ public enum PNGWriter {
     png += bigEndian(UInt32(data.count))
     let body = Array(type.utf8) + data
     png += body
-    png += bigEndian(UInt32(truncatingIfNeeded: crc32(0, body, uInt(body.count))))
+    png += bigEndian(UInt32(truncatingIfNeeded: unsafe crc32(0, body, uInt(body.count))))
   }
 
   private static func bigEndian(_ value: UInt32) -> [UInt8] {
-    withUnsafeBytes(of: value.bigEndian) { Array($0) }
+    [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: value >> $0) }
   }
 }

@@ -16,19 +16,19 @@ public struct RGBImage: Sendable, Equatable {
     let step = picture.format == .i420 ? 1 : 2
     let offsetV = picture.format == .i420 ? 0 : 1
     let (width, height) = (width, height)
-    bytes = [UInt8](unsafeUninitializedCapacity: width * height * 3) { output, count in
+    bytes = unsafe [UInt8](unsafeUninitializedCapacity: width * height * 3) { output, count in
       var position = 0
       for y in 0..<height {
-        let rowY = luma.row(y)
-        let rowU = u.row(y / 2)
-        let rowV = v.row(y / 2)
+        let rowY = unsafe luma.row(y)
+        let rowU = unsafe u.row(y / 2)
+        let rowV = unsafe v.row(y / 2)
         for x in 0..<width {
-          let c = 298 * (Int(rowY[x]) - 16)
-          let d = Int(rowU[x / 2 * step]) - 128
-          let e = Int(rowV[x / 2 * step + offsetV]) - 128
-          output[position] = Self.clamp((c + 409 * e + 128) >> 8)
-          output[position + 1] = Self.clamp((c - 100 * d - 208 * e + 128) >> 8)
-          output[position + 2] = Self.clamp((c + 516 * d + 128) >> 8)
+          let c = unsafe 298 * (Int(rowY[x]) - 16)
+          let d = unsafe Int(rowU[x / 2 * step]) - 128
+          let e = unsafe Int(rowV[x / 2 * step + offsetV]) - 128
+          unsafe output[position] = Self.clamp((c + 409 * e + 128) >> 8)
+          unsafe output[position + 1] = Self.clamp((c - 100 * d - 208 * e + 128) >> 8)
+          unsafe output[position + 2] = Self.clamp((c + 516 * d + 128) >> 8)
           position += 3
         }
       }

@@ -15,7 +15,7 @@ public struct PictureFileError: Error, Equatable, Sendable, CustomStringConverti
 
   init(_ path: String) {
     self.path = path
-    reason = String(cString: strerror(errno))
+    reason = unsafe String(cString: strerror(errno))
   }
 }
 
@@ -23,7 +23,7 @@ public struct PictureFileError: Error, Equatable, Sendable, CustomStringConverti
 ///
 /// The size is that of the first picture; pictures of another size are left out and counted, because the format has
 /// no way to change it.
-public final class Y4MWriter {
+@safe public final class Y4MWriter {
   public let path: String
   public private(set) var framesWritten = 0
   /// Pictures left out because their size differed from the first one's.
@@ -41,8 +41,8 @@ public final class Y4MWriter {
   ///   - framesPerSecond: 0.001 or more.
   /// - Throws: `PictureFileError` with the cause where the file can't be opened or written.
   public init(path: String, framesPerSecond: Double) throws(PictureFileError) {
-    guard let file = fopen(path, "wb") else { throw PictureFileError(path) }
-    self.file = file
+    guard let file = unsafe fopen(path, "wb") else { throw PictureFileError(path) }
+    unsafe self.file = unsafe file
     self.path = path
     rate = Self.ratio(framesPerSecond)
   }
@@ -56,7 +56,7 @@ public final class Y4MWriter {
     return "\(Int((rate * 1_000).rounded())):1000"
   }
 
-  deinit { fclose(file) }
+  deinit { unsafe fclose(file) }
 
   /// Appends a picture.
   public func write(_ picture: PixelBuffer) throws(PictureFileError) {
@@ -85,11 +85,11 @@ public final class Y4MWriter {
 
   /// Hands what is buffered to the system.
   public func flush() throws(PictureFileError) {
-    guard fflush(file) == 0 else { throw PictureFileError(path) }
+    guard unsafe fflush(file) == 0 else { throw PictureFileError(path) }
   }
 
   private func put(_ plane: Plane) throws(PictureFileError) {
-    for y in 0..<plane.height { try put(plane.row(y)) }
+    for y in 0..<plane.height { unsafe try put(plane.row(y)) }
   }
 
   /// Every second byte of the rows, from `offset` on.
@@ -97,22 +97,22 @@ public final class Y4MWriter {
     var samples: [UInt8] = []
     samples.reserveCapacity(plane.width / 2 * plane.height)
     for y in 0..<plane.height {
-      let pairs = plane.row(y)
-      for x in stride(from: offset, to: pairs.count, by: 2) { samples.append(pairs[x]) }
+      let pairs = unsafe plane.row(y)
+      for x in stride(from: offset, to: pairs.count, by: 2) { unsafe samples.append(pairs[x]) }
     }
-    guard fwrite(samples, 1, samples.count, file) == samples.count else {
+    guard unsafe fwrite(samples, 1, samples.count, file) == samples.count else {
       throw PictureFileError(path)
     }
   }
 
   private func put(_ text: String) throws(PictureFileError) {
     var text = text
-    let result = text.withUTF8 { fwrite($0.baseAddress, 1, $0.count, file) == $0.count }
+    let result = text.withUTF8 { unsafe fwrite($0.baseAddress, 1, $0.count, file) == $0.count }
     guard result else { throw PictureFileError(path) }
   }
 
   private func put(_ bytes: UnsafeRawBufferPointer) throws(PictureFileError) {
-    guard fwrite(bytes.baseAddress, 1, bytes.count, file) == bytes.count else {
+    guard unsafe fwrite(bytes.baseAddress, 1, bytes.count, file) == bytes.count else {
       throw PictureFileError(path)
     }
   }
