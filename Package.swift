@@ -513,7 +513,7 @@ let package = Package(
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ],
       path: "Packages/SoraTURNStream/Sources/SoraTURNStream",
-      swiftSettings: settings),
+      swiftSettings: settings + [.strictMemorySafety()]),
     .testTarget(
       name: "SoraTURNStreamTests",
       dependencies: [

@@ -9,6 +9,9 @@ let settings: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
 ]
 
+/// For sources: they mark each unsafe use of memory, or don't compile. Tests needn't.
+let strict = settings + [.strictMemorySafety()]
+
 let package = Package(
   name: "SoraTURNStream",
   products: [.library(name: "SoraTURNStream", targets: ["SoraTURNStream"])],
@@ -32,7 +35,7 @@ let package = Package(
         .product(name: "NIOTLS", package: "swift-nio"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ],
-      swiftSettings: settings),
+      swiftSettings: strict),
     .testTarget(
       name: "SoraTURNStreamTests",
       dependencies: [
