@@ -697,7 +697,7 @@ let package = Package(
         "SoraAudio",
       ],
       path: "Packages/SoraWebRTC/Sources/WebRTC",
-      swiftSettings: settings),
+      swiftSettings: settings + [.strictMemorySafety()]),
     .testTarget(
       name: "WebRTCTests",
       dependencies: [

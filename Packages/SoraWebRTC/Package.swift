@@ -9,6 +9,9 @@ let settings: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
 ]
 
+/// For sources: they mark each unsafe use of memory, or don't compile. Tests needn't.
+let strict = settings + [.strictMemorySafety()]
+
 let media: Target.Dependency = .product(name: "SoraMedia", package: "SoraMedia")
 let clock: Target.Dependency = .product(name: "SoraClock", package: "SoraMedia")
 
@@ -50,7 +53,7 @@ let package = Package(
         .product(name: "SoraH265", package: "SoraCodecs"),
         .product(name: "SoraAudio", package: "SoraAudio"),
       ],
-      swiftSettings: settings),
+      swiftSettings: strict),
     .testTarget(
       name: "WebRTCTests",
       dependencies: [

@@ -8,13 +8,13 @@ extension PeerConnectionCore: PeerTransportDelegate {
   public func transport(
     _ transport: PeerTransport, receivedRTP packet: UnsafeMutableRawBufferPointer, at now: Instant
   ) {
-    session.receiveRTP(packet, at: now)
+    unsafe session.receiveRTP(packet, at: now)
   }
 
   public func transport(
     _ transport: PeerTransport, receivedRTCP packet: UnsafeRawBufferPointer, at now: Instant
   ) {
-    session.receiveRTCP(packet, at: now)
+    unsafe session.receiveRTCP(packet, at: now)
   }
 
   public func transport(

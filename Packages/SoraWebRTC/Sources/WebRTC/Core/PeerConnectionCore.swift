@@ -194,7 +194,7 @@ public final class PeerConnectionCore {
     on local: TransportAddress,
     at now: Instant
   ) {
-    transport.receive(bytes, from: remote, on: local, at: now)
+    unsafe transport.receive(bytes, from: remote, on: local, at: now)
   }
 
   /// Lets timers run.
@@ -349,7 +349,7 @@ extension PeerConnectionCore: RTPSessionDelegate {
       mediaNotTaken &+= 1
       return
     }
-    delegate?.core(
+    unsafe delegate?.core(
       self, receivedAudio: payload, header: header, transceiverID: id, at: now)
   }
 

@@ -10,17 +10,17 @@ import SoraICE
 enum HostNames {
   /// The addresses of a name, in the system's order; empty where it can't be resolved.
   static func addresses(of name: String) -> [IPAddress] {
-    var hints = addrinfo()
-    hints.ai_socktype = Int32(SOCK_DGRAM.rawValue)
-    hints.ai_flags = AI_ADDRCONFIG
+    var hints = unsafe addrinfo()
+    unsafe hints.ai_socktype = Int32(SOCK_DGRAM.rawValue)
+    unsafe hints.ai_flags = AI_ADDRCONFIG
     var list: UnsafeMutablePointer<addrinfo>?
-    guard getaddrinfo(name, nil, &hints, &list) == 0 else { return [] }
-    defer { freeaddrinfo(list) }
+    guard unsafe getaddrinfo(name, nil, &hints, &list) == 0 else { return [] }
+    defer { unsafe freeaddrinfo(list) }
     var result: [IPAddress] = []
-    var entry = list
-    while let current = entry {
+    var entry = unsafe list
+    while let current = unsafe entry {
       var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
-      if getnameinfo(
+      if unsafe getnameinfo(
         current.pointee.ai_addr, current.pointee.ai_addrlen, &text, socklen_t(text.count), nil, 0,
         NI_NUMERICHOST) == 0,
         let address = IPAddress(
@@ -29,7 +29,7 @@ enum HostNames {
       {
         result.append(address)
       }
-      entry = current.pointee.ai_next
+      unsafe entry = unsafe current.pointee.ai_next
     }
     return result
   }

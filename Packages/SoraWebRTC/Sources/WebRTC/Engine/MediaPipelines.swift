@@ -258,9 +258,9 @@ final class MediaPipelines {
       return
     }
     if let types = redundancyTypes[id], header.payloadType == types.red {
-      pipeline.insertRedundant(header, payload, codec: types.codec, at: now)
+      unsafe pipeline.insertRedundant(header, payload, codec: types.codec, at: now)
     } else {
-      pipeline.insert(header, payload, at: now)
+      unsafe pipeline.insert(header, payload, at: now)
     }
   }
 

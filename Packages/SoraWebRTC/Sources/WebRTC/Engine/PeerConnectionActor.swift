@@ -3,7 +3,7 @@ import SoraTransport
 /// The way into a driver from other threads: an actor that runs on the driver's network loop.
 actor PeerConnectionActor {
   nonisolated let loop: NetworkLoop
-  nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+  nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
 
   private var driver: PeerConnectionDriver?
 

@@ -124,7 +124,7 @@ final class PeerConnectionDriver {
     switch event {
     case .opened: core.transport.streamOpened(stream, at: now)
     case .received(let bytes):
-      bytes.withUnsafeBytes { core.transport.streamReceived(stream, $0, at: now) }
+      unsafe bytes.withUnsafeBytes { unsafe core.transport.streamReceived(stream, $0, at: now) }
     case .ended(let reason): core.transport.streamEnded(stream, reason: reason, at: now)
     }
     reschedule()
@@ -138,7 +138,7 @@ extension PeerConnectionDriver: DatagramHandler {
     _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress, on socket: UDPSocket,
     at now: Instant
   ) {
-    core.receive(bytes, from: source, on: socket.localAddress, at: now)
+    unsafe core.receive(bytes, from: source, on: socket.localAddress, at: now)
   }
 
   func batchEnded(at now: Instant) { advance(to: now) }
@@ -175,7 +175,7 @@ extension PeerConnectionDriver: PeerConnectionCoreDelegate {
     _ core: PeerConnectionCore, receivedAudio payload: UnsafeRawBufferPointer, header: RTPHeader,
     transceiverID: Int, at now: Instant
   ) {
-    media.decode(payload, header, transceiverID: transceiverID, at: now)
+    unsafe media.decode(payload, header, transceiverID: transceiverID, at: now)
   }
 
   private func fitAudio(at now: Instant) {

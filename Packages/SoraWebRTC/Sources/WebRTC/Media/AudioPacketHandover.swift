@@ -33,7 +33,7 @@ struct AudioPacketBatch {
     guard packets.count < Self.maximumPackets, bytes.count + payload.count <= Self.maximumBytes
     else { return false }
     let start = bytes.count
-    bytes.append(contentsOf: payload)
+    unsafe bytes.append(contentsOf: payload)
     packets.append(
       Packet(
         sequenceNumber: sequenceNumber, timestamp: timestamp, redundantCodec: redundantCodec,
@@ -43,8 +43,10 @@ struct AudioPacketBatch {
 
   /// Calls `body` with each packet and its payload, which is valid for the length of the call.
   func forEach(_ body: (Packet, UnsafeRawBufferPointer) -> Void) {
-    bytes.withUnsafeBytes { bytes in
-      for packet in packets { body(packet, UnsafeRawBufferPointer(rebasing: bytes[packet.range])) }
+    unsafe bytes.withUnsafeBytes { bytes in
+      for packet in packets {
+        unsafe body(packet, UnsafeRawBufferPointer(rebasing: bytes[packet.range]))
+      }
     }
   }
 
@@ -75,7 +77,7 @@ final class AudioPacketHandover: Sendable {
   ) {
     shared.withLock { shared in
       func append() -> Bool {
-        shared.filling.append(
+        unsafe shared.filling.append(
           sequenceNumber: sequenceNumber, timestamp: timestamp, redundantCodec: redundantCodec,
           payload: payload, arrival: arrival)
       }

@@ -64,7 +64,7 @@ package final class AudioReceivePipeline: @unchecked Sendable {
   package func insert(
     _ header: RTPHeader, _ payload: UnsafeRawBufferPointer, at now: Instant
   ) {
-    packets.insert(
+    unsafe packets.insert(
       sequenceNumber: header.sequenceNumber, timestamp: header.timestamp, redundantCodec: nil,
       payload: payload, arrival: now)
   }
@@ -75,7 +75,7 @@ package final class AudioReceivePipeline: @unchecked Sendable {
   package func insertRedundant(
     _ header: RTPHeader, _ payload: UnsafeRawBufferPointer, codec: UInt8, at now: Instant
   ) {
-    packets.insert(
+    unsafe packets.insert(
       sequenceNumber: header.sequenceNumber, timestamp: header.timestamp, redundantCodec: codec,
       payload: payload, arrival: now)
   }
@@ -85,14 +85,15 @@ package final class AudioReceivePipeline: @unchecked Sendable {
   /// Decodes the next 10 ms and hands them to the queue of the track's sinks. On the playout queue.
   package func playOut(at now: Instant) {
     let discarded = packets.exchange(&batch)
-    batch.forEach { packet, payload in
+    unsafe batch.forEach { packet, payload in
       if let codec = packet.redundantCodec {
-        decodeLaterFromRedundant(packet, payload, codec: codec)
+        unsafe decodeLaterFromRedundant(packet, payload, codec: codec)
       } else {
-        decodeLater(packet, payload)
+        unsafe decodeLater(packet, payload)
       }
     }
-    let playout = samples.withUnsafeMutableBufferPointer { buffer.getAudio(at: now, into: $0) }
+    var output = samples.mutableSpan
+    let playout = buffer.getAudio(at: now, into: &output)
     var statistics = buffer.stats
     statistics.packetsDiscarded &+= discarded
     published.withLock { $0 = Snapshot(buffer: statistics, blocksSkipped: skipped) }
@@ -106,7 +107,7 @@ package final class AudioReceivePipeline: @unchecked Sendable {
   }
 
   private func decodeLater(_ packet: AudioPacketBatch.Packet, _ payload: UnsafeRawBufferPointer) {
-    buffer.insert(
+    unsafe buffer.insert(
       sequenceNumber: packet.sequenceNumber, timestamp: packet.timestamp, payload: payload,
       at: packet.arrival)
   }
@@ -114,24 +115,24 @@ package final class AudioReceivePipeline: @unchecked Sendable {
   private func decodeLaterFromRedundant(
     _ packet: AudioPacketBatch.Packet, _ payload: UnsafeRawBufferPointer, codec: UInt8
   ) {
-    guard let blocks = try? REDPayload.Blocks(parsing: payload) else {
+    guard let blocks = unsafe try? REDPayload.Blocks(parsing: payload) else {
       // Not a packet of any codec: counted as malformed there.
-      return decodeLater(packet, UnsafeRawBufferPointer(start: nil, count: 0))
+      return unsafe decodeLater(packet, UnsafeRawBufferPointer(start: nil, count: 0))
     }
     func bytes(_ block: REDPayload.Block) -> UnsafeRawBufferPointer {
-      UnsafeRawBufferPointer(rebasing: payload[block.range])
+      unsafe UnsafeRawBufferPointer(rebasing: payload[block.range])
     }
     for block in blocks where block.payloadType != codec { skipped &+= 1 }
     // The newest first: it is what tells the buffer where the stream is.
     for block in blocks where block.isPrimary && block.payloadType == codec {
-      decodeLater(packet, bytes(block))
+      unsafe decodeLater(packet, bytes(block))
     }
     var distance = blocks.count
     for block in blocks where !block.isPrimary {
       distance -= 1
       guard block.payloadType == codec, block.timestampOffset > 0 else { continue }
       // Senders repeat their last packets without a gap, so a copy's place tells its number.
-      buffer.insertRedundant(
+      unsafe buffer.insertRedundant(
         sequenceNumber: packet.sequenceNumber &- UInt16(truncatingIfNeeded: distance),
         timestamp: packet.timestamp &- UInt32(block.timestampOffset), payload: bytes(block),
         at: packet.arrival)

@@ -369,7 +369,7 @@ extension PixelBuffer {
     PixelBuffer(width: width, height: height) { planes in
       for (index, plane) in planes.enumerated() {
         for y in 0..<plane.height {
-          plane.row(y).initializeMemory(as: UInt8.self, repeating: index == 0 ? 16 : 128)
+          unsafe plane.row(y).initializeMemory(as: UInt8.self, repeating: index == 0 ? 16 : 128)
         }
       }
     }
