@@ -435,7 +435,7 @@ let package = Package(
       ],
       path: "Packages/SoraServer/Sources/SoraServer",
       resources: [.embedInCode("Page/index.html"), .embedInCode("Page/sora.js")],
-      swiftSettings: settings),
+      swiftSettings: settings + [.strictMemorySafety()]),
     .testTarget(
       name: "SoraServerTests",
       dependencies: [

@@ -9,6 +9,9 @@ let settings: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
 ]
 
+/// For sources: they mark each unsafe use of memory, or don't compile. Tests needn't.
+let strict = settings + [.strictMemorySafety()]
+
 let media: Target.Dependency = .product(name: "SoraMedia", package: "SoraMedia")
 let clock: Target.Dependency = .product(name: "SoraClock", package: "SoraMedia")
 let version: Target.Dependency = .product(name: "SoraVersion", package: "SoraMedia")
@@ -41,7 +44,7 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
       ],
       resources: [.embedInCode("Page/index.html"), .embedInCode("Page/sora.js")],
-      swiftSettings: settings),
+      swiftSettings: strict),
     .testTarget(
       name: "SoraServerTests",
       dependencies: [

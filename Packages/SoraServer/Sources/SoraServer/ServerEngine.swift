@@ -164,7 +164,7 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
     _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress, on socket: UDPSocket,
     at now: Instant
   ) {
-    core.received(bytes, from: source, on: socket.localAddress, at: now)
+    unsafe core.received(bytes, from: source, on: socket.localAddress, at: now)
   }
 
   func batchEnded(at now: Instant) { schedule() }
@@ -180,7 +180,7 @@ private final class HandlerRelay: DatagramHandler {
     _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress, on socket: UDPSocket,
     at now: Instant
   ) {
-    engine?.received(bytes, from: source, on: socket, at: now)
+    unsafe engine?.received(bytes, from: source, on: socket, at: now)
   }
 
   func batchEnded(at now: Instant) { engine?.batchEnded(at: now) }

@@ -154,14 +154,12 @@ final class TURNService: TURNServerNetwork {
       let now = loop.now
       var isReadable = true
       guard var deframer = streams[client]?.takeDeframer() else { return }
-      bytes.withUnsafeBytes { bytes in
-        do throws(TURNStreamDeframer.Unreadable) {
-          try deframer.append(bytes) { message in
-            server.receive(message.bytes, from: client, at: now)
-          }
-        } catch {
-          isReadable = false
+      do throws(TURNStreamDeframer.Unreadable) {
+        unsafe try deframer.append(bytes.span.bytes) { message in
+          server.receive(message.bytes, from: client, at: now)
         }
+      } catch {
+        isReadable = false
       }
       if isReadable {
         streams[client]?.deframer = deframer
@@ -201,13 +199,13 @@ final class TURNService: TURNServerNetwork {
     to client: TURNServer.Client, capacity: Int, _ write: (inout MutableRawSpan) -> Int
   ) {
     guard client.isStream else {
-      return sockets.send(from: client.local, to: client.remote, capacity: capacity) {
-        $0.withMutableRawSpan(write)
+      return unsafe sockets.send(from: client.local, to: client.remote, capacity: capacity) {
+        unsafe $0.withMutableRawSpan(write)
       }
     }
     guard let stream = streams[client] else { return }
-    let bytes = [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
-      count = UnsafeMutableRawBufferPointer(buffer).withMutableRawSpan(write)
+    let bytes = unsafe [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
+      count = unsafe UnsafeMutableRawBufferPointer(buffer).withMutableRawSpan(write)
     }
     if !bytes.isEmpty { stream.connection.send(bytes) }
   }
@@ -216,7 +214,9 @@ final class TURNService: TURNServerNetwork {
     from relay: TransportAddress, to peer: TransportAddress, capacity: Int,
     _ write: (inout MutableRawSpan) -> Int
   ) {
-    relays[relay]?.socket.send(to: peer, capacity: capacity) { $0.withMutableRawSpan(write) }
+    unsafe relays[relay]?.socket.send(to: peer, capacity: capacity) {
+      unsafe $0.withMutableRawSpan(write)
+    }
   }
 
   // MARK: Datagrams
@@ -229,7 +229,7 @@ final class TURNService: TURNServerNetwork {
       _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress, on socket: UDPSocket,
       at now: Instant
     ) {
-      service?.server.receive(
+      unsafe service?.server.receive(
         UnsafeRawBufferPointer(bytes), from: .init(local: socket.localAddress, remote: source),
         at: now)
     }
@@ -244,7 +244,7 @@ final class TURNService: TURNServerNetwork {
       _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress, on socket: UDPSocket,
       at now: Instant
     ) {
-      service?.server.receiveRelayed(
+      unsafe service?.server.receiveRelayed(
         UnsafeRawBufferPointer(bytes), from: source, on: socket.localAddress, at: now)
     }
   }

@@ -163,10 +163,10 @@ public final class SFUCore {
       return
     }
     // RFC 7983 §7.
-    if bytes[0] <= 3 {
-      receiveSTUN(bytes, from: remote, on: local, at: now)
+    if unsafe bytes[0] <= 3 {
+      unsafe receiveSTUN(bytes, from: remote, on: local, at: now)
     } else if let connection = connection(at: remote) {
-      connection.transport.receive(bytes, from: remote, on: local, at: now)
+      unsafe connection.transport.receive(bytes, from: remote, on: local, at: now)
       touch(connection)
     } else {
       dropped.unknownAddress += 1
@@ -233,7 +233,7 @@ public final class SFUCore {
     _ bytes: UnsafeMutableRawBufferPointer, from remote: TransportAddress,
     on local: TransportAddress, at now: Instant
   ) {
-    guard let message = try? STUNMessage(parsing: UnsafeRawBufferPointer(bytes)) else {
+    guard let message = unsafe try? STUNMessage(parsing: UnsafeRawBufferPointer(bytes)) else {
       dropped.malformedSTUN += 1
       return
     }
@@ -244,7 +244,7 @@ public final class SFUCore {
         return
       }
       touch(connection)
-      return connection.transport.receive(bytes, from: remote, on: local, at: now)
+      return unsafe connection.transport.receive(bytes, from: remote, on: local, at: now)
     }
     guard let name = message.username else {
       dropped.malformedSTUN += 1
@@ -256,7 +256,7 @@ public final class SFUCore {
       return
     }
     let accepted = connection.transport.ice.statistics.requestsReceived
-    connection.transport.receive(bytes, from: remote, on: local, at: now)
+    unsafe connection.transport.receive(bytes, from: remote, on: local, at: now)
     touch(connection)
     // Counted once the message integrity has held.
     if connection.transport.ice.statistics.requestsReceived > accepted, !connection.isEnded {

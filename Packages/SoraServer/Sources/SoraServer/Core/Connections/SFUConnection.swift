@@ -183,7 +183,8 @@ extension SFUConnection: PeerTransportDelegate {
     _ transport: PeerTransport, receivedRTP packet: UnsafeMutableRawBufferPointer, at now: Instant
   ) {
     guard
-      let (track, uploaded) = uplink.receive(UnsafeRawBufferPointer(packet), noting: rtcp, at: now)
+      let (track, uploaded) = unsafe uplink.receive(
+        UnsafeRawBufferPointer(packet), noting: rtcp, at: now)
     else { return }
     for subscription in track.subscriptions where subscription.isActive {
       subscription.subscriber.forward(uploaded, on: subscription, at: now)
@@ -194,7 +195,7 @@ extension SFUConnection: PeerTransportDelegate {
   func transport(
     _ transport: PeerTransport, receivedRTCP packet: UnsafeRawBufferPointer, at now: Instant
   ) {
-    rtcp.receive(packet, at: now)
+    unsafe rtcp.receive(packet, at: now)
   }
 
   func transport(

@@ -76,7 +76,7 @@ final class Downlink {
     case .fill(let number): subscription.sendFiller(number, at: now)
     case .forward(let number):
       guard isVideo else {
-        if let count = subscription.send(
+        if let count = unsafe subscription.send(
           uploaded.packet, uploaded.header, uploaded.values, as: number, at: now)
         {
           controller.sentUnpaced(count, at: now)
@@ -84,7 +84,7 @@ final class Downlink {
         return
       }
       let token = PacketToken(stream: subscription.slot, number: number)
-      if controller.enqueue(token, size: uploaded.packet.count, priority: .video, at: now) {
+      if unsafe controller.enqueue(token, size: uploaded.packet.count, priority: .video, at: now) {
         controller.drain(self, at: now)
       }
     }

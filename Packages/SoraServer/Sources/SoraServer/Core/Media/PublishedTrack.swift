@@ -127,39 +127,41 @@ final class PublishedTrack {
     guard seen.insert(header.sequenceNumber) else { return nil }
     counted.packets &+= 1
     counted.bytes &+= UInt64(header.payloadCount)
-    let payload = header.payload(in: packet)
-    let info = depayloader.flatMap { try? $0.parse(payload, marker: header.marker) }
+    let payload = unsafe header.payload(in: packet)
+    let info = depayloader.flatMap { unsafe try? $0.parse(payload, marker: header.marker) }
     rates.add(
       packet.count + SubscribedTrack.overhead, layer: info?.temporalLayer ?? 0, at: now)
     if let history {
       if isRestored {
-        let slot = history.reserve(sequenceNumber: header.sequenceNumber)
-        if let writer = try? RTPPacket.rewriteExtensions(
+        let slot = unsafe history.reserve(sequenceNumber: header.sequenceNumber)
+        if let writer = unsafe try? RTPPacket.rewriteExtensions(
           of: packet, header: header, extensions: values, map: terms.extensions, into: slot)
         {
           history.commit(
             sequenceNumber: header.sequenceNumber, count: writer.count, at: now)
         }
       } else {
-        history.store(packet, sequenceNumber: header.sequenceNumber, at: now)
+        unsafe history.store(packet, sequenceNumber: header.sequenceNumber, at: now)
         newest = (header.sequenceNumber, StoredPacket(header: header, values: values))
       }
     }
-    return UploadedPacket(packet: packet, header: header, values: values, info: info)
+    return unsafe UploadedPacket(packet: packet, header: header, values: values, info: info)
   }
 
   /// A kept packet and its header; nil where it isn't kept any more. Valid until the next packet is taken.
   func stored(_ number: UInt16) -> (bytes: UnsafeRawBufferPointer, packet: StoredPacket)? {
-    guard let memory = history?.stored(sequenceNumber: number) else { return nil }
+    guard let memory = unsafe history?.stored(sequenceNumber: number) else { return nil }
     let bytes = UnsafeRawBufferPointer(memory)
-    if let newest, newest.number == number { return (bytes, newest.packet) }
-    guard let header = try? RTPHeader(parsing: bytes) else { return nil }
-    let values = RTPHeaderExtensions(of: header, in: bytes, map: terms.extensions)
-    return (bytes, StoredPacket(header: header, values: values))
+    if let newest, newest.number == number { return unsafe (bytes, newest.packet) }
+    guard let header = unsafe try? RTPHeader(parsing: bytes) else { return nil }
+    let values = unsafe RTPHeaderExtensions(of: header, in: bytes, map: terms.extensions)
+    return unsafe (bytes, StoredPacket(header: header, values: values))
   }
 
   /// Bytes of a kept packet; nil where it isn't kept any more.
-  func storedCount(_ number: UInt16) -> Int? { history?.stored(sequenceNumber: number)?.count }
+  func storedCount(_ number: UInt16) -> Int? {
+    unsafe history?.stored(sequenceNumber: number)?.count
+  }
 
   // MARK: Rates
 
@@ -173,7 +175,7 @@ final class PublishedTrack {
 }
 
 /// A packet of a publisher's, lent for the call.
-struct UploadedPacket {
+@safe struct UploadedPacket {
   var packet: UnsafeRawBufferPointer
   /// Its offsets are those of `packet`.
   var header: RTPHeader

@@ -114,7 +114,7 @@ final class SubscribedTrack {
   /// and what refers to the packet's frame would be sent for nothing meanwhile.
   func lose(_ number: UInt16) {
     guard kind == .video, let sourceNumber = numbers.source(of: number),
-      let (_, stored) = source.stored(sourceNumber)
+      let (_, stored) = unsafe source.stored(sourceNumber)
     else { return }
     gate.lose(stored.header.timestamp)
   }
@@ -186,15 +186,15 @@ final class SubscribedTrack {
     extra.audioLevel = values.audioLevel
     extra.videoOrientation = values.videoOrientation
     let map = sender.parameters.extensions
-    let count = write(
+    let count = unsafe write(
       capacity: Self.headerRoom + header.payloadCount, number, .first, extra, at: now
     ) {
       extra, slot in
       guard
-        let writer = try? RTPPacket.rewriteExtensions(
+        let writer = unsafe try? RTPPacket.rewriteExtensions(
           of: packet, header: out, extensions: extra, map: map, into: slot)
       else { return nil }
-      movePictureID(of: header, at: writer.payloadOffset, in: slot)
+      unsafe movePictureID(of: header, at: writer.payloadOffset, in: slot)
       return (writer.count, header.payloadCount)
     }
     guard let count else { return nil }
@@ -210,12 +210,12 @@ final class SubscribedTrack {
   /// Sends a packet that waited, if it is still kept.
   func sendStored(_ number: UInt16, at now: Instant) {
     guard let sourceNumber = numbers.source(of: number),
-      let (bytes, stored) = source.stored(sourceNumber)
+      let (bytes, stored) = unsafe source.stored(sourceNumber)
     else {
       dropped.overtaken &+= 1
       return
     }
-    send(bytes, stored.header, stored.values, as: number, at: now)
+    unsafe send(bytes, stored.header, stored.values, as: number, at: now)
   }
 
   /// Sends a kept packet again on the retransmission source (RFC 4588 §4).
@@ -227,7 +227,7 @@ final class SubscribedTrack {
     _ number: UInt16, as sending: RTPTrackSender.Sending, at now: Instant
   ) -> Int? {
     guard let rtx = sender.parameters.rtx, let sourceNumber = numbers.source(of: number),
-      let (packet, stored) = source.stored(sourceNumber)
+      let (packet, stored) = unsafe source.stored(sourceNumber)
     else {
       dropped.overtaken &+= 1
       return nil
@@ -243,13 +243,13 @@ final class SubscribedTrack {
     extra.videoOrientation = stored.values.videoOrientation
     let map = sender.parameters.extensions
     let capacity = Self.headerRoom + Retransmission.overhead + header.payloadCount
-    return write(capacity: capacity, number, sending, extra, at: now) { extra, slot in
+    return unsafe write(capacity: capacity, number, sending, extra, at: now) { extra, slot in
       guard
-        let writer = try? Retransmission.write(
+        let writer = unsafe try? Retransmission.write(
           out, originalNumber: number, payload: header.payload(in: packet), extensions: extra,
           map: map, into: slot)
       else { return nil }
-      movePictureID(of: header, at: writer.payloadOffset + Retransmission.overhead, in: slot)
+      unsafe movePictureID(of: header, at: writer.payloadOffset + Retransmission.overhead, in: slot)
       return (writer.count, header.payloadCount + Retransmission.overhead)
     }
   }
@@ -262,9 +262,9 @@ final class SubscribedTrack {
     out.marker = false
     let extra = sender.namingValues
     let map = sender.parameters.extensions
-    _ = write(capacity: Self.headerRoom, number, .padding, extra, at: now) { extra, slot in
-      var writer = RTPPacketWriter(into: slot)
-      guard (try? writer.writeHeader(out, extensions: extra, map: map)) != nil,
+    _ = unsafe write(capacity: Self.headerRoom, number, .padding, extra, at: now) { extra, slot in
+      var writer = unsafe RTPPacketWriter(into: slot)
+      guard unsafe (try? writer.writeHeader(out, extensions: extra, map: map)) != nil,
         (try? writer.appendPadding(1)) != nil
       else { return nil }
       return (writer.count, 0)
@@ -282,8 +282,8 @@ final class SubscribedTrack {
     values.transportSequenceNumber = UInt16(truncatingIfNeeded: controller.nextSequence)
     values.absSendTime = RTPHeaderExtensions.absSendTime(at: now)
     var written: (count: Int, payload: Int)?
-    let isSent = transport.sendRTP(capacity: capacity) { slot in
-      written = body(values, slot)
+    let isSent = unsafe transport.sendRTP(capacity: capacity) { slot in
+      written = unsafe body(values, slot)
       return written?.count ?? 0
     }
     guard isSent, let written else {
@@ -319,7 +319,7 @@ final class SubscribedTrack {
       decision.leftOut > 0, offset < slot.count
     else { return }
     let end = min(slot.count, offset + header.payloadCount)
-    VP8Descriptor.movePictureID(
+    unsafe VP8Descriptor.movePictureID(
       by: 0 &- decision.leftOut, in: UnsafeMutableRawBufferPointer(rebasing: slot[offset..<end]))
   }
 

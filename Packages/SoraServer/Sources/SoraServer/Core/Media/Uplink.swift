@@ -60,11 +60,11 @@ final class Uplink {
   func receive(
     _ packet: UnsafeRawBufferPointer, noting rtcp: RTCPEngine, at now: Instant
   ) -> (track: PublishedTrack, packet: UploadedPacket)? {
-    guard let header = try? RTPHeader(parsing: packet) else {
+    guard let header = unsafe try? RTPHeader(parsing: packet) else {
       dropped.malformed += 1
       return nil
     }
-    let values = RTPHeaderExtensions(of: header, in: packet, map: extensions)
+    let values = unsafe RTPHeaderExtensions(of: header, in: packet, map: extensions)
     if let number = values.transportSequenceNumber {
       rtcp.noteArrival(number, ssrc: header.ssrc, at: now)
     }
@@ -79,16 +79,16 @@ final class Uplink {
         return nil
       }
       track.receiver?.receive(header, packetCount: packet.count, at: now)
-      return take(packet, header, values, of: track, isRestored: false, at: now)
+      return unsafe take(packet, header, values, of: track, isRestored: false, at: now)
     case .retransmission(let track):
       guard header.payloadType == track.types.rtx,
-        let restored = track.receiver?.receiveRetransmission(
+        let restored = unsafe track.receiver?.receiveRetransmission(
           header, in: packet, payloadType: track.types.media, at: now)
       else {
         dropped.emptyRetransmission += 1
         return nil
       }
-      return take(packet, restored, values, of: track, isRestored: true, at: now)
+      return unsafe take(packet, restored, values, of: track, isRestored: true, at: now)
     case .retired:
       dropped.retiredSource += 1
       return nil
@@ -100,7 +100,7 @@ final class Uplink {
     of track: PublishedTrack, isRestored: Bool, at now: Instant
   ) -> (track: PublishedTrack, packet: UploadedPacket)? {
     guard
-      let uploaded = track.take(packet, header, values, isRestored: isRestored, at: now)
+      let uploaded = unsafe track.take(packet, header, values, isRestored: isRestored, at: now)
     else {
       dropped.duplicate += 1
       return nil
