@@ -392,12 +392,12 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
       ],
       path: "Packages/SoraSDK/Sources/SoraSDK",
-      swiftSettings: settings),
+      swiftSettings: settings + [.strictMemorySafety()]),
     .target(
       name: "Sora",
       dependencies: ["SoraSDK"],
       path: "Packages/SoraSDK/Sources/Sora",
-      swiftSettings: settings),
+      swiftSettings: settings + [.strictMemorySafety()]),
     .testTarget(
       name: "SoraSDKTests",
       dependencies: [

@@ -9,6 +9,9 @@ let settings: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
 ]
 
+/// For sources: they mark each unsafe use of memory, or don't compile. Tests needn't.
+let strict = settings + [.strictMemorySafety()]
+
 let package = Package(
   name: "SoraSDK",
   products: [
@@ -44,8 +47,8 @@ let package = Package(
         .product(name: "WebRTC", package: "SoraWebRTC"),
         .product(name: "Logging", package: "swift-log"),
       ],
-      swiftSettings: settings),
-    .target(name: "Sora", dependencies: ["SoraSDK"], swiftSettings: settings),
+      swiftSettings: strict),
+    .target(name: "Sora", dependencies: ["SoraSDK"], swiftSettings: strict),
     .testTarget(
       name: "SoraSDKTests",
       dependencies: [

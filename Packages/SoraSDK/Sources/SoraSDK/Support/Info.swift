@@ -28,9 +28,9 @@ public struct DeviceInfo: CustomStringConvertible, Sendable {
 
   private init() {
     var name = utsname()
-    uname(&name)
-    machineName = withUnsafeBytes(of: name.machine) { bytes in
-      String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+    unsafe uname(&name)
+    machineName = unsafe withUnsafeBytes(of: name.machine) { bytes in
+      unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
     }
     system = Self.systemName() ?? "Linux"
   }

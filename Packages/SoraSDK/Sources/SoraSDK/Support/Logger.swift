@@ -86,10 +86,10 @@ public struct Log: CustomStringConvertible, Sendable {
   /// `yyyy-MM-dd HH:mm:ss` in local time. `DateFormatter` costs a hundred times as much.
   private static func format(_ date: Date) -> String {
     var seconds = time_t(date.timeIntervalSince1970)
-    var parts = tm()
-    localtime_r(&seconds, &parts)
+    var parts = unsafe tm()
+    unsafe localtime_r(&seconds, &parts)
     var text = [CChar](repeating: 0, count: 32)
-    let count = strftime(&text, text.count, "%Y-%m-%d %H:%M:%S", &parts)
+    let count = unsafe strftime(&text, text.count, "%Y-%m-%d %H:%M:%S", &parts)
     return String(decoding: text.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 }
