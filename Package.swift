@@ -729,7 +729,7 @@ let package = Package(
         "SoraScaling",
       ],
       path: "Tools/sora/Support",
-      swiftSettings: settings),
+      swiftSettings: settings + [.strictMemorySafety()]),
     .executableTarget(
       name: "SoraCommand",
       dependencies: [
@@ -749,7 +749,7 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
       ],
       path: "Tools/sora/Command",
-      swiftSettings: settings),
+      swiftSettings: settings + [.strictMemorySafety()]),
     .testTarget(
       name: "CommandTests",
       dependencies: [

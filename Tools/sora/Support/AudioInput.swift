@@ -111,11 +111,10 @@ private final class ToneSounds: Sounds, @unchecked Sendable {
   func block(_ index: Int64, frames: Int) -> [Int16] {
     // Says where in time it is, so that beeps stay with their frames when blocks were left out.
     tone.position = index * Int64(frames)
-    return [Int16](unsafeUninitializedCapacity: frames * tone.channels) { output, count in
-      output.initialize(repeating: 0)
-      tone.read(into: output)
-      count = output.count
-    }
+    var samples = [Int16](repeating: 0, count: frames * tone.channels)
+    var output = samples.mutableSpan
+    tone.read(into: &output)
+    return samples
   }
 }
 
@@ -129,7 +128,8 @@ private final class FileSounds: Sounds, @unchecked Sendable {
 
   func block(_ index: Int64, frames: Int) throws -> [Int16] {
     var samples = [Int16](repeating: 0, count: frames * source.channels)
-    _ = try samples.withUnsafeMutableBufferPointer { try source.read(into: $0) }
+    var output = samples.mutableSpan
+    _ = try source.read(into: &output)
     return samples
   }
 }

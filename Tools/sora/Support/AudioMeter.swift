@@ -31,7 +31,7 @@ package final class AudioMeter: Sendable {
 
   /// Counts a block.
   package func add(_ block: AudioFrame, at now: Instant) {
-    let meanSquare = block.samples.withUnsafeBufferPointer { AudioLevel.meanSquare($0) }
+    let meanSquare = AudioLevel.meanSquare(block.samples.span)
     let seconds = block.duration.inSeconds
     state.withLock { state in
       // What a receiver plays before the first packet isn't sound that was sent.

@@ -48,7 +48,8 @@ package final class Console: Sendable {
   private var size: (columns: Int, lines: Int)? {
     guard isTerminal else { return nil }
     var size = winsize()
-    guard ioctl(errorDescriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0
+    guard unsafe ioctl(errorDescriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0,
+      size.ws_row > 0
     else { return nil }
     return (Int(size.ws_col), Int(size.ws_row))
   }
@@ -125,13 +126,13 @@ package final class Console: Sendable {
   /// Only of a pipe or a socket the system tells that nobody reads.
   private func watchReader() {
     var status = stat()
-    guard fstat(outputDescriptor, &status) == 0,
+    guard unsafe fstat(outputDescriptor, &status) == 0,
       [S_IFIFO, S_IFSOCK].contains(status.st_mode & S_IFMT)
     else { return }
     Thread.detachNewThread { [self] in
       var watched = pollfd(fd: outputDescriptor, events: 0, revents: 0)
       var count: Int32
-      repeat { count = poll(&watched, 1, -1) } while count < 0 && errno == EINTR
+      repeat { count = unsafe poll(&watched, 1, -1) } while count < 0 && errno == EINTR
       guard count > 0, watched.revents & Int16(POLLERR | POLLHUP) != 0 else { return }
       let handlers = state.withLock { Self.note(.readerGone, &$0) }
       for handler in handlers { handler() }
@@ -160,7 +161,9 @@ package final class Console: Sendable {
   static func write(_ text: String, to descriptor: Int32) -> OutputFailure? {
     var bytes = Array(text.utf8)[...]
     while !bytes.isEmpty {
-      let count = bytes.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
+      let count = unsafe bytes.withUnsafeBytes {
+        unsafe Foundation.write(descriptor, $0.baseAddress, $0.count)
+      }
       guard count <= 0 else {
         bytes = bytes.dropFirst(count)
         continue
@@ -170,12 +173,12 @@ package final class Console: Sendable {
       if count < 0, error == EAGAIN {
         // Somebody else has made it non-blocking.
         var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-        _ = poll(&waiting, 1, -1)
+        _ = unsafe poll(&waiting, 1, -1)
         continue
       }
       return error == EPIPE
         ? .readerGone
-        : .failed(String(cString: strerror(error)))
+        : .failed(unsafe String(cString: strerror(error)))
     }
     return nil
   }

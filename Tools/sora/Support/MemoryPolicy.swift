@@ -13,9 +13,9 @@ package enum MemoryPolicy {
   /// keep that from happening; an app sets the same with `MALLOC_MMAP_THRESHOLD_` and `MALLOC_ARENA_MAX`, or with mallopt(3).
   package static func apply() {
     // malloc.h is no part of Swift's module of the C library, and other C libraries have no mallopt.
-    guard let symbol = dlsym(nil, "mallopt") else { return }
+    guard let symbol = unsafe dlsym(nil, "mallopt") else { return }
     typealias Function = @convention(c) (Int32, Int32) -> Int32
-    let set = unsafeBitCast(symbol, to: Function.self)
+    let set = unsafe unsafeBitCast(symbol, to: Function.self)
     let mmapThreshold: Int32 = -3
     let arenaMaximum: Int32 = -8
     _ = set(mmapThreshold, 1 << 20)

@@ -49,7 +49,7 @@ package final class PacedThread: Sendable {
       var time = timespec(
         tv_sec: Int(next.nanoseconds / 1_000_000_000),
         tv_nsec: Int(next.nanoseconds % 1_000_000_000))
-      clock_nanosleep(CLOCK_MONOTONIC, Int32(TIMER_ABSTIME), &time, nil)
+      unsafe clock_nanosleep(CLOCK_MONOTONIC, Int32(TIMER_ABSTIME), &time, nil)
     }
   }
 }

@@ -57,8 +57,8 @@ enum MachineChecks {
           let address = TransportAddress(ip: .loopbackV4, port: 0)
           let receiver = try loop.openUDP(address, handler: handler)
           let sender = try loop.openUDP(address, handler: handler)
-          _ = sender.send(to: receiver.localAddress) { buffer in
-            buffer.copyBytes(from: [0x73, 0x6F, 0x72, 0x61])
+          _ = unsafe sender.send(to: receiver.localAddress) { buffer in
+            unsafe buffer.copyBytes(from: [0x73, 0x6F, 0x72, 0x61])
             return 4
           }
           return nil

@@ -52,10 +52,10 @@ package final class PictureFitter {
   ) {
     let count = min(source.width, target.width - left)
     for y in 0..<target.height {
-      let row = target.row(y)
-      row.initializeMemory(as: UInt8.self, repeating: background)
+      let row = unsafe target.row(y)
+      unsafe row.initializeMemory(as: UInt8.self, repeating: background)
       guard (0..<source.height).contains(y - top) else { continue }
-      UnsafeMutableRawBufferPointer(rebasing: row[left..<left + count])
+      unsafe UnsafeMutableRawBufferPointer(rebasing: row[left..<left + count])
         .copyMemory(from: UnsafeRawBufferPointer(rebasing: source.row(y - top)[..<count]))
     }
   }

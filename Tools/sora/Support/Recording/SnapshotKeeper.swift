@@ -27,9 +27,9 @@ package final class SnapshotKeeper: Sendable {
       throw UsageError("--snapshot \(path): end the name in .png")
     }
     let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
-    guard access(folder, W_OK) == 0 else {
+    guard unsafe access(folder, W_OK) == 0 else {
       throw UsageError(
-        "--snapshot \(path): cannot write to \(folder): \(String(cString: strerror(errno)))")
+        "--snapshot \(path): cannot write to \(folder): \(unsafe String(cString: strerror(errno)))")
     }
     self.path = path
   }

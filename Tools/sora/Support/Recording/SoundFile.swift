@@ -34,7 +34,7 @@ final class SoundFile: @unchecked Sendable {
     }
     try fillGap(before: block.timestamp)
     let samples = block.samples(channels: writer.channels)
-    try samples.withUnsafeBufferPointer { try writer.write($0) }
+    try writer.write(samples.span)
   }
 
   func close() throws { try writer.close() }
@@ -49,7 +49,7 @@ final class SoundFile: @unchecked Sendable {
     self.origin = origin + (time - end - gap)
     let frames = Int((gap.inSeconds * Double(writer.sampleRate)).rounded())
     let silence = [Int16](repeating: 0, count: frames * writer.channels)
-    try silence.withUnsafeBufferPointer { try writer.write($0) }
+    try writer.write(silence.span)
   }
 }
 
