@@ -168,9 +168,9 @@ let package = Package(
       swiftSettings: settings + [.strictMemorySafety()]),
     .target(
       name: "SoraNAL",
-      dependencies: ["SoraMedia", "SoraCodecs"],
+      dependencies: ["SoraWire", "SoraCodecs"],
       path: "Packages/SoraCodecs/Sources/SoraNAL",
-      swiftSettings: settings),
+      swiftSettings: settings + [.strictMemorySafety(), .enableExperimentalFeature("Lifetimes")]),
     .systemLibrary(
       name: "COpenH264",
       path: "Packages/SoraCodecs/Sources/COpenH264",
@@ -182,7 +182,7 @@ let package = Package(
       path: "Packages/SoraCodecs/Sources/CSoraOpenH264"),
     .target(
       name: "SoraOpenH264",
-      dependencies: ["SoraMedia", "SoraCodecs", "SoraNAL", "CSoraOpenH264"],
+      dependencies: ["SoraMedia", "SoraWire", "SoraCodecs", "SoraNAL", "CSoraOpenH264"],
       path: "Packages/SoraCodecs/Sources/SoraOpenH264",
       swiftSettings: settings + [.strictMemorySafety()]),
     .systemLibrary(
@@ -210,7 +210,7 @@ let package = Package(
       path: "Packages/SoraCodecs/Sources/CSoraAVCodec"),
     .target(
       name: "SoraAVCodec",
-      dependencies: ["SoraMedia", "SoraCodecs", "SoraNAL", "CSoraAVCodec", "CAVCodec"],
+      dependencies: ["SoraMedia", "SoraWire", "SoraCodecs", "SoraNAL", "CSoraAVCodec", "CAVCodec"],
       path: "Packages/SoraCodecs/Sources/SoraAVCodec",
       swiftSettings: settings + [.strictMemorySafety()]),
     .target(
@@ -230,7 +230,7 @@ let package = Package(
       providers: [.apt(["libde265-dev"])]),
     .target(
       name: "SoraDE265",
-      dependencies: ["SoraMedia", "SoraCodecs", "SoraNAL", "CDE265"],
+      dependencies: ["SoraMedia", "SoraWire", "SoraCodecs", "SoraNAL", "CDE265"],
       path: "Packages/SoraCodecs/Sources/SoraDE265",
       swiftSettings: settings + [.strictMemorySafety()]),
     .systemLibrary(
@@ -332,6 +332,7 @@ let package = Package(
         "SoraCodecs",
         "CodecTestSupport",
         "SoraMedia",
+        "SoraWire",
       ],
       path: "Packages/SoraCodecs/Tests/SoraH264Tests",
       swiftSettings: settings),
@@ -346,6 +347,7 @@ let package = Package(
         "SoraCodecs",
         "CodecTestSupport",
         "SoraMedia",
+        "SoraWire",
       ],
       path: "Packages/SoraCodecs/Tests/SoraH265Tests",
       swiftSettings: settings),

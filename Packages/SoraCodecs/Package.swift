@@ -13,9 +13,13 @@ let settings: [SwiftSetting] = [
 let gpl: TargetDependencyCondition? = .when(traits: ["GPL"])
 
 let media: Target.Dependency = .product(name: "SoraMedia", package: "SoraMedia")
+let wire: Target.Dependency = .product(name: "SoraWire", package: "SoraMedia")
 
-/// For what uses memory by hand; the test targets make their pictures that way, too, and SoraNAL's parsers will read spans.
+/// For what uses memory by hand; the test targets make their pictures that way, too.
 let strict = settings + [.strictMemorySafety()]
+
+/// For parsers, which read memory through spans alone.
+let safe = strict + [.enableExperimentalFeature("Lifetimes")]
 
 let package = Package(
   name: "SoraCodecs",
@@ -78,12 +82,12 @@ let package = Package(
       name: "SoraAV1", dependencies: ["SoraCodecs", "SoraAV1Encoding", "SoraAV1Decoding"],
       swiftSettings: strict),
     // H.264 and H.265: a module a library, a module a codec that puts them together, and what both know of NAL units.
-    .target(name: "SoraNAL", dependencies: [media, "SoraCodecs"], swiftSettings: settings),
+    .target(name: "SoraNAL", dependencies: [wire, "SoraCodecs"], swiftSettings: safe),
     .systemLibrary(
       name: "COpenH264", pkgConfig: "openh264", providers: [.apt(["libopenh264-dev"])]),
     .target(name: "CSoraOpenH264", dependencies: ["COpenH264"]),
     .target(
-      name: "SoraOpenH264", dependencies: [media, "SoraCodecs", "SoraNAL", "CSoraOpenH264"],
+      name: "SoraOpenH264", dependencies: [media, wire, "SoraCodecs", "SoraNAL", "CSoraOpenH264"],
       swiftSettings: strict),
     // Without its pkg-config file, whose -DX264_API_IMPORTS SwiftPM refuses with a warning each time.
     .systemLibrary(name: "CX264", providers: [.apt(["libx264-dev"])]),
@@ -97,7 +101,7 @@ let package = Package(
     .target(name: "CSoraAVCodec", dependencies: ["CAVCodec"]),
     .target(
       name: "SoraAVCodec",
-      dependencies: [media, "SoraCodecs", "SoraNAL", "CSoraAVCodec", "CAVCodec"],
+      dependencies: [media, wire, "SoraCodecs", "SoraNAL", "CSoraAVCodec", "CAVCodec"],
       swiftSettings: strict),
     .target(
       name: "SoraH264",
@@ -108,7 +112,7 @@ let package = Package(
       swiftSettings: strict),
     .systemLibrary(name: "CDE265", pkgConfig: "libde265", providers: [.apt(["libde265-dev"])]),
     .target(
-      name: "SoraDE265", dependencies: [media, "SoraCodecs", "SoraNAL", "CDE265"],
+      name: "SoraDE265", dependencies: [media, wire, "SoraCodecs", "SoraNAL", "CDE265"],
       swiftSettings: strict),
     .systemLibrary(name: "CX265", pkgConfig: "x265", providers: [.apt(["libx265-dev"])]),
     .target(name: "CSoraX265", dependencies: ["CX265"]),
@@ -162,14 +166,14 @@ let package = Package(
       name: "SoraH264Tests",
       dependencies: [
         "SoraH264", "SoraOpenH264", "SoraX264", "SoraAVCodec", "SoraNAL", "SoraCodecs",
-        "CodecTestSupport", media,
+        "CodecTestSupport", media, wire,
       ],
       swiftSettings: settings),
     .testTarget(
       name: "SoraH265Tests",
       dependencies: [
         "SoraH265", "SoraDE265", "SoraX265", "SoraAVCodec", "SoraNAL", "SoraCodecs",
-        "CodecTestSupport", media,
+        "CodecTestSupport", media, wire,
       ],
       swiftSettings: settings),
   ]

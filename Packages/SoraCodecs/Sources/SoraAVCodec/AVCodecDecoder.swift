@@ -76,22 +76,22 @@ public import SoraMedia
   }
 
   public func decode(_ frame: EncodedFrame) throws(CodecError) -> RawVideoFrame? {
-    let bytes = unsafe frame.payload.bytes
+    let bytes = frame.payload.span
     let unit: AccessUnitSummary
     do {
-      unit = try unsafe inspector.inspect(bytes)
+      unit = try inspector.inspect(bytes)
     } catch {
       // Before the first key frame, parameter sets aren't known.
-      if needsKeyFrame, unsafe !inspector.isKeyFrame(bytes) { throw .keyFrameRequired }
+      if needsKeyFrame, !inspector.isKeyFrame(bytes) { throw .keyFrameRequired }
       throw refuse("\(error)")
     }
-    guard unit.hasPicture else { throw refuse("no picture in \(bytes.count) bytes") }
+    guard unit.hasPicture else { throw refuse("no picture in \(bytes.byteCount) bytes") }
     guard unit.isKeyFrame || !needsKeyFrame else { throw .keyFrameRequired }
     try checkFormat(unit)
     if unit.isKeyFrame { try prepare(unit) }
     guard let context = unsafe context else { throw .keyFrameRequired }
 
-    guard unsafe input.fill(bytes, number: number) else {
+    guard input.fill(bytes, number: number) else {
       throw libraryError("take a frame", Int32(SORA_AV_NO_MEMORY))
     }
     passed[number % passed.count] = Passed(

@@ -30,12 +30,10 @@ import SoraCodecs
   }
 
   /// Puts `bytes` into the packet; false where there is no memory for them.
-  func fill(_ bytes: UnsafeRawBufferPointer, number: Int) -> Bool {
+  func fill(_ bytes: RawSpan, number: Int) -> Bool {
     let padding = Int(AV_INPUT_BUFFER_PADDING_SIZE)
-    guard bytes.count <= Int(Int32.max) - 2 * padding, let source = bytes.baseAddress else {
-      return false
-    }
-    let wanted = bytes.count + padding
+    guard bytes.byteCount <= Int(Int32.max) - 2 * padding else { return false }
+    let wanted = bytes.byteCount + padding
     if let known = unsafe memory,
       unsafe av_buffer_is_writable(known) == 0 || known.pointee.size < wanted
     {
@@ -47,11 +45,13 @@ import SoraCodecs
     else {
       return false
     }
-    unsafe memcpy(base, source, bytes.count)
-    unsafe memset(base + bytes.count, 0, padding)
+    unsafe bytes.withUnsafeBytes {
+      if let source = $0.baseAddress { unsafe memcpy(base, source, $0.count) }
+    }
+    unsafe memset(base + bytes.byteCount, 0, padding)
     unsafe packet.pointee.buf = unsafe reference
     unsafe packet.pointee.data = unsafe base
-    unsafe packet.pointee.size = Int32(bytes.count)
+    unsafe packet.pointee.size = Int32(bytes.byteCount)
     unsafe packet.pointee.pts = Int64(number)
     unsafe packet.pointee.dts = Int64(number)
     return true

@@ -1,5 +1,6 @@
 import SoraCodecs
 import SoraNAL
+import SoraWire
 
 /// What the decoder must know of an access unit before libavcodec sees it.
 struct AccessUnitSummary {
@@ -37,13 +38,13 @@ struct AccessUnitInspector {
   }
 
   /// Whether decoding can start at an access unit, as far as its NAL unit headers tell.
-  func isKeyFrame(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    unsafe h264 != nil ? H264AccessUnit(bytes).isKeyFrame : H265StreamInspector.isKeyFrame(bytes)
+  func isKeyFrame(_ bytes: RawSpan) -> Bool {
+    h264 != nil ? H264AccessUnit(bytes).isKeyFrame : H265StreamInspector.isKeyFrame(bytes)
   }
 
-  mutating func inspect(_ bytes: UnsafeRawBufferPointer) throws(NALError) -> AccessUnitSummary {
-    if h264 != nil { return try unsafe h264?.inspect(bytes) ?? AccessUnitSummary() }
-    guard let unit = try unsafe h265?.inspect(bytes) else { return AccessUnitSummary() }
+  mutating func inspect(_ bytes: RawSpan) throws(NALError) -> AccessUnitSummary {
+    if h264 != nil { return try h264?.inspect(bytes) ?? AccessUnitSummary() }
+    guard let unit = try h265?.inspect(bytes) else { return AccessUnitSummary() }
     var summary = AccessUnitSummary()
     summary.hasPicture = unit.sliceCount > 0
     summary.isKeyFrame = unit.isKeyFrame
@@ -68,8 +69,8 @@ private struct H264Continuity {
 
   mutating func markDamaged() { isDamaged = true }
 
-  mutating func inspect(_ bytes: UnsafeRawBufferPointer) throws(NALError) -> AccessUnitSummary {
-    let unit = unsafe H264AccessUnit(bytes)
+  mutating func inspect(_ bytes: RawSpan) throws(NALError) -> AccessUnitSummary {
+    let unit = H264AccessUnit(bytes)
     if let error = unit.sequenceParameterSetError { throw error }
     if let set = unit.sequenceParameterSet { sequence = set }
     var summary = AccessUnitSummary()
@@ -88,7 +89,7 @@ private struct H264Continuity {
     if unit.isKeyFrame {
       last = 0
       isDamaged = false
-    } else if let number = unsafe frameNumber(bytes, bits: sequence.frameNumberBits) {
+    } else if let number = frameNumber(bytes, bits: sequence.frameNumberBits) {
       let next = (last + 1) & (1 << sequence.frameNumberBits - 1)
       if number != last, number != next, !sequence.allowsFrameNumberGaps { isDamaged = true }
       if unit.isReference { last = number }
@@ -98,11 +99,11 @@ private struct H264Continuity {
   }
 
   /// `frame_num` of the first slice (§7.3.3).
-  private func frameNumber(_ bytes: UnsafeRawBufferPointer, bits: Int) -> Int? {
-    var units = unsafe NALUnitIterator(bytes)
-    while let unit = unsafe units.next() {
-      guard let first = unsafe unit.first, H264NALUnitType(first) == .slice else { continue }
-      var reader = unsafe RBSPReader(UnsafeRawBufferPointer(rebasing: unit.dropFirst()))
+  private func frameNumber(_ bytes: RawSpan, bits: Int) -> Int? {
+    var units = AnnexBUnits(bytes)
+    while let unit = units.nextUnit() {
+      guard H264NALUnitType(unit.u8(0)) == .slice else { continue }
+      var reader = RBSPReader(unit.part(from: 1))
       do throws(NALError) {
         // first_mb_in_slice, slice_type, pic_parameter_set_id.
         for _ in 0..<3 { _ = try reader.readUnsigned() }

@@ -2,6 +2,7 @@ import CDE265
 public import SoraCodecs
 public import SoraMedia
 import SoraNAL
+import SoraWire
 
 /// An H.265 decoder over libde265, for the main profile.
 ///
@@ -53,16 +54,16 @@ import SoraNAL
   }
 
   public func decode(_ frame: EncodedFrame) throws(CodecError) -> RawVideoFrame? {
-    let bytes = unsafe frame.payload.bytes
+    let bytes = frame.payload.span
     let unit: H265AccessUnit
     do {
-      unit = try unsafe inspector.inspect(bytes)
+      unit = try inspector.inspect(bytes)
     } catch {
       // Before the first key frame, parameter sets aren't known.
-      if needsKeyFrame, unsafe !H265StreamInspector.isKeyFrame(bytes) { throw .keyFrameRequired }
+      if needsKeyFrame, !H265StreamInspector.isKeyFrame(bytes) { throw .keyFrameRequired }
       throw refuse("\(error)")
     }
-    guard unit.sliceCount > 0 else { throw refuse("no picture in \(bytes.count) bytes") }
+    guard unit.sliceCount > 0 else { throw refuse("no picture in \(bytes.byteCount) bytes") }
     guard unit.isKeyFrame || !needsKeyFrame else { throw .keyFrameRequired }
     guard unit.pictureCount == 1 else {
       throw refuse("\(unit.pictureCount) first slices in one access unit")
@@ -92,15 +93,17 @@ import SoraNAL
 
   /// Hands over what decoding needs: parameter sets, slices, and ends of sequences.
   private func push(
-    _ bytes: UnsafeRawBufferPointer, to context: UnsafeMutableRawPointer, isReordered: Bool
+    _ bytes: RawSpan, to context: UnsafeMutableRawPointer, isReordered: Bool
   ) throws(CodecError) {
-    var units = unsafe NALUnitIterator(bytes)
-    while let unit = unsafe units.next() {
-      guard let header = unsafe H265NALUnitHeader(unit), header.layerID == 0,
+    var units = AnnexBUnits(bytes)
+    while let unit = units.nextUnit() {
+      guard let header = H265NALUnitHeader(unit), header.layerID == 0,
         header.type.isSlice || header.type.isParameterSet || header.type == .endOfSequence
       else { continue }
-      let result = unsafe de265_push_NAL(
-        context, unit.baseAddress, Int32(clamping: unit.count), Int64(number), nil)
+      let result = unsafe unit.withUnsafeBytes {
+        unsafe de265_push_NAL(
+          context, $0.baseAddress, Int32(clamping: $0.count), Int64(number), nil)
+      }
       guard result == DE265_OK else { throw refuse("libde265: \(errorText(result))") }
     }
     // This empties the library's queue of reordered pictures too: where there is one, the next access unit says that this

@@ -2,6 +2,7 @@ import CSoraOpenH264
 public import SoraCodecs
 public import SoraMedia
 import SoraNAL
+import SoraWire
 
 /// An H.264 decoder over OpenH264: Constrained Baseline, and Main and High without B-frames; progressive, 8 bits a sample,
 /// 4:2:0. Pictures of streams with B-frames come out, but not always in their order.
@@ -47,7 +48,7 @@ import SoraNAL
 
   public func decode(_ frame: EncodedFrame) throws(CodecError) -> RawVideoFrame? {
     let bytes = unsafe frame.payload.bytes
-    let unit = unsafe H264AccessUnit(bytes)
+    let unit = H264AccessUnit(frame.payload.span)
     guard unit.units > 0, bytes.count <= Int(Int32.max) else {
       throw refuse("no NAL unit in \(bytes.count) bytes")
     }

@@ -78,7 +78,7 @@ extension CodecUnderTest {
         codec.mutations = 0
         codec.libraryFiles = [encoder.file] + decoder.files
         codec.inspect = { frame in
-          let unit = H264AccessUnit(frame.payload.bytes)
+          let unit = H264AccessUnit(frame.payload.span)
           #expect(unit.isKeyFrame == frame.isKeyFrame)
           // Whoever enters at a key frame finds what it needs to decode it.
           #expect(unit.hasParameterSets == frame.isKeyFrame)
@@ -110,7 +110,8 @@ extension CodecUnderTest {
       // What the libraries allocate through C++ comes from its runtime.
       codec.libraryFiles = ["libx265.so", "libstdc++.so"] + decoder.2
       codec.inspect = { frame in
-        #expect(frame.isKeyFrame == H265StreamInspector.isKeyFrame(frame.payload.bytes))
+        let isKeyFrame = H265StreamInspector.isKeyFrame(frame.payload.span)
+        #expect(frame.isKeyFrame == isKeyFrame)
       }
       return codec
     }

@@ -1,5 +1,6 @@
 import Foundation
 import SoraNAL
+import SoraWire
 
 /// Files of Annex B byte streams, as access units.
 enum AccessUnits {
@@ -8,25 +9,24 @@ enum AccessUnits {
   /// Cuts before the first unit that can't belong to the picture before it (H.264 §7.4.1.2.3): one that goes before
   /// pictures, or a slice that begins at the first macroblock.
   static func split(_ bytes: [UInt8]) -> [[UInt8]] {
-    bytes.withUnsafeBytes { stream in
-      var units: [[UInt8]] = []
-      var current: [UInt8] = []
-      var hasSlice = false
-      var iterator = NALUnitIterator(stream)
-      while let unit = iterator.next() {
-        let type = unit[0] & 0x1F
-        let isSlice = type == 1 || type == 5
-        var reader = RBSPReader(UnsafeRawBufferPointer(rebasing: unit.dropFirst()))
-        let isFirst = isSlice && (try? reader.readUnsigned()) == 0
-        if hasSlice, (6...9).contains(type) || isFirst {
-          units.append(current)
-          current = []
-          hasSlice = false
-        }
-        current += [0, 0, 0, 1] + Array(unit)
-        hasSlice = hasSlice || isSlice
+    var units: [[UInt8]] = []
+    var current: [UInt8] = []
+    var hasSlice = false
+    var iterator = AnnexBUnits(bytes.rawSpan)
+    while let unit = iterator.nextUnit() {
+      let type = unit.u8(0) & 0x1F
+      let isSlice = type == 1 || type == 5
+      var reader = RBSPReader(unit.part(from: 1))
+      let isFirst = isSlice && (try? reader.readUnsigned()) == 0
+      if hasSlice, (6...9).contains(type) || isFirst {
+        units.append(current)
+        current = []
+        hasSlice = false
       }
-      return hasSlice ? units + [current] : units
+      current += [0, 0, 0, 1]
+      current.append(copying: unit)
+      hasSlice = hasSlice || isSlice
     }
+    return hasSlice ? units + [current] : units
   }
 }

@@ -3,6 +3,7 @@ import SoraCodecs
 import SoraH264
 import SoraMedia
 import SoraNAL
+import SoraWire
 import Testing
 
 /// What was negotiated is what the stream is.
@@ -24,12 +25,13 @@ import Testing
 
   /// The sequence parameter set's profile and level, and the picture parameter set's entropy coding.
   private func format(_ frame: EncodedFrame) throws -> (H264ProfileLevelID, isCABAC: Bool) {
-    let set = try #require(H264AccessUnit(frame.payload.bytes).sequenceParameterSet)
+    let unit = H264AccessUnit(frame.payload.span)
+    let set = try #require(unit.sequenceParameterSet)
     #expect(set.isProgressive && set.chromaFormat == 1 && set.lumaBits == 8)
-    var units = NALUnitIterator(frame.payload.bytes)
+    var units = AnnexBUnits(frame.payload.span)
     var isCABAC = false
-    while let unit = units.next() {
-      if H264NALUnitType(unit[0]) == .pictureParameterSet {
+    while let unit = units.nextUnit() {
+      if H264NALUnitType(unit.u8(0)) == .pictureParameterSet {
         isCABAC = try H264PictureParameterSet(unit).usesArithmeticCoding
       }
     }
@@ -112,7 +114,7 @@ import Testing
       let frames = try stream(
         encoding, 640, 360, ["profile-level-id": profile, "packetization-mode": "0"], count: 12,
         bits: 4_000_000, payload: payload)
-      let units = frames.map { H264AccessUnit($0.payload.bytes) }
+      let units = frames.map { H264AccessUnit($0.payload.span) }
       #expect(units.allSatisfy { $0.longestUnit <= payload }, "\(units.map(\.longestUnit))")
       #expect(units[0].slices >= 2)
       // Slices are used well, not cut into crumbs.
@@ -132,7 +134,8 @@ import Testing
     let frames = try stream(
       encoding, 640, 360, ["profile-level-id": "42e01f", "packetization-mode": "1"], count: 6,
       bits: 4_000_000)
-    for frame in frames { #expect(H264AccessUnit(frame.payload.bytes).slices == 1) }
+    let units = frames.map { H264AccessUnit($0.payload.span) }
+    for unit in units { #expect(unit.slices == 1) }
   }
 
   @Test func theRegistryFindsAnEncoderForEveryMode() throws {

@@ -1,5 +1,6 @@
 import SoraMedia
 import SoraNAL
+import SoraWire
 import Testing
 
 /// Writes syntax elements, with emulation prevention.
@@ -42,7 +43,7 @@ private struct BitWriter {
     let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: unit.count, alignment: 1)
     defer { memory.deallocate() }
     memory.copyBytes(from: unit)
-    return try H264SequenceParameterSet(UnsafeRawBufferPointer(memory))
+    return try H264SequenceParameterSet(memory.bytes)
   }
 
   /// A baseline set of 720p, or what `change` makes of it.
@@ -237,9 +238,7 @@ private struct BitWriter {
     writer.u(1, 0)
     writer.se(2)
     for (unit, isLarge) in [(plain, false), (writer.unit(0x68), true)] {
-      let set = try unit.withUnsafeBytes { bytes throws(NALError) in
-        try H264PictureParameterSet(bytes)
-      }
+      let set = try H264PictureParameterSet(unit.rawSpan)
       #expect(set.id == 200 && set.sequenceID == 31 && set.usesArithmeticCoding)
       #expect(set.sliceGroups == 3 && set.usesWeightedPrediction)
       #expect(set.usesLargeTransform == isLarge)
@@ -269,13 +268,11 @@ private struct BitWriter {
         bytes[1 + Int(random.next() % UInt64(bytes.count - 1))] = UInt8(
           truncatingIfNeeded: random.next())
       }
-      bytes.withUnsafeBytes { bytes in
-        _ = try? H264PictureParameterSet(bytes)
-        _ = H264AccessUnit(bytes)
-        if let set = try? H264SequenceParameterSet(bytes) {
-          taken += 1
-          #expect(set.width > 0 && set.height > 0)
-        }
+      _ = try? H264PictureParameterSet(bytes.rawSpan)
+      _ = H264AccessUnit(bytes.rawSpan)
+      if let set = try? H264SequenceParameterSet(bytes.rawSpan) {
+        taken += 1
+        #expect(set.width > 0 && set.height > 0)
       }
     }
     #expect(taken > 100)
@@ -283,9 +280,7 @@ private struct BitWriter {
 }
 
 @Suite struct AccessUnitTests {
-  private func inspect(_ bytes: [UInt8]) -> H264AccessUnit {
-    bytes.withUnsafeBytes { H264AccessUnit($0) }
-  }
+  private func inspect(_ bytes: [UInt8]) -> H264AccessUnit { H264AccessUnit(bytes.rawSpan) }
 
   @Test func slicesTellWhatAPictureIs() {
     // first_mb_in_slice 0, slice_type 7 (I): 1 0001000.

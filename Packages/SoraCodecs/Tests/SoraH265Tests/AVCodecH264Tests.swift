@@ -4,6 +4,7 @@ import SoraAVCodec
 import SoraCodecs
 import SoraMedia
 import SoraNAL
+import SoraWire
 import Testing
 
 /// libavcodec's H.264 half, as far as it differs from the H.265 one; its pictures are compared elsewhere.
@@ -92,11 +93,10 @@ import Testing
     let large = try stream(["--tune", "zerolatency"], count: 1)[0]
     let small = try stream(["--tune", "zerolatency", "--sps-id", "1"], count: 1, size: (64, 64))[0]
     func units(_ bytes: [UInt8]) -> [[UInt8]] {
-      bytes.withUnsafeBytes { bytes in
-        var units: [[UInt8]] = []
-        for unit in NALUnitIterator(bytes) { units.append([0, 0, 0, 1] + unit) }
-        return units
-      }
+      var units: [[UInt8]] = []
+      var found = AnnexBUnits(bytes.rawSpan)
+      while let unit = found.nextUnit() { units.append([0, 0, 0, 1] + [UInt8](copying: unit)) }
+      return units
     }
     let other = try #require(units(small).first { $0[4] & 0x1F == 7 })
     var mixed = units(large)

@@ -3,6 +3,7 @@ import SoraAVCodec
 import SoraCodecs
 import SoraMedia
 import SoraNAL
+import SoraWire
 import SoraX265
 import Testing
 
@@ -14,8 +15,10 @@ import Testing
         try encoder.encode(
           Pictures.frame(160, 120, index: index), forceKeyFrame: index % 2 == 0, rtpTimestamp: 0))
       var types: [UInt8] = []
-      for unit in NALUnitIterator(encoded.payload.bytes) {
-        types.append(try #require(H265NALUnitHeader(unit)).type.rawValue)
+      var units = AnnexBUnits(encoded.payload.span)
+      while let unit = units.nextUnit() {
+        let header = H265NALUnitHeader(unit)
+        types.append(try #require(header).type.rawValue)
       }
       #expect(types == (index % 2 == 0 ? [32, 33, 34, 20] : [1]))
     }
@@ -64,8 +67,9 @@ import Testing
       try encoder.encode(
         Pictures.frame(width, height, index: 0), forceKeyFrame: false, rtpTimestamp: 0))
     var found: H265SequenceParameterSet?
-    for unit in NALUnitIterator(encoded.payload.bytes)
-    where H265NALUnitHeader(unit)?.type == .sequenceParameterSet {
+    var units = AnnexBUnits(encoded.payload.span)
+    while let unit = units.nextUnit() {
+      guard H265NALUnitHeader(unit)?.type == .sequenceParameterSet else { continue }
       found = try H265SequenceParameterSet(unit)
     }
     let set = try #require(found)

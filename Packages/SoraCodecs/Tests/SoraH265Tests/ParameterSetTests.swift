@@ -3,18 +3,18 @@ import Foundation
 import SoraCodecs
 import SoraMedia
 import SoraNAL
+import SoraWire
 import SoraX265
 import Testing
 
 @Suite struct ParameterSetTests {
   /// Lends bytes to a reader.
-  private func read<R>(_ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R
-  {
+  private func read<R>(_ bytes: [UInt8], _ body: (RawSpan) throws -> R) rethrows -> R {
     // Exactly these bytes: an array's storage is rounded up.
     let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 1)
     defer { memory.deallocate() }
     memory.copyBytes(from: bytes)
-    return try body(UnsafeRawBufferPointer(memory))
+    return try body(memory.bytes)
   }
 
   private func bytes(_ text: String) -> [UInt8] {
@@ -129,8 +129,10 @@ import Testing
     let units = try (0..<2).flatMap { index in
       let encoded = try encoder.encode(
         Pictures.frame(64, 64, index: index), forceKeyFrame: false, rtpTimestamp: 0)
+      let payload = try #require(encoded).payload
       var units: [[UInt8]] = []
-      for unit in NALUnitIterator(try #require(encoded).payload.bytes) { units.append(Array(unit)) }
+      var found = AnnexBUnits(payload.span)
+      while let unit = found.nextUnit() { units.append([UInt8](copying: unit)) }
       return units
     }
     try #require(units.count == 5)

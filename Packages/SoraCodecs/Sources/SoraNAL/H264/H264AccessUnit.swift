@@ -1,3 +1,5 @@
+public import SoraWire
+
 /// The types of NAL units that matter here (H.264 table 7-1).
 public enum H264NALUnitType: UInt8, Sendable, Hashable {
   case slice = 1
@@ -53,20 +55,19 @@ public struct H264AccessUnit: Sendable, Hashable {
   public private(set) var longestUnit = 0
 
   /// Reads an Annex B byte stream.
-  public init(_ bytes: UnsafeRawBufferPointer) {
-    var iterator = NALUnitIterator(bytes)
-    while let unit = iterator.next() { add(unit) }
+  public init(_ bytes: RawSpan) {
+    var units = AnnexBUnits(bytes)
+    while let unit = units.nextUnit() { add(unit) }
   }
 
   /// Whether it has a sequence parameter set that can be read, and a picture parameter set.
   public var hasParameterSets: Bool { sequenceParameterSet != nil && hasPictureParameterSet }
 
-  private mutating func add(_ unit: UnsafeRawBufferPointer) {
+  private mutating func add(_ unit: RawSpan) {
     units += 1
-    longestUnit = max(longestUnit, unit.count)
-    guard let first = unit.first, first & 0x80 == 0, let type = H264NALUnitType(first) else {
-      return
-    }
+    longestUnit = max(longestUnit, unit.byteCount)
+    let first = unit.u8(0)
+    guard first & 0x80 == 0, let type = H264NALUnitType(first) else { return }
     switch type {
     case .sequenceParameterSet:
       do {
@@ -87,8 +88,8 @@ public struct H264AccessUnit: Sendable, Hashable {
   }
 
   /// `slice_type` follows `first_mb_in_slice` (§7.3.3); 5 to 9 say that all slices of the picture have that type.
-  private static func sliceType(_ unit: UnsafeRawBufferPointer) -> H264SliceType? {
-    var reader = RBSPReader(UnsafeRawBufferPointer(rebasing: unit.dropFirst()))
+  private static func sliceType(_ unit: RawSpan) -> H264SliceType? {
+    var reader = RBSPReader(unit.part(from: 1))
     guard (try? reader.readUnsigned()) != nil,
       let value = try? reader.readUnsigned("slice_type", upTo: 9)
     else { return nil }

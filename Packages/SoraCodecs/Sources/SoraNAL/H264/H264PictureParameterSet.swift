@@ -1,3 +1,5 @@
+public import SoraWire
+
 /// What an H.264 picture parameter set says of the pictures that refer to it (H.264 §7.3.2.2).
 public struct H264PictureParameterSet: Sendable, Hashable {
   /// 0...255.
@@ -13,12 +15,12 @@ public struct H264PictureParameterSet: Sendable, Hashable {
   public let usesLargeTransform: Bool
 
   /// Reads a whole NAL unit of type 8, its header first. Throws `NALError`.
-  public init(_ unit: UnsafeRawBufferPointer) throws(NALError) {
-    guard unit.count >= 2 else { throw .truncated }
-    guard H264NALUnitType(unit[0]) == .pictureParameterSet else {
-      throw .outOfRange(element: "nal_unit_type", value: UInt32(unit[0] & 0x1F))
+  public init(_ unit: RawSpan) throws(NALError) {
+    guard unit.byteCount >= 2 else { throw .truncated }
+    guard H264NALUnitType(unit.u8(0)) == .pictureParameterSet else {
+      throw .outOfRange(element: "nal_unit_type", value: UInt32(unit.u8(0) & 0x1F))
     }
-    var reader = RBSPReader(UnsafeRawBufferPointer(rebasing: unit[1...]))
+    var reader = RBSPReader(unit.part(from: 1))
     id = Int(try reader.readUnsigned("pic_parameter_set_id", upTo: 255))
     sequenceID = Int(try reader.readUnsigned("seq_parameter_set_id", upTo: 31))
     usesArithmeticCoding = try reader.readFlag()

@@ -1,3 +1,5 @@
+public import SoraWire
+
 /// What an H.264 sequence parameter set says of the pictures that refer to it (H.264 §7.3.2.1.1).
 public struct H264SequenceParameterSet: Sendable, Hashable {
   public let profileIDC: UInt8
@@ -56,12 +58,12 @@ public struct H264SequenceParameterSet: Sendable, Hashable {
   }
 
   /// Reads a whole NAL unit of type 7, its header first. Throws `NALError`.
-  public init(_ unit: UnsafeRawBufferPointer) throws(NALError) {
-    guard unit.count >= 4 else { throw .truncated }
-    guard H264NALUnitType(unit[0]) == .sequenceParameterSet else {
-      throw .outOfRange(element: "nal_unit_type", value: UInt32(unit[0] & 0x1F))
+  public init(_ unit: RawSpan) throws(NALError) {
+    guard unit.byteCount >= 4 else { throw .truncated }
+    guard H264NALUnitType(unit.u8(0)) == .sequenceParameterSet else {
+      throw .outOfRange(element: "nal_unit_type", value: UInt32(unit.u8(0) & 0x1F))
     }
-    var reader = RBSPReader(UnsafeRawBufferPointer(rebasing: unit[1...]))
+    var reader = RBSPReader(unit.part(from: 1))
     profileIDC = UInt8(truncatingIfNeeded: try reader.readBits(8))
     constraints = UInt8(truncatingIfNeeded: try reader.readBits(8))
     levelIDC = UInt8(truncatingIfNeeded: try reader.readBits(8))

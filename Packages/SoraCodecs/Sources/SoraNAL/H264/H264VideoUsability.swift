@@ -1,3 +1,5 @@
+import SoraWire
+
 /// What is of use here in a sequence parameter set's video usability information (H.264 §E.1.1).
 struct H264VideoUsability {
   let framesPerSecond: Double?

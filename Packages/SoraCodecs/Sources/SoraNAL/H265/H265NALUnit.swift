@@ -1,3 +1,5 @@
+import SoraWire
+
 /// What a NAL unit of H.265 holds (H.265 table 7-1). Values that aren't named are reserved or unspecified.
 public struct H265NALUnitType: RawRepresentable, Sendable, Hashable {
   /// 0...63.
@@ -51,10 +53,10 @@ public struct H265NALUnitHeader: Sendable, Hashable {
   public var temporalID: UInt8
 
   /// Reads the header; nil where there are less than two bytes, or where the forbidden bit or values say that it is none.
-  public init?(_ unit: UnsafeRawBufferPointer) {
-    guard unit.count >= 2, unit[0] & 0x80 == 0, unit[1] & 7 != 0 else { return nil }
-    type = H265NALUnitType(rawValue: unit[0] >> 1 & 0x3F)
-    layerID = (unit[0] & 1) << 5 | unit[1] >> 3
-    temporalID = (unit[1] & 7) - 1
+  public init?(_ unit: RawSpan) {
+    guard unit.byteCount >= 2, unit.u8(0) & 0x80 == 0, unit.u8(1) & 7 != 0 else { return nil }
+    type = H265NALUnitType(rawValue: unit.u8(0) >> 1 & 0x3F)
+    layerID = (unit.u8(0) & 1) << 5 | unit.u8(1) >> 3
+    temporalID = (unit.u8(1) & 7) - 1
   }
 }

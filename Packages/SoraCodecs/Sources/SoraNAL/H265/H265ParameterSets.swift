@@ -1,3 +1,5 @@
+public import SoraWire
+
 /// The start of a video parameter set (H.265 §7.3.2.1).
 public struct H265VideoParameterSet: Sendable, Hashable {
   /// 0...15.
@@ -7,9 +9,9 @@ public struct H265VideoParameterSet: Sendable, Hashable {
   public var profileTierLevel: H265ProfileTierLevel
 
   /// Reads a NAL unit, its header first.
-  public init(_ unit: UnsafeRawBufferPointer) throws(NALError) {
-    guard unit.count > 2 else { throw .truncated }
-    var reader = RBSPReader(UnsafeRawBufferPointer(rebasing: unit[2...]))
+  public init(_ unit: RawSpan) throws(NALError) {
+    guard unit.byteCount > 2 else { throw .truncated }
+    var reader = RBSPReader(unit.part(from: 2))
     id = UInt8(try reader.readBits(4))
     // The base layer's two flags, vps_max_layers_minus1.
     try reader.skipBits(8)
@@ -37,9 +39,9 @@ public struct H265PictureParameterSet: Sendable, Hashable {
   public var extraSliceHeaderBits: Int
 
   /// Reads a NAL unit, its header first.
-  public init(_ unit: UnsafeRawBufferPointer) throws(NALError) {
-    guard unit.count > 2 else { throw .truncated }
-    var reader = RBSPReader(UnsafeRawBufferPointer(rebasing: unit[2...]))
+  public init(_ unit: RawSpan) throws(NALError) {
+    guard unit.byteCount > 2 else { throw .truncated }
+    var reader = RBSPReader(unit.part(from: 2))
     id = Int(try reader.readUnsigned("pps_pic_parameter_set_id", upTo: 63))
     sequenceID = Int(try reader.readUnsigned("pps_seq_parameter_set_id", upTo: 15))
     // dependent_slice_segments_enabled_flag.

@@ -1,3 +1,5 @@
+public import SoraWire
+
 /// `profile_tier_level` without its sub-layers (H.265 §7.3.3): what a decoder must be able to do.
 public struct H265ProfileTierLevel: Sendable, Hashable {
   /// `general_profile_space`, 0...3; 0 for every profile of today.

@@ -1,3 +1,5 @@
+import SoraWire
+
 /// Which pictures stay in the decoder by a picture's word, as distances in output order (`st_ref_pic_set`, H.265 §7.3.7).
 struct H265ReferencePictureSet: Sendable {
   /// Entries that a set can have: `sps_max_dec_pic_buffering_minus1` is 15 at most, and 16 leave room for one in the making.

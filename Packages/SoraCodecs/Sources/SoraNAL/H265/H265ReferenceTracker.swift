@@ -1,3 +1,5 @@
+import SoraWire
+
 /// Follows which pictures a decoder holds, and so knows of every picture whether what it refers to is there and whole.
 ///
 /// Decoders conceal a missing reference without a word; the sender must hear of it all the same (H.265 §8.3.1 picture order

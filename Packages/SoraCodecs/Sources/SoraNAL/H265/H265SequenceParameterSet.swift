@@ -1,3 +1,5 @@
+public import SoraWire
+
 /// A sequence parameter set up to what slice headers need (H.265 §7.3.2.2), checked against the ranges of §7.4.3.2.
 public struct H265SequenceParameterSet: Sendable {
   /// 0...15.
@@ -38,9 +40,9 @@ public struct H265SequenceParameterSet: Sendable {
   private static let longestSide: UInt32 = 16_888
 
   /// Reads a NAL unit, its header first.
-  public init(_ unit: UnsafeRawBufferPointer) throws(NALError) {
-    guard unit.count > 2 else { throw .truncated }
-    var reader = RBSPReader(UnsafeRawBufferPointer(rebasing: unit[2...]))
+  public init(_ unit: RawSpan) throws(NALError) {
+    guard unit.byteCount > 2 else { throw .truncated }
+    var reader = RBSPReader(unit.part(from: 2))
     // sps_video_parameter_set_id.
     try reader.skipBits(4)
     let subLayersMinus1 = try reader.readBits(3)

@@ -1,3 +1,5 @@
+import SoraWire
+
 /// The header of a picture's first slice up to its references (H.265 §7.3.6.1).
 struct H265SliceHeader {
   /// A picture that stays for longer than distances can say.
@@ -19,28 +21,28 @@ struct H265SliceHeader {
   private(set) var longTermCount = 0
 
   /// Whether a slice is its picture's first: `first_slice_segment_in_pic_flag`.
-  static func isFirst(_ unit: UnsafeRawBufferPointer) -> Bool {
-    unit.count > 2 && unit[2] & 0x80 != 0
+  static func isFirst(_ unit: RawSpan) -> Bool {
+    unit.byteCount > 2 && unit.u8(2) & 0x80 != 0
   }
 
   /// `slice_pic_parameter_set_id`, which every slice has.
-  static func pictureID(_ unit: UnsafeRawBufferPointer, _ header: H265NALUnitHeader)
+  static func pictureID(_ unit: RawSpan, _ header: H265NALUnitHeader)
     throws(NALError) -> UInt32
   {
-    guard unit.count > 2 else { throw .truncated }
-    var reader = RBSPReader(UnsafeRawBufferPointer(rebasing: unit[2...]))
+    guard unit.byteCount > 2 else { throw .truncated }
+    var reader = RBSPReader(unit.part(from: 2))
     try reader.skipBits(header.type.isRandomAccess ? 2 : 1)
     return try reader.readUnsigned("slice_pic_parameter_set_id", upTo: 63)
   }
 
   /// Reads the first slice of a picture; nil where the parameter sets that it names aren't known.
-  init?(_ unit: UnsafeRawBufferPointer, _ header: H265NALUnitHeader, _ sets: H265ParameterSets)
+  init?(_ unit: RawSpan, _ header: H265NALUnitHeader, _ sets: H265ParameterSets)
     throws(NALError)
   {
-    guard unit.count > 2 else { throw .truncated }
+    guard unit.byteCount > 2 else { throw .truncated }
     type = header.type
     temporalID = header.temporalID
-    var reader = RBSPReader(UnsafeRawBufferPointer(rebasing: unit[2...]))
+    var reader = RBSPReader(unit.part(from: 2))
     // first_slice_segment_in_pic_flag, and no_output_of_prior_pics_flag where decoding can start.
     try reader.skipBits(type.isRandomAccess ? 2 : 1)
     pictureID = Int(try reader.readUnsigned("slice_pic_parameter_set_id", upTo: 63))

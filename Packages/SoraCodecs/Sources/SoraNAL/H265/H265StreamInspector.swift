@@ -1,3 +1,5 @@
+public import SoraWire
+
 /// What an access unit of H.265 says about itself, before a decoder sees it.
 public struct H265AccessUnit: Sendable, Hashable {
   /// Pictures that begin in it; 1 in a sound access unit.
@@ -50,12 +52,12 @@ public struct H265StreamInspector {
   public mutating func markDamaged() { tracker.markDamaged() }
 
   /// Reads the next access unit. Throws `NALError` where a parameter set or the slice header can't be read.
-  public mutating func inspect(_ bytes: UnsafeRawBufferPointer) throws(NALError) -> H265AccessUnit {
+  public mutating func inspect(_ bytes: RawSpan) throws(NALError) -> H265AccessUnit {
     var summary = H265AccessUnit()
     var hasSequence = false
     var pictureID: UInt32?
-    var units = NALUnitIterator(bytes)
-    while let unit = units.next() {
+    var units = AnnexBUnits(bytes)
+    while let unit = units.nextUnit() {
       guard let header = H265NALUnitHeader(unit), header.layerID == 0 else { continue }
       // Parameter sets come before the first slice (§7.4.2.4.4); behind it they would change what is being decoded.
       if header.type.isParameterSet, summary.sliceCount > 0 {
@@ -90,7 +92,7 @@ public struct H265StreamInspector {
   }
 
   private mutating func begin(
-    _ unit: UnsafeRawBufferPointer, _ header: H265NALUnitHeader, _ summary: inout H265AccessUnit
+    _ unit: RawSpan, _ header: H265NALUnitHeader, _ summary: inout H265AccessUnit
   ) throws(NALError) {
     guard let slice = try H265SliceHeader(unit, header, sets),
       let sequence = sets.picture(slice.pictureID).flatMap({ sets.sequence($0.sequenceID) })
@@ -129,9 +131,9 @@ public struct H265StreamInspector {
 
   /// Whether decoding can start at an access unit: it holds a slice of an IDR, BLA or CRA picture before any other. Reads
   /// NAL unit headers only.
-  public static func isKeyFrame(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    var units = NALUnitIterator(bytes)
-    while let unit = units.next() {
+  public static func isKeyFrame(_ bytes: RawSpan) -> Bool {
+    var units = AnnexBUnits(bytes)
+    while let unit = units.nextUnit() {
       guard let header = H265NALUnitHeader(unit), header.layerID == 0 else { continue }
       if header.type.isSlice { return header.type.isRandomAccess }
     }

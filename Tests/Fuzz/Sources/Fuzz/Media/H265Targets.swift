@@ -1,4 +1,5 @@
 import SoraNAL
+import SoraWire
 
 extension FuzzTarget {
   /// Three pictures of 32x32 samples each: key frame, then two others; written by x265 3.5.
@@ -49,8 +50,9 @@ extension FuzzTarget {
       var inspector = H265StreamInspector()
       while !input.isAtEnd {
         lendExactly(input.chunk()) { memory in
-          let content = UnsafeRawBufferPointer(memory)
-          for unit in NALUnitIterator(content) {
+          let content = memory.bytes
+          var units = AnnexBUnits(content)
+          while let unit = units.nextUnit() {
             if let video = try? H265VideoParameterSet(unit) {
               check((1...7).contains(video.maximumSubLayers), "temporal layers out of range")
             }

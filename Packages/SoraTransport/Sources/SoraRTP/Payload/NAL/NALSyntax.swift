@@ -48,10 +48,11 @@ protocol NALSyntax {
   static func temporalLayer(_ header: UInt16) -> UInt8
   /// Whether a slice is the first of its picture.
   static func isFirstSlice(_ unit: RawSpan) -> Bool
-  /// The picture parameter set that a slice names.
-  static func pictureParametersID(ofSlice unit: RawSpan) -> Int?
-  /// The id of a parameter set, and of the set that it builds upon.
-  static func identify(_ unit: RawSpan, _ kind: NALKind) -> ParameterSetID?
+  /// The picture parameter set that a slice names. Like `identify` it takes a unit of `headerCount` bytes or more, of whose
+  /// end some may be missing.
+  static func pictureParametersID(ofSlice unit: RawSpan) throws(NALError) -> Int
+  /// The id of a parameter set, and of the set that it builds upon; `nil` for units of other kinds.
+  static func identify(_ unit: RawSpan, _ kind: NALKind) throws(NALError) -> ParameterSetID?
 }
 
 /// A parameter set's own id and the one of the set above it; `parent` is -1 where there is none.
@@ -140,26 +141,25 @@ enum H264Syntax: NALSyntax {
     unit.byteCount > 1 && unit.u8(1) & 0x80 != 0
   }
 
-  static func pictureParametersID(ofSlice unit: RawSpan) -> Int? {
-    var bits = NALBitReader(unit, from: 1)
-    guard bits.unsignedExponential() != nil, bits.unsignedExponential() != nil,
-      let id = bits.unsignedExponential(), id < 256
-    else { return nil }
-    return Int(id)
+  static func pictureParametersID(ofSlice unit: RawSpan) throws(NALError) -> Int {
+    var reader = RBSPReader(leading: unit.part(from: 1))
+    // first_mb_in_slice, slice_type.
+    _ = try reader.readUnsigned()
+    _ = try reader.readUnsigned()
+    return Int(try reader.readUnsigned("pic_parameter_set_id", upTo: 255))
   }
 
-  static func identify(_ unit: RawSpan, _ kind: NALKind) -> ParameterSetID? {
-    var bits = NALBitReader(unit, from: 1)
+  static func identify(_ unit: RawSpan, _ kind: NALKind) throws(NALError) -> ParameterSetID? {
+    var reader = RBSPReader(leading: unit.part(from: 1))
     switch kind {
     case .sequenceParameters:
       // profile_idc, constraint flags, level_idc.
-      bits.skip(24)
-      guard let id = bits.unsignedExponential(), id < 32 else { return nil }
+      try reader.skipBits(24)
+      let id = try reader.readUnsigned("seq_parameter_set_id", upTo: 31)
       return ParameterSetID(id: Int(id), parent: -1)
     case .pictureParameters:
-      guard let id = bits.unsignedExponential(), id < 256,
-        let parent = bits.unsignedExponential(), parent < 32
-      else { return nil }
+      let id = try reader.readUnsigned("pic_parameter_set_id", upTo: 255)
+      let parent = try reader.readUnsigned("seq_parameter_set_id", upTo: 31)
       return ParameterSetID(id: Int(id), parent: Int(parent))
     default: return nil
     }
@@ -206,44 +206,40 @@ enum H265Syntax: NALSyntax {
     unit.byteCount > 2 && unit.u8(2) & 0x80 != 0
   }
 
-  static func pictureParametersID(ofSlice unit: RawSpan) -> Int? {
-    guard unit.byteCount > 2 else { return nil }
-    var bits = NALBitReader(unit, from: 2)
-    bits.skip(1)
-    if kind(type(of: header(unit))) == .randomAccess { bits.skip(1) }
-    guard let id = bits.unsignedExponential(), id < 64 else { return nil }
-    return Int(id)
+  static func pictureParametersID(ofSlice unit: RawSpan) throws(NALError) -> Int {
+    var reader = RBSPReader(leading: unit.part(from: 2))
+    // first_slice_segment_in_pic_flag, and no_output_of_prior_pics_flag where decoding can start.
+    try reader.skipBits(kind(type(of: header(unit))) == .randomAccess ? 2 : 1)
+    return Int(try reader.readUnsigned("slice_pic_parameter_set_id", upTo: 63))
   }
 
-  static func identify(_ unit: RawSpan, _ kind: NALKind) -> ParameterSetID? {
-    guard unit.byteCount > 2 else { return nil }
-    var bits = NALBitReader(unit, from: 2)
+  static func identify(_ unit: RawSpan, _ kind: NALKind) throws(NALError) -> ParameterSetID? {
+    var reader = RBSPReader(leading: unit.part(from: 2))
     switch kind {
     case .videoParameters:
-      return ParameterSetID(id: Int(bits.bits(4)), parent: -1)
+      return ParameterSetID(id: Int(try reader.readBits(4)), parent: -1)
     case .sequenceParameters:
-      let parent = Int(bits.bits(4))
-      let subLayers = Int(bits.bits(3))
-      bits.skip(1)
+      let parent = Int(try reader.readBits(4))
+      let subLayers = Int(try reader.readBits(3))
+      try reader.skipBits(1)
       // profile_tier_level (ITU-T H.265 §7.3.3): 88 bits of profile and 8 of level, then those of sub-layers that have any.
-      bits.skip(96)
+      try reader.skipBits(96)
       var profiles = 0
       var levels = 0
       if subLayers > 0 {
         for layer in 0..<8 {
-          let flags = bits.bits(2)
+          let flags = try reader.readBits(2)
           guard layer < subLayers else { continue }
           profiles += Int(flags >> 1)
           levels += Int(flags & 1)
         }
       }
-      bits.skip(88 * profiles + 8 * levels)
-      guard let id = bits.unsignedExponential(), id < 16 else { return nil }
+      try reader.skipBits(88 * profiles + 8 * levels)
+      let id = try reader.readUnsigned("sps_seq_parameter_set_id", upTo: 15)
       return ParameterSetID(id: Int(id), parent: parent)
     case .pictureParameters:
-      guard let id = bits.unsignedExponential(), id < 64,
-        let parent = bits.unsignedExponential(), parent < 16
-      else { return nil }
+      let id = try reader.readUnsigned("pps_pic_parameter_set_id", upTo: 63)
+      let parent = try reader.readUnsigned("pps_seq_parameter_set_id", upTo: 15)
       return ParameterSetID(id: Int(id), parent: Int(parent))
     default: return nil
     }

@@ -22,9 +22,9 @@ struct ParameterSetStore<Syntax: NALSyntax> {
     guard unit.byteCount > Syntax.headerCount, unit.byteCount <= Self.maximumLength else { return }
     let kind = Syntax.kind(Syntax.type(of: Syntax.header(unit)))
     // A set forbidden_zero_bit says that the unit isn't whole.
-    guard kind.isParameterSet, unit.u8(0) & 0x80 == 0, let name = Syntax.identify(unit, kind) else {
-      return
-    }
+    guard kind.isParameterSet, unit.u8(0) & 0x80 == 0,
+      let name = try? Syntax.identify(unit, kind)
+    else { return }
     if let index = find(kind, name.id) {
       guard entries[index].bytes != [UInt8](copying: unit) else { return }
       entries[index] = Entry(kind: kind, name: name, bytes: [UInt8](copying: unit))
@@ -37,8 +37,7 @@ struct ParameterSetStore<Syntax: NALSyntax> {
   /// Remembers the sets in front of a frame's first slice.
   mutating func remember(frame: RawSpan) {
     var units = AnnexBUnits(frame)
-    while let range = units.next() {
-      let unit = frame.part(range.lowerBound, range.count)
+    while let unit = units.nextUnit() {
       if Self.kind(unit).isPicture { break }
       remember(unit)
     }
@@ -56,7 +55,7 @@ struct ParameterSetStore<Syntax: NALSyntax> {
   /// Follows the first slice's picture parameters to the sequence's and, in H.265, the video's.
   func need(of frame: RawSpan) -> Need {
     guard let slice = Self.firstSlice(frame) else { return .nothing }
-    guard let picture = Syntax.pictureParametersID(ofSlice: slice),
+    guard let picture = try? Syntax.pictureParametersID(ofSlice: slice),
       let (own, sequence) = look(.pictureParameters, picture, in: frame),
       let (above, video) = look(.sequenceParameters, sequence, in: frame)
     else { return .unknown }
@@ -88,11 +87,12 @@ struct ParameterSetStore<Syntax: NALSyntax> {
   ) -> (entry: Int, parent: Int)? {
     var parent: Int?
     var units = AnnexBUnits(frame)
-    while let range = units.next() {
-      let unit = frame.part(range.lowerBound, range.count)
+    while let unit = units.nextUnit() {
       let own = Self.kind(unit)
       if own.isPicture { break }
-      if own == kind, let name = Syntax.identify(unit, kind), name.id == id { parent = name.parent }
+      if own == kind, let name = try? Syntax.identify(unit, kind), name.id == id {
+        parent = name.parent
+      }
     }
     if let parent { return (-1, parent) }
     return find(kind, id).map { ($0, entries[$0].name.parent) }
@@ -108,8 +108,7 @@ struct ParameterSetStore<Syntax: NALSyntax> {
   @_lifetime(copy frame)
   private static func firstSlice(_ frame: RawSpan) -> RawSpan? {
     var units = AnnexBUnits(frame)
-    while let range = units.next() {
-      let unit = frame.part(range.lowerBound, range.count)
+    while let unit = units.nextUnit() {
       if kind(unit).isPicture { return unit }
     }
     return nil

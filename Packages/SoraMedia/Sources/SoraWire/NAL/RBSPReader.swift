@@ -1,13 +1,13 @@
 /// Reads the syntax elements of a raw byte sequence payload (H.264 §7.2 and §9.1, H.265 §7.2 and §9.2), most
 /// significant bit first.
 ///
-/// Emulation prevention bytes are skipped on the way; the stop bit and what follows it aren't data. Reads in place,
-/// allocates nothing, and throws `NALError` instead of reading beyond the end.
-public struct RBSPReader {
-  private let bytes: UnsafeRawBufferPointer
+/// Emulation prevention bytes are skipped on the way; the stop bit and what follows it aren't data. Throws `NALError`
+/// instead of reading beyond the end. Borrows the bytes and allocates nothing.
+public struct RBSPReader: ~Escapable {
+  private let bytes: RawSpan
   /// Bytes up to the one that holds the stop bit, and that one.
   private let end: Int
-  /// Bits of the last byte that are data.
+  /// Bits of the last byte that are data; 0 where there is no byte.
   private let lastBits: Int
   private var position = 0
   private var zeroRun = 0
@@ -15,14 +15,15 @@ public struct RBSPReader {
   private var cache: UInt64 = 0
   private var cachedBits = 0
 
-  /// A reader of a NAL unit's bytes behind its header. They must stay valid while it is used.
-  public init(_ bytes: UnsafeRawBufferPointer) {
+  /// A reader of a NAL unit's bytes behind its header.
+  @_lifetime(copy bytes)
+  public init(_ bytes: RawSpan) {
     self.bytes = bytes
-    var end = bytes.count
+    var end = bytes.byteCount
     while end > 0 {
-      if bytes[end - 1] == 0 {
+      if bytes.u8(end - 1) == 0 {
         end -= 1
-      } else if bytes[end - 1] == 3, end >= 3, bytes[end - 2] == 0, bytes[end - 3] == 0 {
+      } else if bytes.u8(end - 1) == 3, end >= 3, bytes.u8(end - 2) == 0, bytes.u8(end - 3) == 0 {
         // The byte that keeps cabac_zero_words from ending the unit in a zero (H.264 §7.4.1).
         end -= 1
       } else {
@@ -30,15 +31,29 @@ public struct RBSPReader {
       }
     }
     self.end = end
-    lastBits = end > 0 ? 7 - bytes[end - 1].trailingZeroBitCount : 0
+    lastBits = end > 0 ? 7 - bytes.u8(end - 1).trailingZeroBitCount : 0
   }
 
-  /// `more_rbsp_data()`: whether anything comes before the stop bit.
+  /// A reader of what a NAL unit begins with, behind its header: every bit is data, as the unit may have been cut before its
+  /// stop bit.
+  @_lifetime(copy bytes)
+  public init(leading bytes: RawSpan) {
+    self.bytes = bytes
+    let count = bytes.byteCount
+    // An emulation prevention byte at the cut isn't data either.
+    let endsInPrevention =
+      count >= 3 && bytes.u8(count - 1) == 3 && bytes.u8(count - 2) == 0 && bytes.u8(count - 3) == 0
+    end = endsInPrevention ? count - 1 : count
+    lastBits = end > 0 ? 8 : 0
+  }
+
+  /// `more_rbsp_data()`: whether anything comes before the stop bit, or before the cut.
   public var hasMoreData: Bool {
     cachedBits > 0 || position < end - 1 || (position == end - 1 && lastBits > 0)
   }
 
   /// `u(n)` for n of 0...32.
+  @_lifetime(self: copy self)
   public mutating func readBits(_ count: Int) throws(NALError) -> UInt32 {
     precondition(count >= 0 && count <= 32)
     if cachedBits < count {
@@ -52,9 +67,11 @@ public struct RBSPReader {
   }
 
   /// `u(1)`.
+  @_lifetime(self: copy self)
   public mutating func readFlag() throws(NALError) -> Bool { try readBits(1) == 1 }
 
   /// Passes over `count` bits, 0 or more.
+  @_lifetime(self: copy self)
   public mutating func skipBits(_ count: Int) throws(NALError) {
     var left = count
     while left > 0 {
@@ -64,8 +81,9 @@ public struct RBSPReader {
   }
 
   /// `ue(v)`: an unsigned Exp-Golomb code, 0...2^32 - 2.
+  @_lifetime(self: copy self)
   public mutating func readUnsigned() throws(NALError) -> UInt32 {
-    fill()
+    if 2 * cache.leadingZeroBitCount >= cachedBits { fill() }
     let zeros = cache.leadingZeroBitCount
     guard zeros < cachedBits else { throw .truncated }
     guard zeros <= 31 else { throw .outOfRange(element: "an Exp-Golomb code", value: .max) }
@@ -74,6 +92,7 @@ public struct RBSPReader {
   }
 
   /// `ue(v)` that the standard bounds. Throws `NALError.outOfRange` with the element's name beyond `maximum`.
+  @_lifetime(self: copy self)
   public mutating func readUnsigned(_ element: String, upTo maximum: UInt32) throws(NALError)
     -> UInt32
   {
@@ -83,6 +102,7 @@ public struct RBSPReader {
   }
 
   /// `se(v)`: a signed Exp-Golomb code.
+  @_lifetime(self: copy self)
   public mutating func readSigned() throws(NALError) -> Int32 {
     let code = try readUnsigned()
     // 1, 2, 3, 4 stand for 1, -1, 2, -2 (H.264 §9.1.1).
@@ -90,14 +110,16 @@ public struct RBSPReader {
     return code & 1 == 1 ? magnitude : 0 &- magnitude
   }
 
+  @_lifetime(self: copy self)
   private mutating func drop(_ count: Int) {
     cache = count < 64 ? cache << UInt64(count) : 0
     cachedBits -= count
   }
 
+  @_lifetime(self: copy self)
   private mutating func fill() {
     while cachedBits <= 56, position < end {
-      let byte = bytes[position]
+      let byte = bytes.u8(position)
       position += 1
       // 0, 0, 3: the third byte only keeps the first two from looking like a start code (H.264 §7.4.1.1).
       if zeroRun >= 2, byte == 3 {

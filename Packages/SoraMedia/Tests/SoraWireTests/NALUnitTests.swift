@@ -1,10 +1,13 @@
 import SoraMedia
-import SoraNAL
+import SoraWire
 import Testing
 
 @Suite struct NALUnitTests {
   private func units(_ bytes: [UInt8]) -> [[UInt8]] {
-    bytes.withUnsafeBytes { NALUnitIterator($0).map { Array($0) } }
+    var found = AnnexBUnits(bytes.rawSpan)
+    var units: [[UInt8]] = []
+    while let unit = found.nextUnit() { units.append([UInt8](copying: unit)) }
+    return units
   }
 
   @Test func startCodesOfThreeAndFourBytesSeparateUnits() {
@@ -45,6 +48,25 @@ import Testing
       #expect(units(stream) == expected)
     }
   }
+
+  /// Long runs without a zero byte, which are passed over in words, and start codes at every place within a word.
+  @Test func rangesSayWhereUnitsLie() {
+    let random = RandomSource(seed: 2)
+    for gap in 0..<40 {
+      var stream = (0..<gap).map { _ in UInt8(random.next() & 0xFE) | 1 }
+      var expected: [Range<Int>] = []
+      for count in [1, 7, 8, 9, 16, 1 + Int(random.next() % 60), 2] {
+        stream += [0, 0, 1]
+        expected.append(stream.count..<stream.count + count)
+        stream += (0..<count).map { _ in UInt8(random.next() & 0xFE) | 1 }
+      }
+      var found = AnnexBUnits(stream.rawSpan)
+      var ranges: [Range<Int>] = []
+      while let range = found.next() { ranges.append(range) }
+      #expect(ranges == expected)
+      #expect(units(stream) == expected.map { Array(stream[$0]) })
+    }
+  }
 }
 
 @Suite struct RBSPReaderTests {
@@ -55,7 +77,7 @@ import Testing
     let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 1)
     defer { memory.deallocate() }
     memory.copyBytes(from: bytes)
-    var reader = RBSPReader(UnsafeRawBufferPointer(memory))
+    var reader = RBSPReader(memory.bytes)
     return try body(&reader)
   }
 
@@ -118,15 +140,49 @@ import Testing
     }
   }
 
+  /// Where a unit was cut, its last bit is as good as the others.
+  @Test func allBitsOfALeadingPartAreData() throws {
+    for (bytes, bits) in [
+      ([0x80], 8), ([0x40], 8), ([0], 8), ([], 0), ([0xFF, 0xC0, 0, 0, 3], 32),
+      ([0, 0, 3, 0x80], 24),
+      ([1, 2, 3, 4, 5, 6, 0, 0, 3], 64), ([3], 8), ([0, 3], 16),
+    ] as [([UInt8], Int)] {
+      var reader = RBSPReader(leading: bytes.rawSpan)
+      var count = 0
+      while reader.hasMoreData {
+        _ = try reader.readBits(1)
+        count += 1
+      }
+      #expect(count == bits, "\(bytes)")
+      var other = RBSPReader(leading: bytes.rawSpan)
+      var error: NALError?
+      do throws(NALError) { try other.skipBits(bits + 1) } catch let thrown { error = thrown }
+      #expect(error == .truncated)
+    }
+    // The same elements of a whole unit and of the same one without its end.
+    let code: [UInt8] = [0b0010_0100]
+    var whole = RBSPReader(code.rawSpan)
+    var leading = RBSPReader(leading: code.rawSpan)
+    let values = try [whole.readUnsigned(), leading.readUnsigned(), leading.readBits(3)]
+    #expect(values == [3, 3, 4])
+    #expect(!whole.hasMoreData && !leading.hasMoreData)
+  }
+
   @Test func wideReadsCrossBytes() throws {
     try read([0x12, 0x34, 0x56, 0x78, 0x9A, 0xBC, 0xDE, 0xF0, 0x80]) { reader throws(NALError) in
-      #expect(try reader.readBits(0) == 0)
-      #expect(try reader.readBits(4) == 1)
-      #expect(try reader.readBits(32) == 0x2345_6789)
+      let none = try reader.readBits(0)
+      let first = try reader.readBits(4)
+      let wide = try reader.readBits(32)
       try reader.skipBits(20)
-      #expect(try reader.readFlag())
-      #expect(try reader.readBits(7) == 0x70)
-      #expect(!reader.hasMoreData)
+      let flag = try reader.readFlag()
+      let last = try reader.readBits(7)
+      let hasMoreData = reader.hasMoreData
+      #expect(none == 0)
+      #expect(first == 1)
+      #expect(wide == 0x2345_6789)
+      #expect(flag)
+      #expect(last == 0x70)
+      #expect(!hasMoreData)
     }
   }
 }

@@ -1,31 +1,39 @@
-import SoraWire
-
-/// The NAL units of a byte stream with start codes (ITU-T H.264 and H.265, annex B), one after the other: where each lies,
-/// without its start code and without zeros behind it. Allocates nothing.
+/// The NAL units of a byte stream with start codes of three or four bytes (H.264 and H.265 §B.1), one after the other.
 ///
-/// Borrows the bytes: use it only while they are valid.
-struct AnnexBUnits: ~Escapable {
+/// Units come without their start codes and without the zero bytes that may follow them; empty ones are left out, and so is
+/// what lies before the first start code. Any input is taken. Borrows the bytes and allocates nothing.
+public struct AnnexBUnits: ~Escapable {
   private let bytes: RawSpan
-  /// The start of the next unit, behind its start code; `nil` at the end.
+  /// The start of the next unit, behind its start code; nil at the end.
   private var start: Int?
 
+  /// The units of a whole stream, such as an access unit.
   @_lifetime(copy bytes)
-  init(_ bytes: RawSpan) {
+  public init(_ bytes: RawSpan) {
     self.bytes = bytes
     start = Self.startCode(in: bytes, from: 0).map { $0 + 3 }
   }
 
+  /// Where the next unit lies within the stream, its header first; nil at the end. Never empty.
   @_lifetime(self: copy self)
-  mutating func next() -> Range<Int>? {
+  public mutating func next() -> Range<Int>? {
     while let first = start {
       let code = Self.startCode(in: bytes, from: first)
       start = code.map { $0 + 3 }
       var end = code ?? bytes.byteCount
-      // trailing_zero_8bits, and the zero in front of a start code of four bytes: no unit ends in a zero.
+      // trailing_zero_8bits, and the zero in front of a start code of four bytes: no unit ends in a zero (H.264 §7.4.1).
       while end > first, bytes.u8(end - 1) == 0 { end -= 1 }
       if end > first { return first..<end }
     }
     return nil
+  }
+
+  /// The next unit, its header first; nil at the end. Never empty.
+  @_lifetime(copy self)
+  @_lifetime(self: copy self)
+  public mutating func nextUnit() -> RawSpan? {
+    guard let unit = next() else { return nil }
+    return bytes.part(unit.lowerBound, unit.count)
   }
 
   /// Where the next 00 00 01 begins.
