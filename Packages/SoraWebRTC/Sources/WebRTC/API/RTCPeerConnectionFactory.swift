@@ -43,8 +43,12 @@ public final class RTCPeerConnectionFactory: Sendable {
     self.init(videoCodecs: videoCodecs ?? Self.linkedCodecs, endpoints: .success(dtlsFactory))
   }
 
-  /// - Parameter endpoints: a failure is told by each connection that is asked for.
-  package init(
+  /// A factory for who finds out itself whether there is cryptography.
+  ///
+  /// - Parameters:
+  ///   - videoCodecs: the codecs that descriptions offer, in order of preference.
+  ///   - endpoints: who secures connections; or why nobody does, which each connection that is asked for tells.
+  public init(
     videoCodecs: VideoCodecRegistry,
     endpoints: Result<any DTLSEndpointFactory & Sendable, DTLSError>
   ) {
