@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Logging
 import SoraCommandSupport
+import SoraSDK
 import SoraVersion
 
 /// `sora`: run a development server, publish to it, play from it, and tell what codecs there are.
@@ -24,8 +25,10 @@ struct SoraTool: AsyncParsableCommand {
     MemoryPolicy.apply()
     // Standard output is for data.
     LoggingSystem.bootstrap { PrintableLogHandler(label: $0) }
+    let arguments = CommandLine.arguments.dropFirst()
+    // The SDK's threads and libraries start while arguments and files are read.
+    if ["publish", "play"].contains(arguments.first) { _ = Sora.shared }
     do {
-      let arguments = CommandLine.arguments.dropFirst()
       var command = try parseAsRoot(ArgumentText.joiningNegativeNumbers(Array(arguments)))
       if var command = command as? any AsyncParsableCommand {
         try await command.run()

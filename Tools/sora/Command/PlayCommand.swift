@@ -63,8 +63,6 @@ private final class PlayJob {
   private var timeline: ConnectionTimeline?
 
   init(_ command: PlayCommand) throws {
-    // The SDK's threads and libraries start while arguments and files are read.
-    _ = Sora.shared
     options = command.connection
     var configuration = try options.makeConfiguration(role: .recvonly)
     for (option, value) in [("--video", command.video), ("--audio", command.audio)] {

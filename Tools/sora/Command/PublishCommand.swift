@@ -64,8 +64,6 @@ private final class PublishJob {
   private var sizes = SizeWatch()
 
   init(_ command: PublishCommand) throws {
-    // The SDK's threads and libraries start while arguments and files are read.
-    _ = Sora.shared
     options = command.connection
     guard let resolution = Resolution(command.resolution) else {
       throw UsageError("--resolution \(command.resolution): write WIDTHxHEIGHT, each 16 to 8192")

@@ -104,9 +104,13 @@ public final class SignalingClient: Sendable {
 
   public init(configuration: Configuration) { self.configuration = configuration }
 
-  /// Starts the threads that all clients of a process share, so that the first one needn't wait for them. Takes about a
-  /// millisecond the first time.
-  public static func prepare() { _ = MultiThreadedEventLoopGroup.singleton.next() }
+  /// Starts the threads that all clients of a process share, and lists the fields of messages, so that the first one needn't wait
+  /// for them. Takes some milliseconds the first time.
+  public static func prepare() {
+    _ = MultiThreadedEventLoopGroup.singleton.next()
+    _ = ConnectMessage(role: .sendrecv, channelID: "")
+    _ = try? SignalingMessage(parsing: #"{"type":"offer","sdp":"","connection_id":""}"#)
+  }
 
   /// What happens, for one reader; unless `Configuration.onEvent` is set.
   public var events: Events { Events(queue: queue) }
