@@ -108,7 +108,7 @@ public final class SignalingClient: Sendable {
   /// for them. Takes some milliseconds the first time.
   public static func prepare() {
     _ = MultiThreadedEventLoopGroup.singleton.next()
-    _ = ConnectMessage(role: .sendrecv, channelID: "")
+    _ = SignalingMessage.connect(ConnectMessage(role: .sendrecv, channelID: "")).text
     _ = try? SignalingMessage(parsing: #"{"type":"offer","sdp":"","connection_id":""}"#)
   }
 
