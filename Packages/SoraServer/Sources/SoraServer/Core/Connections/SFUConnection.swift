@@ -19,9 +19,7 @@ final class SFUConnection {
   let transport: PeerTransport
   /// Where its authenticated requests came from.
   var addresses: [TransportAddress] = []
-  /// When media could flow first; nil before.
-  private(set) var connectedAt: Instant?
-  private(set) var isEnded = false
+  private var phase: Phase
 
   let uplink = Uplink()
   let downlink = Downlink()
@@ -31,28 +29,18 @@ final class SFUConnection {
   /// Whether its deadline may have changed since the queue was told.
   var isTouched = false
 
-  // Negotiation
-  var sections: [SFUSection] = []
-  var payloadTypes = SFUPayloadTypes()
-  var opus: SFUCodec
-  var descriptionVersion: UInt64 = 0
-  let sessionNumber: UInt64
-  /// When the answer to the offer that is under way has to be there; nil with none under way.
-  var answerBy: Instant?
-  var hasAnswered = false
-  /// Something changed while an offer was under way.
-  var needsOffer = false
-  /// Tracks whose section the client has rejected: not offered again.
-  var refusedTracks: Set<String> = []
-
+  var sections: SFUSections
+  var exchange: OfferExchange
   /// Messages that couldn't be used, by reason.
   var dropped = SFUDropped()
+  private var keepalive: SFUKeepalive
 
-  // Timers
-  private let mediaBy: Instant
-  private var nextPing: Instant?
-  private var pings = 0
-  private var lastPong = Instant.zero
+  private enum Phase {
+    /// Media has to flow by then.
+    case connecting(mediaBy: Instant)
+    case connected(since: Instant)
+    case ended(connectedAt: Instant?)
+  }
 
   init(
     _ request: SFUConnectRequest, peer: SFUPeerID, order: UInt64, channel: SFUChannel,
@@ -68,9 +56,12 @@ final class SFUConnection {
     clientID = request.clientID ?? connectionID
     bundleID = request.bundleID ?? connectionID
     // RFC 9429 §5.2.1: 63 bits with the top bits clear.
-    sessionNumber = random.next() >> 2
-    opus = SFUCodec.opus(request.audio ?? AudioOptions())
-    mediaBy = now + core.configuration.mediaTimeout
+    exchange = OfferExchange(sessionNumber: random.next() >> 2)
+    sections = SFUSections(opus: SFUCodec.opus(request.audio ?? AudioOptions()))
+    phase = .connecting(mediaBy: now + core.configuration.mediaTimeout)
+    keepalive = SFUKeepalive(
+      interval: core.configuration.pingInterval, timeout: core.configuration.pongTimeout,
+      pingsPerStatistics: core.configuration.pingsPerStatistics)
     transport = PeerTransport(
       configuration: PeerTransport.Configuration(
         ice: ICEAgent.Configuration(isControlling: false, isLite: true),
@@ -84,7 +75,22 @@ final class SFUConnection {
     makeUploadSections()
   }
 
-  var isConnected: Bool { connectedAt != nil && !isEnded }
+  var isConnected: Bool {
+    if case .connected = phase { true } else { false }
+  }
+
+  var isEnded: Bool {
+    if case .ended = phase { true } else { false }
+  }
+
+  /// When media could flow first; nil before.
+  var connectedAt: Instant? {
+    switch phase {
+    case .connecting: nil
+    case .connected(let since): since
+    case .ended(let connectedAt): connectedAt
+    }
+  }
 
   var notificationPeer: SFUNotification.Peer {
     SFUNotification.Peer(
@@ -109,7 +115,7 @@ final class SFUConnection {
       } else if !text.isEmpty {
         dropped.malformedCandidate += 1
       }
-    case .pong: lastPong = now
+    case .pong: keepalive.receivedPong(at: now)
     case .disconnect(let reason):
       core.end(self, .disconnect, reason: reason ?? "TYPE-DISCONNECT", at: now)
     case .connect:
@@ -125,7 +131,7 @@ final class SFUConnection {
 
   /// Lets go of everything. Only from the core.
   func finish(at now: Instant) {
-    isEnded = true
+    phase = .ended(connectedAt: connectedAt)
     for subscription in downlink.subscriptions { detach(subscription) }
     uplink.end()
     transport.close(at: now)
@@ -139,38 +145,39 @@ final class SFUConnection {
     guard !isEnded else { return }
     if transport.isWritable { pollMedia(at: now) }
     guard !isEnded else { return }
-    if let answerBy, answerBy <= now {
+    if let answerBy = exchange.answerBy, answerBy <= now {
       return end(.refused("ANSWER-TIMEOUT: no answer came in time"), at: now)
     }
-    guard isConnected else {
+    switch phase {
+    case .connecting(let mediaBy):
       if mediaBy <= now {
         end(.refused("MEDIA-TIMEOUT: no media connection came about in time"), at: now)
       }
-      return
+    case .connected:
+      switch keepalive.poll(at: now) {
+      case .ping(let statistics): core.emit(.ping(statistics: statistics), to: peer)
+      case .lost: end(.lost("PONG-TIMEOUT"), at: now)
+      case nil: break
+      }
+    case .ended: break
     }
-    guard let due = nextPing, due <= now else { return }
-    if now - lastPong >= core.configuration.pongTimeout {
-      return end(.lost("PONG-TIMEOUT"), at: now)
-    }
-    nextPing = now + core.configuration.pingInterval
-    pings += 1
-    let every = core.configuration.pingsPerStatistics
-    core.emit(.ping(statistics: every > 0 && pings % every == 0), to: peer)
   }
 
   var nextDeadline: Instant? {
-    guard !isEnded else { return nil }
-    var deadline = earliest(transport.nextDeadline, answerBy)
-    deadline = earliest(deadline, isConnected ? nextPing : mediaBy)
+    var deadline = earliest(transport.nextDeadline, exchange.answerBy)
+    switch phase {
+    case .connecting(let mediaBy): deadline = earliest(deadline, mediaBy)
+    case .connected: deadline = earliest(deadline, keepalive.nextDeadline)
+    case .ended: return nil
+    }
     if transport.isWritable { deadline = earliest(deadline, mediaDeadline) }
     return deadline
   }
 
   private func connected(at now: Instant) {
-    guard !isConnected else { return }
-    connectedAt = now
-    lastPong = now
-    nextPing = now + core.configuration.pingInterval
+    guard case .connecting = phase else { return }
+    phase = .connected(since: now)
+    keepalive.start(at: now)
     for subscription in downlink.subscriptions where subscription.isActive {
       requestKeyFrame(of: subscription.source, at: now)
     }

@@ -5,30 +5,28 @@ import SoraTransport
 
 // Offers that follow what is published in the channel, one at a time.
 extension SFUConnection {
-  private static let maximumSections = 400
-
   /// The client's own sections come first: official clients attach their tracks to the first of each kind.
   func makeUploadSections() {
     var codecs: [SFUCodec] = []
     if request.role.sends {
-      if request.audio != nil { codecs.append(opus) }
+      if request.audio != nil { codecs.append(sections.opus) }
       if let video = request.video, let codec = SFUCodec.video(video) { codecs.append(codec) }
     }
     for codec in codecs {
-      let types = payloadTypes.assignment(of: codec)
+      let types = sections.assignment(of: codec)
       let track = PublishedTrack(
         codec: codec, types: types, mid: SFUIdentifier.makeMid(codec.kind, core.random),
         publisherID: connectionID, trackID: SFUIdentifier.make(core.random))
       uplink.add(track)
-      sections.append(
+      sections.put(
         SFUSection(
           kind: codec.kind, mid: track.mid, content: .upload(track), codec: codec, types: types))
     }
-    if sections.isEmpty {
-      sections.append(
+    if codecs.isEmpty {
+      sections.put(
         SFUSection(
           kind: .audio, mid: SFUIdentifier.makeMid(.audio, core.random), content: .anchor,
-          codec: opus, types: payloadTypes.assignment(of: opus)))
+          codec: sections.opus, types: sections.assignment(of: sections.opus)))
     }
   }
 
@@ -61,19 +59,12 @@ extension SFUConnection {
 
   /// Offers what has changed in the channel, now or when the exchange under way has ended.
   func synchronize(at now: Instant) {
-    guard !isEnded else { return }
-    guard answerBy == nil, hasAnswered else {
-      needsOffer = true
-      return
-    }
-    needsOffer = false
-    guard applyChanges() else { return }
+    guard !isEnded, exchange.want(), applyChanges() else { return }
     core.emit(.reOffer(sdp: describe(at: now)), to: peer)
   }
 
   private func describe(at now: Instant) -> String {
-    descriptionVersion += 1
-    answerBy = now + core.configuration.answerTimeout
+    exchange.offer(answerBy: now + core.configuration.answerTimeout)
     return SFUDescription.offer(of: self)
   }
 
@@ -86,8 +77,7 @@ extension SFUConnection {
     for member in channel.members
     where member !== self && member.isConnected && member.bundleID != bundleID {
       for track in member.uplink.tracks
-      where track.terms.isSending && receives(track.kind) && !refusedTracks.contains(track.trackID)
-      {
+      where track.terms.isSending && receives(track.kind) && !sections.isRefused(track) {
         tracks.append(track)
       }
     }
@@ -104,9 +94,7 @@ extension SFUConnection {
         wanted.remove(at: position)
       } else {
         detach(subscription)
-        sections[index].content = .none
-        sections[index].isStopped = true
-        sections[index].isRecyclable = false
+        sections.stop(index)
         hasChanged = true
       }
     }
@@ -115,15 +103,12 @@ extension SFUConnection {
   }
 
   private func add(_ track: PublishedTrack) -> Bool {
-    let free = sections.firstIndex { $0.isRecyclable && $0.kind == track.kind }
-    guard free != nil || sections.count < Self.maximumSections else {
+    guard let place = sections.place(for: track.kind) else {
       dropped.tooManySections += 1
       return false
     }
-    // One setting of Opus for all sections: a payload type has one meaning, and what a receiver may send matters to
-    // nobody here.
-    let codec = track.kind == .audio ? opus : track.codec
-    let types = payloadTypes.assignment(of: codec)
+    let codec = track.kind == .audio ? sections.opus : track.codec
+    let types = sections.assignment(of: codec)
     let mid = SFUIdentifier.makeMid(track.kind, core.random)
     let ssrc = makeSSRC()
     let parameters = RTPTrackSender.Parameters(
@@ -134,10 +119,10 @@ extension SFUConnection {
       random: core.random)
     downlink.add(subscription)
     track.add(subscription)
-    let section = SFUSection(
-      kind: track.kind, mid: mid, content: .forward(subscription),
-      codec: codec, types: types)
-    if let free { sections[free] = section } else { sections.append(section) }
+    sections.put(
+      SFUSection(
+        kind: track.kind, mid: mid, content: .forward(subscription), codec: codec, types: types),
+      at: place)
     return true
   }
 
@@ -153,30 +138,31 @@ extension SFUConnection {
   // MARK: Answers
 
   func receiveAnswer(_ text: String, at now: Instant) {
-    guard answerBy != nil else {
+    guard exchange.answerBy != nil else {
       dropped.unexpectedMessage += 1
       return
     }
     let answer: SFUAnswer
     do throws(SFUAnswerError) {
-      answer = try SFUAnswer(parsing: text, to: sections)
+      answer = try SFUAnswer(parsing: text, to: sections.all)
     } catch {
       return end(.refused("INVALID-ANSWER: \(error.reason)"), at: now)
     }
-    answerBy = nil
-    for index in sections.indices { apply(answer.sections[index], index, at: now) }
-    if !hasAnswered {
-      hasAnswered = true
-      start(answer.transport, at: now)
+    let isFirst = exchange.settle()
+    for index in sections.indices {
+      apply(answer.sections[index], index, isFirst: isFirst, at: now)
     }
-    if !isEnded, needsOffer { synchronize(at: now) }
+    if isFirst { start(answer.transport, at: now) }
+    if !isEnded, exchange.isWanted { synchronize(at: now) }
   }
 
-  private func apply(_ answer: SFUAnswer.Section, _ index: Int, at now: Instant) {
+  private func apply(
+    _ answer: SFUAnswer.Section, _ index: Int, isFirst: Bool, at now: Instant
+  ) {
     switch sections[index].content {
     case .upload(let track):
       // Settled with the first answer: later offers repeat it.
-      guard !hasAnswered else { return }
+      guard isFirst else { return }
       uplink.apply(
         PublishedTrack.Terms(
           isSending: answer.sends && answer.payloadTypes.contains(track.types.media),
@@ -184,12 +170,8 @@ extension SFUConnection {
           sendsNack: answer.nackTypes.contains(track.types.media)), to: track)
     case .forward(let subscription):
       if answer.isRejected {
-        refusedTracks.insert(subscription.source.trackID)
         detach(subscription)
-        sections[index].content = .none
-        sections[index].isStopped = true
-        sections[index].isRecyclable = true
-        return
+        return sections.refuse(subscription.source.trackID, in: index)
       }
       let isNew = subscription.apply(
         isActive: answer.receives && answer.payloadTypes.contains(subscription.types.media),
@@ -198,7 +180,7 @@ extension SFUConnection {
           && subscription.types.rtx.map { answer.payloadTypes.contains($0) } ?? false)
       if isNew, transport.isWritable { requestKeyFrame(of: subscription.source, at: now) }
     case .anchor: break
-    case .none: sections[index].isRecyclable = true
+    case .none: sections.release(index)
     }
   }
 

@@ -16,13 +16,13 @@ enum SFUDescription {
   static func offer(of connection: SFUConnection) -> String {
     var sdp = SessionDescription(
       origin: SDPOrigin(
-        sessionID: "\(connection.sessionNumber)", version: connection.descriptionVersion))
-    sdp.bundle = connection.sections.filter { !$0.isStopped }.map(\.mid)
+        sessionID: "\(connection.exchange.sessionNumber)", version: connection.exchange.version))
+    sdp.bundle = connection.sections.all.filter { !$0.isStopped }.map(\.mid)
     sdp.append(attribute: "extmap-allow-mixed")
     sdp.msidSemantic = " WMS *"
     sdp.isICELite = true
     var hasCandidates = false
-    for section in connection.sections {
+    for section in connection.sections.all {
       var media = describe(section, connection)
       // RFC 9143 §7.2: in a bundle the first section's candidates are everybody's.
       if !section.isStopped, !hasCandidates {

@@ -21,3 +21,56 @@ struct SFUSection {
   var codec: SFUCodec
   var types: SFUPayloadTypes.Assignment
 }
+
+/// The media sections of a connection's descriptions, and what may stand in them.
+struct SFUSections {
+  private static let maximumCount = 400
+
+  private(set) var all: [SFUSection] = []
+  /// One setting of Opus for all sections: a payload type has one meaning, and what a receiver may send matters to nobody here.
+  let opus: SFUCodec
+  private var payloadTypes = SFUPayloadTypes()
+  /// Tracks whose section the client has rejected: not offered again.
+  private var refusedTracks: Set<String> = []
+
+  init(opus: SFUCodec) { self.opus = opus }
+
+  var indices: Range<Int> { all.indices }
+
+  subscript(index: Int) -> SFUSection { all[index] }
+
+  mutating func assignment(of codec: SFUCodec) -> SFUPayloadTypes.Assignment {
+    payloadTypes.assignment(of: codec)
+  }
+
+  /// Where another section of a kind may stand: in the place of one that both sides have given up (RFC 9429 §5.2.2), or at the end.
+  /// nil where there are too many.
+  func place(for kind: MediaKind) -> Int? {
+    if let free = all.firstIndex(where: { $0.isRecyclable && $0.kind == kind }) { return free }
+    return all.count < Self.maximumCount ? all.count : nil
+  }
+
+  /// Puts a section where `place(for:)` said, or at the end.
+  mutating func put(_ section: SFUSection, at place: Int? = nil) {
+    if let place, place < all.count { all[place] = section } else { all.append(section) }
+  }
+
+  /// What a section forwarded is gone. Its place is free once the client has agreed.
+  mutating func stop(_ index: Int) {
+    all[index].content = .none
+    all[index].isStopped = true
+    all[index].isRecyclable = false
+  }
+
+  /// The client has agreed that a section is stopped.
+  mutating func release(_ index: Int) { all[index].isRecyclable = true }
+
+  /// The client doesn't want the track that a section forwards.
+  mutating func refuse(_ trackID: String, in index: Int) {
+    refusedTracks.insert(trackID)
+    stop(index)
+    release(index)
+  }
+
+  func isRefused(_ track: PublishedTrack) -> Bool { refusedTracks.contains(track.trackID) }
+}
