@@ -142,6 +142,24 @@ footer { margin: 2.5rem 0 3rem; color: var(--quiet); font-size: .9rem }
 """
 
 
+# DocC's pages show what is in such a template above all else.
+BODY = '<body data-color-scheme="auto">'
+HEADER = """<template id="custom-header"><style>
+nav { padding: .7rem 1.4rem; font: 14px/1 system-ui, sans-serif; background: var(--color-fill-secondary);
+  border-bottom: 1px solid var(--color-grid) }
+a { color: var(--color-link); text-decoration: none }
+</style><nav><a href="/">Sora for Swift on Linux</a></nav></template>"""
+
+
+def link_back(output):
+    """Has each of DocC's pages lead to the landing page."""
+    for page in output.glob("documentation/**/index.html"):
+        text = page.read_text()
+        if BODY not in text:
+            fail(f"{page}: no {BODY} to put the way back to the landing page behind")
+        page.write_text(text.replace(BODY, BODY + HEADER, 1))
+
+
 def inline(text):
     """Markdown of one paragraph, as far as abstracts use it."""
     text = html.escape(text, quote=False)
@@ -203,6 +221,7 @@ def main():
              "--synthesized-landing-page-name", "Sora for Swift on Linux", "--output-path", str(output)])
         if problem:
             fail(problem)
+    link_back(output)
     # DocC's own page at the root knows no page by that name.
     (output / "index.html").write_text(landing_page(found))
     articles = sum(len(module.articles) for module in found)

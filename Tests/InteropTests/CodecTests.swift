@@ -71,8 +71,9 @@ extension Interop {
       #expect(Set(matrix.codecs.keys) == Set(codecs))
       for (codec, ways) in matrix.codecs.sorted(by: { $0.key < $1.key }) {
         // libaom's quick modes leave a flat block of the stamp as it was now and then, whoever decodes: `aomenc --rt`
-        // one in 5 to 100 frames, depending on its speed; browsers one in 6 of a canvas.
-        let readable = codec == "AV1" ? 0.9 : 0.95
+        // one in 5 to 100 frames, depending on its speed, which follows what a decoder beside it leaves of the processor (0 to 10
+        // of 60 beside Firefox); browsers one in 6 of a canvas.
+        let readable = codec == "AV1" ? 0.75 : 0.95
         try check(
           codec, ways.published, readable: codec == "AV1" && drawsInTheBrowser ? 0.6 : readable)
         try check(codec, ways.received, readable: readable)
