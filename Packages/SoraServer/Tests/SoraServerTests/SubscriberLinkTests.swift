@@ -209,18 +209,27 @@ import Testing
     #expect(try call.subscription(player).retransmissions > 50)
   }
 
+  /// A publisher's media, and one subscriber that it goes to.
+  private static func stream(
+    over network: SimulatedNetwork, through server: TestServer,
+    preparing: (ScriptedClient) throws -> ScriptedClient = { $0 }
+  ) throws -> (publisher: ScriptedClient, subscriber: ScriptedClient) {
+    let publisher = try ScriptedClient("publisher", 1, server).withMedia().connect(.sendonly)
+    let subscriber = try preparing(ScriptedClient("subscriber", 2, server)).connect(.recvonly)
+    #expect(
+      network.run(
+        until: { publisher.isConnected && subscriber.sections(of: publisher, .video).count == 1 },
+        within: .seconds(5)))
+    network.run(for: .milliseconds(100))
+    try publisher.startMedia(.init())
+    return (publisher, subscriber)
+  }
+
   /// Who asks for everything again, feedback or not, gets a share.
   @Test func aFloodOfRequestsIsBounded() throws {
     let network = SimulatedNetwork(seed: 9)
     let server = try TestServer(network)
-    let publisher = try ScriptedClient("publisher", 1, server).withMedia().connect(.sendonly)
-    let greedy = try ScriptedClient("greedy", 2, server).connect(.recvonly)
-    #expect(
-      network.run(
-        until: { publisher.isConnected && greedy.sections(of: publisher, .video).count == 1 },
-        within: .seconds(5)))
-    network.run(for: .milliseconds(100))
-    try publisher.startMedia(.init())
+    let (publisher, greedy) = try Self.stream(over: network, through: server)
     let ssrc = try #require(greedy.ssrc(of: publisher, .video))
     network.run(for: .seconds(2))
     let start = (greedy.link.backwardStatistics.sentBytes, network.now)
@@ -242,14 +251,7 @@ import Testing
   @Test func aLossThatCannotBeRepairedEndsWithAKeyFrame() throws {
     let network = SimulatedNetwork(seed: 11)
     let server = try TestServer(network)
-    let publisher = try ScriptedClient("publisher", 1, server).withMedia().connect(.sendonly)
-    let player = try ScriptedClient("player", 2, server).connect(.recvonly)
-    #expect(
-      network.run(
-        until: { publisher.isConnected && player.sections(of: publisher, .video).count == 1 },
-        within: .seconds(5)))
-    network.run(for: .milliseconds(100))
-    try publisher.startMedia(.init())
+    let (publisher, player) = try Self.stream(over: network, through: server)
     let ssrc = try #require(player.ssrc(of: publisher, .video))
     network.run(for: .seconds(5))
     func numbers() -> [UInt16] { (player.received[ssrc] ?? []).map(\.sequenceNumber) }
@@ -280,14 +282,7 @@ import Testing
     let network = SimulatedNetwork(seed: 10)
     let tap = TapSink(network)
     let server = try TestServer(network, sink: tap)
-    let publisher = try ScriptedClient("publisher", 1, server).withMedia().connect(.sendonly)
-    let player = try ScriptedClient("player", 2, server).withMedia().connect(.recvonly)
-    #expect(
-      network.run(
-        until: { publisher.isConnected && player.sections(of: publisher, .video).count == 1 },
-        within: .seconds(5)))
-    network.run(for: .milliseconds(100))
-    try publisher.startMedia(.init())
+    let (_, player) = try Self.stream(over: network, through: server) { $0.withMedia() }
     network.run(for: .seconds(2))
     tap.mode = .refuse
     for _ in 0..<40 {

@@ -27,11 +27,8 @@ package struct OfferExchange {
   /// An offer is made.
   package mutating func offer(answerBy: Instant) {
     version += 1
-    if case .fresh = state {
-      state = .offered(answerBy: answerBy, isFirst: true)
-    } else {
-      state = .offered(answerBy: answerBy, isFirst: false)
-    }
+    let isFirst = if case .fresh = state { true } else { false }
+    state = .offered(answerBy: answerBy, isFirst: isFirst)
   }
 
   /// Another offer is wanted.
