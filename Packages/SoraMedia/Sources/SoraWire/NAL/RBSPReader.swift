@@ -23,7 +23,7 @@ public struct RBSPReader: ~Escapable {
     while end > 0 {
       if bytes.u8(end - 1) == 0 {
         end -= 1
-      } else if bytes.u8(end - 1) == 3, end >= 3, bytes.u8(end - 2) == 0, bytes.u8(end - 3) == 0 {
+      } else if Self.isPrevention(before: end, in: bytes) {
         // The byte that keeps cabac_zero_words from ending the unit in a zero (H.264 §7.4.1).
         end -= 1
       } else {
@@ -41,10 +41,13 @@ public struct RBSPReader: ~Escapable {
     self.bytes = bytes
     let count = bytes.byteCount
     // An emulation prevention byte at the cut isn't data either.
-    let endsInPrevention =
-      count >= 3 && bytes.u8(count - 1) == 3 && bytes.u8(count - 2) == 0 && bytes.u8(count - 3) == 0
-    end = endsInPrevention ? count - 1 : count
+    end = Self.isPrevention(before: count, in: bytes) ? count - 1 : count
     lastBits = end > 0 ? 8 : 0
+  }
+
+  /// Whether the byte before `end` only keeps two zeros from being a part of a start code (H.264 §7.4.1).
+  private static func isPrevention(before end: Int, in bytes: RawSpan) -> Bool {
+    end >= 3 && bytes.u8(end - 1) == 3 && bytes.u8(end - 2) == 0 && bytes.u8(end - 3) == 0
   }
 
   /// `more_rbsp_data()`: whether anything comes before the stop bit, or before the cut.
