@@ -7,12 +7,34 @@ public import SoraMedia
 /// reason of each decision are here and nowhere else. Plain memory and no clock of its own.
 public struct BandwidthAllocator: Sendable {
   /// What one stream wants.
-  public struct Stream: Sendable, Equatable {
-    public enum Demand: Sendable, Equatable {
+  public struct Stream: Sendable {
+    public enum Demand: Sendable {
       /// Anything from a minimum to a maximum, as an encoder does.
       case range(minimum: Bitrate, maximum: Bitrate)
       /// One of these rates, rising: layers that exist already, each with those below it.
-      case layers([Bitrate])
+      case layers(Layers)
+    }
+
+    /// The rates of a stream's layers, in place: links are split so often that none may cost an allocation.
+    public struct Layers: Sendable {
+      /// More than that are not told apart.
+      public static let most = 16
+      private var rates = InlineArray<16, Bitrate>(repeating: .zero)
+      public private(set) var count = 0
+
+      public init() {}
+
+      /// Adds the next higher layer's, with those below it.
+      public mutating func append(_ rate: Bitrate) {
+        guard count < Self.most else { return }
+        rates[count] = rate
+        count += 1
+      }
+
+      public subscript(layer: Int) -> Bitrate { rates[layer] }
+
+      /// The highest layer's; nil where there is none.
+      public var last: Bitrate? { count > 0 ? rates[count - 1] : nil }
     }
 
     /// Names the stream from one call to the next.
@@ -70,29 +92,31 @@ public struct BandwidthAllocator: Sendable {
   }
 
   private var memories: [Int: Memory] = [:]
+  /// Videos that have no share yet, by their places; empty between calls.
+  private var open: [Int] = []
 
   public init() {}
 
-  /// Splits `available` among the streams; the shares come in their order. The sum exceeds it only by minimums.
+  /// Splits `available` among the streams. The sum of the shares exceeds it only by minimums.
   ///
   /// - Parameters:
   ///   - available: the estimate less what retransmissions take.
   ///   - streams: what each of them needs and may take.
   ///   - now: the present time.
+  ///   - shares: replaced by what they get, in their order; its memory is used again.
   public mutating func allocate(
-    _ available: Bitrate, among streams: [Stream], at now: Instant
-  ) -> [Share] {
-    let videos = streams.filter { $0.kind == .video }
-    let audios = streams.count - videos.count
+    _ available: Bitrate, among streams: [Stream], at now: Instant, into shares: inout [Share]
+  ) {
+    let videos = streams.count { $0.kind == .video }
+    let audios = streams.count - videos
     // Audio comes before video, which is left what it can't do without, or a third where there isn't that much.
     let audioPool =
-      videos.isEmpty
+      videos == 0
       ? available
-      : max(available * (1.0 / 3), available - Self.leastVideo * Double(videos.count))
+      : max(available * (1.0 / 3), available - Self.leastVideo * Double(videos))
     let ceiling = audioPool * (1 / Double(max(1, audios)))
     var left = available
-    var shares: [Share] = []
-    shares.reserveCapacity(streams.count)
+    shares.removeAll(keepingCapacity: true)
     for stream in streams {
       var share = Share(
         id: stream.id, rate: .zero, ceiling: ceiling, layer: 0, reason: .satisfied)
@@ -104,7 +128,6 @@ public struct BandwidthAllocator: Sendable {
       shares.append(share)
     }
     divide(left, among: streams, into: &shares, at: now)
-    return shares
   }
 
   /// Forgets a stream that has ended.
@@ -115,21 +138,25 @@ public struct BandwidthAllocator: Sendable {
     _ pool: Bitrate, among streams: [Stream], into shares: inout [Share], at now: Instant
   ) {
     var left = pool
-    var open = streams.indices.filter { streams[$0].kind == .video }
+    for index in streams.indices where streams[index].kind == .video { open.append(index) }
     // Each round settles at least one stream, or all.
     while !open.isEmpty {
-      let weights = open.reduce(0.0) { $0 + max(0.001, streams[$1].weight) }
-      var settled = open.filter { index in
-        streams[index].demand.most <= left * (max(0.001, streams[index].weight) / weights)
-      }
-      if settled.isEmpty { settled = open }
+      let weights = open.reduce(0.0) { $0 + streams[$1].usableWeight }
       let round = left
-      for index in settled {
-        let part = round * (max(0.001, streams[index].weight) / weights)
-        settle(streams[index], part, &shares[index], at: now)
-        left = left - shares[index].rate
+      func part(_ index: Int) -> Bitrate { round * (streams[index].usableWeight / weights) }
+      let isLast = !open.contains { streams[$0].demand.most <= part($0) }
+      var kept = 0
+      for index in open {
+        let part = part(index)
+        if isLast || streams[index].demand.most <= part {
+          settle(streams[index], part, &shares[index], at: now)
+          left = left - shares[index].rate
+        } else {
+          open[kept] = index
+          kept += 1
+        }
       }
-      open.removeAll { settled.contains($0) }
+      open.removeLast(open.count - kept)
     }
   }
 
@@ -147,9 +174,10 @@ public struct BandwidthAllocator: Sendable {
   }
 
   private mutating func settle(
-    _ id: Int, _ rates: [Bitrate], _ part: Bitrate, _ share: inout Share, at now: Instant
+    _ id: Int, _ rates: Stream.Layers, _ part: Bitrate, _ share: inout Share, at now: Instant
   ) {
-    guard let top = rates.indices.last else { return }
+    guard rates.count > 0 else { return }
+    let top = rates.count - 1
     var memory = memories[id] ?? Memory(layer: top, top: top)
     // Who had all gets what comes to it: the lowest layer's frames are a stream's first.
     memory.layer = memory.layer == memory.top ? top : min(memory.layer, top)
@@ -176,6 +204,11 @@ public struct BandwidthAllocator: Sendable {
       ? .starved
       : memory.layer == top ? .satisfied : memory.fitsSince != nil ? .settling : .bandwidth
   }
+}
+
+extension BandwidthAllocator.Stream {
+  /// A weight that can be divided by.
+  fileprivate var usableWeight: Double { max(0.001, weight) }
 }
 
 extension BandwidthAllocator.Stream.Demand {

@@ -58,7 +58,7 @@ import Testing
     func share(_ count: Int, _ kilobits: Int, at seconds: Double) -> BandwidthAllocator.Share {
       allocator.allocate(
         .kilobits(kilobits),
-        among: [Stream(id: 1, kind: .video, demand: .layers(Array(layers.prefix(count))))],
+        among: [Stream(id: 1, kind: .video, demand: .layers(Stream.Layers(layers.prefix(count))))],
         at: second(seconds))[0]
     }
     #expect(share(1, 2_000, at: 0).layer == 0)
@@ -77,7 +77,7 @@ import Testing
     var allocator = BandwidthAllocator()
     let layers = Stream(
       id: 7, kind: .video,
-      demand: .layers([.kilobits(400), .kilobits(700), .kilobits(1_500)]))
+      demand: .layers(Stream.Layers([.kilobits(400), .kilobits(700), .kilobits(1_500)])))
     func share(_ kilobits: Int, at seconds: Double) -> BandwidthAllocator.Share {
       allocator.allocate(.kilobits(kilobits), among: [layers], at: second(seconds))[0]
     }
@@ -101,6 +101,17 @@ import Testing
     #expect(share(1_600, at: 11.2).layer == 2, "a new stream begins with all it has")
   }
 
+  @Test func moreLayersThanAreToldApartCountForNothing() {
+    var layers = Stream.Layers()
+    #expect(layers.last == nil)
+    for index in 0..<40 { layers.append(.kilobits(index)) }
+    #expect(layers.count == Stream.Layers.most && layers.last == .kilobits(15))
+    var allocator = BandwidthAllocator()
+    let none = Stream(id: 1, kind: .video, demand: .layers(Stream.Layers()))
+    let share = allocator.allocate(.kilobits(100), among: [none], at: .zero)[0]
+    #expect(share.rate == .zero && share.reason == .satisfied)
+  }
+
   @Test(arguments: 0..<200)
   func theSumNeverExceedsTheEstimateBeyondMinimums(seed: UInt64) {
     var generator = Generator(state: seed)
@@ -113,9 +124,10 @@ import Testing
       return Stream(
         id: id, kind: isAudio ? .audio : .video,
         demand: isLayered
-          ? .layers([
-            Bitrate(bitsPerSecond: minimum), Bitrate(bitsPerSecond: minimum + more),
-          ])
+          ? .layers(
+            Stream.Layers([
+              Bitrate(bitsPerSecond: minimum), Bitrate(bitsPerSecond: minimum + more),
+            ]))
           : .range(
             minimum: Bitrate(bitsPerSecond: minimum),
             maximum: Bitrate(bitsPerSecond: minimum + more)),
@@ -147,5 +159,23 @@ import Testing
       state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
       return state ^ (state >> 29)
     }
+  }
+}
+
+extension BandwidthAllocator {
+  /// The shares in an array of their own.
+  fileprivate mutating func allocate(
+    _ available: Bitrate, among streams: [Stream], at now: Instant
+  ) -> [Share] {
+    var shares: [Share] = []
+    allocate(available, among: streams, at: now, into: &shares)
+    return shares
+  }
+}
+
+extension BandwidthAllocator.Stream.Layers {
+  fileprivate init(_ rates: some Sequence<Bitrate>) {
+    self.init()
+    for rate in rates { append(rate) }
   }
 }

@@ -19,6 +19,8 @@ struct SendBandwidth {
   private let maximum: Bitrate
   private var allocator = BandwidthAllocator()
   private var streams: [BandwidthAllocator.Stream] = []
+  /// The latest split in the order of `streams`; its memory serves the next.
+  private var inOrder: [BandwidthAllocator.Share] = []
 
   init(start: Bitrate, maximum: Bitrate) {
     target = start
@@ -49,8 +51,9 @@ struct SendBandwidth {
   }
 
   private mutating func split(at now: Instant) {
-    shares = [:]
-    for share in allocator.allocate(target, among: streams, at: now) { shares[share.id] = share }
+    allocator.allocate(target, among: streams, at: now, into: &inOrder)
+    shares.removeAll(keepingCapacity: true)
+    for share in inOrder { shares[share.id] = share }
   }
 }
 

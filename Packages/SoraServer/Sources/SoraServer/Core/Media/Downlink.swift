@@ -27,6 +27,9 @@ final class Downlink {
   /// By the slots that tokens name; a slot is never used twice.
   private var slots: [SubscribedTrack?] = []
   private var allocator = BandwidthAllocator()
+  /// What the latest split was of and what came of it: their memory serves the next.
+  private var streams: [BandwidthAllocator.Stream] = []
+  private var shares: [BandwidthAllocator.Share] = []
   private var nextAllocation: Instant?
   private var maximum: Bitrate
 
@@ -128,11 +131,11 @@ final class Downlink {
 
   private func allocate(at now: Instant) {
     guard controller.knownEstimate != nil else { return }
-    var streams: [BandwidthAllocator.Stream] = []
     var wanted = Bitrate.zero
+    streams.removeAll(keepingCapacity: true)
     for subscription in subscriptions where subscription.isActive {
       let source = subscription.source
-      var rates: [Bitrate] = []
+      var rates = BandwidthAllocator.Stream.Layers()
       for layer in 0...source.highestLayer { rates.append(source.rate(through: layer, at: now)) }
       wanted = wanted + (rates.last ?? .zero)
       streams.append(
@@ -142,7 +145,8 @@ final class Downlink {
             ? .range(minimum: .zero, maximum: rates.last ?? .zero) : .layers(rates)))
     }
     noteWanted(wanted, at: now)
-    let shares = allocator.allocate(controller.available(at: now), among: streams, at: now)
+    allocator.allocate(
+      controller.available(at: now), among: streams, at: now, into: &shares)
     let isFull = shares.contains { $0.reason != .satisfied }
     controller.setPacingFactor(isFull ? Self.fullPacing : Self.freePacing)
     for share in shares {
