@@ -1,15 +1,6 @@
 public import SoraICE
 public import SoraMedia
 
-/// A local candidate with what statistics say of it.
-public struct GatheredCandidate: Sendable, Equatable {
-  public let candidate: ICECandidate
-  /// The server that it was learnt from.
-  public let url: ICEServerURL?
-  /// Whether it is still a base of ours.
-  public internal(set) var isGone = false
-}
-
 extension PeerTransport {
   /// Adds host candidates for bound sockets, as far as the policy goes, and asks the servers. The delegate hears of each candidate, and of
   /// the end. Call it once; `addBase` and `removeBase` follow the interfaces.
@@ -91,7 +82,7 @@ extension PeerTransport {
   }
 
   private func addHost(_ base: TransportAddress, at now: Instant) {
-    switch configuration.gathering.policy {
+    switch candidates.policy {
     case .relay: return
     // Checks still leave from the socket; its own address is kept to ourselves.
     case .noHost: _ = ice.addLocalCandidate(base: base)
@@ -100,22 +91,13 @@ extension PeerTransport {
   }
 
   private func announce(_ candidate: ICECandidate, url: ICEServerURL?, at now: Instant) {
-    gathered.append(GatheredCandidate(candidate: candidate, url: url))
+    candidates.add(candidate, from: url)
     delegate?.transport(self, gathered: candidate, from: url, at: now)
   }
 
   private func forget(_ base: TransportAddress, at now: Instant) {
     ice.removeLocalCandidates(base: base, at: now)
-    for index in gathered.indices {
-      let candidate = gathered[index].candidate
-      let related = candidate.relatedAddress
-      guard
-        candidate.transportAddress == base
-          || candidate.type == .srflx && related?.address == .ip(base.ip)
-            && related?.port == base.port
-      else { continue }
-      gathered[index].isGone = true
-    }
+    candidates.baseIsGone(base)
   }
 
   func permit(_ candidate: ICECandidate, at now: Instant) {
@@ -153,12 +135,12 @@ extension PeerTransport {
     ice.isGathering = false
     delegate?.transportGatheringEnded(self, at: now)
     // Without a relay there will never be a pair: better an error that names the servers now than silence later.
-    guard configuration.gathering.policy == .relay, ice.localCandidates.isEmpty else { return }
+    guard candidates.policy == .relay, ice.localCandidates.isEmpty else { return }
     fail(noPairError, at: now)
   }
 
   var noPairError: PeerTransportError {
-    gatherer.failures.isEmpty && configuration.gathering.policy != .relay
+    gatherer.failures.isEmpty && candidates.policy != .relay
       ? .noCandidatePair(
         localCandidates: ice.localCandidates.count, remoteCandidates: ice.remoteCandidateCount)
       : .serversFailed(

@@ -1,28 +1,21 @@
 import SoraICE
 import SoraSRTP
 
-/// A way to the peer: our base, its address, and the relay that carries the packets where the base is one.
-struct Path {
-  let local: TransportAddress
-  let remote: TransportAddress
-  let relay: ICERelay?
-}
-
 extension PeerTransport {
   /// Whether protected packets can be sent now.
-  public var isWritable: Bool { srtp != nil && selected != nil }
+  public var isWritable: Bool { srtp.session != nil && traffic.path != nil }
 
   /// Protects a plain RTP packet straight into the datagram that carries it.
   ///
   /// - Returns: whether it was handed to the sink.
   @discardableResult
   public func sendRTP(_ packet: UnsafeRawBufferPointer) -> Bool {
-    guard let srtp, let selected else {
+    guard let srtp = srtp.session, let path = traffic.path else {
       statistics.dropped.notConnected &+= 1
       return false
     }
     var sent = false
-    unsafe carry(on: selected, capacity: packet.count + Self.protectionOverhead) { slot in
+    unsafe carry(on: path, capacity: packet.count + Self.protectionOverhead) { slot in
       guard let count = unsafe try? srtp.protectRTP(from: packet, into: slot) else {
         statistics.dropped.protectionFailed &+= 1
         return 0
@@ -65,12 +58,12 @@ extension PeerTransport {
     capacity: Int, _ write: (UnsafeMutableRawBufferPointer) -> Int,
     protect: (SRTPSession, UnsafeMutableRawBufferPointer, Int) throws(SRTPError) -> Int
   ) -> Bool {
-    guard let srtp, let selected else {
+    guard let srtp = srtp.session, let path = traffic.path else {
       statistics.dropped.notConnected &+= 1
       return false
     }
     var sent = false
-    unsafe carry(on: selected, capacity: capacity + Self.protectionOverhead) { slot in
+    unsafe carry(on: path, capacity: capacity + Self.protectionOverhead) { slot in
       let room = unsafe UnsafeMutableRawBufferPointer(
         rebasing: slot.prefix(max(0, slot.count - Self.protectionOverhead)))
       let plain = unsafe write(room)

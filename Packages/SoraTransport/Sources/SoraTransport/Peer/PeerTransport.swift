@@ -56,59 +56,36 @@ public final class PeerTransport {
   public let gatherer: ICEGatherer
   public internal(set) var statistics = PeerTransportStatistics()
   /// Local candidates as they were found, with what they were learnt from.
-  public internal(set) var gathered: [GatheredCandidate] = []
+  public var gathered: [GatheredCandidate] { candidates.gathered }
   /// Opens connections to TURN servers; without it those that want one fail. Held weakly: a driver's own part.
   public weak var streams: (any ICEStreamSink)?
   /// What the handshake agreed on; nil before it ended.
-  public private(set) var session: DTLSSession?
+  public var session: DTLSSession? { dtls.session }
   /// Of DTLS alone (W3C webrtc §5.5.1): a failure of ICE leaves it as it was.
-  public private(set) var dtlsState = DTLSTransportState.new
+  public var dtlsState: DTLSTransportState { dtls.state }
   /// What we show in the handshake.
-  public var certificate: DTLSCertificate { configuration.certificate }
+  public var certificate: DTLSCertificate { dtls.certificate }
   /// What DTLS counted, also after its end; nil before it began.
-  public var dtlsStatistics: DTLSStatistics? { dtls?.statistics ?? endedDTLS }
+  public var dtlsStatistics: DTLSStatistics? { dtls.statistics }
 
-  let configuration: Configuration
-  private let random: RandomSource
   let sink: any DatagramSink
   /// Whether anything can come from a STUN or TURN server: asked for every packet.
   let hasServers: Bool
   private var remote: RemoteDescription?
-  private var dtls: (any DTLSEndpoint)?
-  private var endedDTLS: DTLSStatistics?
-  var srtp: SRTPSession?
-  var selected: Path?
-  /// Counts what goes over the selected pair, of the agent's pairs of then.
-  var meter: ICEPairMeter?
-  var meterVersion = 0
-  /// The pair that a packet came over last, of the agent's pairs of then.
-  var lastReceived: ReceivingPair?
-  /// What the socket of the selected pair had lost when that was last asked.
-  var discardsKnown: UInt64 = 0
+  private var dtls: DTLSTransport
+  private(set) var srtp = SRTPTransport()
+  var candidates: LocalCandidates
+  var traffic = PathTraffic()
   /// Whether nothing leads back: after `close`, and after errors that no ICE restart mends.
   private(set) var isEnded = false
-  /// The newest time that anybody told.
-  var latest = Instant.zero
-  /// A DTLS flight that came before ICE selected a pair is kept: losing it would cost a retransmission timeout.
-  private var earlyDatagrams: [[UInt8]] = []
-  /// Media that came before the keys, behind a last flight that was lost or overtaken: without what came first, a key frame mostly, a
-  /// picture would take another round trip and another key frame. What follows can be asked for again.
-  private var earlyPackets: [[UInt8]] = []
-  /// When the handshake has failed; nil outside of one.
-  private var handshakeBy: Instant?
-
-  private static let maximumEarlyDatagrams = 8
-  /// A key frame at the rates that calls begin with, and the sound beside it; the packets of a tenth of a second.
-  private static let maximumEarlyPackets = 32
-  /// Nothing is larger than a path's MTU; what is isn't kept.
-  private static let maximumEarlyDatagram = 2048
-
   public init(configuration: Configuration, random: RandomSource, sink: any DatagramSink) {
-    self.configuration = configuration
-    self.random = random
     self.sink = sink
     ice = ICEAgent(configuration: configuration.ice, random: random)
     gatherer = ICEGatherer(configuration: configuration.gathering, random: random)
+    dtls = DTLSTransport(
+      factory: configuration.dtls, certificate: configuration.certificate,
+      handshakeTimeout: configuration.handshakeTimeout, random: random)
+    candidates = LocalCandidates(policy: configuration.gathering.policy)
     hasServers = !configuration.gathering.servers.isEmpty
   }
 
@@ -178,10 +155,8 @@ public final class PeerTransport {
   /// Ends the transport: sends close_notify where there is an association, and frees keys.
   public func close(at now: Instant) {
     guard !isEnded else { return }
-    if let dtls {
-      dtls.close(at: now)
-      flushDTLS()
-    }
+    dtls.close(at: now)
+    flushDTLS()
     end(.closed, at: now)
   }
 
@@ -234,7 +209,7 @@ public final class PeerTransport {
     switch unsafe bytes[0] {
     case 128...191:
       countReceived(bytes.count, from: remote, on: local)
-      if srtp == nil, unsafe keepEarly(bytes, from: remote) { return }
+      if srtp.session == nil, unsafe keepEarly(bytes, from: remote) { return }
       unsafe receiveProtected(bytes, at: now)
     case 0...3:
       unsafe ice.receive(UnsafeRawBufferPointer(bytes), from: remote, on: local, at: now)
@@ -246,7 +221,7 @@ public final class PeerTransport {
         return
       }
       countReceived(bytes.count, from: remote, on: local)
-      unsafe receiveDTLS(UnsafeRawBufferPointer(bytes), at: now)
+      if unsafe !dtls.receive(bytes.bytes, at: now) { statistics.dropped.beforeKeys &+= 1 }
       drain(at: now)
     case 64...79: statistics.dropped.unknownRelay &+= 1
     default: statistics.dropped.unknownProtocol &+= 1
@@ -260,25 +235,29 @@ public final class PeerTransport {
     if let deadline = gatherer.nextDeadline, deadline <= now { gatherer.poll(at: now) }
     noteRelay(at: now)
     if let deadline = ice.nextDeadline, deadline <= now { ice.poll(at: now) }
-    if let deadline = dtlsDeadline, deadline <= now { dtls?.poll(at: now) }
+    if let deadline = retransmissionDeadline, deadline <= now { dtls.poll(at: now) }
     drain(at: now)
-    if !isEnded, let handshakeBy, handshakeBy <= now { fail(.dtls(.timedOut), at: now) }
+    if !isEnded, let deadline = dtls.handshakeDeadline, deadline <= now {
+      fail(.dtls(.timedOut), at: now)
+    }
   }
 
   /// When `poll` wants to be called next.
   public var nextDeadline: Instant? {
     if isEnded { return nil }
-    let own = earliest(handshakeBy, gatherer.nextDeadline)
-    return earliest(own, earliest(ice.nextDeadline, dtlsDeadline))
+    let own = earliest(dtls.handshakeDeadline, gatherer.nextDeadline)
+    return earliest(own, earliest(ice.nextDeadline, retransmissionDeadline))
   }
 
   /// Nothing is sent again, and no patience lost, where there is no way.
-  private var dtlsDeadline: Instant? { selected == nil ? nil : dtls?.nextDeadline }
+  private var retransmissionDeadline: Instant? {
+    traffic.path == nil ? nil : dtls.retransmissionDeadline
+  }
 
   // MARK: Receiving
 
   private func receiveProtected(_ bytes: UnsafeMutableRawBufferPointer, at now: Instant) {
-    guard let srtp else {
+    guard let srtp = srtp.session else {
       statistics.dropped.beforeKeys &+= 1
       return
     }
@@ -302,46 +281,20 @@ public final class PeerTransport {
         unsafe delegate?.transport(self, receivedRTP: plain, at: now)
       }
     } catch {
-      switch error {
-      case .replayed: statistics.dropped.replayed &+= 1
-      case .tooOld: statistics.dropped.tooOld &+= 1
-      case .authenticationFailed: statistics.dropped.unauthenticated &+= 1
-      case .malformed: statistics.dropped.malformed &+= 1
-      case .tooManyStreams: statistics.dropped.tooManySources &+= 1
-      default: statistics.dropped.unprotectionFailed &+= 1
-      }
+      statistics.dropped.countUnprotection(error)
     }
   }
 
-  /// Either side sends once it has keys, which one of the two has first. RFC 5764 §5.1: nothing is unprotected before the handshake
-  /// ends. Of a stranger, and before a handshake begins, nothing is kept.
+  /// Of a stranger, and before a handshake begins, nothing is kept.
   private func keepEarly(
     _ bytes: UnsafeMutableRawBufferPointer, from remote: TransportAddress
   ) -> Bool {
-    guard dtls != nil, earlyPackets.count < Self.maximumEarlyPackets,
-      bytes.count <= Self.maximumEarlyDatagram, ice.knows(remote)
-    else { return false }
-    unsafe earlyPackets.append(Array(bytes))
-    return true
+    dtls.isBegun && ice.knows(remote) && (unsafe srtp.keep(bytes.bytes))
   }
 
   private func receiveEarlyPackets(at now: Instant) {
-    let packets = earlyPackets
-    earlyPackets = []
-    for var packet in packets {
+    for var packet in srtp.takeEarly() {
       unsafe packet.withUnsafeMutableBytes { unsafe receiveProtected($0, at: now) }
-    }
-  }
-
-  private func receiveDTLS(_ bytes: UnsafeRawBufferPointer, at now: Instant) {
-    if let dtls {
-      unsafe dtls.receive(bytes, at: now)
-    } else if earlyDatagrams.count < Self.maximumEarlyDatagrams,
-      bytes.count <= Self.maximumEarlyDatagram
-    {
-      unsafe earlyDatagrams.append(Array(bytes))
-    } else {
-      statistics.dropped.beforeKeys &+= 1
     }
   }
 
@@ -351,9 +304,9 @@ public final class PeerTransport {
   func drain(at now: Instant) {
     drainGatherer(at: now)
     while !isEnded, let event = ice.nextEvent() { handle(event, at: now) }
-    if selected != nil, ice.selectedPair == nil { pathLost(at: now) }
-    if meterVersion != ice.pairsVersion { renewMeter() }
-    while !isEnded, let event = dtls?.nextEvent() { handle(event, at: now) }
+    if traffic.path != nil, ice.selectedPair == nil { pathLost(at: now) }
+    traffic.pairsMayHaveChanged(in: ice, over: sink)
+    while !isEnded, let event = dtls.nextEvent() { handle(event, at: now) }
     // A channel that a selected pair asked for goes before what is sent on it.
     sendGatherer(at: now)
     noteRelay(at: now)
@@ -366,9 +319,9 @@ public final class PeerTransport {
   }
 
   private func flushDTLS() {
-    guard let dtls, let selected else { return }
+    guard let path = traffic.path else { return }
     while let datagram = dtls.nextTransmit() {
-      unsafe carry(on: selected, capacity: datagram.count) { slot in
+      unsafe carry(on: path, capacity: datagram.count) { slot in
         unsafe slot.copyBytes(from: datagram)
         countSent(datagram.count)
         return datagram.count
@@ -381,13 +334,11 @@ public final class PeerTransport {
     case .selectedPair(let local, let remote):
       if statistics.pairSelected == nil { statistics.pairSelected = now }
       let path = path(from: local, to: remote)
-      select(path)
+      traffic.select(path, in: ice, over: sink)
       if path.relay != nil { gatherer.bindChannel(local, to: remote, at: now) }
       if let pair = ice.selectedPair { delegate?.transport(self, selected: pair, at: now) }
       startDTLS(at: now)
-      if dtlsState == .connecting, handshakeBy == nil {
-        handshakeBy = now + configuration.handshakeTimeout
-      }
+      dtls.pathFound(at: now)
     case .stateChanged(let agentState):
       switch agentState {
       case .checking:
@@ -396,7 +347,7 @@ public final class PeerTransport {
       case .failed: fail(noPairError, at: now)
       case .disconnected where state == .connected: change(to: .disconnected, at: now)
       case .connected, .completed:
-        if state == .disconnected || state == .connecting && srtp != nil {
+        if state == .disconnected || state == .connecting && srtp.session != nil {
           change(to: .connected, at: now)
         }
       default: break
@@ -410,19 +361,10 @@ public final class PeerTransport {
   }
 
   private func startDTLS(at now: Instant) {
-    guard dtls == nil, let remote else { return }
+    guard !dtls.isBegun, let remote else { return }
     do throws(DTLSError) {
-      let endpoint = try configuration.dtls.makeEndpoint(
-        role: remote.localRole, certificate: configuration.certificate,
-        expectedFingerprint: remote.fingerprint, random: random)
-      dtls = endpoint
-      change(dtlsTo: .connecting, at: now)
-      handshakeBy = now + configuration.handshakeTimeout
-      endpoint.start(at: now)
-      for datagram in earlyDatagrams {
-        unsafe datagram.withUnsafeBytes { unsafe endpoint.receive($0, at: now) }
-      }
-      earlyDatagrams = []
+      try dtls.begin(as: remote.localRole, expecting: remote.fingerprint, at: now)
+      delegate?.transport(self, dtlsChangedTo: .connecting, at: now)
     } catch {
       fail(.dtls(error), at: now)
     }
@@ -432,13 +374,12 @@ public final class PeerTransport {
     switch event {
     case .connected(let session):
       do throws(SRTPError) {
-        srtp = try SRTPSession(session)
-        self.session = session
+        try srtp.start(with: session)
+        dtls.connected(session)
         statistics.secured = now
-        handshakeBy = nil
         // What is sent upon the change stays behind the last flight.
         flushDTLS()
-        change(dtlsTo: .connected, at: now)
+        delegate?.transport(self, dtlsChangedTo: .connected, at: now)
         // Where ICE has failed meanwhile, the keys wait for the restart that leads out of it.
         if state == .connecting { change(to: .connected, at: now) }
         // The path may have gone silent while the handshake ran; nothing would tell a second time.
@@ -474,11 +415,8 @@ public final class PeerTransport {
   }
 
   private func forgetPath() {
-    handshakeBy = nil
-    settleDiscards()
-    selected = nil
-    meter = nil
-    lastReceived = nil
+    dtls.pathLost()
+    traffic.forgetPath(over: sink)
   }
 
   private func end(_ state: PeerTransportState, at now: Instant) {
@@ -486,23 +424,19 @@ public final class PeerTransport {
     forgetPath()
     // Nobody hears of a part's end before the whole's is true.
     self.state = state
+    var dtlsEnd = DTLSTransportState.closed
     switch state {
-    case .failed(.dtls), .failed(.srtp): change(dtlsTo: .failed, at: now)
-    case .failed: change(dtlsTo: .closed, at: now)
-    default:
-      change(iceTo: .closed, at: now)
-      change(dtlsTo: .closed, at: now)
+    case .failed(.dtls), .failed(.srtp): dtlsEnd = .failed
+    case .failed: break
+    default: change(iceTo: .closed, at: now)
     }
+    let unused = dtls.end(as: dtlsEnd)
+    delegate?.transport(self, dtlsChangedTo: dtlsEnd, at: now)
     delegate?.transport(self, changedTo: state, at: now)
     ice.close(at: now)
     gatherer.close(at: now)
     sendGatherer(at: now)
-    endedDTLS = dtls?.statistics
-    dtls = nil
-    srtp = nil
-    statistics.dropped.beforeKeys &+= earlyDatagrams.count + earlyPackets.count
-    earlyDatagrams = []
-    earlyPackets = []
+    statistics.dropped.beforeKeys &+= unused + srtp.end()
   }
 
   /// Tells ICE's state where it is another than before.
@@ -523,25 +457,10 @@ public final class PeerTransport {
     delegate?.transport(self, iceChangedTo: state, at: now)
   }
 
-  private func change(dtlsTo state: DTLSTransportState, at now: Instant) {
-    guard dtlsState != state else { return }
-    dtlsState = state
-    delegate?.transport(self, dtlsChangedTo: state, at: now)
-  }
-
   private func change(to state: PeerTransportState, at now: Instant) {
     guard self.state != state else { return }
     self.state = state
     updateICEState(at: now)
     delegate?.transport(self, changedTo: state, at: now)
-  }
-}
-
-extension SRTPSession {
-  /// The session that a handshake's keys make (RFC 5764 §4.2).
-  fileprivate convenience init(_ session: DTLSSession) throws(SRTPError) {
-    try self.init(
-      profile: session.profile,
-      local: session.localKeyingMaterial, remote: session.remoteKeyingMaterial)
   }
 }

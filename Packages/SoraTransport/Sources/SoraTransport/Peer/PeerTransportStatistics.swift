@@ -1,4 +1,5 @@
 public import SoraMedia
+import SoraSRTP
 
 /// Counters of a peer's transport. `bytes...` count UDP payloads.
 public struct PeerTransportStatistics: Sendable, Equatable {
@@ -36,6 +37,18 @@ public struct PeerTransportStatistics: Sendable, Equatable {
     public var relayRefused = 0
 
     public init() {}
+
+    /// Counts a packet that SRTP didn't take.
+    mutating func countUnprotection(_ error: SRTPError) {
+      switch error {
+      case .replayed: replayed &+= 1
+      case .tooOld: tooOld &+= 1
+      case .authenticationFailed: unauthenticated &+= 1
+      case .malformed: malformed &+= 1
+      case .tooManyStreams: tooManySources &+= 1
+      default: unprotectionFailed &+= 1
+      }
+    }
   }
 
   public var datagramsReceived: UInt64 = 0
