@@ -1,7 +1,7 @@
 import SoraMedia
 
 extension NativeDTLSEndpoint {
-  /// The peer's certificate (both versions). Chains and dates don't count (RFC 8122 §6.2): only the fingerprint does.
+  /// The peer's certificate (both versions).
   func receivedCertificate(_ message: HandshakeMessage) throws(HandshakeFailure) {
     guard let version else { throw .unexpected("a certificate before the version") }
     let shown = try CertificateMessage(parsing: message.body, version)
@@ -14,8 +14,7 @@ extension NativeDTLSEndpoint {
         version == .v13 && role == .server ? .certificateRequired : .handshakeFailure,
         "the peer showed no certificate", error: .certificate(reason: "the peer showed none"))
     }
-    try checkFingerprint(of: leaf)
-    let peer = try PeerCertificate(der: leaf)
+    let peer = try authentication.accept(leaf)
     if version == .v12, role == .client, let suite = negotiation.suite, !suite.fits(peer.kind) {
       throw .illegalParameter("the server's certificate doesn't fit its cipher suite")
     }
@@ -26,24 +25,8 @@ extension NativeDTLSEndpoint {
     case (.v12, .client): step = .serverKeyExchange
     case (.v12, .server): step = .clientKeyExchange
     }
-    if version == .v13 { stopWaitingForAnswer() }
-  }
-
-  private func checkFingerprint(of certificate: [UInt8]) throws(HandshakeFailure) {
-    guard let expectedFingerprint else { return }
-    let actual: DTLSFingerprint
-    do throws(DTLSError) {
-      actual = try DTLSFingerprint(of: certificate, algorithm: expectedFingerprint.algorithm)
-    } catch {
-      throw HandshakeFailure(.internalError, "\(error)", error: error)
-    }
-    guard
-      actual.bytes.count == expectedFingerprint.bytes.count, actual == expectedFingerprint
-    else {
-      throw HandshakeFailure(
-        .badCertificate, "the peer's certificate has another fingerprint",
-        error: .fingerprintMismatch(expected: expectedFingerprint, actual: actual))
-    }
+    // A part of the answer came: in 1.3 that acknowledges the whole flight (RFC 9147 §7.1).
+    if version == .v13 { flights.stopTimer() }
   }
 
   /// The server asks for a certificate (both versions).
@@ -53,30 +36,16 @@ extension NativeDTLSEndpoint {
     guard request.context.isEmpty else {
       throw .illegalParameter("a CertificateRequest of the handshake with a context")
     }
-    try chooseScheme(request.signatureSchemes, version)
+    negotiation.scheme = try authentication.scheme(among: request.signatureSchemes, version)
     negotiation.requestContext = request.context
     negotiation.transcript.add(message)
     step = version == .v13 ? .certificate : .serverHelloDone
   }
 
-  /// Picks what this end signs with from what the peer takes.
-  func chooseScheme(_ offered: [UInt16]?, _ version: DTLSVersion) throws(HandshakeFailure) {
-    let scheme = SignatureScheme.schemes(for: keyKind, version).first {
-      offered?.contains($0.rawValue) ?? false
-    }
-    guard let scheme else {
-      throw HandshakeFailure(
-        .handshakeFailure, "the peer takes no signature of this end's kind of key")
-    }
-    negotiation.scheme = scheme
-  }
-
   /// Signs with this end's key.
   func sign(_ content: [UInt8]) throws(HandshakeFailure) -> CertificateVerify {
     guard let scheme = negotiation.scheme else { throw .library("no signature scheme") }
-    return unsafe CertificateVerify(
-      scheme: scheme.rawValue,
-      signature: try scheme.sign(content, with: certificate.privateKey))
+    return try authentication.sign(content, scheme)
   }
 
   /// The peer proves that the certificate is its own (both versions).
@@ -98,9 +67,7 @@ extension NativeDTLSEndpoint {
 
   /// This end's certificate.
   func certificateBody(_ version: DTLSVersion) -> [UInt8] {
-    var message = CertificateMessage(certificates: [certificate.derBytes])
-    message.context = negotiation.requestContext
-    return message.encoded(version)
+    authentication.certificateBody(version, context: negotiation.requestContext)
   }
 
   /// The SRTP profile that the server picked.

@@ -16,7 +16,7 @@ extension NativeDTLSEndpoint {
     negotiation.share = nil
     negotiation.transcript.settle(.v12)
     negotiation.transcript.add(message)
-    acknowledgements = []
+    acknowledgements = Acknowledgements()
     step = .certificate
   }
 
@@ -54,7 +54,7 @@ extension NativeDTLSEndpoint {
     flight.append(Flight.Message(content: .changeCipherSpec, epoch: 0))
     records.startWriting(epoch: 1, keys.write)
     records.startReading(epoch: 1, keys.read)
-    hasNewKeys = true
+    locked.keysCame()
     flight.append(try makeFinished12())
     try send(flight, awaitsAnswer: true, at: now)
     step = .finished
@@ -99,7 +99,7 @@ extension NativeDTLSEndpoint {
     if role == .server {
       try sendFinalFlight12(at: now)
     } else {
-      flight = nil
+      flights.forget()
     }
     try connect(at: now)
   }

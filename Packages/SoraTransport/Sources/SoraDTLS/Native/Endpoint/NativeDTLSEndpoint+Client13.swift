@@ -43,7 +43,8 @@ extension NativeDTLSEndpoint {
     negotiation.transcript.settle(.v13)
     negotiation.transcript.add(message)
     try makeHandshakeKeys13(suite, try share.agree(with: entry.key))
-    stopWaitingForAnswer()
+    // A part of the answer came: in 1.3 that acknowledges the whole flight (RFC 9147 §7.1).
+    flights.stopTimer()
     step = .encryptedExtensions
   }
 
@@ -74,7 +75,7 @@ extension NativeDTLSEndpoint {
       epoch: 2, try RecordProtection(suite, trafficSecret: local, encrypting: true))
     records.startReading(
       epoch: 2, try RecordProtection(suite, trafficSecret: remote, encrypting: false))
-    hasNewKeys = true
+    locked.keysCame()
     negotiation.schedule = schedule
     negotiation.localHandshakeSecret = local
     negotiation.remoteHandshakeSecret = remote
@@ -91,17 +92,15 @@ extension NativeDTLSEndpoint {
     let client = try schedule.derive("c ap traffic", transcript)
     let server = try schedule.derive("s ap traffic", transcript)
     negotiation.exporterSecret = try schedule.derive("exp master", transcript)
-    trafficSecrets = TrafficSecrets(
-      suite: suite, local: role == .client ? client : server,
+    trafficKeys = TrafficKeys(
+      suite, local: role == .client ? client : server,
       remote: role == .client ? server : client)
   }
 
   /// Sends under the keys of application data from here on.
   func startWriting13() throws(HandshakeFailure) {
-    guard let secrets = trafficSecrets else { throw .library("no traffic secrets") }
-    records.startWriting(
-      epoch: 3,
-      try RecordProtection(secrets.suite, trafficSecret: secrets.local, encrypting: true))
+    guard let keys = trafficKeys else { throw .library("no traffic secrets") }
+    records.startWriting(epoch: 3, try keys.writing())
   }
 
   func makeFinished13() throws(HandshakeFailure) -> Flight.Message {
@@ -139,17 +138,12 @@ extension NativeDTLSEndpoint {
       try send(flight, awaitsAnswer: true, at: now)
       try startWriting13()
     } else {
-      flight = nil
+      flights.forget()
       records.stopWriting(before: 3)
     }
-    guard let secrets = trafficSecrets else { throw .library("no traffic secrets") }
-    records.startReading(
-      epoch: 3,
-      try RecordProtection(secrets.suite, trafficSecret: secrets.remote, encrypting: false))
-    hasNewKeys = true
+    guard let keys = trafficKeys else { throw .library("no traffic secrets") }
+    records.startReading(epoch: 3, try keys.reading())
+    locked.keysCame()
     try connect(at: now)
   }
-
-  /// A part of the answer came: in 1.3 that acknowledges the whole flight (RFC 9147 §7.1).
-  func stopWaitingForAnswer() { flight?.deadline = nil }
 }

@@ -29,25 +29,22 @@ extension NativeDTLSEndpoint {
     _ message: HandshakeMessage, epoch: UInt64, at now: Instant
   ) throws(HandshakeFailure) {
     let update = try KeyUpdate(parsing: message.body)
-    guard epoch == records.readEpoch, var secrets = trafficSecrets else {
+    guard epoch == records.readEpoch, trafficKeys != nil else {
       throw .unexpected("a KeyUpdate under old keys")
     }
-    secrets.remote = try KeySchedule.next(secrets.suite.hash, after: secrets.remote)
-    trafficSecrets = secrets
-    records.startReading(
-      epoch: epoch + 1,
-      try RecordProtection(secrets.suite, trafficSecret: secrets.remote, encrypting: false))
+    if let keys = try trafficKeys?.nextReading() { records.startReading(epoch: epoch + 1, keys) }
     guard update.isRequested else { return }
-    if flight == nil {
-      try sendKeyUpdate(requestingPeer: false, at: now)
+    if flights.hasFlight {
+      trafficKeys?.oweUpdate()
     } else {
-      owesKeyUpdate = true
+      try sendKeyUpdate(requestingPeer: false, at: now)
     }
   }
 
   private func sendKeyUpdate(requestingPeer: Bool, at now: Instant) throws(HandshakeFailure) {
     // What was received and not told yet isn't answered by this flight.
-    let owed = acknowledgements
+    var owed = acknowledgements
+    owed.postpone()
     try send(
       [
         makeMessage(
@@ -65,7 +62,7 @@ extension NativeDTLSEndpoint {
   ///   - requestingPeer: asks the peer to change its own too.
   ///   - now: the present time.
   public func updateKeys(requestingPeer: Bool = false, at now: Instant) {
-    guard version == .v13, step == .connected, flight == nil else { return }
+    guard version == .v13, step == .connected, !flights.hasFlight else { return }
     attempt(at: now) { () throws(HandshakeFailure) in
       try self.sendKeyUpdate(requestingPeer: requestingPeer, at: now)
     }
@@ -78,33 +75,25 @@ extension NativeDTLSEndpoint {
   /// The peer has the whole last flight.
   func wasAcknowledged(_ acknowledged: Flight, at now: Instant) {
     guard step == .connected else { return }
-    guard isKeyUpdate(acknowledged) else {
+    guard acknowledged.isKeyUpdate else {
       // The handshake's own keys have no use any more.
       records.stopWriting(before: 3)
       return payOwedKeyUpdate(at: now)
     }
     attempt(at: now) { () throws(HandshakeFailure) in
       // RFC 9147 §8: new keys are written with once the peer has acknowledged the KeyUpdate.
-      guard var secrets = self.trafficSecrets else { throw .library("no traffic secrets") }
+      guard let keys = try self.trafficKeys?.nextWriting() else {
+        throw .library("no traffic secrets")
+      }
       let epoch = self.records.writeEpoch + 1
-      secrets.local = try KeySchedule.next(secrets.suite.hash, after: secrets.local)
-      self.trafficSecrets = secrets
-      self.records.startWriting(
-        epoch: epoch,
-        try RecordProtection(secrets.suite, trafficSecret: secrets.local, encrypting: true))
+      self.records.startWriting(epoch: epoch, keys)
       self.records.stopWriting(before: epoch)
     }
     payOwedKeyUpdate(at: now)
   }
 
-  private func isKeyUpdate(_ flight: Flight) -> Bool {
-    guard case .handshake(let message) = flight.messages.first?.content else { return false }
-    return message.type == HandshakeType.keyUpdate
-  }
-
   private func payOwedKeyUpdate(at now: Instant) {
-    guard owesKeyUpdate, step == .connected else { return }
-    owesKeyUpdate = false
+    guard step == .connected, trafficKeys?.payUpdate() == true else { return }
     updateKeys(at: now)
   }
 }

@@ -2,10 +2,6 @@ import SoraMedia
 import SoraWire
 
 extension NativeDTLSEndpoint {
-  /// Datagrams' worth of records that wait for keys.
-  private static let lockedLimit = 16
-  private static let acknowledgementLimit = 64
-
   /// Takes the records of a datagram one by one.
   func process(_ datagram: RawSpan, at now: Instant) {
     var offset = 0
@@ -14,11 +10,8 @@ extension NativeDTLSEndpoint {
       case .record(let record): take(record, at: now)
       case .locked(let range):
         // The peer's next epoch overtook what leads to it.
-        if step.isHandshaking, locked.count < Self.lockedLimit {
-          locked.append([UInt8](copying: datagram.extracting(range)))
-        } else {
-          statistics.dropped.withoutKeys += 1
-        }
+        let isKept = step.isHandshaking && locked.keep(datagram.extracting(range))
+        if !isKept { statistics.dropped.withoutKeys += 1 }
       case .dropped(let reason): count(reason)
       case .malformed:
         statistics.dropped.malformed += 1
@@ -37,7 +30,6 @@ extension NativeDTLSEndpoint {
   }
 
   private func take(_ record: Record, at now: Instant) {
-    if record.number.epoch > 0 { hasProtectedInput = true }
     switch record.type {
     case ContentType.handshake: takeHandshake(record, at: now)
     case ContentType.alert: takeAlert(record, at: now)
@@ -82,9 +74,8 @@ extension NativeDTLSEndpoint {
         isKept = false
         break
       }
-      if fragment.sequence < peerFlightStart { isRepeated = true }
-      guard fragment.sequence < reassembly.next || isAllowed(fragment.type, in: record.number.epoch)
-      else {
+      if reassembly.isOfEarlierFlight(fragment) { isRepeated = true }
+      guard reassembly.isOld(fragment) || isAllowed(fragment.type, in: record.number.epoch) else {
         statistics.dropped.unexpected += 1
         isKept = false
         continue
@@ -100,9 +91,9 @@ extension NativeDTLSEndpoint {
     // A ServerHello in clear belongs to the flight that the client acknowledges; a ClientHello is answered, and what comes
     // again while the answer is under way is answered by that.
     if isKept, version != .v12, role == .client || record.number.epoch > 0,
-      !isRepeated || flight == nil, acknowledgements.count < Self.acknowledgementLimit
+      !isRepeated || !flights.hasFlight
     {
-      acknowledgements.append(record.number)
+      acknowledgements.add(record.number)
     }
     attempt(at: now) { () throws(HandshakeFailure) in
       while self.step != .ended, let next = self.reassembly.take() {
@@ -112,9 +103,7 @@ extension NativeDTLSEndpoint {
     guard step != .ended else { return }
     if isRepeated { peerRepeatsItself(at: now) }
     // RFC 9147 §7.1: a gap is told at once.
-    if isOutOfOrder, version == .v13, acknowledgementDeadline == nil, !acknowledgements.isEmpty {
-      acknowledgementDeadline = now
-    }
+    if isOutOfOrder, version == .v13 { acknowledgements.wait(until: now) }
   }
 
   /// Whether a message of this type may come under the protection of this epoch. What isn't allowed is dropped rather than
@@ -148,7 +137,7 @@ extension NativeDTLSEndpoint {
     guard isAllowed(message.type, in: epoch) else {
       throw .unexpected("a handshake message of type \(message.type) under the wrong keys")
     }
-    flight?.isAnswered(at: now)
+    flights.answered(at: now)
     switch step {
     case .clientHello: try receivedClientHello(message, at: now)
     case .serverHello where isVerifyRequest: try receivedVerifyRequest(message, at: now)
@@ -177,7 +166,7 @@ extension NativeDTLSEndpoint {
       statistics.dropped.malformed += 1
       return
     }
-    guard record.number.epoch > 0 || !hasProtectedInput else {
+    guard record.number.epoch > 0 || !records.hasProtectedInput else {
       statistics.dropped.unexpected += 1
       return
     }

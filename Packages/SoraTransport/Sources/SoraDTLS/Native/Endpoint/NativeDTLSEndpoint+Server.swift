@@ -14,7 +14,7 @@ extension NativeDTLSEndpoint {
       throw .illegalParameter("the client wants compression")
     }
     let suite = settings.cipherSuites.first {
-      $0.version == agreed && $0.fits(keyKind) && hello.cipherSuites.contains($0.rawValue)
+      $0.version == agreed && authentication.fits($0) && hello.cipherSuites.contains($0.rawValue)
     }
     guard let suite, negotiation.suite == nil || negotiation.suite == suite else {
       throw HandshakeFailure(.handshakeFailure, "no cipher suite in common")
@@ -26,7 +26,7 @@ extension NativeDTLSEndpoint {
       throw HandshakeFailure(
         .handshakeFailure, "no SRTP profile in common", error: .noCommonSRTPProfile)
     }
-    try chooseScheme(hello.signatureSchemes, agreed)
+    negotiation.scheme = try authentication.scheme(among: hello.signatureSchemes, agreed)
     negotiation.clientRandom = hello.random
     negotiation.suite = suite
     negotiation.profile = profile

@@ -67,7 +67,7 @@ extension NativeDTLSEndpoint {
     negotiation.transcript.add(message)
     let keys = try makeKeys12(with: exchange.publicKey)
     records.startReading(epoch: 1, keys.read)
-    hasNewKeys = true
+    locked.keysCame()
     // Not in use yet: an alert under these keys would come before the peer reads them.
     negotiation.pendingWriteKeys = keys.write
     step = .certificateVerify

@@ -8,44 +8,30 @@ import SoraWire
 /// `-receiving`, flights and timers in `-sending`, the messages of each version and role in files of their own.
 public final class NativeDTLSEndpoint: DTLSEndpoint {
   /// Which end this is.
-  public let role: DTLSRole
+  public var role: DTLSRole { statistics.role }
 
   /// What happened so far.
   public internal(set) var statistics: DTLSStatistics
 
   let settings: NativeDTLSFactory
-  let certificate: DTLSCertificate
-  let keyKind: SigningKeyKind
-  let expectedFingerprint: DTLSFingerprint?
+  let authentication: Authentication
   let random: RandomSource
 
   var step = HandshakeStep.idle
-  var version: DTLSVersion? {
-    didSet { records.version = version }
-  }
   var records = RecordLayer()
+  /// Records whose keys may come.
+  var locked = LockedRecords()
+
+  /// What the peer's messages are put together from.
   var reassembly = Reassembly()
+  /// Records to acknowledge (1.3).
+  var acknowledgements = Acknowledgements()
+  /// This end's messages: what was sent last may have to be sent again.
+  var flights: FlightSender
+
   var negotiation = Negotiation()
   /// 1.3, once connected.
-  var trafficSecrets: TrafficSecrets?
-
-  /// What was sent last and may have to be sent again.
-  var flight: Flight?
-  /// The next handshake message's number.
-  var nextSequence: UInt16 = 0
-  /// The number of the first message of the flight that the peer is sending: earlier ones mean that it repeats itself.
-  var peerFlightStart: UInt16 = 0
-  /// A peer asked for new keys while a flight was under way.
-  var owesKeyUpdate = false
-
-  /// Records to acknowledge (1.3).
-  var acknowledgements: [RecordNumber] = []
-  var acknowledgementDeadline: Instant?
-  /// Records whose keys may come.
-  var locked: [[UInt8]] = []
-  var hasNewKeys = false
-  /// An authentic record came: from now on alerts in clear mean nothing.
-  var hasProtectedInput = false
+  var trafficKeys: TrafficKeys?
 
   private var outgoing: [[UInt8]] = []
   private var events: [DTLSEvent] = []
@@ -55,12 +41,14 @@ public final class NativeDTLSEndpoint: DTLSEndpoint {
     role: DTLSRole, settings: NativeDTLSFactory, certificate: DTLSCertificate,
     keyKind: SigningKeyKind, expectedFingerprint: DTLSFingerprint?, random: RandomSource
   ) {
-    self.role = role
     self.settings = settings
-    self.certificate = certificate
-    self.keyKind = keyKind
-    self.expectedFingerprint = expectedFingerprint
+    authentication = Authentication(
+      certificate: certificate, keyKind: keyKind, expectedFingerprint: expectedFingerprint)
     self.random = random
+    flights = FlightSender(
+      patience: RetransmissionTimer.Patience(
+        first: settings.firstTimeout, longest: settings.longestTimeout,
+        limit: settings.retransmissionLimit))
     statistics = DTLSStatistics(role: role)
   }
 
@@ -86,10 +74,7 @@ public final class NativeDTLSEndpoint: DTLSEndpoint {
     }
     process(datagram, at: now)
     // Keys may have opened what came too early. Each round needs another step of the handshake.
-    while hasNewKeys, !locked.isEmpty, step != .ended {
-      hasNewKeys = false
-      let held = locked
-      locked = []
+    while step != .ended, let held = locked.takeOpenable() {
       for record in held {
         if step == .ended {
           statistics.dropped.outOfTurn += 1
@@ -98,19 +83,18 @@ public final class NativeDTLSEndpoint: DTLSEndpoint {
         }
       }
     }
-    hasNewKeys = false
     if step != .ended { afterDatagram(at: now) }
   }
 
   public func poll(at now: Instant) {
     guard step != .ended else { return }
-    if let due = acknowledgementDeadline, due <= now { sendAcknowledgement(at: now) }
-    guard let flight, let due = flight.deadline, due <= now else { return }
+    if let due = acknowledgements.deadline, due <= now { sendAcknowledgement(at: now) }
+    guard let due = flights.deadline, due <= now else { return }
     timeOut(at: now)
   }
 
   public var nextDeadline: Instant? {
-    step == .ended ? nil : earliest(flight?.deadline, acknowledgementDeadline)
+    step == .ended ? nil : earliest(flights.deadline, acknowledgements.deadline)
   }
 
   public func nextTransmit() -> [UInt8]? { outgoing.isEmpty ? nil : outgoing.removeFirst() }
@@ -150,6 +134,12 @@ public final class NativeDTLSEndpoint: DTLSEndpoint {
 
   // MARK: - What the other files share
 
+  /// Decides what protected records look like, once it is agreed on.
+  var version: DTLSVersion? {
+    get { records.version }
+    set { records.version = newValue }
+  }
+
   /// Bytes of the largest datagram.
   var datagramLimit: Int { min(max(settings.mtu, 256), RecordLayer.contentLimit) }
 
@@ -173,13 +163,12 @@ public final class NativeDTLSEndpoint: DTLSEndpoint {
   func finish(_ event: DTLSEvent) {
     guard step != .ended else { return }
     step = .ended
-    flight = nil
-    acknowledgementDeadline = nil
-    acknowledgements = []
+    flights.forget()
+    acknowledgements = Acknowledgements()
     statistics.dropped.withoutKeys += locked.count
-    locked = []
+    locked = LockedRecords()
     negotiation = Negotiation()
-    trafficSecrets = nil
+    trafficKeys = nil
     reassembly = Reassembly()
     let version = version
     records = RecordLayer()

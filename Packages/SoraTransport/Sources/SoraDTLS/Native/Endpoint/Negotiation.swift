@@ -68,10 +68,3 @@ struct Negotiation {
   var remoteHandshakeSecret: Secret?
   var exporterSecret: Secret?
 }
-
-/// The traffic secrets of 1.3 in use, from which a KeyUpdate makes the next ones.
-struct TrafficSecrets {
-  var suite: DTLSCipherSuite
-  var local: Secret
-  var remote: Secret
-}

@@ -1,9 +1,7 @@
-import SoraMedia
-
 /// Messages that are sent together and again until the peer shows that it has them (RFC 6347 §4.2.4, RFC 9147 §5.8).
-struct Flight {
-  struct Message {
-    enum Content {
+package struct Flight {
+  package struct Message {
+    package enum Content {
       case handshake(HandshakeMessage)
       /// Only 1.2 has it.
       case changeCipherSpec
@@ -13,13 +11,34 @@ struct Flight {
     /// What the peer acknowledged.
     var acknowledged = ByteRanges()
     var isAcknowledged = false
+
+    package init(content: Content, epoch: UInt64) {
+      self.content = content
+      self.epoch = epoch
+    }
+
+    /// Bytes of the message's body.
+    var length: Int {
+      if case .handshake(let message) = content { return message.body.count }
+      return 0
+    }
+  }
+
+  /// A part of a message, which a record carries.
+  package struct Part: Equatable {
+    package var message: Int
+    package var range: Range<Int>
+
+    package init(message: Int, range: Range<Int>) {
+      self.message = message
+      self.range = range
+    }
   }
 
   /// Which part of which message a record carried.
-  struct Sent {
+  private struct Sent {
     var number: RecordNumber
-    var message: Int
-    var range: Range<Int>
+    var part: Part
     var isAcknowledged = false
     /// Sent again in a later record.
     var isReplaced = false
@@ -28,38 +47,38 @@ struct Flight {
   /// Records to remember at most; the peer can't acknowledge what is forgotten, and gets it again.
   private static let sentLimit = 512
 
-  var messages: [Message]
-  private(set) var sent: [Sent] = []
-  /// Until the next time it is sent.
-  var timeout: Duration
-  var deadline: Instant?
-  /// When it was last sent, as a whole or in part.
-  var lastSent: Instant
-  /// From the last transmission to the first answer: the path's round trip, or less where an earlier transmission was
-  /// answered.
-  private(set) var roundTrip: Duration?
-  /// Timeouts so far.
-  var timeouts = 0
+  private(set) var messages: [Message]
+  private var sent: [Sent] = []
 
-  init(_ messages: [Message], timeout: Duration, at now: Instant) {
-    self.messages = messages
-    self.timeout = timeout
-    lastSent = now
-  }
-
-  mutating func isAnswered(at now: Instant) {
-    if roundTrip == nil { roundTrip = now - lastSent }
-  }
+  init(_ messages: [Message]) { self.messages = messages }
 
   var isAcknowledged: Bool { messages.allSatisfy(\.isAcknowledged) }
 
-  mutating func note(_ number: RecordNumber, message: Int, _ range: Range<Int>) {
+  /// Whether it is about this end's next keys (RFC 9147 §8).
+  var isKeyUpdate: Bool {
+    guard case .handshake(let message) = messages.first?.content else { return false }
+    return message.type == HandshakeType.keyUpdate
+  }
+
+  /// What the peer hasn't acknowledged.
+  var unacknowledged: [Part] {
+    var parts: [Part] = []
+    for (index, message) in messages.enumerated() where !message.isAcknowledged {
+      if message.length == 0 { parts.append(Part(message: index, range: 0..<0)) }
+      for gap in message.acknowledged.gaps(message.length) {
+        parts.append(Part(message: index, range: gap))
+      }
+    }
+    return parts
+  }
+
+  mutating func note(_ number: RecordNumber, of part: Part) {
     guard sent.count < Self.sentLimit else { return }
     for index in sent.indices
-    where sent[index].message == message && sent[index].range.overlaps(range) {
+    where sent[index].part.message == part.message && sent[index].part.range.overlaps(part.range) {
       sent[index].isReplaced = true
     }
-    sent.append(Sent(number: number, message: message, range: range))
+    sent.append(Sent(number: number, part: part))
   }
 
   /// Takes the peer's word for what it has; `false` where that says nothing new.
@@ -70,8 +89,8 @@ struct Flight {
     {
       sent[index].isAcknowledged = true
       isNews = true
-      let message = sent[index].message
-      messages[message].acknowledged.insert(sent[index].range)
+      let message = sent[index].part.message
+      messages[message].acknowledged.insert(sent[index].part.range)
       if case .handshake(let content) = messages[message].content,
         messages[message].acknowledged.covers(content.body.count)
       {
@@ -82,11 +101,11 @@ struct Flight {
   }
 
   /// Parts that were sent before something that arrived, and so are probably lost.
-  func overtaken() -> [(message: Int, range: Range<Int>)] {
+  func overtaken() -> [Part] {
     guard let newest = sent.filter(\.isAcknowledged).map(\.number).max() else { return [] }
     return sent.filter {
       !$0.isAcknowledged && !$0.isReplaced && $0.number < newest
-        && !messages[$0.message].isAcknowledged
-    }.map { ($0.message, $0.range) }
+        && !messages[$0.part.message].isAcknowledged
+    }.map(\.part)
   }
 }

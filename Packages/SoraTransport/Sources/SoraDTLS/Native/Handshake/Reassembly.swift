@@ -29,13 +29,24 @@ struct Reassembly {
   private var slots: [UInt16: Slot] = [:]
   private var reserved = 0
   /// The number of the message that is taken next.
-  private(set) var next: UInt16 = 0
+  private var next: UInt16 = 0
+  /// The number of the first message of the flight that the peer is sending.
+  private var flightStart: UInt16 = 0
 
   /// Whether parts of messages wait for others.
   var hasPieces: Bool { !slots.isEmpty }
 
+  /// What the peer sends from now on answers a flight of ours.
+  mutating func beginFlight() { flightStart = next }
+
+  /// Whether the peer repeats a flight of before with it.
+  func isOfEarlierFlight(_ fragment: HandshakeFragment) -> Bool { fragment.sequence < flightStart }
+
+  /// Whether it belongs to a message that was taken already.
+  func isOld(_ fragment: HandshakeFragment) -> Bool { fragment.sequence < next }
+
   mutating func insert(_ fragment: HandshakeFragment, epoch: UInt64) -> Outcome {
-    if fragment.sequence < next { return .old }
+    if isOld(fragment) { return .old }
     guard fragment.sequence - next < Self.window, fragment.length <= Self.messageLimit else {
       return .dropped
     }

@@ -18,10 +18,10 @@ enum HandshakeType {
 }
 
 /// A whole handshake message.
-struct HandshakeMessage: Equatable {
+package struct HandshakeMessage: Equatable {
   var type: UInt8
   /// Its number among the messages of its sender (RFC 6347 §4.2.2).
-  var sequence: UInt16
+  package var sequence: UInt16
   var body: [UInt8]
 
   /// The message as the transcript of a version takes it.

@@ -19,8 +19,8 @@ extension RecordLayer {
     case unexpected
   }
 
-  /// Takes the next record of a datagram and moves `offset` behind it.
-  mutating func open(_ datagram: RawSpan, at offset: inout Int) -> Opened {
+  /// As `open`, for which it does the work.
+  mutating func openNext(_ datagram: RawSpan, at offset: inout Int) -> Opened {
     guard offset < datagram.byteCount else { return .malformed }
     let bytes = datagram.part(from: offset)
     if UnifiedHeader.isOne(bytes.u8(0)) {

@@ -37,6 +37,8 @@ struct RecordLayer {
   var version: DTLSVersion?
   private var writing = [Writing(epoch: 0)]
   var reading = [Reading(epoch: 0)]
+  /// Whether an authentic record came: from then on alerts in clear mean nothing.
+  private(set) var hasProtectedInput = false
 
   /// The epoch of what is sent now.
   var writeEpoch: UInt64 { writing.last?.epoch ?? 0 }
@@ -70,6 +72,13 @@ struct RecordLayer {
     return version == .v13
       ? UnifiedHeader.writtenLength + 1 + AEADCipher.tagLength
       : PlainHeader.length + keys.explicitNonceLength + AEADCipher.tagLength
+  }
+
+  /// Takes the next record of a datagram and moves `offset` behind it.
+  mutating func open(_ datagram: RawSpan, at offset: inout Int) -> Opened {
+    let opened = openNext(datagram, at: &offset)
+    if case .record(let record) = opened, record.number.epoch > 0 { hasProtectedInput = true }
+    return opened
   }
 
   /// Appends a record to a datagram.

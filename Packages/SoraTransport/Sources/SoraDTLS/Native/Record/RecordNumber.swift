@@ -3,6 +3,11 @@ package struct RecordNumber: Hashable, Comparable {
   var epoch: UInt64
   var sequence: UInt64
 
+  package init(epoch: UInt64, sequence: UInt64) {
+    self.epoch = epoch
+    self.sequence = sequence
+  }
+
   package static func < (a: RecordNumber, b: RecordNumber) -> Bool {
     (a.epoch, a.sequence) < (b.epoch, b.sequence)
   }
