@@ -37,11 +37,11 @@ extension NativeDTLSEndpoint {
   func receivedVerifyRequest(
     _ message: HandshakeMessage, at now: Instant
   ) throws(HandshakeFailure) {
-    guard settings.versions.contains(.v12), !negotiation.isRetried else {
+    guard settings.versions.contains(.v12), !negotiation.retry.isAsked else {
       throw .unexpected("a second HelloVerifyRequest")
     }
     let request = try HelloVerifyRequest(parsing: message.body)
-    negotiation.isRetried = true
+    negotiation.retry.ask()
     negotiation.hello?.legacyCookie = request.cookie
     negotiation.transcript.restart()
     try sendClientHello(at: now)

@@ -6,11 +6,11 @@ extension NativeDTLSEndpoint {
   func retry13(
     _ message: HandshakeMessage, _ answer: ServerHello, _ suite: DTLSCipherSuite, at now: Instant
   ) throws(HandshakeFailure) {
-    guard !negotiation.isRetried else { throw .unexpected("a second HelloRetryRequest") }
+    guard !negotiation.retry.isAsked else { throw .unexpected("a second HelloRetryRequest") }
     guard answer.retryGroup != nil || answer.cookie != nil else {
       throw .illegalParameter("a HelloRetryRequest that changes nothing")
     }
-    negotiation.isRetried = true
+    negotiation.retry.ask()
     version = .v13
     negotiation.transcript.settle(.v13)
     try negotiation.transcript.retry(suite.hash)
@@ -65,36 +65,20 @@ extension NativeDTLSEndpoint {
   func makeHandshakeKeys13(
     _ suite: DTLSCipherSuite, _ shared: Secret
   ) throws(HandshakeFailure) {
-    var schedule = try KeySchedule(suite.hash)
-    try schedule.advance(with: shared)
-    let transcript = try suite.hash(negotiation.transcript.bytes)
-    let client = try schedule.derive("c hs traffic", transcript)
-    let server = try schedule.derive("s hs traffic", transcript)
-    let (local, remote) = role == .client ? (client, server) : (server, client)
-    records.startWriting(
-      epoch: 2, try RecordProtection(suite, trafficSecret: local, encrypting: true))
-    records.startReading(
-      epoch: 2, try RecordProtection(suite, trafficSecret: remote, encrypting: false))
+    let secrets = try HandshakeSecrets(
+      suite, role: role, shared: shared, transcript: negotiation.transcript)
+    records.startWriting(epoch: 2, try secrets.writing())
+    records.startReading(epoch: 2, try secrets.reading())
     locked.keysCame()
-    negotiation.schedule = schedule
-    negotiation.localHandshakeSecret = local
-    negotiation.remoteHandshakeSecret = remote
+    negotiation.secrets = secrets
     negotiation.share = nil
   }
 
   /// The secrets of application data, from everything up to the server's Finished.
-  func makeTrafficSecrets13() throws(HandshakeFailure) {
-    guard var schedule = negotiation.schedule, let suite = negotiation.suite else {
-      throw .unexpected("a Finished too early")
-    }
-    try schedule.advance()
-    let transcript = try suite.hash(negotiation.transcript.bytes)
-    let client = try schedule.derive("c ap traffic", transcript)
-    let server = try schedule.derive("s ap traffic", transcript)
-    negotiation.exporterSecret = try schedule.derive("exp master", transcript)
-    trafficKeys = TrafficKeys(
-      suite, local: role == .client ? client : server,
-      remote: role == .client ? server : client)
+  func makeTrafficKeys13() throws(HandshakeFailure) {
+    guard var secrets = negotiation.secrets else { throw .unexpected("a Finished too early") }
+    trafficKeys = try secrets.makeTrafficKeys(negotiation.transcript)
+    negotiation.secrets = secrets
   }
 
   /// Sends under the keys of application data from here on.
@@ -104,11 +88,9 @@ extension NativeDTLSEndpoint {
   }
 
   func makeFinished13() throws(HandshakeFailure) -> Flight.Message {
-    guard let schedule = negotiation.schedule, let secret = negotiation.localHandshakeSecret else {
-      throw .unexpected("a Finished too early")
-    }
-    let data = try schedule.verifyData(secret, transcript: negotiation.transcript.bytes)
-    return makeMessage(HandshakeType.finished, data.array(0..<data.count), epoch: 2)
+    guard let secrets = negotiation.secrets else { throw .unexpected("a Finished too early") }
+    let body = try secrets.finished(negotiation.transcript)
+    return makeMessage(HandshakeType.finished, body, epoch: 2)
   }
 
   func makeCertificateVerify13() throws(HandshakeFailure) -> Flight.Message {
@@ -121,16 +103,13 @@ extension NativeDTLSEndpoint {
   func receivedFinished13(
     _ message: HandshakeMessage, at now: Instant
   ) throws(HandshakeFailure) {
-    guard let schedule = negotiation.schedule, let secret = negotiation.remoteHandshakeSecret else {
-      throw .unexpected("a Finished too early")
-    }
-    let expected = try schedule.verifyData(secret, transcript: negotiation.transcript.bytes)
-    guard expected.matches(message.body) else {
+    guard let secrets = negotiation.secrets else { throw .unexpected("a Finished too early") }
+    guard try secrets.accepts(message.body, negotiation.transcript) else {
       throw HandshakeFailure(.decryptError, "the peer's Finished is wrong")
     }
     negotiation.transcript.add(message)
     if role == .client {
-      try makeTrafficSecrets13()
+      try makeTrafficKeys13()
       let flight = [
         makeMessage(HandshakeType.certificate, certificateBody(.v13), epoch: 2),
         try makeCertificateVerify13(), try makeFinished13(),

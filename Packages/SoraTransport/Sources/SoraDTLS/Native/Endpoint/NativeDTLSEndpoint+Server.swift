@@ -1,10 +1,6 @@
-import COpenSSL
 import SoraMedia
 
 extension NativeDTLSEndpoint {
-  /// Bytes of a cookie.
-  private static let cookieLength = 32
-
   func receivedClientHello(
     _ message: HandshakeMessage, at now: Instant
   ) throws(HandshakeFailure) {
@@ -58,16 +54,6 @@ extension NativeDTLSEndpoint {
 
   /// Whether the client has shown that it receives what is sent to it, or needn't.
   func hasShownCookie(_ shown: [UInt8]?) -> Bool {
-    guard settings.requiresCookie else { return true }
-    guard let cookie = negotiation.cookie, let shown, shown.count == cookie.count else {
-      return false
-    }
-    return unsafe CRYPTO_memcmp(shown, cookie, cookie.count) == 0
-  }
-
-  func makeCookie() -> [UInt8] {
-    let cookie = random.bytes(Self.cookieLength)
-    negotiation.cookie = cookie
-    return cookie
+    !settings.requiresCookie || negotiation.retry.accepts(shown)
   }
 }

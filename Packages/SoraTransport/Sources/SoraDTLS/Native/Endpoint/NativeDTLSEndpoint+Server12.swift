@@ -7,14 +7,14 @@ extension NativeDTLSEndpoint {
     _ profile: SRTPProfile, at now: Instant
   ) throws(HandshakeFailure) {
     guard hasShownCookie(hello.legacyCookie) else {
-      guard !negotiation.isRetried else {
+      guard !negotiation.retry.isAsked else {
         throw .illegalParameter("the client showed another cookie than it got")
       }
-      negotiation.isRetried = true
+      negotiation.retry.ask()
       // Neither this nor the hello it answers belongs to the transcript (RFC 6347 §4.2.1).
+      let cookie = negotiation.retry.makeCookie(random)
       let request = makeMessage(
-        HandshakeType.helloVerifyRequest, HelloVerifyRequest(cookie: makeCookie()).encoded, epoch: 0
-      )
+        HandshakeType.helloVerifyRequest, HelloVerifyRequest(cookie: cookie).encoded, epoch: 0)
       negotiation.transcript.restart()
       return try send([request], awaitsAnswer: false, at: now)
     }
@@ -69,16 +69,13 @@ extension NativeDTLSEndpoint {
     records.startReading(epoch: 1, keys.read)
     locked.keysCame()
     // Not in use yet: an alert under these keys would come before the peer reads them.
-    negotiation.pendingWriteKeys = keys.write
+    records.prepareWriting(keys.write)
     step = .certificateVerify
   }
 
   /// ChangeCipherSpec and Finished. Nobody answers them: they are sent again where the client repeats its own.
   func sendFinalFlight12(at now: Instant) throws(HandshakeFailure) {
-    guard let keys = negotiation.pendingWriteKeys else {
-      throw .unexpected("no keys to write with")
-    }
-    records.startWriting(epoch: 1, keys)
+    try records.startWritingPrepared(epoch: 1)
     try send(
       [Flight.Message(content: .changeCipherSpec, epoch: 0), try makeFinished12()],
       awaitsAnswer: false, at: now)

@@ -43,7 +43,7 @@ extension NativeDTLSEndpoint {
     flight.append(makeMessage(HandshakeType.certificate, certificateBody(.v13), epoch: 2))
     flight.append(try makeCertificateVerify13())
     flight.append(try makeFinished13())
-    try makeTrafficSecrets13()
+    try makeTrafficKeys13()
     try send(flight, awaitsAnswer: true, at: now)
     try startWriting13()
     step = .certificate
@@ -53,15 +53,15 @@ extension NativeDTLSEndpoint {
   private func sendRetry(
     _ group: DTLSGroup?, _ suite: DTLSCipherSuite, at now: Instant
   ) throws(HandshakeFailure) {
-    guard !negotiation.isRetried else {
+    guard !negotiation.retry.isAsked else {
       throw .illegalParameter("the client didn't do what it was asked to")
     }
-    negotiation.isRetried = true
+    negotiation.retry.ask()
     try negotiation.transcript.retry(suite.hash)
     var request = ServerHello(random: ServerHello.retryRandom, cipherSuite: suite.rawValue)
     request.selectedVersion = DTLSVersion.v13.rawValue
     request.retryGroup = group?.rawValue
-    if settings.requiresCookie { request.cookie = makeCookie() }
+    if settings.requiresCookie { request.cookie = negotiation.retry.makeCookie(random) }
     // Not on a timer: the client repeats its hello where this gets lost.
     try send(
       [makeMessage(HandshakeType.serverHello, request.encoded, epoch: 0)], awaitsAnswer: false,

@@ -4,8 +4,8 @@ import SoraWire
 /// One end of a DTLS 1.3 or 1.2 association.
 ///
 /// Sans-I/O: the same calls at the same instants with the same randomness give the same flights, but for the ECDSA
-/// signatures in them, for which libcrypto draws its own. What goes wrong on the way in is told by file: records in
-/// `-receiving`, flights and timers in `-sending`, the messages of each version and role in files of their own.
+/// signatures in them, for which libcrypto draws its own. Records are taken in `+Receiving`, flights are sent in `+Sending`, and
+/// the messages of each version and role have files of their own.
 public final class NativeDTLSEndpoint: DTLSEndpoint {
   /// Which end this is.
   public var role: DTLSRole { statistics.role }
@@ -205,9 +205,7 @@ public final class NativeDTLSEndpoint: DTLSEndpoint {
 
   private func exportKeys(_ label: String, count: Int) throws(HandshakeFailure) -> Secret {
     if let master = negotiation.master { return try master.export(label, count: count) }
-    guard let exporter = negotiation.exporterSecret, let suite = negotiation.suite else {
-      throw .library("no keys to export from")
-    }
-    return try KeySchedule.export(suite.hash, exporter: exporter, label: label, count: count)
+    guard let secrets = negotiation.secrets else { throw .library("no keys to export from") }
+    return try secrets.export(label, count: count)
   }
 }

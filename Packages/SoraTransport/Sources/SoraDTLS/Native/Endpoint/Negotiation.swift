@@ -43,10 +43,7 @@ struct Negotiation {
   var hello: ClientHello?
   var clientRandom: [UInt8] = []
   var serverRandom: [UInt8] = []
-  /// A second hello was asked for.
-  var isRetried = false
-  /// What a client has to show in its second hello.
-  var cookie: [UInt8]?
+  var retry = HelloRetry()
   var share: KeyAgreement?
   var suite: DTLSCipherSuite?
   var profile: SRTPProfile?
@@ -58,13 +55,8 @@ struct Negotiation {
   var usesExtendedMasterSecret = false
   var peerPublicKey: [UInt8] = []
   var master: MasterSecret?
-  /// A server's, until its Finished.
-  var pendingWriteKeys: RecordProtection?
 
   /// 1.3.
   var requestContext: [UInt8] = []
-  var schedule: KeySchedule?
-  var localHandshakeSecret: Secret?
-  var remoteHandshakeSecret: Secret?
-  var exporterSecret: Secret?
+  var secrets: HandshakeSecrets?
 }

@@ -36,6 +36,8 @@ struct RecordLayer {
   /// Once it is agreed on; decides what protected records look like.
   var version: DTLSVersion?
   private var writing = [Writing(epoch: 0)]
+  /// What a ChangeCipherSpec makes the keys of what is sent (RFC 5246 §6.1: the pending state).
+  private var prepared: RecordProtection?
   var reading = [Reading(epoch: 0)]
   /// Whether an authentic record came: from then on alerts in clear mean nothing.
   private(set) var hasProtectedInput = false
@@ -47,6 +49,15 @@ struct RecordLayer {
 
   mutating func startWriting(epoch: UInt64, _ keys: RecordProtection) {
     writing.append(Writing(epoch: epoch, keys: keys))
+  }
+
+  /// Holds keys for `startWritingPrepared`, and writes with those of before until then.
+  mutating func prepareWriting(_ keys: RecordProtection) { prepared = keys }
+
+  mutating func startWritingPrepared(epoch: UInt64) throws(HandshakeFailure) {
+    guard let keys = prepared else { throw .unexpected("no keys to write with") }
+    prepared = nil
+    startWriting(epoch: epoch, keys)
   }
 
   /// Starts reading an epoch; 1.3 tells epochs apart by two bits, so the old ones go.
