@@ -17,6 +17,7 @@ let package = Package(
     .executable(name: "sora", targets: ["SoraCommand"]),
     .library(name: "SoraAudio", targets: ["SoraAudio"]),
     .library(name: "SoraCapture", targets: ["SoraCapture"]),
+    .library(name: "SoraCamera", targets: ["SoraCamera"]),
     .library(name: "SoraCodecs", targets: ["SoraCodecs"]),
     .library(name: "SoraScaling", targets: ["SoraScaling"]),
     .library(name: "SoraSimulcast", targets: ["SoraSimulcast"]),
@@ -38,6 +39,7 @@ let package = Package(
     .library(name: "SoraClock", targets: ["SoraClock"]),
     .library(name: "SoraWire", targets: ["SoraWire"]),
     .library(name: "SoraVersion", targets: ["SoraVersion"]),
+    .library(name: "CYUV", targets: ["CYUV"]),
     .library(name: "SoraSDK", targets: ["SoraSDK"]),
     .library(name: "Sora", targets: ["Sora"]),
     .library(name: "SoraServer", targets: ["SoraServer"]),
@@ -94,6 +96,17 @@ let package = Package(
       dependencies: ["SoraMedia", "SoraClock"],
       path: "Packages/SoraCapture/Sources/SoraCapture",
       swiftSettings: settings + [.strictMemorySafety()]),
+    .target(name: "CSoraV4L2", path: "Packages/SoraCapture/Sources/CSoraV4L2"),
+    .target(
+      name: "SoraCamera",
+      dependencies: ["CSoraV4L2", "SoraMedia", "SoraClock", "SoraWire", "CYUV"],
+      path: "Packages/SoraCapture/Sources/SoraCamera",
+      swiftSettings: settings + [.strictMemorySafety(), .enableExperimentalFeature("Lifetimes")]),
+    .testTarget(
+      name: "SoraCameraTests",
+      dependencies: ["SoraCamera", "SoraMedia", "SoraClock"],
+      path: "Packages/SoraCapture/Tests/SoraCameraTests",
+      swiftSettings: settings),
     .testTarget(
       name: "SoraCaptureTests",
       dependencies: ["SoraCapture", "SoraMedia"],
@@ -111,10 +124,6 @@ let package = Package(
       dependencies: ["SoraMedia"],
       path: "Packages/SoraCodecs/Sources/SoraCodecs",
       swiftSettings: settings + [.strictMemorySafety()]),
-    .systemLibrary(
-      name: "CYUV",
-      path: "Packages/SoraCodecs/Sources/CYUV",
-      providers: [.apt(["libyuv-dev"])]),
     .target(
       name: "SoraScaling",
       dependencies: ["SoraMedia", "SoraCodecs", "CYUV"],
@@ -369,6 +378,10 @@ let package = Package(
       name: "SoraVersion",
       path: "Packages/SoraMedia/Sources/SoraVersion",
       swiftSettings: settings + [.strictMemorySafety()]),
+    .systemLibrary(
+      name: "CYUV",
+      path: "Packages/SoraMedia/Sources/CYUV",
+      providers: [.apt(["libyuv-dev"])]),
     .testTarget(
       name: "SoraWireTests",
       dependencies: ["SoraWire", "SoraMedia"],
@@ -774,6 +787,11 @@ let package = Package(
       name: "InteropClient",
       dependencies: ["SoraCommandSupport", "SoraSDK", "SoraMedia", "SoraClock", "WebRTC"],
       path: "Tests/InteropClient",
+      swiftSettings: settings),
+    .executableTarget(
+      name: "DeviceClient",
+      dependencies: ["SoraCamera", "SoraCapture", "SoraClock", "SoraMedia"],
+      path: "Tests/DeviceClient",
       swiftSettings: settings),
     .executableTarget(
       name: "InteropPeer",

@@ -12,9 +12,15 @@ let settings: [SwiftSetting] = [
 /// For sources: they mark each unsafe use of memory, or don't compile. Tests needn't.
 let strict = settings + [.strictMemorySafety()]
 
+/// For modules that lend memory as spans.
+let safe = strict + [.enableExperimentalFeature("Lifetimes")]
+
 let package = Package(
   name: "SoraCapture",
-  products: [.library(name: "SoraCapture", targets: ["SoraCapture"])],
+  products: [
+    .library(name: "SoraCapture", targets: ["SoraCapture"]),
+    .library(name: "SoraCamera", targets: ["SoraCamera"]),
+  ],
   dependencies: [.package(path: "../SoraMedia")],
   targets: [
     .target(
@@ -24,6 +30,24 @@ let package = Package(
         .product(name: "SoraClock", package: "SoraMedia"),
       ],
       swiftSettings: strict),
+    .target(name: "CSoraV4L2"),
+    .target(
+      name: "SoraCamera",
+      dependencies: [
+        "CSoraV4L2",
+        .product(name: "SoraMedia", package: "SoraMedia"),
+        .product(name: "SoraClock", package: "SoraMedia"),
+        .product(name: "SoraWire", package: "SoraMedia"),
+        .product(name: "CYUV", package: "SoraMedia"),
+      ],
+      swiftSettings: safe),
+    .testTarget(
+      name: "SoraCameraTests",
+      dependencies: [
+        "SoraCamera", .product(name: "SoraMedia", package: "SoraMedia"),
+        .product(name: "SoraClock", package: "SoraMedia"),
+      ],
+      swiftSettings: settings),
     .testTarget(
       name: "SoraCaptureTests",
       dependencies: ["SoraCapture", .product(name: "SoraMedia", package: "SoraMedia")],

@@ -55,9 +55,10 @@ let package = Package(
     .target(name: "CSoraVPX", dependencies: ["CVPX"]),
     .target(name: "SoraCodecs", dependencies: [media], swiftSettings: strict),
     // libyuv has no pkg-config file.
-    .systemLibrary(name: "CYUV", providers: [.apt(["libyuv-dev"])]),
     .target(
-      name: "SoraScaling", dependencies: [media, "SoraCodecs", "CYUV"], swiftSettings: strict),
+      name: "SoraScaling",
+      dependencies: [media, "SoraCodecs", .product(name: "CYUV", package: "SoraMedia")],
+      swiftSettings: strict),
     .target(
       name: "SoraSimulcast", dependencies: [media, "SoraCodecs", "SoraScaling"],
       swiftSettings: strict),

@@ -22,12 +22,15 @@ let package = Package(
     .library(name: "SoraClock", targets: ["SoraClock"]),
     .library(name: "SoraWire", targets: ["SoraWire"]),
     .library(name: "SoraVersion", targets: ["SoraVersion"]),
+    // libyuv, for modules that convert or scale pictures.
+    .library(name: "CYUV", targets: ["CYUV"]),
   ],
   targets: [
     .target(name: "SoraWire", swiftSettings: safe),
     .target(name: "SoraMedia", swiftSettings: safe),
     .target(name: "SoraClock", dependencies: ["SoraMedia"], swiftSettings: strict),
     .target(name: "SoraVersion", swiftSettings: strict),
+    .systemLibrary(name: "CYUV", providers: [.apt(["libyuv-dev"])]),
     .testTarget(
       name: "SoraWireTests", dependencies: ["SoraWire", "SoraMedia"], swiftSettings: settings),
     .testTarget(

@@ -1,5 +1,3 @@
-public import SoraMedia
-
 /// Hands out picture memory and takes back that which nobody else references any more.
 ///
 /// Confined to its owner (a decoder, a converter, a camera); the `PixelBuffer`s go anywhere and may outlive the pool.

@@ -1,0 +1,33 @@
+public import SoraMedia
+
+/// One picture of a camera.
+public struct CapturedFrame: Sendable {
+  public enum Content: Sendable {
+    /// Pixels, in the camera's memory where its format allows that. Whoever keeps it keeps a buffer from the camera; when few are
+    /// left, pictures are copied.
+    case picture(PixelBuffer)
+    /// What the camera encoded: an Annex B access unit.
+    case encoded(EncodedBuffer, isKeyFrame: Bool)
+  }
+
+  public var content: Content
+  /// When the driver says that the picture was taken, on the local monotonic clock.
+  public var timestamp: Instant
+  /// The driver's count of pictures, those included that it lost.
+  public var sequence: UInt32
+  /// The camera's own memory, where the picture lies in it.
+  public var deviceMemory: CameraDeviceMemory?
+}
+
+/// The camera's memory that holds a picture, for another device to read: a GPU, an encoder. Keep the picture meanwhile.
+public struct CameraDeviceMemory: Sendable {
+  let lender: BufferLender
+  let index: Int
+
+  /// A DMABUF file descriptor of a plane of memory. The caller closes it.
+  ///
+  /// - Throws: `CameraError.system` where the driver can't give one, `unplugged` after the camera was stopped.
+  public func exportDescriptor(plane: Int = 0) throws(CameraError) -> Int32 {
+    try lender.export(index, plane: plane)
+  }
+}

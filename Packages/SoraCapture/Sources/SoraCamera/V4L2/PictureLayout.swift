@@ -1,0 +1,206 @@
+import CYUV
+import SoraMedia
+
+/// Where a picture's samples are in the driver's memory, and how they become a `PixelBuffer`.
+struct PictureLayout: Sendable, CustomStringConvertible {
+  private typealias Conversion =
+    @convention(c) (
+      UnsafePointer<UInt8>?, Int32, UnsafeMutablePointer<UInt8>?, Int32,
+      UnsafeMutablePointer<UInt8>?,
+      Int32, UnsafeMutablePointer<UInt8>?, Int32, Int32, Int32
+    ) -> Int32
+
+  /// What turns samples that lie side by side into planes.
+  @safe private struct PackedConversion: Sendable {
+    let convert: Conversion
+    /// Whether the format has V where the function takes U.
+    var swapsChroma = false
+
+    init?(_ format: CameraPixelFormat) {
+      switch "\(format)" {
+      case "YUYV", "YVYU": unsafe convert = YUY2ToI420
+      case "UYVY", "VYUY": unsafe convert = UYVYToI420
+      // libyuv names the bytes of a word from the highest, V4L2 in memory's order.
+      case "BGR3": unsafe convert = RGB24ToI420
+      case "RGB3": unsafe convert = RAWToI420
+      case "AR24", "XR24", "BGR4": unsafe convert = ARGBToI420
+      case "BA24", "BX24", "RGB4": unsafe convert = BGRAToI420
+      case "AB24", "XB24": unsafe convert = ABGRToI420
+      case "RA24", "RX24": unsafe convert = RGBAToI420
+      case "RGBP": unsafe convert = RGB565ToI420
+      default: return nil
+      }
+      swapsChroma = ["YVYU", "VYUY"].contains("\(format)")
+    }
+  }
+
+  let pixelFormat: CameraPixelFormat
+  let width: Int
+  let height: Int
+  /// Bytes from row to row in each plane of memory; 0 where rows don't mean anything.
+  private let strides: [Int]
+  /// nil for formats that aren't known, such as those of video codecs.
+  private let arrangement: CameraPixelFormat.Arrangement?
+  private let packed: PackedConversion?
+  /// Where the samples are; nil where the driver's planes aren't the format's.
+  private let places: [Place]?
+  /// Whether pictures are read from where the driver wrote them.
+  let isLent: Bool
+
+  init(pixelFormat: CameraPixelFormat, width: Int, height: Int, strides: [Int]) {
+    self.pixelFormat = pixelFormat
+    self.width = width
+    self.height = height
+    self.strides = strides
+    isLent = pixelFormat.isLent
+    arrangement = pixelFormat.arrangement
+    packed = PackedConversion(pixelFormat)
+    places = arrangement.flatMap { Self.places(of: $0, width, height, strides) }
+  }
+
+  var description: String { "\(pixelFormat) \(width)x\(height)" }
+
+  // MARK: Planes
+
+  /// Samples somewhere in a plane of memory.
+  private struct Place: Sendable {
+    var plane: Int
+    var offset: Int
+    var stride: Int
+    /// Bytes of a row that are samples.
+    var row: Int
+    var rows: Int
+
+    /// The bytes behind the last sample.
+    var end: Int { offset + stride * (rows - 1) + row }
+  }
+
+  private static func places(
+    of arrangement: CameraPixelFormat.Arrangement, _ width: Int, _ height: Int, _ strides: [Int]
+  ) -> [Place]? {
+    guard width > 0, height > 0, let stride = strides.first else { return nil }
+    let (chromaWidth, chromaHeight) = ((width + 1) / 2, (height + 1) / 2)
+    /// Luma and so many planes of chroma: one behind the other in memory, or each in its own.
+    func places(chroma count: Int, row: Int, rows: Int, stride: Int) -> [Place] {
+      let luma = Place(plane: 0, offset: 0, stride: strides[0], row: width, rows: height)
+      return [luma]
+        + (0..<count).map { index in
+          strides.count == 1
+            ? Place(
+              plane: 0, offset: luma.stride * height + index * stride * rows, stride: stride,
+              row: row, rows: rows)
+            : Place(plane: index + 1, offset: 0, stride: strides[index + 1], row: row, rows: rows)
+        }
+    }
+    switch arrangement {
+    case .i420, .yv12:
+      guard strides.count == 1 || strides.count == 3 else { return nil }
+      return places(chroma: 2, row: chromaWidth, rows: chromaHeight, stride: stride / 2)
+    case .nv12, .nv21:
+      guard strides.count == 1 || strides.count == 2 else { return nil }
+      return places(chroma: 1, row: chromaWidth * 2, rows: chromaHeight, stride: stride)
+    case .i422:
+      guard strides.count == 1 || strides.count == 3 else { return nil }
+      return places(chroma: 2, row: chromaWidth, rows: height, stride: stride / 2)
+    case .gray: return places(chroma: 0, row: 0, rows: 0, stride: 0)
+    case .packed(let bytes):
+      // A row of 4:2:2 holds whole pairs of pixels.
+      let row = bytes == 2 ? (width + 1) / 2 * 4 : width * bytes
+      return [Place(plane: 0, offset: 0, stride: stride, row: row, rows: height)]
+    case .jpeg: return []
+    }
+  }
+
+  /// The memory of samples; nil where the driver filled less than the format needs, or rows overlap.
+  private func start(
+    _ place: Place, in memory: FilledMemory
+  ) -> UnsafePointer<UInt8>? {
+    guard unsafe place.plane < memory.planes.count, place.stride >= place.row,
+      unsafe place.end <= memory.planes[place.plane].count,
+      let base = unsafe memory.planes[place.plane].baseAddress
+    else { return nil }
+    return unsafe (base + place.offset).assumingMemoryBound(to: UInt8.self)
+  }
+
+  // MARK: Pictures
+
+  /// A picture that reads the driver's memory; nil where that holds no whole picture, or this format must be converted.
+  func lend(
+    _ memory: FilledMemory, release: @escaping @Sendable () -> Void
+  ) -> PixelBuffer? {
+    guard let arrangement, let places else { return nil }
+    let starts = unsafe places.compactMap { unsafe start($0, in: memory) }
+    guard unsafe starts.count == places.count else { return nil }
+    switch arrangement {
+    case .i420, .yv12:
+      let (u, v) = if case .yv12 = arrangement { (2, 1) } else { (1, 2) }
+      return unsafe PixelBuffer(
+        width: width, height: height, y: starts[0], yStride: places[0].stride, u: starts[u],
+        uStride: places[u].stride, v: starts[v], vStride: places[v].stride, release: release)
+    case .nv12:
+      return unsafe PixelBuffer(
+        width: width, height: height, y: starts[0], yStride: places[0].stride, uv: starts[1],
+        uvStride: places[1].stride, release: release)
+    default: return nil
+    }
+  }
+
+  /// The picture in memory of the pool's; nil where the driver's holds no whole picture, or a JPEG that can't be read.
+  func copy(_ memory: FilledMemory, into pool: PixelBufferPool) -> PixelBuffer? {
+    guard let arrangement, let places else { return nil }
+    if isLent {
+      guard let lent = lend(memory, release: {}) else { return nil }
+      let target = pool.take(width: width, height: height, format: lent.format)
+      for index in 0..<lent.format.planeCount { target.plane(index).copy(from: lent.plane(index)) }
+      return target.buffer
+    }
+    let starts = unsafe places.compactMap { unsafe start($0, in: memory) }
+    guard unsafe starts.count == places.count else { return nil }
+    let target = pool.take(width: width, height: height)
+    let (y, u, v) = (Target(target.plane(0)), Target(target.plane(1)), Target(target.plane(2)))
+    let (w, h) = (Int32(width), Int32(height))
+    let strides = places.map { Int32(clamping: $0.stride) }
+    let status: Int32
+    switch arrangement {
+    case .i420, .yv12, .nv12: return nil
+    case .packed:
+      guard let packed else { return nil }
+      let (u, v) = packed.swapsChroma ? (v, u) : (u, v)
+      status = unsafe packed.convert(
+        starts[0], strides[0], y.start, y.stride, u.start, u.stride, v.start, v.stride, w, h)
+    case .nv21:
+      status = unsafe NV21ToI420(
+        starts[0], strides[0], starts[1], strides[1], y.start, y.stride, u.start, u.stride, v.start,
+        v.stride, w, h)
+    case .i422:
+      status = unsafe I422ToI420(
+        starts[0], strides[0], starts[1], strides[1], starts[2], strides[2], y.start, y.stride,
+        u.start, u.stride, v.start, v.stride, w, h)
+    case .gray:
+      status = unsafe I400ToI420(
+        starts[0], strides[0], y.start, y.stride, u.start, u.stride, v.start, v.stride, w, h)
+    case .jpeg:
+      let bytes = unsafe memory.planes[0]
+      guard let start = bytes.baseAddress else { return nil }
+      let sample = unsafe start.assumingMemoryBound(to: UInt8.self)
+      var (jpegWidth, jpegHeight): (Int32, Int32) = (0, 0)
+      guard unsafe MJPGSize(sample, bytes.count, &jpegWidth, &jpegHeight) == 0,
+        jpegWidth == w, jpegHeight == h
+      else { return nil }
+      status = unsafe MJPGToI420(
+        sample, bytes.count, y.start, y.stride, u.start, u.stride, v.start, v.stride, w, h, w, h)
+    }
+    return status == 0 ? target.buffer : nil
+  }
+}
+
+/// Where libyuv writes a plane.
+@safe private struct Target {
+  let start: UnsafeMutablePointer<UInt8>
+  let stride: Int32
+
+  init(_ plane: MutablePlane) {
+    unsafe start = unsafe plane.base.assumingMemoryBound(to: UInt8.self)
+    stride = Int32(clamping: plane.stride)
+  }
+}

@@ -1,0 +1,292 @@
+import CSoraV4L2
+import Synchronization
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// A V4L2 device that is open.
+final class V4L2Driver: CaptureDriver {
+  /// Sizes that a driver with a range of them is asked for, those that people know.
+  private static let usualSizes = [
+    (320, 180), (320, 240), (640, 360), (640, 480), (800, 600), (960, 540), (1024, 768),
+    (1280, 720),
+    (1280, 960), (1600, 1200), (1920, 1080), (2560, 1440), (3840, 2160),
+  ]
+  /// More of a kind than any driver lists: ends a list that a broken one doesn't.
+  private static let most: UInt32 = 1024
+
+  let path: String
+  private let fd: Int32
+  private let wakeFD: Int32
+  private let isClosed = Mutex(false)
+  private let capability: sora_v4l2_capability
+
+  /// - Throws: `noDevice`, `noPermission`, `busy`, `notACamera` or `system`.
+  init(path: String) throws(CameraError) {
+    self.path = path
+    var fd: Int32 = -1
+    try Self.check(unsafe sora_v4l2_open(path, &fd), "opening", path)
+    var capability = sora_v4l2_capability()
+    let code = unsafe sora_v4l2_capabilities(fd, &capability)
+    var wake: Int32 = -1
+    let wakeCode = unsafe sora_v4l2_make_wake(&wake)
+    guard code == 0, capability.type != 0, wakeCode == 0 else {
+      sora_v4l2_close(fd)
+      if wakeCode == 0 { sora_v4l2_close(wake) }
+      if code == 0 || code == ENOTTY || code == EINVAL {
+        throw wakeCode == 0
+          ? .notACamera(path: path) : .system(operation: "opening", path: path, code: wakeCode)
+      }
+      throw Self.error(code, "asking", path)
+    }
+    self.fd = fd
+    wakeFD = wake
+    self.capability = capability
+  }
+
+  deinit { close() }
+
+  /// The device's name for people, where it is plugged in, and the kernel's driver.
+  var name: String { text(of: capability.card) }
+  var bus: String { text(of: capability.bus) }
+  var driver: String { text(of: capability.driver) }
+
+  // MARK: What there is
+
+  func formats() throws(CameraError) -> [CameraFormat] {
+    var formats: [CameraFormat] = []
+    for index in 0..<Self.most {
+      var fourcc: UInt32 = 0
+      var text = InlineArray<128, CChar>(repeating: 0)
+      var span = text.mutableSpan
+      let code = unsafe span.withUnsafeMutableBufferPointer {
+        unsafe sora_v4l2_format(fd, capability.type, index, &fourcc, $0.baseAddress)
+      }
+      if code == EINVAL || code == ENOTTY { break }
+      try Self.check(code, "listing the formats", path)
+      let pixelFormat = CameraPixelFormat(rawValue: fourcc)
+      for (width, height) in try sizes(of: fourcc) {
+        formats.append(
+          CameraFormat(
+            pixelFormat: pixelFormat, width: width, height: height,
+            frameRateRanges: try rates(of: fourcc, width, height)))
+      }
+    }
+    return formats
+  }
+
+  private func sizes(of fourcc: UInt32) throws(CameraError) -> [(Int, Int)] {
+    var found: [(Int, Int)] = []
+    for index in 0..<Self.most {
+      var sizes = sora_v4l2_sizes()
+      let code = unsafe sora_v4l2_size(fd, fourcc, index, &sizes)
+      if code == EINVAL { break }
+      if code == ENOTTY { return try [present()] }
+      try Self.check(code, "listing the sizes", path)
+      if sizes.kind == UInt32(SORA_V4L2_DISCRETE) {
+        found.append((Int(sizes.least_width), Int(sizes.least_height)))
+      } else {
+        found += Self.usualSizes.filter { sizes.holds($0.0, $0.1) }
+        let most = (Int(sizes.most_width), Int(sizes.most_height))
+        if !found.contains(where: { $0 == most }) { found.append(most) }
+      }
+    }
+    return found
+  }
+
+  /// The size that a driver without a list has.
+  private func present() throws(CameraError) -> (Int, Int) {
+    var picture = sora_v4l2_picture()
+    try Self.check(
+      unsafe sora_v4l2_get_picture(fd, capability.type, &picture), "reading the format", path)
+    return (Int(picture.width), Int(picture.height))
+  }
+
+  private func rates(
+    of fourcc: UInt32, _ width: Int, _ height: Int
+  ) throws(CameraError) -> [ClosedRange<Double>] {
+    var rates: [ClosedRange<Double>] = []
+    for index in 0..<Self.most {
+      var intervals = sora_v4l2_intervals()
+      let code = unsafe sora_v4l2_interval(
+        fd, fourcc, UInt32(width), UInt32(height), index, &intervals)
+      if code == EINVAL || code == ENOTTY { break }
+      try Self.check(code, "listing the frame rates", path)
+      guard let most = intervals.least.rate, let least = intervals.most.rate, least <= most else {
+        continue
+      }
+      rates.append(least...most)
+    }
+    return rates
+  }
+
+  // MARK: Controls
+
+  func controls() throws(CameraError) -> [CameraControl] {
+    var controls: [CameraControl] = []
+    var id: UInt32 = 0
+    for _ in 0..<Self.most {
+      var found = sora_v4l2_control()
+      let code = unsafe sora_v4l2_next_control(fd, id, &found)
+      if code == EINVAL || code == ENOTTY { break }
+      try Self.check(code, "listing the controls", path)
+      guard found.id > id else { break }
+      id = found.id
+      if let control = CameraControl(found, items: { menu(of: found) }) { controls.append(control) }
+    }
+    return controls
+  }
+
+  private func menu(of control: sora_v4l2_control) -> [CameraControl.Item] {
+    let isInteger = control.type == CameraControl.integerMenuType
+    let indices = max(0, control.least)...max(0, min(control.most, Int64(Self.most)))
+    return indices.compactMap { index in
+      var name = InlineArray<33, CChar>(repeating: 0)
+      var number: Int64 = 0
+      var span = name.mutableSpan
+      let code = unsafe span.withUnsafeMutableBufferPointer {
+        unsafe sora_v4l2_menu_item(
+          fd, control.id, UInt32(index), isInteger ? 1 : 0, $0.baseAddress, &number)
+      }
+      guard code == 0 else { return nil }
+      return CameraControl.Item(value: index, name: isInteger ? "\(number)" : text(of: name))
+    }
+  }
+
+  func value(of control: CameraControl) throws(CameraError) -> Int64 {
+    var value: Int64 = 0
+    let code = unsafe sora_v4l2_get_control(
+      fd, control.id, control.kind == .integer64 ? 1 : 0, &value)
+    try Self.check(code, "reading \(control.name)", path)
+    return value
+  }
+
+  func set(_ control: CameraControl, to value: Int64) throws(CameraError) {
+    let code = sora_v4l2_set_control(
+      fd, control.id, control.kind == .integer64 ? 1 : 0, value)
+    switch code {
+    case 0: return
+    case ERANGE, EINVAL, EACCES, EBUSY:
+      let allowed =
+        control.isReadOnly
+        ? "reading only"
+        : code == EBUSY
+          ? "nothing while it runs, or in this mode; otherwise \(control.allowed)" : control.allowed
+      throw .controlRefused(name: control.name, value: value, allowed: allowed)
+    default: throw Self.error(code, "setting \(control.name)", path)
+    }
+  }
+
+  // MARK: CaptureDriver
+
+  func configure(
+    _ format: CameraFormat, framesPerSecond: Double?
+  ) throws(CameraError) -> (layout: PictureLayout, framesPerSecond: Double?) {
+    var picture = sora_v4l2_picture()
+    picture.fourcc = format.pixelFormat.rawValue
+    picture.width = UInt32(clamping: format.width)
+    picture.height = UInt32(clamping: format.height)
+    try Self.check(
+      unsafe sora_v4l2_set_picture(fd, capability.type, &picture), "setting the format", path)
+    let layout = PictureLayout(picture)
+    guard layout.pixelFormat == format.pixelFormat else {
+      throw .formatRefused(wanted: "\(format)", given: "\(layout)")
+    }
+    var interval = sora_v4l2_fraction(
+      numerator: 1000, denominator: UInt32(clamping: Int((framesPerSecond ?? 30) * 1000)))
+    try Self.check(
+      unsafe sora_v4l2_set_interval(fd, capability.type, &interval), "setting the frame rate", path)
+    return (layout, interval.rate)
+  }
+
+  func makeBuffers(_ count: Int) throws(CameraError) -> [CaptureBuffer] {
+    var made = UInt32(clamping: count)
+    try Self.check(
+      unsafe sora_v4l2_make_buffers(fd, capability.type, &made), "making buffers", path)
+    var buffers: [CaptureBuffer] = []
+    for index in 0..<made {
+      var memory = sora_v4l2_memory()
+      try Self.check(
+        unsafe sora_v4l2_map(fd, capability.type, index, &memory), "mapping buffers", path)
+      buffers.append(CaptureBuffer(mapped: memory))
+    }
+    return buffers
+  }
+
+  func queue(_ index: Int, planes: Int) -> Int32 {
+    sora_v4l2_queue(fd, capability.type, UInt32(index), UInt32(planes))
+  }
+
+  func dequeue(planes: Int) -> Dequeued {
+    var filled = sora_v4l2_filled()
+    switch unsafe sora_v4l2_dequeue(fd, capability.type, UInt32(planes), &filled) {
+    case 0: return .filled(FilledBuffer(filled))
+    case EAGAIN: return .none
+    case ENODEV: return .gone
+    case let code: return .failed(code)
+    }
+  }
+
+  func stream(_ isOn: Bool) throws(CameraError) {
+    try Self.check(
+      sora_v4l2_stream(fd, capability.type, isOn ? 1 : 0), isOn ? "starting" : "stopping",
+      path)
+  }
+
+  func wait(milliseconds: Int) -> CaptureWait {
+    var came: Int32 = 0
+    let code = unsafe sora_v4l2_wait(fd, wakeFD, Int32(clamping: milliseconds), &came)
+    return CaptureWait(
+      isReady: came & Int32(SORA_V4L2_READY) != 0, isWoken: came & Int32(SORA_V4L2_WOKEN) != 0,
+      isGone: code != 0 || came & Int32(SORA_V4L2_GONE) != 0)
+  }
+
+  func wake() { sora_v4l2_wake(wakeFD) }
+
+  func export(_ index: Int, plane: Int) throws(CameraError) -> Int32 {
+    var descriptor: Int32 = -1
+    try Self.check(
+      unsafe sora_v4l2_export(
+        fd, capability.type, UInt32(index), UInt32(plane), &descriptor), "exporting memory", path)
+    return descriptor
+  }
+
+  func close() {
+    let isFirst = isClosed.withLock { isClosed in
+      defer { isClosed = true }
+      return !isClosed
+    }
+    guard isFirst else { return }
+    sora_v4l2_close(fd)
+    sora_v4l2_close(wakeFD)
+  }
+
+  // MARK: Errors
+
+  private static func check(
+    _ code: Int32, _ operation: String, _ path: String
+  ) throws(CameraError) {
+    if code != 0 { throw error(code, operation, path) }
+  }
+
+  private static func error(_ code: Int32, _ operation: String, _ path: String) -> CameraError {
+    switch code {
+    case ENOENT, ENXIO: .noDevice(path: path)
+    case EACCES, EPERM: .noPermission(path: path)
+    case EBUSY: .busy(path: path)
+    case ENOTTY: .notACamera(path: path)
+    case ENODEV: .unplugged(path: path)
+    default: .system(operation: operation, path: path, code: code)
+    }
+  }
+}
+
+extension CameraError {
+  static func text(of code: Int32) -> String {
+    guard let text = unsafe strerror(code) else { return "error \(code)" }
+    return unsafe String(cString: text)
+  }
+}

@@ -1,0 +1,94 @@
+import CSoraV4L2
+
+extension sora_v4l2_fraction {
+  /// How often a second; nil where the driver can't say.
+  var rate: Double? {
+    numerator > 0 && denominator > 0 ? Double(denominator) / Double(numerator) : nil
+  }
+}
+
+extension sora_v4l2_sizes {
+  func holds(_ width: Int, _ height: Int) -> Bool {
+    func fits(_ value: Int, _ least: UInt32, _ most: UInt32, _ step: UInt32) -> Bool {
+      value >= Int(least) && value <= Int(most) && (value - Int(least)) % max(1, Int(step)) == 0
+    }
+    return fits(width, least_width, most_width, step_width)
+      && fits(height, least_height, most_height, step_height)
+  }
+}
+
+extension PictureLayout {
+  init(_ picture: sora_v4l2_picture) {
+    let planes = min(Int(picture.planes), Int(SORA_V4L2_PLANES))
+    let strides = [picture.stride.0, picture.stride.1, picture.stride.2, picture.stride.3]
+    self.init(
+      pixelFormat: CameraPixelFormat(rawValue: picture.fourcc), width: Int(picture.width),
+      height: Int(picture.height), strides: strides.prefix(planes).map { Int($0) })
+  }
+}
+
+extension FilledBuffer {
+  init(_ filled: sora_v4l2_filled) {
+    let planes = min(Int(filled.planes), Int(SORA_V4L2_PLANES))
+    let offsets = [filled.offset.0, filled.offset.1, filled.offset.2, filled.offset.3]
+    let used = [filled.used.0, filled.used.1, filled.used.2, filled.used.3]
+    self.init(
+      index: Int(filled.index), sequence: filled.sequence,
+      nanoseconds: filled.time, isBroken: filled.broken != 0,
+      parts: (0..<planes).map { plane in
+        let end = Int(used[plane])
+        return min(Int(offsets[plane]), end)..<end
+      })
+  }
+}
+
+extension CameraControl {
+  /// V4L2_CTRL_TYPE_INTEGER_MENU.
+  static let integerMenuType: UInt32 = 9
+
+  /// nil for what has no single value, such as strings, arrays and headings.
+  init?(_ control: sora_v4l2_control, items: () -> [Item]) {
+    // V4L2_CTRL_TYPE_...
+    switch control.type {
+    case 1: kind = .integer
+    case 2: kind = .boolean
+    case 3: kind = .menu(items())
+    case 4: kind = .button
+    case 5: kind = .integer64
+    case 8: kind = .bitMask
+    case Self.integerMenuType: kind = .integerMenu(items())
+    default: return nil
+    }
+    // V4L2_CTRL_FLAG_DISABLED, HAS_PAYLOAD.
+    guard control.flags & 0x0101 == 0 else { return nil }
+    id = control.id
+    name = text(of: control.name)
+    range = control.least...max(control.least, control.most)
+    step = max(1, control.step)
+    defaultValue = control.usual
+    isReadOnly = control.flags & 0x0004 != 0
+    isInactive = control.flags & 0x0010 != 0
+  }
+}
+
+extension CaptureBuffer {
+  convenience init(mapped memory: sora_v4l2_memory) {
+    let starts = unsafe [memory.start.0, memory.start.1, memory.start.2, memory.start.3]
+    let lengths = [memory.length.0, memory.length.1, memory.length.2, memory.length.3]
+    let count = min(Int(memory.planes), Int(SORA_V4L2_PLANES))
+    // The pointers are the kernel's mapping, which lives until `release`.
+    nonisolated(unsafe) let mapped = memory
+    unsafe self.init(
+      planes: (0..<count).map {
+        unsafe UnsafeRawBufferPointer(start: starts[$0], count: Int(lengths[$0]))
+      },
+      release: { unsafe withUnsafePointer(to: mapped) { unsafe sora_v4l2_unmap($0) } })
+  }
+}
+
+/// The text in a C array of characters, up to its end or a zero.
+func text<Characters>(of characters: Characters) -> String {
+  unsafe withUnsafeBytes(of: characters) { bytes in
+    unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+  }
+}

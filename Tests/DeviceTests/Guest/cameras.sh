@@ -1,0 +1,100 @@
+# Runs in the guest: every scenario of `DeviceClient`, each under a line that names it. The test beside it says what must be seen.
+# /exchange holds the client, and films of the stamped pattern as a camera would give them.
+client=/tmp/client
+cp /exchange/DeviceClient "$client"
+
+try() {
+  echo "== $1"
+  shift
+  timeout 60 "$@"
+  echo "-- $?"
+}
+
+# Fills a loopback camera with a film until the function's caller ends it; ready once the camera has a format.
+fill() {
+  ffmpeg -nostdin -loglevel error -re -stream_loop -1 -i "$1" -c copy -f v4l2 "$2" > /tmp/fill.log 2>&1 &
+  filler=$!
+  for _ in $(seq 100); do
+    v4l2-ctl -d "$2" --list-formats 2> /dev/null | grep -q "'$3'" && return
+    sleep 0.1
+  done
+  echo "nothing fills $2: $(tail -2 /tmp/fill.log)"
+}
+
+# The slow starters first, so that they start while others run.
+fill /exchange/film.avi /dev/video40 MJPG; jpegs=$filler
+fill /exchange/film.ts /dev/video41 H264; units=$filler
+
+try list "$client" list /dev/video0
+try controls "$client" controls /dev/video0
+try formats "$client" formats /dev/video0
+try planes "$client" formats /dev/video1
+try pace "$client" pace /dev/video0
+try held "$client" held /dev/video0
+try again "$client" again /dev/video0 /dev/video1
+
+try jpeg "$client" stamps /dev/video40 MJPG
+try h264 "$client" encoded /dev/video41 H264
+kill "$units"
+
+echo "== stall"
+"$client" stall /dev/video40 > /tmp/stall &
+stalled=$!
+for _ in $(seq 100); do grep -q running /tmp/stall && break; sleep 0.1; done
+kill -STOP "$jpegs"
+for _ in $(seq 100); do grep -q event /tmp/stall && break; sleep 0.1; done
+kill -CONT "$jpegs"
+wait "$stalled"
+status=$?
+cat /tmp/stall
+echo "-- $status"
+kill "$jpegs"
+
+try cpu "$client" cpu /dev/video0 NV12
+echo "== cpu-peers"
+time_of() { { TIMEFORMAT='%U %S'; time "$@" > /tmp/out 2>&1; } 2>&1 | awk -v what="$1" -v frames=200 '{ printf "%s %.0f\n", what, ($1 + $2) / frames * 1e6 }'; }
+v4l2-ctl -d /dev/video0 -v width=640,height=360,pixelformat=NV12 -p 25 > /dev/null
+time_of v4l2-ctl -d /dev/video0 --stream-mmap=5 --stream-count=200
+time_of ffmpeg -nostdin -loglevel error -f v4l2 -input_format nv12 -video_size 640x360 -framerate 25 -i /dev/video0 -frames:v 200 -f null -
+echo "-- 0"
+
+echo "== errors"
+"$client" open /dev/video99
+"$client" open /dev/null
+cp -a /dev/video0 /tmp/closed && chmod 600 /tmp/closed && setpriv --reuid=65534 --clear-groups "$client" open /tmp/closed
+v4l2-ctl -d /dev/video0 --stream-mmap=5 --stream-count=1000 > /dev/null 2>&1 &
+user=$!
+sleep 1
+"$client" open /dev/video0
+kill "$user"
+wait "$user" 2> /dev/null
+echo "-- 0"
+
+echo "== monitor"
+mkfifo /tmp/stop
+"$client" monitor /dev < /tmp/stop > /tmp/monitor &
+watcher=$!
+exec 3> /tmp/stop
+for _ in $(seq 100); do grep -q watching /tmp/monitor && break; sleep 0.1; done
+try unplug "$client" unplug /dev/video1
+
+# The driver lets its device go while pictures come, as with a plug that is pulled.
+echo "== pull"
+"$client" lose /dev/video0 > /tmp/lose &
+loser=$!
+for _ in $(seq 100); do grep -q running /tmp/lose && break; sleep 0.1; done
+echo vivid.0 > /sys/bus/platform/drivers/vivid/unbind
+wait "$loser"
+status=$?
+cat /tmp/lose
+echo "-- $status"
+
+echo "== plug"
+for _ in $(seq 100); do grep -q '"cameras"' /tmp/monitor && break; sleep 0.1; done
+echo vivid.0 > /sys/bus/platform/drivers/vivid/bind
+for _ in $(seq 100); do [ "$(grep -c '"cameras"' /tmp/monitor)" -ge 2 ] && break; sleep 0.1; done
+exec 3>&-
+wait "$watcher"
+status=$?
+cat /tmp/monitor
+echo "-- $status"
