@@ -78,6 +78,12 @@ final class CandidatePair {
     candidatePriority(.prflx, localPreference: local.localPreference)
   }
 
+  /// Whose relay carries what goes over it, as far as consent cares: the peer's is the one we hear nothing of.
+  var relaying: ICEConsent.Relaying {
+    if remote.candidate.type == .relay { return .peers }
+    return local.base.type == .relay ? .ours : .none
+  }
+
   func connects(_ base: TransportAddress, _ address: TransportAddress) -> Bool {
     local.base.address == base && remote.address == address
   }

@@ -99,7 +99,7 @@ extension ICEAgent {
         return statistics.drop(.remoteCandidateLimit)
       }
       unresolved.append(candidate)
-      events.append(.unresolvedCandidate(candidate))
+      output.tell(.unresolvedCandidate(candidate))
       return
     }
     unresolved.removeAll { $0.resolved(to: address.ip) == candidate }

@@ -217,7 +217,7 @@ extension ICEAgent {
   private func giveUp(_ transaction: Transaction) {
     let pair = transaction.pair
     if transaction.purpose == .nomination, pair === selected,
-      now - lastHeard < configuration.disconnectedTimeout
+      !consent.isSilent(at: now)
     {
       // Bad luck on a link that loses much: its consent is fresh. Nominate again.
       nominating = nil

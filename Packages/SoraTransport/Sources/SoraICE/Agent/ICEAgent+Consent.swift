@@ -13,8 +13,7 @@ extension ICEAgent {
   /// relay's says nothing of the peer, and consent lasts for up to `Configuration.relayedConsentTimeout`.
   public func noteRelay(isInDoubt: Bool, at now: Instant) {
     advance(to: now)
-    if isRelayInDoubt { relayDoubtedUntil = self.now }
-    isRelayInDoubt = isInDoubt
+    consent.noteRelay(isInDoubt: isInDoubt, at: self.now)
   }
 
   /// Sends what is due, and notices what took too long.
@@ -38,11 +37,11 @@ extension ICEAgent {
     var deadline = earliest(nominateAt, forgetPreviousAt)
     for transaction in transactions { deadline = earliest(deadline, transaction.deadline) }
     if hasCheckToSend { deadline = earliest(deadline, nextCheckAt) }
-    if selected != nil {
-      deadline = earliest(deadline, nextConsentAt)
-      deadline = earliest(deadline, consentEnd)
+    if let selected {
+      deadline = earliest(deadline, consent.nextCheckAt)
+      deadline = earliest(deadline, consent.end(over: selected.relaying))
       if state == .connected || state == .completed {
-        deadline = earliest(deadline, lastHeard + configuration.disconnectedTimeout)
+        deadline = earliest(deadline, consent.silentFrom)
       }
     }
     if isSearching {
@@ -58,63 +57,36 @@ extension ICEAgent {
 
   /// The selected peer gave a sign of life.
   func hear() {
-    lastHeard = now
-    consentChecksUnanswered = 0
-    if configuration.isLite {
-      nextConsentAt = configuration.liteAsksWhenSilent ? now + .seconds(2) : nil
-    } else {
-      // §5.1: randomised by ±20 %, so that many agents don't fall into step.
-      let permille = 800 + Int64(random.next() % 401)
-      nextConsentAt =
-        now + .nanoseconds(configuration.consentInterval.wholeNanoseconds / 1000 * permille)
-    }
+    consent.hear(at: now, random)
     if state == .disconnected, selectedIsCurrent, let selected {
       change(to: selected.isNominated ? .completed : .connected)
     }
   }
 
-  /// When consent is lost, unless the peer is heard before.
-  private var consentEnd: Instant {
-    let soon = lastHeard + configuration.consentTimeout
-    guard let selected else { return soon }
-    let late = max(soon, lastHeard + configuration.relayedConsentTimeout)
-    if selected.remote.candidate.type == .relay { return late }
-    guard selected.local.base.type == .relay else { return soon }
-    if isRelayInDoubt { return late }
-    // The peer's time begins when the relay is there again.
-    return relayDoubtedUntil.map { max(soon, min(late, $0 + configuration.consentTimeout)) } ?? soon
-  }
-
   private func runConsent() {
     guard let pair = selected else { return }
-    let silence = now - lastHeard
-    if now >= consentEnd {
+    if now >= consent.end(over: pair.relaying) {
       if selectedIsCurrent { return loseConsent() }
       // The pair of before a restart is gone; the search for the next goes on.
       selected = nil
       selectedPair = nil
-      nextConsentAt = nil
+      consent.stopAsking()
       return
     }
-    if silence >= configuration.disconnectedTimeout, state == .connected || state == .completed {
+    if consent.isSilent(at: now), state == .connected || state == .completed {
       change(to: .disconnected)
       recheckOthers()
     }
-    if let due = nextConsentAt, due <= now {
-      if consentChecksUnanswered == 2, selectedIsCurrent, !configuration.isLite {
-        events.append(.selectedPairSilent)
-      }
-      consentChecksUnanswered += 1
-      // What stood on a base that is gone has nowhere to be asked from.
-      if !selectedIsGone { sendRequest(on: pair, .consent) }
-      // `hear` slows down again. Until then many askings tell a link that loses a third of all datagrams from a dead one.
-      let pause: Duration =
-        silence >= configuration.consentTimeout
-        ? configuration.consentInterval
-        : state == .disconnected ? .milliseconds(100) : .milliseconds(250)
-      let roundTrip = pair.currentRoundTripTime ?? .zero
-      nextConsentAt = now + min(max(pause, roundTrip), .seconds(1))
+    let isDisconnected = state == .disconnected
+    guard
+      let unanswered = consent.takeCheck(
+        at: now, isDisconnected: isDisconnected, roundTrip: pair.currentRoundTripTime)
+    else { return }
+    if unanswered == 2, selectedIsCurrent, !configuration.isLite {
+      output.tell(.selectedPairSilent)
     }
+    // What stood on a base that is gone has nowhere to be asked from.
+    if !selectedIsGone { sendRequest(on: pair, .consent) }
   }
 
   /// The selected pair is silent: finds out whether another way still works. Those that were worse than it are tried too, at both
@@ -130,7 +102,7 @@ extension ICEAgent {
 
   func loseConsent() {
     stop()
-    events.append(.consentLost)
+    output.tell(.consentLost)
     change(to: .failed)
   }
 

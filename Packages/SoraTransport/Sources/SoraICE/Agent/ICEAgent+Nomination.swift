@@ -112,7 +112,7 @@ extension ICEAgent {
     selectedIsGone = false
     publishSelected()
     if isMadeAnew || old?.local != selectedPair?.local || old?.remote != selectedPair?.remote {
-      events.append(
+      output.tell(
         .selectedPair(local: pair.local.base.address, remote: pair.remote.address))
     }
     // Selecting anew what is selected says nothing about silence.

@@ -36,8 +36,7 @@ extension ICEAgent {
     func refuse(_ reason: ICEDropReason, _ code: Int, _ text: String) {
       statistics.drop(reason)
       // The sender is unproven, so it gets few of these: they must not make us a reflector.
-      guard now >= errorResponseAllowedAt else { return statistics.drop(.errorRateLimit) }
-      errorResponseAllowedAt = now + .milliseconds(50)
+      guard output.mayAnswerStranger(at: now) else { return statistics.drop(.errorRateLimit) }
       reply(
         .error, to: message, [.errorCode(code, reason: text)], key: nil, from: remote, on: local)
     }

@@ -50,7 +50,7 @@ extension ICEAgent {
       // There is no old way to go on with.
       selected = nil
       selectedPair = nil
-      nextConsentAt = nil
+      consent.stopAsking()
     }
     // That of the pair in use: an earlier restart may have come to nothing.
     previous = selected?.credentials
@@ -121,7 +121,7 @@ extension ICEAgent {
       stop()
       change(to: .failed)
     } else if selectedIsCurrent, let selected {
-      let isSilent = now - lastHeard >= configuration.disconnectedTimeout
+      let isSilent = consent.isSilent(at: now)
       change(to: isSilent ? .disconnected : selected.isNominated ? .completed : .connected)
     } else if selected == nil, startedAt != nil {
       // The way of then has died meanwhile: its candidates are worth another search.

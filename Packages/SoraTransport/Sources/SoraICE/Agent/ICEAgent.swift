@@ -7,59 +7,7 @@ import SoraWire
 /// give it STUN datagrams with `receive`, time with `poll`, and after each call take what `nextEvent` and `nextTransmit` have, and set a
 /// timer for `nextDeadline`. An instance is confined to its owner's thread.
 public final class ICEAgent {
-  /// What an agent is and how patient it is. The defaults suit a WebRTC peer.
-  public struct Configuration: Sendable {
-    /// Whether this side nominates. The side that makes the first offer does (RFC 8445 §6.1.1); a conflict is resolved by the checks.
-    public var isControlling: Bool
-    /// Whether this side only answers checks: for servers that peers can reach directly (RFC 8445 §2.5). Never controlling.
-    public var isLite: Bool
-    /// Silence after which consent is lost. RFC 7675 §5.1 lets it last for 30 s; a peer that vanished is to be noticed sooner here.
-    public var consentTimeout: Duration = .seconds(5)
-    /// The most that a relay which may be what is silent lengthens it to: ours, of which `noteRelay` tells, or the peer's, which the
-    /// peer alone can ask.
-    ///
-    /// A TURN server that restarts is away for longer than `consentTimeout`, and its allocations are made anew within a second of its
-    /// return; no peer is told of it. So both ends wait for as long as RFC 7675 §5.1 allows, in the state `.disconnected`. The price:
-    /// a peer that vanished behind a relay of its own is reported that much later.
-    public var relayedConsentTimeout: Duration = .seconds(30)
-    /// Silence after which the state becomes `.disconnected`.
-    public var disconnectedTimeout: Duration = .milliseconds(2500)
-    /// The time between consent checks, randomised by ±20 %. A check without an answer is followed by quicker ones.
-    ///
-    /// RFC 7675 §5.1 has 5 s.
-    public var consentInterval: Duration = .seconds(1)
-    /// The time between new connectivity checks: Ta of RFC 8445 §14.2.
-    public var checkInterval: Duration = .milliseconds(50)
-    /// The time between the first `fastChecks` checks, the least that §14.2 allows.
-    public var fastCheckInterval: Duration = .milliseconds(5)
-    /// How many checks go out at `fastCheckInterval`: enough for the pairs of an ordinary host.
-    public var fastChecks = 20
-    /// The first wait for a response; doubles with each retransmission up to `maximumRetransmissionTimeout`.
-    public var retransmissionTimeout: Duration = .milliseconds(250)
-    public var maximumRetransmissionTimeout: Duration = .seconds(1)
-    /// Transmissions of one check before its pair fails: with the default timeouts that is after 9.75 s.
-    public var maximumTransmissions = 11
-    /// How long a controlling agent that has a valid pair waits for a better one before it nominates.
-    public var nominationDelay: Duration = .milliseconds(100)
-    /// Time from `start` (or from the peer's parameters, where they come later) until an agent without a working pair fails.
-    public var connectTimeout: Duration = .seconds(15)
-    /// Time from `start` before which an agent doesn't fail even with nothing left to check: the peer's checks, or a resolved host
-    /// name, may still bring a pair (RFC 8863).
-    public var patience: Duration = .seconds(5)
-    /// Whether a lite agent that has heard nothing for two seconds asks the selected peer for a sign of life.
-    ///
-    /// Peers may check consent only every 6 s (RFC 7675 §5.1), so an idle one couldn't be told from one that vanished in time otherwise.
-    public var liteAsksWhenSilent = true
-    /// Remote candidates kept, peer-reflexive ones and unresolved names included.
-    public var maxRemoteCandidates = 64
-    /// Candidate pairs kept.
-    public var maxPairs = 256
-
-    public init(isControlling: Bool, isLite: Bool = false) {
-      self.isControlling = isControlling
-      self.isLite = isLite
-    }
-  }
+  public typealias Configuration = ICEConfiguration
 
   /// Whether more local candidates may come, as from servers that haven't answered yet. Meanwhile the want of pairs is no reason to fail.
   public var isGathering = false
@@ -117,25 +65,15 @@ public final class ICEAgent {
   var checksSent = 0
   var nominateAt: Instant?
   var nominating: CandidatePair?
-  var lastHeard = Instant.zero
-  var nextConsentAt: Instant?
-  // Whether our relay may be what is silent, and until when it last was so.
-  var isRelayInDoubt = false
-  var relayDoubtedUntil: Instant?
-  // Consent checks since the peer was heard.
-  var consentChecksUnanswered = 0
-  var errorResponseAllowedAt = Instant(nanoseconds: .min)
-
-  var transmits: [ICETransmit] = []
-  var transmitHead = 0
-  var events: [ICEEvent] = []
-  var eventHead = 0
+  var consent: ICEConsent
+  var output = ICEOutput()
 
   /// Makes an agent with fresh credentials.
   public init(configuration: Configuration, random: RandomSource) {
     self.configuration = configuration
     self.random = random
     isControlling = configuration.isControlling && !configuration.isLite
+    consent = ICEConsent(configuration)
     tieBreaker = random.next()
     localParameters = ICEAgent.makeParameters(random, isLite: configuration.isLite)
   }
@@ -177,30 +115,10 @@ public final class ICEAgent {
   }
 
   /// The next datagram to send; `nil` when there is none. Ask until `nil` after each call.
-  public func nextTransmit() -> ICETransmit? {
-    guard transmitHead < transmits.count else {
-      if transmitHead > 0 {
-        transmits.removeAll(keepingCapacity: true)
-        transmitHead = 0
-      }
-      return nil
-    }
-    transmitHead += 1
-    return transmits[transmitHead - 1]
-  }
+  public func nextTransmit() -> ICETransmit? { output.nextDatagram() }
 
   /// The next event; `nil` when there is none. Ask until `nil` after each call.
-  public func nextEvent() -> ICEEvent? {
-    guard eventHead < events.count else {
-      if eventHead > 0 {
-        events.removeAll(keepingCapacity: true)
-        eventHead = 0
-      }
-      return nil
-    }
-    eventHead += 1
-    return events[eventHead - 1]
-  }
+  public func nextEvent() -> ICEEvent? { output.nextEvent() }
 
   /// Begins checking, or answering for a lite agent; checks go out once the peer's parameters are there too.
   public func start(at now: Instant) {
@@ -235,17 +153,14 @@ public final class ICEAgent {
   func change(to new: ICEConnectionState) {
     guard state != new else { return }
     state = new
-    events.append(.stateChanged(new))
+    output.tell(.stateChanged(new))
   }
 
   var isActive: Bool { state != .failed && state != .closed }
 
   func send(_ bytes: [UInt8], from local: TransportAddress, to remote: TransportAddress) {
-    guard transmits.count - transmitHead < 512 else {
-      statistics.drop(.transmitQueueFull)
-      return
-    }
-    transmits.append(ICETransmit(local: local, remote: remote, bytes: bytes))
+    let isTaken = output.send(ICETransmit(local: local, remote: remote, bytes: bytes))
+    if !isTaken { statistics.drop(.transmitQueueFull) }
   }
 
   /// Forgets everything that would act later.
@@ -254,7 +169,7 @@ public final class ICEAgent {
     triggered = []
     nominateAt = nil
     nominating = nil
-    nextConsentAt = nil
+    consent.stopAsking()
     selected = nil
     selectedIsCurrent = false
     selectedIsGone = false

@@ -39,6 +39,12 @@ public struct ICETransmit: Sendable {
   public let local: TransportAddress
   public let remote: TransportAddress
   public let bytes: [UInt8]
+
+  package init(local: TransportAddress, remote: TransportAddress, bytes: [UInt8]) {
+    self.local = local
+    self.remote = remote
+    self.bytes = bytes
+  }
 }
 
 /// The pair of candidates in use.
