@@ -1,22 +1,31 @@
 import SoraMedia
-import SoraWire
+package import SoraWire
 
 /// A candidate of ours, with what pairing needs.
-struct LocalCandidate {
+package struct LocalCandidate {
   let candidate: ICECandidate
   let base: ICEBase
   // RFC 8445 §5.1.2.1: the middle 16 bits of the priority.
   let localPreference: UInt32
   /// The STUN or TURN server that it was learnt from.
   let server: IPAddress?
+
+  package init(
+    candidate: ICECandidate, base: ICEBase, localPreference: UInt32, server: IPAddress?
+  ) {
+    self.candidate = candidate
+    self.base = base
+    self.localPreference = localPreference
+    self.server = server
+  }
 }
 
 /// A candidate of the peer's at an address. A class: pairs see a peer-reflexive candidate turn into a signalled one.
-final class RemoteCandidate {
+package final class RemoteCandidate {
   var candidate: ICECandidate
   let address: TransportAddress
 
-  init(_ candidate: ICECandidate, address: TransportAddress) {
+  package init(_ candidate: ICECandidate, address: TransportAddress) {
     self.candidate = candidate
     self.address = address
   }
@@ -33,14 +42,14 @@ struct Credentials: Equatable {
 }
 
 /// A base of ours and an address of the peer's, and what is known about the way between them.
-final class CandidatePair {
+package final class CandidatePair {
   let local: LocalCandidate
   let remote: RemoteCandidate
   /// Which of its agent's.
   var number = 0
   let meter = ICEPairMeter()
   var priority: UInt64 = 0
-  var state = ICEPairState.waiting
+  package var state = ICEPairState.waiting
   // Controlled: USE-CANDIDATE came before our own check succeeded (RFC 8445 §7.3.1.5).
   var nominateOnSuccess = false
   var isNominated = false
@@ -57,7 +66,7 @@ final class CandidatePair {
   var currentRoundTripTime: Duration?
   var totalRoundTripTime = Duration.zero
 
-  init(local: LocalCandidate, remote: RemoteCandidate, isControlling: Bool) {
+  package init(local: LocalCandidate, remote: RemoteCandidate, isControlling: Bool) {
     self.local = local
     self.remote = remote
     updatePriority(isControlling: isControlling)

@@ -22,7 +22,7 @@ extension ICEAgent {
     let isGone = { (pair: CandidatePair) in pair.local.base.address == base }
     pairs.removeAll(where: isGone)
     triggered.removeAll(where: isGone)
-    transactions.removeAll { isGone($0.pair) }
+    transactions.cancelAll(on: base)
     if let nominating, isGone(nominating) { self.nominating = nil }
     guard isActive, let selected, isGone(selected) else { return considerNominating() }
     if selectedIsCurrent {

@@ -1,24 +1,6 @@
 import SoraMedia
 import SoraWire
 
-/// A request that waits for its response.
-struct Transaction {
-  enum Purpose { case check, nomination, consent }
-
-  let id: STUNTransactionID
-  let pair: CandidatePair
-  let purpose: Purpose
-  let bytes: [UInt8]
-  /// The role the request claims.
-  let isControlling: Bool
-  let firstSent: Instant
-  var lastSent: Instant
-  var transmissions = 1
-  var timeout: Duration
-  /// When to send again, or to give up.
-  var deadline: Instant
-}
-
 extension ICEAgent {
   // MARK: Sending checks (RFC 8445 §7.2)
 
@@ -53,23 +35,19 @@ extension ICEAgent {
     }
   }
 
-  func sendRequest(on pair: CandidatePair, _ purpose: Transaction.Purpose) {
+  func sendRequest(on pair: CandidatePair, _ purpose: ICETransaction.Purpose) {
     guard let credentials = pair.credentials else { return }
     var attributes: [STUNAttribute] = [
       .username(credentials.username), .priority(pair.reflexivePriority),
-      isControlling ? .iceControlling(tieBreaker) : .iceControlled(tieBreaker),
+      role.attribute,
     ]
     if purpose == .nomination { attributes.append(.useCandidate) }
     let message = STUNMessage(
       .request, transactionID: STUNTransactionID(random: random), attributes: attributes)
     let bytes = message.encoded(key: credentials.key)
-    let timeout =
-      purpose == .consent ? configuration.consentTimeout : configuration.retransmissionTimeout
-    transactions.append(
-      Transaction(
-        id: message.transactionID, pair: pair, purpose: purpose, bytes: bytes,
-        isControlling: isControlling, firstSent: now, lastSent: now, timeout: timeout,
-        deadline: now + timeout))
+    transactions.begin(
+      purpose, on: pair, id: message.transactionID, bytes: bytes,
+      isControlling: role.isControlling, at: now)
     if purpose == .consent {
       statistics.consentRequestsSent += 1
       pair.consentRequestsSent += 1
@@ -82,33 +60,14 @@ extension ICEAgent {
 
   /// Sends again what has waited long enough, and gives up what was sent often enough (RFC 8445 §14.3).
   func runTransactions() {
-    var index = 0
-    while index < transactions.count {
-      guard transactions[index].deadline <= now else {
-        index += 1
-        continue
+    while let due = transactions.next(at: now) {
+      switch due {
+      case .sendAgain(let transaction):
+        statistics.retransmissionsSent += 1
+        let pair = transaction.pair
+        send(transaction.bytes, from: pair.local.base.address, to: pair.remote.address)
+      case .giveUp(let transaction): giveUp(transaction)
       }
-      let transaction = transactions[index]
-      if transaction.purpose == .consent
-        || transaction.transmissions >= configuration.maximumTransmissions
-      {
-        transactions.remove(at: index)
-        // RFC 7675 §5.1: a consent check isn't sent again; silence is measured elsewhere.
-        if transaction.purpose != .consent { giveUp(transaction) }
-        // `giveUp` may have changed the list.
-        index = 0
-        continue
-      }
-      let timeout = min(transaction.timeout * 2, configuration.maximumRetransmissionTimeout)
-      transactions[index].timeout = timeout
-      transactions[index].transmissions += 1
-      transactions[index].lastSent = now
-      transactions[index].deadline = now + timeout
-      statistics.retransmissionsSent += 1
-      send(
-        transaction.bytes, from: transaction.pair.local.base.address,
-        to: transaction.pair.remote.address)
-      index += 1
     }
   }
 
@@ -118,10 +77,9 @@ extension ICEAgent {
     _ message: STUNMessage, _ bytes: RawSpan, from remote: TransportAddress,
     on local: TransportAddress
   ) {
-    guard let index = transactions.firstIndex(where: { $0.id == message.transactionID }) else {
+    guard let transaction = transactions[message.transactionID] else {
       return statistics.drop(.unknownTransaction)
     }
-    let transaction = transactions[index]
     let pair = transaction.pair
     guard let credentials = pair.credentials else { return statistics.drop(.unknownTransaction) }
     // RFC 8489 §9.1.4: a response that isn't the peer's is as if it had never come.
@@ -132,7 +90,7 @@ extension ICEAgent {
     guard message.isAuthentic(bytes, key: credentials.key) else {
       return statistics.drop(.badIntegrity)
     }
-    transactions.remove(at: index)
+    transactions.end(transaction)
     // §7.2.5.2.1: a way that answers from elsewhere isn't one.
     guard pair.connects(local, remote) else {
       statistics.drop(.asymmetricResponse)
@@ -161,10 +119,8 @@ extension ICEAgent {
     }
   }
 
-  private func measure(_ transaction: Transaction) {
-    // Karn and Partridge: which of several transmissions was answered can't be told.
-    guard transaction.transmissions == 1 else { return }
-    let time = now - transaction.firstSent
+  private func measure(_ transaction: ICETransaction) {
+    guard let time = transaction.roundTrip(at: now) else { return }
     let pair = transaction.pair
     pair.currentRoundTripTime = time
     pair.totalRoundTripTime += time
@@ -172,7 +128,7 @@ extension ICEAgent {
     statistics.roundTripTimeMeasurements += 1
   }
 
-  private func takeError(_ message: STUNMessage, _ transaction: Transaction) {
+  private func takeError(_ message: STUNMessage, _ transaction: ICETransaction) {
     let pair = transaction.pair
     guard let code = message.errorCode else { return statistics.drop(.unauthenticatedError) }
     switch code {
@@ -180,9 +136,9 @@ extension ICEAgent {
       // §7.2.5.1. Another response may have turned us round already. A lite agent stays what it is.
       statistics.roleConflicts += 1
       guard !configuration.isLite else { return }
-      if transaction.isControlling == isControlling {
+      if transaction.isControlling == role.isControlling {
         // §16.1: a role lost to a tie-breaker calls for another number.
-        tieBreaker = random.next()
+        role.drawTieBreaker(random)
         switchRole()
       }
       guard transaction.purpose != .consent else { return }
@@ -197,7 +153,7 @@ extension ICEAgent {
     case 500...599:
       // §7.2.5.2.4 would fail the pair; an overloaded server deserves another try.
       guard transaction.purpose != .consent else { return }
-      transactions.append(transaction)
+      transactions.resume(transaction)
     default:
       if transaction.purpose != .consent { fail(pair) }
     }
@@ -214,7 +170,7 @@ extension ICEAgent {
   }
 
   /// A request was never answered.
-  private func giveUp(_ transaction: Transaction) {
+  private func giveUp(_ transaction: ICETransaction) {
     let pair = transaction.pair
     if transaction.purpose == .nomination, pair === selected,
       !consent.isSilent(at: now)
@@ -230,7 +186,7 @@ extension ICEAgent {
   private func fail(_ pair: CandidatePair) {
     pair.state = .failed
     triggered.removeAll { $0 === pair }
-    transactions.removeAll { $0.pair === pair && $0.purpose != .consent }
+    transactions.cancelChecks(of: pair)
     if nominating === pair { nominating = nil }
     considerNominating()
   }

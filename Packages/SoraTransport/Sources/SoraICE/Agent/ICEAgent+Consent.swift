@@ -35,7 +35,7 @@ extension ICEAgent {
   public var nextDeadline: Instant? {
     guard isActive, let startedAt else { return nil }
     var deadline = earliest(nominateAt, forgetPreviousAt)
-    for transaction in transactions { deadline = earliest(deadline, transaction.deadline) }
+    deadline = earliest(deadline, transactions.deadline)
     if hasCheckToSend { deadline = earliest(deadline, nextCheckAt) }
     if let selected {
       deadline = earliest(deadline, consent.nextCheckAt)

@@ -97,7 +97,7 @@ extension ICEAgent {
       pair.state = .frozen
     }
     triggered.removeAll { $0.state != .waiting }
-    transactions.removeAll { $0.purpose == .check && $0.pair.state == .frozen }
+    transactions.cancelChecksOfFrozenPairs()
     nominateAt = nil
   }
 

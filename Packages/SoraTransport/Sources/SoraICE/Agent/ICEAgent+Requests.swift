@@ -116,11 +116,7 @@ extension ICEAgent {
     case .succeeded: break
     case .inProgress:
       // The section makes a second check; sending the first once more at once proves as much.
-      guard
-        let index = transactions.firstIndex(where: { $0.pair === pair && $0.purpose == .check }),
-        now - transactions[index].lastSent >= configuration.checkInterval
-      else { return }
-      transactions[index].deadline = now
+      transactions.hasten(pair, at: now, unlessWithin: configuration.checkInterval)
     case .waiting, .frozen, .failed:
       pair.state = .waiting
       if !triggered.contains(where: { $0 === pair }) { triggered.append(pair) }
@@ -129,20 +125,21 @@ extension ICEAgent {
 
   /// Returns whether the request may be answered with success (RFC 8445 §7.3.1.1).
   private func resolveRoleConflict(_ message: STUNMessage) -> Bool {
-    guard let role = message.role, role.isControlling == isControlling else { return true }
-    // A lite agent can't control, whatever the numbers say.
-    if configuration.isLite { return false }
-    if remoteParameters?.isLite == true { return true }
-    // The greater tie-breaker controls; ours wins a draw.
-    let weControl = tieBreaker >= role.tieBreaker
-    if weControl == isControlling { return false }
-    statistics.roleConflicts += 1
-    switchRole()
-    return true
+    guard let claim = message.role else { return true }
+    switch role.conflict(
+      with: claim, isPeerLite: remoteParameters?.isLite == true)
+    {
+    case .none: return true
+    case .theirs: return false
+    case .ours:
+      statistics.roleConflicts += 1
+      switchRole()
+      return true
+    }
   }
 
   func switchRole() {
-    isControlling.toggle()
+    role.isControlling.toggle()
     nominateAt = nil
     nominating = nil
     for pair in pairs { pair.updatePriority(isControlling: isControlling) }

@@ -6,7 +6,7 @@ extension ICEAgent {
   struct Generation {
     let localParameters: ICEParameters
     let remoteParameters: ICEParameters
-    let tieBreaker: UInt64
+    let role: ICERole
     let remotes: [RemoteCandidate]
     let unresolved: [ICECandidate]
     let remoteEnded: Bool
@@ -41,7 +41,7 @@ extension ICEAgent {
     if let remoteParameters {
       replaced = Generation(
         localParameters: localParameters, remoteParameters: remoteParameters,
-        tieBreaker: tieBreaker, remotes: remotes, unresolved: unresolved, remoteEnded: remoteEnded,
+        role: role, remotes: remotes, unresolved: unresolved, remoteEnded: remoteEnded,
         pairs: pairs, checksSent: checksSent, startedAt: startedAt, readyAt: readyAt,
         isFailed: state == .failed, selectedIsCurrent: selectedIsCurrent, previous: previous,
         forgetPreviousAt: forgetPreviousAt)
@@ -56,7 +56,7 @@ extension ICEAgent {
     previous = selected?.credentials
     forgetPreviousAt = nil
     localParameters = parameters ?? makeParameters()
-    tieBreaker = random.next()
+    role.drawTieBreaker(random)
     remoteParameters = nil
     remotes = []
     unresolved = []
@@ -83,7 +83,7 @@ extension ICEAgent {
     forgetChecks()
     localParameters = old.localParameters
     remoteParameters = old.remoteParameters
-    tieBreaker = old.tieBreaker
+    role.takeTieBreaker(of: old.role)
     remotes = old.remotes
     unresolved = old.unresolved
     remoteEnded = old.remoteEnded
@@ -138,7 +138,7 @@ extension ICEAgent {
   /// Forgets all checks under way but those of consent.
   private func forgetChecks() {
     triggered = []
-    transactions.removeAll { $0.purpose != .consent }
+    transactions.cancelChecks()
     nominateAt = nil
     nominating = nil
   }

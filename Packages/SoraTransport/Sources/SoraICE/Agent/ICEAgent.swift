@@ -19,7 +19,10 @@ public final class ICEAgent {
   public internal(set) var remoteParameters: ICEParameters?
   /// Whether this agent nominates now; a role conflict may have turned it round. Set it before `start` where the other
   /// side's description decides: a full agent controls a lite one, whoever offered (RFC 8445 §6.1.1).
-  public var isControlling: Bool
+  public var isControlling: Bool {
+    get { role.isControlling }
+    set { role.isControlling = newValue }
+  }
   public internal(set) var state = ICEConnectionState.new
   /// The pair to send on, once one works. Across a restart the old one stays until a new one works.
   public internal(set) var selectedPair: ICEPair?
@@ -29,12 +32,12 @@ public final class ICEAgent {
   public private(set) var pairsVersion = 0
 
   let random: RandomSource
-  var tieBreaker: UInt64
+  var role: ICERole
   var locals: [LocalCandidate] = []
   var remotes: [RemoteCandidate] = []
   var pairs: [CandidatePair] = [] { didSet { pairsVersion &+= 1 } }
   var triggered: [CandidatePair] = []
-  var transactions: [Transaction] = []
+  var transactions: ICETransactions
   var selected: CandidatePair? {
     didSet {
       pairsVersion &+= 1
@@ -72,9 +75,9 @@ public final class ICEAgent {
   public init(configuration: Configuration, random: RandomSource) {
     self.configuration = configuration
     self.random = random
-    isControlling = configuration.isControlling && !configuration.isLite
+    transactions = ICETransactions(configuration)
     consent = ICEConsent(configuration)
-    tieBreaker = random.next()
+    role = ICERole(configuration, random)
     localParameters = ICEAgent.makeParameters(random, isLite: configuration.isLite)
   }
 
@@ -165,7 +168,7 @@ public final class ICEAgent {
 
   /// Forgets everything that would act later.
   func stop() {
-    transactions = []
+    transactions.cancelAll()
     triggered = []
     nominateAt = nil
     nominating = nil

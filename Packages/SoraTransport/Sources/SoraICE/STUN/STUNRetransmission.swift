@@ -19,6 +19,7 @@ struct STUNPendingRequest {
   let id: STUNTransactionID
   let bytes: [UInt8]
   let firstSent: Instant
+  private(set) var lastSent: Instant
   private(set) var transmissions = 1
   private var timeout: Duration
   /// When to send again, or to give up.
@@ -31,6 +32,7 @@ struct STUNPendingRequest {
     self.id = id
     self.bytes = bytes
     firstSent = now
+    lastSent = now
     timeout = isReliable ? rule.reliableTimeout : rule.initialTimeout
     deadline = now + timeout
     if isReliable { transmissions = max(1, rule.transmissions) }
@@ -44,7 +46,11 @@ struct STUNPendingRequest {
     guard transmissions < rule.transmissions else { return .giveUp }
     transmissions += 1
     timeout = min(timeout * 2, rule.maximumTimeout)
+    lastSent = now
     deadline = now + timeout
     return .sendAgain
   }
+
+  /// Has it sent again at once.
+  mutating func hasten(at now: Instant) { deadline = now }
 }
