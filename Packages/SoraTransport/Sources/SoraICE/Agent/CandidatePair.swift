@@ -3,8 +3,8 @@ package import SoraWire
 
 /// A candidate of ours, with what pairing needs.
 package struct LocalCandidate {
-  let candidate: ICECandidate
-  let base: ICEBase
+  package let candidate: ICECandidate
+  package let base: ICEBase
   // RFC 8445 §5.1.2.1: the middle 16 bits of the priority.
   let localPreference: UInt32
   /// The STUN or TURN server that it was learnt from.
@@ -43,16 +43,16 @@ struct Credentials: Equatable {
 
 /// A base of ours and an address of the peer's, and what is known about the way between them.
 package final class CandidatePair {
-  let local: LocalCandidate
-  let remote: RemoteCandidate
+  package let local: LocalCandidate
+  package let remote: RemoteCandidate
   /// Which of its agent's.
   var number = 0
   let meter = ICEPairMeter()
-  var priority: UInt64 = 0
+  package private(set) var priority: UInt64 = 0
   package var state = ICEPairState.waiting
   // Controlled: USE-CANDIDATE came before our own check succeeded (RFC 8445 §7.3.1.5).
   var nominateOnSuccess = false
-  var isNominated = false
+  package var isNominated = false
   var lastUseCandidate: Instant?
   var mappedAddress: TransportAddress?
   // `nil` until the peer's parameters are known; then those of the pair's generation.

@@ -112,7 +112,7 @@ extension ICEAgent {
       for pair in pairs where pair.remote === known {
         pair.updatePriority(isControlling: isControlling)
       }
-      if let selected, selected.remote === known {
+      if let selected = selection.pair, selected.remote === known {
         publishSelected()
         // A check makes more of a relay than it is. What was left aside for it is better after all.
         reviveFrozen(above: selected.priority)
@@ -220,7 +220,9 @@ extension ICEAgent {
     pairsMade += 1
     pair.number = pairsMade
     // Once the search is over, only what may be better is checked, and what the peer checks.
-    if state == .completed, let selected, pair.priority < selected.priority { pair.state = .frozen }
+    if state == .completed, let selected = selection.pair, pair.priority < selected.priority {
+      pair.state = .frozen
+    }
     pairs.append(pair)
     return pair
   }

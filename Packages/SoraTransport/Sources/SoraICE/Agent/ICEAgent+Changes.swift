@@ -8,7 +8,7 @@ extension ICEAgent {
 
   /// Whether an address is the peer's: one that was signalled, that a check of the peer's came from, or that is sent to.
   public func knows(_ remote: TransportAddress) -> Bool {
-    selected?.remote.address == remote || remotes.contains { $0.address == remote }
+    selection.pair?.remote.address == remote || remotes.contains { $0.address == remote }
   }
 
   /// Takes away every candidate with a base that is gone: a socket of an interface that went down, an allocation that was lost.
@@ -23,10 +23,12 @@ extension ICEAgent {
     pairs.removeAll(where: isGone)
     triggered.removeAll(where: isGone)
     transactions.cancelAll(on: base)
-    if let nominating, isGone(nominating) { self.nominating = nil }
-    guard isActive, let selected, isGone(selected) else { return considerNominating() }
-    if selectedIsCurrent {
-      selectedIsGone = true
+    nomination.withdraw(where: isGone)
+    guard isActive, let selected = selection.pair, isGone(selected) else {
+      return considerNominating()
+    }
+    if selection.isCurrent {
+      selection.strand()
       if state == .connected || state == .completed { change(to: .disconnected) }
     }
     // RFC 8445 §12.1: any valid pair may be used; the controlling side nominates it anew.
@@ -45,12 +47,5 @@ extension ICEAgent {
       if pair.priority > priority { pair.state = .waiting }
     }
     nextCheckAt = min(nextCheckAt, now)
-  }
-
-  /// Whether a pair may take the place of a nominated one: because that is silent or gone, or is worse by type, as a relay is against a
-  /// direct way that was found later.
-  func mayReplaceSelected(_ pair: CandidatePair) -> Bool {
-    guard let selected, selectedIsCurrent, selected !== pair else { return false }
-    return selectedIsGone || pair.priority > selected.priority
   }
 }

@@ -103,12 +103,14 @@ extension ICEAgent {
     let isMoved = message.mappedAddress.map { $0 != pair.mappedAddress ?? $0 } ?? false
     if let mapped = message.mappedAddress { pair.mappedAddress = mapped }
     measure(transaction)
-    if pair === selected {
+    if pair === selection.pair {
       statistics.currentRoundTripTime = pair.currentRoundTripTime
       publishSelected()
       hear()
     }
-    if isMoved, isControlling, pair === selected, pair.isNominated, nominating == nil {
+    if isMoved, isControlling, pair === selection.pair, pair.isNominated,
+      nomination.pair == nil
+    {
       // A translator on our side has given us another address: the peer sends to the old one until the new one is nominated too.
       sendRequest(on: pair, .nomination)
     }
@@ -148,7 +150,8 @@ extension ICEAgent {
       } else {
         considerNominating()
       }
-    case 403 where transaction.purpose == .consent && pair === selected && selectedIsCurrent:
+    case 403
+    where transaction.purpose == .consent && pair === selection.pair && selection.isCurrent:
       loseConsent()  // RFC 7675 §5.2: consent revoked.
     case 500...599:
       // §7.2.5.2.4 would fail the pair; an overloaded server deserves another try.
@@ -172,11 +175,11 @@ extension ICEAgent {
   /// A request was never answered.
   private func giveUp(_ transaction: ICETransaction) {
     let pair = transaction.pair
-    if transaction.purpose == .nomination, pair === selected,
+    if transaction.purpose == .nomination, pair === selection.pair,
       !consent.isSilent(at: now)
     {
       // Bad luck on a link that loses much: its consent is fresh. Nominate again.
-      nominating = nil
+      nomination.withdraw { _ in true }
       considerNominating()
     } else {
       fail(pair)
@@ -187,7 +190,7 @@ extension ICEAgent {
     pair.state = .failed
     triggered.removeAll { $0 === pair }
     transactions.cancelChecks(of: pair)
-    if nominating === pair { nominating = nil }
+    nomination.withdraw { $0 === pair }
     considerNominating()
   }
 }

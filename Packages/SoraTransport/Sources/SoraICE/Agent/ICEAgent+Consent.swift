@@ -6,7 +6,7 @@ extension ICEAgent {
   /// A full agent ignores it: only responses to its checks are consent (RFC 7675 §5.1).
   public func noteTraffic(at now: Instant) {
     advance(to: now)
-    if configuration.isLite, selected != nil { hear() }
+    if configuration.isLite, selection.pair != nil { hear() }
   }
 
   /// Tells whether the server of our relay owes an answer, or is being asked for another allocation. Meanwhile silence on a pair of the
@@ -27,17 +27,17 @@ extension ICEAgent {
     runConsent()
     runTransactions()
     runChecks()
-    if let nominateAt, nominateAt <= self.now { considerNominating() }
+    if let end = nomination.deadline, end <= self.now { considerNominating() }
     runFailure()
   }
 
   /// When `poll` wants to be called next; `nil` for never. May be in the past, which means at once.
   public var nextDeadline: Instant? {
     guard isActive, let startedAt else { return nil }
-    var deadline = earliest(nominateAt, forgetPreviousAt)
+    var deadline = earliest(nomination.deadline, forgetPreviousAt)
     deadline = earliest(deadline, transactions.deadline)
     if hasCheckToSend { deadline = earliest(deadline, nextCheckAt) }
-    if let selected {
+    if let selected = selection.pair {
       deadline = earliest(deadline, consent.nextCheckAt)
       deadline = earliest(deadline, consent.end(over: selected.relaying))
       if state == .connected || state == .completed {
@@ -58,20 +58,17 @@ extension ICEAgent {
   /// The selected peer gave a sign of life.
   func hear() {
     consent.hear(at: now, random)
-    if state == .disconnected, selectedIsCurrent, let selected {
+    if state == .disconnected, selection.isCurrent, let selected = selection.pair {
       change(to: selected.isNominated ? .completed : .connected)
     }
   }
 
   private func runConsent() {
-    guard let pair = selected else { return }
+    guard let pair = selection.pair else { return }
     if now >= consent.end(over: pair.relaying) {
-      if selectedIsCurrent { return loseConsent() }
+      if selection.isCurrent { return loseConsent() }
       // The pair of before a restart is gone; the search for the next goes on.
-      selected = nil
-      selectedPair = nil
-      consent.stopAsking()
-      return
+      return deselect()
     }
     if consent.isSilent(at: now), state == .connected || state == .completed {
       change(to: .disconnected)
@@ -82,11 +79,11 @@ extension ICEAgent {
       let unanswered = consent.takeCheck(
         at: now, isDisconnected: isDisconnected, roundTrip: pair.currentRoundTripTime)
     else { return }
-    if unanswered == 2, selectedIsCurrent, !configuration.isLite {
+    if unanswered == 2, selection.isCurrent, !configuration.isLite {
       output.tell(.selectedPairSilent)
     }
     // What stood on a base that is gone has nowhere to be asked from.
-    if !selectedIsGone { sendRequest(on: pair, .consent) }
+    if !selection.isStranded { sendRequest(on: pair, .consent) }
   }
 
   /// The selected pair is silent: finds out whether another way still works. Those that were worse than it are tried too, at both
@@ -94,7 +91,7 @@ extension ICEAgent {
   private func recheckOthers() {
     reviveFrozen()
     guard isControlling else { return }
-    for pair in pairs where pair !== selected && pair.state == .succeeded {
+    for pair in pairs where pair !== selection.pair && pair.state == .succeeded {
       pair.state = .waiting
       triggered.append(pair)
     }
@@ -110,7 +107,7 @@ extension ICEAgent {
 
   private var isSearching: Bool {
     // After a restart the old way is good until the peer's description comes, whenever that is.
-    state == .checking && !selectedIsCurrent && (readyAt != nil || selected == nil)
+    state == .checking && !selection.isCurrent && (readyAt != nil || selection.pair == nil)
   }
 
   /// Whether nothing is left that could still succeed, but for what the peer may start.

@@ -3,31 +3,26 @@ import SoraMedia
 extension ICEAgent {
   /// Uses a pair that works before any is nominated, as RFC 8445 §12.1 allows: DTLS begins a round trip earlier.
   func considerSelecting(_ pair: CandidatePair) {
-    guard readyAt != nil, nominating == nil, pair.state == .succeeded else { return }
-    if let selected, selectedIsCurrent, !selectedIsGone,
-      selected.isNominated || selected.priority >= pair.priority
-    {
-      return
-    }
-    select(pair)
+    guard readyAt != nil, nomination.pair == nil, pair.state == .succeeded else { return }
+    if !selection.isPreferred(to: pair) { select(pair) }
   }
 
   /// Regular nomination by the controlling side (RFC 8445 §8.1.1): the best pair that works, as soon as nothing better is likely.
   func considerNominating() {
     // Where there is nothing to nominate there is nothing to wait for: a deadline that stayed behind in the past would
     // have its owner poll for ever.
-    let waitsUntil = nominateAt
-    nominateAt = nil
-    guard isControlling, isActive, nominating == nil else { return }
+    let waitsUntil = nomination.deadline
+    nomination.stopWaiting()
+    guard isControlling, isActive, nomination.pair == nil else { return }
     // A nominated pair is left when it has gone silent, or for a better one that came to work later: every peer takes a nomination of
     // higher priority (RFC 5245 §8.1.1.2's aggressive ones came in any order).
-    let silent = state == .disconnected ? selected : nil
+    let silent = state == .disconnected ? selection.pair : nil
     guard
       let best = pairs.filter({ $0.state == .succeeded && $0 !== silent })
         .max(by: { $0.priority < $1.priority })
     else { return }
-    if selectedIsCurrent, let selected, selected.isNominated, silent == nil,
-      !mayReplaceSelected(best)
+    if selection.isCurrent, selection.pair?.isNominated == true, silent == nil,
+      !selection.mayBeReplaced(by: best)
     {
       return
     }
@@ -37,20 +32,20 @@ extension ICEAgent {
     if isBetterPossible {
       let deadline = waitsUntil ?? now + configuration.nominationDelay
       guard deadline <= now else {
-        nominateAt = deadline
+        nomination = .waiting(until: deadline)
         return
       }
     }
     // It has to prove itself before it may come back.
     if let silent, silent.state == .succeeded { silent.state = .waiting }
-    nominating = best
-    if best !== selected { select(best) }
+    nomination = .asked(best)
+    if best !== selection.pair { select(best) }
     sendRequest(on: best, .nomination)
   }
 
   /// The peer has answered our USE-CANDIDATE (RFC 8445 §7.2.5.3.4).
   func confirmNomination(of pair: CandidatePair) {
-    if nominating === pair { nominating = nil }
+    nomination.withdraw { $0 === pair }
     pair.isNominated = true
     select(pair)
     concludeChecks()
@@ -64,7 +59,7 @@ extension ICEAgent {
     pair.isNominated = true
     defer { pair.lastUseCandidate = now }
     guard readyAt != nil else { return }
-    if let selected, selectedIsCurrent, selected !== pair, selected.isNominated,
+    if let selected = selection.pair, selection.isCurrent, selected !== pair, selected.isNominated,
       pair.priority < selected.priority,
       // An aggressive peer nominates every pair it checks, and the best counts. A peer that moves over to a worse pair, as browsers
       // do when a network goes, has stopped nominating the other.
@@ -87,7 +82,7 @@ extension ICEAgent {
 
   /// RFC 8445 §8.1.2: what can't become better isn't checked any more.
   private func concludeChecks() {
-    guard let selected else { return }
+    guard let selected = selection.pair else { return }
     // RFC 8445 §8.3 has a concluded agent answer old checks for three seconds.
     if previous != nil, forgetPreviousAt == nil { forgetPreviousAt = now + .seconds(3) }
     for pair in pairs where pair !== selected {
@@ -98,41 +93,31 @@ extension ICEAgent {
     }
     triggered.removeAll { $0.state != .waiting }
     transactions.cancelChecksOfFrozenPairs()
-    nominateAt = nil
+    nomination.stopWaiting()
   }
 
   /// Sends on a pair from now on.
   private func select(_ pair: CandidatePair) {
-    let old = selectedPair
-    let isOther = selected !== pair || !selectedIsCurrent
-    // A new allocation may have the address of the one that is gone.
-    let isMadeAnew = selectedIsGone
-    selected = pair
-    selectedIsCurrent = true
-    selectedIsGone = false
-    publishSelected()
-    if isMadeAnew || old?.local != selectedPair?.local || old?.remote != selectedPair?.remote {
-      output.tell(
-        .selectedPair(local: pair.local.base.address, remote: pair.remote.address))
+    let selected = selection.select(pair, localType: localCandidate(of: pair).type)
+    statistics.selectedCandidatePairChanges = selection.changes
+    if selected.isMoved {
+      output.tell(.selectedPair(local: pair.local.base.address, remote: pair.remote.address))
     }
     // Selecting anew what is selected says nothing about silence.
-    if isOther {
+    if selected.isOther {
       statistics.currentRoundTripTime = pair.currentRoundTripTime
       hear()
     }
-    if state == .checking || state == .connected || state == .completed || isOther && isActive {
+    if state == .checking || state == .connected || state == .completed
+      || selected.isOther && isActive
+    {
       change(to: pair.isNominated ? .completed : .connected)
     }
   }
 
+  /// Tells what has changed about the pair in use.
   func publishSelected() {
-    guard let selected else {
-      selectedPair = nil
-      return
-    }
-    selectedPair = ICEPair(
-      base: selected.local.base, remote: selected.remote.address,
-      localType: localCandidate(of: selected).type, remoteType: selected.remote.candidate.type,
-      isNominated: selected.isNominated, roundTripTime: selected.currentRoundTripTime)
+    guard let pair = selection.pair else { return }
+    selection.publish(localType: localCandidate(of: pair).type)
   }
 }

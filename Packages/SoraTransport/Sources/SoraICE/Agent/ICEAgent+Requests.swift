@@ -71,7 +71,7 @@ extension ICEAgent {
     let accept = { [self] in
       reply(.success, to: message, [.xorMappedAddress(remote)], key: key, from: remote, on: local)
     }
-    let isOnSelected = selected?.connects(local, remote) ?? false
+    let isOnSelected = selection.pair?.connects(local, remote) ?? false
     if previous != nil {
       // The generation before a restart: its pair stays alive, and nothing is learnt.
       accept()
@@ -92,7 +92,7 @@ extension ICEAgent {
     guard let pair = pairOfRequest(message, from: remote, on: local, ufrag: ufrag) else { return }
     pair.requestsReceived += 1
     pair.responsesSent += 1
-    if pair === selected, configuration.isLite { hear() }
+    if pair === selection.pair, configuration.isLite { hear() }
     learn(from: message, on: pair)
   }
 
@@ -140,8 +140,7 @@ extension ICEAgent {
 
   func switchRole() {
     role.isControlling.toggle()
-    nominateAt = nil
-    nominating = nil
+    nomination = .none
     for pair in pairs { pair.updatePriority(isControlling: isControlling) }
     if isControlling { considerNominating() }
   }

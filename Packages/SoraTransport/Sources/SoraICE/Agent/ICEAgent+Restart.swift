@@ -43,17 +43,14 @@ extension ICEAgent {
         localParameters: localParameters, remoteParameters: remoteParameters,
         role: role, remotes: remotes, unresolved: unresolved, remoteEnded: remoteEnded,
         pairs: pairs, checksSent: checksSent, startedAt: startedAt, readyAt: readyAt,
-        isFailed: state == .failed, selectedIsCurrent: selectedIsCurrent, previous: previous,
+        isFailed: state == .failed, selectedIsCurrent: selection.isCurrent, previous: previous,
         forgetPreviousAt: forgetPreviousAt)
     }
-    if selectedIsGone {
-      // There is no old way to go on with.
-      selected = nil
-      selectedPair = nil
-      consent.stopAsking()
-    }
+    selection.leaveBehind()
+    // There may be no old way to go on with.
+    if selection.pair == nil { deselect() }
     // That of the pair in use: an earlier restart may have come to nothing.
-    previous = selected?.credentials
+    previous = selection.pair?.credentials
     forgetPreviousAt = nil
     localParameters = parameters ?? makeParameters()
     role.drawTieBreaker(random)
@@ -63,8 +60,6 @@ extension ICEAgent {
     remoteEnded = false
     pairs = []
     forgetChecks()
-    selectedIsCurrent = false
-    selectedIsGone = false
     checksSent = 0
     readyAt = nil
     if startedAt != nil || state == .failed {
@@ -116,14 +111,14 @@ extension ICEAgent {
   }
 
   private func restoreState(_ old: Generation) {
-    selectedIsCurrent = old.selectedIsCurrent && selected != nil
+    if old.selectedIsCurrent { selection.takeBack() } else { selection.leaveBehind() }
     if old.isFailed {
       stop()
       change(to: .failed)
-    } else if selectedIsCurrent, let selected {
+    } else if selection.isCurrent, let selected = selection.pair {
       let isSilent = consent.isSilent(at: now)
       change(to: isSilent ? .disconnected : selected.isNominated ? .completed : .connected)
-    } else if selected == nil, startedAt != nil {
+    } else if selection.pair == nil, startedAt != nil {
       // The way of then has died meanwhile: its candidates are worth another search.
       startedAt = now
       readyAt = now
@@ -139,7 +134,6 @@ extension ICEAgent {
   private func forgetChecks() {
     triggered = []
     transactions.cancelChecks()
-    nominateAt = nil
-    nominating = nil
+    nomination = .none
   }
 }

@@ -25,29 +25,21 @@ public final class ICEAgent {
   }
   public internal(set) var state = ICEConnectionState.new
   /// The pair to send on, once one works. Across a restart the old one stays until a new one works.
-  public internal(set) var selectedPair: ICEPair?
+  public var selectedPair: ICEPair? { selection.published }
   /// Counters since the agent was made.
   public internal(set) var statistics = ICEStatistics()
   /// Another number whenever pairs came, went, or took each other's place.
-  public private(set) var pairsVersion = 0
+  public var pairsVersion: Int { checklistVersion &+ selection.changes }
 
   let random: RandomSource
   var role: ICERole
   var locals: [LocalCandidate] = []
   var remotes: [RemoteCandidate] = []
-  var pairs: [CandidatePair] = [] { didSet { pairsVersion &+= 1 } }
+  var pairs: [CandidatePair] = [] { didSet { checklistVersion &+= 1 } }
+  private var checklistVersion = 0
   var triggered: [CandidatePair] = []
   var transactions: ICETransactions
-  var selected: CandidatePair? {
-    didSet {
-      pairsVersion &+= 1
-      if selected !== oldValue { statistics.selectedCandidatePairChanges += 1 }
-    }
-  }
-  // Whether `selected` belongs to the present generation, not to the one before a restart.
-  var selectedIsCurrent = false
-  // Whether the base of `selected` has been taken away.
-  var selectedIsGone = false
+  var selection = ICESelection()
   var unresolved: [ICECandidate] = []
   var remoteEnded = false
   var nextFoundation = 1
@@ -66,8 +58,7 @@ public final class ICEAgent {
   var readyAt: Instant?
   var nextCheckAt = Instant.zero
   var checksSent = 0
-  var nominateAt: Instant?
-  var nominating: CandidatePair?
+  var nomination = ICENomination.none
   var consent: ICEConsent
   var output = ICEOutput()
 
@@ -98,24 +89,6 @@ public final class ICEAgent {
 
   /// How many candidates of the peer are known, peer-reflexive ones and names not yet resolved included.
   public var remoteCandidateCount: Int { remotes.count + unresolved.count }
-
-  /// A snapshot of every pair, for statistics.
-  public var pairStatistics: [ICEPairStatistics] {
-    var all = pairs
-    if let selected, !all.contains(where: { $0 === selected }) { all.append(selected) }
-    return all.map { pair in
-      ICEPairStatistics(
-        number: pair.number, local: localCandidate(of: pair), remote: pair.remote.candidate,
-        state: pair.state,
-        isNominated: pair.isNominated, isSelected: pair === selected, priority: pair.priority,
-        requestsSent: pair.requestsSent, requestsReceived: pair.requestsReceived,
-        responsesSent: pair.responsesSent, responsesReceived: pair.responsesReceived,
-        consentRequestsSent: pair.consentRequestsSent,
-        currentRoundTripTime: pair.currentRoundTripTime,
-        totalRoundTripTime: pair.totalRoundTripTime, mappedAddress: pair.mappedAddress,
-        traffic: pair.meter.traffic)
-    }
-  }
 
   /// The next datagram to send; `nil` when there is none. Ask until `nil` after each call.
   public func nextTransmit() -> ICETransmit? { output.nextDatagram() }
@@ -170,13 +143,15 @@ public final class ICEAgent {
   func stop() {
     transactions.cancelAll()
     triggered = []
-    nominateAt = nil
-    nominating = nil
+    nomination = .none
+    deselect()
+  }
+
+  /// There is no pair to send on any more.
+  func deselect() {
+    selection.clear()
+    statistics.selectedCandidatePairChanges = selection.changes
     consent.stopAsking()
-    selected = nil
-    selectedIsCurrent = false
-    selectedIsGone = false
-    selectedPair = nil
   }
 
   func becomeReady() {

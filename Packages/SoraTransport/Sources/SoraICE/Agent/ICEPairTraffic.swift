@@ -1,5 +1,4 @@
 public import SoraMedia
-public import SoraWire
 
 /// What went over one candidate pair beside ICE's own messages: DTLS and SRTP. The names are W3C's.
 public struct ICEPairTraffic: Sendable, Hashable {
@@ -34,15 +33,5 @@ public final class ICEPairMeter {
     traffic.packetsReceived &+= 1
     traffic.bytesReceived &+= UInt64(bytes)
     traffic.lastPacketReceived = now
-  }
-}
-
-extension ICEAgent {
-  /// What counts the traffic between a base of ours and an address of the peer's; nil where they aren't a pair. It may be kept
-  /// until `pairsVersion` changes.
-  public func meter(on local: TransportAddress, from remote: TransportAddress) -> ICEPairMeter? {
-    if let selected, selected.connects(local, remote) { return selected.meter }
-    for pair in pairs where pair.connects(local, remote) { return pair.meter }
-    return nil
   }
 }

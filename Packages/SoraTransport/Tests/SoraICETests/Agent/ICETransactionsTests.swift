@@ -7,17 +7,6 @@ import Testing
 @Suite struct ICETransactionsTests {
   private let random = RandomSource(seed: 5)
 
-  private func pair(_ port: UInt16) throws -> CandidatePair {
-    let base = try #require(TransportAddress("10.0.0.1:\(port)"))
-    let candidate = try ICECandidate(parsing: "candidate:1 1 udp 9 10.0.0.2 1 typ host")
-    let local = LocalCandidate(
-      candidate: candidate, base: ICEBase(address: base), localPreference: 1, server: nil)
-    return CandidatePair(
-      local: local,
-      remote: RemoteCandidate(candidate, address: try #require(candidate.transportAddress)),
-      isControlling: true)
-  }
-
   private func made() -> ICETransactions {
     var configuration = ICEConfiguration(isControlling: true)
     configuration.maximumTransmissions = 4
@@ -34,9 +23,9 @@ import Testing
     return id
   }
 
-  @Test func waitsDoubleUntilItIsGivenUp() throws {
+  @Test func waitsDoubleUntilItIsGivenUp() {
     var transactions = made()
-    let (check, pair) = (ICETransaction.Purpose.check, try pair(1))
+    let (check, pair) = (ICETransaction.Purpose.check, CandidatePair.sample(1))
     let id = begin(check, on: pair, &transactions)
     #expect(transactions[id]?.roundTrip(at: .zero + .milliseconds(40)) == .milliseconds(40))
     var (times, isGivenUp): ([Double], Bool) = ([], false)
@@ -55,18 +44,18 @@ import Testing
   }
 
   /// RFC 7675 §5.1.
-  @Test func aConsentCheckIsForgottenWithoutAWord() throws {
+  @Test func aConsentCheckIsForgottenWithoutAWord() {
     var transactions = made()
-    let id = begin(.consent, on: try pair(1), &transactions)
+    let id = begin(.consent, on: CandidatePair.sample(1), &transactions)
     let end = Instant.zero + .seconds(3)
     #expect(transactions.deadline == end)
     let due = transactions.next(at: end)
     #expect(due == nil && transactions[id] == nil)
   }
 
-  @Test func aCheckIsHastenedButNotTwiceWithinAnInterval() throws {
+  @Test func aCheckIsHastenedButNotTwiceWithinAnInterval() {
     var transactions = made()
-    let (one, two) = (try pair(1), try pair(2))
+    let (one, two) = (CandidatePair.sample(1), CandidatePair.sample(2))
     for pair in [one, two] { _ = begin(.check, on: pair, &transactions) }
     let interval = Duration.milliseconds(50)
     transactions.hasten(two, at: .zero + .milliseconds(49), unlessWithin: interval)
@@ -85,7 +74,7 @@ import Testing
 
   @Test func whatIsCancelledIsWaitedForNoLonger() throws {
     var transactions = made()
-    let (one, two) = (try pair(1), try pair(2))
+    let (one, two) = (CandidatePair.sample(1), CandidatePair.sample(2))
     let consent = begin(.consent, on: one, &transactions)
     let check = begin(.check, on: one, &transactions)
     let nomination = begin(.nomination, on: two, &transactions)
@@ -105,7 +94,7 @@ import Testing
 
   @Test func oneThatWasEndedMayBeWaitedForAgain() throws {
     var transactions = made()
-    let id = begin(.check, on: try pair(1), &transactions)
+    let id = begin(.check, on: CandidatePair.sample(1), &transactions)
     let transaction = try #require(transactions[id])
     transactions.end(transaction)
     #expect(transactions.deadline == nil)

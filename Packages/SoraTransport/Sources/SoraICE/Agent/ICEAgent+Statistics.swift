@@ -1,0 +1,30 @@
+public import SoraWire
+
+extension ICEAgent {
+  /// A snapshot of every pair, for statistics.
+  public var pairStatistics: [ICEPairStatistics] {
+    var all = pairs
+    let selected = selection.pair
+    if let selected, !all.contains(where: { $0 === selected }) { all.append(selected) }
+    return all.map { pair in
+      ICEPairStatistics(
+        number: pair.number, local: localCandidate(of: pair), remote: pair.remote.candidate,
+        state: pair.state,
+        isNominated: pair.isNominated, isSelected: pair === selected, priority: pair.priority,
+        requestsSent: pair.requestsSent, requestsReceived: pair.requestsReceived,
+        responsesSent: pair.responsesSent, responsesReceived: pair.responsesReceived,
+        consentRequestsSent: pair.consentRequestsSent,
+        currentRoundTripTime: pair.currentRoundTripTime,
+        totalRoundTripTime: pair.totalRoundTripTime, mappedAddress: pair.mappedAddress,
+        traffic: pair.meter.traffic)
+    }
+  }
+
+  /// What counts the traffic between a base of ours and an address of the peer's; nil where they aren't a pair. It may be kept
+  /// until `pairsVersion` changes.
+  public func meter(on local: TransportAddress, from remote: TransportAddress) -> ICEPairMeter? {
+    if let selected = selection.pair, selected.connects(local, remote) { return selected.meter }
+    for pair in pairs where pair.connects(local, remote) { return pair.meter }
+    return nil
+  }
+}
