@@ -18,12 +18,25 @@ package struct LocalCandidate {
     self.localPreference = localPreference
     self.server = server
   }
+
+  /// Whether it is its own base.
+  var isBase: Bool { candidate.type == .host || candidate.type == .relay }
+
+  /// Whether it forms a pair with a candidate of the peer's (RFC 8445 §6.1.2.2).
+  func mayReach(_ remote: RemoteCandidate) -> Bool {
+    // §6.1.2.4: a reflexive candidate is replaced by its base, which forms the pair already.
+    guard isBase else { return false }
+    let (ours, theirs) = (base.address.ip, remote.address.ip)
+    // Loopback reaches only loopback; where the peer proves otherwise, its check makes the pair.
+    return ours.isV4 == theirs.isV4 && (ours.isLinkLocal == theirs.isLinkLocal || ours.isV4)
+      && ours.isLoopback == theirs.isLoopback
+  }
 }
 
 /// A candidate of the peer's at an address. A class: pairs see a peer-reflexive candidate turn into a signalled one.
 package final class RemoteCandidate {
-  var candidate: ICECandidate
-  let address: TransportAddress
+  package internal(set) var candidate: ICECandidate
+  package let address: TransportAddress
 
   package init(_ candidate: ICECandidate, address: TransportAddress) {
     self.candidate = candidate
@@ -32,9 +45,14 @@ package final class RemoteCandidate {
 }
 
 /// The four secrets of one ICE generation. A pair keeps those it was made with, so it stays answerable across a restart.
-struct Credentials: Equatable {
+package struct Credentials: Equatable {
   let local: ICEParameters
   let remote: ICEParameters
+
+  package init(local: ICEParameters, remote: ICEParameters) {
+    self.local = local
+    self.remote = remote
+  }
 
   /// RFC 8445 §7.2.2: the peer's fragment first.
   var username: [UInt8] { Array("\(remote.ufrag):\(local.ufrag)".utf8) }
@@ -46,7 +64,7 @@ package final class CandidatePair {
   package let local: LocalCandidate
   package let remote: RemoteCandidate
   /// Which of its agent's.
-  var number = 0
+  package internal(set) var number = 0
   let meter = ICEPairMeter()
   package private(set) var priority: UInt64 = 0
   package var state = ICEPairState.waiting
@@ -56,7 +74,7 @@ package final class CandidatePair {
   var lastUseCandidate: Instant?
   var mappedAddress: TransportAddress?
   // `nil` until the peer's parameters are known; then those of the pair's generation.
-  var credentials: Credentials?
+  package internal(set) var credentials: Credentials?
 
   var requestsSent = 0
   var requestsReceived = 0

@@ -3,12 +3,9 @@ public import SoraWire
 
 /// What changes while a session runs: interfaces and allocations that go, better ways that come.
 extension ICEAgent {
-  /// The peer's candidates with an address, peer-reflexive ones included.
-  public var remoteCandidates: [ICECandidate] { remotes.map(\.candidate) }
-
   /// Whether an address is the peer's: one that was signalled, that a check of the peer's came from, or that is sent to.
   public func knows(_ remote: TransportAddress) -> Bool {
-    selection.pair?.remote.address == remote || remotes.contains { $0.address == remote }
+    selection.pair?.remote.address == remote || generation.peer[remote] != nil
   }
 
   /// Takes away every candidate with a base that is gone: a socket of an interface that went down, an allocation that was lost.
@@ -17,11 +14,10 @@ extension ICEAgent {
   /// the search goes on with what candidates there are until consent runs out.
   public func removeLocalCandidates(base: TransportAddress, at now: Instant) {
     advance(to: now)
-    guard locals.contains(where: { $0.base.address == base }) else { return }
-    locals.removeAll { $0.base.address == base }
+    guard locals.contains(base: base) else { return }
+    locals.remove(base: base)
     let isGone = { (pair: CandidatePair) in pair.local.base.address == base }
-    pairs.removeAll(where: isGone)
-    triggered.removeAll(where: isGone)
+    generation.checklist.remove(where: isGone)
     transactions.cancelAll(on: base)
     nomination.withdraw(where: isGone)
     guard isActive, let selected = selection.pair, isGone(selected) else {
@@ -32,8 +28,7 @@ extension ICEAgent {
       if state == .connected || state == .completed { change(to: .disconnected) }
     }
     // RFC 8445 §12.1: any valid pair may be used; the controlling side nominates it anew.
-    let best = pairs.filter { $0.state == .succeeded }.max { $0.priority < $1.priority }
-    if let best {
+    if let best = generation.checklist.bestValid() {
       considerSelecting(best)
       considerNominating()
     }
@@ -43,9 +38,6 @@ extension ICEAgent {
   /// Lets the pairs be checked that were left aside when another was nominated, as far as they are worth more than `priority`.
   func reviveFrozen(above priority: UInt64 = 0) {
     guard !configuration.isLite else { return }
-    for pair in pairs where pair.state == .frozen || pair.state == .failed {
-      if pair.priority > priority { pair.state = .waiting }
-    }
-    nextCheckAt = min(nextCheckAt, now)
+    generation.checklist.revive(above: priority, at: now)
   }
 }

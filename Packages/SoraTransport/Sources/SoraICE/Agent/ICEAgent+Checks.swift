@@ -4,35 +4,12 @@ import SoraWire
 extension ICEAgent {
   // MARK: Sending checks (RFC 8445 §7.2)
 
-  /// Whether a check could go out now if pacing allows.
-  var hasCheckToSend: Bool {
-    readyAt != nil && !configuration.isLite
-      && (!triggered.isEmpty || pairs.contains { $0.state == .waiting })
-  }
+  /// Whether this side checks pairs, and the peer's credentials are there.
+  var isChecking: Bool { generation.search.isChecking && !configuration.isLite }
 
-  /// RFC 8445 §6.1.4.2: triggered checks first, then the best waiting pair; one each Ta.
-  ///
-  /// With one component in one checklist, freezing pairs of one foundation (§6.1.2.6) would only delay them; all begin as waiting.
   func runChecks() {
-    while hasCheckToSend, nextCheckAt <= now {
-      let pair: CandidatePair
-      if !triggered.isEmpty {
-        pair = triggered.removeFirst()
-        guard pair.state == .waiting else { continue }
-      } else {
-        guard
-          let best = pairs.filter({ $0.state == .waiting }).max(by: { $0.priority < $1.priority })
-        else { return }
-        pair = best
-      }
-      pair.state = .inProgress
-      sendRequest(on: pair, .check)
-      checksSent += 1
-      nextCheckAt =
-        now
-        + (checksSent < configuration.fastChecks
-          ? configuration.fastCheckInterval : configuration.checkInterval)
-    }
+    guard isChecking else { return }
+    while let pair = generation.checklist.nextCheck(at: now) { sendRequest(on: pair, .check) }
   }
 
   func sendRequest(on pair: CandidatePair, _ purpose: ICETransaction.Purpose) {
@@ -145,8 +122,7 @@ extension ICEAgent {
       }
       guard transaction.purpose != .consent else { return }
       if pair.state == .inProgress || pair.state == .failed {
-        pair.state = .waiting
-        triggered.append(pair)
+        generation.checklist.trigger(pair)
       } else {
         considerNominating()
       }
@@ -187,8 +163,7 @@ extension ICEAgent {
   }
 
   private func fail(_ pair: CandidatePair) {
-    pair.state = .failed
-    triggered.removeAll { $0 === pair }
+    generation.checklist.fail(pair)
     transactions.cancelChecks(of: pair)
     nomination.withdraw { $0 === pair }
     considerNominating()

@@ -19,11 +19,8 @@ extension ICEAgent {
   /// Sends what is due, and notices what took too long.
   public func poll(at now: Instant) {
     advance(to: now)
-    guard isActive, startedAt != nil else { return }
-    if let forgetPreviousAt, forgetPreviousAt <= self.now {
-      previous = nil
-      self.forgetPreviousAt = nil
-    }
+    guard isActive, generation.search.since != nil else { return }
+    generation.credentials.expire(at: self.now)
     runConsent()
     runTransactions()
     runChecks()
@@ -33,10 +30,10 @@ extension ICEAgent {
 
   /// When `poll` wants to be called next; `nil` for never. May be in the past, which means at once.
   public var nextDeadline: Instant? {
-    guard isActive, let startedAt else { return nil }
-    var deadline = earliest(nomination.deadline, forgetPreviousAt)
+    guard isActive, let searchedSince = generation.search.since else { return nil }
+    var deadline = earliest(nomination.deadline, generation.credentials.deadline)
     deadline = earliest(deadline, transactions.deadline)
-    if hasCheckToSend { deadline = earliest(deadline, nextCheckAt) }
+    if isChecking { deadline = earliest(deadline, generation.checklist.nextCheckAt) }
     if let selected = selection.pair {
       deadline = earliest(deadline, consent.nextCheckAt)
       deadline = earliest(deadline, consent.end(over: selected.relaying))
@@ -45,10 +42,8 @@ extension ICEAgent {
       }
     }
     if isSearching {
-      deadline = earliest(deadline, (readyAt ?? startedAt) + configuration.connectTimeout)
-      if isExhausted, let readyAt {
-        deadline = earliest(deadline, readyAt + configuration.patience)
-      }
+      deadline = earliest(deadline, searchedSince + configuration.connectTimeout)
+      if isExhausted { deadline = earliest(deadline, searchedSince + configuration.patience) }
     }
     return deadline
   }
@@ -91,10 +86,7 @@ extension ICEAgent {
   private func recheckOthers() {
     reviveFrozen()
     guard isControlling else { return }
-    for pair in pairs where pair !== selection.pair && pair.state == .succeeded {
-      pair.state = .waiting
-      triggered.append(pair)
-    }
+    generation.checklist.recheckValid(except: selection.pair)
   }
 
   func loseConsent() {
@@ -107,18 +99,17 @@ extension ICEAgent {
 
   private var isSearching: Bool {
     // After a restart the old way is good until the peer's description comes, whenever that is.
-    state == .checking && !selection.isCurrent && (readyAt != nil || selection.pair == nil)
+    state == .checking && !selection.isCurrent
+      && (generation.search.isChecking || selection.pair == nil)
   }
 
   /// Whether nothing is left that could still succeed, but for what the peer may start.
   private var isExhausted: Bool {
-    remoteEnded && !isGathering && readyAt != nil && !configuration.isLite && triggered.isEmpty
-      && !pairs.contains { $0.state == .waiting || $0.state == .inProgress }
+    isChecking && isSearchComplete && !generation.checklist.hasCheck
   }
 
   private func runFailure() {
-    guard isSearching, let startedAt else { return }
-    let begin = readyAt ?? startedAt
+    guard isSearching, let begin = generation.search.since else { return }
     guard
       now >= begin + configuration.connectTimeout
         || isExhausted && now >= begin + configuration.patience

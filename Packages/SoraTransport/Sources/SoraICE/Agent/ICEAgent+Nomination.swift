@@ -3,7 +3,9 @@ import SoraMedia
 extension ICEAgent {
   /// Uses a pair that works before any is nominated, as RFC 8445 §12.1 allows: DTLS begins a round trip earlier.
   func considerSelecting(_ pair: CandidatePair) {
-    guard readyAt != nil, nomination.pair == nil, pair.state == .succeeded else { return }
+    guard generation.search.isChecking, nomination.pair == nil, pair.state == .succeeded else {
+      return
+    }
     if !selection.isPreferred(to: pair) { select(pair) }
   }
 
@@ -17,19 +19,13 @@ extension ICEAgent {
     // A nominated pair is left when it has gone silent, or for a better one that came to work later: every peer takes a nomination of
     // higher priority (RFC 5245 §8.1.1.2's aggressive ones came in any order).
     let silent = state == .disconnected ? selection.pair : nil
-    guard
-      let best = pairs.filter({ $0.state == .succeeded && $0 !== silent })
-        .max(by: { $0.priority < $1.priority })
-    else { return }
+    guard let best = generation.checklist.bestValid(except: silent) else { return }
     if selection.isCurrent, selection.pair?.isNominated == true, silent == nil,
       !selection.mayBeReplaced(by: best)
     {
       return
     }
-    let isBetterPossible = pairs.contains {
-      $0.priority > best.priority && ($0.state == .waiting || $0.state == .inProgress)
-    }
-    if isBetterPossible {
+    if generation.checklist.mayImprove(on: best) {
       let deadline = waitsUntil ?? now + configuration.nominationDelay
       guard deadline <= now else {
         nomination = .waiting(until: deadline)
@@ -58,7 +54,7 @@ extension ICEAgent {
     pair.nominateOnSuccess = false
     pair.isNominated = true
     defer { pair.lastUseCandidate = now }
-    guard readyAt != nil else { return }
+    guard generation.search.isChecking else { return }
     if let selected = selection.pair, selection.isCurrent, selected !== pair, selected.isNominated,
       pair.priority < selected.priority,
       // An aggressive peer nominates every pair it checks, and the best counts. A peer that moves over to a worse pair, as browsers
@@ -73,7 +69,7 @@ extension ICEAgent {
 
   /// A lite agent may have been checked before it was started, or before it knew the peer's parameters.
   func selectBestHeard() {
-    let best = pairs.filter { $0.state == .succeeded }
+    let best = generation.checklist.pairs.filter { $0.state == .succeeded }
       .max { ($0.isNominated ? 1 : 0, $0.priority) < ($1.isNominated ? 1 : 0, $1.priority) }
     guard let best else { return }
     select(best)
@@ -83,22 +79,15 @@ extension ICEAgent {
   /// RFC 8445 §8.1.2: what can't become better isn't checked any more.
   private func concludeChecks() {
     guard let selected = selection.pair else { return }
-    // RFC 8445 §8.3 has a concluded agent answer old checks for three seconds.
-    if previous != nil, forgetPreviousAt == nil { forgetPreviousAt = now + .seconds(3) }
-    for pair in pairs where pair !== selected {
-      guard pair.state == .waiting || pair.state == .inProgress else { continue }
-      // A better pair may still come: of ours, or nominated by the peer.
-      guard pair.priority < selected.priority else { continue }
-      pair.state = .frozen
-    }
-    triggered.removeAll { $0.state != .waiting }
+    generation.credentials.conclude(at: now)
+    generation.checklist.conclude(with: selected)
     transactions.cancelChecksOfFrozenPairs()
     nomination.stopWaiting()
   }
 
   /// Sends on a pair from now on.
   private func select(_ pair: CandidatePair) {
-    let selected = selection.select(pair, localType: localCandidate(of: pair).type)
+    let selected = selection.select(pair, localType: locals.end(of: pair).type)
     statistics.selectedCandidatePairChanges = selection.changes
     if selected.isMoved {
       output.tell(.selectedPair(local: pair.local.base.address, remote: pair.remote.address))
@@ -118,6 +107,6 @@ extension ICEAgent {
   /// Tells what has changed about the pair in use.
   func publishSelected() {
     guard let pair = selection.pair else { return }
-    selection.publish(localType: localCandidate(of: pair).type)
+    selection.publish(localType: locals.end(of: pair).type)
   }
 }

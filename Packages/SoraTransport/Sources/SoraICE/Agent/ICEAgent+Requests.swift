@@ -15,7 +15,7 @@ extension ICEAgent {
   ) {
     advance(to: now)
     guard isActive else { return statistics.drop(.inactive) }
-    guard locals.contains(where: { $0.base.address == local }) else {
+    guard locals.contains(base: local) else {
       return statistics.drop(.unknownBase)
     }
     guard let message = try? STUNMessage(parsing: bytes) else { return statistics.drop(.malformed) }
@@ -33,31 +33,20 @@ extension ICEAgent {
     _ message: STUNMessage, _ bytes: RawSpan, from remote: TransportAddress,
     on local: TransportAddress
   ) {
-    func refuse(_ reason: ICEDropReason, _ code: Int, _ text: String) {
+    // Nil for the generation before a restart.
+    let claimed: String?
+    let key: [UInt8]
+    switch generation.credentials.verdict(on: message, bytes) {
+    case .current(let ufrag, let ours): (claimed, key) = (ufrag, ours)
+    case .previous(let ours): (claimed, key) = (nil, ours)
+    case .mixed: return statistics.drop(.staleCandidate)
+    case .refused(let reason, let code, let text):
       statistics.drop(reason)
-      // The sender is unproven, so it gets few of these: they must not make us a reflector.
+      // The sender is unproven, so it gets few of these.
       guard output.mayAnswerStranger(at: now) else { return statistics.drop(.errorRateLimit) }
-      reply(
+      return reply(
         .error, to: message, [.errorCode(code, reason: text)], key: nil, from: remote, on: local)
     }
-    // RFC 8489 §9.1.3, in its order.
-    guard let username = message.username, message.hasIntegrity else {
-      return refuse(.missingCredentials, 400, "Bad Request")
-    }
-    let parts = username.split(
-      separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)
-    let ufrag = parts.count == 2 ? String(decoding: parts[1], as: UTF8.self) : ""
-    let previous = previous.flatMap { parts[0].elementsEqual($0.local.ufrag.utf8) ? $0 : nil }
-    guard parts[0].elementsEqual(localParameters.ufrag.utf8) || previous != nil else {
-      return refuse(.unknownUsername, 401, "Unauthorized")
-    }
-    let key = Array((previous?.local ?? localParameters).password.utf8)
-    guard message.isAuthentic(bytes, key: key) else {
-      return refuse(.badIntegrity, 401, "Unauthorized")
-    }
-    // The peer's new generation with our old one: Chromium asks so while it waits for our answer. With a response it would
-    // select that pair, and then refuse every check of our new generation from the same address.
-    if let previous, ufrag != previous.remote.ufrag { return statistics.drop(.staleCandidate) }
     statistics.requestsReceived += 1
     let unknown = message.unknownRequiredAttributes
     guard unknown.isEmpty else {
@@ -71,10 +60,10 @@ extension ICEAgent {
     let accept = { [self] in
       reply(.success, to: message, [.xorMappedAddress(remote)], key: key, from: remote, on: local)
     }
-    let isOnSelected = selection.pair?.connects(local, remote) ?? false
-    if previous != nil {
-      // The generation before a restart: its pair stays alive, and nothing is learnt.
+    guard let ufrag = claimed else {
+      // The pair of before stays alive, and nothing is learnt.
       accept()
+      let isOnSelected = selection.pair?.connects(local, remote) ?? false
       if isOnSelected, configuration.isLite { hear() }
       return
     }
@@ -117,9 +106,7 @@ extension ICEAgent {
     case .inProgress:
       // The section makes a second check; sending the first once more at once proves as much.
       transactions.hasten(pair, at: now, unlessWithin: configuration.checkInterval)
-    case .waiting, .frozen, .failed:
-      pair.state = .waiting
-      if !triggered.contains(where: { $0 === pair }) { triggered.append(pair) }
+    case .waiting, .frozen, .failed: generation.checklist.trigger(pair)
     }
   }
 
@@ -141,7 +128,7 @@ extension ICEAgent {
   func switchRole() {
     role.isControlling.toggle()
     nomination = .none
-    for pair in pairs { pair.updatePriority(isControlling: isControlling) }
+    for pair in generation.checklist.pairs { pair.updatePriority(isControlling: isControlling) }
     if isControlling { considerNominating() }
   }
 

@@ -2,22 +2,13 @@ public import SoraMedia
 
 /// Starting over with new credentials (RFC 8445 §9), and taking that back.
 extension ICEAgent {
-  /// All that a restart replaces: with it the agent can go back to the generation before.
-  struct Generation {
-    let localParameters: ICEParameters
-    let remoteParameters: ICEParameters
+  /// With it the agent can go back to the generation before a restart.
+  struct Replaced {
+    let generation: ICEGeneration
     let role: ICERole
-    let remotes: [RemoteCandidate]
-    let unresolved: [ICECandidate]
-    let remoteEnded: Bool
-    let pairs: [CandidatePair]
-    let checksSent: Int
-    let startedAt: Instant?
-    let readyAt: Instant?
     let isFailed: Bool
-    let selectedIsCurrent: Bool
-    let previous: Credentials?
-    let forgetPreviousAt: Instant?
+    /// Whether the pair in use was of the generation.
+    let isSelected: Bool
   }
 
   /// Credentials for a restart that is only described yet: give them to `restart` once the description is in force.
@@ -38,34 +29,21 @@ extension ICEAgent {
   public func restart(with parameters: ICEParameters? = nil, at now: Instant) {
     advance(to: now)
     guard state != .closed else { return }
-    if let remoteParameters {
-      replaced = Generation(
-        localParameters: localParameters, remoteParameters: remoteParameters,
-        role: role, remotes: remotes, unresolved: unresolved, remoteEnded: remoteEnded,
-        pairs: pairs, checksSent: checksSent, startedAt: startedAt, readyAt: readyAt,
-        isFailed: state == .failed, selectedIsCurrent: selection.isCurrent, previous: previous,
-        forgetPreviousAt: forgetPreviousAt)
+    if remoteParameters != nil {
+      replaced = Replaced(
+        generation: generation, role: role, isFailed: state == .failed,
+        isSelected: selection.isCurrent)
     }
     selection.leaveBehind()
     // There may be no old way to go on with.
     if selection.pair == nil { deselect() }
-    // That of the pair in use: an earlier restart may have come to nothing.
-    previous = selection.pair?.credentials
-    forgetPreviousAt = nil
-    localParameters = parameters ?? makeParameters()
+    let isSought = generation.search.since != nil || state == .failed
+    generation.restart(
+      with: parameters ?? makeParameters(), answering: selection.pair?.credentials,
+      at: isSought ? self.now : nil)
     role.drawTieBreaker(random)
-    remoteParameters = nil
-    remotes = []
-    unresolved = []
-    remoteEnded = false
-    pairs = []
     forgetChecks()
-    checksSent = 0
-    readyAt = nil
-    if startedAt != nil || state == .failed {
-      startedAt = self.now
-      change(to: .checking)
-    }
+    if isSought { change(to: .checking) }
   }
 
   /// Takes back a restart whose description was rolled back (RFC 9429 §5.7): the credentials, candidates and pairs of before are those
@@ -73,66 +51,41 @@ extension ICEAgent {
   public func rollBackRestart(at now: Instant) {
     advance(to: now)
     guard let old = replaced, state != .closed else { return }
-    let (remotesMeanwhile, unresolvedMeanwhile) = (remotes, unresolved)
+    let meanwhile = generation.peer
     replaced = nil
     forgetChecks()
-    localParameters = old.localParameters
-    remoteParameters = old.remoteParameters
     role.takeTieBreaker(of: old.role)
-    remotes = old.remotes
-    unresolved = old.unresolved
-    remoteEnded = old.remoteEnded
-    checksSent = old.checksSent
-    startedAt = old.startedAt
-    readyAt = old.readyAt
-    previous = old.previous
-    forgetPreviousAt = old.forgetPreviousAt
-    nextCheckAt = self.now
+    generation.takeBack(old.generation, at: self.now)
     // An address may have gone, or a conflict turned us round.
-    pairs = old.pairs.filter { pair in
-      locals.contains { $0.base.address == pair.local.base.address }
-    }
-    for pair in pairs {
-      pair.updatePriority(isControlling: isControlling)
-      if pair.state == .inProgress { pair.state = .waiting }
-    }
+    generation.checklist.remove { [locals] in !locals.contains(base: $0.local.base.address) }
+    for pair in generation.checklist.pairs { pair.updatePriority(isControlling: isControlling) }
     restoreState(old)
-    for local in locals { for remote in remotes { pairUp(local, remote) } }
-    for remote in remotesMeanwhile where remote.candidate.type != .prflx {
+    for local in locals.all { for remote in generation.peer.all { pairUp(local, remote) } }
+    for remote in meanwhile.all where remote.candidate.type != .prflx {
       addRemoteCandidate(remote.candidate)
     }
-    for candidate in unresolvedMeanwhile
-    where !unresolved.contains(candidate)
-      && remoteCandidateCount < configuration.maxRemoteCandidates
-    {
-      unresolved.append(candidate)
-    }
+    generation.peer.takeUnresolved(of: meanwhile)
     considerNominating()
   }
 
-  private func restoreState(_ old: Generation) {
-    if old.selectedIsCurrent { selection.takeBack() } else { selection.leaveBehind() }
+  private func restoreState(_ old: Replaced) {
+    if old.isSelected { selection.takeBack() } else { selection.leaveBehind() }
     if old.isFailed {
       stop()
       change(to: .failed)
     } else if selection.isCurrent, let selected = selection.pair {
       let isSilent = consent.isSilent(at: now)
       change(to: isSilent ? .disconnected : selected.isNominated ? .completed : .connected)
-    } else if selection.pair == nil, startedAt != nil {
+    } else if selection.pair == nil, generation.search.since != nil {
       // The way of then has died meanwhile: its candidates are worth another search.
-      startedAt = now
-      readyAt = now
-      for pair in pairs {
-        pair.state = .waiting
-        pair.isNominated = false
-      }
+      generation.startOver(at: now)
       change(to: .checking)
     }
   }
 
   /// Forgets all checks under way but those of consent.
   private func forgetChecks() {
-    triggered = []
+    generation.checklist.forgetTriggered()
     transactions.cancelChecks()
     nomination = .none
   }

@@ -3,12 +3,12 @@ public import SoraWire
 extension ICEAgent {
   /// A snapshot of every pair, for statistics.
   public var pairStatistics: [ICEPairStatistics] {
-    var all = pairs
+    var all = generation.checklist.pairs
     let selected = selection.pair
     if let selected, !all.contains(where: { $0 === selected }) { all.append(selected) }
     return all.map { pair in
       ICEPairStatistics(
-        number: pair.number, local: localCandidate(of: pair), remote: pair.remote.candidate,
+        number: pair.number, local: locals.end(of: pair), remote: pair.remote.candidate,
         state: pair.state,
         isNominated: pair.isNominated, isSelected: pair === selected, priority: pair.priority,
         requestsSent: pair.requestsSent, requestsReceived: pair.requestsReceived,
@@ -24,7 +24,6 @@ extension ICEAgent {
   /// until `pairsVersion` changes.
   public func meter(on local: TransportAddress, from remote: TransportAddress) -> ICEPairMeter? {
     if let selected = selection.pair, selected.connects(local, remote) { return selected.meter }
-    for pair in pairs where pair.connects(local, remote) { return pair.meter }
-    return nil
+    return generation.checklist.pair(from: local, to: remote)?.meter
   }
 }

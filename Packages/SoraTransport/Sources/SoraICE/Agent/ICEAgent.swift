@@ -9,58 +9,25 @@ import SoraWire
 public final class ICEAgent {
   public typealias Configuration = ICEConfiguration
 
-  /// Whether more local candidates may come, as from servers that haven't answered yet. Meanwhile the want of pairs is no reason to fail.
-  public var isGathering = false
   /// As given to the initializer.
   public let configuration: Configuration
-  /// Our credentials; new ones after `restart`.
-  public internal(set) var localParameters: ICEParameters
-  /// The peer's, once set.
-  public internal(set) var remoteParameters: ICEParameters?
-  /// Whether this agent nominates now; a role conflict may have turned it round. Set it before `start` where the other
-  /// side's description decides: a full agent controls a lite one, whoever offered (RFC 8445 §6.1.1).
-  public var isControlling: Bool {
-    get { role.isControlling }
-    set { role.isControlling = newValue }
-  }
   public internal(set) var state = ICEConnectionState.new
-  /// The pair to send on, once one works. Across a restart the old one stays until a new one works.
-  public var selectedPair: ICEPair? { selection.published }
   /// Counters since the agent was made.
   public internal(set) var statistics = ICEStatistics()
-  /// Another number whenever pairs came, went, or took each other's place.
-  public var pairsVersion: Int { checklistVersion &+ selection.changes }
 
   let random: RandomSource
   var role: ICERole
-  var locals: [LocalCandidate] = []
-  var remotes: [RemoteCandidate] = []
-  var pairs: [CandidatePair] = [] { didSet { checklistVersion &+= 1 } }
-  private var checklistVersion = 0
-  var triggered: [CandidatePair] = []
+  var locals = ICELocalCandidates()
+  var generation: ICEGeneration
+  // What a restart replaced, until the peer has agreed to it.
+  var replaced: Replaced?
   var transactions: ICETransactions
   var selection = ICESelection()
-  var unresolved: [ICECandidate] = []
-  var remoteEnded = false
-  var nextFoundation = 1
-  var pairsMade = 0
-  // The generation before a restart, whose checks are still answered.
-  var previous: Credentials?
-  // When they are answered no more.
-  var forgetPreviousAt: Instant?
-  // What a restart replaced, until the peer has agreed to it.
-  var replaced: Generation?
-
-  // The latest time any call brought. Calls without a time use it.
-  var now = Instant.zero
-  var startedAt: Instant?
-  // When checks could begin: `start`, or the peer's parameters where they came later.
-  var readyAt: Instant?
-  var nextCheckAt = Instant.zero
-  var checksSent = 0
   var nomination = ICENomination.none
   var consent: ICEConsent
   var output = ICEOutput()
+  // The latest time any call brought. Calls without a time use it.
+  var now = Instant.zero
 
   /// Makes an agent with fresh credentials.
   public init(configuration: Configuration, random: RandomSource) {
@@ -69,7 +36,8 @@ public final class ICEAgent {
     transactions = ICETransactions(configuration)
     consent = ICEConsent(configuration)
     role = ICERole(configuration, random)
-    localParameters = ICEAgent.makeParameters(random, isLite: configuration.isLite)
+    generation = ICEGeneration(
+      ICEAgent.makeParameters(random, isLite: configuration.isLite), configuration)
   }
 
   // RFC 8839 §5.4: at least 24 and 128 random bits; a character has 6.
@@ -78,17 +46,44 @@ public final class ICEAgent {
     return ICEParameters(unchecked: ufrag, password: random.iceString(24), isLite: isLite)
   }
 
+  /// Our credentials; new ones after `restart`.
+  public var localParameters: ICEParameters { generation.credentials.local }
+
+  /// The peer's, once set.
+  public var remoteParameters: ICEParameters? { generation.credentials.remote }
+
+  /// Whether this agent nominates now; a role conflict may have turned it round. Set it before `start` where the other
+  /// side's description decides: a full agent controls a lite one, whoever offered (RFC 8445 §6.1.1).
+  public var isControlling: Bool {
+    get { role.isControlling }
+    set { role.isControlling = newValue }
+  }
+
+  /// Whether more local candidates may come, as from servers that haven't answered yet. Meanwhile the want of pairs is no reason to fail.
+  public var isGathering: Bool {
+    get { locals.isGathering }
+    set { locals.isGathering = newValue }
+  }
+
+  /// The pair to send on, once one works. Across a restart the old one stays until a new one works.
+  public var selectedPair: ICEPair? { selection.published }
+
+  /// Another number whenever pairs came, went, or took each other's place.
+  public var pairsVersion: Int { generation.checklist.version &+ selection.changes }
+
   /// Our candidates, in the order they were added.
-  public var localCandidates: [ICECandidate] { locals.map(\.candidate) }
+  public var localCandidates: [ICECandidate] { locals.all.map(\.candidate) }
+
+  /// The peer's candidates with an address, peer-reflexive ones included.
+  public var remoteCandidates: [ICECandidate] { generation.peer.all.map(\.candidate) }
+
+  /// How many candidates of the peer are known, peer-reflexive ones and names not yet resolved included.
+  public var remoteCandidateCount: Int { generation.peer.count }
 
   /// Whether nothing can come that would change the choice of a pair: neither side has more candidates, and no pair is left to check.
   public var isSearchComplete: Bool {
-    !isGathering && remoteEnded
-      && !pairs.contains { $0.state == .waiting || $0.state == .inProgress }
+    !locals.isGathering && generation.peer.isComplete && !generation.checklist.isUndecided
   }
-
-  /// How many candidates of the peer are known, peer-reflexive ones and names not yet resolved included.
-  public var remoteCandidateCount: Int { remotes.count + unresolved.count }
 
   /// The next datagram to send; `nil` when there is none. Ask until `nil` after each call.
   public func nextTransmit() -> ICETransmit? { output.nextDatagram() }
@@ -100,9 +95,9 @@ public final class ICEAgent {
   public func start(at now: Instant) {
     advance(to: now)
     guard state == .new else { return }
-    startedAt = self.now
+    generation.wait(since: self.now)
     change(to: .checking)
-    becomeReady()
+    beginChecking()
   }
 
   /// Ends the agent: nothing is sent or answered any more.
@@ -142,7 +137,7 @@ public final class ICEAgent {
   /// Forgets everything that would act later.
   func stop() {
     transactions.cancelAll()
-    triggered = []
+    generation.checklist.forgetTriggered()
     nomination = .none
     deselect()
   }
@@ -154,10 +149,8 @@ public final class ICEAgent {
     consent.stopAsking()
   }
 
-  func becomeReady() {
-    guard startedAt != nil, remoteParameters != nil, readyAt == nil else { return }
-    readyAt = now
-    nextCheckAt = now
-    if configuration.isLite { selectBestHeard() }
+  /// Checks go out from now on, if the peer's parameters were all that was missing.
+  func beginChecking() {
+    if generation.beginChecking(at: now), configuration.isLite { selectBestHeard() }
   }
 }
