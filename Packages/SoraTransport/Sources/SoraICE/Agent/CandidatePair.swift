@@ -76,13 +76,8 @@ package final class CandidatePair {
   // `nil` until the peer's parameters are known; then those of the pair's generation.
   package internal(set) var credentials: Credentials?
 
-  var requestsSent = 0
-  var requestsReceived = 0
-  var responsesSent = 0
-  var responsesReceived = 0
-  var consentRequestsSent = 0
-  var currentRoundTripTime: Duration?
-  var totalRoundTripTime = Duration.zero
+  /// What its checks counted and measured.
+  var record = ICEPairRecord()
 
   package init(local: LocalCandidate, remote: RemoteCandidate, isControlling: Bool) {
     self.local = local

@@ -27,11 +27,10 @@ extension ICEAgent {
       isControlling: role.isControlling, at: now)
     if purpose == .consent {
       statistics.consentRequestsSent += 1
-      pair.consentRequestsSent += 1
     } else {
       statistics.requestsSent += 1
-      pair.requestsSent += 1
     }
+    pair.record.sentRequest(forConsent: purpose == .consent)
     send(bytes, from: pair.local.base.address, to: pair.remote.address)
   }
 
@@ -76,12 +75,12 @@ extension ICEAgent {
     }
     if message.messageClass == .error { return takeError(message, transaction) }
     statistics.responsesReceived += 1
-    pair.responsesReceived += 1
+    pair.record.receivedResponse()
     let isMoved = message.mappedAddress.map { $0 != pair.mappedAddress ?? $0 } ?? false
     if let mapped = message.mappedAddress { pair.mappedAddress = mapped }
     measure(transaction)
     if pair === selection.pair {
-      statistics.currentRoundTripTime = pair.currentRoundTripTime
+      statistics.currentRoundTripTime = pair.record.currentRoundTripTime
       publishSelected()
       hear()
     }
@@ -100,9 +99,7 @@ extension ICEAgent {
 
   private func measure(_ transaction: ICETransaction) {
     guard let time = transaction.roundTrip(at: now) else { return }
-    let pair = transaction.pair
-    pair.currentRoundTripTime = time
-    pair.totalRoundTripTime += time
+    transaction.pair.record.measured(time)
     statistics.totalRoundTripTime += time
     statistics.roundTripTimeMeasurements += 1
   }

@@ -72,7 +72,7 @@ extension ICEAgent {
     let isDisconnected = state == .disconnected
     guard
       let unanswered = consent.takeCheck(
-        at: now, isDisconnected: isDisconnected, roundTrip: pair.currentRoundTripTime)
+        at: now, isDisconnected: isDisconnected, roundTrip: pair.record.currentRoundTripTime)
     else { return }
     if unanswered == 2, selection.isCurrent, !configuration.isLite {
       output.tell(.selectedPairSilent)

@@ -94,7 +94,7 @@ extension ICEAgent {
     }
     // Selecting anew what is selected says nothing about silence.
     if selected.isOther {
-      statistics.currentRoundTripTime = pair.currentRoundTripTime
+      statistics.currentRoundTripTime = pair.record.currentRoundTripTime
       hear()
     }
     if state == .checking || state == .connected || state == .completed

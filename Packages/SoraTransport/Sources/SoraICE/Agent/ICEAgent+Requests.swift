@@ -79,8 +79,7 @@ extension ICEAgent {
       return statistics.drop(.staleCandidate)
     }
     guard let pair = pairOfRequest(message, from: remote, on: local, ufrag: ufrag) else { return }
-    pair.requestsReceived += 1
-    pair.responsesSent += 1
+    pair.record.answeredRequest()
     if pair === selection.pair, configuration.isLite { hear() }
     learn(from: message, on: pair)
   }

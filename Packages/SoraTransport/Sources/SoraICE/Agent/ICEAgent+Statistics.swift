@@ -7,15 +7,16 @@ extension ICEAgent {
     let selected = selection.pair
     if let selected, !all.contains(where: { $0 === selected }) { all.append(selected) }
     return all.map { pair in
-      ICEPairStatistics(
+      let record = pair.record
+      return ICEPairStatistics(
         number: pair.number, local: locals.end(of: pair), remote: pair.remote.candidate,
         state: pair.state,
         isNominated: pair.isNominated, isSelected: pair === selected, priority: pair.priority,
-        requestsSent: pair.requestsSent, requestsReceived: pair.requestsReceived,
-        responsesSent: pair.responsesSent, responsesReceived: pair.responsesReceived,
-        consentRequestsSent: pair.consentRequestsSent,
-        currentRoundTripTime: pair.currentRoundTripTime,
-        totalRoundTripTime: pair.totalRoundTripTime, mappedAddress: pair.mappedAddress,
+        requestsSent: record.requestsSent, requestsReceived: record.requestsReceived,
+        responsesSent: record.responsesSent, responsesReceived: record.responsesReceived,
+        consentRequestsSent: record.consentRequestsSent,
+        currentRoundTripTime: record.currentRoundTripTime,
+        totalRoundTripTime: record.totalRoundTripTime, mappedAddress: pair.mappedAddress,
         traffic: pair.meter.traffic)
     }
   }

@@ -86,7 +86,7 @@ package struct ICESelection {
     published = ICEPair(
       base: pair.local.base, remote: pair.remote.address, localType: localType,
       remoteType: pair.remote.candidate.type, isNominated: pair.isNominated,
-      roundTripTime: pair.currentRoundTripTime)
+      roundTripTime: pair.record.currentRoundTripTime)
   }
 
   package mutating func clear() {
