@@ -77,7 +77,7 @@ extension JSEPNegotiator {
     guard signalingState == .haveRemoteOffer, let offer = pendingRemote else {
       throw .invalidState(operation: "createAnswer", state: signalingState)
     }
-    let setup = try answerSetup(offer)
+    let setup = try roles.answer(to: offer, preferred: configuration.answerSetup)
     var description = makeSessionPart()
     var uses: [Slot.Use] = []
     var accepted: Set<String> = []
@@ -149,18 +149,5 @@ extension JSEPNegotiator {
       transceiver, mid: mid, proto: offer.proto, direction: direction,
       codecs: matches.flatMap(\.answer), extensions: extensions, setup: setup,
       simulcast: simulcast, reducedSizeRTCP: offer.rtcpReducedSize)
-  }
-
-  /// Our DTLS role in an answer (RFC 8842 §5.3). A connection that stands keeps its roles.
-  func answerSetup(_ offer: SessionDescription) throws(NegotiationError) -> SDPSetup {
-    let offered =
-      offer.media.first { !$0.isRejected && $0.setup != nil }?.setup ?? offer.setup ?? .actpass
-    switch offered {
-    case .actpass:
-      return setup ?? (configuration.answerSetup == .passive ? .passive : .active)
-    case .active: return .passive
-    case .passive: return .active
-    case .holdconn: throw .unusableSetup(offered.rawValue)
-    }
   }
 }

@@ -14,13 +14,8 @@ extension JSEPNegotiator {
     let parameters =
       inUse.isEmpty ? nil : try SessionTransport.parameters(of: remote, sections: inUse)
 
-    let isInitialOfferer = isInitialOfferer ?? isOfferer
-    self.isInitialOfferer = isInitialOfferer
-    self.setup = setup
-    if isOfferer {
-      payloadTypes.reserve(remote)
-      extensionIDs.learn(remote)
-    }
+    roles.settle(setup: setup, isOfferer: isOfferer)
+    if isOfferer { numbers.learn(remote) }
     let active = Set(inUse)
     for index in slots.indices {
       guard active.contains(index) else {
@@ -43,9 +38,7 @@ extension JSEPNegotiator {
     pendingRemote = nil
 
     var next = NegotiatedSession(transport: session?.transport, media: [], data: nil)
-    if let parameters {
-      next.transport = transport(parameters, isInitialOfferer: isInitialOfferer)
-    }
+    if let parameters { next.transport = transport(parameters) }
     for index in inUse {
       switch slots[index].use {
       case .media(let transceiver):
@@ -62,7 +55,7 @@ extension JSEPNegotiator {
       }
     }
     session = next
-    readSections = []
+    forgetSections()
     setState(.stable)
     publishRemoteTracks()
     emit(.negotiated)
@@ -106,19 +99,15 @@ extension JSEPNegotiator {
 
   // MARK: The result
 
-  private func transport(_ parameters: SessionTransport.Parameters, isInitialOfferer: Bool)
-    -> NegotiatedTransport
-  {
-    // RFC 8445 §6.1.1: a full agent controls a lite one; else the first offerer controls.
-    let isControlling =
-      parameters.ice.isLite == configuration.isICELite
-      ? isInitialOfferer : parameters.ice.isLite
-    return NegotiatedTransport(
-      remote: parameters.ice, isControlling: isControlling,
+  private func transport(_ parameters: SessionTransport.Parameters) -> NegotiatedTransport {
+    NegotiatedTransport(
+      remote: parameters.ice,
+      isControlling: roles.isControlling(
+        isLite: configuration.isICELite, isPeerLite: parameters.ice.isLite),
       remoteCandidates: parameters.candidates,
       endOfRemoteCandidates: parameters.endOfCandidates,
       isRemoteTrickling: parameters.isTrickling, remoteFingerprint: parameters.fingerprint,
-      setup: setup ?? .active)
+      setup: roles.setup ?? .active)
   }
 
   private func media(

@@ -28,7 +28,7 @@ extension JSEPNegotiator {
     case .offer: applyLocalOffer(description, uses: created.uses)
     case .answer:
       guard let offer = pendingRemote else { return }
-      let setup = description.media.first { !$0.isRejected }?.setup ?? setup
+      let setup = description.media.first { !$0.isRejected }?.setup
       try finishExchange(local: description, remote: offer, isOfferer: false, setup: setup)
     }
     self.created = nil
@@ -45,7 +45,7 @@ extension JSEPNegotiator {
       new.transceiver?.mid = mid
       new.transceiver?.mLineIndex = index
     }
-    payloadTypes.reserve(description)
+    numbers.reserve(description)
     pendingLocal = description
     setState(.haveLocalOffer)
   }
@@ -63,16 +63,14 @@ extension JSEPNegotiator {
 
   func takeSnapshot() {
     snapshot = Snapshot(
-      slots: slots, transceivers: transceivers.map { ($0, $0.saved) }, payloadTypes: payloadTypes,
-      extensionIDs: extensionIDs)
+      slots: slots, transceivers: transceivers.map { ($0, $0.saved) }, numbers: numbers)
   }
 
   /// Restores what the descriptions changed; what the application changed in the meantime stays.
   func returnToSnapshot() {
     guard let snapshot else { return }
     slots = snapshot.slots
-    payloadTypes = snapshot.payloadTypes
-    extensionIDs = snapshot.extensionIDs
+    numbers = snapshot.numbers
     let known = Set(snapshot.transceivers.map { ObjectIdentifier($0.0) })
     for (transceiver, saved) in snapshot.transceivers where !transceiver.isStopped {
       transceiver.restore(saved)

@@ -53,25 +53,9 @@ extension JSEPNegotiator {
   }
 
   private func offerSection(_ transceiver: JSEPTransceiver, mid: String) -> MediaDescription {
-    var codecs: [SDPCodec] = []
-    var usedHere: Set<UInt8> = []
     let (usable, direction) = Self.narrowed(capabilities(transceiver), transceiver.direction) { $0 }
-    for capability in usable {
-      let pair = payloadTypes.pair(
-        for: capability, negotiated: transceiver.payloadTypes[capability], usedHere: &usedHere)
-      guard let pair else { continue }
-      let codec = SDPCodec(
-        payloadType: pair.media, name: capability.name, clockRate: capability.clockRate,
-        channels: capability.channels, parameters: capability.parameters,
-        feedback: capability.feedback)
-      codecs.append(codec)
-      if let retransmission = pair.retransmission {
-        codecs.append(.retransmission(retransmission, of: codec))
-      }
-    }
-    let extensions = extensionURIs(transceiver.kind).compactMap { uri in
-      extensionIDs.id(uri).map { SDPExtension(id: UInt16($0), uri: uri) }
-    }
+    let codecs = numbers.codecs(usable, negotiated: transceiver.payloadTypes)
+    let extensions = numbers.extensions(extensionURIs(transceiver.kind))
     var simulcast = SimulcastLines()
     if direction.sends {
       simulcast.send = transceiver.sender.encodings.compactMap { encoding in

@@ -38,7 +38,7 @@ extension JSEPNegotiator {
     if !accepted.isEmpty {
       let parameters = try SessionTransport.parameters(of: offer, sections: accepted)
       credentials = parameters.ice
-      _ = try answerSetup(offer)
+      _ = try roles.answer(to: offer, preferred: configuration.answerSetup)
     }
 
     if signalingState != .stable {
@@ -48,8 +48,7 @@ extension JSEPNegotiator {
     }
     takeSnapshot()
     created = nil
-    payloadTypes.reserve(offer)
-    extensionIDs.learn(offer)
+    numbers.learn(offer)
     for (index, section) in offer.media.enumerated() {
       let slot = take(section, index: index, decision: decisions[index], offer: offer)
       if index < slots.count { slots[index] = slot } else { slots.append(slot) }
@@ -133,7 +132,7 @@ extension JSEPNegotiator {
       let pair = PayloadTypePair(
         media: match.remote.payloadType, retransmission: match.retransmission)
       transceiver.payloadTypes[match.capability] = pair
-      payloadTypes.learn(match.capability, pair)
+      numbers.learn(match.capability, pair)
     }
   }
 
@@ -145,7 +144,7 @@ extension JSEPNegotiator {
     var unnamed = old.first { $0.rid == nil }
     transceiver.sender.encodings = layers.map { layer in
       if let known = old.first(where: { $0.rid == layer.rid }) { return known }
-      var encoding = unnamed ?? makeEncoding(rid: nil)
+      var encoding = unnamed ?? identifiers.makeEncoding(rid: nil)
       unnamed = nil
       encoding.rid = layer.rid
       encoding.isActive = true
@@ -162,7 +161,7 @@ extension JSEPNegotiator {
         index: min(answer.media.count, offer.media.count),
         detail: "the answer must have as many sections as the offer, \(offer.media.count)")
     }
-    var setup = self.setup
+    var setup: SDPSetup?
     let inUse = answer.media.indices.filter { !answer.media[$0].isRejected }
     for (index, pair) in zip(offer.media, answer.media).enumerated() {
       let (offered, answered) = pair
@@ -179,12 +178,7 @@ extension JSEPNegotiator {
         throw .sectionMismatch(
           index: index, detail: "the answer leaves it out of the BUNDLE group: one transport only")
       }
-      switch answered.setup ?? answer.setup ?? .active {
-      // The roles are those of the peer; ours are the opposite (RFC 8842 §5).
-      case .active: setup = .passive
-      case .passive: setup = .active
-      case let other: throw .unusableSetup(other.rawValue)
-      }
+      setup = try TransportRoles.opposite(of: answered.setup ?? answer.setup ?? .active)
       guard let kind = answered.mediaKind else { continue }
       guard answered.rtcpMux else {
         throw .sectionMismatch(index: index, detail: "the answer has no a=rtcp-mux")

@@ -25,10 +25,7 @@ public final class JSEPNegotiator {
   /// Whether ``localCandidates`` is complete.
   public var endOfLocalCandidates = false
   /// The CNAME of all our sources (RFC 8834 §4.9).
-  public let cname: String
-
-  /// Sections of the exchange at hand whose codecs have been read.
-  var readSections: [(section: MediaDescription, codecs: [SDPCodec])] = []
+  public var cname: String { identifiers.cname }
 
   /// A section of the session, by m-line index.
   struct Slot {
@@ -62,8 +59,7 @@ public final class JSEPNegotiator {
   struct Snapshot {
     var slots: [Slot]
     var transceivers: [(JSEPTransceiver, JSEPTransceiver.Saved)]
-    var payloadTypes: PayloadTypeTable
-    var extensionIDs: ExtensionTable
+    var numbers: RTPSessionNumbers
   }
 
   /// The description created last, with the use of each of its sections.
@@ -73,14 +69,7 @@ public final class JSEPNegotiator {
     var uses: [Slot.Use]
   }
 
-  /// A track as it was last told to the owner.
-  struct PublishedTrack {
-    var transceiver: JSEPTransceiver
-    var trackID: String
-    var streamIDs: [String]
-  }
-
-  let random: RandomSource
+  var identifiers: LocalIdentifiers
   var slots: [Slot] = []
   var snapshot: Snapshot?
   var created: Created?
@@ -92,25 +81,18 @@ public final class JSEPNegotiator {
   var pendingRemote: SessionDescription?
   /// Whether the current local description is an offer.
   var currentLocalIsOffer = false
-  var payloadTypes = PayloadTypeTable()
-  var extensionIDs = ExtensionTable()
-  /// Our DTLS role once it is settled.
-  var setup: SDPSetup?
-  /// Whether we made the very first offer; decides the ICE role.
-  var isInitialOfferer: Bool?
-  var published: [PublishedTrack] = []
-  var usedSSRCs: Set<UInt32> = []
+  var numbers = RTPSessionNumbers()
+  private var sectionCodecs = SectionCodecs()
+  var roles = TransportRoles()
+  var remoteTracks = RemoteTracks()
   private var events: [NegotiationEvent] = []
   private var nextTransceiverID = 0
-  private let sessionID: String
-  private var sessionVersion: UInt64 = 1
+  private var origin: SessionOrigin
 
   public init(configuration: NegotiationConfiguration, random: RandomSource) {
     self.configuration = configuration
-    self.random = random
-    cname = random.iceString(16)
-    // RFC 9429 §5.2.1: 62 random bits, so that the number stays positive in 64.
-    sessionID = "\(random.next() >> 2)"
+    identifiers = LocalIdentifiers(random: random)
+    origin = SessionOrigin(random: random)
   }
 
   // MARK: Descriptions
@@ -152,13 +134,15 @@ public final class JSEPNegotiator {
     _ kind: MediaKind, direction: MediaDirection = .sendrecv, trackID: String? = nil,
     streamIDs: [String] = [], rids: [String] = []
   ) -> JSEPTransceiver {
-    let encodings = (rids.isEmpty ? [nil] : rids.map(Optional.some)).map { makeEncoding(rid: $0) }
+    let encodings = (rids.isEmpty ? [nil] : rids.map(Optional.some)).map {
+      identifiers.makeEncoding(rid: $0)
+    }
     let transceiver = JSEPTransceiver(
       id: nextTransceiverID, kind: kind, direction: direction,
       sender: SenderDescription(
-        hasTrack: trackID != nil, trackID: trackID ?? makeID(), streamIDs: streamIDs,
+        hasTrack: trackID != nil, trackID: trackID ?? identifiers.makeID(), streamIDs: streamIDs,
         encodings: encodings),
-      receiverTrackID: makeID())
+      receiverTrackID: identifiers.makeID())
     nextTransceiverID += 1
     transceivers.append(transceiver)
     return transceiver
@@ -287,37 +271,9 @@ public final class JSEPNegotiator {
     emit(.transceiverStopped(transceiver))
   }
 
-  /// A new, unused SSRC. 0 is left out because tools take it for "none".
-  func makeSSRC() -> UInt32 {
-    while true {
-      let ssrc = UInt32(truncatingIfNeeded: random.next())
-      if ssrc != 0, usedSSRCs.insert(ssrc).inserted { return ssrc }
-    }
-  }
-
-  func makeEncoding(rid: String?) -> SendEncoding {
-    SendEncoding(rid: rid, isActive: true, ssrc: makeSSRC(), rtxSSRC: makeSSRC())
-  }
-
-  /// A random id in the form of a UUID (RFC 9562 §5.4).
-  func makeID() -> String {
-    var bytes = random.bytes(16)
-    bytes[6] = bytes[6] & 0x0F | 0x40
-    bytes[8] = bytes[8] & 0x3F | 0x80
-    let digits = Array("0123456789abcdef".utf8)
-    var text: [UInt8] = []
-    for (index, byte) in bytes.enumerated() {
-      if [4, 6, 8, 10].contains(index) { text.append(UInt8(ascii: "-")) }
-      text.append(digits[Int(byte >> 4)])
-      text.append(digits[Int(byte & 15)])
-    }
-    return String(decoding: text, as: UTF8.self)
-  }
-
   /// A new description with our session lines; each has a higher version (RFC 9429 §5.2.2).
   func makeSessionPart() -> SessionDescription {
-    sessionVersion += 1
-    return SessionDescription(origin: SDPOrigin(sessionID: sessionID, version: sessionVersion))
+    SessionDescription(origin: origin.next())
   }
 
   /// The mid for a new section: the lowest number that no section has.
@@ -326,6 +282,16 @@ public final class JSEPNegotiator {
     while !used.insert("\(number)").inserted { number += 1 }
     return "\(number)"
   }
+
+  /// The codecs of `section` that are in `capabilities`.
+  func matches(in section: MediaDescription, _ capabilities: [CodecCapability]) -> [CodecMatch] {
+    CodecMatch.all(
+      in: sectionCodecs.codecs(of: section), capabilities: capabilities,
+      rules: configuration.formatRules)
+  }
+
+  /// The sections that were read aren't those of the next exchange.
+  func forgetSections() { sectionCodecs.forget() }
 
   func capabilities(_ transceiver: JSEPTransceiver) -> [CodecCapability] {
     transceiver.codecPreferences?.filter { $0.kind == transceiver.kind }

@@ -123,9 +123,3 @@ public final class JSEPTransceiver {
     payloadTypes = saved.payloadTypes
   }
 }
-
-/// The payload types of a codec and of its retransmissions.
-struct PayloadTypePair: Sendable, Hashable {
-  var media: UInt8
-  var retransmission: UInt8?
-}
