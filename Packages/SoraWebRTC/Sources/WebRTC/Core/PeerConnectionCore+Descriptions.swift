@@ -18,7 +18,8 @@ extension PeerConnectionCore {
   ///
   /// An offer that is rolled back takes the new credentials with it, and leaves the wish for the next one.
   public func restartICE(at now: Instant) {
-    for description in [negotiator.currentLocal, negotiator.pendingLocal] {
+    let exchange = negotiator.exchange
+    for description in [exchange.inForce?.local, exchange.localOffer] {
       if let ufrag = description?.anyUfrag { offerRequest.restart(replacing: ufrag) }
     }
     updateNegotiationNeeded(at: now)
@@ -100,7 +101,7 @@ extension PeerConnectionCore {
   private func settle(at now: Instant) {
     publish(at: now)
     guard negotiator.signalingState == .stable else { return }
-    offerRequest.agreed(on: negotiator.currentLocal?.anyUfrag)
+    offerRequest.agreed(on: negotiator.exchange.inForce?.local.anyUfrag)
     updateNegotiationNeeded(at: now)
   }
 }

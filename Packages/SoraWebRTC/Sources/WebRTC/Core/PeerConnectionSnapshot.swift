@@ -103,15 +103,11 @@ extension PeerConnectionSnapshot.Transceiver {
 extension JSEPNegotiator {
   /// Our description in force or under way, with what it is.
   var describedLocally: PeerConnectionSnapshot.Description? {
-    localDescription.map {
-      .init(kind: pendingLocal != nil || currentLocalIsOffer ? .offer : .answer, content: $0)
-    }
+    localDescription.map { .init(kind: exchange.localKind, content: $0) }
   }
 
   /// The peer's description in force or under way, with what it is.
   var describedRemotely: PeerConnectionSnapshot.Description? {
-    remoteDescription.map {
-      .init(kind: pendingRemote != nil || !currentLocalIsOffer ? .offer : .answer, content: $0)
-    }
+    remoteDescription.map { .init(kind: exchange.remoteKind, content: $0) }
   }
 }

@@ -74,14 +74,14 @@ extension JSEPNegotiator {
   /// Payload types and header extension ids are those of the offer. Nothing changes until the answer is applied
   /// with ``setLocalDescription(_:_:)``.
   public func createAnswer() throws(NegotiationError) -> SessionDescription {
-    guard signalingState == .haveRemoteOffer, let offer = pendingRemote else {
+    guard signalingState == .haveRemoteOffer, let offer = exchange.remoteOffer else {
       throw .invalidState(operation: "createAnswer", state: signalingState)
     }
     let setup = try roles.answer(to: offer, preferred: configuration.answerSetup)
     var description = makeSessionPart()
-    var uses: [Slot.Use] = []
+    var uses: [MediaSection.Use] = []
     var accepted: Set<String> = []
-    for (slot, section) in zip(slots, offer.media) {
+    for (slot, section) in zip(sections.list, offer.media) {
       var answer: MediaDescription?
       switch slot.use {
       case .media(let transceiver):
@@ -107,7 +107,7 @@ extension JSEPNegotiator {
     let allowMixed =
       offer.allowsMixedExtensions || offer.media.contains { $0.allowsMixedExtensions }
     finish(&description, bundle: bundle, allowMixed: allowMixed)
-    created = Created(kind: .answer, description: description, uses: uses)
+    exchange.create(.answer, description, uses: uses)
     return description
   }
 

@@ -17,46 +17,36 @@ extension JSEPNegotiator {
     roles.settle(setup: setup, isOfferer: isOfferer)
     if isOfferer { numbers.learn(remote) }
     let active = Set(inUse)
-    for index in slots.indices {
+    for index in local.media.indices {
       guard active.contains(index) else {
-        if let transceiver = slots[index].transceiver { displace(transceiver) }
-        slots[index].use = .free
+        sections.free(index)
         continue
       }
-      guard let transceiver = slots[index].transceiver else { continue }
+      guard let transceiver = sections[index]?.transceiver else { continue }
       settle(transceiver, local.media[index], remote.media[index], isOfferer: isOfferer)
     }
-    for transceiver in displaced { finishStopping(transceiver) }
+    for transceiver in sections.takeDisplaced() { finishStopping(transceiver) }
     for transceiver in transceivers { transceiver.isFromRemoteOffer = false }
-    displaced = []
-    snapshot = nil
-    created = nil
-    currentLocal = local
-    currentRemote = remote
-    currentLocalIsOffer = isOfferer
-    pendingLocal = nil
-    pendingRemote = nil
 
     var next = NegotiatedSession(transport: session?.transport, media: [], data: nil)
     if let parameters { next.transport = transport(parameters) }
     for index in inUse {
-      switch slots[index].use {
+      guard let section = sections[index] else { continue }
+      switch section.use {
       case .media(let transceiver):
         next.media.append(
-          media(
-            transceiver, index: index, local: local.media[index], remote: remote.media[index],
-            remoteLimit: remote.maximumBitrate, isOfferer: isOfferer))
+          media(transceiver, index: index, local: local, remote: remote, isOfferer: isOfferer))
       case .data:
         next.data = NegotiatedData(
-          mid: slots[index].mid, index: index,
+          mid: section.mid, index: index,
           remoteSCTPPort: remote.media[index].sctpPort ?? 5000,
           remoteMaximumMessageSize: remote.media[index].maximumMessageSize ?? 65536)
       case .free: break
       }
     }
-    session = next
+    exchange.complete(local: local, remote: remote, isLocalOffer: isOfferer, session: next)
     forgetSections()
-    setState(.stable)
+    emit(.signalingStateChanged(.stable))
     publishRemoteTracks()
     emit(.negotiated)
   }
@@ -111,21 +101,26 @@ extension JSEPNegotiator {
   }
 
   private func media(
-    _ transceiver: JSEPTransceiver, index: Int, local: MediaDescription,
-    remote: MediaDescription, remoteLimit: Int?, isOfferer: Bool
+    _ transceiver: JSEPTransceiver, index: Int, local localDescription: SessionDescription,
+    remote remoteDescription: SessionDescription, isOfferer: Bool
   ) -> NegotiatedMedia {
+    let (local, remote) = (localDescription.media[index], remoteDescription.media[index])
+    // Longer than 16 bytes, and so in the two-byte form, in some packets only (RFC 8285 §4.1.2).
+    let allowsMixed =
+      (local.allowsMixedExtensions || localDescription.allowsMixedExtensions)
+      && (remote.allowsMixedExtensions || remoteDescription.allowsMixedExtensions)
     let direction = transceiver.currentDirection ?? .inactive
     let codecs = commonCodecs(transceiver, local: local, remote: remote, isOfferer: isOfferer)
     var result = NegotiatedMedia(
       mid: transceiver.mid ?? "", index: index, transceiverID: transceiver.id,
       kind: transceiver.kind, direction: direction, send: nil, receive: nil,
-      extensions: commonExtensions(local: local, remote: remote))
+      extensions: commonExtensions(local: local, remote: remote, allowsMixed: allowsMixed))
     if direction.sends, let codec = codecs.map(\.send).primary {
       result.send = SendParameters(
         codec: codec, codecs: codecs.map(\.send), redundancy: codecs.map(\.send).redundancy,
         encodings: encodings(
           transceiver, remote: remote, hasRTX: codec.rtxPayloadType != nil),
-        maximumBitrate: remote.maximumBitrate ?? remoteLimit, cname: cname,
+        maximumBitrate: remote.maximumBitrate ?? remoteDescription.maximumBitrate, cname: cname,
         streamIDs: transceiver.sender.streamIDs, trackID: transceiver.sender.trackID,
         reducedSizeRTCP: local.rtcpReducedSize && remote.rtcpReducedSize)
     }
@@ -171,15 +166,11 @@ extension JSEPNegotiator {
     }
   }
 
-  private func commonExtensions(local: MediaDescription, remote: MediaDescription)
-    -> [NegotiatedHeaderExtension]
-  {
+  private func commonExtensions(
+    local: MediaDescription, remote: MediaDescription, allowsMixed: Bool
+  ) -> [NegotiatedHeaderExtension] {
     let theirs = Dictionary(
       remote.extensions.map { ($0.uri, $0) }, uniquingKeysWith: { first, _ in first })
-    // Longer than 16 bytes, and so in the two-byte form, in some packets only (RFC 8285 §4.1.2).
-    let allowsMixed =
-      (local.allowsMixedExtensions || currentLocal?.allowsMixedExtensions ?? false)
-      && (remote.allowsMixedExtensions || currentRemote?.allowsMixedExtensions ?? false)
     return local.extensions.compactMap { our in
       guard let their = theirs[our.uri], let id = UInt8(exactly: our.id) else { return nil }
       let direction = (our.direction ?? .sendrecv)

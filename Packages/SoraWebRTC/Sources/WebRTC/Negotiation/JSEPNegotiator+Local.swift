@@ -8,46 +8,27 @@ extension JSEPNegotiator {
   public func setLocalDescription(_ kind: DescriptionKind, _ description: SessionDescription)
     throws(NegotiationError)
   {
-    switch (kind, signalingState) {
-    case (.offer, .stable), (.offer, .haveLocalOffer), (.answer, .haveRemoteOffer): break
-    default: throw .invalidState(operation: "setLocalDescription", state: signalingState)
-    }
-    guard let created, created.kind == kind else {
-      throw .notCreatedHere(detail: "no \(kind.rawValue) was created for this state")
-    }
-    do { try description.validate() } catch { throw .malformed(error) }
-    guard description.media.count == created.description.media.count else {
-      throw .notCreatedHere(detail: "the number of sections differs")
-    }
-    for (index, pair) in zip(description.media, created.description.media).enumerated() {
-      guard pair.0.mid == pair.1.mid, pair.0.kind == pair.1.kind else {
-        throw .notCreatedHere(detail: "section \(index) has another mid or kind")
-      }
-    }
+    try exchange.checkSetting(kind, of: .local)
+    let uses = try exchange.uses(of: kind, description)
     switch kind {
-    case .offer: applyLocalOffer(description, uses: created.uses)
+    case .offer: applyLocalOffer(description, uses: uses)
     case .answer:
-      guard let offer = pendingRemote else { return }
+      guard let offer = exchange.remoteOffer else { return }
       let setup = description.media.first { !$0.isRejected }?.setup
       try finishExchange(local: description, remote: offer, isOfferer: false, setup: setup)
     }
-    self.created = nil
   }
 
-  private func applyLocalOffer(_ description: SessionDescription, uses: [Slot.Use]) {
-    if signalingState == .haveLocalOffer { returnToSnapshot() }
-    takeSnapshot()
+  private func applyLocalOffer(_ description: SessionDescription, uses: [MediaSection.Use]) {
+    let isReplacing = exchange.localOffer != nil
+    if isReplacing { returnToStable() }
+    let before = rollbackPoint()
     for (index, section) in description.media.enumerated() {
-      let mid = section.mid ?? ""
-      let new = Slot(section, mid: mid, use: uses[index])
-      if let old = slots[safe: index]?.transceiver, old !== new.transceiver { displace(old) }
-      if index < slots.count { slots[index] = new } else { slots.append(new) }
-      new.transceiver?.mid = mid
-      new.transceiver?.mLineIndex = index
+      sections.set(index, to: section, mid: section.mid ?? "", use: uses[index])
     }
     numbers.reserve(description)
-    pendingLocal = description
-    setState(.haveLocalOffer)
+    exchange.begin(.local, description, rollback: before)
+    if !isReplacing { emit(.signalingStateChanged(.haveLocalOffer)) }
   }
 
   /// Gives up the exchange under way and returns to the stable state before it (RFC 9429 §5.7).
@@ -55,52 +36,22 @@ extension JSEPNegotiator {
     guard signalingState == .haveLocalOffer || signalingState == .haveRemoteOffer else {
       throw .invalidState(operation: "rollback", state: signalingState)
     }
-    returnToSnapshot()
-    setState(.stable)
+    returnToStable()
+    emit(.signalingStateChanged(.stable))
     emit(.rolledBack)
     publishRemoteTracks()
   }
 
-  func takeSnapshot() {
-    snapshot = Snapshot(
-      slots: slots, transceivers: transceivers.map { ($0, $0.saved) }, numbers: numbers)
+  /// What a rollback of the offer that is set next returns to.
+  func rollbackPoint() -> RollbackPoint {
+    RollbackPoint(sections: sections, numbers: numbers, transceivers: transceivers)
   }
 
-  /// Restores what the descriptions changed; what the application changed in the meantime stays.
-  func returnToSnapshot() {
-    guard let snapshot else { return }
-    slots = snapshot.slots
-    numbers = snapshot.numbers
-    let known = Set(snapshot.transceivers.map { ObjectIdentifier($0.0) })
-    for (transceiver, saved) in snapshot.transceivers where !transceiver.isStopped {
-      transceiver.restore(saved)
-    }
-    for transceiver in transceivers where !known.contains(ObjectIdentifier(transceiver)) {
-      transceiver.mid = nil
-      transceiver.mLineIndex = nil
-      transceiver.isRemoteSending = false
-      transceiver.receiver.streamIDs = []
-      // RFC 9429 §5.7: one that the offer made goes, unless addTrack has taken it since.
-      if transceiver.isFromRemoteOffer && !transceiver.sender.hasTrack {
-        finishStopping(transceiver)
-      }
-      transceiver.isFromAddTrack = transceiver.isFromAddTrack || transceiver.isFromRemoteOffer
-      transceiver.isFromRemoteOffer = false
-    }
-    self.snapshot = nil
-    displaced = []
-    pendingLocal = nil
-    pendingRemote = nil
-    created = nil
-  }
-
-  /// Takes a transceiver's section away; it stops when the exchange is complete.
-  func displace(_ transceiver: JSEPTransceiver) {
-    guard !transceiver.isStopped, !transceiver.isDisplaced else { return }
-    transceiver.isDisplaced = true
-    transceiver.mid = nil
-    transceiver.mLineIndex = nil
-    transceiver.isRemoteSending = false
-    displaced.append(transceiver)
+  /// Restores what the offer under way has changed.
+  func returnToStable() {
+    guard let before = exchange.rollBack() else { return }
+    sections = before.sections
+    numbers = before.numbers
+    for transceiver in before.restore(transceivers) { finishStopping(transceiver) }
   }
 }

@@ -10,45 +10,42 @@ extension JSEPNegotiator {
       throw .invalidState(operation: "createOffer", state: signalingState)
     }
     var description = makeSessionPart()
-    var uses: [Slot.Use] = []
+    var uses: [MediaSection.Use] = []
     var bundle: [String] = []
-    var usedMids = Set(slots.map(\.mid))
-    var waiting = transceivers.filter { $0.mid == nil && !$0.isStopped && !$0.isStopping }
-    var hasData = false
+    var mids = sections.mids
+    var waiting = transceiverSet.withoutSection
 
-    func add(_ section: MediaDescription, _ use: Slot.Use) {
+    func add(_ section: MediaDescription, _ use: MediaSection.Use) {
       description.media.append(section)
       uses.append(use)
       if !section.isRejected, let mid = section.mid { bundle.append(mid) }
     }
     func addWaiting() {
       let transceiver = waiting.removeFirst()
-      add(
-        offerSection(transceiver, mid: makeMid(avoiding: &usedMids)), .media(transceiver))
+      add(offerSection(transceiver, mid: mids.next()), .media(transceiver))
     }
 
-    for slot in slots {
-      switch slot.use {
+    for old in sections.list {
+      switch old.use {
       case .media(let transceiver) where !transceiver.isStopping && !transceiver.isStopped:
-        add(offerSection(transceiver, mid: slot.mid), slot.use)
+        add(offerSection(transceiver, mid: old.mid), old.use)
       case .data:
-        hasData = true
-        add(dataSection(mid: slot.mid, setup: .actpass), .data)
+        add(dataSection(mid: old.mid, setup: .actpass), .data)
       case .free where !waiting.isEmpty:
         // RFC 9429 §5.2.2: a section that both sides gave up is used again, with a new mid.
         addWaiting()
       case .media, .free:
         add(
           rejectedSection(
-            kind: slot.kind, proto: slot.proto, formats: slot.formats, mid: slot.mid), .free)
+            kind: old.kind, proto: old.proto, formats: old.formats, mid: old.mid), .free)
       }
     }
     while !waiting.isEmpty { addWaiting() }
-    if wantsDataChannels && !hasData {
-      add(dataSection(mid: makeMid(avoiding: &usedMids), setup: .actpass), .data)
+    if wantsDataChannels && !sections.hasData {
+      add(dataSection(mid: mids.next(), setup: .actpass), .data)
     }
     finish(&description, bundle: bundle, allowMixed: true)
-    created = Created(kind: .offer, description: description, uses: uses)
+    exchange.create(.offer, description, uses: uses)
     return description
   }
 

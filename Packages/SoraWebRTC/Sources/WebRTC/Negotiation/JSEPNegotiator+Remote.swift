@@ -10,12 +10,7 @@ extension JSEPNegotiator {
   public func setRemoteDescription(_ kind: DescriptionKind, _ description: SessionDescription)
     throws(NegotiationError)
   {
-    switch (kind, signalingState) {
-    case (.offer, .stable), (.offer, .haveLocalOffer), (.offer, .haveRemoteOffer),
-      (.answer, .haveLocalOffer):
-      break
-    default: throw .invalidState(operation: "setRemoteDescription", state: signalingState)
-    }
+    try exchange.checkSetting(kind, of: .remote)
     do { try description.validate() } catch { throw .malformed(error) }
     switch kind {
     case .offer: try applyRemoteOffer(description)
@@ -26,7 +21,7 @@ extension JSEPNegotiator {
   // MARK: Offer
 
   private func applyRemoteOffer(_ offer: SessionDescription) throws(NegotiationError) {
-    try checkSections(of: offer, against: snapshot?.slots ?? slots)
+    try (exchange.rollbackPoint?.sections ?? sections).check(offer)
     let (decisions, rejected) = try decide(offer)
     let accepted = offer.media.indices.filter { index in
       switch decisions[index] {
@@ -42,20 +37,18 @@ extension JSEPNegotiator {
     }
 
     if signalingState != .stable {
-      returnToSnapshot()
-      setState(.stable)
+      returnToStable()
+      emit(.signalingStateChanged(.stable))
       emit(.rolledBack)
     }
-    takeSnapshot()
-    created = nil
+    let before = rollbackPoint()
     numbers.learn(offer)
     for (index, section) in offer.media.enumerated() {
-      let slot = take(section, index: index, decision: decisions[index], offer: offer)
-      if index < slots.count { slots[index] = slot } else { slots.append(slot) }
+      take(section, index: index, decision: decisions[index])
     }
-    pendingRemote = offer
+    exchange.begin(.remote, offer, rollback: before)
     rejectedSections = rejected
-    setState(.haveRemoteOffer)
+    emit(.signalingStateChanged(.haveRemoteOffer))
     publishRemoteTracks()
     if let old = session?.transport, let credentials,
       (credentials.ufrag, credentials.password) != (old.remote.ufrag, old.remote.password)
@@ -64,62 +57,30 @@ extension JSEPNegotiator {
     }
   }
 
-  /// The sections must continue those there were (RFC 9429 §5.2.2), each in use with a mid of its own.
-  private func checkSections(of offer: SessionDescription, against slots: [Slot])
-    throws(NegotiationError)
-  {
-    guard offer.media.count >= slots.count else {
-      throw .sectionMismatch(
-        index: offer.media.count,
-        detail: "it was there before and is missing: keep it, with port 0 when it isn't needed")
-    }
-    var mids: Set<String> = []
-    for (index, section) in offer.media.enumerated() where !section.isRejected {
-      guard let mid = section.mid else {
-        throw .missingMid(
-          index: index, kind: section.kind, line: offer.lineNumber(section: index))
-      }
-      guard mids.insert(mid).inserted else { throw .duplicateMid(mid) }
-      guard let old = slots[safe: index], old.mid == mid, old.kind != section.kind else { continue }
-      if case .free = old.use { continue }
-      throw .sectionMismatch(
-        index: index, detail: "it was \(old.kind) and is \(section.kind) under the same mid")
-    }
-  }
-
-  private func take(
-    _ section: MediaDescription, index: Int, decision: Decision, offer: SessionDescription
-  ) -> Slot {
-    let old = slots[safe: index]
+  private func take(_ section: MediaDescription, index: Int, decision: Decision) {
+    let old = sections[index]
     let mid = section.mid ?? old?.mid ?? ""
-    guard case .media(let kind) = decision else {
-      if let transceiver = old?.transceiver { displace(transceiver) }
-      if case .data = decision { return Slot(section, mid: mid, use: .data) }
-      return Slot(section, mid: mid, use: .free)
+    switch decision {
+    case .data: sections.set(index, to: section, mid: mid, use: .data)
+    case .rejected, .unused: sections.set(index, to: section, mid: mid, use: .free)
+    case .media(let kind):
+      let transceiver: JSEPTransceiver
+      if let known = old?.transceiver, known.mid == mid, known.kind == kind, !known.isStopped {
+        transceiver = known
+      } else {
+        // The section may be new, or one that the peer took away from another transceiver.
+        transceiver = associate(kind, peerReceives: section.direction.receives)
+      }
+      sections.set(index, to: section, mid: mid, use: .media(transceiver))
+      learnPayloadTypes(transceiver, section)
+      if configuration.sendsSimulcast { adoptSimulcast(transceiver, section) }
+      updateReceiver(transceiver, section)
     }
-    let transceiver: JSEPTransceiver
-    if let known = old?.transceiver, known.mid == mid, known.kind == kind, !known.isStopped {
-      transceiver = known
-    } else {
-      // The section may be new, or one that the peer took away from another transceiver.
-      if let other = old?.transceiver { displace(other) }
-      transceiver = associate(kind, peerReceives: section.direction.receives)
-    }
-    transceiver.mid = mid
-    transceiver.mLineIndex = index
-    learnPayloadTypes(transceiver, section)
-    if configuration.sendsSimulcast { adoptSimulcast(transceiver, section) }
-    updateReceiver(transceiver, section)
-    return Slot(section, mid: mid, use: .media(transceiver))
   }
 
-  /// RFC 9429 §5.10: the first transceiver that addTrack made and that has no section yet, else a new one.
+  /// RFC 9429 §5.10: a transceiver that waits for a section, where the peer would receive its track, else a new one.
   private func associate(_ kind: MediaKind, peerReceives: Bool) -> JSEPTransceiver {
-    let waiting = transceivers.first {
-      peerReceives && $0.kind == kind && $0.isFromAddTrack && $0.mid == nil && !$0.isStopping
-        && !$0.isDisplaced
-    }
-    if let waiting { return waiting }
+    if peerReceives, let waiting = transceiverSet.associable(kind) { return waiting }
     let transceiver = addTransceiver(kind, direction: .recvonly)
     transceiver.isFromRemoteOffer = true
     emit(.transceiverAdded(transceiver))
@@ -155,7 +116,7 @@ extension JSEPNegotiator {
   // MARK: Answer
 
   private func applyRemoteAnswer(_ answer: SessionDescription) throws(NegotiationError) {
-    guard let offer = pendingLocal else { return }
+    guard let offer = exchange.localOffer else { return }
     guard answer.media.count == offer.media.count else {
       throw .sectionMismatch(
         index: min(answer.media.count, offer.media.count),
@@ -183,7 +144,7 @@ extension JSEPNegotiator {
       guard answered.rtcpMux else {
         throw .sectionMismatch(index: index, detail: "the answer has no a=rtcp-mux")
       }
-      if matches(in: answered, knownCapabilities(slots[index].transceiver, kind)).isEmpty {
+      if matches(in: answered, knownCapabilities(sections[index]?.transceiver, kind)).isEmpty {
         throw .sectionMismatch(
           index: index,
           detail: "the answer accepts none of the offered codecs: "

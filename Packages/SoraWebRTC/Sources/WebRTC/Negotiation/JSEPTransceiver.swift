@@ -92,6 +92,18 @@ public final class JSEPTransceiver {
     return true
   }
 
+  /// Stops it for good.
+  func finishStopping() {
+    isStopped = true
+    isStopping = false
+    mid = nil
+    mLineIndex = nil
+    currentDirection = nil
+    isDisplaced = false
+    isRemoteSending = false
+    receiver.streamIDs = []
+  }
+
   // MARK: Rollback
 
   /// What a rollback restores. The application's own settings stay as they are.

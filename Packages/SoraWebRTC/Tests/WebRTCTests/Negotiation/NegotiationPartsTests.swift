@@ -147,3 +147,136 @@ import WebRTC
     #expect(numbers.extensions(uris).map(\.id) == Array(1...14))
   }
 }
+
+/// Which section is whose.
+@Suite struct MediaSectionsTests {
+  private func section(_ kind: String, mid: String? = nil, port: UInt16 = 9) -> MediaDescription {
+    var section = MediaDescription(kind: kind, port: port, proto: "UDP/TLS/RTP/SAVPF", formats: [])
+    if let mid { section.append(attribute: "mid", mid) }
+    return section
+  }
+
+  private func offer(_ media: MediaDescription...) -> SessionDescription {
+    var description = SessionDescription(origin: SDPOrigin(sessionID: "1", version: 1))
+    description.media = media
+    return description
+  }
+
+  @Test func aTransceiverLosesItsSectionToAnother() {
+    let negotiator = Fixture.negotiator(seed: 1)
+    let first = negotiator.addTransceiver(.video)
+    let second = negotiator.addTransceiver(.video)
+    var sections = MediaSections()
+    sections.set(0, to: section("video"), mid: "a", use: .media(first))
+    // Once more the same displaces nobody.
+    sections.set(0, to: section("video"), mid: "a", use: .media(first))
+    #expect(first.mid == "a" && first.mLineIndex == 0)
+    let before = sections
+    sections.set(0, to: section("video"), mid: "b", use: .media(second))
+    #expect(first.mid == nil && second.mid == "b")
+    var displaced = sections.takeDisplaced()
+    #expect(displaced.map(\.id) == [first.id])
+    displaced = sections.takeDisplaced()
+    #expect(displaced.isEmpty)
+    #expect(before[0]?.mid == "a" && before[0]?.transceiver === first)
+  }
+
+  @Test func anOfferContinuesTheSectionsThereAre() throws {
+    var sections = MediaSections()
+    sections.set(0, to: section("application"), mid: "0", use: .data)
+    #expect(sections.hasData)
+    try sections.check(offer(section("application", mid: "0"), section("audio", mid: "1")))
+    #expect(throws: NegotiationError.self) { try sections.check(offer()) }
+    #expect(throws: NegotiationError.self) { try sections.check(offer(section("audio", mid: "0"))) }
+    #expect(throws: NegotiationError.duplicateMid("x")) {
+      try sections.check(offer(section("application", mid: "x"), section("audio", mid: "x")))
+    }
+    // What both sides have given up may become anything.
+    sections.free(0)
+    try sections.check(offer(section("audio", mid: "0")))
+    var mids = sections.mids
+    let given = [mids.next(), mids.next()]
+    #expect(given == ["1", "2"])
+  }
+}
+
+/// What is in force, what is under way, and what may be set when.
+@Suite struct DescriptionExchangeTests {
+  private let before = RollbackPoint(
+    sections: MediaSections(), numbers: RTPSessionNumbers(), transceivers: [])
+
+  private func description(_ version: UInt64, mids: [String] = ["0"]) -> SessionDescription {
+    var description = SessionDescription(origin: SDPOrigin(sessionID: "1", version: version))
+    description.media = mids.map { mid in
+      var section = MediaDescription(kind: "audio", port: 9, proto: "", formats: [])
+      section.append(attribute: "mid", mid)
+      return section
+    }
+    return description
+  }
+
+  private func allowed(_ exchange: DescriptionExchange) -> [String] {
+    var result: [String] = []
+    for side in [DescriptionExchange.Side.local, .remote] {
+      for kind in [DescriptionKind.offer, .answer] {
+        guard (try? exchange.checkSetting(kind, of: side)) != nil else { continue }
+        result.append("\(side) \(kind.rawValue)")
+      }
+    }
+    return result
+  }
+
+  @Test func eachStateAllowsItsDescriptions() {
+    var exchange = DescriptionExchange()
+    #expect(exchange.signalingState == .stable)
+    #expect(allowed(exchange) == ["local offer", "remote offer"])
+    exchange.begin(.local, description(1), rollback: before)
+    #expect(exchange.signalingState == .haveLocalOffer)
+    #expect(allowed(exchange) == ["local offer", "remote offer", "remote answer"])
+    _ = exchange.rollBack()
+    exchange.begin(.remote, description(1), rollback: before)
+    #expect(exchange.signalingState == .haveRemoteOffer)
+    #expect(allowed(exchange) == ["local answer", "remote offer"])
+    exchange.close()
+    #expect(exchange.signalingState == .closed && allowed(exchange).isEmpty)
+    // What was described can still be read.
+    #expect(exchange.remote == description(1))
+  }
+
+  @Test func aRollbackLeavesWhatIsInForce() throws {
+    var exchange = DescriptionExchange()
+    let negotiator = Fixture.negotiator(seed: 1)
+    negotiator.addTrack(.audio, trackID: "a", streamIDs: [])
+    try Fixture.exchange(negotiator, Fixture.negotiator(seed: 2))
+    let session = try #require(negotiator.session)
+    exchange.begin(.local, description(1), rollback: before)
+    exchange.complete(
+      local: description(1), remote: description(2), isLocalOffer: true, session: session)
+    #expect(exchange.localKind == .offer && exchange.remoteKind == .answer)
+    exchange.begin(.remote, description(3), rollback: before)
+    #expect(exchange.local == description(1) && exchange.remote == description(3))
+    #expect(exchange.remoteKind == .offer)
+    // A candidate is for the description under way, and goes with it.
+    #expect(try exchange.addRemoteCandidate("candidate:1", mid: "0", mLineIndex: nil))
+    #expect(exchange.remote?.media[0].candidates.count == 1)
+    #expect(exchange.inForce?.remote == description(2))
+    var point = exchange.rollBack()
+    #expect(point != nil && exchange.remote == description(2))
+    #expect(exchange.signalingState == .stable && exchange.inForce?.session == session)
+    point = exchange.rollBack()
+    #expect(point == nil)
+  }
+
+  @Test func onlyTheDescriptionThatWasMadeLastIsSet() throws {
+    var exchange = DescriptionExchange()
+    #expect(throws: NegotiationError.self) { try exchange.uses(of: .offer, description(1)) }
+    exchange.create(.offer, description(1), uses: [.free])
+    #expect(try exchange.uses(of: .offer, description(1)).count == 1)
+    #expect(throws: NegotiationError.self) { try exchange.uses(of: .answer, description(1)) }
+    #expect(throws: NegotiationError.self) {
+      try exchange.uses(of: .offer, description(1, mids: ["1"]))
+    }
+    exchange.begin(.local, description(1), rollback: before)
+    #expect(throws: NegotiationError.self) { try exchange.uses(of: .offer, description(1)) }
+  }
+}
