@@ -19,7 +19,7 @@ extension VideoJitterBuffer {
   /// the one of the frame before it. `nil` sets the deadlines.
   public func nextFrame(at now: Instant) -> EncodedFrame? {
     releaseDeadline = nil
-    keyFrameDeadline = nil
+    keyFrameTimer.disarm()
     while !frames.isEmpty {
       skipPadding()
       findStartOfHead(now)
@@ -95,14 +95,10 @@ extension VideoJitterBuffer {
   /// half round trips while the need lasts.
   public func takeKeyFrameRequest(at now: Instant) -> Bool {
     guard keyFrameNeeded else { return false }
-    if let last = lastKeyFrameRequest, now.nanoseconds(since: last) < keyFrameRequestInterval {
-      setKeyFrameDeadline()
-      return false
-    }
-    lastKeyFrameRequest = now
+    let fires = keyFrameTimer.fires(at: now, interval: keyFrameRequestInterval)
     setKeyFrameDeadline()
-    statistics.keyFrameRequests += 1
-    return true
+    if fires { statistics.keyFrameRequests += 1 }
+    return fires
   }
 
   private enum Verdict {
@@ -185,7 +181,7 @@ extension VideoJitterBuffer {
     hasGap = false
     waitsForKeyFrame = false
     if head.info.isKeyFrame || layers.brokenSince == nil { asksEarly = false }
-    if head.info.isKeyFrame { lastKeyFrameRequest = nil }
+    if head.info.isKeyFrame { keyFrameTimer.forgetRequest() }
     rotation = head.rotation ?? rotation
     currentFormat = format(payloadType: head.payloadType)
     lastRenderTime = due
@@ -229,11 +225,9 @@ extension VideoJitterBuffer {
     lastDone = last
   }
 
-  /// A request for a key frame is repeated while the need lasts; the first one needs no deadline, because the
-  /// owner asks after every round.
+  /// A request for a key frame is repeated while the need lasts.
   private func setKeyFrameDeadline() {
-    guard keyFrameNeeded, let last = lastKeyFrameRequest else { return }
-    keyFrameDeadline = Instant(nanoseconds: last.nanoseconds &+ keyFrameRequestInterval)
+    if keyFrameNeeded { keyFrameTimer.arm(interval: keyFrameRequestInterval) }
   }
 
   func dropHead() { dropFrames(1) }

@@ -22,11 +22,6 @@ public final class VideoJitterBuffer {
     public init() {}
   }
 
-  /// Sequence numbers that the buffer spans: a power of two.
-  static let window = 2048
-  /// RFC 3550 A.1: a larger jump is a restart of the source.
-  static let maximumDropout: Int64 = 3000
-
   let configuration: Configuration
   public internal(set) var statistics = VideoJitterBufferStatistics()
   /// The format of the frame that `nextFrame(at:)` returned last.
@@ -35,16 +30,9 @@ public final class VideoJitterBuffer {
   private var formats: [(any RTPPayloadFormat)?] = Array(repeating: nil, count: 128)
   private var depayloaders: [(any RTPDepayloader)?] = Array(repeating: nil, count: 128)
   private var dependencyReader = DependencyReader()
-  private var extender = SequenceNumberExtender()
+  private var window = ArrivalWindow()
   private var timestampExtender = TimestampExtender()
-  private var restartCandidate: UInt16?
-  /// The extended sequence numbers that arrived, by number modulo the window.
-  private var seen = [Int64](repeating: .min, count: VideoJitterBuffer.window)
-  /// Those of them that carried nothing.
-  private var empty = [Int64](repeating: .min, count: VideoJitterBuffer.window)
-  private var pool: [EncodedBuffer] = []
-  private var largestRecent = 4096
-  private var largestRecentKey = 16_384
+  private var pool = FrameBufferPool()
 
   var stash: PacketStash
   /// Frames in order of their sequence numbers.
@@ -59,22 +47,20 @@ public final class VideoJitterBuffer {
   var waitsForKeyFrame = true
   /// A key frame is asked for while the wait for missing packets goes on; whichever comes first helps.
   var asksEarly = false
-  var lastKeyFrameRequest: Instant?
+  var keyFrameTimer = KeyFrameRequestTimer()
   var lastRenderTime = Instant(nanoseconds: .min)
   var rotation = VideoRotation.none
   var roundTrip: Int64 = 100_000_000
   /// When a frame is due, or has been waited for.
   var releaseDeadline: Instant?
-  /// When a key frame is asked for again.
-  var keyFrameDeadline: Instant?
   /// When `nextFrame(at:)` or `takeKeyFrameRequest(at:)` has something to do without new packets; `nil` if only packets help.
-  public var nextDeadline: Instant? { earliest(releaseDeadline, keyFrameDeadline) }
+  public var nextDeadline: Instant? { earliest(releaseDeadline, keyFrameTimer.deadline) }
 
   public init(configuration: Configuration = Configuration()) {
     self.configuration = configuration
     stash = PacketStash(
-      window: VideoJitterBuffer.window, slotSize: max(64, configuration.maximumPayload),
-      maximumSlots: VideoJitterBuffer.window)
+      window: ArrivalWindow.size, slotSize: max(64, configuration.maximumPayload),
+      maximumSlots: ArrivalWindow.size)
     timing = PlayoutTiming(
       clockRate: 90_000, minimum: configuration.minimumDelay, maximum: configuration.maximumDelay)
     frames.reserveCapacity(32)
@@ -120,8 +106,7 @@ public final class VideoJitterBuffer {
   ) {
     statistics.packetsReceived += 1
     guard let sequence = place(header.sequenceNumber, isRetransmission) else { return }
-    let mark = Int(sequence & Int64(VideoJitterBuffer.window - 1))
-    guard seen[mark] != sequence else {
+    guard !window.contains(sequence) else {
       statistics.packetsDiscarded.duplicate += 1
       return
     }
@@ -130,8 +115,7 @@ public final class VideoJitterBuffer {
       return
     }
     if payload.isEmpty {
-      seen[mark] = sequence
-      empty[mark] = sequence
+      window.insertPadding(sequence)
       statistics.paddingPackets += 1
       closePadding(after: sequence, now)
       return
@@ -156,7 +140,7 @@ public final class VideoJitterBuffer {
       statistics.packetsDiscarded.overflow += 1
       return
     }
-    seen[mark] = sequence
+    window.insert(sequence)
     let index = frameIndex(header, sequence, info, now)
     frames[index].hasRetransmission = frames[index].hasRetransmission || isRetransmission
     if let rotation { frames[index].rotation = rotation }
@@ -169,23 +153,15 @@ public final class VideoJitterBuffer {
 
   /// Extends the sequence number; `nil` when the packet is to be ignored.
   private func place(_ number: UInt16, _ isRetransmission: Bool) -> Int64? {
-    guard let highest = extender.highest else { return extender.extend(number) }
-    let sequence = extender.peek(number)
-    if abs(sequence - highest) > VideoJitterBuffer.maximumDropout {
-      guard !isRetransmission, restartCandidate == number else {
-        if !isRetransmission { restartCandidate = number &+ 1 }
-        statistics.packetsDiscarded.jump += 1
-        return nil
-      }
+    switch window.place(number, isRetransmission: isRetransmission) {
+    case .inside(let sequence): return sequence
+    case .late: statistics.packetsDiscarded.late += 1
+    case .jump: statistics.packetsDiscarded.jump += 1
+    case .restart(let sequence):
       restart()
-      return extender.extend(number)
+      return sequence
     }
-    if !isRetransmission { restartCandidate = nil }
-    guard sequence > highest - Int64(VideoJitterBuffer.window) else {
-      statistics.packetsDiscarded.late += 1
-      return nil
-    }
-    return extender.extend(number)
+    return nil
   }
 
   /// The source began anew with other numbers.
@@ -193,20 +169,14 @@ public final class VideoJitterBuffer {
     statistics.restarts += 1
     dropFrames(frames.count)
     stash.removeAll()
-    for index in seen.indices {
-      seen[index] = .min
-      empty[index] = .min
-    }
-    extender = SequenceNumberExtender()
     timestampExtender = TimestampExtender()
-    restartCandidate = nil
     lastDone = nil
     dependencyReader = DependencyReader()
     layers = LayerContinuity()
     hasGap = false
     waitsForKeyFrame = true
     asksEarly = false
-    lastKeyFrameRequest = nil
+    keyFrameTimer.forgetRequest()
     lastRenderTime = Instant(nanoseconds: .min)
     timing.reset()
   }
@@ -214,13 +184,13 @@ public final class VideoJitterBuffer {
   /// Drops old frames until the window and the frame limit admit `sequence`; false if it is itself too old.
   private func makeRoom(for sequence: Int64) -> Bool {
     while let head = frames.first,
-      sequence - head.lowest >= Int64(VideoJitterBuffer.window)
+      sequence - head.lowest >= Int64(ArrivalWindow.size)
         || frames.count >= configuration.maximumFrames
     {
       dropHead()
       waitsForKeyFrame = true
     }
-    if let last = frames.last, last.highest - sequence >= Int64(VideoJitterBuffer.window) {
+    if let last = frames.last, last.highest - sequence >= Int64(ArrivalWindow.size) {
       return false
     }
     return lastDone.map { sequence > $0 } ?? true
@@ -268,7 +238,7 @@ public final class VideoJitterBuffer {
         statistics.bytesCopied += UInt64(payload.byteCount)
       } else {
         // Forget that it came, so that a retransmission is welcome.
-        seen[Int(sequence & Int64(VideoJitterBuffer.window - 1))] = .min
+        window.remove(sequence)
         statistics.packetsDiscarded.overflow += 1
       }
       if frames[index].isStarted, sequence < frames[index].firstSequence {
@@ -286,7 +256,7 @@ public final class VideoJitterBuffer {
     frames[index].firstSequence = sequence
     frames[index].nextSequence = sequence
     frames[index].info = info
-    frames[index].buffer = takeBuffer(
+    frames[index].buffer = pool.take(
       isKeyFrame: info.isKeyFrame || info.parts.contains(.sequenceParameters))
   }
 
@@ -300,7 +270,7 @@ public final class VideoJitterBuffer {
       first -= 1
     }
     guard first < end else { return }
-    let buffer = takeBuffer(isKeyFrame: true)
+    let buffer = pool.take(isKeyFrame: true)
     for sequence in first..<end {
       guard let (payload, info) = unsafe stash.find(sequence) else { continue }
       unsafe append(payload.bytes, info, to: buffer, index, depayloader)
@@ -320,7 +290,7 @@ public final class VideoJitterBuffer {
     var previous = sequence - 1
     while isEmpty(previous) { previous -= 1 }
     if let lastDone, previous <= lastDone { return true }
-    return seen[Int(previous & Int64(VideoJitterBuffer.window - 1))] == previous
+    return window.contains(previous)
   }
 
   /// Starts a frame whose first packet came before it was known to be the first.
@@ -378,7 +348,7 @@ public final class VideoJitterBuffer {
 
   /// Whether a packet without content arrived with this number.
   func isEmpty(_ sequence: Int64) -> Bool {
-    empty[Int(sequence & Int64(VideoJitterBuffer.window - 1))] == sequence
+    window.isPadding(sequence)
   }
 
   /// Frames before the head are done with: its first packet is known now.
@@ -402,34 +372,8 @@ public final class VideoJitterBuffer {
     if frame.packetCount > 1 { statistics.framesAssembledFromMultiplePackets += 1 }
     if frame.info.isKeyFrame { statistics.keyFramesReceived += 1 }
     statistics.totalAssemblyTime += .nanoseconds(now.nanoseconds(since: frame.firstArrival))
-    let size = frame.buffer?.count ?? 0
-    if frame.info.isKeyFrame {
-      largestRecentKey = max(size, largestRecentKey - largestRecentKey / 8)
-    } else {
-      largestRecent = max(size, largestRecent - largestRecent / 64)
-    }
+    pool.note(size: frame.buffer?.count ?? 0, isKeyFrame: frame.info.isKeyFrame)
     timing.frameCompleted(
       timestamp: frame.timestamp, isTypical: !frame.hasRetransmission, at: now)
-  }
-
-  /// An empty buffer, one that came back where possible.
-  private func takeBuffer(isKeyFrame: Bool) -> EncodedBuffer {
-    let wanted = isKeyFrame ? largestRecentKey : largestRecent
-    for index in pool.indices where pool[index].capacity >= wanted {
-      if isKnownUniquelyReferenced(&pool[index]) {
-        pool[index].reset()
-        return pool[index]
-      }
-    }
-    let buffer = EncodedBuffer(capacity: wanted + wanted / 4)
-    if pool.count < 16 {
-      pool.append(buffer)
-    } else {
-      for index in pool.indices where isKnownUniquelyReferenced(&pool[index]) {
-        pool[index] = buffer
-        break
-      }
-    }
-    return buffer
   }
 }
