@@ -738,6 +738,7 @@ let package = Package(
       dependencies: [
         "SoraMedia",
         "SoraClock",
+        "SoraCamera",
         "SoraCapture",
         "SoraView",
         "SoraAudio",
@@ -752,6 +753,7 @@ let package = Package(
         "SoraSDK",
         "SoraServer",
         "SoraSignaling",
+        "SoraCamera",
         "SoraCodecs",
         "SoraCapture",
         "SoraICE",
@@ -772,6 +774,7 @@ let package = Package(
         "SoraCommandSupport",
         "SoraMedia",
         "SoraClock",
+        "SoraCamera",
         "SoraCapture",
         "SoraAudio",
       ],
@@ -787,6 +790,12 @@ let package = Package(
       name: "InteropClient",
       dependencies: ["SoraCommandSupport", "SoraSDK", "SoraMedia", "SoraClock", "WebRTC"],
       path: "Tests/InteropClient",
+      swiftSettings: settings),
+    .testTarget(
+      name: "DeviceTests",
+      dependencies: ["DeviceClient", "SoraCommand", "SoraCapture", "SoraMedia"],
+      path: "Tests/DeviceTests",
+      exclude: ["Guest"],
       swiftSettings: settings),
     .executableTarget(
       name: "DeviceClient",

@@ -19,9 +19,11 @@ import Testing
     #expect(try VideoChoice("test-pattern") == .testPattern)
     #expect(try VideoChoice("none") == VideoChoice.none)
     #expect(try VideoChoice("a/b.Y4M") == .file("a/b.Y4M"))
-    for text in ["camera", "camera:/dev/video0", "film.mp4", ""] {
+    #expect(try VideoChoice("camera") == .camera(nil))
+    #expect(try VideoChoice("camera:/dev/video3") == .camera("/dev/video3"))
+    for text in ["camera:", "camera:front", "film.mp4", ""] {
       let error = #expect(throws: UsageError.self) { try VideoChoice(text) }
-      #expect(error?.description.contains("test-pattern, FILE.y4m or none") == true)
+      #expect(error?.description.contains("camera:/dev/videoN, FILE.y4m or none") == true)
     }
   }
 

@@ -58,6 +58,25 @@ time_of v4l2-ctl -d /dev/video0 --stream-mmap=5 --stream-count=200
 time_of ffmpeg -nostdin -loglevel error -f v4l2 -input_format nv12 -video_size 640x360 -framerate 25 -i /dev/video0 -frames:v 200 -f null -
 echo "-- 0"
 
+# The whole way: a camera published, and played beside it.
+echo "== tool"
+cp /exchange/sora /tmp/sora
+/tmp/sora devices
+/tmp/sora devices --json --controls
+/tmp/sora serve --port 5000 > /tmp/serve.log 2>&1 &
+server=$!
+for _ in $(seq 200); do grep -q 5000 /tmp/serve.log && break; sleep 0.1; done
+/tmp/sora publish ws://127.0.0.1:5000/signaling --channel camera --video camera --audio none --resolution 320x180 --fps 10 \
+  --video-codec vp8 --duration 40 > /tmp/publish.log 2>&1 &
+publisher=$!
+timeout 60 /tmp/sora play ws://127.0.0.1:5000/signaling --channel camera --audio none --duration 8 --json
+status=$?
+kill -INT "$publisher"
+wait "$publisher" || tail -3 /tmp/publish.log
+kill "$server"
+wait "$server" 2> /dev/null
+echo "-- $status"
+
 echo "== errors"
 "$client" open /dev/video99
 "$client" open /dev/null

@@ -5,7 +5,7 @@ import SoraCommandSupport
 import SoraSDK
 import SoraVersion
 
-/// `sora`: run a development server, publish to it, play from it, and tell what codecs there are.
+/// `sora`: run a development server, publish to it, play from it, and tell what codecs and cameras there are.
 @main
 struct SoraTool: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -18,7 +18,7 @@ struct SoraTool: AsyncParsableCommand {
     version: SoraVersion.current,
     subcommands: [
       ServeCommand.self, PublishCommand.self, PlayCommand.self, CodecsCommand.self,
-      DoctorCommand.self,
+      DevicesCommand.self, DoctorCommand.self,
     ])
 
   static func main() async {

@@ -15,8 +15,9 @@ struct PublishCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "What to show: test-pattern, FILE.y4m (again and again) or none.", valueName: "what"),
-    completion: MediaCompletion.words(["test-pattern", "none"], files: "y4m"))
+      "What to show: test-pattern, camera (the first), camera:/dev/videoN, FILE.y4m (again and again) or none.",
+      valueName: "what"),
+    completion: MediaCompletion.words(["test-pattern", "camera", "none"], files: "y4m"))
   var video = "test-pattern"
 
   @Option(
@@ -26,12 +27,14 @@ struct PublishCommand: AsyncParsableCommand {
   var audio = "tone"
 
   @Option(
-    help: ArgumentHelp("Size of the test pattern.", valueName: "WxH"),
+    help: ArgumentHelp("Size of the test pattern, or wanted of a camera.", valueName: "WxH"),
     completion: .list(["640x360", "960x540", "1280x720", "1920x1080", "3840x2160"]))
   var resolution = "1280x720"
 
   @Option(
-    help: ArgumentHelp("Frames a second; by default 30, or a file's own rate.", valueName: "rate"))
+    help: ArgumentHelp(
+      "Frames a second; by default 30, a file's own rate, or what a camera has.", valueName: "rate")
+  )
   var fps: Double?
 
   @Option(name: .customLong("video-bit-rate"), help: ArgumentHelp("kbit/s", valueName: "kbps"))
@@ -50,7 +53,7 @@ struct PublishCommand: AsyncParsableCommand {
 private final class PublishJob {
   private let options: ConnectionOptions
   private let configuration: SoraSDK.Configuration
-  private let videoInput: VideoInput?
+  private let videoInput: (any VideoFeed)?
   private let audioInput: AudioInput?
   private let outputs: CallOutputs
   private let console: Console
@@ -77,8 +80,8 @@ private final class PublishJob {
     guard videoChoice != .none || audioChoice != .none else {
       throw UsageError("--video none and --audio none leave nothing to publish; leave one out")
     }
-    videoInput = try VideoInput(
-      videoChoice, resolution: resolution, framesPerSecond: command.fps)
+    videoInput = try videoChoice.makeFeed(
+      resolution: resolution, framesPerSecond: command.fps)
     let rate = videoInput?.framesPerSecond ?? command.fps ?? 30
     audioInput = try AudioInput(audioChoice, framesPerSecond: rate)
     configuration.videoEnabled = videoInput != nil

@@ -24,19 +24,20 @@ package struct Resolution: Equatable, Sendable, CustomStringConvertible {
 package enum VideoChoice: Equatable, Sendable {
   case testPattern
   case file(String)
+  /// A camera, by its file; nil for the first.
+  case camera(String?)
   case none
 
   package init(_ text: String) throws(UsageError) {
     switch text {
     case "test-pattern": self = .testPattern
     case "none": self = .none
-    case _ where text == "camera" || text.hasPrefix("camera:"):
-      throw UsageError(
-        "--video \(text): cameras are not available in this build; use test-pattern, FILE.y4m or none"
-      )
+    case "camera": self = .camera(nil)
+    case _ where text.hasPrefix("camera:/"): self = .camera(String(text.dropFirst(7)))
     case _ where text.lowercased().hasSuffix(".y4m"): self = .file(text)
     default:
-      throw UsageError("--video \(text): use test-pattern, FILE.y4m or none")
+      throw UsageError(
+        "--video \(text): use test-pattern, camera, camera:/dev/videoN, FILE.y4m or none")
     }
   }
 }

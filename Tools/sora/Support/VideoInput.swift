@@ -4,29 +4,20 @@ package import SoraMedia
 import Synchronization
 
 /// Pictures to publish, at a steady rate on a thread of its own: the test pattern, or a file that starts again at its end.
-package final class VideoInput: Sendable {
-  /// What the input did so far.
-  package struct Counters: Sendable, Equatable {
-    package var frames = 0
-    /// Frames left out because the machine was more than two frames late.
-    package var skipped = 0
-    /// Why the input ended, where it did.
-    package var failure: String?
-  }
-
+package final class VideoInput: VideoFeed {
   package let resolution: Resolution
   package let framesPerSecond: Double
   private let makePictures: @Sendable () throws -> any Pictures
-  private let state = Mutex(Counters())
+  private let state = Mutex(VideoFeedCounters())
   private let thread = Mutex<PacedThread?>(nil)
 
   /// - Parameter framesPerSecond: nil for the file's own rate, or 30 for the test pattern.
-  /// - Returns: nil where no video is wanted.
+  /// - Returns: nil where no video is wanted, or a camera's, which is `CameraInput`.
   package init?(_ choice: VideoChoice, resolution: Resolution, framesPerSecond: Double?)
     throws(UsageError)
   {
     switch choice {
-    case .none: return nil
+    case .none, .camera: return nil
     case .testPattern:
       self.resolution = resolution
       self.framesPerSecond = framesPerSecond ?? 30
@@ -46,7 +37,7 @@ package final class VideoInput: Sendable {
     }
   }
 
-  package var counters: Counters { state.withLock { $0 } }
+  package var counters: VideoFeedCounters { state.withLock { $0 } }
   /// Whether the input ended by itself: see `counters.failure`.
   package var hasEnded: Bool { thread.withLock { $0?.hasEnded ?? false } }
 

@@ -77,7 +77,7 @@ public final class CameraCapture: Sendable {
       framesPerSecond: framesPerSecond, deliver: deliver, notify: notify)
   }
 
-  init(
+  package init(
     _ device: CameraDevice, driver: any CaptureDriver, format: CameraFormat,
     framesPerSecond: Double?, deliver: @escaping @Sendable (CapturedFrame) -> Void,
     notify: @escaping @Sendable (Event) -> Void
@@ -214,7 +214,7 @@ public final class CameraCapture: Sendable {
 
 extension CameraPixelFormat {
   /// Whether an Annex B access unit can be decoded without what came before.
-  func hasKeyFrame(_ accessUnit: RawSpan) -> Bool {
+  package func hasKeyFrame(_ accessUnit: RawSpan) -> Bool {
     var units = AnnexBUnits(accessUnit)
     while let unit = units.next() {
       let header = accessUnit.u8(unit.lowerBound)

@@ -17,7 +17,7 @@ public final class CameraMonitor: Sendable {
     try self.init(folder: "/dev", queue: queue, list: { CameraDevice.all }, changed: changed)
   }
 
-  init(
+  package init(
     folder: String, queue: DispatchQueue, list: @escaping @Sendable () -> [CameraDevice],
     changed: @escaping @Sendable ([CameraDevice]) -> Void
   ) throws(CameraError) {

@@ -1,13 +1,13 @@
 import SoraMedia
 
 /// A buffer's memory, which goes when nobody reads it any more.
-@safe final class CaptureBuffer: @unchecked Sendable {
+@safe package final class CaptureBuffer: @unchecked Sendable {
   // @unchecked: both properties are `let`s; the driver writes to the memory only while the buffer is queued.
 
   private let planes: [UnsafeRawBufferPointer]
   private let release: @Sendable () -> Void
 
-  init(planes: [UnsafeRawBufferPointer], release: @escaping @Sendable () -> Void) {
+  package init(planes: [UnsafeRawBufferPointer], release: @escaping @Sendable () -> Void) {
     unsafe self.planes = unsafe planes
     self.release = release
   }

@@ -1,7 +1,7 @@
 /// What a device that gives pictures is asked, so that what is done with the pictures can be tested without one.
 ///
 /// `wake` and `queue` come from any thread, the others from the thread that captures.
-protocol CaptureDriver: AnyObject, Sendable {
+package protocol CaptureDriver: AnyObject, Sendable {
   /// Sets a format and a frame rate; says what the driver made of them.
   func configure(
     _ format: CameraFormat, framesPerSecond: Double?
@@ -21,27 +21,44 @@ protocol CaptureDriver: AnyObject, Sendable {
   func close()
 }
 
-enum Dequeued: Equatable {
+package enum Dequeued: Equatable {
   case filled(FilledBuffer)
   case none
   case gone
   case failed(Int32)
 }
 
-struct FilledBuffer: Equatable {
-  var index: Int
+package struct FilledBuffer: Equatable {
+  package var index: Int
   /// The driver counts pictures, lost ones too.
-  var sequence: UInt32
+  package var sequence: UInt32
   /// On the monotonic clock; 0 where the driver has another.
-  var nanoseconds: Int64
+  package var nanoseconds: Int64
   /// The driver knows that data is missing.
-  var isBroken: Bool
+  package var isBroken: Bool
   /// Where the data lies in each plane of memory.
-  var parts: [Range<Int>]
+  package var parts: [Range<Int>]
+
+  package init(
+    index: Int, sequence: UInt32, nanoseconds: Int64 = 0, isBroken: Bool = false,
+    parts: [Range<Int>]
+  ) {
+    self.index = index
+    self.sequence = sequence
+    self.nanoseconds = nanoseconds
+    self.isBroken = isBroken
+    self.parts = parts
+  }
 }
 
-struct CaptureWait {
-  var isReady = false
-  var isWoken = false
-  var isGone = false
+package struct CaptureWait {
+  package var isReady = false
+  package var isWoken = false
+  package var isGone = false
+
+  package init(isReady: Bool = false, isWoken: Bool = false, isGone: Bool = false) {
+    self.isReady = isReady
+    self.isWoken = isWoken
+    self.isGone = isGone
+  }
 }

@@ -2,7 +2,7 @@ import CYUV
 import SoraMedia
 
 /// Where a picture's samples are in the driver's memory, and how they become a `PixelBuffer`.
-struct PictureLayout: Sendable, CustomStringConvertible {
+package struct PictureLayout: Sendable, CustomStringConvertible {
   private typealias Conversion =
     @convention(c) (
       UnsafePointer<UInt8>?, Int32, UnsafeMutablePointer<UInt8>?, Int32,
@@ -34,9 +34,9 @@ struct PictureLayout: Sendable, CustomStringConvertible {
     }
   }
 
-  let pixelFormat: CameraPixelFormat
-  let width: Int
-  let height: Int
+  package let pixelFormat: CameraPixelFormat
+  package let width: Int
+  package let height: Int
   /// Bytes from row to row in each plane of memory; 0 where rows don't mean anything.
   private let strides: [Int]
   /// nil for formats that aren't known, such as those of video codecs.
@@ -47,7 +47,7 @@ struct PictureLayout: Sendable, CustomStringConvertible {
   /// Whether pictures are read from where the driver wrote them.
   let isLent: Bool
 
-  init(pixelFormat: CameraPixelFormat, width: Int, height: Int, strides: [Int]) {
+  package init(pixelFormat: CameraPixelFormat, width: Int, height: Int, strides: [Int]) {
     self.pixelFormat = pixelFormat
     self.width = width
     self.height = height
@@ -58,7 +58,7 @@ struct PictureLayout: Sendable, CustomStringConvertible {
     places = arrangement.flatMap { Self.places(of: $0, width, height, strides) }
   }
 
-  var description: String { "\(pixelFormat) \(width)x\(height)" }
+  package var description: String { "\(pixelFormat) \(width)x\(height)" }
 
   // MARK: Planes
 

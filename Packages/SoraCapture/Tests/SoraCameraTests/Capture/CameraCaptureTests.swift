@@ -1,0 +1,218 @@
+import Foundation
+import SoraCamera
+import SoraClock
+import SoraMedia
+import Synchronization
+import Testing
+
+func pauseAMillisecond() { Thread.sleep(forTimeInterval: 0.001) }
+
+@Suite struct CameraCaptureTests {
+  private static let device = CameraDevice(
+    path: "/dev/video7", name: "Stand-in", bus: "none", driver: "none")
+
+  /// What came from a capture.
+  private final class Seen: Sendable {
+    let frames = Mutex<[CapturedFrame]>([])
+    let events = Mutex<[CameraCapture.Event]>([])
+
+    func wait(_ condition: (Seen) -> Bool) {
+      while !condition(self) { pauseAMillisecond() }
+    }
+
+    var count: Int { frames.withLock { $0.count } }
+  }
+
+  private func start(
+    _ pixelFormat: CameraPixelFormat, width: Int = 64, height: Int = 32, strides: [Int]? = nil,
+    bytes: Int, keeps: Bool = false
+  ) throws -> (StandInDriver, CameraCapture, Seen) {
+    let layout = PictureLayout(
+      pixelFormat: pixelFormat, width: width, height: height, strides: strides ?? [width])
+    let driver = StandInDriver(layout, bytes: bytes)
+    let seen = Seen()
+    let capture = try CameraCapture(
+      Self.device, driver: driver,
+      format: CameraFormat(pixelFormat: pixelFormat, width: width, height: height),
+      framesPerSecond: 30,
+      deliver: { frame in
+        seen.frames.withLock { frames in
+          if !keeps { frames.removeAll() }
+          frames.append(frame)
+        }
+      },
+      notify: { event in seen.events.withLock { $0.append(event) } })
+    return (driver, capture, seen)
+  }
+
+  @Test(.timeLimit(.minutes(1))) func picturesAreLentUntilFewAreLeftThenCopied() throws {
+    let size = 64 * 32 * 3 / 2
+    let (driver, capture, seen) = try start(.nv12, bytes: size, keeps: true)
+    for turn in 1...8 as ClosedRange<UInt32> {
+      driver.fill(sequence: turn)
+      seen.wait { $0.count == Int(turn) }
+    }
+    let lent = seen.frames.withLock { frames in frames.count { $0.deviceMemory != nil } }
+    #expect(lent == 3, "two are always the driver's")
+    #expect(capture.statistics.framesCopied == 5)
+    #expect(capture.statistics.frames == 8 && capture.statistics.framesLost == 0)
+    #expect(driver.state.withLock { $0.queued.count } == 2)
+    // What is let go goes back to the driver, and is lent again.
+    seen.frames.withLock { $0.removeAll() }
+    #expect(driver.state.withLock { $0.queued.count } == 5)
+    driver.fill(sequence: 9)
+    seen.wait { $0.count == 1 }
+    let last = try #require(seen.frames.withLock { $0.first })
+    #expect(try #require(last.deviceMemory).exportDescriptor() >= 0)
+
+    // Pictures outlive the camera; the driver hears nothing any more, and memory goes with its last reader.
+    capture.stop()
+    guard case .picture(let picture) = last.content else { return }
+    #expect((picture.plane(0).row(0)[3] &- 3) % 40 == 0, "as the driver wrote it")
+    #expect(throws: CameraError.self) { try last.deviceMemory?.exportDescriptor() }
+    #expect(driver.state.withLock { $0.isClosed && !$0.isStreaming })
+    #expect(driver.state.withLock { $0.late } == 0)
+  }
+
+  @Test(.timeLimit(.minutes(1))) func memoryGoesWithItsLastReader() throws {
+    let driver: StandInDriver
+    do {
+      let (made, capture, seen) = try start(.i420, bytes: 64 * 32 * 3 / 2, keeps: true)
+      driver = made
+      made.fill(sequence: 0)
+      seen.wait { $0.count == 1 }
+      capture.stop()
+      #expect(made.state.withLock { $0.unmapped } == 0)
+      seen.frames.withLock { $0.removeAll() }
+    }
+    #expect(driver.state.withLock { $0.unmapped } == 5)
+    #expect(driver.state.withLock { $0.late } == 0)
+  }
+
+  /// What comes broken, cut or out of place is counted, and its buffer is filled again.
+  @Test(.timeLimit(.minutes(1))) func brokenPicturesAreLeftOut() throws {
+    let size = 64 * 32 * 2
+    let (driver, capture, seen) = try start(.yuyv, strides: [128], bytes: size)
+    driver.fill(sequence: 1, isBroken: true)
+    driver.fill(sequence: 2, used: size - 1)
+    driver.say(.filled(FilledBuffer(index: 99, sequence: 3, parts: [0..<size])))
+    driver.say(.filled(FilledBuffer(index: 0, sequence: 4, parts: [0..<(size + 1)])))
+    driver.say(.filled(FilledBuffer(index: 0, sequence: 5, parts: [])))
+    driver.fill(sequence: 9)
+    seen.wait { $0.count == 1 }
+    capture.stop()
+    #expect(capture.statistics.framesBroken == 5)
+    #expect(capture.statistics.framesLost == 3, "6, 7 and 8")
+    let frame = try #require(seen.frames.withLock { $0.first })
+    #expect(frame.sequence == 9 && frame.deviceMemory == nil)
+  }
+
+  /// A row of zeros, or planes that the format doesn't have, would be read outside of the memory.
+  @Test(.timeLimit(.minutes(1)), arguments: [[], [0], [10], [64, 64, 64, 64]])
+  func rowsThatCantBeAreNoPicture(strides: [Int]) throws {
+    let (driver, capture, seen) = try start(
+      .nv12, strides: strides, bytes: 64 * 32 * 3 / 2)
+    driver.fill(sequence: 1)
+    while capture.statistics.framesBroken == 0 { pauseAMillisecond() }
+    capture.stop()
+    #expect(seen.count == 0)
+  }
+
+  @Test(.timeLimit(.minutes(1)), arguments: 0..<50)
+  func anyBytesOfAJPEGAreTaken(seed: UInt8) throws {
+    let (driver, capture, _) = try start(.mjpeg, strides: [0], bytes: 400 + Int(seed) * 7)
+    driver.fill(sequence: 1)
+    while capture.statistics.framesBroken == 0 { pauseAMillisecond() }
+    capture.stop()
+  }
+
+  @Test(.timeLimit(.minutes(1))) func driversTimesAreUsedWhereTheyCanBe() throws {
+    let (driver, capture, seen) = try start(.nv12, bytes: 64 * 32 * 3 / 2)
+    let taken = SystemClock.now - .milliseconds(20)
+    driver.fill(sequence: 1, nanoseconds: taken.nanoseconds)
+    seen.wait { $0.count == 1 }
+    #expect(seen.frames.withLock { $0[0].timestamp } == taken)
+    for (sequence, wrong) in zip(
+      2..., [0, SystemClock.now.nanoseconds + 5_000_000_000, 1])
+    {
+      let before = SystemClock.now
+      driver.fill(sequence: UInt32(sequence), nanoseconds: wrong)
+      seen.wait { $0.frames.withLock { $0.last?.sequence } == UInt32(sequence) }
+      #expect(seen.frames.withLock { $0.last.map { $0.timestamp >= before } } == true)
+    }
+    capture.stop()
+  }
+
+  @Test(.timeLimit(.minutes(1))) func aStallIsToldOnceAndItsEnd() throws {
+    let (driver, capture, seen) = try start(.nv12, bytes: 64 * 32 * 3 / 2)
+    seen.wait { !$0.events.withLock { $0.isEmpty } }
+    driver.fill(sequence: 1)
+    seen.wait { $0.events.withLock { $0.count } == 2 }
+    capture.stop()
+    let events = seen.events.withLock { $0 }
+    guard case .stalled(let silence) = events[0] else {
+      Issue.record("\(events)")
+      return
+    }
+    #expect(silence >= .seconds(1) && events[1] == .resumed && events.count == 2)
+    #expect(capture.statistics.stalls == 1)
+  }
+
+  @Test(.timeLimit(.minutes(1)), arguments: [Dequeued.gone, .failed(5), .none])
+  func theEndIsTold(_ last: Dequeued) throws {
+    let (driver, capture, seen) = try start(.nv12, bytes: 64 * 32 * 3 / 2)
+    if case .gone = last {
+      driver.say(.gone)
+    } else if case .failed = last {
+      for _ in 0..<60 { driver.say(last) }
+    } else {
+      driver.state.withLock { $0.isGone = true }
+    }
+    seen.wait { !$0.events.withLock { $0.isEmpty } }
+    let events = seen.events.withLock { $0 }
+    if case .failed(let code) = last {
+      #expect(events == [.ended(.system(operation: "reading", path: "/dev/video7", code: code))])
+    } else {
+      #expect(events == [.ended(.unplugged(path: "/dev/video7"))])
+    }
+    capture.stop()
+    #expect(driver.state.withLock { $0.isClosed })
+  }
+
+  /// From its own thread too; after it nothing is told.
+  @Test(.timeLimit(.minutes(1))) func stoppingFromWithin() throws {
+    let driver = StandInDriver(
+      PictureLayout(pixelFormat: .nv12, width: 64, height: 32, strides: [64]), bytes: 64 * 48)
+    let holder = Mutex<CameraCapture?>(nil)
+    let stopped = DispatchSemaphore(value: 0)
+    let ended = Mutex(0)
+    let capture = try CameraCapture(
+      Self.device, driver: driver,
+      format: CameraFormat(pixelFormat: .nv12, width: 64, height: 32), framesPerSecond: 30,
+      deliver: { _ in
+        holder.withLock { $0 }?.stop()
+        stopped.signal()
+      }, notify: { _ in ended.withLock { $0 += 1 } })
+    holder.withLock { $0 = capture }
+    driver.fill(sequence: 1)
+    stopped.wait()
+    while !driver.state.withLock({ $0.isClosed }) { pauseAMillisecond() }
+    #expect(ended.withLock { $0 } == 0)
+    holder.withLock { $0 = nil }
+  }
+
+  @Test func unknownFormatsAreRefused() {
+    let format = CameraFormat(
+      pixelFormat: CameraPixelFormat(rawValue: 0x3138_4142), width: 64, height: 32)
+    #expect(
+      throws: CameraError.formatRefused(
+        wanted: "pictures of BA81", given: "nothing known here")
+    ) {
+      try CameraCapture(
+        Self.device,
+        driver: StandInDriver(
+          PictureLayout(pixelFormat: .nv12, width: 64, height: 32, strides: [64]), bytes: 64),
+        format: format, framesPerSecond: nil, deliver: { _ in }, notify: { _ in })
+    }
+  }
+}

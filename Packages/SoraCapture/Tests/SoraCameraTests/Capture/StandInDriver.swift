@@ -1,0 +1,96 @@
+import SoraCamera
+import Synchronization
+
+/// A driver without a device: what it fills, and when it fails, is the test's.
+final class StandInDriver: CaptureDriver {
+  struct State {
+    var queued: [Int] = []
+    /// What `dequeue` gives, in this order.
+    var script: [Dequeued] = []
+    var isStreaming = false
+    var isClosed = false
+    var isWoken = false
+    var isGone = false
+    var unmapped = 0
+    /// The calls that came after `close`.
+    var late = 0
+  }
+
+  let state = Mutex(State())
+  private let layout: PictureLayout
+  private let bytes: Int
+  private let rate: Double?
+
+  init(_ layout: PictureLayout, bytes: Int, rate: Double? = 30) {
+    self.layout = layout
+    self.bytes = bytes
+    self.rate = rate
+  }
+
+  func configure(_ format: CameraFormat, framesPerSecond: Double?) throws(CameraError) -> (
+    layout: PictureLayout, framesPerSecond: Double?
+  ) { (layout, rate) }
+
+  func makeBuffers(_ count: Int) throws(CameraError) -> [CaptureBuffer] {
+    (0..<count).map { index in
+      let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes, alignment: 64)
+      for at in 0..<bytes { memory[at] = UInt8(truncatingIfNeeded: index &* 40 &+ at % 16) }
+      nonisolated(unsafe) let mapped = memory
+      return CaptureBuffer(planes: [UnsafeRawBufferPointer(memory)]) { [self] in
+        mapped.deallocate()
+        state.withLock { $0.unmapped += 1 }
+      }
+    }
+  }
+
+  func queue(_ index: Int, planes: Int) -> Int32 {
+    state.withLock { state in
+      if state.isClosed { state.late += 1 }
+      state.queued.append(index)
+      return 0
+    }
+  }
+
+  /// Has the driver fill its oldest buffer.
+  func fill(sequence: UInt32, isBroken: Bool = false, used: Int? = nil, nanoseconds: Int64 = 0) {
+    state.withLock { state in
+      guard !state.queued.isEmpty else { return }
+      let index = state.queued.removeFirst()
+      state.script.append(
+        .filled(
+          FilledBuffer(
+            index: index, sequence: sequence, nanoseconds: nanoseconds, isBroken: isBroken,
+            parts: [0..<(used ?? bytes)])))
+    }
+  }
+
+  func say(_ dequeued: Dequeued) { state.withLock { $0.script.append(dequeued) } }
+
+  func dequeue(planes: Int) -> Dequeued {
+    state.withLock { $0.script.isEmpty ? .none : $0.script.removeFirst() }
+  }
+
+  func stream(_ isOn: Bool) throws(CameraError) { state.withLock { $0.isStreaming = isOn } }
+
+  func wait(milliseconds: Int) -> CaptureWait {
+    for _ in 0..<milliseconds {
+      let came = state.withLock {
+        CaptureWait(isReady: !$0.script.isEmpty, isWoken: $0.isWoken, isGone: $0.isGone)
+      }
+      if came.isReady || came.isWoken || came.isGone { return came }
+      pauseAMillisecond()
+    }
+    return CaptureWait()
+  }
+
+  func wake() { state.withLock { $0.isWoken = true } }
+
+  func export(_ index: Int, plane: Int) throws(CameraError) -> Int32 { Int32(index) }
+
+  func close() {
+    state.withLock {
+      $0.isClosed = true
+      $0.isStreaming = false
+    }
+  }
+}

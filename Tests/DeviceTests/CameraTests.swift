@@ -1,0 +1,139 @@
+import Foundation
+import Testing
+
+/// Cameras of real V4L2 drivers in a guest, in one boot: vivid, which draws colour bars in 61 formats (its second device with planes
+/// in memory of their own), and v4l2loopback, which gives what ffmpeg feeds it.
+@Suite(.serialized, .disabled(if: Guest.missing != nil, "\(Guest.missing ?? "")"))
+struct CameraTests {
+  /// 75 % colour bars by BT.601, limited range, as vivid draws them: Y, U, V of white, yellow, cyan, green, magenta, red, blue, black.
+  private static let bars = [
+    [180, 128, 128], [161, 44, 142], [131, 156, 44], [112, 72, 58], [84, 184, 198], [65, 100, 212],
+    [35, 212, 114], [16, 128, 128],
+  ]
+
+  /// The same without colours: BT.709, full range.
+  private static let grays = [191, 177, 150, 137, 54, 41, 14, 0]
+
+  @Test(.timeLimit(.minutes(8))) func camerasOfRealDrivers() throws {
+    let sections = try Guest.run("cameras.sh", seconds: 280)
+    func section(_ name: String, sourceLocation: SourceLocation = #_sourceLocation) throws
+      -> Guest.Section
+    {
+      let section = try #require(sections[name], "\(name) ran", sourceLocation: sourceLocation)
+      #expect(
+        section.status == 0, "\(name): \(section.lines) \(section.texts)",
+        sourceLocation: sourceLocation)
+      return section
+    }
+    try listing(section("list"))
+    try colours(section("formats"), least: 23)
+    try colours(section("planes"), least: 26)
+    let controls = try #require(section("controls").first("controls"))
+    #expect(controls["value"] as? Int == controls["most"] as? Int)
+    #expect(controls["again"] as? Int == controls["usual"] as? Int)
+    #expect((controls["refused"] as? String)?.contains("allowed is 0 (All), 1") == true)
+    try pacing(section("pace"))
+    try holding(section("held"))
+    let again = try #require(section("again").first("again"))
+    #expect(again["started"] as? Int == 66)
+    #expect((again["files"] as? Int ?? 99) < 10, "descriptors stay open: \(again)")
+    try encodedCameras(section("jpeg"), section("h264"))
+    let stall = try section("stall").lines.compactMap { $0["event"] as? String }
+    #expect(stall.first?.hasPrefix("stalled(") == true && stall.last == "resumed", "\(stall)")
+    for (name, type) in [("unplug", "unplugged"), ("pull", "lost")] {
+      let event = try #require(section(name).first(type)?["event"] as? String)
+      #expect(event.contains("was unplugged"))
+    }
+    let cameras = try section("plug").lines.compactMap { $0["paths"] as? [String] }
+    #expect(cameras.contains { !$0.contains("/dev/video0") }, "\(cameras)")
+    #expect(cameras.last?.contains("/dev/video0") == true, "\(cameras)")
+    try errors(section("errors"))
+    try theTool(section("tool"))
+    try costs(section("cpu"), section("cpu-peers"))
+  }
+
+  private func listing(_ section: Guest.Section) throws {
+    let device = try #require(section.first("device"))
+    #expect(device["driver"] as? String == "vivid")
+    #expect((device["formats"] as? Int ?? 0) > 400)
+    #expect((device["sizes"] as? [String])?.contains("1920x1080") == true)
+    #expect((device["controls"] as? [String])?.contains("Brightness") == true)
+    #expect((device["known"] as? [String])?.starts(with: ["/dev/video0", "/dev/video1"]) == true)
+  }
+
+  private func colours(_ section: Guest.Section, least: Int) throws {
+    let formats = section.lines.filter { $0["type"] as? String == "bars" }
+    #expect(formats.count >= least, "\(formats.compactMap { $0["format"] })")
+    for format in formats {
+      let name = format["format"] as? String ?? ""
+      let bars = try #require(format["bars"] as? [[Int]])
+      #expect(bars.count == 8)
+      if name == "GREY" {
+        #expect(zip(bars, Self.grays).allSatisfy { abs($0[0] - $1) <= 2 }, "\(name): \(bars)")
+        continue
+      }
+      for (seen, known) in zip(bars, Self.bars) {
+        #expect(zip(seen, known).allSatisfy { abs($0 - $1) <= 4 }, "\(name): \(bars)")
+      }
+    }
+  }
+
+  /// The emulated processor is slow: the driver's own pace is what is looked at.
+  private func pacing(_ section: Guest.Section) throws {
+    let pace = try #require(section.first("pace"))
+    print("pace at 25 frames per second: \(pace)")
+    #expect(pace["given"] as? Double == 25)
+    #expect(pace["rising"] as? Bool == true)
+    #expect(abs((pace["p50"] as? Double ?? 0) - 40) < 4)
+  }
+
+  private func holding(_ section: Guest.Section) throws {
+    let held = try #require(section.first("held"))
+    #expect(held["frames"] as? Int == 12 && held["sums"] as? Int == 12)
+    #expect(held["lent"] as? Int == 3)
+    #expect((held["copied"] as? Int ?? 0) >= 9)
+    #expect(held["exported"] as? Bool == true && held["refusedAfterwards"] as? Bool == true)
+  }
+
+  private func encodedCameras(_ jpeg: Guest.Section, _ h264: Guest.Section) throws {
+    let stamps = try #require(jpeg.first("stamps"))
+    let indices = try #require(stamps["indices"] as? [Int])
+    #expect(stamps["format"] as? String == "MJPG")
+    #expect(indices.count >= 50 && stamps["broken"] as? Int == 0)
+    #expect((stamps["psnr"] as? Double ?? 0) > 27)
+    let unordered = zip(indices, indices.dropFirst()).filter { $0 >= $1 }
+    #expect(unordered.count <= indices.count / 60 + 1, "the film begins again: \(indices)")
+    let units = try #require(h264.first("encoded"))
+    #expect(units["units"] as? Int == 60)
+    #expect((1...4).contains(units["keyFrames"] as? Int ?? 0), "one in thirty: \(units)")
+  }
+
+  private func errors(_ section: Guest.Section) throws {
+    let errors = section.lines.compactMap { $0["error"] as? String }
+    let expected = ["no camera at", "gives no pictures", "may not be opened", "is in use"]
+    #expect(errors.count == expected.count, "\(errors)")
+    for (error, part) in zip(errors, expected) { #expect(error.contains(part)) }
+  }
+
+  /// `sora devices`, and a camera published and played.
+  private func theTool(_ section: Guest.Section) throws {
+    let camera = try #require(
+      section.lines.first { $0["path"] as? String == "/dev/video0" }, "\(section.texts)")
+    #expect(camera["type"] as? String == "camera")
+    #expect(section.texts.contains { $0.contains("/dev/video0  vivid") })
+    let summary = try #require(
+      section.lines.last { $0["type"] as? String == "summary" }, "\(section.texts)")
+    let video = try #require(summary["video"] as? [String: Any])
+    #expect((video["frames"] as? Int ?? 0) > 10)
+    #expect(video["width"] as? Int == 320 && video["height"] as? Int == 180)
+    #expect(!(summary["error"] is String), "\(summary)")
+  }
+
+  /// Printed, not judged: the processor is emulated.
+  private func costs(_ ours: Guest.Section, _ peers: Guest.Section) throws {
+    let cost = try #require(ours.first("cpu")?["microseconds"] as? Double)
+    print(
+      "CPU a frame: \(Int(cost)) us; with their start: \(peers.texts.joined(separator: ", ")) us")
+    #expect(peers.texts.count == 2)
+  }
+}
