@@ -69,7 +69,7 @@ extension MediaChannel {
       settings.iceTransportPolicy = ice.iceTransportPolicy == .relay ? .relay : .all
     }
     settings.certificate = storage.withLock { $0.certificate }
-    let events = PeerEvents(input)
+    let events = PeerEvents { [input] in input.yield(.peer($0)) }
     let peer: RTCPeerConnection
     do throws(RTCSetupError) {
       peer = try NativeFactory.shared.makePeerConnection(

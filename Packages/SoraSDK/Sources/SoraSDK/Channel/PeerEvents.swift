@@ -1,7 +1,7 @@
 import SoraTransport
 import WebRTC
 
-/// Leads what a peer connection says into the channel's task. Called on the peer connection's queue.
+/// Leads what a peer connection says into its channel's task. Called on the peer connection's queue.
 final class PeerEvents: RTCPeerConnectionDelegate, Sendable {
   enum Event: Sendable {
     /// A local candidate, `candidate:...`.
@@ -13,21 +13,21 @@ final class PeerEvents: RTCPeerConnectionDelegate, Sendable {
     case removed(RTCMediaStream)
   }
 
-  private let input: AsyncStream<MediaChannel.Input>.Continuation
+  private let tell: @Sendable (Event) -> Void
 
-  init(_ input: AsyncStream<MediaChannel.Input>.Continuation) { self.input = input }
+  init(_ tell: @escaping @Sendable (Event) -> Void) { self.tell = tell }
 
   func peerConnection(_: RTCPeerConnection, didGenerate candidate: RTCIceCandidate) {
-    input.yield(.peer(.candidate(candidate.sdp)))
+    tell(.candidate(candidate.sdp))
   }
 
   func peerConnection(_: RTCPeerConnection, didChange state: RTCPeerConnectionState) {
     Logger.debug(type: .nativePeerChannel, message: "peer connection state: \(state)")
-    if state == .connected { input.yield(.peer(.connected)) }
+    if state == .connected { tell(.connected) }
   }
 
   func peerConnection(_: RTCPeerConnection, didFailWith error: PeerTransportError) {
-    input.yield(.peer(.failed(error.description, isFarewell: error == .closedByPeer)))
+    tell(.failed(error.description, isFarewell: error == .closedByPeer))
   }
 
   func peerConnection(
@@ -43,10 +43,10 @@ final class PeerEvents: RTCPeerConnectionDelegate, Sendable {
   }
 
   func peerConnection(_: RTCPeerConnection, didAdd stream: RTCMediaStream) {
-    input.yield(.peer(.added(stream)))
+    tell(.added(stream))
   }
 
   func peerConnection(_: RTCPeerConnection, didRemove stream: RTCMediaStream) {
-    input.yield(.peer(.removed(stream)))
+    tell(.removed(stream))
   }
 }
