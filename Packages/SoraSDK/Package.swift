@@ -26,6 +26,7 @@ let package = Package(
   ],
   dependencies: [
     .package(path: "../SoraMedia"),
+    .package(path: "../SoraCapture"),
     .package(path: "../SoraTransport"),
     .package(path: "../SoraSignaling"),
     .package(path: "../SoraTURNStream"),
@@ -40,6 +41,7 @@ let package = Package(
         .product(name: "SoraMedia", package: "SoraMedia"),
         .product(name: "SoraClock", package: "SoraMedia"),
         .product(name: "SoraVersion", package: "SoraMedia"),
+        .product(name: "SoraCamera", package: "SoraCapture"),
         .product(name: "SoraTransport", package: "SoraTransport"),
         .product(name: "SoraCongestion", package: "SoraTransport"),
         .product(name: "SoraSignaling", package: "SoraSignaling"),
@@ -56,6 +58,7 @@ let package = Package(
         .product(name: "SoraMedia", package: "SoraMedia"),
         .product(name: "SoraClock", package: "SoraMedia"),
         .product(name: "SoraVersion", package: "SoraMedia"),
+        .product(name: "SoraCamera", package: "SoraCapture"),
         .product(name: "SoraTransport", package: "SoraTransport"),
         .product(name: "SoraCongestion", package: "SoraTransport"),
         .product(name: "SoraDTLS", package: "SoraTransport"),

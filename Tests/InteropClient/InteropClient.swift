@@ -25,6 +25,8 @@ struct InteropClient {
     Logger.shared.printsToStandardError = false
     var configuration = SoraSDK.Configuration(url: url, channelId: arguments[2], role: role)
     configuration.videoCodec = .vp8
+    // Frames are this program's own.
+    configuration.cameraSettings.isEnabled = false
     do {
       try await InteropSession(configuration).run()
     } catch {

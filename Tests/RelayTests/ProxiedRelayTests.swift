@@ -31,6 +31,7 @@ import WebRTC
   ) async throws -> Configuration {
     var configuration = Configuration(
       url: try #require(URL(string: server.url)), channelId: "proxied", role: role)
+    configuration.cameraSettings.isEnabled = false
     configuration.tls = TLSSettings(caFile: try await Certificates.shared.value.path("ca.pem"))
     configuration.proxy = proxy.map {
       Proxy(host: "127.0.0.1", port: $0.port, username: "user", password: password)

@@ -57,6 +57,8 @@ struct ConnectionOptions: ParsableArguments {
     }
     var configuration = SoraSDK.Configuration(url: address, channelId: channel, role: role)
     configuration.videoCodec = try chosenCodec(role)
+    // Frames are the command's own.
+    configuration.cameraSettings.isEnabled = false
     try access.apply(to: &configuration)
     return configuration
   }

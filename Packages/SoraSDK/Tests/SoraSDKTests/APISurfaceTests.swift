@@ -17,6 +17,15 @@ private var properties: [AnyKeyPath] {
     \CameraSettings.isEnabled,
     \CameraSettings.position,
     \CameraSettings.resolution,
+    \CameraVideoCapturer.device,
+    \CameraVideoCapturer.format,
+    \CameraVideoCapturer.frameRate,
+    \CameraVideoCapturer.isRunning,
+    \CameraVideoCapturer.position,
+    \CameraVideoCapturer.stream,
+    \CameraVideoCapturerHandlers.onCapture,
+    \CameraVideoCapturerHandlers.onStart,
+    \CameraVideoCapturerHandlers.onStop,
     \Configuration.audioBitRate,
     \Configuration.audioCodec,
     \Configuration.audioEnabled,
@@ -281,6 +290,11 @@ private var properties: [AnyKeyPath] {
 private var statics: [Any] {
   [
     CameraSettings.default,
+    CameraVideoCapturer.back as Any,
+    CameraVideoCapturer.current as Any,
+    CameraVideoCapturer.devices,
+    CameraVideoCapturer.front as Any,
+    CameraVideoCapturer.handlers,
     DeviceInfo.current,
     Logger.shared,
     MediaStreamAudioVolume.max,
@@ -411,7 +425,7 @@ private var cases: [Any] {
 /// Methods, initializers and cases with values. Only compiled.
 @MainActor private func methods(
   sora: Sora, channel: MediaChannel, stream: any MediaStream, renderer: any VideoRenderer,
-  decoder: any Decoder, frame: RTCVideoFrame
+  decoder: any Decoder, frame: RTCVideoFrame, camera: CameraDevice
 ) throws {
   let connect: ConnectionTask = sora.connect(
     configuration: Configuration(
@@ -432,6 +446,19 @@ private var cases: [Any] {
   renderer.onRemoved(from: stream)
   renderer.onSwitch(video: true)
   renderer.onSwitch(audio: true)
+  let capturer = CameraVideoCapturer(device: camera)
+  let _: CameraDevice? = CameraVideoCapturer.device(for: CameraPosition.front)
+  let format: CameraFormat? = CameraVideoCapturer.format(
+    width: 1280, height: 720, for: camera, frameRate: 30)
+  let rate: Int? = format.flatMap { CameraVideoCapturer.maxFrameRate(30, for: $0) }
+  if let format, let rate {
+    capturer.start(format: format, frameRate: rate) { (_: (any Error)?) in }
+    capturer.change(format: format, frameRate: rate) { (_: (any Error)?) in }
+  }
+  capturer.restart { (_: (any Error)?) in }
+  capturer.stop { (_: (any Error)?) in }
+  CameraVideoCapturer.flip(capturer) { (_: (any Error)?) in }
+  CameraVideoCapturer.handlers = CameraVideoCapturerHandlers()
   let stopwatch = Utilities.Stopwatch { (_: String) in }
   stopwatch.run()
   stopwatch.stop()

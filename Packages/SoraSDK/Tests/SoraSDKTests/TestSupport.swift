@@ -59,13 +59,14 @@ enum Face: String, CaseIterable, Sendable {
 
 /// A connection attempt with everything that was told about it, in order.
 final class Attempt: Sendable {
-  let sora = Sora()
+  let sora: Sora
   let log = Recorder<String>()
   let channels = Recorder<MediaChannel>()
   let outcome = Recorder<Result<MediaChannel, any Error>>()
   private let cancellation = Mutex<(@Sendable () -> Void)?>(nil)
 
-  init(_ configuration: Configuration, face: Face) {
+  init(_ configuration: Configuration, face: Face, sora: Sora = Sora()) {
+    self.sora = sora
     let log = log
     sora.handlers.onAddMediaChannel = { [channels] channel in
       log.append("add")
@@ -80,7 +81,7 @@ final class Attempt: Sendable {
     handlers.onAddStream = { log.append("stream+ \($0.streamId)") }
     handlers.onRemoveStream = { log.append("stream- \($0.streamId)") }
     handlers.onReceiveSignaling = { log.append("signaling \($0.typeName())") }
-    let (sora, outcome) = (sora, outcome)
+    let outcome = outcome
     switch face {
     case .handlers:
       let task = sora.connect(configuration: configuration) { channel, error in
@@ -178,7 +179,10 @@ final class ScriptedSora: Sendable {
   var url: String { "ws://127.0.0.1:\(server.boundPort)/signaling" }
 
   func configuration(_ role: Role = .sendonly) -> Configuration {
-    Configuration(url: URL(string: url)!, channelId: "test", role: role)
+    var configuration = Configuration(url: URL(string: url)!, channelId: "test", role: role)
+    // Of the machine that the tests run on.
+    configuration.cameraSettings.isEnabled = false
+    return configuration
   }
 
   func connects() -> [ConnectMessage] {

@@ -9,19 +9,20 @@ extension MediaChannel {
 
   /// The app wants to leave.
   func leave(_ error: (any Error)?) {
-    let (phase, client) = storage.withLock { state in
+    let (phase, client, streams) = storage.withLock { state in
       defer {
         if state.phase == .connected {
           state.phase = .leaving
           state.connection = .disconnecting
         }
       }
-      return (state.phase, state.client)
+      return (state.phase, state.client, state.streams)
     }
     switch phase {
     case .connecting:
       end(error, attempt: error ?? SoraError.connectionCancelled, in: [.connecting], isUser: true)
     case .connected:
+      stopCamera(in: streams)
       // Whichever comes first: the server's close, or the end of patience.
       DispatchQueue.global().asyncAfter(deadline: .now() + Self.farewell) {
         self.end(error, in: [.leaving], isUser: true)
@@ -86,6 +87,7 @@ extension MediaChannel {
       return ending
     }
     guard let ending else { return }
+    stopCamera(in: ending.streams)
     if let reason {
       Logger.error(type: .mediaChannel, message: "\(reason)")
     } else {

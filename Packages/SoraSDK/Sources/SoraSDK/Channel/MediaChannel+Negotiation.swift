@@ -126,7 +126,9 @@ extension MediaChannel {
         transceiver.sender.parameters.degradationPreference = preference.native
       }
     }
-    addLocal(BasicMediaStream(native, channel: self))
+    let stream = BasicMediaStream(native, channel: self)
+    addLocal(stream)
+    if mids.contains(where: { $0.0 == "video" }) { startCamera(for: stream) }
   }
 
   /// Why there is no transceiver for a kind of media.

@@ -24,12 +24,19 @@ public final class Sora: Sendable {
   public let handlers = SoraHandlers()
 
   private let channels = Mutex<[MediaChannel]>([])
+  let cameras: CameraVideoCapturer.Cameras
 
   /// Another one, with channels and handlers of its own.
   ///
   /// The first of a process has the threads and the libraries that all connections share started, beside whatever the caller does
   /// next: an app that makes it a moment before `connect` connects some milliseconds sooner.
-  public init() { ProcessPreparation.begin() }
+  public convenience init() { self.init(cameras: .shared) }
+
+  /// - Parameter cameras: what connections start one of.
+  package init(cameras: CameraVideoCapturer.Cameras) {
+    self.cameras = cameras
+    ProcessPreparation.begin()
+  }
 
   /// Frees what the process shares. There is nothing to free on Linux; kept so that programs compile.
   public static func finish() {}

@@ -44,8 +44,9 @@ public struct CameraSettings: CustomStringConvertible, Sendable {
   public var resolution: Resolution
   /// Frames per second to ask for.
   public var frameRate: Int
+  /// Which camera; connecting starts none where it is unspecified.
   public var position: CameraPosition
-  /// Whether connecting starts the camera.
+  /// Whether connecting starts the camera. False for apps that send frames of their own.
   public var isEnabled: Bool
 
   public init(

@@ -12,8 +12,8 @@ extension Configuration {
     note("dataChannels", if: (dataChannels as? [Any])?.isEmpty == false, noChannels)
     note("ignoreDisconnectWebSocket", if: ignoreDisconnectWebSocket == true, noChannels)
     note(
-      "cameraSettings", if: !cameraSettings.asksForDefault,
-      "this version opens no camera: MediaStream.send(videoFrame:) takes frames from anywhere")
+      "cameraSettings", if: !cameraSettings.asksForDefault && !(role.sends && videoEnabled),
+      "only with videoEnabled and a role that sends")
     note(
       "webRTCConfiguration.constraints",
       if: webRTCConfiguration.constraints != MediaConstraints(), "the engine knows none")
@@ -39,14 +39,5 @@ extension Configuration {
       "multistreamEnabled", if: !multistreamEnabled && usesMultistream,
       "role sendrecv and spotlight always have it")
     return found
-  }
-}
-
-extension CameraSettings {
-  /// Whether nothing is asked of a camera but what would happen anyway. That none is to be opened is always true.
-  fileprivate var asksForDefault: Bool {
-    let other = CameraSettings.default
-    return resolution == other.resolution && frameRate == other.frameRate
-      && position == other.position
   }
 }

@@ -29,7 +29,8 @@ public struct Configuration: Sendable {
   public var videoCodec: VideoCodec = .default
   /// kbit/s
   public var videoBitRate: Int?
-  /// Of no effect yet: no camera is opened.
+  /// The camera that a connection starts where it sends video, and stops when it ends. Without one, or where it can't be opened, the
+  /// connection goes on, and the log says so. An app that sends frames of its own sets `cameraSettings.isEnabled` to false.
   public var cameraSettings: CameraSettings = .default
   public var audioCodec: AudioCodec = .default
   /// kbit/s

@@ -1,6 +1,8 @@
 // Frames, sound and time, with their operators: what an app needs to send and take media of its own, so that `import Sora` is enough.
 @_exported public import struct SoraCongestion.Bitrate
 @_exported public import SoraMedia
+// Cameras, their formats and what can be set on them.
+@_exported public import SoraCamera
 public import WebRTC
 
 // Of WebRTC single words, whose names mean nothing else to an app that imports it as well.

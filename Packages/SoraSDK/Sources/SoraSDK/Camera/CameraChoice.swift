@@ -1,0 +1,55 @@
+import SoraCamera
+
+/// A format and a frame rate that a camera can be started with.
+struct CameraChoice: Sendable {
+  let format: CameraFormat
+  /// Frames per second.
+  let frameRate: Int
+
+  /// - Throws: `SoraError.cameraError` for a format whose frames can't be sent, and for a rate below 1.
+  init(format: CameraFormat, frameRate: Int) throws(SoraError) {
+    guard !format.pixelFormat.isVideoCodec else {
+      throw .cameraError(
+        reason: "frames of \(format) are encoded by the camera already, which can't be sent yet;"
+          + " choose a format of pixels or JPEG")
+    }
+    guard format.pixelFormat.isSupported else {
+      throw .cameraError(reason: "frames of \(format) can't be read; choose another format")
+    }
+    guard frameRate > 0 else {
+      throw .cameraError(
+        reason: "\(frameRate) frames per second were asked for; ask for 1 or more")
+    }
+    self.format = format
+    self.frameRate = frameRate
+  }
+
+  /// What is nearest to a size in pixels and a rate.
+  ///
+  /// - Throws: `SoraError.cameraError` where there is nothing that can be sent.
+  init(
+    width: Int, height: Int, frameRate: Int, from formats: [CameraFormat], of device: CameraDevice
+  ) throws(SoraError) {
+    guard
+      let format = formats.nearest(
+        width: width, height: height, framesPerSecond: Double(frameRate))
+    else {
+      throw .cameraError(reason: "\(device) has no format whose frames can be sent")
+    }
+    try self.init(format: format, frameRate: format.frameRate(upTo: frameRate) ?? frameRate)
+  }
+}
+
+extension CameraFormat {
+  /// A rate where the camera has it, or else its highest. A camera that doesn't tell its rates is asked for any.
+  func frameRate(upTo wanted: Int) -> Int? {
+    guard wanted > 0 else { return nil }
+    guard let highest = maximumFrameRate, !contains(Double(wanted)) else { return wanted }
+    return Int(highest.rounded())
+  }
+}
+
+extension SoraError {
+  /// What a camera says, in the words of the SDK.
+  init(_ error: CameraError) { self = .cameraError(reason: "\(error)") }
+}
