@@ -801,7 +801,7 @@ let package = Package(
       swiftSettings: settings),
     .executableTarget(
       name: "DeviceClient",
-      dependencies: ["SoraCamera", "SoraCapture", "SoraClock", "SoraMedia"],
+      dependencies: ["SoraCamera", "SoraCapture", "SoraClock", "SoraMedia", "SoraSDK"],
       path: "Tests/DeviceClient",
       swiftSettings: settings),
     .executableTarget(

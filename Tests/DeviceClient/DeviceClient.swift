@@ -6,7 +6,7 @@ import SoraCamera
 /// `DeviceClient WHAT PATH [MORE]`; `DeviceTests` says what must have been seen.
 @main
 struct DeviceClient {
-  static func main() {
+  static func main() async {
     let arguments = Array(CommandLine.arguments.dropFirst())
     guard arguments.count >= 2 else { fail("usage: DeviceClient WHAT PATH [MORE]") }
     let path = arguments[1]
@@ -19,6 +19,7 @@ struct DeviceClient {
       case "stamps": try readStamps(path, frames: 60, format: more ?? "MJPG")
       case "encoded": try takeEncoded(path, frames: 60, format: more ?? "H264")
       case "again": try startAgain(path, other: more, times: 100)
+      case "capturer": try await useCapturers(times: 25)
       case "held": try holdFrames(path)
       case "unplug": try unplug(path)
       case "lose": try lose(path)

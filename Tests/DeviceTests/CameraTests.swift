@@ -37,6 +37,12 @@ struct CameraTests {
     let again = try #require(section("again").first("again"))
     #expect(again["started"] as? Int == 66)
     #expect((again["files"] as? Int ?? 99) < 10, "descriptors stay open: \(again)")
+    let capturer = try #require(section("capturer").first("capturer"))
+    // A handler may still be running when its completion was told.
+    #expect((99...100).contains(capturer["started"] as? Int ?? 0), "\(capturer)")
+    #expect((99...100).contains(capturer["stopped"] as? Int ?? 0), "\(capturer)")
+    #expect((capturer["sources"] as? [String])?.count == 3, "\(capturer)")
+    #expect(capturer["isRunning"] as? Bool == false && capturer["current"] as? Bool == false)
     try encodedCameras(section("jpeg"), section("h264"))
     let stall = try section("stall").lines.compactMap { $0["event"] as? String }
     #expect(stall.first?.hasPrefix("stalled(") == true && stall.last == "resumed", "\(stall)")

@@ -33,6 +33,8 @@ try pace "$client" pace /dev/video0
 try held "$client" held /dev/video0
 try again "$client" again /dev/video0 /dev/video1
 
+try capturer "$client" capturer /dev/video0
+
 try jpeg "$client" stamps /dev/video40 MJPG
 try h264 "$client" encoded /dev/video41 H264
 kill "$units"
