@@ -83,3 +83,160 @@ import Testing
     #expect(fires)
   }
 }
+
+/// Whether the decoder can go on.
+@Suite struct DecodeContinuityTests {
+  private let now = Instant(nanoseconds: 0)
+
+  /// A frame of one packet, whose number is its VP8 picture id as well.
+  private func frame(
+    _ sequence: Int64, isKeyFrame: Bool = false, layer: UInt8 = 0, base: UInt8? = nil,
+    isComplete: Bool = true
+  ) -> FrameAssembly {
+    var info = RTPPayloadInfo(range: 0..<1)
+    info.isKeyFrame = isKeyFrame
+    info.temporalLayer = layer
+    info.baseLayerIndex = base
+    let header = RTPHeader(
+      payloadType: 96, sequenceNumber: UInt16(sequence), timestamp: 0, ssrc: 1)
+    var frame = FrameAssembly(
+      header: header, timestamp: 0, sequence: sequence, info: info, at: now)
+    frame.isStarted = true
+    frame.firstSequence = sequence
+    frame.nextSequence = sequence + 1
+    frame.isComplete = isComplete
+    return frame
+  }
+
+  private func judge(_ continuity: DecodeContinuity, _ frame: FrameAssembly)
+    -> DecodeContinuity.Verdict
+  {
+    continuity.judge(frame, lacksParameterSets: false)
+  }
+
+  /// After a key frame with the number 10.
+  private func begun() -> DecodeContinuity {
+    var continuity = DecodeContinuity()
+    continuity.release(frame(10, isKeyFrame: true, base: 5), afterLoss: false, at: now)
+    return continuity
+  }
+
+  @Test func onlyAKeyFrameBegins() {
+    var continuity = DecodeContinuity()
+    #expect(continuity.needsKeyFrame && continuity.lastDone == nil)
+    #expect(judge(continuity, frame(10)) == .drop)
+    let key = frame(10, isKeyFrame: true)
+    #expect(judge(continuity, frame(10, isKeyFrame: true, isComplete: false)) == .wait)
+    #expect(judge(continuity, key) == .release(afterLoss: false))
+    #expect(continuity.judge(key, lacksParameterSets: true) == .wait)
+    continuity.pass(9)
+    #expect(continuity.judge(key, lacksParameterSets: true) == .drop)
+    continuity.release(key, afterLoss: false, at: now)
+    #expect(!continuity.needsKeyFrame && continuity.lastDone == 10)
+  }
+
+  @Test func theNextFrameIsReleasedAndOneBehindALossWaits() {
+    var continuity = begun()
+    #expect(judge(continuity, frame(11)) == .release(afterLoss: false))
+    #expect(judge(continuity, frame(12)) == .wait)
+    // Padding was all that lay between.
+    continuity.pass(11)
+    #expect(judge(continuity, frame(12)) == .release(afterLoss: false))
+  }
+
+  @Test func aLossIsSkippedWhereTheLayersAllowIt() {
+    var continuity = begun()
+    var isSkipped = continuity.skipLoss(before: frame(13, base: 7))
+    #expect(!isSkipped && judge(continuity, frame(13, base: 6)) == .wait)
+    isSkipped = continuity.skipLoss(before: frame(13, base: 6))
+    #expect(isSkipped)
+    #expect(judge(continuity, frame(13, base: 6)) == .release(afterLoss: true))
+    #expect(judge(continuity, frame(13, base: 7)) == .drop)
+  }
+
+  @Test func givingUpAFrameOfTheBaseLayerNeedsAKeyFrame() {
+    var continuity = begun()
+    continuity.askEarly()
+    var goes = continuity.giveUp(frame(12, layer: 1, base: 5, isComplete: false), at: now)
+    #expect(goes && !continuity.needsKeyFrame && continuity.asksEarly)
+    goes = continuity.giveUp(frame(13, base: 6), at: now)
+    #expect(!goes && !continuity.needsKeyFrame)
+    goes = continuity.giveUp(frame(13, base: 6, isComplete: false), at: now)
+    #expect(goes && continuity.needsKeyFrame && !continuity.asksEarly)
+    // The gap is remembered: parameter sets may still be late.
+    continuity.pass(13)
+    let key = frame(14, isKeyFrame: true)
+    #expect(continuity.judge(key, lacksParameterSets: true) == .wait)
+    let isSkipped = continuity.skipLoss(before: key)
+    #expect(!isSkipped)
+  }
+
+  @Test func aLayerThatStaysBrokenAsksForAKeyFrame() {
+    var continuity = begun()
+    continuity.drop(frame(12, layer: 1, base: 5), at: now)
+    #expect(!continuity.asksEarly && !continuity.needsKeyFrame)
+    continuity.drop(frame(14, layer: 1, base: 5), at: Instant(nanoseconds: 2_000_000_001))
+    #expect(continuity.asksEarly && !continuity.needsKeyFrame)
+    continuity.release(frame(15, base: 6), afterLoss: false, at: now)
+    #expect(continuity.asksEarly)
+    continuity.release(frame(16, isKeyFrame: true, base: 7), afterLoss: false, at: now)
+    #expect(!continuity.asksEarly)
+    continuity.drop(frame(18, base: 9), at: now)
+    #expect(continuity.needsKeyFrame)
+  }
+}
+
+/// How long to wait for a retransmission.
+@Suite struct RetransmissionWaitTests {
+  @Test(arguments: [
+    (0, 100, 300, 150), (100, 250, 500, 150), (200, 400, 600, 300), (5000, 400, 600, 3000),
+  ])
+  func waitsGrowWithTheRoundTripWithinLimits(
+    roundTrip: Int, request: Int64, longest: Int64, interval: Int64
+  ) {
+    let wait = RetransmissionWait(roundTrip: .milliseconds(roundTrip))
+    #expect(wait.untilKeyFrameRequest == request * 1_000_000)
+    #expect(wait.longest == longest * 1_000_000)
+    #expect(wait.keyFrameRequestInterval == interval * 1_000_000)
+  }
+}
+
+/// What payload types mean.
+@Suite struct PayloadTypeMapTests {
+  @Test func theFormatInUseOutlivesItsPayloadType() {
+    var map = PayloadTypeMap()
+    #expect(map.depayloader(payloadType: 96) == nil)
+    map.set(RTPPayloadFormats.vp8, payloadType: 96)
+    map.set(RTPPayloadFormats.vp9, payloadType: 97)
+    #expect(map.depayloader(payloadType: 96) === map.depayloader(payloadType: 96))
+    #expect(map.depayloader(payloadType: 96) !== map.depayloader(payloadType: 97))
+    #expect(map.current == nil)
+    map.use(payloadType: 97)
+    map.set(nil, payloadType: 97)
+    #expect(map.current?.name == "VP9" && map.depayloader(payloadType: 97) == nil)
+    map.use(payloadType: 97)
+    #expect(map.current == nil)
+  }
+}
+
+/// When frames are shown.
+@Suite struct PlayoutTimingTests {
+  private func at(_ milliseconds: Int64) -> Instant {
+    Instant(nanoseconds: milliseconds * 1_000_000)
+  }
+
+  @Test func noFrameIsShownBeforeTheOneBeforeIt() {
+    var timing = PlayoutTiming(
+      clockRate: 90_000, minimum: .milliseconds(20), maximum: .milliseconds(500))
+    #expect(timing.renderTime(timestamp: 0, latest: at(200), at: at(100)) == at(100))
+    timing.frameCompleted(timestamp: 0, isTypical: true, at: at(100))
+    let due = timing.renderTime(timestamp: 0, latest: at(600), at: at(100))
+    #expect(due == at(100) + .nanoseconds(timing.delay))
+    #expect(timing.renderTime(timestamp: 0, latest: at(110), at: at(100)) == at(110))
+    #expect(timing.renderTime(timestamp: 0, latest: at(600), at: at(500)) == at(500))
+    timing.shown(at: at(700))
+    #expect(timing.renderTime(timestamp: 0, latest: at(600), at: at(100)) == at(700))
+    timing.restart()
+    #expect(timing.renderTime(timestamp: 0, latest: at(600), at: at(100)) == at(100))
+  }
+}

@@ -1,11 +1,11 @@
-import SoraMedia
+package import SoraMedia
 
 /// Decides when frames are shown: as early as the arrival times of recent frames allow without stutter.
 ///
 /// For each frame, arrival time minus media time is its relative transit. The smallest one of the last seconds is
 /// the baseline (a window, so that drifting clocks are followed); how much later frames come than the baseline is
 /// collected in a histogram that forgets, and a high percentile of it is the playout delay.
-struct PlayoutTiming {
+package struct PlayoutTiming {
   private static let binNanoseconds: Int64 = 5_000_000
   private static let binCount = 120
   private static let percentile = 0.95
@@ -23,12 +23,13 @@ struct PlayoutTiming {
   private var windowStart: Int64?
   private var currentMinimum = Int64.max
   private var previousMinimum = Int64.max
+  private var lastRenderTime = Instant(nanoseconds: .min)
   /// The delay in use, in nanoseconds; follows the target smoothly.
-  private(set) var delay: Int64
+  package private(set) var delay: Int64
   /// The delay that the histogram asks for, in nanoseconds.
-  private(set) var target: Int64
+  package private(set) var target: Int64
 
-  init(clockRate: Int, minimum: Duration, maximum: Duration) {
+  package init(clockRate: Int, minimum: Duration, maximum: Duration) {
     self.clockRate = Int64(max(1, min(clockRate, 1_000_000_000)))
     self.minimum = max(0, minimum.wholeNanoseconds)
     self.maximum = max(self.minimum, maximum.wholeNanoseconds)
@@ -38,9 +39,11 @@ struct PlayoutTiming {
 
   /// A frame was completed at `now`. `isTypical` is false for frames that needed a retransmission: waiting for
   /// those is the jitter buffer's decision and not a property of the path.
-  mutating func frameCompleted(timestamp: Int64, isTypical: Bool, at now: Instant) {
+  package mutating func frameCompleted(timestamp: Int64, isTypical: Bool, at now: Instant) {
     let transit = now.nanoseconds &- mediaNanoseconds(timestamp)
-    if let baseline, (transit &- baseline).magnitude > PlayoutTiming.jumpNanoseconds { reset() }
+    if let baseline, (transit &- baseline).magnitude > PlayoutTiming.jumpNanoseconds {
+      forgetClock()
+    }
     if let start = windowStart {
       if now.nanoseconds &- start > PlayoutTiming.windowNanoseconds {
         previousMinimum = currentMinimum
@@ -56,14 +59,23 @@ struct PlayoutTiming {
     record(max(0, transit &- baseline))
   }
 
-  /// When the frame is due; `nil` before any frame was complete.
-  func renderTime(timestamp: Int64) -> Instant? {
-    guard let baseline else { return nil }
-    return Instant(nanoseconds: mediaNanoseconds(timestamp) &+ baseline &+ delay)
+  /// When the frame is shown: when it is due, but by `latest`, not before `now`, and never before the one shown last.
+  package func renderTime(timestamp: Int64, latest: Instant, at now: Instant) -> Instant {
+    // Nothing is known before any frame was complete.
+    let due = baseline.map { Instant(nanoseconds: mediaNanoseconds(timestamp) &+ $0 &+ delay) }
+    return max(lastRenderTime, max(now, min(due ?? now, latest)))
   }
 
-  /// Forgets the source's clock and keeps the delay.
-  mutating func reset() {
+  /// A frame is handed out to be shown then.
+  package mutating func shown(at time: Instant) { lastRenderTime = time }
+
+  /// The source began anew: its times have nothing to do with earlier ones. Keeps the delay.
+  package mutating func restart() {
+    forgetClock()
+    lastRenderTime = Instant(nanoseconds: .min)
+  }
+
+  private mutating func forgetClock() {
     windowStart = nil
     currentMinimum = .max
     previousMinimum = .max

@@ -3,18 +3,6 @@ public import SoraMedia
 // When frames leave the buffer, and what happens while one can't.
 
 extension VideoJitterBuffer {
-  /// How long missing packets are waited for before a key frame is asked for as well.
-  private var keyFrameWait: Int64 { min(400_000_000, max(100_000_000, 2 * roundTrip + 50_000_000)) }
-
-  /// How long missing packets are waited for at all.
-  private var longestWait: Int64 { min(600_000_000, max(300_000_000, 4 * roundTrip + 100_000_000)) }
-
-  /// How often a request for a key frame is repeated.
-  private var keyFrameRequestInterval: Int64 { max(150_000_000, roundTrip + roundTrip / 2) }
-
-  /// How long a broken temporal layer is put up with.
-  private static let layerPatience: Int64 = 2_000_000_000
-
   /// The next frame in decode order, if it is time for it. Its `timestamp` is when it should be shown: never before
   /// the one of the frame before it. `nil` sets the deadlines.
   public func nextFrame(at now: Instant) -> EncodedFrame? {
@@ -24,7 +12,7 @@ extension VideoJitterBuffer {
       skipPadding()
       findStartOfHead(now)
       let head = frames[0]
-      switch judge(head) {
+      switch continuity.judge(head, lacksParameterSets: lacksParameterSets(head)) {
       case .release where head.isWithoutPicture:
         dropFrames(1, isLoss: false)
       case .release(let afterLoss):
@@ -39,7 +27,7 @@ extension VideoJitterBuffer {
       case .drop:
         drop(head, now)
       case .wait:
-        if waitsForKeyFrame, let key = laterKeyFrame() {
+        if continuity.needsKeyFrame, let key = laterKeyFrame() {
           dropFrames(key)
           continue
         }
@@ -48,30 +36,25 @@ extension VideoJitterBuffer {
           return nil
         }
         let waited = now.nanoseconds(since: since)
-        if waited >= longestWait {
+        if waited >= wait.longest {
           statistics.waitsGivenUp += 1
-          giveUp(head, now)
+          if continuity.giveUp(head, at: now) { dropHead() }
           continue
         }
-        guard waited >= keyFrameWait else {
-          releaseDeadline = Instant(nanoseconds: since.nanoseconds &+ keyFrameWait)
+        guard waited >= wait.untilKeyFrameRequest else {
+          releaseDeadline = Instant(nanoseconds: since.nanoseconds &+ wait.untilKeyFrameRequest)
           setKeyFrameDeadline()
           return nil
         }
         // Waited long enough to go on without what is missing, where something can be decoded without it.
-        if !waitsForKeyFrame, head.isComplete,
-          head.info.isKeyFrame || layers.isDecodableAfterLoss(head.info)
-        {
-          hasGap = true
-          continue
-        }
+        if continuity.skipLoss(before: head) { continue }
         if let key = laterKeyFrame() {
           dropFrames(key)
-          hasGap = true
+          continuity.noteGap()
           continue
         }
-        asksEarly = true
-        releaseDeadline = Instant(nanoseconds: since.nanoseconds &+ longestWait)
+        continuity.askEarly()
+        releaseDeadline = Instant(nanoseconds: since.nanoseconds &+ wait.longest)
         setKeyFrameDeadline()
         return nil
       }
@@ -82,12 +65,14 @@ extension VideoJitterBuffer {
 
   /// Whether the sender has to make a key frame for pictures to go on.
   public var keyFrameNeeded: Bool {
-    if asksEarly { return true }
-    guard waitsForKeyFrame, statistics.packetsReceived > 0 else { return false }
+    if continuity.asksEarly { return true }
+    guard continuity.needsKeyFrame, statistics.packetsReceived > 0 else { return false }
     // One that is arriving is as good as one that is asked for.
     for frame in frames where frame.mayBeKeyFrame { return false }
     // At the very beginning the first frame may still turn out to be one.
-    if lastDone == nil, frames.count < 3, frames.allSatisfy({ !$0.isStarted }) { return false }
+    if continuity.lastDone == nil, frames.count < 3, frames.allSatisfy({ !$0.isStarted }) {
+      return false
+    }
     return true
   }
 
@@ -95,40 +80,14 @@ extension VideoJitterBuffer {
   /// half round trips while the need lasts.
   public func takeKeyFrameRequest(at now: Instant) -> Bool {
     guard keyFrameNeeded else { return false }
-    let fires = keyFrameTimer.fires(at: now, interval: keyFrameRequestInterval)
+    let fires = keyFrameTimer.fires(at: now, interval: wait.keyFrameRequestInterval)
     setKeyFrameDeadline()
     if fires { statistics.keyFrameRequests += 1 }
     return fires
   }
 
-  private enum Verdict {
-    case release(afterLoss: Bool)
-    case drop
-    case wait
-  }
-
-  /// What to do with the frame at the head.
-  private func judge(_ head: FrameAssembly) -> Verdict {
-    let isNext = !hasGap && lastDone.map { head.firstSequence == $0 &+ 1 } ?? false
-    if waitsForKeyFrame {
-      if head.isKnownDelta { return .drop }
-      guard head.isComplete else { return .wait }
-      guard lacksParameterSets(head) else { return .release(afterLoss: false) }
-      // They may be in packets that are late.
-      return isNext ? .drop : .wait
-    }
-    guard head.isComplete else { return .wait }
-    if isNext || (!hasGap && layers.follows(head.info)) {
-      if lacksParameterSets(head) { return .drop }
-      if head.info.isKeyFrame || layers.isDecodable(head.info) { return .release(afterLoss: false) }
-      return .drop
-    }
-    // Frames before it are missing: wait for them, unless they have been given up.
-    guard hasGap else { return .wait }
-    if head.info.isKeyFrame {
-      return lacksParameterSets(head) ? .drop : .release(afterLoss: false)
-    }
-    return layers.isDecodableAfterLoss(head.info) ? .release(afterLoss: true) : .drop
+  private func depayloader(of frame: FrameAssembly) -> (any RTPDepayloader)? {
+    formats.depayloader(payloadType: frame.payloadType)
   }
 
   private func lacksParameterSets(_ head: FrameAssembly) -> Bool {
@@ -138,53 +97,18 @@ extension VideoJitterBuffer {
 
   private func drop(_ head: FrameAssembly, _ now: Instant) {
     if lacksParameterSets(head) { statistics.framesLackingParameterSets += 1 }
-    if !waitsForKeyFrame {
-      if layers.isSkippable(head.info) {
-        layers.skipped(head.info, at: now)
-        if let since = layers.brokenSince,
-          now.nanoseconds(since: since) > VideoJitterBuffer.layerPatience
-        {
-          asksEarly = true
-        }
-      } else {
-        waitsForKeyFrame = true
-        asksEarly = false
-      }
-    }
-    dropHead()
-  }
-
-  /// Missing packets haven't come in time.
-  private func giveUp(_ head: FrameAssembly, _ now: Instant) {
-    if waitsForKeyFrame {
-      asksEarly = false
-      dropHead()
-      return
-    }
-    hasGap = true
-    // A complete frame may be decodable by its layer: the next judgement says so.
-    if head.isComplete { return }
-    if layers.isSkippable(head.info) {
-      layers.skipped(head.info, at: now)
-    } else {
-      waitsForKeyFrame = true
-      asksEarly = false
-    }
+    continuity.drop(head, at: now)
     dropHead()
   }
 
   private func release(_ due: Instant, _ afterLoss: Bool, _ now: Instant) -> EncodedFrame? {
     let head = frames.removeFirst()
     forgetStashed(head)
-    lastDone = max(head.nextSequence - 1, head.highest)
-    layers.released(head.info, afterLoss: afterLoss, at: now)
-    hasGap = false
-    waitsForKeyFrame = false
-    if head.info.isKeyFrame || layers.brokenSince == nil { asksEarly = false }
+    continuity.release(head, afterLoss: afterLoss, at: now)
     if head.info.isKeyFrame { keyFrameTimer.forgetRequest() }
     rotation = head.rotation ?? rotation
-    currentFormat = format(payloadType: head.payloadType)
-    lastRenderTime = due
+    formats.use(payloadType: head.payloadType)
+    timing.shown(at: due)
     statistics.framesEmitted += 1
     statistics.jitterBufferDelay += .nanoseconds(now.nanoseconds(since: head.firstArrival))
     guard let buffer = head.buffer else { return nil }
@@ -196,9 +120,8 @@ extension VideoJitterBuffer {
   }
 
   private func renderTime(of frame: FrameAssembly, _ now: Instant) -> Instant {
-    let wanted = timing.renderTime(timestamp: frame.timestamp) ?? now
-    let latest = frame.firstArrival + configuration.maximumDelay
-    return max(lastRenderTime, max(now, min(wanted, latest)))
+    timing.renderTime(
+      timestamp: frame.timestamp, latest: frame.firstArrival + configuration.maximumDelay, at: now)
   }
 
   /// Since when the head waits for packets that should have been here: something later has arrived. `nil` while
@@ -220,14 +143,12 @@ extension VideoJitterBuffer {
 
   /// Packets without content between frames count as done.
   private func skipPadding() {
-    guard var last = lastDone else { return }
-    while isEmpty(last &+ 1) { last += 1 }
-    lastDone = last
+    while let last = continuity.lastDone, isEmpty(last &+ 1) { continuity.pass(last &+ 1) }
   }
 
   /// A request for a key frame is repeated while the need lasts.
   private func setKeyFrameDeadline() {
-    if keyFrameNeeded { keyFrameTimer.arm(interval: keyFrameRequestInterval) }
+    if keyFrameNeeded { keyFrameTimer.arm(interval: wait.keyFrameRequestInterval) }
   }
 
   func dropHead() { dropFrames(1) }
@@ -239,7 +160,7 @@ extension VideoJitterBuffer {
     for index in 0..<count {
       let frame = frames[index]
       forgetStashed(frame)
-      lastDone = max(lastDone ?? frame.highest, frame.highest)
+      continuity.pass(frame.highest)
       if isLoss { statistics.framesDropped += 1 }
       if frame.parts.contains(.parameterSets), let buffer = frame.buffer {
         _ = depayloader(of: frame)?.complete(buffer, parts: .parameterSets)

@@ -25,10 +25,9 @@ public final class VideoJitterBuffer {
   let configuration: Configuration
   public internal(set) var statistics = VideoJitterBufferStatistics()
   /// The format of the frame that `nextFrame(at:)` returned last.
-  public internal(set) var currentFormat: (any RTPPayloadFormat)?
+  public var currentFormat: (any RTPPayloadFormat)? { formats.current }
 
-  private var formats: [(any RTPPayloadFormat)?] = Array(repeating: nil, count: 128)
-  private var depayloaders: [(any RTPDepayloader)?] = Array(repeating: nil, count: 128)
+  var formats = PayloadTypeMap()
   private var dependencyReader = DependencyReader()
   private var window = ArrivalWindow()
   private var timestampExtender = TimestampExtender()
@@ -38,19 +37,10 @@ public final class VideoJitterBuffer {
   /// Frames in order of their sequence numbers.
   var frames: [FrameAssembly] = []
   var timing: PlayoutTiming
-  var layers = LayerContinuity()
-  /// The last sequence number of the last frame that was released or dropped.
-  var lastDone: Int64?
-  /// Something before the head was given up: only the layers can tell whether the head is decodable.
-  var hasGap = false
-  /// Only a key frame can go on.
-  var waitsForKeyFrame = true
-  /// A key frame is asked for while the wait for missing packets goes on; whichever comes first helps.
-  var asksEarly = false
+  var continuity = DecodeContinuity()
+  var wait = RetransmissionWait(roundTrip: .milliseconds(100))
   var keyFrameTimer = KeyFrameRequestTimer()
-  var lastRenderTime = Instant(nanoseconds: .min)
   var rotation = VideoRotation.none
-  var roundTrip: Int64 = 100_000_000
   /// When a frame is due, or has been waited for.
   var releaseDeadline: Instant?
   /// When `nextFrame(at:)` or `takeKeyFrameRequest(at:)` has something to do without new packets; `nil` if only packets help.
@@ -68,20 +58,12 @@ public final class VideoJitterBuffer {
 
   /// Packets with `payloadType` carry `format`, a video format with a 90 kHz clock; `nil` takes it back.
   public func setFormat(_ format: (any RTPPayloadFormat)?, payloadType: UInt8) {
-    let index = Int(payloadType & 0x7F)
-    formats[index] = format
-    depayloaders[index] = format?.makeDepayloader()
-  }
-
-  func format(payloadType: UInt8) -> (any RTPPayloadFormat)? { formats[Int(payloadType & 0x7F)] }
-
-  func depayloader(of frame: FrameAssembly) -> (any RTPDepayloader)? {
-    depayloaders[Int(frame.payloadType & 0x7F)]
+    formats.set(format, payloadType: payloadType)
   }
 
   /// The round-trip time to the sender, which says how long waiting for a retransmission makes sense.
   public func setRoundTrip(_ value: Duration) {
-    roundTrip = max(1_000_000, min(value.wholeNanoseconds, 2_000_000_000))
+    wait = RetransmissionWait(roundTrip: value)
   }
 
   /// The playout delay in use: how much later than the fastest frames a frame is shown.
@@ -92,7 +74,7 @@ public final class VideoJitterBuffer {
 
   /// The first sequence number that is still of use; earlier ones needn't be asked for again.
   public var oldestUsefulSequenceNumber: UInt16? {
-    lastDone.map { UInt16(truncatingIfNeeded: $0 &+ 1) }
+    continuity.lastDone.map { UInt16(truncatingIfNeeded: $0 &+ 1) }
   }
 
   /// Takes one packet. `payload` is what `header` delimits, lent for the call; packets restored from
@@ -110,7 +92,7 @@ public final class VideoJitterBuffer {
       statistics.packetsDiscarded.duplicate += 1
       return
     }
-    if let lastDone, sequence <= lastDone {
+    if let lastDone = continuity.lastDone, sequence <= lastDone {
       statistics.packetsDiscarded.late += 1
       return
     }
@@ -120,7 +102,7 @@ public final class VideoJitterBuffer {
       closePadding(after: sequence, now)
       return
     }
-    guard let depayloader = depayloaders[Int(header.payloadType & 0x7F)] else {
+    guard let depayloader = formats.depayloader(payloadType: header.payloadType) else {
       statistics.packetsDiscarded.unknownFormat += 1
       return
     }
@@ -170,15 +152,10 @@ public final class VideoJitterBuffer {
     dropFrames(frames.count)
     stash.removeAll()
     timestampExtender = TimestampExtender()
-    lastDone = nil
     dependencyReader = DependencyReader()
-    layers = LayerContinuity()
-    hasGap = false
-    waitsForKeyFrame = true
-    asksEarly = false
+    continuity = DecodeContinuity()
     keyFrameTimer.forgetRequest()
-    lastRenderTime = Instant(nanoseconds: .min)
-    timing.reset()
+    timing.restart()
   }
 
   /// Drops old frames until the window and the frame limit admit `sequence`; false if it is itself too old.
@@ -188,12 +165,12 @@ public final class VideoJitterBuffer {
         || frames.count >= configuration.maximumFrames
     {
       dropHead()
-      waitsForKeyFrame = true
+      continuity.breakOff()
     }
     if let last = frames.last, last.highest - sequence >= Int64(ArrivalWindow.size) {
       return false
     }
-    return lastDone.map { sequence > $0 } ?? true
+    return continuity.lastDone.map { sequence > $0 } ?? true
   }
 
   /// The frame that the packet belongs to, made when it is the first of it.
@@ -289,7 +266,7 @@ public final class VideoJitterBuffer {
     guard frames[index].lowest >= sequence else { return false }
     var previous = sequence - 1
     while isEmpty(previous) { previous -= 1 }
-    if let lastDone, previous <= lastDone { return true }
+    if let lastDone = continuity.lastDone, previous <= lastDone { return true }
     return window.contains(previous)
   }
 
@@ -298,7 +275,7 @@ public final class VideoJitterBuffer {
     let frame = frames[index]
     guard !frame.isStarted, let (_, info) = unsafe stash.find(frame.lowest), info.mayBeFrameStart,
       isBehindOtherFrame(frame.lowest, index),
-      let depayloader = depayloaders[Int(frame.payloadType & 0x7F)]
+      let depayloader = formats.depayloader(payloadType: frame.payloadType)
     else { return }
     start(index, at: frame.lowest, info)
     if let buffer = frames[index].buffer { drain(index, buffer, depayloader) }
@@ -335,7 +312,7 @@ public final class VideoJitterBuffer {
   private func closePadding(after sequence: Int64, _ now: Instant) {
     for index in frames.indices where frames[index].isStarted && !frames[index].isComplete {
       guard frames[index].nextSequence <= sequence, let buffer = frames[index].buffer,
-        let depayloader = depayloaders[Int(frames[index].payloadType & 0x7F)]
+        let depayloader = formats.depayloader(payloadType: frames[index].payloadType)
       else { continue }
       drain(index, buffer, depayloader)
       noteCompletion(index, now)
