@@ -13,7 +13,7 @@ PREFIX ?= /usr/local
 DOCS = .build/docs
 
 .DEFAULT_GOAL := help
-.PHONY: help deps demo build check test samples test-allocations test-unit test-interop test-packages test-alone guard metrics \
+.PHONY: help deps demo build check test samples test-allocations test-unit test-devices test-interop test-packages test-alone guard metrics \
 	fuzz sanitize bench bench-codecs bench-packets bench-forwarding bench-realtime bench-short manifest manifest-check \
 	install format lint docs clean
 
@@ -32,7 +32,7 @@ build: ## Build everything, tests included, once and optimized
 check: ## Check what changed since main in debug builds: guards, lint, the tests it touches (minutes; Tools/check.py)
 	@Tools/check.py $(CHECK_OPTIONS)
 
-test: guard build samples test-allocations test-unit test-interop ## Run the guards, the samples, the unit tests and the tests with real peers
+test: guard build samples test-allocations test-unit test-devices test-interop ## Run the guards, the samples, the unit tests and those with drivers and peers
 
 samples: ## Compile the Swift blocks of all documentation, and run the programs among them (after `make build`; SAMPLES=README.md)
 	@Tools/samples/samples.py $(SAMPLES)
@@ -46,7 +46,11 @@ test-allocations: ## Count what the codecs' modules allocate for a frame
 	$(SWIFT) test -c release --package-path Packages/SoraCodecs --scratch-path .build/packages --filter 'AllocatesNothing'
 
 test-interop: ## Run the tests with real peers (after `make build`)
-	$(TEST) --filter '$(INTEGRATION)'
+	$(TEST) --filter '$(INTEGRATION)' --skip '^DeviceTests\.'
+
+# By themselves: the guest takes both cores.
+test-devices: ## Run the tests with real drivers, in a small virtual machine (after `make build`)
+	$(TEST) --filter '^DeviceTests\.'
 
 # One scratch folder for all, so that what they share is built once.
 test-packages: ## Build each package alone, from its own manifest
