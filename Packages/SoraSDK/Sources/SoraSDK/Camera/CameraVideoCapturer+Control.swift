@@ -7,6 +7,7 @@ extension CameraVideoCapturer {
   /// - Parameters:
   ///   - format: one of the device's, of pixels or JPEG; H.264 and H.265 of the camera are refused.
   ///   - frameRate: frames per second; the camera takes the nearest that it has.
+  ///   - completionHandler: told nil, or why the camera doesn't run, on the camera's queue.
   public func start(
     format: CameraFormat, frameRate: Int, completionHandler: @escaping CompletionHandler
   ) {

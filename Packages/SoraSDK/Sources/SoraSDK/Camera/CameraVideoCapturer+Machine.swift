@@ -33,6 +33,7 @@ extension CameraVideoCapturer {
   /// - Parameters:
   ///   - width: pixels.
   ///   - height: pixels.
+  ///   - device: the camera.
   ///   - frameRate: frames per second; nil for any.
   /// - Returns: nil where the camera has none, or can't be asked, which the log says.
   public static func format(
