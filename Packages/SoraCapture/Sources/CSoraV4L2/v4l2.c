@@ -59,12 +59,11 @@ int sora_v4l2_capabilities(int fd, sora_v4l2_capability *out) {
 
 // MARK: Formats
 
-int sora_v4l2_format(int fd, uint32_t type, uint32_t index, uint32_t *fourcc, char name[SORA_V4L2_NAME]) {
+int sora_v4l2_format(int fd, uint32_t type, uint32_t index, uint32_t *fourcc) {
   struct v4l2_fmtdesc format = {.index = index, .type = type};
   int error = call(fd, VIDIOC_ENUM_FMT, &format);
   if (error != 0) return error;
   *fourcc = format.pixelformat;
-  copy_text(name, SORA_V4L2_NAME, format.description, sizeof format.description);
   return 0;
 }
 
@@ -72,8 +71,8 @@ int sora_v4l2_size(int fd, uint32_t fourcc, uint32_t index, sora_v4l2_sizes *out
   struct v4l2_frmsizeenum sizes = {.index = index, .pixel_format = fourcc};
   int error = call(fd, VIDIOC_ENUM_FRAMESIZES, &sizes);
   if (error != 0) return error;
-  out->kind = sizes.type;
-  if (sizes.type == V4L2_FRMSIZE_TYPE_DISCRETE) {
+  out->is_discrete = sizes.type == V4L2_FRMSIZE_TYPE_DISCRETE;
+  if (out->is_discrete) {
     out->least_width = out->most_width = sizes.discrete.width;
     out->least_height = out->most_height = sizes.discrete.height;
     out->step_width = out->step_height = 1;
@@ -97,7 +96,6 @@ int sora_v4l2_interval(
   struct v4l2_frmivalenum intervals = {.index = index, .pixel_format = fourcc, .width = width, .height = height};
   int error = call(fd, VIDIOC_ENUM_FRAMEINTERVALS, &intervals);
   if (error != 0) return error;
-  out->kind = intervals.type;
   if (intervals.type == V4L2_FRMIVAL_TYPE_DISCRETE) {
     out->least = out->most = fraction(intervals.discrete);
     return 0;
@@ -117,7 +115,6 @@ static void read_picture(uint32_t type, const struct v4l2_format *format, sora_v
     out->planes = bounded(picture->num_planes);
     for (uint32_t i = 0; i < out->planes; i++) {
       out->stride[i] = picture->plane_fmt[i].bytesperline;
-      out->size[i] = picture->plane_fmt[i].sizeimage;
     }
   } else {
     const struct v4l2_pix_format *picture = &format->fmt.pix;
@@ -126,7 +123,6 @@ static void read_picture(uint32_t type, const struct v4l2_format *format, sora_v
     out->height = picture->height;
     out->planes = 1;
     out->stride[0] = picture->bytesperline;
-    out->size[0] = picture->sizeimage;
   }
 }
 
@@ -254,7 +250,6 @@ int sora_v4l2_dequeue(int fd, uint32_t type, uint32_t planes, sora_v4l2_filled *
   out->index = buffer->index;
   out->sequence = buffer->sequence;
   out->broken = (buffer->flags & V4L2_BUF_FLAG_ERROR) != 0;
-  out->key_frame = (buffer->flags & V4L2_BUF_FLAG_KEYFRAME) != 0;
   if ((buffer->flags & V4L2_BUF_FLAG_TIMESTAMP_MASK) == V4L2_BUF_FLAG_TIMESTAMP_MONOTONIC)
     out->time = (int64_t)buffer->timestamp.tv_sec * 1000000000 + (int64_t)buffer->timestamp.tv_usec * 1000;
   out->planes = is_planar(type) ? bounded(buffer->length) : 1;

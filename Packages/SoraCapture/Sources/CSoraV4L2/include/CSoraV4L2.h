@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-enum { SORA_V4L2_PLANES = 4, SORA_V4L2_NAME = 128 };
+enum { SORA_V4L2_PLANES = 4 };
 
 // MARK: Devices
 
@@ -29,12 +29,11 @@ int sora_v4l2_capabilities(int fd, sora_v4l2_capability *out);
 // MARK: Formats
 
 /// Format number `index` of a queue; EINVAL behind the last.
-int sora_v4l2_format(int fd, uint32_t type, uint32_t index, uint32_t *fourcc, char name[SORA_V4L2_NAME]);
-
-enum { SORA_V4L2_DISCRETE = 1, SORA_V4L2_CONTINUOUS = 2, SORA_V4L2_STEPWISE = 3 };
+int sora_v4l2_format(int fd, uint32_t type, uint32_t index, uint32_t *fourcc);
 
 typedef struct sora_v4l2_sizes {
-  uint32_t kind;
+  /// One size, and not a range of them.
+  int is_discrete;
   uint32_t least_width, most_width, step_width;
   uint32_t least_height, most_height, step_height;
 } sora_v4l2_sizes;
@@ -47,8 +46,7 @@ typedef struct sora_v4l2_fraction {
 } sora_v4l2_fraction;
 
 typedef struct sora_v4l2_intervals {
-  uint32_t kind;
-  /// Seconds from frame to frame.
+  /// Seconds from frame to frame; the same where there is one.
   sora_v4l2_fraction least, most;
 } sora_v4l2_intervals;
 
@@ -61,7 +59,6 @@ typedef struct sora_v4l2_picture {
   uint32_t planes;
   /// Bytes from row to row.
   uint32_t stride[SORA_V4L2_PLANES];
-  uint32_t size[SORA_V4L2_PLANES];
 } sora_v4l2_picture;
 
 int sora_v4l2_get_picture(int fd, uint32_t type, sora_v4l2_picture *picture);
@@ -96,7 +93,6 @@ typedef struct sora_v4l2_filled {
   /// When the picture was taken, on CLOCK_MONOTONIC, in nanoseconds; 0 where the driver has another clock.
   int64_t time;
   int broken;
-  int key_frame;
 } sora_v4l2_filled;
 
 /// Takes the oldest filled buffer; EAGAIN where there is none.

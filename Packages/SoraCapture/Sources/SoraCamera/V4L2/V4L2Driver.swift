@@ -47,7 +47,11 @@ final class V4L2Driver: CaptureDriver {
     self.capability = capability
   }
 
-  deinit { close() }
+  deinit {
+    close()
+    // Whoever stops a camera that has ended by itself wakes nobody, but must not write into what came after it.
+    sora_v4l2_close(wakeFD)
+  }
 
   /// The device's name for people, where it is plugged in, and the kernel's driver.
   var name: String { text(of: capability.card) }
@@ -60,11 +64,7 @@ final class V4L2Driver: CaptureDriver {
     var formats: [CameraFormat] = []
     for index in 0..<Self.most {
       var fourcc: UInt32 = 0
-      var text = InlineArray<128, CChar>(repeating: 0)
-      var span = text.mutableSpan
-      let code = unsafe span.withUnsafeMutableBufferPointer {
-        unsafe sora_v4l2_format(fd, capability.type, index, &fourcc, $0.baseAddress)
-      }
+      let code = unsafe sora_v4l2_format(fd, capability.type, index, &fourcc)
       if code == EINVAL || code == ENOTTY { break }
       try Self.check(code, "listing the formats", path)
       let pixelFormat = CameraPixelFormat(rawValue: fourcc)
@@ -86,7 +86,7 @@ final class V4L2Driver: CaptureDriver {
       if code == EINVAL { break }
       if code == ENOTTY { return try [present()] }
       try Self.check(code, "listing the sizes", path)
-      if sizes.kind == UInt32(SORA_V4L2_DISCRETE) {
+      if sizes.is_discrete != 0 {
         found.append((Int(sizes.least_width), Int(sizes.least_height)))
       } else {
         found += Self.usualSizes.filter { sizes.holds($0.0, $0.1) }
@@ -261,7 +261,6 @@ final class V4L2Driver: CaptureDriver {
     }
     guard isFirst else { return }
     sora_v4l2_close(fd)
-    sora_v4l2_close(wakeFD)
   }
 
   // MARK: Errors
