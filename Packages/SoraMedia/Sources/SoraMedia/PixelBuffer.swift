@@ -1,14 +1,3 @@
-/// How the samples of a `PixelBuffer` lie in memory. All are 8 bits a sample, 4:2:0.
-public enum PixelFormat: Sendable, Hashable {
-  /// Three planes: Y, then U and V at half the width and height, rounded up.
-  case i420
-  /// Two planes: Y, then U and V interleaved (U first) at half the width and height, rounded up.
-  case nv12
-
-  /// The number of planes.
-  public var planeCount: Int { self == .i420 ? 3 : 2 }
-}
-
 /// A picture in memory: planes of 8-bit samples that are never written again once the buffer is shared.
 ///
 /// A buffer references memory that may belong to a decoder, a camera or a file; it is given back when the last
@@ -65,47 +54,29 @@ public enum PixelFormat: Sendable, Hashable {
     width: Int, height: Int, format: PixelFormat = .i420,
     fill: (_ planes: [MutablePlane]) throws -> Void
   ) rethrows {
-    let chromaWidth = (width + 1) / 2
-    let chromaHeight = (height + 1) / 2
-    let yStride = (width + 31) & ~31
-    let cStride = ((format == .i420 ? chromaWidth : chromaWidth * 2) + 31) & ~31
-    let ySize = yStride * height
-    let cSize = cStride * chromaHeight
-    let memory = UnsafeMutableRawPointer.allocate(
-      byteCount: ySize + cSize * (format.planeCount - 1), alignment: 64)
-    let address = UInt(bitPattern: memory)
-    let free: @Sendable () -> Void = {
-      unsafe UnsafeMutableRawPointer(bitPattern: address)?.deallocate()
-    }
-    var planes = unsafe [
-      MutablePlane(base: memory, stride: yStride, width: width, height: height),
-      MutablePlane(
-        base: memory + ySize, stride: cStride,
-        width: format == .i420 ? chromaWidth : chromaWidth * 2,
-        height: chromaHeight),
-    ]
-    if format == .i420 {
-      unsafe planes.append(
-        MutablePlane(
-          base: memory + ySize + cSize, stride: cStride, width: chromaWidth, height: chromaHeight))
-    }
+    let memory = PictureMemory(width: width, height: height, format: format, rowAlignment: 32)
     do {
-      try fill(planes)
+      try fill(memory.planes)
     } catch {
-      free()
+      memory.free()
       throw error
     }
-    switch format {
+    self.init(memory)
+  }
+
+  /// The picture that was written into `memory`, which goes with it.
+  convenience init(_ memory: PictureMemory) {
+    let (width, height, planes) = (memory.width, memory.height, memory.planes)
+    switch memory.format {
     case .i420:
       unsafe self.init(
-        width: width, height: height, y: memory, yStride: yStride, u: memory + ySize,
-        uStride: cStride,
-        v: memory + ySize + cSize, vStride: cStride, release: free)
+        width: width, height: height, y: planes[0].base, yStride: planes[0].stride,
+        u: planes[1].base, uStride: planes[1].stride, v: planes[2].base, vStride: planes[2].stride,
+        release: memory.free)
     case .nv12:
       unsafe self.init(
-        width: width, height: height, y: memory, yStride: yStride, uv: memory + ySize,
-        uvStride: cStride,
-        release: free)
+        width: width, height: height, y: planes[0].base, yStride: planes[0].stride,
+        uv: planes[1].base, uvStride: planes[1].stride, release: memory.free)
     }
   }
 
@@ -129,43 +100,5 @@ public enum PixelFormat: Sendable, Hashable {
       return unsafe Plane(
         base: bases.2, stride: strides.2, width: chromaWidth, height: chromaHeight)
     }
-  }
-}
-
-/// One plane of a picture: `height` rows of `width` bytes, `stride` bytes apart. Its pointers are as unsafe as any: they live as
-/// long as the picture.
-@safe public struct Plane {
-  public let base: UnsafeRawPointer
-  public let stride: Int
-  /// Bytes of a row that are samples. For an interleaved UV plane, twice the chroma width.
-  public let width: Int
-  public let height: Int
-
-  /// The bytes of row `y`.
-  @inlinable
-  public func row(_ y: Int) -> UnsafeRawBufferPointer {
-    unsafe UnsafeRawBufferPointer(start: base + y * stride, count: width)
-  }
-}
-
-/// One plane of a picture that is being filled.
-@safe public struct MutablePlane {
-  public let base: UnsafeMutableRawPointer
-  public let stride: Int
-  public let width: Int
-  public let height: Int
-
-  @inlinable
-  public init(base: UnsafeMutableRawPointer, stride: Int, width: Int, height: Int) {
-    unsafe self.base = unsafe base
-    self.stride = stride
-    self.width = width
-    self.height = height
-  }
-
-  /// The bytes of row `y`.
-  @inlinable
-  public func row(_ y: Int) -> UnsafeMutableRawBufferPointer {
-    unsafe UnsafeMutableRawBufferPointer(start: base + y * stride, count: width)
   }
 }

@@ -59,30 +59,8 @@ public final class PixelBufferPool {
   }
 
   private static func make(width: Int, height: Int, format: PixelFormat) -> Slot {
-    let chromaWidth = (width + 1) / 2
-    let chromaHeight = (height + 1) / 2
-    let yStride = (width + 63) & ~63
-    let cStride = ((format == .i420 ? chromaWidth : chromaWidth * 2) + 63) & ~63
-    let ySize = yStride * height
-    let cSize = cStride * chromaHeight
-    let memory = UnsafeMutableRawPointer.allocate(
-      byteCount: ySize + cSize * (format.planeCount - 1), alignment: 64)
-    let address = UInt(bitPattern: memory)
-    let free: @Sendable () -> Void = {
-      unsafe UnsafeMutableRawPointer(bitPattern: address)?.deallocate()
-    }
-    let buffer =
-      switch format {
-      case .i420:
-        unsafe PixelBuffer(
-          width: width, height: height, y: memory, yStride: yStride, u: memory + ySize,
-          uStride: cStride, v: memory + ySize + cSize, vStride: cStride, release: free)
-      case .nv12:
-        unsafe PixelBuffer(
-          width: width, height: height, y: memory, yStride: yStride, uv: memory + ySize,
-          uvStride: cStride, release: free)
-      }
-    return unsafe Slot(buffer: buffer, memory: memory)
+    let memory = PictureMemory(width: width, height: height, format: format, rowAlignment: 64)
+    return unsafe Slot(buffer: PixelBuffer(memory), memory: memory.base)
   }
 }
 
