@@ -1,4 +1,5 @@
 import Foundation
+import TestPrograms
 import Testing
 
 /// Runs the `sora` that was built beside these tests.
@@ -25,10 +26,11 @@ struct Run {
   }
 
   static func command() throws -> URL {
-    let tests = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-    let candidates = [CommandLine.arguments.first ?? "", tests.path].map {
-      URL(fileURLWithPath: $0).deletingLastPathComponent().appendingPathComponent("sora")
-    }
+    let invoked = URL(fileURLWithPath: CommandLine.arguments.first ?? "")
+    let candidates = [
+      invoked.deletingLastPathComponent().appendingPathComponent("sora"),
+      TestPrograms.built("sora"),
+    ]
     return try #require(
       candidates.first { FileManager.default.isExecutableFile(atPath: $0.path) },
       "no sora beside the tests: run `make build`")

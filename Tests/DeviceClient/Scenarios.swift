@@ -65,9 +65,9 @@ func pace(_ path: String, frames: Int) throws {
   while times.count < frames {
     let frame = try running.queue.next()
     times.append(frame.timestamp)
-    late.append((SystemClock.now - frame.timestamp).milliseconds)
+    late.append((SystemClock.now - frame.timestamp).inMilliseconds)
   }
-  let intervals = zip(times.dropFirst(), times).map { ($0 - $1).milliseconds }.sorted()
+  let intervals = zip(times.dropFirst(), times).map { ($0 - $1).inMilliseconds }.sorted()
   write([
     "type": "pace", "asked": 25, "given": running.capture.framesPerSecond ?? 0,
     "p5": intervals[intervals.count / 20], "p50": intervals[intervals.count / 2],
@@ -292,10 +292,4 @@ private func processorSeconds() -> Double {
   getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
   func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
   return seconds(usage.ru_utime) + seconds(usage.ru_stime)
-}
-
-extension Duration {
-  var milliseconds: Double {
-    Double(components.seconds) * 1e3 + Double(components.attoseconds) / 1e15
-  }
 }

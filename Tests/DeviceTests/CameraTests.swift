@@ -14,8 +14,8 @@ struct CameraTests {
   /// The same without colours: BT.709, full range.
   private static let grays = [191, 177, 150, 137, 54, 41, 14, 0]
 
-  @Test(.timeLimit(.minutes(8))) func camerasOfRealDrivers() throws {
-    let sections = try Guest.run("cameras.sh", seconds: 280)
+  @Test(.timeLimit(.minutes(8))) func camerasOfRealDrivers() async throws {
+    let sections = try await Guest.run("cameras.sh", seconds: 280)
     func section(_ name: String, sourceLocation: SourceLocation = #_sourceLocation) throws
       -> Guest.Section
     {

@@ -1,4 +1,5 @@
 import Foundation
+import TestPrograms
 import Testing
 
 /// What a machine needs for a test with foreign peers. A test without it is skipped and says what is missing; `make
@@ -7,7 +8,7 @@ enum Requirement {
   /// A namespace of the test's own, and Python with its virtual environments.
   static let missingForScenarios: String? = {
     for tool in ["python3", "ip", "unshare", "flock", "timeout", "openssl", "setpriv"]
-    where !exists(tool) {
+    where !TestPrograms.isInstalled(tool) {
       return "\(tool) is missing: run `make deps`"
     }
     guard succeeds("python3", "-c", "import venv, ensurepip") else {
@@ -22,7 +23,7 @@ enum Requirement {
   /// Namespaces with routers between them that translate addresses.
   static let missingForNATs: String? =
     missingForScenarios
-    ?? ["nft", "conntrack", "nsenter"].first { !exists($0) }.map {
+    ?? ["nft", "conntrack", "nsenter"].first { !TestPrograms.isInstalled($0) }.map {
       "\($0) is missing: run `make deps`"
     }
     ?? missingForCoturn
@@ -36,7 +37,8 @@ enum Requirement {
 
   /// A bad link between two namespaces.
   static let missingForLinks: String? =
-    missingForScenarios ?? (exists("nsenter") ? nil : "nsenter is missing: run `make deps`")
+    missingForScenarios
+    ?? (TestPrograms.isInstalled("nsenter") ? nil : "nsenter is missing: run `make deps`")
     ?? (access("/dev/net/tun", R_OK | W_OK) == 0 ? nil : "/dev/net/tun can't be opened here")
 
   static let missingForBrowser = missingForScenarios ?? missing("chromium")
@@ -63,13 +65,6 @@ enum Requirement {
   private static func missing(_ program: String) -> String? {
     FileManager.default.isExecutableFile(atPath: "/usr/bin/\(program)")
       ? nil : "\(program) is missing: run `make deps`"
-  }
-
-  private static func exists(_ tool: String) -> Bool {
-    let folders = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
-    return folders.split(separator: ":").contains {
-      FileManager.default.isExecutableFile(atPath: "\($0)/\(tool)")
-    }
   }
 
   private static func succeeds(_ command: String...) -> Bool {

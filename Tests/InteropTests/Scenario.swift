@@ -1,4 +1,5 @@
 import Foundation
+import TestPrograms
 import Testing
 
 /// A script of a folder of `Peers/` in a network namespace of its own: it starts the server, the tool and the foreign peer,
@@ -17,12 +18,6 @@ struct Scenario {
   private static let build = sources.deletingLastPathComponent().deletingLastPathComponent()
     .appendingPathComponent(".build")
 
-  /// Programs of the build that this test belongs to lie beside it.
-  private static func program(_ name: String) -> URL {
-    URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-      .appendingPathComponent(name)
-  }
-
   /// Runs the script and reads its result.
   ///
   /// - Throws: `Failure` with what went wrong and the end of the script's log.
@@ -32,14 +27,15 @@ struct Scenario {
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     let log = folder.appendingPathComponent("script.log")
     let python = try await PythonEnvironment.shared.interpreter(in: Self.build, Self.sources)
-    let status = try await execute(
+    let status = try await TestPrograms.run(
       [
         "timeout", "-k", "5", "\(limit)",
         Self.sources.appendingPathComponent("Support/namespace.sh").path, python, "-B",
         Self.sources.appendingPathComponent("Peers/run.py").path, name,
-        "--sora", Self.program("sora").path, "--client", Self.program("InteropClient").path,
-        "--peer", Self.program("InteropPeer").path, "--emulator",
-        Self.program("LinkEmulator").path,
+        "--sora", TestPrograms.built("sora").path, "--client",
+        TestPrograms.built("InteropClient").path,
+        "--peer", TestPrograms.built("InteropPeer").path, "--emulator",
+        TestPrograms.built("LinkEmulator").path,
         "--folder", folder.path,
       ], output: log)
     guard let data = try? Data(contentsOf: folder.appendingPathComponent("result.json")) else {
@@ -76,7 +72,7 @@ actor PythonEnvironment {
       try FileManager.default.createDirectory(
         at: output.deletingLastPathComponent(), withIntermediateDirectories: true)
       let folder = build.appendingPathComponent("interop-venv").path
-      let status = try await execute(
+      let status = try await TestPrograms.run(
         [
           "timeout", "-k", "5", "300",
           sources.appendingPathComponent("Support/environment.sh").path, folder,
@@ -89,27 +85,6 @@ actor PythonEnvironment {
     }
     making = task
     return try await task.value
-  }
-}
-
-/// Runs a program with its output in a file, without holding a thread; returns its status.
-private func execute(_ command: [String], output: URL) async throws -> Int32 {
-  try Data().write(to: output)
-  let file = try FileHandle(forWritingTo: output)
-  let process = Process()
-  process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-  process.arguments = command
-  process.standardInput = FileHandle.nullDevice
-  process.standardOutput = file
-  process.standardError = file
-  return try await withCheckedThrowingContinuation { continuation in
-    process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
-    do {
-      try process.run()
-    } catch {
-      process.terminationHandler = nil
-      continuation.resume(throwing: error)
-    }
   }
 }
 

@@ -74,7 +74,8 @@ def text(value):
 def listed(items, indent, prefix="", suffix=""):
     """A list in one line where it fits, otherwise one line an item."""
     line = f"{prefix}[{', '.join(items)}]{suffix}"
-    if len(line) + indent <= WIDTH and "\n" not in line:
+    # Room for a comma behind it, and for the one that swift format counts behind the last item.
+    if len(line) + indent < WIDTH - 1 and "\n" not in line:
         return line
     inner = " " * (indent + 2)
     return f"{prefix}[\n" + "".join(f"{inner}{item},\n" for item in items) + " " * indent + f"]{suffix}"

@@ -5,6 +5,8 @@
 # cameras of V4L2's test driver (vivid), a camera that another program fills (v4l2loopback, compiled against that kernel's headers)
 # and sound cards in a loop (snd-aloop).
 set -euo pipefail
+# Where depmod and modprobe are, whoever calls.
+PATH=$PATH:/usr/sbin:/sbin
 
 folder=$(mkdir -p "${1:?folder}" && cd "$1" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)

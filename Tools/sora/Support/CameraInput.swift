@@ -32,8 +32,7 @@ package final class CameraInput: VideoFeed {
       else { throw .formatRefused(wanted: "pictures that can be read here", given: "others only") }
       self.format = format
       self.resolution = Resolution(width: format.width, height: format.height)
-      self.framesPerSecond =
-        format.contains(wanted) ? wanted : format.maximumFrameRate ?? wanted
+      self.framesPerSecond = format.frameRate(upTo: wanted)
     } catch {
       throw UsageError("--video camera: \(error)")
     }

@@ -28,6 +28,12 @@ public struct CameraFormat: Sendable, Hashable, CustomStringConvertible {
   /// The highest rate; nil where the camera doesn't tell.
   public var maximumFrameRate: Double? { frameRateRanges.map(\.upperBound).max() }
 
+  /// A rate where the camera has it, or else its highest. A camera that doesn't tell its rates is asked for any.
+  public func frameRate(upTo wanted: Double) -> Double {
+    guard let highest = maximumFrameRate, !contains(wanted) else { return wanted }
+    return highest
+  }
+
   public var description: String { "\(pixelFormat) \(width)x\(height)" }
 }
 

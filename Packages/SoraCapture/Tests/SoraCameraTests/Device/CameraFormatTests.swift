@@ -46,6 +46,9 @@ import Testing
       pixelFormat: .nv12, width: 8, height: 8, frameRateRanges: [1...15, 30...30])
     #expect(format.contains(7) && format.contains(29.97) && !format.contains(20))
     #expect(format.maximumFrameRate == 30)
+    #expect(format.frameRate(upTo: 7) == 7 && format.frameRate(upTo: 20) == 30)
+    let silent = CameraFormat(pixelFormat: .nv12, width: 8, height: 8)
+    #expect(silent.frameRate(upTo: 20) == 20)
   }
 
   @Test func keyFramesOfCameras() {

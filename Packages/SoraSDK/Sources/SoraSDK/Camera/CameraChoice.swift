@@ -41,11 +41,9 @@ struct CameraChoice: Sendable {
 }
 
 extension CameraFormat {
-  /// A rate where the camera has it, or else its highest. A camera that doesn't tell its rates is asked for any.
+  /// `frameRate(upTo:)` in whole frames per second; nil for a rate below 1.
   func frameRate(upTo wanted: Int) -> Int? {
-    guard wanted > 0 else { return nil }
-    guard let highest = maximumFrameRate, !contains(Double(wanted)) else { return wanted }
-    return Int(highest.rounded())
+    wanted > 0 ? Int(frameRate(upTo: Double(wanted)).rounded()) : nil
   }
 }
 

@@ -1,0 +1,44 @@
+package import Foundation
+
+/// Programs that tests run: those of their own build, and the machine's.
+package enum TestPrograms {
+  /// A program of the build that the running test belongs to lies beside it.
+  package static func built(_ name: String) -> URL {
+    URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+      .appendingPathComponent(name)
+  }
+
+  /// Whether the machine has a tool, in a folder of the path or in another.
+  package static func isInstalled(_ tool: String, orIn others: [String] = []) -> Bool {
+    let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
+    return (path.split(separator: ":").map(String.init) + others).contains {
+      FileManager.default.isExecutableFile(atPath: "\($0)/\(tool)")
+    }
+  }
+
+  /// Runs a program with its output in a file, without holding a thread; returns its status.
+  ///
+  /// - Parameter environment: what is added to the test's own.
+  package static func run(
+    _ command: [String], output: URL, environment: [String: String] = [:]
+  ) async throws -> Int32 {
+    try Data().write(to: output)
+    let file = try FileHandle(forWritingTo: output)
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = command
+    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+    process.standardInput = FileHandle.nullDevice
+    process.standardOutput = file
+    process.standardError = file
+    return try await withCheckedThrowingContinuation { continuation in
+      process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
+      do {
+        try process.run()
+      } catch {
+        process.terminationHandler = nil
+        continuation.resume(throwing: error)
+      }
+    }
+  }
+}
