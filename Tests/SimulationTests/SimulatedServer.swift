@@ -43,6 +43,7 @@ final class SimulatedServer: SimulatedEndpoint, SFUCoreDelegate {
     on local: TransportAddress, at now: Instant
   ) {
     core.received(bytes, from: source, on: local, at: now)
+    core.batchEnded(at: now)
   }
 
   func poll(at now: Instant) { core.poll(at: now) }

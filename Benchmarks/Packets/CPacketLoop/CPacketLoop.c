@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "CPacketLoop.h"
+#include "parts.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -15,18 +16,6 @@
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
-
-#ifndef SOL_UDP
-#define SOL_UDP 17
-#endif
-#ifndef UDP_SEGMENT
-#define UDP_SEGMENT 103
-#endif
-#ifndef UDP_GRO
-#define UDP_GRO 104
-#endif
-
-enum { HEADER = 12, TAG = 16, MAX_BATCH = 64, MAX_DESTINATIONS = 16, SLOT = 2048, MERGE = 65000, MESSAGES = 16 };
 
 double packet_loop_thread_cpu(void) {
   struct timespec now;
@@ -47,103 +36,6 @@ int packet_loop_stay(void) {
   if (cpu < 0) return errno;
   CPU_SET(cpu, &set);
   return sched_setaffinity(0, sizeof set, &set) == 0 ? 0 : errno;
-}
-
-static int open_socket(struct sockaddr_in *address) {
-  int fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0);
-  int size = 4 << 20;
-  setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
-  setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
-  memset(address, 0, sizeof *address);
-  address->sin_family = AF_INET;
-  address->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t length = sizeof *address;
-  if (bind(fd, (struct sockaddr *)address, length) != 0) return -1;
-  getsockname(fd, (struct sockaddr *)address, &length);
-  return fd;
-}
-
-static EVP_CIPHER_CTX *keyed_by(int encrypts, const uint8_t key[16]) {
-  EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
-  EVP_CipherInit_ex(context, EVP_aes_128_gcm(), NULL, key, NULL, encrypts);
-  return context;
-}
-
-static EVP_CIPHER_CTX *keyed(int encrypts) {
-  static const uint8_t key[16] = {1, 2, 3};
-  return keyed_by(encrypts, key);
-}
-
-/// RFC 7714 §8.1's shape of a nonce: source and sequence number.
-static void make_nonce(uint8_t *nonce, const uint8_t *packet) {
-  memset(nonce, 0, 12);
-  memcpy(nonce + 2, packet + 8, 4);
-  memcpy(nonce + 10, packet + 2, 2);
-}
-
-static int protect(EVP_CIPHER_CTX *context, const uint8_t *in, int count, uint8_t *out) {
-  uint8_t nonce[12];
-  int length = 0;
-  make_nonce(nonce, in);
-  memcpy(out, in, HEADER);
-  EVP_EncryptInit_ex(context, NULL, NULL, NULL, nonce);
-  EVP_EncryptUpdate(context, NULL, &length, in, HEADER);
-  EVP_EncryptUpdate(context, out + HEADER, &length, in + HEADER, count - HEADER);
-  EVP_EncryptFinal_ex(context, out + HEADER + length, &length);
-  EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_GCM_GET_TAG, TAG, out + count);
-  return count + TAG;
-}
-
-static int unprotect(EVP_CIPHER_CTX *context, uint8_t *packet, int count) {
-  uint8_t nonce[12];
-  int length = 0;
-  make_nonce(nonce, packet);
-  EVP_DecryptInit_ex(context, NULL, NULL, NULL, nonce);
-  EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_GCM_SET_TAG, TAG, packet + count - TAG);
-  EVP_DecryptUpdate(context, NULL, &length, packet, HEADER);
-  EVP_DecryptUpdate(context, packet + HEADER, &length, packet + HEADER, count - HEADER - TAG);
-  return EVP_DecryptFinal_ex(context, packet + HEADER + length, &length) == 1;
-}
-
-/// Packet k of destination d lies in slot k * destinations + d, as it was made: each destination gets its own in one
-/// message.
-static void send_batch(
-    int fd, struct sockaddr_in *to, int destinations, uint8_t *slots, int each, int size) {
-  int per_message = MERGE / size;
-  struct mmsghdr headers[MAX_BATCH];
-  struct iovec vectors[MAX_BATCH];
-  union {
-    struct cmsghdr alignment;
-    char bytes[CMSG_SPACE(sizeof(uint16_t))];
-  } control[MAX_BATCH];
-  int messages = 0;
-  int vector = 0;
-  for (int i = 0; i < destinations * each; messages++) {
-    int destination = i / each;
-    int rest = each - i % each;
-    int run = rest < per_message ? rest : per_message;
-    struct msghdr *header = &headers[messages].msg_hdr;
-    *header = (struct msghdr){
-        .msg_name = &to[destination], .msg_namelen = sizeof *to, .msg_iov = &vectors[vector],
-        .msg_iovlen = (size_t)run};
-    for (int k = 0; k < run; k++, i++, vector++) {
-      uint8_t *slot = slots + ((i % each) * destinations + destination) * SLOT;
-      vectors[vector] = (struct iovec){slot, (size_t)size};
-    }
-    if (run == 1) continue;
-    header->msg_control = &control[messages];
-    header->msg_controllen = sizeof control[messages].bytes;
-    struct cmsghdr *item = CMSG_FIRSTHDR(header);
-    item->cmsg_level = SOL_UDP;
-    item->cmsg_type = UDP_SEGMENT;
-    item->cmsg_len = CMSG_LEN(sizeof(uint16_t));
-    uint16_t segment = (uint16_t)size;
-    memcpy(CMSG_DATA(item), &segment, sizeof segment);
-  }
-  if (messages == 1)
-    sendmsg(fd, &headers[0].msg_hdr, 0);
-  else
-    sendmmsg(fd, headers, (unsigned)messages, 0);
 }
 
 /// Made ready once; the kernel overwrites lengths of the messages that it fills.
@@ -194,7 +86,7 @@ static int receive_batch(int fd, EVP_CIPHER_CTX *context, struct receiver *recei
           memcpy(&segment, CMSG_DATA(item), sizeof segment);
       for (int offset = 0; offset < total; offset += segment) {
         int length = total - offset < segment ? total - offset : segment;
-        received += unprotect(context, (uint8_t *)receiver->vectors[i].iov_base + offset, length);
+        received += packet_loop_unprotect(context, (uint8_t *)receiver->vectors[i].iov_base + offset, length);
       }
     }
   }
@@ -229,19 +121,19 @@ int packet_loop_run(
   if (batch > MAX_BATCH || destinations > MAX_DESTINATIONS || size + TAG > SLOT) return EINVAL;
   struct sockaddr_in from, to[MAX_DESTINATIONS];
   int receivers[MAX_DESTINATIONS];
-  int sender = open_socket(&from);
+  int sender = packet_loop_open(&from);
   int poller = waits ? epoll_create1(0) : -1;
   if (sender < 0 || (waits && poller < 0)) return errno;
   // What answers come to is watched, too: here none do.
   if (waits) watch(poller, sender, MAX_DESTINATIONS);
   for (int d = 0; d < destinations; d++) {
     int on = 1;
-    receivers[d] = open_socket(&to[d]);
+    receivers[d] = packet_loop_open(&to[d]);
     if (receivers[d] < 0) return errno;
     setsockopt(receivers[d], SOL_UDP, UDP_GRO, &on, sizeof on);
     if (waits) watch(poller, receivers[d], (uint32_t)d);
   }
-  EVP_CIPHER_CTX *encrypting = keyed(1), *decrypting = keyed(0);
+  EVP_CIPHER_CTX *encrypting = packet_loop_keyed(1), *decrypting = packet_loop_keyed(0);
   uint8_t *slots = aligned_alloc(64, (size_t)MAX_BATCH * SLOT);
   uint8_t *memory = aligned_alloc(64, (size_t)MESSAGES * 65536);
   struct receiver *receiver = make_receiver(memory);
@@ -253,9 +145,9 @@ int packet_loop_run(
       packet[2] = (uint8_t)(sequence >> 8);
       packet[3] = (uint8_t)sequence;
       packet[11] = (uint8_t)(k % destinations);
-      protect(encrypting, packet, size, slots + k * SLOT);
+      packet_loop_protect(encrypting, packet, size, slots + k * SLOT);
     }
-    send_batch(sender, to, destinations, slots, each, size + TAG);
+    packet_loop_send(sender, to, destinations, slots, each, size + TAG);
     result->sent += (uint64_t)batch;
     if (waits)
       result->received +=
@@ -274,86 +166,4 @@ int packet_loop_run(
   close(sender);
   for (int d = 0; d < destinations; d++) close(receivers[d]);
   return 0;
-}
-
-/// Takes what has arrived and throws it away.
-static void empty(int fd) {
-  uint8_t byte;
-  while (recv(fd, &byte, sizeof byte, MSG_DONTWAIT | MSG_TRUNC) >= 0) {
-  }
-}
-
-static void put32(uint8_t *at, uint32_t value) {
-  for (int i = 0; i < 4; i++) at[i] = (uint8_t)(value >> (24 - 8 * i));
-}
-
-int packet_loop_forward(int bursts, int subscribers, int burst, int size, packet_loop_result *result) {
-  memset(result, 0, sizeof *result);
-  if (burst < 1 || burst > MAX_BATCH || subscribers < 1 || size < HEADER || size + TAG > SLOT) return EINVAL;
-  int together = MAX_BATCH / burst;
-  struct sockaddr_in from;
-  struct sockaddr_in *to = calloc((size_t)subscribers, sizeof *to);
-  int *receivers = calloc((size_t)subscribers, sizeof *receivers);
-  EVP_CIPHER_CTX **keys = calloc((size_t)subscribers, sizeof *keys);
-  uint8_t *slots = aligned_alloc(64, (size_t)MAX_BATCH * SLOT);
-  uint8_t *arrived = aligned_alloc(64, (size_t)MAX_BATCH * SLOT);
-  uint8_t *plain = aligned_alloc(64, (size_t)MAX_BATCH * SLOT);
-  EVP_CIPHER_CTX *publisher = keyed(1), *decrypting = keyed(0);
-  int sender = open_socket(&from);
-  int status = sender < 0 ? errno : 0;
-  int opened = 0;
-  for (; opened < subscribers && status == 0; opened++) {
-    int on = 1;
-    uint8_t key[16] = {9, (uint8_t)(opened >> 8), (uint8_t)opened};
-    keys[opened] = keyed_by(1, key);
-    receivers[opened] = open_socket(&to[opened]);
-    if (receivers[opened] < 0) status = errno;
-    else setsockopt(receivers[opened], SOL_UDP, UDP_GRO, &on, sizeof on);
-  }
-  uint16_t sequence = 0;
-  for (int i = 0; i < bursts && status == 0; i++) {
-    // What the publisher sent.
-    for (int k = 0; k < burst; k++) {
-      uint8_t packet[SLOT] = {0x80, 96, (uint8_t)((sequence + k) >> 8), (uint8_t)(sequence + k)};
-      protect(publisher, packet, size, arrived + k * SLOT);
-    }
-    double started = packet_loop_thread_cpu();
-    for (int k = 0; k < burst; k++) {
-      memcpy(plain + k * SLOT, arrived + k * SLOT, (size_t)(size + TAG));
-      if (!unprotect(decrypting, plain + k * SLOT, size + TAG)) status = EBADMSG;
-    }
-    for (int s = 0; s < subscribers; s += together) {
-      int some = subscribers - s < together ? subscribers - s : together;
-      for (int d = 0; d < some; d++) {
-        for (int k = 0; k < burst; k++) {
-          uint8_t *packet = plain + k * SLOT;
-          uint16_t number = (uint16_t)(sequence + k + s + d);
-          packet[2] = (uint8_t)(number >> 8);
-          packet[3] = (uint8_t)number;
-          put32(packet + 4, (uint32_t)(i * 3000 + s + d));
-          put32(packet + 8, (uint32_t)(s + d));
-          protect(keys[s + d], packet, size, slots + (k * some + d) * SLOT);
-        }
-      }
-      send_batch(sender, to + s, some, slots, burst, size + TAG);
-      result->sent += (uint64_t)(some * burst);
-    }
-    result->cpu_seconds += packet_loop_thread_cpu() - started;
-    sequence = (uint16_t)(sequence + burst);
-    for (int s = 0; s < subscribers; s++) empty(receivers[s]);
-  }
-  for (int s = 0; s < opened; s++) {
-    EVP_CIPHER_CTX_free(keys[s]);
-    if (receivers[s] >= 0) close(receivers[s]);
-  }
-  if (sender >= 0) close(sender);
-  EVP_CIPHER_CTX_free(publisher);
-  EVP_CIPHER_CTX_free(decrypting);
-  free(keys);
-  free(receivers);
-  free(to);
-  free(slots);
-  free(arrived);
-  free(plain);
-  return status;
 }

@@ -166,5 +166,8 @@ final class BenchServer: DatagramHandler, SFUCoreDelegate, @unchecked Sendable {
     core?.received(bytes, from: source, on: socket.localAddress, at: now)
   }
 
-  func batchEnded(at now: Instant) { schedule() }
+  func batchEnded(at now: Instant) {
+    core?.batchEnded(at: now)
+    schedule()
+  }
 }

@@ -1,6 +1,6 @@
 // What the server needs to forward: one publisher's packets to so many subscribers, through `SFUCore` on a network loop,
-// beside a bare C loop that decrypts each packet once and rewrites, encrypts and sends it for each subscriber. Then what
-// connections cost that do nothing.
+// beside a bare C loop that decrypts each packet once and rewrites, encrypts and sends it for each subscriber: as fast as it
+// can, and at the publisher's pace with subscribers that wait and report. Then what connections cost that do nothing.
 //   FORWARDING_SUBSCRIBERS  how many subscribers there are (10 50 200)
 //   FORWARDING_SECONDS      what is measured of each (5)
 //   FORWARDING_ROUNDS       how often each is measured, in turns with the C loop (3)
@@ -8,6 +8,7 @@
 import CPacketLoop
 import CSoraMallocCount
 import Foundation
+import SoraMedia
 import SoraServer
 import SoraTransport
 
@@ -15,6 +16,8 @@ import SoraTransport
 let packetsPerFrame = 14
 let packetSize = 1_200
 let frameInterval = Duration.nanoseconds(33_333_333)
+/// Time between two reports of a subscriber's: that of the feedback of `BenchClient`.
+let reportInterval = Duration.milliseconds(50)
 /// Until a server has found out what a subscriber's link takes.
 let warmup = Duration.seconds(3)
 
@@ -30,6 +33,7 @@ struct Forwarding {
   /// Microseconds a forwarded packet, of each round.
   var ours: [Double] = []
   var bare: [Double] = []
+  var paced: [Double] = []
   var allocations: [Double] = []
   var packetsPerMessage = 0.0
   /// What arrived of what the publisher sent to each, in all rounds.
@@ -65,6 +69,7 @@ func forward(to subscribers: Int, seconds: Double, rounds: Int) async throws -> 
     arrived += packets
     sent += wanted
     result.bare.append(bare(to: subscribers))
+    result.paced.append(paced(to: subscribers, seconds: min(seconds, 3)))
   }
   await crowd.stop()
   result.share = Double(arrived) / Double(sent)
@@ -79,6 +84,17 @@ func bare(to subscribers: Int) -> Double {
   guard status == 0, result.sent == UInt64(bursts * packetsPerFrame * subscribers) else {
     fail("the C loop failed: \(status)")
   }
+  return result.cpu_seconds / Double(result.sent) * 1e6
+}
+
+/// The C loop at the publisher's pace, with subscribers that wait and report.
+func paced(to subscribers: Int, seconds: Double) -> Double {
+  var result = packet_loop_result()
+  let bursts = max(1, Int(seconds / frameInterval.inSeconds))
+  let status = packet_loop_forward_live(
+    Int32(bursts), Int32(subscribers), Int32(packetsPerFrame), Int32(packetSize),
+    frameInterval.wholeNanoseconds, reportInterval.wholeNanoseconds, &result)
+  guard status == 0 else { fail("the paced C loop failed: \(status)") }
   return result.cpu_seconds / Double(result.sent) * 1e6
 }
 
@@ -118,20 +134,22 @@ print(
   "One publisher, \(packetsPerFrame) packets of \(packetSize) bytes 30 times per second, AES-128-GCM, on loopback "
     + "(median of \(rounds) times \(seconds) s; CPU of the server's thread, and of the C loop's):")
 print(
-  "| subscribers | ours (us a packet) | C loop | C loop / ours | packets per second and core | cost of a packet / "
-    + "first row's | packets a message | mallocs a packet | forwarded | dropped, queue full |")
-print("|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
+  "| subscribers | ours (us a packet) | C loop | C loop / ours | paced C loop | paced C loop / ours "
+    + "| packets per second and core | cost of a packet / first row's | packets a message | mallocs a packet | forwarded | dropped, queue full |"
+)
+print("|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
 var first: Double?
 for subscribers in sizes {
   let result = try await forward(to: subscribers, seconds: seconds, rounds: rounds)
-  let (ours, bare) = (median(result.ours), median(result.bare))
+  let (ours, bare, paced) = (median(result.ours), median(result.bare), median(result.paced))
   let mallocs =
     sora_malloc_count_is_on() == 0 ? "-" : String(format: "%.4f", median(result.allocations))
   first = first ?? ours
   print(
     String(
-      format: "| %d | %.2f | %.2f | %.2f | %.0f | %.2f | %.1f | ", subscribers, ours, bare,
-      bare / ours, 1e6 / ours, ours / (first ?? ours), result.packetsPerMessage)
+      format: "| %d | %.2f | %.2f | %.2f | %.2f | %.2f | %.0f | %.2f | %.1f | ", subscribers, ours,
+      bare, bare / ours, paced, paced / ours, 1e6 / ours, ours / (first ?? ours),
+      result.packetsPerMessage)
       + "\(mallocs) | \(Int(100 * result.share)) % | \(result.queueFull) |")
 }
 try await idle(Int(number("FORWARDING_IDLE", 1000)), seconds: max(seconds, 5))

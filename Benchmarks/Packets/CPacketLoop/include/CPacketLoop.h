@@ -24,6 +24,13 @@ int packet_loop_run(int batches, int destinations, int each, int size, int waits
 /// `cpu_seconds` is without what empties the subscribers' sockets in between. 0, or an errno.
 int packet_loop_forward(int bursts, int subscribers, int burst, int size, packet_loop_result *result);
 
+/// The same work as it comes to a server: a publisher's thread sends `burst` packets every `interval_ns` nanoseconds, this thread
+/// sleeps in epoll until they are there, and a third thread waits for what the subscribers get, each of which sends a report
+/// every `feedback_ns` that this thread decrypts and throws away. `cpu_seconds` is all that this thread takes.
+int packet_loop_forward_live(
+    int bursts, int subscribers, int burst, int size, int64_t interval_ns, int64_t feedback_ns,
+    packet_loop_result *result);
+
 /// Keeps the calling thread, and those that it starts from now on, on the core where it is: what a packet costs depends on
 /// whose caches it meets. 0, or an errno.
 int packet_loop_stay(void);

@@ -167,7 +167,10 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
     unsafe core.received(bytes, from: source, on: socket.localAddress, at: now)
   }
 
-  func batchEnded(at now: Instant) { schedule() }
+  func batchEnded(at now: Instant) {
+    core.batchEnded(at: now)
+    schedule()
+  }
 
   private func schedule() { timer?.deadline = core.nextDeadline }
 }

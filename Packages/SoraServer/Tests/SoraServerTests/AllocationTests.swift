@@ -41,6 +41,8 @@ struct AllocationTests {
         packets[index].withUnsafeMutableBytes {
           server.core.received($0, from: a.address, on: local, at: network.now)
         }
+        // As they come from a socket: some together.
+        if index % 8 == 7 { server.core.batchEnded(at: network.now) }
       }
     }
     feed(0..<2500)

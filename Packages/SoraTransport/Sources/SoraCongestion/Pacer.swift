@@ -4,9 +4,9 @@ public import SoraMedia
 ///
 /// Holds no packets: an entry is a token of the caller's, its size and its priority. After `enqueue`, and whenever
 /// `nextDeadline` comes, take tokens with `next(at:)` until it returns `nil`, and send what they stand for at once.
-/// During a probe, `paddingSize(at:)` then says how much to send besides. Confined to its owner; nothing is
+/// During a probe, `paddingSize(at:)` then says how much to send besides. A value of its owner's; nothing is
 /// allocated per packet once its rings have grown.
-public final class Pacer {
+public struct Pacer: Sendable {
   /// What goes first. Audio doesn't wait at all.
   public enum Priority: Int, Sendable, Hashable, CaseIterable, Comparable {
     case audio
@@ -45,8 +45,9 @@ public final class Pacer {
   /// The probe that what `next(at:)` or `paddingSize(at:)` returned last belongs to.
   public private(set) var probeCluster: Int?
 
-  private var configuration: Configuration
+  private var factor: Double
   private let burst: Int64
+  private let maximumQueueTime: Int64
   private var rate: Bitrate
   /// By priority. A tuple, so that a queue is changed in place.
   private var queues: (PacerQueue, PacerQueue, PacerQueue, PacerQueue)
@@ -67,8 +68,9 @@ public final class Pacer {
   ///   - configuration: how far it may send ahead.
   public init(rate: Bitrate = .kilobits(500), configuration: Configuration = Configuration()) {
     self.rate = rate
-    self.configuration = configuration
+    factor = configuration.factor
     burst = configuration.burst.wholeNanoseconds
+    maximumQueueTime = configuration.maximumQueueTime.wholeNanoseconds
     queues = (
       PacerQueue(capacity: 16), PacerQueue(capacity: 16), PacerQueue(capacity: 16),
       PacerQueue(capacity: 16)
@@ -76,10 +78,10 @@ public final class Pacer {
   }
 
   /// Sets the estimate; packets leave at `Configuration.factor` times this.
-  public func setRate(_ rate: Bitrate) { self.rate = rate }
+  public mutating func setRate(_ rate: Bitrate) { self.rate = rate }
 
   /// Sets `Configuration.factor`.
-  public func setFactor(_ factor: Double) { configuration.factor = factor }
+  public mutating func setFactor(_ factor: Double) { self.factor = factor }
 
   /// Queues a packet.
   ///
@@ -89,7 +91,7 @@ public final class Pacer {
   ///   - token: what `next(at:)` hands back.
   ///   - now: the present time.
   /// - Returns: false when more than 8,192 packets of the priority wait; the packet isn't taken then.
-  public func enqueue(size: Int, priority: Priority, token: Int, at now: Instant) -> Bool {
+  public mutating func enqueue(size: Int, priority: Priority, token: Int, at now: Instant) -> Bool {
     let time = now.nanoseconds
     lastSeen = max(lastSeen, time)
     // An idle pacer owes nothing from before.
@@ -103,7 +105,7 @@ public final class Pacer {
   }
 
   /// The next packet that may leave now, or `nil`.
-  public func next(at now: Instant) -> Int? {
+  public mutating func next(at now: Instant) -> Int? {
     let time = now.nanoseconds
     advance(to: time)
     probeCluster = nil
@@ -123,19 +125,19 @@ public final class Pacer {
   }
 
   /// A packet left past the queues: it counts against those that wait.
-  public func sentUnpaced(_ size: Int, at now: Instant) {
+  public mutating func sentUnpaced(_ size: Int, at now: Instant) {
     advance(to: now.nanoseconds)
     debt += Double(size)
   }
 
-  private func popPaced() -> PacerQueue.Entry? {
+  private mutating func popPaced() -> PacerQueue.Entry? {
     queues.1.pop() ?? queues.2.pop() ?? queues.3.pop()
   }
 
   // MARK: Probes
 
   /// Sends a burst from now on: at its own rate, of queued packets and, where there are none, of padding.
-  public func startProbe(_ request: ProbeRequest, at now: Instant) {
+  public mutating func startProbe(_ request: ProbeRequest, at now: Instant) {
     lastSeen = max(lastSeen, now.nanoseconds)
     if waitingProbes.count < 4 { waitingProbes.append(request) }
     startWaitingProbe(at: now.nanoseconds)
@@ -143,7 +145,7 @@ public final class Pacer {
 
   /// How many bytes of padding (or of packets sent before) the probe wants now; 0 for none. Ask when `next(at:)` returned
   /// `nil`, send that much in packets of `probeCluster`, and report each with `paddingSent(size:at:)`; ask again.
-  public func paddingSize(at now: Instant) -> Int {
+  public mutating func paddingSize(at now: Instant) -> Int {
     let time = now.nanoseconds
     advance(to: time)
     startWaitingProbe(at: time)
@@ -154,16 +156,18 @@ public final class Pacer {
   }
 
   /// A packet of padding has left.
-  public func paddingSent(size: Int, at now: Instant) { countProbe(size, at: now.nanoseconds) }
+  public mutating func paddingSent(size: Int, at now: Instant) {
+    countProbe(size, at: now.nanoseconds)
+  }
 
   /// Gives up the probe and those that wait, as when there is nothing to pad with.
-  public func cancelProbes() {
+  public mutating func cancelProbes() {
     probe = nil
     probeCluster = nil
     waitingProbes.removeAll(keepingCapacity: true)
   }
 
-  private func startWaitingProbe(at time: Int64) {
+  private mutating func startWaitingProbe(at time: Int64) {
     guard probe == nil, !waitingProbes.isEmpty else { return }
     probe = waitingProbes.removeFirst()
     probeStart = time
@@ -178,7 +182,7 @@ public final class Pacer {
 
   private func isProbeDue(at time: Int64) -> Bool { time >= probeDue }
 
-  private func countProbe(_ size: Int, at time: Int64) {
+  private mutating func countProbe(_ size: Int, at time: Int64) {
     debt += Double(size)
     guard let current = probe else { return }
     probeCluster = current.cluster
@@ -202,7 +206,7 @@ public final class Pacer {
       nanoseconds: lastUpdate &+ pacingRate(at: lastUpdate).nanoseconds(forBytes: excess) &+ 1)
   }
 
-  private func advance(to time: Int64) {
+  private mutating func advance(to time: Int64) {
     lastSeen = max(lastSeen, time)
     let elapsed = max(0, time &- (lastUpdate ?? time))
     lastUpdate = max(lastUpdate ?? time, time)
@@ -218,14 +222,13 @@ public final class Pacer {
 
   /// The factor times the rate, or what it takes to empty the queues within the maximum queue time.
   private func pacingRate(at time: Int64) -> Bitrate {
-    let base = rate * configuration.factor
+    let base = rate * factor
     let count = queuedPackets
     guard count > 0 else { return base }
     let sum =
       queues.0.enqueuedSum + queues.1.enqueuedSum + queues.2.enqueuedSum + queues.3.enqueuedSum
     let averageWait = max(0, Double(time) - sum / Double(count))
-    let left = max(
-      Double(configuration.maximumQueueTime.wholeNanoseconds) - averageWait, 1_000_000)
+    let left = max(Double(maximumQueueTime) - averageWait, 1_000_000)
     let needed = Double(queuedBytes) * 8e9 / left
     return max(base, Bitrate(bitsPerSecond: Int(min(needed, 1e12))))
   }

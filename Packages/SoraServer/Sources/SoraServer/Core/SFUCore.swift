@@ -25,6 +25,8 @@ public final class SFUCore {
   private var deadlines = DeadlineQueue()
   /// Connections whose deadlines may have changed since the queue was told.
   private var touched: [SFUConnection] = []
+  /// Tracks whose packets of this batch haven't been forwarded.
+  private var running: [PublishedTrack] = []
   /// Connections in the order of their `connect`.
   private(set) var connections: [SFUConnection] = []
   private(set) var channels: [SFUChannel] = []
@@ -174,9 +176,17 @@ public final class SFUCore {
     if !outbox.isEmpty { deliver(at: now) }
   }
 
+  /// Forwards what has come since the last time. Behind datagrams that came together; `poll` does it, too.
+  public func batchEnded(at now: Instant) {
+    guard !running.isEmpty else { return }
+    for track in running { track.forwardRun(at: now) }
+    running.removeAll(keepingCapacity: true)
+  }
+
   /// Lets timers run.
   public func poll(at now: Instant) {
     defer { deliver(at: now) }
+    batchEnded(at: now)
     while let peer = waiting.first, let known = peers[peer], known.connectBy <= now {
       refuse(peer, .refused("CONNECT-TIMEOUT: no connect came in time"), at: now)
     }
@@ -196,6 +206,7 @@ public final class SFUCore {
   /// When `poll` wants to be called next.
   public var nextDeadline: Instant? {
     settleDeadlines()
+    guard running.isEmpty else { return .zero }
     return earliest(
       waiting.first.flatMap { peers[$0]?.connectBy }, deadlines.nextDeadline)
   }
@@ -210,6 +221,12 @@ public final class SFUCore {
   /// That of a track's publisher may have.
   func touch(publisherOf track: PublishedTrack) {
     if let publisher = byID[track.publisherID] { touch(publisher) }
+  }
+
+  /// A track has something to forward: with what else comes in this batch.
+  func forward(_ track: PublishedTrack, at now: Instant) {
+    if track.isRunFull { return track.forwardRun(at: now) }
+    if !running.contains(where: { $0 === track }) { running.append(track) }
   }
 
   private func settleDeadlines() {

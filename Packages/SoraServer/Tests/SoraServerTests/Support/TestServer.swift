@@ -53,6 +53,7 @@ final class TestServer: SimulatedEndpoint, SFUCoreDelegate {
     on local: TransportAddress, at now: Instant
   ) {
     core.received(bytes, from: source, on: local, at: now)
+    core.batchEnded(at: now)
   }
 
   func poll(at now: Instant) { core.poll(at: now) }

@@ -4,10 +4,17 @@ import SoraTransport
 
 // Media of this client: forwarding to it, and what its RTCP says.
 extension SFUConnection {
-  /// Sends a publisher's packet on to this client.
-  func forward(_ uploaded: UploadedPacket, on subscription: SubscribedTrack, at now: Instant) {
+  /// Sends a publisher's audio on to this client.
+  func forward(_ packet: LentPacket, on subscription: SubscribedTrack, at now: Instant) {
     guard !isEnded else { return }
-    downlink.forward(uploaded, on: subscription, at: now)
+    downlink.forward(packet, on: subscription, at: now)
+    core.touch(self)
+  }
+
+  /// Sends a publisher's kept packets on to this client.
+  func forward(_ run: [UploadedPacket], on subscription: SubscribedTrack, at now: Instant) {
+    guard !isEnded else { return }
+    downlink.forward(run, on: subscription, at: now)
     core.touch(self)
   }
 

@@ -190,11 +190,15 @@ extension SFUConnection: PeerTransportDelegate {
     _ transport: PeerTransport, receivedRTP packet: UnsafeMutableRawBufferPointer, at now: Instant
   ) {
     guard
-      let (track, uploaded) = unsafe uplink.receive(
+      let (track, lent) = unsafe uplink.receive(
         UnsafeRawBufferPointer(packet), noting: rtcp, at: now)
     else { return }
-    for subscription in track.subscriptions where subscription.isActive {
-      subscription.subscriber.forward(uploaded, on: subscription, at: now)
+    if track.kind == .video {
+      core.forward(track, at: now)
+    } else {
+      for subscription in track.subscriptions where subscription.isActive {
+        subscription.subscriber.forward(lent, on: subscription, at: now)
+      }
     }
     if track.receiver?.takeLoss() == .keyFrameNeeded { requestKeyFrame(of: track, at: now) }
   }

@@ -71,26 +71,41 @@ final class Downlink {
 
   // MARK: Forwarding
 
-  /// Sends a packet of a publisher's on, or has it wait for the link.
-  func forward(_ uploaded: UploadedPacket, on subscription: SubscribedTrack, at now: Instant) {
-    let isVideo = subscription.kind == .video
-    switch subscription.judge(uploaded, backlog: isVideo ? controller.backlog : .zero) {
+  /// Sends a publisher's audio on: it doesn't wait.
+  func forward(_ packet: LentPacket, on subscription: SubscribedTrack, at now: Instant) {
+    let uploaded = packet.uploaded
+    switch subscription.judge(uploaded, backlog: .zero) {
     case .leaveOut: return
     case .fill(let number): subscription.sendFiller(number, at: now)
     case .forward(let number):
-      guard isVideo else {
-        if let count = unsafe subscription.send(
-          uploaded.packet, uploaded.header, uploaded.values, as: number, at: now)
-        {
-          controller.sentUnpaced(count, at: now)
-        }
-        return
-      }
-      let token = PacketToken(stream: subscription.slot, number: number)
-      if unsafe controller.enqueue(token, size: uploaded.packet.count, priority: .video, at: now) {
-        controller.drain(self, at: now)
+      if let count = unsafe subscription.send(
+        packet.bytes, uploaded.header, uploaded.values, as: number, at: now)
+      {
+        controller.sentUnpaced(count, at: now)
       }
     }
+  }
+
+  /// Sends a publisher's kept packets on, or has them wait for the link.
+  func forward(_ run: [UploadedPacket], on subscription: SubscribedTrack, at now: Instant) {
+    var isQueued = false
+    for uploaded in run {
+      // What of the frame before may leave has left when the next one is decided.
+      if isQueued, subscription.decides(uploaded) {
+        controller.drain(self, at: now)
+        isQueued = false
+      }
+      switch subscription.judge(uploaded, backlog: controller.backlog) {
+      case .leaveOut: continue
+      case .fill(let number): subscription.sendFiller(number, at: now)
+      case .forward(let number):
+        let token = PacketToken(stream: subscription.slot, number: number)
+        if controller.enqueue(token, size: uploaded.count, priority: .video, at: now) {
+          isQueued = true
+        }
+      }
+    }
+    if isQueued { controller.drain(self, at: now) }
   }
 
   /// The stored packet under a number of a subscription's.

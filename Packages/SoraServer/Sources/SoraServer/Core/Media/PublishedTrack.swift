@@ -34,8 +34,10 @@ final class PublishedTrack {
   private let depayloader: (any RTPDepayloader)?
   private var seen = DuplicateFilter()
   private var rates = LayerRates()
-  /// The header of the packet that was stored last, so that subscribers needn't parse it again.
-  private var newest: (number: UInt16, packet: StoredPacket)?
+  /// The packets that came last, so that subscribers needn't parse them again.
+  private var parsed = ParsedPackets()
+  /// Kept packets that haven't been forwarded yet: those of one batch go to one subscriber after the other.
+  private var run: [UploadedPacket] = []
   private var counted = Statistics()
 
   struct Statistics {
@@ -43,12 +45,6 @@ final class PublishedTrack {
     var bytes: UInt64 = 0
     var nacksSent: UInt64 = 0
     var keyFrameRequests: UInt64 = 0
-  }
-
-  /// A packet with its parsed header, whose offsets are the packet's own.
-  struct StoredPacket {
-    var header: RTPHeader
-    var values: RTPHeaderExtensions
   }
 
   init(
@@ -78,7 +74,8 @@ final class PublishedTrack {
   }
 
   /// A new source begins: numbers and reports start over, and subscribers carry on where they were.
-  func start(_ ssrc: UInt32) {
+  func start(_ ssrc: UInt32, at now: Instant) {
+    forwardRun(at: now)
     let next = RTPTrackReceiver(
       kind: kind, ssrc: ssrc, clockRate: codec.clockRate,
       sendsNack: terms.sendsNack && kind == .video)
@@ -89,7 +86,7 @@ final class PublishedTrack {
     }
     receiver = next
     history?.removeAll()
-    newest = nil
+    parsed = ParsedPackets()
     seen = DuplicateFilter()
     for subscription in subscriptions { subscription.rebase() }
   }
@@ -104,6 +101,7 @@ final class PublishedTrack {
   func end() {
     terms.isSending = false
     subscriptions = []
+    run = []
   }
 
   /// Asks for a key frame with the publisher's next poll, but not sooner than the interval after the last one. Before its
@@ -119,7 +117,7 @@ final class PublishedTrack {
   ///
   /// - Parameters:
   ///   - isRestored: whether `header` isn't `packet`'s own; it is kept as if it had come the first time.
-  /// - Returns: what subscribers are to be sent of it; nil where it came before.
+  /// - Returns: what subscribers are to be sent of it; nil where it came before. What is kept is in the run then.
   func take(
     _ packet: UnsafeRawBufferPointer, _ header: RTPHeader, _ values: RTPHeaderExtensions,
     isRestored: Bool, at now: Instant
@@ -131,28 +129,42 @@ final class PublishedTrack {
     let info = depayloader.flatMap { unsafe try? $0.parse(payload, marker: header.marker) }
     rates.add(
       packet.count + SubscribedTrack.overhead, layer: info?.temporalLayer ?? 0, at: now)
-    if let history {
-      if isRestored {
-        let slot = unsafe history.reserve(sequenceNumber: header.sequenceNumber)
-        if let writer = unsafe try? RTPPacket.rewriteExtensions(
-          of: packet, header: header, extensions: values, map: terms.extensions, into: slot)
-        {
-          history.commit(
-            sequenceNumber: header.sequenceNumber, count: writer.count, at: now)
-        }
-      } else {
-        unsafe history.store(packet, sequenceNumber: header.sequenceNumber, at: now)
-        newest = (header.sequenceNumber, StoredPacket(header: header, values: values))
+    let uploaded = UploadedPacket(
+      header: header, values: values, info: info, count: packet.count)
+    guard let history else { return uploaded }
+    if isRestored {
+      let slot = unsafe history.reserve(sequenceNumber: header.sequenceNumber)
+      if let writer = unsafe try? RTPPacket.rewriteExtensions(
+        of: packet, header: header, extensions: values, map: terms.extensions, into: slot)
+      {
+        history.commit(sequenceNumber: header.sequenceNumber, count: writer.count, at: now)
       }
+      parsed.remove(header.sequenceNumber)
+    } else {
+      unsafe history.store(packet, sequenceNumber: header.sequenceNumber, at: now)
+      parsed.insert(StoredPacket(header: header, values: values))
     }
-    return unsafe UploadedPacket(packet: packet, header: header, values: values, info: info)
+    run.append(uploaded)
+    return uploaded
   }
+
+  /// Sends the run on, to one subscriber after the other, so that what each of them needs is fetched from memory once.
+  func forwardRun(at now: Instant) {
+    guard !run.isEmpty else { return }
+    for subscription in subscriptions where subscription.isActive {
+      subscription.subscriber.forward(run, on: subscription, at: now)
+    }
+    run.removeAll(keepingCapacity: true)
+  }
+
+  /// Whether no more fits into the run.
+  var isRunFull: Bool { run.count >= ParsedPackets.capacity }
 
   /// A kept packet and its header; nil where it isn't kept any more. Valid until the next packet is taken.
   func stored(_ number: UInt16) -> (bytes: UnsafeRawBufferPointer, packet: StoredPacket)? {
     guard let memory = unsafe history?.stored(sequenceNumber: number) else { return nil }
     let bytes = UnsafeRawBufferPointer(memory)
-    if let newest, newest.number == number { return unsafe (bytes, newest.packet) }
+    if let known = parsed[number] { return unsafe (bytes, known) }
     guard let header = unsafe try? RTPHeader(parsing: bytes) else { return nil }
     let values = unsafe RTPHeaderExtensions(of: header, in: bytes, map: terms.extensions)
     return unsafe (bytes, StoredPacket(header: header, values: values))
@@ -174,14 +186,50 @@ final class PublishedTrack {
   }
 }
 
-/// A packet of a publisher's, lent for the call.
-@safe struct UploadedPacket {
-  var packet: UnsafeRawBufferPointer
-  /// Its offsets are those of `packet`.
+/// A packet of a publisher's.
+struct UploadedPacket {
   var header: RTPHeader
   var values: RTPHeaderExtensions
   /// What its payload says; nil of audio, and where it can't be read.
   var info: RTPPayloadInfo?
+  /// Bytes of all of it.
+  var count: Int
+}
+
+/// A packet of a publisher's with its bytes, lent for the call.
+@safe struct LentPacket {
+  var uploaded: UploadedPacket
+  var bytes: UnsafeRawBufferPointer
+}
+
+/// A kept packet's parsed header, whose offsets are the packet's own.
+struct StoredPacket {
+  var header: RTPHeader
+  var values: RTPHeaderExtensions
+}
+
+/// The parsed headers of the packets that were kept last.
+struct ParsedPackets {
+  /// As many as a run has.
+  static let capacity = 64
+  private var slots: [StoredPacket?] = []
+
+  mutating func remove(_ number: UInt16) {
+    guard !slots.isEmpty else { return }
+    slots[Int(number) % Self.capacity] = nil
+  }
+
+  mutating func insert(_ packet: StoredPacket) {
+    if slots.isEmpty { slots = Array(repeating: nil, count: Self.capacity) }
+    slots[Int(packet.header.sequenceNumber) % Self.capacity] = packet
+  }
+
+  subscript(number: UInt16) -> StoredPacket? {
+    guard !slots.isEmpty, let packet = slots[Int(number) % Self.capacity],
+      packet.header.sequenceNumber == number
+    else { return nil }
+    return packet
+  }
 }
 
 /// Remembers which sequence numbers have come, as far back as retransmissions reach.

@@ -130,6 +130,9 @@ final class SubscribedTrack {
     case leaveOut
   }
 
+  /// Whether `judge` decides of a frame anew with this packet.
+  func decides(_ uploaded: UploadedPacket) -> Bool { !gate.isNewest(uploaded.header.timestamp) }
+
   /// Judges a packet of the publisher's.
   ///
   /// - Parameter backlog: how long what waits for the subscriber's link takes already.

@@ -56,10 +56,11 @@ final class Uplink {
   ///
   /// - Parameters:
   ///   - rtcp: is told of transport-wide numbers.
-  /// - Returns: the track and what its subscribers are to be sent; nil where nothing is.
+  /// - Returns: the track and what its subscribers are to be sent: at once of audio, with the track's run of video; nil where
+  ///   nothing is.
   func receive(
     _ packet: UnsafeRawBufferPointer, noting rtcp: RTCPEngine, at now: Instant
-  ) -> (track: PublishedTrack, packet: UploadedPacket)? {
+  ) -> (track: PublishedTrack, packet: LentPacket)? {
     guard let header = unsafe try? RTPHeader(parsing: packet) else {
       dropped.malformed += 1
       return nil
@@ -68,7 +69,7 @@ final class Uplink {
     if let number = values.transportSequenceNumber {
       rtcp.noteArrival(number, ssrc: header.ssrc, at: now)
     }
-    guard let source = sources[header.ssrc] ?? learn(header, values) else {
+    guard let source = sources[header.ssrc] ?? learn(header, values, at: now) else {
       dropped.unknownSource += 1
       return nil
     }
@@ -98,19 +99,21 @@ final class Uplink {
   private func take(
     _ packet: UnsafeRawBufferPointer, _ header: RTPHeader, _ values: RTPHeaderExtensions,
     of track: PublishedTrack, isRestored: Bool, at now: Instant
-  ) -> (track: PublishedTrack, packet: UploadedPacket)? {
+  ) -> (track: PublishedTrack, packet: LentPacket)? {
     guard
       let uploaded = unsafe track.take(packet, header, values, isRestored: isRestored, at: now)
     else {
       dropped.duplicate += 1
       return nil
     }
-    return (track, uploaded)
+    return unsafe (track, LentPacket(uploaded: uploaded, bytes: packet))
   }
 
   /// Finds out what a source is that was never seen. Sections share no payload types, so the payload type decides; a
   /// mid that says otherwise is refused (RFC 8843 §9.2).
-  private func learn(_ header: RTPHeader, _ values: RTPHeaderExtensions) -> Source? {
+  private func learn(
+    _ header: RTPHeader, _ values: RTPHeaderExtensions, at now: Instant
+  ) -> Source? {
     if sources.count >= Self.maximumSources {
       sources = sources.filter { if case .retired = $0.value { false } else { true } }
       guard sources.count < Self.maximumSources else {
@@ -125,7 +128,7 @@ final class Uplink {
       let source: Source
       if isMedia {
         if let old = track.ssrc { sources[old] = .retired }
-        track.start(header.ssrc)
+        track.start(header.ssrc, at: now)
         source = .media(track)
       } else {
         source = .retransmission(of: track)

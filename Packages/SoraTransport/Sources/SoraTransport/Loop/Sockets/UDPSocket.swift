@@ -16,6 +16,9 @@ public import SoraICE
   /// The last word of a router, or of this host's kernel, about a path that takes no longer packets.
   public internal(set) var pathMTUReport: PathMTUReport?
 
+  /// As many datagrams as a processor's caches still hold when the kernel copies them. More leave before the turn ends.
+  private static let queuedAtOnce = 256
+
   let core: LoopCore
   let descriptor: Int32
   /// Names the socket in epoll; never used again after it is closed.
@@ -67,7 +70,7 @@ public import SoraICE
 
   /// Lends memory for one datagram and queues what `write` put there. Never blocks.
   ///
-  /// What is sent in one turn of the loop leaves at its end in few system calls. Datagrams for one destination
+  /// What is sent in one turn of the loop leaves at its end in few system calls, or sooner where it is much. Datagrams for one destination
   /// leave in the order in which they were sent; those for several are brought together by destination.
   ///
   /// - Parameters:
@@ -116,6 +119,7 @@ public import SoraICE
       isListed = true
       core.unflushed.append(self)
     }
+    if queued >= Self.queuedAtOnce, !isWaitingForRoom { flush() }
     return true
   }
 
