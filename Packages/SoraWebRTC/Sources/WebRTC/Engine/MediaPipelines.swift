@@ -281,6 +281,17 @@ final class MediaPipelines {
     return pipeline
   }
 
+  // MARK: Lip sync
+
+  /// What a transceiver's audio pipeline has handed to its sinks last.
+  func audioPlayed(_ id: Int) -> PlayedMedia? { audioReceiving[id]?.played }
+  /// What a transceiver's video pipeline has.
+  func videoPlayed(_ id: Int) -> PlayedMedia? { videoReceiving[id]?.pipeline.played }
+  /// Keeps a transceiver's received audio back for at least so long.
+  func setMinimumDelay(_ delay: Duration, transceiverID: Int) {
+    audioReceiving[transceiverID]?.setMinimumDelay(delay)
+  }
+
   // MARK: Statistics
 
   /// What received audio and video lost here, by reason; what occurred.

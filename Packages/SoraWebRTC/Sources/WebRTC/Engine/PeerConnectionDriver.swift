@@ -20,6 +20,7 @@ final class PeerConnectionDriver {
   private(set) var isClosed = false
   /// When audio is next fitted to the network.
   private var nextAudioFit = Instant.zero
+  private var lipSync = LipSync()
   private let streams: ICEStreamSet?
   var interfaceWatch: InterfaceWatch?
   var interfaceTimer: LoopTimer?
@@ -116,6 +117,7 @@ final class PeerConnectionDriver {
       nextAudioFit = now + .seconds(1)
       fitAudio(at: now)
     }
+    lipSync.update(core, media, at: now)
     reschedule()
   }
 

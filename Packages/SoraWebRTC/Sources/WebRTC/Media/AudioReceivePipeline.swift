@@ -15,6 +15,7 @@ package final class AudioReceivePipeline: @unchecked Sendable {
   private struct Snapshot {
     var buffer = AudioJitterBufferStats()
     var blocksSkipped: UInt64 = 0
+    var played: PlayedMedia?
   }
 
   /// Decoded audio that waits for the sinks. Bridges a sink's write to a slow disk.
@@ -25,6 +26,7 @@ package final class AudioReceivePipeline: @unchecked Sendable {
   private let sinkQueue: DispatchQueue
   private let backlog = Mutex(AudioBacklog(limit: maximumBacklog))
   private let published = Mutex(Snapshot())
+  private let minimumDelay = Mutex(Duration.zero)
 
   // Playout queue alone.
   private let buffer: AudioJitterBuffer
@@ -53,6 +55,10 @@ package final class AudioReceivePipeline: @unchecked Sendable {
 
   /// The jitter buffer's counters as of the last 10 ms that were played. From any thread.
   package var statistics: AudioJitterBufferStats { published.withLock { $0.buffer } }
+  /// What was handed to the sinks last; nil before the first packet was played. From any thread.
+  package var played: PlayedMedia? { published.withLock { $0.played } }
+  /// Keeps audio back for at least so long from the next 10 ms on, counted from the fastest packets. From any thread.
+  package func setMinimumDelay(_ value: Duration) { minimumDelay.withLock { $0 = value } }
   /// Parts of redundant packets that are of another codec than the one that is decoded. From any thread.
   package var blocksSkipped: UInt64 { published.withLock { $0.blocksSkipped } }
   /// Frames of 10 ms that the track's sinks were too slow for. From any thread.
@@ -92,11 +98,18 @@ package final class AudioReceivePipeline: @unchecked Sendable {
         unsafe decodeLater(packet, payload)
       }
     }
+    buffer.configuration.minimumDelay = minimumDelay.withLock { $0 }
     var output = samples.mutableSpan
     let playout = buffer.getAudio(at: now, into: &output)
     var statistics = buffer.stats
     statistics.packetsDiscarded &+= discarded
-    published.withLock { $0 = Snapshot(buffer: statistics, blocksSkipped: skipped) }
+    let played = playout.rtpTimestamp.flatMap { timestamp in
+      buffer.currentDelay.map { PlayedMedia(rtpTimestamp: timestamp, time: now, delay: $0) }
+    }
+    published.withLock {
+      $0 = Snapshot(
+        buffer: statistics, blocksSkipped: skipped, played: played ?? $0.played)
+    }
     // Before the first packet there is nothing to hear, and nothing to count as heard.
     guard playout.rtpTimestamp != nil, track.isEnabled, !track.source.broadcaster.isEmpty else {
       return

@@ -42,6 +42,7 @@ package final class VideoReceivePipeline: @unchecked Sendable {
     var lastRequest: Instant?
     var isStopped = false
     var lastShown: Instant?
+    var lastTimestamp: UInt32 = 0
     var averageInterval = 0.0
     var hasToldFailure = false
     var statistics = Statistics()
@@ -89,6 +90,15 @@ package final class VideoReceivePipeline: @unchecked Sendable {
   }
 
   package var statistics: Statistics { shared.withLock { $0.statistics } }
+
+  /// The frame that was decoded last; nil before the first. From any thread.
+  package var played: PlayedMedia? {
+    shared.withLock { shared in
+      shared.lastShown.map {
+        PlayedMedia(rtpTimestamp: shared.lastTimestamp, time: $0, delay: .zero)
+      }
+    }
+  }
 
   /// Queues one frame for decoding. From the network loop.
   package func decode(_ frame: EncodedFrame) {
@@ -228,5 +238,6 @@ extension VideoReceivePipeline.Shared {
       }
     }
     lastShown = shown
+    lastTimestamp = frame.rtpTimestamp
   }
 }

@@ -178,11 +178,25 @@ package struct StatisticsCollector {
       "packetsLost": .integer(received.packetsLost), "jitter": .double(received.jitter),
       "nackCount": .integer(stream.statistics.nackCount),
     ]
+    values["estimatedPlayoutTimestamp"] = estimatedPlayout(
+      stream,
+      section.kind == .video
+        ? media?.videoPlayed(section.transceiverID) : media?.audioPlayed(section.transceiverID)
+    ).map { .double($0) }
     switch section.kind {
     case .video: addVideo(&values, stream, section.transceiverID)
     case .audio: addAudio(&values, stream, section.transceiverID)
     }
     return [object("inbound-\(stream.ssrc)", "inbound-rtp", values)]
+  }
+
+  /// The sender's time of capture of what is played now, in milliseconds since 1900: that of what was played last, moved on by the
+  /// time since. nil before a sender report.
+  private func estimatedPlayout(_ stream: RTPReceiveStream, _ played: PlayedMedia?) -> Double? {
+    guard let played, let captured = stream.senderReports.captureTime(of: played.rtpTimestamp)
+    else { return nil }
+    let since1900 = Double(captured.rawValue) / 4_294_967_296 * 1000
+    return since1900 + (now - played.time).inMilliseconds
   }
 
   private func addVideo(

@@ -16,7 +16,7 @@ package struct PlayoutTiming {
   private static let jumpNanoseconds: Int64 = 3_000_000_000
 
   private let clockRate: Int64
-  private let minimum: Int64
+  private var minimum: Int64
   private let maximum: Int64
   private var histogram = [Double](repeating: 0, count: PlayoutTiming.binCount)
   private var weight = 0.0
@@ -35,6 +35,12 @@ package struct PlayoutTiming {
     self.maximum = max(self.minimum, maximum.wholeNanoseconds)
     delay = min(self.maximum, max(self.minimum, 10_000_000))
     target = delay
+  }
+
+  /// Keeps frames back for at least so long from now on.
+  package mutating func setMinimum(_ value: Duration) {
+    minimum = min(maximum, max(0, value.wholeNanoseconds))
+    target = max(target, minimum)
   }
 
   /// A frame was completed at `now`. `isTypical` is false for frames that needed a retransmission: waiting for

@@ -66,6 +66,11 @@ public final class VideoJitterBuffer {
     wait = RetransmissionWait(roundTrip: value)
   }
 
+  /// Keeps frames back for at least so long, counted from the fastest frames: the configuration's least or this, whichever is more.
+  public func setMinimumDelay(_ value: Duration) {
+    timing.setMinimum(max(configuration.minimumDelay, value))
+  }
+
   /// The playout delay in use: how much later than the fastest frames a frame is shown.
   public var playoutDelay: Duration { .nanoseconds(timing.delay) }
 

@@ -16,6 +16,10 @@ public struct RTCInboundRtpStreamStats: RTCStats {
   /// Which of the report's `codecs`; nil before the first packet.
   public var codecId: String? { statistics.text("codecId") }
 
+  /// The sender's time of capture of what is played now, in milliseconds since 1900 (NTP): of a stream's audio and video the
+  /// difference shows how far they are out of step. nil before a sender report has come.
+  public var estimatedPlayoutTimestamp: Double? { statistics.number("estimatedPlayoutTimestamp") }
+
   // MARK: Packets
 
   public var packetsReceived: Int { statistics.count("packetsReceived") }
