@@ -40,6 +40,7 @@ let package = Package(
     .library(name: "SoraWire", targets: ["SoraWire"]),
     .library(name: "SoraVersion", targets: ["SoraVersion"]),
     .library(name: "CYUV", targets: ["CYUV"]),
+    .library(name: "SoraRecording", targets: ["SoraRecording"]),
     .library(name: "SoraSDK", targets: ["SoraSDK"]),
     .library(name: "Sora", targets: ["Sora"]),
     .library(name: "SoraServer", targets: ["SoraServer"]),
@@ -391,6 +392,36 @@ let package = Package(
       name: "SoraMediaTests",
       dependencies: ["SoraMedia", "SoraClock"],
       path: "Packages/SoraMedia/Tests/SoraMediaTests",
+      swiftSettings: settings),
+    // Packages/SoraRecording
+    .target(name: "CSoraAVFormat", path: "Packages/SoraRecording/Sources/CSoraAVFormat"),
+    .target(
+      name: "SoraRecording",
+      dependencies: ["SoraMedia", "CSoraAVFormat", "SoraWire", "SoraNAL"],
+      path: "Packages/SoraRecording/Sources/SoraRecording",
+      swiftSettings: settings + [.strictMemorySafety(), .enableExperimentalFeature("Lifetimes")]),
+    .executableTarget(
+      name: "RecordingVictim",
+      dependencies: ["SoraRecording", "SoraMedia", "SoraClock"],
+      path: "Packages/SoraRecording/Tests/RecordingVictim",
+      swiftSettings: settings),
+    .testTarget(
+      name: "SoraRecordingTests",
+      dependencies: [
+        "SoraRecording",
+        "RecordingVictim",
+        "SoraMedia",
+        "SoraClock",
+        "SoraCodecs",
+        "SoraVP8",
+        "SoraVP9",
+        "SoraAV1",
+        "SoraOpenH264",
+        "SoraAVCodec",
+        "SoraX265",
+        "SoraCapture",
+      ],
+      path: "Packages/SoraRecording/Tests/SoraRecordingTests",
       swiftSettings: settings),
     // Packages/SoraSDK
     .target(

@@ -27,7 +27,7 @@ from swiftsource import ALIAS, ROOT, load, modules, sources
 PACKAGES = [
     ["SoraMedia"],
     ["SoraTransport", "SoraCodecs", "SoraCapture", "SoraView"],
-    ["SoraAudio", "SoraSignaling"],
+    ["SoraAudio", "SoraSignaling", "SoraRecording"],
     ["SoraTURNStream"],
     ["SoraWebRTC", "SoraServer"],
     ["SoraSDK"],
@@ -41,7 +41,7 @@ MODULES = [
     ["SoraCamera"],
     ["SoraVPX"],
     ["SoraNAL", "SoraScaling", "SoraVP8", "SoraVP9", "SoraAV1Decoding", "SoraAV1Encoding"],
-    ["SoraAV1", "SoraAVCodec", "SoraDE265", "SoraOpenH264", "SoraX264", "SoraX265", "SoraSimulcast"],
+    ["SoraAV1", "SoraAVCodec", "SoraDE265", "SoraOpenH264", "SoraX264", "SoraX265", "SoraSimulcast", "SoraRecording"],
     ["SoraH264", "SoraH265"],
     ["SoraTransport"],
     ["SoraNetworkSimulator", "SoraTURNStream"],

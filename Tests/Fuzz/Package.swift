@@ -29,6 +29,7 @@ let package = Package(
     .package(path: "../../Packages/SoraCodecs"),
     .package(path: "../../Packages/SoraAudio"),
     .package(path: "../../Packages/SoraCapture"),
+    .package(path: "../../Packages/SoraRecording"),
     .package(path: "../../Packages/SoraWebRTC"),
   ],
   targets: [
@@ -51,6 +52,7 @@ let package = Package(
         product("SoraDE265", "SoraCodecs"), product("SoraAVCodec", "SoraCodecs"),
         product("SoraAudio", "SoraAudio"),
         product("SoraCapture", "SoraCapture"),
+        product("SoraRecording", "SoraRecording"),
         product("WebRTC", "SoraWebRTC"),
       ],
       swiftSettings: settings),

@@ -81,8 +81,7 @@ public final class AV1Depayloader: RTPDepayloader {
           offset += reader.offset
         }
         if offset <= element.upperBound,
-          let size = AV1OBU.size(
-            sequenceHeader: payload.part(offset, element.upperBound - offset))
+          let size = AV1SequenceHeader(payload.part(offset, element.upperBound - offset))
         {
           info.width = size.width
           info.height = size.height

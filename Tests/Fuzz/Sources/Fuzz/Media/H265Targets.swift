@@ -28,6 +28,9 @@ extension FuzzTarget {
     ],
   ].map { stream in stream.map { units in units.flatMap { [0, 0, 0, 1] + hexadecimal($0) } } }
 
+  /// The first picture of each stream.
+  static var h265KeyFrames: [[UInt8]] { h265Streams.compactMap(\.first) }
+
   private static func hexadecimal(_ text: String) -> [UInt8] {
     let digits = text.compactMap { $0.hexDigitValue }
     return stride(from: 0, to: digits.count - 1, by: 2).map {

@@ -1,0 +1,121 @@
+import CSoraAVFormat
+public import SoraMedia
+
+/// A frame of a file.
+public struct MediaFileFrame: Sendable {
+  /// The index of its track.
+  public let track: Int
+  /// The bytes: Annex B for H.264 and H.265. Its RTP timestamp counts from the file's beginning in ticks of the codec's clock, and
+  /// `timestamp` is that time on a clock that begins with the file.
+  public let frame: EncodedFrame
+  /// Since the file's beginning.
+  public let time: Duration
+  /// nil if unknown.
+  public let duration: Duration?
+}
+
+/// Reads encoded frames and their times from any file that libavformat reads. Confined to one thread at a time.
+///
+/// Any bytes may be in the file; nothing but the file is opened, whatever it names.
+@safe public final class MediaFileReader {
+  /// What a file says of a track.
+  public struct Track: Sendable, Hashable {
+    /// nil for codecs that aren't negotiated here, and for what is neither audio nor video.
+    public let codec: MediaCodec?
+    /// nil for what is neither audio nor video.
+    public let kind: MediaKind?
+    /// libavformat's name of the codec.
+    public let codecName: String
+    /// Pixels; 0 for audio.
+    public let width: Int
+    public let height: Int
+    /// 0 for video.
+    public let channels: Int
+    public let sampleRate: Int
+  }
+
+  public let path: String
+  public let tracks: [Track]
+  /// The file's length; nil if unknown.
+  public let duration: Duration?
+
+  private let demux: OpaquePointer
+
+  /// Opens a file and finds out what is in it.
+  public init(path: String) throws(MediaFileError) {
+    try AVFormatLibrary.load()
+    var made: OpaquePointer?
+    let code = unsafe sora_demux_open(path, &made)
+    guard code == 0, let made = unsafe made else {
+      throw AVFormatLibrary.error(code, path, "read")
+    }
+    self.path = path
+    unsafe demux = unsafe made
+    tracks = (0..<Int(unsafe sora_demux_tracks(made))).map { index in
+      var track = sora_avf_track()
+      unsafe sora_demux_track(made, Int32(index), &track)
+      return Track(track)
+    }
+    let length = unsafe sora_demux_duration(made)
+    duration = length == Self.noTime ? nil : .nanoseconds(length)
+  }
+
+  deinit { unsafe sora_demux_close(demux) }
+
+  /// The first track of a kind whose codec is one of ours; nil where there is none.
+  public func firstTrack(_ kind: MediaKind) -> Int? {
+    tracks.firstIndex { $0.codec?.kind == kind }
+  }
+
+  /// The next frame of any track, in the file's order; nil at its end.
+  public func next() throws(MediaFileError) -> MediaFileFrame? {
+    var read = unsafe sora_avf_frame()
+    let code = unsafe sora_demux_read(demux, &read)
+    if code == Int32(SORA_AVF_END) { return nil }
+    guard code == 0 else { throw AVFormatLibrary.error(code, path, "read") }
+    return unsafe frame(read)
+  }
+
+  /// Goes on with the last key frame at or before `time`, or from the beginning: a file is played in a loop by seeking to zero.
+  public func seek(to time: Duration) throws(MediaFileError) {
+    let code = unsafe sora_demux_seek(demux, max(0, time.wholeNanoseconds))
+    guard code >= 0 else { throw AVFormatLibrary.error(code, path, "seek in") }
+  }
+
+  private func frame(_ read: sora_avf_frame) -> MediaFileFrame {
+    let track = Int(unsafe read.track)
+    let time = unsafe read.time == Self.noTime ? 0 : max(0, read.time)
+    let rate = tracks[track].codec?.clockRate ?? 1_000
+    let (seconds, rest) = time.quotientAndRemainder(dividingBy: 1_000_000_000)
+    let ticks = seconds &* Int64(rate) &+ (rest * Int64(rate) + 500_000_000) / 1_000_000_000
+    let length = unsafe read.duration
+    let bytes = unsafe EncodedBuffer(UnsafeRawBufferPointer(start: read.data, count: read.size))
+    let isKeyFrame = unsafe read.is_key != 0
+    return MediaFileFrame(
+      track: track,
+      frame: EncodedFrame(
+        payload: bytes, isKeyFrame: isKeyFrame || tracks[track].kind == .audio,
+        rtpTimestamp: UInt32(truncatingIfNeeded: ticks), timestamp: Instant(nanoseconds: time),
+        width: tracks[track].width, height: tracks[track].height),
+      time: .nanoseconds(time),
+      duration: length > 0 ? .nanoseconds(length) : nil)
+  }
+
+  /// The shim's word for "unknown".
+  private static let noTime = Int64.min
+}
+
+extension MediaFileReader.Track {
+  fileprivate init(_ track: sora_avf_track) {
+    codec = MediaCodec(libraryName: track.codec)
+    kind = track.kind == 1 ? .video : track.kind == 2 ? .audio : nil
+    var name = track.name
+    codecName = unsafe withUnsafeBytes(of: &name) { bytes in
+      unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+    }
+    width = Int(track.width)
+    height = Int(track.height)
+    channels = Int(track.channels)
+    sampleRate = Int(track.sample_rate)
+  }
+}

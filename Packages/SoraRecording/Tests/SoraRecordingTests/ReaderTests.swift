@@ -1,0 +1,95 @@
+import Foundation
+import SoraCodecs
+import SoraMedia
+import SoraRecording
+import Testing
+
+@Suite struct ReaderTests {
+  private let folder: Folder
+
+  init() throws { folder = try Folder() }
+
+  @Test(arguments: Combination.all) func whatWasWrittenIsRead(_ combination: Combination) throws {
+    let path = folder.path("a.\(combination.container.fileEnding)")
+    let video = try Clips.video(combination.codec, frames: 45)
+    let recorder = try MediaRecorder(path: path)
+    for frame in Clips.together(video, Clips.audio(packets: 75)) { recorder.receive(frame) }
+    #expect(recorder.finish().failure == nil)
+    let reader = try MediaFileReader(path: path)
+    let track = try #require(reader.firstTrack(.video))
+    #expect(reader.tracks[track].codec == .video(combination.codec))
+    #expect(reader.tracks[track].width == 160)
+    let sound = try #require(reader.firstTrack(.audio))
+    #expect(reader.tracks[sound].codec == .opus && reader.tracks[sound].channels == 2)
+    #expect(abs((reader.duration ?? .zero).inSeconds - 1.5) < 0.05)
+    // Decoded, they are the pictures that were written.
+    let decoder = try Clips.decoder(combination.codec)
+    for round in 0..<3 {
+      var pictures = 0
+      var packets = 0
+      while let frame = try reader.next() {
+        if frame.track == sound {
+          #expect(Array(frame.frame.payload.bytes) == [0xFC, 0xFF, 0xFE])
+          packets += 1
+          continue
+        }
+        #expect(abs(frame.time.inSeconds - Double(pictures) / 30) < 0.006)
+        #expect(frame.frame.isKeyFrame == (pictures % 15 == 0))
+        let picture = try #require(try decoder.decode(frame.frame))
+        #expect(picture.width == 160 && picture.height == 96)
+        pictures += 1
+      }
+      #expect(pictures == 45 && packets == 75, "round \(round)")
+      try reader.seek(to: .zero)
+    }
+    try reader.seek(to: .milliseconds(1_200))
+    var first: MediaFileFrame?
+    while let frame = try reader.next(), first == nil {
+      if frame.track == track { first = frame }
+    }
+    #expect(first?.frame.isKeyFrame == true)
+    #expect(abs((first?.time ?? .zero).inSeconds - 1) < 0.006)
+  }
+
+  @Test func whatIsNoFilmIsRefused() throws {
+    let path = folder.path("a.webm")
+    #expect(throws: MediaFileError.self) { try MediaFileReader(path: path) }
+    try Data("no film at all".utf8).write(to: URL(fileURLWithPath: path))
+    let error = #expect(throws: MediaFileError.self) { try MediaFileReader(path: path) }
+    #expect(error?.description.hasPrefix("cannot read \(path): ") == true)
+    // A name isn't an address.
+    #expect(throws: MediaFileError.self) { try MediaFileReader(path: "http://127.0.0.1:1/a.webm") }
+  }
+
+  /// A file that is cut anywhere or damaged ends, and traps nothing.
+  @Test(arguments: MediaContainer.allCases) func damagedFilesEnd(_ container: MediaContainer) throws
+  {
+    let path = folder.path("a.\(container.fileEnding)")
+    let recorder = try MediaRecorder(path: path)
+    let video = try Clips.video(container == .mp4 ? .h265 : .av1, frames: 20)
+    for frame in Clips.together(video, Clips.audio(packets: 30)) { recorder.receive(frame) }
+    recorder.finish()
+    let original = try Data(contentsOf: URL(fileURLWithPath: path))
+    var state: UInt64 = 5
+    for round in 0..<100 {
+      var bytes = [UInt8](original)
+      for _ in 0..<(round % 20) {
+        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+        bytes[Int(state >> 33) % bytes.count] = UInt8(truncatingIfNeeded: state >> 20)
+      }
+      if round % 3 == 0 { bytes.removeLast(Int(state >> 33) % bytes.count) }
+      let damaged = folder.path("b.\(container.fileEnding)")
+      try Data(bytes).write(to: URL(fileURLWithPath: damaged))
+      do throws(MediaFileError) {
+        let reader = try MediaFileReader(path: damaged)
+        var count = 0
+        while try reader.next() != nil { count += 1 }
+        #expect(count < 1_000)
+        try reader.seek(to: .milliseconds(300))
+        _ = try reader.next()
+      } catch {
+        #expect(!"\(error)".isEmpty)
+      }
+    }
+  }
+}

@@ -1,0 +1,206 @@
+import Foundation
+import SoraMedia
+import SoraRecording
+import Synchronization
+import Testing
+
+@Suite struct RecorderTests {
+  private let folder: Folder
+
+  init() throws { folder = try Folder() }
+
+  /// A picture of VP8 that nobody can decode: its head says a size.
+  private func picture(
+    _ index: Int, isKeyFrame: Bool, bytes: Int = 100, codec: VideoCodecKind = .vp8
+  ) -> EncodedTrackFrame {
+    var payload: [UInt8] =
+      isKeyFrame ? [0x10, 0, 0, 0x9D, 0x01, 0x2A, 160, 0, 96, 0] : [0x11, 0, 0]
+    payload += [UInt8](repeating: 7, count: max(0, bytes - payload.count))
+    let time = Instant.zero + .milliseconds(index * 1_000 / 30)
+    return EncodedTrackFrame(
+      codec: .video(codec),
+      frame: EncodedFrame(
+        payload: EncodedBuffer(payload), isKeyFrame: isKeyFrame,
+        rtpTimestamp: UInt32(truncatingIfNeeded: index * 3_000), timestamp: time), receiveTime: time
+    )
+  }
+
+  @Test(arguments: ["a.avi", "a", "webm", "a.y4m"]) func otherEndingsNameThoseThatWork(
+    _ name: String
+  )
+    throws
+  {
+    let error = #expect(throws: MediaFileError.self) {
+      try MediaRecorder(path: folder.path(name))
+    }
+    let text = try #require(error?.description)
+    #expect(text.contains(".webm") && text.contains(".mkv") && text.contains(".mp4"))
+    #expect(!FileManager.default.fileExists(atPath: folder.path(name)))
+  }
+
+  @Test func aFolderThatIsNotThereIsTheReason() throws {
+    let error = #expect(throws: MediaFileError.self) {
+      try MediaRecorder(path: folder.path("none/a.webm"))
+    }
+    #expect(error?.description.hasPrefix("cannot create ") == true)
+    #expect(error?.description.hasSuffix(": No such file or directory") == true)
+  }
+
+  @Test func aCodecThatTheContainerCannotHoldIsOneError() throws {
+    let recorder = try MediaRecorder(path: folder.path("a.webm"))
+    let told = Mutex<[MediaFileError]>([])
+    recorder.onFailure = { error in told.withLock { $0.append(error) } }
+    for frame in try Clips.video(.h264, frames: 5) { recorder.receive(frame) }
+    let outcome = recorder.finish()
+    let error = MediaFileError.codecNotInContainer(
+      path: folder.path("a.webm"), codec: .video(.h264), container: .webm)
+    #expect(told.withLock { $0 } == [error])
+    #expect(outcome.failure == error)
+    #expect(outcome.framesNotTaken + outcome.videoFrames == 4)
+    #expect(error.description.contains("end the name in .mkv or .mp4"))
+  }
+
+  @Test func anotherCodecIsOneError() throws {
+    let recorder = try MediaRecorder(path: folder.path("a.mkv"))
+    recorder.receive(picture(0, isKeyFrame: true))
+    for frame in try Clips.video(.h264, frames: 3) { recorder.receive(frame) }
+    let outcome = recorder.finish()
+    #expect(
+      outcome.failure
+        == .codecChanged(path: folder.path("a.mkv"), from: .video(.vp8), to: .video(.h264)))
+    #expect(outcome.videoFrames == 1)
+  }
+
+  @Test(arguments: MediaContainer.allCases) func aFullDiskIsOneError(_ container: MediaContainer)
+    throws
+  {
+    let path = folder.path("full.\(container.fileEnding)")
+    try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "/dev/full")
+    let recorder = try MediaRecorder(path: path)
+    let told = Mutex<[MediaFileError]>([])
+    recorder.onFailure = { error in told.withLock { $0.append(error) } }
+    let frames = Clips.together(
+      try Clips.video(container == .mp4 ? .h264 : .vp8, frames: 60), Clips.audio(packets: 100))
+    for frame in frames { recorder.receive(frame) }
+    let outcome = recorder.finish()
+    let error = MediaFileError.system(path: path, operation: "write", errno: ENOSPC)
+    #expect(told.withLock { $0 } == [error])
+    #expect(outcome.failure == error)
+    #expect("\(error)" == "cannot write \(path): No space left on device")
+    // Nothing is lost without being counted. The frame that failed is the error's.
+    let counted =
+      outcome.framesNotTaken + outcome.framesWithoutKeyFrame + outcome.videoFrames
+      + outcome.audioFrames
+    #expect(counted >= 150, "\(outcome)")
+    #expect(recorder.finish() == outcome)
+  }
+
+  @Test func picturesBeginWithAKeyFrameAndGoOnWithOneAfterALoss() throws {
+    var settings = MediaRecorder.Settings()
+    settings.hasAudio = false
+    let recorder = try MediaRecorder(path: folder.path("a.mkv"), settings: settings)
+    let requests = Mutex(0)
+    recorder.attached(to: .audio) { requests.withLock { $0 += 100 } }
+    recorder.attached(to: .video) { requests.withLock { $0 += 1 } }
+    #expect(requests.withLock { $0 } == 1)
+    for index in 0..<10 { recorder.receive(picture(index, isKeyFrame: false)) }
+    for index in 10..<20 { recorder.receive(picture(index, isKeyFrame: index == 10)) }
+    recorder.noteLoss()
+    for index in 25..<40 { recorder.receive(picture(index, isKeyFrame: index == 30)) }
+    let outcome = recorder.finish()
+    #expect(outcome.failure == nil)
+    #expect(outcome.videoFrames == 20 && outcome.framesWithoutKeyFrame == 15)
+    // At the start, where it was needed, and after the loss.
+    #expect(requests.withLock { $0 } >= 3)
+    let reader = try MediaFileReader(path: folder.path("a.mkv"))
+    var times: [Duration] = []
+    var keys: [Int] = []
+    while let frame = try reader.next() {
+      if frame.frame.isKeyFrame { keys.append(times.count) }
+      times.append(frame.time)
+    }
+    #expect(keys == [0, 10])
+    #expect(times.first == .zero)
+    #expect(abs((times[10] - times[9]).inMilliseconds - 367) < 3, "\(times)")
+  }
+
+  /// What can't be written in time is dropped, and the rest is a file.
+  @Test func aBacklogIsBounded() throws {
+    var settings = MediaRecorder.Settings()
+    settings.hasAudio = false
+    settings.maximumBacklog = 50_000
+    let recorder = try MediaRecorder(path: folder.path("a.webm"), settings: settings)
+    recorder.receive(picture(0, isKeyFrame: true))
+    // One that could never wait.
+    recorder.receive(picture(1, isKeyFrame: false, bytes: 60_000))
+    recorder.receive(picture(2, isKeyFrame: false))
+    recorder.receive(picture(3, isKeyFrame: true))
+    recorder.receive(picture(4, isKeyFrame: false))
+    let outcome = recorder.finish()
+    #expect(outcome.failure == nil)
+    #expect(outcome.framesTooMany == 1 && outcome.framesWithoutKeyFrame == 1)
+    #expect(outcome.videoFrames == 3)
+  }
+
+  @Test func soundWaitsForPicturesAndNotForever() throws {
+    let recorder = try MediaRecorder(path: folder.path("a.webm"))
+    for frame in Clips.audio(packets: 600) { recorder.receive(frame) }
+    for index in 400..<410 { recorder.receive(picture(index, isKeyFrame: index == 400)) }
+    let outcome = recorder.finish()
+    #expect(outcome.failure == nil)
+    #expect(outcome.audioFrames == 600)
+    // The file has no track for them any more.
+    #expect(outcome.videoFrames == 0 && outcome.framesNotTaken == 10)
+  }
+
+  @Test func nothingRecordedIsNoError() throws {
+    let recorder = try MediaRecorder(path: folder.path("a.mp4"))
+    let outcome = recorder.finish()
+    #expect(outcome.failure == nil && outcome.videoFrames == 0 && outcome.byteCount == 0)
+    recorder.receive(picture(0, isKeyFrame: true))
+    #expect(recorder.finish().framesNotTaken == 1)
+  }
+
+  /// Twenty times a process writes, is killed, and leaves a file that plays.
+  @Test(
+    .enabled(if: ProbedFile.isInstalled, "needs ffprobe: apt-get install ffmpeg"),
+    arguments: MediaContainer.allCases)
+  func aKilledProcessLeavesAFileThatPlays(_ container: MediaContainer) async throws {
+    let source = folder.path("source.mkv")
+    let recorder = try MediaRecorder(path: source)
+    let codec: VideoCodecKind = container == .mp4 ? .h264 : .vp8
+    for frame in Clips.together(
+      try Clips.video(codec, frames: 60, keyFrameEvery: 40), Clips.audio(packets: 100))
+    {
+      recorder.receive(frame)
+    }
+    recorder.finish()
+    let victim = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+      .deletingLastPathComponent().appendingPathComponent("RecordingVictim")
+    let others = container == .webm ? 6 : 7
+    for round in 0..<others {
+      let path = folder.path("\(round).\(container.fileEnding)")
+      let process = Process()
+      process.executableURL = victim
+      process.arguments = [source, path]
+      try process.run()
+      // At another place of the file each time: some bytes are there at least.
+      let wanted = 3_000 + round * 2_111
+      while process.isRunning, Self.size(path) < wanted {
+        try await Task.sleep(for: .milliseconds(2))
+      }
+      #expect(process.isRunning)
+      kill(process.processIdentifier, SIGKILL)
+      process.waitUntilExit()
+      let probed = try ProbedFile(path)
+      #expect(probed.video?.frames ?? 0 > 10, "\(path)")
+      #expect(probed.times(probed.audio).count > 10)
+      // The last picture may be cut; what lies before it is whole.
+      #expect(probed.complaints.split(separator: "\n").count <= 3, "\(probed.complaints)")
+    }
+  }
+
+  private static func size(_ path: String) -> Int {
+    ((try? FileManager.default.attributesOfItem(atPath: path))?[.size] as? Int) ?? 0
+  }
+}
