@@ -16,6 +16,7 @@ let package = Package(
   products: [
     .executable(name: "sora", targets: ["SoraCommand"]),
     .library(name: "SoraAudio", targets: ["SoraAudio"]),
+    .library(name: "SoraAudioDevices", targets: ["SoraAudioDevices"]),
     .library(name: "SoraCapture", targets: ["SoraCapture"]),
     .library(name: "SoraCamera", targets: ["SoraCamera"]),
     .library(name: "SoraCodecs", targets: ["SoraCodecs"]),
@@ -86,6 +87,17 @@ let package = Package(
       dependencies: ["SoraMedia", "CSoraOpus"],
       path: "Packages/SoraAudio/Sources/SoraAudio",
       swiftSettings: settings + [.strictMemorySafety(), .enableExperimentalFeature("Lifetimes")]),
+    .target(name: "CSoraSound", path: "Packages/SoraAudio/Sources/CSoraSound"),
+    .target(
+      name: "SoraAudioDevices",
+      dependencies: ["SoraAudio", "CSoraSound", "SoraMedia", "SoraClock"],
+      path: "Packages/SoraAudio/Sources/SoraAudioDevices",
+      swiftSettings: settings + [.strictMemorySafety(), .enableExperimentalFeature("Lifetimes")]),
+    .testTarget(
+      name: "SoraAudioDevicesTests",
+      dependencies: ["SoraAudioDevices", "SoraAudio", "SoraMedia", "SoraClock"],
+      path: "Packages/SoraAudio/Tests/SoraAudioDevicesTests",
+      swiftSettings: settings),
     .testTarget(
       name: "SoraAudioTests",
       dependencies: ["SoraAudio", "COpus", "SoraMedia", "CSoraMallocCount"],

@@ -17,7 +17,10 @@ let media: Target.Dependency = .product(name: "SoraMedia", package: "SoraMedia")
 
 let package = Package(
   name: "SoraAudio",
-  products: [.library(name: "SoraAudio", targets: ["SoraAudio"])],
+  products: [
+    .library(name: "SoraAudio", targets: ["SoraAudio"]),
+    .library(name: "SoraAudioDevices", targets: ["SoraAudioDevices"]),
+  ],
   dependencies: [
     .package(path: "../SoraMedia"),
     // For tests: counting allocations.
@@ -27,6 +30,21 @@ let package = Package(
     .systemLibrary(name: "COpus", pkgConfig: "opus", providers: [.apt(["libopus-dev"])]),
     .target(name: "CSoraOpus", dependencies: ["COpus"]),
     .target(name: "SoraAudio", dependencies: [media, "CSoraOpus"], swiftSettings: safe),
+    // PulseAudio's and ALSA's headers; the libraries are loaded when they are used.
+    .target(name: "CSoraSound"),
+    .target(
+      name: "SoraAudioDevices",
+      dependencies: [
+        "SoraAudio", "CSoraSound", media, .product(name: "SoraClock", package: "SoraMedia"),
+      ],
+      swiftSettings: safe),
+    .testTarget(
+      name: "SoraAudioDevicesTests",
+      dependencies: [
+        "SoraAudioDevices", "SoraAudio", media,
+        .product(name: "SoraClock", package: "SoraMedia"),
+      ],
+      swiftSettings: settings),
     .testTarget(
       name: "SoraAudioTests",
       dependencies: [

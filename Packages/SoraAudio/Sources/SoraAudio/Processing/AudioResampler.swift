@@ -144,12 +144,12 @@ public final class AudioResampler {
     b == 0 ? a : greatestCommonDivisor(b, a % b)
   }
 
-  private static func sinc(_ x: Double) -> Double {
+  static func sinc(_ x: Double) -> Double {
     x == 0 ? 1 : sin(.pi * x) / (.pi * x)
   }
 
   /// Kaiser's window with beta 9: side lobes 90 dB down.
-  private static func kaiser(_ x: Double) -> Double {
+  static func kaiser(_ x: Double) -> Double {
     guard abs(x) < 1 else { return 0 }
     let beta = 9.0
     return bessel(beta * (1 - x * x).squareRoot()) / bessel(beta)

@@ -1,0 +1,216 @@
+import Dispatch
+import Foundation
+import SoraAudioDevices
+import SoraClock
+import SoraMedia
+import Synchronization
+import Testing
+
+/// Through a real sound server with null sinks.
+@Suite(
+  .serialized, .enabled(if: SoundServer.isInstalled, SoundServer.requirement),
+  .timeLimit(.minutes(2)))
+struct PulseTests {
+  private func player(
+    _ backend: any AudioBackend, _ device: AudioDevice? = nil, hertz: Double = 440,
+    log: Log<AudioStreamEvent> = Log()
+  ) throws -> AudioPlayback {
+    let position = Mutex(0)
+    return try AudioPlayback(backend, device, channels: 2) { frame in
+      let start = position.withLock { position in
+        defer { position += frame.frameCount }
+        return position
+      }
+      Sine.fill(&frame, hertz: hertz, from: start)
+    } notify: {
+      log.append($0)
+    }
+  }
+
+  @Test func lists() throws {
+    let server = try SoundServer()
+    let devices = try server.backend.devices()
+    #expect(devices.filter { $0.direction == .output }.map(\.id) == ["t", "mic"])
+    #expect(devices.filter { $0.direction == .input }.map(\.id) == ["t.monitor", "mic.monitor"])
+    #expect(devices.filter { $0.direction == .input }.allSatisfy { $0.isMonitor })
+    #expect(devices.standard(.output)?.id == "t" && devices.standard(.input)?.id == "mic.monitor")
+    #expect(devices.first?.sampleRate == 48_000 && devices.first?.channels == 2)
+    #expect(try devices.device(named: "mic", .output).id == "mic")
+  }
+
+  @Test func toneGoesThrough() async throws {
+    let server = try SoundServer()
+    let heard = Heard()
+    let devices = try server.backend.devices()
+    let capture = try AudioCapture(
+      server.backend, devices.device(named: "t.monitor", .input), channels: 1,
+      deliver: { heard.add($0) }, notify: { _ in })
+    let playback = try player(server.backend)
+    await wait { heard.hears(440) }
+    // Two seconds of nothing but the tone: a gap or a click would show.
+    heard.clear()
+    await wait { heard.samples.count > 96_000 }
+    let samples = heard.samples
+    let amplitude = Sine.amplitude(of: 440, in: samples.prefix(96_000))
+    let energy = samples.reduce(0.0) { $0 + Double($1) * Double($1) } / Double(samples.count)
+    let residue = 10 * log10(max(1e-9, energy - amplitude * amplitude / 2) / energy)
+    let (input, output) = (capture.statistics, playback.statistics)
+    print(
+      "tone: amplitude \(amplitude) of \(Sine.amplitude), all else \(residue) dB;",
+      "latency in \(input.latency as Any), out \(output.latency as Any), held \(output.buffer);",
+      "overruns \(input.overruns) and \(output.overruns)")
+    playback.stop()
+    capture.stop()
+    let count = heard.samples.count
+    #expect(abs(amplitude - Sine.amplitude) < Sine.amplitude * 0.03)
+    #expect(input.samples > 96_000 && output.samples > 96_000)
+    #expect(input.latency.map { $0 < .milliseconds(500) } == true)
+    #expect(heard.samples.count == count, "nothing comes after the stop")
+  }
+
+  /// From `fill` to `deliver`, by a click that the app plays and hears.
+  @Test func latencyFromEndToEnd() async throws {
+    let server = try SoundServer()
+    let played = Mutex<Instant?>(nil)
+    let delays = Log<Duration>()
+    let monitor = try server.backend.devices().device(named: "t.monitor", .input)
+    let capture = try AudioCapture(
+      server.backend, monitor, channels: 1,
+      deliver: { frame in
+        guard frame.samples.contains(where: { $0 > 4_000 }) else { return }
+        let since = played.withLock { played in
+          defer { played = nil }
+          return played
+        }
+        if let since { delays.append(SystemClock.now - since) }
+      }, notify: { _ in })
+    let count = Mutex(0)
+    let playback = try AudioPlayback(server.backend, nil, channels: 1) { frame in
+      let turn = count.withLock { count in
+        count += 1
+        return count
+      }
+      guard turn % 25 == 0 else { return }
+      frame.samples[0] = 20_000
+      frame.samples[1] = 20_000
+      frame.samples[2] = 20_000
+      played.withLock { $0 = SystemClock.now }
+    } notify: { _ in
+    }
+    await wait { delays.elements.count >= 20 }
+    let sorted = delays.elements.sorted()
+    print(
+      "from fill to deliver: p50 \(sorted[sorted.count / 2]), p95 \(sorted[sorted.count * 95 / 100]),",
+      "overruns \(playback.statistics.overruns), held \(playback.statistics.buffer)")
+    #expect(sorted[sorted.count / 2] < .milliseconds(400))
+    playback.stop()
+    capture.stop()
+  }
+
+  @Test func lostAndRestored() async throws {
+    let server = try SoundServer()
+    let module = try server.control("load-module", "module-null-sink", "sink_name=headset")
+    let devices = try server.backend.devices()
+    let (heard, inLog, outLog) = (
+      Heard(), Log<AudioStreamEvent>(), Log<AudioStreamEvent>()
+    )
+    let capture = try AudioCapture(
+      server.backend, devices.device(named: "headset.monitor", .input), channels: 1,
+      deliver: { heard.add($0) }, notify: { inLog.append($0) })
+    let playback = try player(
+      server.backend, devices.device(named: "headset", .output), log: outLog)
+    await wait { heard.hears(440) }
+    try server.control("unload-module", module)
+    await wait { !inLog.elements.isEmpty && !outLog.elements.isEmpty }
+    #expect(outLog.elements == [.lost(.unplugged(device: "headset"))])
+    try server.control("load-module", "module-null-sink", "sink_name=headset")
+    await wait { inLog.elements.count == 2 && outLog.elements.count == 2 }
+    heard.clear()
+    await wait { heard.hears(440) }
+    #expect(inLog.elements.last == .restored && outLog.elements.last == .restored)
+    #expect(playback.statistics.losses == 1 && capture.statistics.losses == 1)
+    playback.stop()
+    capture.stop()
+  }
+
+  /// A stream without a device of its own goes where the default goes.
+  @Test func defaultMoves() async throws {
+    let server = try SoundServer()
+    let heard = Heard()
+    let capture = try AudioCapture(
+      server.backend, nil, channels: 1, deliver: { heard.add($0) }, notify: { _ in })
+    let playback = try player(server.backend, hertz: 600)
+    await wait { playback.statistics.samples > 9_600 }
+    #expect(!heard.hears(600))
+    try server.control("set-default-sink", "mic")
+    await wait { heard.hears(600) }
+    playback.stop()
+    capture.stop()
+  }
+
+  @Test func changesAreTold() async throws {
+    let server = try SoundServer()
+    let changes = Log<[AudioDevice]>()
+    let monitor = try AudioDeviceMonitor(server.backend, queue: DispatchQueue(label: "test")) {
+      changes.append($0)
+    }
+    let module = try server.control("load-module", "module-null-sink", "sink_name=headset")
+    await wait {
+      changes.elements.last?.contains { $0.id == "headset" && $0.direction == .output } == true
+    }
+    try server.control("set-default-sink", "headset")
+    await wait { changes.elements.last?.standard(.output)?.id == "headset" }
+    try server.control("unload-module", module)
+    await wait { changes.elements.last?.standard(.output)?.id != "headset" }
+    server.end()
+    await wait { changes.elements.last?.isEmpty == true }
+    withExtendedLifetime(monitor) {}
+  }
+
+  /// A server whose second has 48,010 of our samples is 208 ppm too fast.
+  @Test func driftIsMadeUpFor() async throws {
+    let server = try SoundServer()
+    let heard = Heard()
+    let monitor = try server.backend.devices().device(named: "t.monitor", .input)
+    let capture = try AudioCapture(
+      PulseBackend(server: server.address, nominalRate: 48_010), monitor, channels: 1,
+      deliver: { heard.add($0) }, notify: { _ in })
+    let playback = try player(PulseBackend(server: server.address, nominalRate: 48_010))
+    await wait { playback.statistics.driftPPM < -100 && capture.statistics.driftPPM < -100 }
+    let (input, output) = (capture.statistics, playback.statistics)
+    print("drift: in \(input.driftPPM) ppm, out \(output.driftPPM) ppm")
+    #expect(input.resets == 0 && output.resets == 0)
+    playback.stop()
+    capture.stop()
+    // Whether the samples are still those of a tone, a hundredth of a percent or two higher.
+    #expect(heard.hears(440, last: 9_600))
+  }
+
+  @Test func errorsSayWhatToDo() throws {
+    #expect {
+      try PulseBackend(server: "unix:/nowhere/native").devices()
+    } throws: { error in
+      guard case AudioDeviceError.noServer = error else { return false }
+      return "\(error)".contains("PULSE_SERVER")
+    }
+    let server = try SoundServer()
+    let wanted = AudioDevice(
+      id: "nothing", name: "nothing", direction: .output, system: .pulseAudio)
+    #expect(
+      throws: AudioDeviceError.noDevice(
+        name: "nothing", direction: .output, known: ["t", "mic"])
+    ) {
+      try AudioPlayback(server.backend, wanted, channels: 2, fill: { _ in }, notify: { _ in })
+    }
+  }
+
+  @Test func serverThatEnds() async throws {
+    let server = try SoundServer()
+    let log = Log<AudioStreamEvent>()
+    let playback = try player(server.backend, log: log)
+    server.end()
+    await wait { !log.elements.isEmpty }
+    #expect(log.elements == [.lost(.serverGone(.pulseAudio))])
+    playback.stop()
+  }
+}

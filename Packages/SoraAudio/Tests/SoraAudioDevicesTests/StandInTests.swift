@@ -1,0 +1,166 @@
+import Dispatch
+import SoraAudioDevices
+import SoraMedia
+import Synchronization
+import Testing
+
+/// A sound system whose devices are driven by the test.
+private final class StandIn: AudioBackend {
+  struct State: Sendable {
+    var refusals: [AudioDeviceError] = []
+    var ports: [StandInPort] = []
+  }
+  let state = Mutex(State())
+  let system = AudioSystem.alsa
+
+  func devices() throws(AudioDeviceError) -> [AudioDevice] { [] }
+  func watch() throws(AudioDeviceError) -> any AudioWatcher {
+    throw .noServer(.alsa, reason: "none")
+  }
+
+  func open(_ request: AudioPortRequest) throws(AudioDeviceError) -> any AudioPort {
+    let refusal = state.withLock { $0.refusals.isEmpty ? nil : $0.refusals.removeFirst() }
+    if let refusal { throw refusal }
+    let port = StandInPort(channels: request.channels)
+    state.withLock { $0.ports.append(port) }
+    return port
+  }
+
+  func port(_ index: Int) -> StandInPort? {
+    state.withLock { $0.ports.indices.contains(index) ? $0.ports[index] : nil }
+  }
+}
+
+private final class StandInPort: AudioPort {
+  struct State: Sendable {
+    var available = 0
+    var isEnded = false
+    var isClosed = false
+    var xruns = 0
+    var written = 0
+    var buffers: [Int] = []
+  }
+  let state = Mutex(State())
+  private let channels: Int
+  private let events = DispatchSemaphore(value: 0)
+
+  init(channels: Int) { self.channels = channels }
+
+  func change(_ body: (inout State) -> Void) {
+    state.withLock { body(&$0) }
+    events.signal()
+  }
+
+  func wait(milliseconds: Int) -> AudioPortEvents {
+    _ = events.wait(timeout: .now() + .milliseconds(milliseconds))
+    return state.withLock { $0.isEnded ? .ended : $0.available > 0 ? .ready : [] }
+  }
+  func wake() { events.signal() }
+  var available: Int { state.withLock { $0.available } }
+  func read(_ frames: Int, into samples: inout [Int16]) {
+    samples.append(contentsOf: repeatElement(1_000, count: frames * channels))
+    state.withLock { $0.available -= frames }
+  }
+  func write(_ samples: Span<Int16>) {
+    let frames = samples.count / channels
+    state.withLock { state in
+      state.available -= frames
+      state.written += frames
+    }
+  }
+  var latency: Duration? { .milliseconds(10) }
+  var xruns: Int { state.withLock { $0.xruns } }
+  func setBuffer(_ frames: Int) { state.withLock { $0.buffers.append(frames) } }
+  var reason: AudioDeviceError { .unplugged(device: "stand-in") }
+  func close() { state.withLock { $0.isClosed = true } }
+}
+
+@Suite(.timeLimit(.minutes(1))) struct StandInTests {
+  @Test func framesAreTenMilliseconds() async throws {
+    let system = StandIn()
+    let frames = Log<AudioFrame>()
+    let capture = try AudioCapture(
+      system, nil, channels: 2, deliver: { frames.append($0) }, notify: { _ in })
+    let port = try #require(system.port(0))
+    for _ in 0..<3 { port.change { $0.available += 700 } }
+    await wait { frames.elements.count == 4 }
+    #expect(frames.elements.allSatisfy { $0.frameCount == 480 && $0.channels == 2 })
+    let times = frames.elements.map(\.timestamp)
+    #expect(zip(times, times.dropFirst()).allSatisfy { $1 - $0 == .milliseconds(10) })
+    capture.stop()
+    #expect(port.state.withLock { $0.isClosed })
+  }
+
+  @Test func refusalIsThrown() {
+    let system = StandIn()
+    system.state.withLock { $0.refusals = [.busy(device: "headset")] }
+    #expect(throws: AudioDeviceError.busy(device: "headset")) {
+      try AudioCapture(system, nil, channels: 1, deliver: { _ in }, notify: { _ in })
+    }
+  }
+
+  /// Each underrun has the buffer grow, up to 120 ms.
+  @Test func buffersGrow() async throws {
+    let system = StandIn()
+    let playback = try AudioPlayback(system, nil, channels: 1, fill: { _ in }, notify: { _ in })
+    let port = try #require(system.port(0))
+    for turn in 1...12 {
+      port.change { state in
+        state.xruns = turn
+        state.available += 480
+      }
+      await wait { playback.statistics.overruns == turn }
+    }
+    #expect(
+      port.state.withLock { $0.buffers } == Array(stride(from: 1_920, through: 5_760, by: 480)))
+    #expect(playback.statistics.buffer == .milliseconds(120))
+    playback.stop()
+  }
+
+  @Test func comesBackAfterSomeTries() async throws {
+    let system = StandIn()
+    let log = Log<AudioStreamEvent>()
+    let playback = try AudioPlayback(
+      system, nil, channels: 1, fill: { _ in }, notify: { log.append($0) })
+    system.state.withLock { $0.refusals = [.busy(device: "a"), .busy(device: "a")] }
+    try #require(system.port(0)).change { $0.isEnded = true }
+    await wait { log.elements.count == 2 }
+    #expect(log.elements == [.lost(.unplugged(device: "stand-in")), .restored])
+    let port = try #require(system.port(1))
+    port.change { $0.available = 960 }
+    await wait { port.state.withLock { $0.written } == 960 }
+    playback.stop()
+    #expect(playback.statistics.losses == 1)
+  }
+
+  @Test func stopsWhileItIsLost() async throws {
+    let system = StandIn()
+    let log = Log<AudioStreamEvent>()
+    let playback = try AudioPlayback(
+      system, nil, channels: 1, fill: { _ in }, notify: { log.append($0) })
+    system.state.withLock { $0.refusals = Array(repeating: .busy(device: "a"), count: 10_000) }
+    try #require(system.port(0)).change { $0.isEnded = true }
+    await wait { !log.elements.isEmpty }
+    playback.stop()
+    #expect(log.elements.count == 1)
+  }
+
+  @Test func namesAreFound() throws {
+    func device(_ id: String, _ name: String, isMonitor: Bool = false) -> AudioDevice {
+      AudioDevice(
+        id: id, name: name, direction: .input, system: .pulseAudio, isMonitor: isMonitor)
+    }
+    let devices = [
+      device("usb-1", "Jabra Headset"), device("pci-0", "Built-in Audio"),
+      device("usb-1.monitor", "Monitor of Jabra Headset", isMonitor: true),
+    ]
+    #expect(try devices.device(named: "usb-1.monitor", .input).isMonitor)
+    #expect(try devices.device(named: "jabra", .input).id == "usb-1")
+    #expect(throws: AudioDeviceError.self) { try devices.device(named: "", .input) }
+    #expect(
+      throws: AudioDeviceError.noDevice(
+        name: "rode", direction: .input, known: devices.map(\.id))
+    ) { try devices.device(named: "rode", .input) }
+    #expect(throws: AudioDeviceError.self) { try devices.device(named: "jabra", .output) }
+  }
+}
