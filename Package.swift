@@ -17,6 +17,7 @@ let package = Package(
     .executable(name: "sora", targets: ["SoraCommand"]),
     .library(name: "SoraAudio", targets: ["SoraAudio"]),
     .library(name: "SoraAudioDevices", targets: ["SoraAudioDevices"]),
+    .library(name: "SoraAudioProcessing", targets: ["SoraAudioProcessing"]),
     .library(name: "SoraCapture", targets: ["SoraCapture"]),
     .library(name: "SoraCamera", targets: ["SoraCamera"]),
     .library(name: "SoraCodecs", targets: ["SoraCodecs"]),
@@ -97,6 +98,24 @@ let package = Package(
       name: "SoraAudioDevicesTests",
       dependencies: ["SoraAudioDevices", "SoraAudio", "SoraMedia", "SoraClock"],
       path: "Packages/SoraAudio/Tests/SoraAudioDevicesTests",
+      swiftSettings: settings),
+    .target(
+      name: "CSoraAudioProcessing",
+      path: "Packages/SoraAudio/Sources/CSoraAudioProcessing",
+      cxxSettings: [
+        .headerSearchPath("."),
+        .define("WEBRTC_POSIX"),
+        .define("WEBRTC_AUDIO_PROCESSING_ONLY_BUILD"),
+      ]),
+    .target(
+      name: "SoraAudioProcessing",
+      dependencies: ["CSoraAudioProcessing", "SoraMedia"],
+      path: "Packages/SoraAudio/Sources/SoraAudioProcessing",
+      swiftSettings: settings + [.strictMemorySafety(), .enableExperimentalFeature("Lifetimes")]),
+    .testTarget(
+      name: "SoraAudioProcessingTests",
+      dependencies: ["SoraAudioProcessing", "SoraMedia"],
+      path: "Packages/SoraAudio/Tests/SoraAudioProcessingTests",
       swiftSettings: settings),
     .testTarget(
       name: "SoraAudioTests",

@@ -20,6 +20,7 @@ let package = Package(
   products: [
     .library(name: "SoraAudio", targets: ["SoraAudio"]),
     .library(name: "SoraAudioDevices", targets: ["SoraAudioDevices"]),
+    .library(name: "SoraAudioProcessing", targets: ["SoraAudioProcessing"]),
   ],
   dependencies: [
     .package(path: "../SoraMedia"),
@@ -44,6 +45,19 @@ let package = Package(
         "SoraAudioDevices", "SoraAudio", media,
         .product(name: "SoraClock", package: "SoraMedia"),
       ],
+      swiftSettings: settings),
+    // Headers alone, likewise.
+    .target(
+      name: "CSoraAudioProcessing",
+      cxxSettings: [
+        .headerSearchPath("."), .define("WEBRTC_POSIX"),
+        .define("WEBRTC_AUDIO_PROCESSING_ONLY_BUILD"),
+      ]),
+    .target(
+      name: "SoraAudioProcessing", dependencies: ["CSoraAudioProcessing", media],
+      swiftSettings: safe),
+    .testTarget(
+      name: "SoraAudioProcessingTests", dependencies: ["SoraAudioProcessing", media],
       swiftSettings: settings),
     .testTarget(
       name: "SoraAudioTests",

@@ -1,0 +1,221 @@
+public import SoraMedia
+import Synchronization
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// Mixes any number of streams for one loudspeaker: each with a volume of its own and a level, together below full scale.
+///
+/// Streams push frames from threads of their own; one thread pulls 10 ms at a time. Both go by the same clock, so that a short wait for
+/// each stream (20 ms, more where that was too little) is all that is needed. Safe from any thread.
+public final class AudioMixer: Sendable {
+  public let channels: Int
+
+  private struct State: Sendable {
+    var inputs: [Input] = []
+    var limiter = Limiter()
+    var level = LevelMeter()
+    var sum: [Float]
+  }
+  private let state: Mutex<State>
+
+  /// - Parameter channels: of what comes out, 1 or 2.
+  public init(channels: Int = 2) {
+    self.channels = min(max(channels, 1), 2)
+    state = Mutex(State(sum: []))
+  }
+
+  /// Another stream. It is heard until it is removed.
+  public func makeInput() -> Input {
+    let input = Input(channels: channels)
+    state.withLock { $0.inputs.append(input) }
+    return input
+  }
+
+  public func remove(_ input: Input) {
+    state.withLock { $0.inputs.removeAll { $0 === input } }
+  }
+
+  /// Puts what comes next in the place of the frame's samples, which are of 48 kHz and `channels`.
+  public func read(into frame: inout AudioFrame) {
+    let count = frame.samples.count
+    state.withLock { state in
+      state.sum.removeAll(keepingCapacity: true)
+      state.sum.append(contentsOf: repeatElement(0, count: count))
+      for input in state.inputs { input.add(to: &state.sum) }
+      state.limiter.limit(&state.sum, channels: channels)
+      for index in 0..<count { frame.samples[index] = Int16(state.sum[index].rounded()) }
+      state.level.add(AudioLevel.meanSquare(frame.samples.span))
+    }
+  }
+
+  /// How loud the mix is, in dB relative to full scale, over about the last 100 ms; nil for silence.
+  public var levelDB: Double? { state.withLock { $0.level.decibels } }
+}
+
+extension AudioMixer {
+  /// One stream of a mixer.
+  public final class Input: Sendable {
+    /// What a stream has done so far.
+    public struct Statistics: Sendable, Hashable {
+      /// How often nothing more was there; each time a little more is waited for.
+      public var underruns = 0
+      /// Samples of each channel that were dropped because too many waited.
+      public var samplesDropped = 0
+    }
+
+    private static let leastDelay = 960
+    private static let mostDelay = 3_840
+    /// More than the delay by so much is too much.
+    private static let slack = 2_880
+    private static let ramp = 120
+
+    private struct State: Sendable {
+      var volume = 1.0
+      var gain: Float = 1
+      /// Interleaved, in the mixer's channels; heard up to `start`.
+      var waiting: [Int16] = []
+      var start = 0
+      var isPlaying = false
+      var delay = leastDelay
+      var level = LevelMeter()
+      var statistics = Statistics()
+    }
+
+    private let channels: Int
+    private let state = Mutex(State())
+    private let resampler = Mutex<UncheckedResampler?>(nil)
+
+    /// The resampler of the last rate; its mutex lends it to one thread at a time.
+    private struct UncheckedResampler: @unchecked Sendable {
+      // @unchecked: only `push` uses it, under the mutex.
+      let value: AudioResampler
+    }
+
+    init(channels: Int) { self.channels = channels }
+
+    /// 0 (silent) to 10; 1 at first, which leaves the samples as they are. Others are clamped. Changes are gradual.
+    public var volume: Double {
+      get { state.withLock { $0.volume } }
+      set {
+        guard !newValue.isNaN else { return }
+        state.withLock { $0.volume = min(10, max(0, newValue)) }
+      }
+    }
+
+    /// How loud the stream is before its volume, in dB relative to full scale, over about the last 100 ms; nil for silence.
+    public var levelDB: Double? { state.withLock { $0.level.decibels } }
+    public var statistics: Statistics { state.withLock { $0.statistics } }
+
+    /// Takes audio of any length; 48 kHz in 10 ms costs least. From one thread at a time.
+    public func push(_ frame: AudioFrame) {
+      let samples = frame.sampleRate == 48_000 ? frame.samples : resampled(frame)
+      state.withLock { state in
+        state.level.add(AudioLevel.meanSquare(samples.span))
+        if state.start > 0 {
+          state.waiting.removeFirst(state.start)
+          state.start = 0
+        }
+        append(samples, of: frame.channels, to: &state.waiting)
+        let most = (state.delay + Self.slack) * channels
+        if state.waiting.count > most {
+          let excess = state.waiting.count - state.delay * channels
+          state.statistics.samplesDropped += excess / channels
+          state.waiting.removeFirst(excess)
+          // What is heard next begins softly.
+          state.gain = 0
+        }
+      }
+    }
+
+    private func resampled(_ frame: AudioFrame) -> [Int16] {
+      resampler.withLock { held in
+        if held?.value.inputRate != frame.sampleRate || held?.value.channels != frame.channels {
+          held = AudioResampler(
+            inputRate: frame.sampleRate, outputRate: 48_000, channels: frame.channels
+          ).map { UncheckedResampler(value: $0) }
+        }
+        var output: [Int16] = []
+        held?.value.process(frame.samples.span, into: &output)
+        return output
+      }
+    }
+
+    private func append(_ samples: [Int16], of count: Int, to waiting: inout [Int16]) {
+      if count == channels {
+        waiting += samples
+      } else if count == 1 {
+        for sample in samples { for _ in 0..<channels { waiting.append(sample) } }
+      } else if count == 2 {
+        for index in stride(from: 0, to: samples.count - 1, by: 2) {
+          waiting.append(
+            Int16(truncatingIfNeeded: (Int(samples[index]) + Int(samples[index + 1])) >> 1))
+        }
+      }
+    }
+
+    /// Adds what is heard next to a mix of so many samples.
+    func add(to sum: inout [Float]) {
+      state.withLock { state in
+        let there = state.waiting.count - state.start
+        if !state.isPlaying {
+          guard there >= max(state.delay * channels, sum.count) else { return state.level.add(0) }
+          state.isPlaying = true
+          state.gain = 0
+        }
+        let count = min(there, sum.count)
+        let isLast = count < sum.count
+        let wanted = Float(state.volume)
+        let step = 1 / Float(Self.ramp)
+        for index in 0..<(count / channels) {
+          // The end of what is there fades out.
+          let target = isLast && index >= count / channels - Self.ramp ? 0 : wanted
+          let change = min(max(target - state.gain, -step * max(1, wanted)), step * max(1, wanted))
+          state.gain += change
+          for channel in 0..<channels {
+            let place = index * channels + channel
+            sum[place] += Float(state.waiting[state.start + place]) * state.gain
+          }
+        }
+        state.start += count
+        guard isLast else { return }
+        state.isPlaying = false
+        state.statistics.underruns += 1
+        state.delay = min(state.delay + 480, Self.mostDelay)
+      }
+    }
+  }
+}
+
+/// The level of the last 100 ms or so.
+private struct LevelMeter: Sendable {
+  private var meanSquare = 0.0
+
+  mutating func add(_ new: Double) { meanSquare += (new - meanSquare) * 0.1 }
+
+  var decibels: Double? { meanSquare > 1e-10 ? 10 * log10(meanSquare) : nil }
+}
+
+/// Keeps peaks below full scale: at once down, slowly up again. Below full scale samples stay as they are.
+private struct Limiter: Sendable {
+  private static let ceiling: Float = 32_500
+  /// Of what is missing to 1, for each sample: about 100 ms.
+  private static let release: Float = 1 / 4_800
+  private var gain: Float = 1
+
+  mutating func limit(_ samples: inout [Float], channels: Int) {
+    var start = 0
+    while start + channels <= samples.count {
+      var peak: Float = 0
+      for channel in 0..<channels { peak = max(peak, abs(samples[start + channel])) }
+      if peak * gain > Self.ceiling { gain = Self.ceiling / peak }
+      for channel in 0..<channels { samples[start + channel] *= gain }
+      gain += (1 - gain) * Self.release
+      if gain > 0.9999 { gain = 1 }
+      start += channels
+    }
+  }
+}
