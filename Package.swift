@@ -742,9 +742,10 @@ let package = Package(
       path: "Packages/SoraView/Sources/CZlib",
       pkgConfig: "zlib",
       providers: [.apt(["zlib1g-dev"])]),
+    .target(name: "CSoraSDL", path: "Packages/SoraView/Sources/CSoraSDL"),
     .target(
       name: "SoraView",
-      dependencies: ["SoraMedia", "CZlib"],
+      dependencies: ["CSoraSDL", "CZlib", "SoraMedia", "SoraClock"],
       path: "Packages/SoraView/Sources/SoraView",
       swiftSettings: settings + [.strictMemorySafety()]),
     .testTarget(

@@ -39,6 +39,8 @@ MODULES = [
     ["SoraClock", "SoraSDP", "SoraRTP", "SoraICE", "SoraDTLS", "SoraSRTP", "SoraCongestion", "SoraCodecs", "SoraAudio",
      "SoraCapture", "SoraView", "SoraSignaling"],
     ["SoraCamera", "SoraAudioDevices", "SoraAudioProcessing"],
+     "SoraCapture", "SoraSignaling"],
+    ["SoraCamera", "SoraView"],
     ["SoraVPX"],
     ["SoraNAL", "SoraScaling", "SoraVP8", "SoraVP9", "SoraAV1Decoding", "SoraAV1Encoding"],
     ["SoraAV1", "SoraAVCodec", "SoraDE265", "SoraOpenH264", "SoraX264", "SoraX265", "SoraSimulcast", "SoraRecording"],

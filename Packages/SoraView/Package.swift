@@ -18,9 +18,15 @@ let package = Package(
   dependencies: [.package(path: "../SoraMedia")],
   targets: [
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+    // SDL2 is loaded when the first window opens: its headers are for building alone.
+    .target(name: "CSoraSDL"),
     .target(
       name: "SoraView",
-      dependencies: [.product(name: "SoraMedia", package: "SoraMedia"), "CZlib"],
+      dependencies: [
+        "CSoraSDL", "CZlib",
+        .product(name: "SoraMedia", package: "SoraMedia"),
+        .product(name: "SoraClock", package: "SoraMedia"),
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "SoraViewTests",

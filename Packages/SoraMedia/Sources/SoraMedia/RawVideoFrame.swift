@@ -17,15 +17,18 @@ public struct RawVideoFrame: Sendable {
   public var rotation: VideoRotation
   /// The RTP timestamp (90 kHz) that the frame arrived with; 0 for frames that were captured here.
   public var rtpTimestamp: UInt32
+  /// How the picture's samples become colours.
+  public var colorSpace: VideoColorSpace
 
   public init(
     buffer: PixelBuffer, timestamp: Instant, rotation: VideoRotation = .none,
-    rtpTimestamp: UInt32 = 0
+    rtpTimestamp: UInt32 = 0, colorSpace: VideoColorSpace = .bt601
   ) {
     self.buffer = buffer
     self.timestamp = timestamp
     self.rotation = rotation
     self.rtpTimestamp = rtpTimestamp
+    self.colorSpace = colorSpace
   }
 
   /// Width in pixels before rotation.

@@ -10,8 +10,21 @@ public import SoraMedia
 /// Writes pictures as PNG files (ISO/IEC 15948): 8-bit RGB, not interlaced.
 public enum PNGWriter {
   /// Writes a picture to a file, whole or not at all: a temporary file takes its name at the end.
-  public static func write(_ picture: PixelBuffer, to path: String) throws(PictureFileError) {
-    let data = encode(RGBImage(picture))
+  ///
+  /// - Parameters:
+  ///   - picture: what is written.
+  ///   - path: where the file lies.
+  ///   - colorSpace: how the picture's samples become colours.
+  /// - Throws: `PictureFileError` with the cause.
+  public static func write(
+    _ picture: PixelBuffer, to path: String, colorSpace: VideoColorSpace = .bt601
+  ) throws(PictureFileError) {
+    try write(RGBImage(picture, colorSpace: colorSpace), to: path)
+  }
+
+  /// Writes an image to a file, likewise.
+  public static func write(_ image: RGBImage, to path: String) throws(PictureFileError) {
+    let data = encode(image)
     let temporary = path + ".part"
     guard let file = unsafe fopen(temporary, "wb") else { throw PictureFileError(path) }
     let written = unsafe data.withUnsafeBytes { unsafe fwrite($0.baseAddress, 1, $0.count, file) }

@@ -6,8 +6,28 @@ public struct RGBImage: Sendable, Equatable {
   public let height: Int
   public let bytes: [UInt8]
 
-  /// Converts from limited-range BT.601, what VP8 carries and cameras give at these sizes (ITU-R BT.601-7 §2.5).
-  public init(_ picture: PixelBuffer) {
+  /// An image of bytes that are there: three for each pixel.
+  init(width: Int, height: Int, bytes: [UInt8]) {
+    precondition(bytes.count == width * height * 3)
+    self.width = width
+    self.height = height
+    self.bytes = bytes
+  }
+
+  /// The red, green and blue of a pixel, which must lie in the image.
+  public subscript(x: Int, y: Int) -> [UInt8] {
+    precondition(x >= 0 && x < width)
+    let start = (y * width + x) * 3
+    return Array(bytes[start..<start + 3])
+  }
+
+  /// Converts a picture.
+  ///
+  /// - Parameters:
+  ///   - picture: what is converted.
+  ///   - colorSpace: how its samples become colours; by default limited-range BT.601 (ITU-R BT.601-7 §2.5).
+  public init(_ picture: PixelBuffer, colorSpace: VideoColorSpace = .bt601) {
+    let factors = Factors(colorSpace)
     width = picture.width
     height = picture.height
     let luma = picture.plane(0)
@@ -23,16 +43,41 @@ public struct RGBImage: Sendable, Equatable {
         let rowU = unsafe u.row(y / 2)
         let rowV = unsafe v.row(y / 2)
         for x in 0..<width {
-          let c = unsafe 298 * (Int(rowY[x]) - 16)
-          let d = unsafe Int(rowU[x / 2 * step]) - 128
-          let e = unsafe Int(rowV[x / 2 * step + offsetV]) - 128
-          unsafe output[position] = Self.clamp((c + 409 * e + 128) >> 8)
-          unsafe output[position + 1] = Self.clamp((c - 100 * d - 208 * e + 128) >> 8)
-          unsafe output[position + 2] = Self.clamp((c + 516 * d + 128) >> 8)
+          let grey = unsafe factors.luma * (Int(rowY[x]) - factors.black) + 128
+          let u = unsafe Int(rowU[x / 2 * step]) - 128
+          let v = unsafe Int(rowV[x / 2 * step + offsetV]) - 128
+          unsafe output[position] = Self.clamp((grey + factors.vToRed * v) >> 8)
+          unsafe output[position + 1] = Self.clamp(
+            (grey - factors.uToGreen * u - factors.vToGreen * v) >> 8)
+          unsafe output[position + 2] = Self.clamp((grey + factors.uToBlue * u) >> 8)
           position += 3
         }
       }
       count = position
+    }
+  }
+
+  /// What samples are multiplied by, in 256ths.
+  private struct Factors {
+    let black: Int
+    let luma: Int
+    let vToRed: Int
+    let uToGreen: Int
+    let vToGreen: Int
+    let uToBlue: Int
+
+    init(_ space: VideoColorSpace) {
+      // ITU-T H.273 table 4: the weights of red and blue.
+      let (red, blue) = space.matrix == .bt601 ? (0.299, 0.114) : (0.2126, 0.0722)
+      let green = 1 - red - blue
+      let chroma = space.isFullRange ? 1 : 255.0 / 224
+      func rounded(_ factor: Double) -> Int { Int((factor * 256).rounded()) }
+      black = space.isFullRange ? 0 : 16
+      luma = rounded(space.isFullRange ? 1 : 255.0 / 219)
+      vToRed = rounded(2 * (1 - red) * chroma)
+      uToGreen = rounded(2 * (1 - blue) * blue / green * chroma)
+      vToGreen = rounded(2 * (1 - red) * red / green * chroma)
+      uToBlue = rounded(2 * (1 - blue) * chroma)
     }
   }
 

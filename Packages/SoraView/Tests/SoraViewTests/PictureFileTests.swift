@@ -3,24 +3,6 @@ import SoraMedia
 import SoraView
 import Testing
 
-private func solid(
-  _ width: Int, _ height: Int, _ y: UInt8, _ u: UInt8, _ v: UInt8, _ format: PixelFormat = .i420
-)
-  -> PixelBuffer
-{
-  PixelBuffer(width: width, height: height, format: format) { planes in
-    for (index, plane) in planes.enumerated() {
-      for row in 0..<plane.height {
-        let bytes = plane.row(row)
-        for x in 0..<bytes.count {
-          bytes[x] =
-            index == 0 ? y : (format == .nv12 ? (x % 2 == 0 ? u : v) : (index == 1 ? u : v))
-        }
-      }
-    }
-  }
-}
-
 @Suite struct RGBImageTests {
   /// The primaries of BT.601 in limited range, and what they are in full-range RGB.
   @Test(
@@ -28,7 +10,7 @@ private func solid(
       (16, 128, 128, [0, 0, 0]), (235, 128, 128, [255, 255, 255]), (81, 90, 240, [255, 0, 0]),
       (145, 54, 34, [0, 255, 0]), (41, 240, 110, [0, 0, 255]),
     ] as [(UInt8, UInt8, UInt8, [Int])])
-  func coloursComeOut(y: UInt8, u: UInt8, v: UInt8, expected: [Int]) {
+  func colorsComeOut(y: UInt8, u: UInt8, v: UInt8, expected: [Int]) {
     for format in [PixelFormat.i420, .nv12] {
       let image = RGBImage(solid(5, 3, y, u, v, format))
       #expect(image.bytes.count == 45)

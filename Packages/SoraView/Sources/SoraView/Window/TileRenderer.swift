@@ -1,0 +1,112 @@
+import SoraMedia
+
+/// Draws one tile of a window, and holds its picture. Confined to the render thread.
+final class TileRenderer {
+  /// A picture that the canvas holds, with what it takes to hold the next one in its place.
+  private struct Picture {
+    var texture: ViewTexture
+    var format: PixelFormat
+    var colorSpace: VideoColorSpace
+    var rotation: VideoRotation
+  }
+
+  private static let mark = ViewColor(red: 0x2E, green: 0xCC, blue: 0x71)
+
+  private let canvas: any ViewCanvas
+  private var picture: Picture?
+  /// Whether `picture` is to be seen; its texture is kept for the next one.
+  private var isShown = false
+  private var still: (buffer: PixelBuffer, picture: Picture)?
+  private var appearance = VideoTile.Appearance()
+
+  init(_ canvas: any ViewCanvas) { self.canvas = canvas }
+
+  /// Gives back what the canvas holds for it.
+  func close() {
+    for texture in [picture?.texture, still?.picture.texture].compactMap({ $0 }) {
+      canvas.drop(texture)
+    }
+    picture = nil
+    still = nil
+  }
+
+  /// Takes over what is new. Returns since when a frame of it waited; nil where there is no new one.
+  func update(from tile: VideoTile) -> Instant? {
+    let (content, appearance) = tile.take()
+    self.appearance = appearance
+    do throws(ViewError) {
+      try updateStill()
+      switch content {
+      case .unchanged: return nil
+      case .nothing:
+        isShown = false
+        return nil
+      case .frame(let frame, let since):
+        picture = try upload(
+          frame.buffer, colorSpace: frame.colorSpace, rotation: frame.rotation, over: picture)
+        isShown = true
+        return since
+      }
+    } catch {
+      tile.count(failed: error)
+      return nil
+    }
+  }
+
+  private func updateStill() throws(ViewError) {
+    guard still?.buffer !== appearance.stillPicture else { return }
+    let old = still?.picture
+    still = nil
+    guard let buffer = appearance.stillPicture else {
+      if let old { canvas.drop(old.texture) }
+      return
+    }
+    still = (buffer, try upload(buffer, colorSpace: .bt601, rotation: .none, over: old))
+  }
+
+  private func upload(
+    _ buffer: PixelBuffer, colorSpace: VideoColorSpace, rotation: VideoRotation, over old: Picture?
+  ) throws(ViewError) -> Picture {
+    var new: Picture
+    if let old, old.texture.width == buffer.width, old.texture.height == buffer.height,
+      old.format == buffer.format, old.colorSpace == colorSpace
+    {
+      new = old
+      new.rotation = rotation
+    } else {
+      let texture = try canvas.makeTexture(
+        width: buffer.width, height: buffer.height, format: buffer.format, colorSpace: colorSpace)
+      if let old { canvas.drop(old.texture) }
+      new = Picture(
+        texture: texture, format: buffer.format, colorSpace: colorSpace, rotation: rotation)
+    }
+    try canvas.upload(buffer, into: new.texture)
+    return new
+  }
+
+  func draw(in cell: ViewRect, texts: inout TextPainter) {
+    if let background = appearance.background { canvas.fill(cell, background) }
+    if let shown = isShown ? picture : still?.picture {
+      canvas.draw(
+        shown.texture,
+        FramePlacement(
+          width: shown.texture.width, height: shown.texture.height, rotation: shown.rotation,
+          in: cell, scaling: appearance.scaling, isMirrored: isShown && appearance.isMirrored))
+    }
+    texts.draw(overlay: appearance.overlay, in: cell)
+    if let name = appearance.name { texts.draw(name: name, in: cell) }
+    if appearance.isMarked { drawMark(around: cell) }
+  }
+
+  private func drawMark(around cell: ViewRect) {
+    let edge = min(max(3, cell.height / 80), (min(cell.width, cell.height) + 1) / 2)
+    for side in [
+      ViewRect(x: cell.x, y: cell.y, width: cell.width, height: edge),
+      ViewRect(x: cell.x, y: cell.y + cell.height - edge, width: cell.width, height: edge),
+      ViewRect(x: cell.x, y: cell.y, width: edge, height: cell.height),
+      ViewRect(x: cell.x + cell.width - edge, y: cell.y, width: edge, height: cell.height),
+    ] {
+      canvas.fill(side, Self.mark)
+    }
+  }
+}
