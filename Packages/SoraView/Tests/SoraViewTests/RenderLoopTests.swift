@@ -197,6 +197,14 @@ import Testing
   }
 }
 
+extension ViewScene {
+  fileprivate func addTile(_ appearance: VideoTile.Appearance) -> VideoTile {
+    let tile = VideoTile(appearance)
+    add(tile)
+    return tile
+  }
+}
+
 @Suite struct FramePacerTests {
   @Test func aRateThatIsNotKnownIsSixty() {
     #expect(FramePacer(framesPerSecond: 0).displayInterval == .nanoseconds(16_666_666))

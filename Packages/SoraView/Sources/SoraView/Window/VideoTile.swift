@@ -70,15 +70,18 @@ public final class VideoTile: Sendable {
     var appearance: Appearance
     var content = Content.nothing
     var statistics = Statistics()
+    /// The window that it was added to last.
+    var changed: (@Sendable () -> Void)?
   }
   private let state: Mutex<State>
-  private let changed: @Sendable () -> Void
+
+  /// A tile that no window shows yet: see `VideoWindow.add(_:)`.
+  public init(_ appearance: Appearance = .init()) {
+    state = Mutex(State(appearance: appearance))
+  }
 
   /// - Parameter changed: told on any thread that there is something new to draw.
-  init(_ appearance: Appearance, changed: @escaping @Sendable () -> Void) {
-    state = Mutex(State(appearance: appearance))
-    self.changed = changed
-  }
+  func attach(changed: (@Sendable () -> Void)?) { state.withLock { $0.changed = changed } }
 
   /// What it looks like; shown soon after it is set.
   public var appearance: Appearance {
@@ -88,8 +91,11 @@ public final class VideoTile: Sendable {
 
   /// Changes what it looks like, without a gap in which another thread's change would be lost.
   public func update(_ change: (inout Appearance) -> Void) {
-    state.withLock { change(&$0.appearance) }
-    changed()
+    let changed = state.withLock { state in
+      change(&state.appearance)
+      return state.changed
+    }
+    changed?()
   }
 
   public var statistics: Statistics { state.withLock { $0.statistics } }
@@ -104,7 +110,7 @@ public final class VideoTile: Sendable {
 
   /// What there was is released by the caller, without the lock: the memory may be a decoder's.
   private func replace(with content: Content, count: (inout Statistics) -> Void) {
-    let old = state.withLock { state in
+    let (old, changed) = state.withLock { state in
       count(&state.statistics)
       if case .frame = state.content {
         if case .frame = content {
@@ -114,10 +120,10 @@ public final class VideoTile: Sendable {
         }
       }
       defer { state.content = content }
-      return state.content
+      return (state.content, state.changed)
     }
     withExtendedLifetime(old) {}
-    changed()
+    changed?()
   }
 
   /// Takes what is new to be drawn, with what it looks like. On the render thread.

@@ -48,10 +48,15 @@ public final class VideoWindow: Sendable {
 
   deinit { close() }
 
-  /// Adds a tile behind those that there are. The window keeps it until `remove`.
+  /// Makes a tile, and adds it behind those that there are. The window keeps it until `remove`.
   public func addTile(_ appearance: VideoTile.Appearance = .init()) -> VideoTile {
-    scene.addTile(appearance)
+    let tile = VideoTile(appearance)
+    add(tile)
+    return tile
   }
+
+  /// Adds a tile behind those that there are. A tile is in one window at a time.
+  public func add(_ tile: VideoTile) { scene.add(tile) }
 
   /// Takes a tile away. What it is given later is not shown.
   public func remove(_ tile: VideoTile) { scene.remove(tile) }

@@ -37,14 +37,18 @@ package final class ViewScene: Sendable {
   package var isClosed: Bool { state.isClosed }
   package var timesDrawn: Int { state.timesDrawn }
 
-  package func addTile(_ appearance: VideoTile.Appearance) -> VideoTile {
-    let tile = VideoTile(appearance) { [weak self] in self?.change { _ in } }
-    change { $0.tiles.append(tile) }
-    return tile
+  package func add(_ tile: VideoTile) {
+    tile.attach { [weak self] in self?.change { _ in } }
+    change { state in
+      if !state.tiles.contains(where: { $0 === tile }) { state.tiles.append(tile) }
+    }
   }
 
   package func remove(_ tile: VideoTile) {
-    change { state in state.tiles.removeAll { $0 === tile } }
+    change { state in
+      guard let index = state.tiles.firstIndex(where: { $0 === tile }) else { return }
+      state.tiles.remove(at: index).attach(changed: nil)
+    }
   }
 
   /// Changes it, and has it drawn.
