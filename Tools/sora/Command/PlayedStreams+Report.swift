@@ -86,6 +86,7 @@ extension PlayedStreams {
     video.fps = meter.framesPerSecond(until: end)
     video.psnrDb = meter.quality.average
     video.latencyMs = Report.Latency(meter.stamps.latency)
+    video.lipSyncMs = stream.sync.result.map(Report.LipSync.init)
     video.stamps = Report.Stamps(
       meter.stamps, psnrMinDb: meter.quality.samples > 0 ? meter.quality.minimum : nil)
     return video

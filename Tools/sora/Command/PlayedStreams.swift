@@ -39,6 +39,7 @@ final class PlayedStream: VideoSink, AudioSink {
   let streamId: String
   let video = VideoMeter()
   let audio = AudioMeter()
+  let sync = SyncMeter()
   private let followed: FollowedStream
 
   init(streamId: String, followed: FollowedStream) {
@@ -58,12 +59,16 @@ final class PlayedStream: VideoSink, AudioSink {
 
   func receive(_ frame: RawVideoFrame) {
     let now = SystemClock.now
-    video.add(frame, at: now, realtimeMilliseconds: SystemClock.realtimeMilliseconds)
+    let stamp = video.add(
+      frame, at: now, realtimeMilliseconds: SystemClock.realtimeMilliseconds)
+    sync.add(stamp, at: now)
     followed.add(frame, of: streamId, at: now)
   }
 
   func receive(_ frame: AudioFrame) {
-    audio.add(frame, at: SystemClock.now)
+    let now = SystemClock.now
+    audio.add(frame, at: now)
+    sync.add(frame, at: now)
     followed.add(frame, of: streamId, hasSounded: audio.snapshot.firstSound != nil)
   }
 

@@ -73,13 +73,14 @@ package struct Report: Sendable, Encodable {
     package var keyFrames: Int?
     package var psnrDb: Double?
     package var latencyMs: Latency?
+    package var lipSyncMs: LipSync?
     package var stamps: Stamps?
 
     package init() {}
 
     private enum CodingKeys: String, CodingKey {
       case codec, width, height, frames, fps, bitrateKbps, framesDropped, freezeCount, keyFrames
-      case psnrDb, latencyMs, stamps
+      case psnrDb, latencyMs, lipSyncMs, stamps
     }
 
     package func encode(to encoder: any Encoder) throws {
@@ -95,6 +96,7 @@ package struct Report: Sendable, Encodable {
       try values.encode(keyFrames, forKey: .keyFrames)
       try values.encode(psnrDb?.rounded(digits: 2), forKey: .psnrDb)
       try values.encode(latencyMs, forKey: .latencyMs)
+      try values.encode(lipSyncMs, forKey: .lipSyncMs)
       try values.encode(stamps, forKey: .stamps)
     }
   }
@@ -111,6 +113,19 @@ package struct Report: Sendable, Encodable {
         let p99 = histogram.percentile(99)
       else { return nil }
       (self.p50, self.p95, self.p99) = (p50, p95, p99)
+    }
+  }
+
+  /// Milliseconds by which the test pattern's frames are shown after their beeps are heard; negative where they are shown before.
+  package struct LipSync: Sendable, Encodable, Equatable {
+    /// The middle one.
+    package var offset: Int
+    /// What 95 % of them don't exceed, either way.
+    package var p95: Int
+    package var beeps: Int
+
+    package init(_ result: SyncMeter.Result) {
+      (offset, p95, beeps) = (result.offset, result.p95, result.beeps)
     }
   }
 

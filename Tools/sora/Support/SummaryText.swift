@@ -28,6 +28,10 @@ package enum SummaryText {
         rows.append(
           ("latency p50 p95 p99", "\(latency.p50)  \(latency.p95)  \(latency.p99) ms"))
       }
+      if let sync = video.lipSyncMs {
+        rows.append(
+          ("frames after their beeps", "\(sync.offset) ms, 95 % within \(sync.p95) ms"))
+      }
       if let psnr = video.psnrDb {
         let least = video.stamps?.psnrMinDb.map { String(format: " (least %.1f)", $0) } ?? ""
         rows.append(("PSNR", String(format: "%.1f dB", psnr) + least))

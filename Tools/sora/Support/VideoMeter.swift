@@ -1,4 +1,4 @@
-import SoraCapture
+package import SoraCapture
 package import SoraMedia
 import Synchronization
 
@@ -52,7 +52,11 @@ package final class VideoMeter: Sendable {
   /// Counts a frame. Reads its stamp (some 20 microseconds); anything longer happens elsewhere.
   ///
   /// - Parameter realtime: the wall clock in milliseconds.
-  package func add(_ frame: RawVideoFrame, at now: Instant, realtimeMilliseconds realtime: Int64) {
+  /// - Returns: the stamp; nil where there is none.
+  @discardableResult
+  package func add(_ frame: RawVideoFrame, at now: Instant, realtimeMilliseconds realtime: Int64)
+    -> FrameStamp?
+  {
     let stamp = FrameStamp(reading: frame.buffer)
     state.withLock { state in
       state.frames += 1
@@ -63,6 +67,7 @@ package final class VideoMeter: Sendable {
       state.stamps.add(stamp, atRealtimeMilliseconds: realtime)
     }
     if let stamp { probe?.offer(frame.buffer, stamp: stamp, at: now) }
+    return stamp
   }
 
   package var snapshot: Snapshot {
