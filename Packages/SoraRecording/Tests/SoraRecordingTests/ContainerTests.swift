@@ -15,7 +15,9 @@ struct Combination: CustomTestStringConvertible, Sendable {
   }
 }
 
-@Suite(.enabled(if: ProbedFile.isInstalled, "needs ffprobe: apt-get install ffmpeg"))
+@Suite(
+  .enabled(if: ProbedFile.isInstalled, "needs ffprobe: apt-get install ffmpeg"),
+  .timeLimit(.minutes(2)))
 struct ContainerTests {
   private let folder: Folder
 
@@ -149,7 +151,7 @@ struct ContainerTests {
       try Clips.video(.h264, frames: 120, keyFrameEvery: 1_000), Clips.audio(packets: 200))
     let recorder = try MediaRecorder(path: folder.path("a.mp4"))
     for frame in frames { recorder.receive(frame) }
-    while recorder.outcome.audioFrames < 200 { try await Task.sleep(for: .milliseconds(5)) }
+    while recorder.outcome.videoFrames < 120 { try await Task.sleep(for: .milliseconds(5)) }
     // Nobody has ended it.
     let probed = try ProbedFile(folder.path("a.mp4"))
     #expect(probed.complaints == "")

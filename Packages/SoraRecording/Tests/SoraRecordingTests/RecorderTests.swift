@@ -4,7 +4,7 @@ import SoraRecording
 import Synchronization
 import Testing
 
-@Suite struct RecorderTests {
+@Suite(.timeLimit(.minutes(2))) struct RecorderTests {
   private let folder: Folder
 
   init() throws { folder = try Folder() }
@@ -151,6 +151,52 @@ import Testing
     #expect(outcome.audioFrames == 600)
     // The file has no track for them any more.
     #expect(outcome.videoFrames == 0 && outcome.framesNotTaken == 10)
+  }
+
+  @Test func soundThatWasOvertakenIsPutBackInOrderAndOnce() throws {
+    var settings = MediaRecorder.Settings()
+    settings.hasVideo = false
+    let recorder = try MediaRecorder(path: folder.path("a.mkv"), settings: settings)
+    var packets = Clips.audio(packets: 100)
+    // Each says which it is.
+    for index in packets.indices {
+      packets[index].frame.payload = EncodedBuffer([0xFC, 0xFF, UInt8(index)])
+    }
+    let ordered = packets.map { Array($0.frame.payload.bytes) }
+    packets.swapAt(20, 22)
+    packets.swapAt(50, 53)
+    packets.insert(packets[70], at: 72)
+    for packet in packets { recorder.receive(packet) }
+    let outcome = recorder.finish()
+    #expect(outcome.audioFrames == 100 && outcome.framesNotTaken == 1)
+    let reader = try MediaFileReader(path: folder.path("a.mkv"))
+    var read: [[UInt8]] = []
+    while let frame = try reader.next() {
+      #expect(abs(frame.time.inMilliseconds - Double(read.count) * 20) < 6)
+      read.append(Array(frame.frame.payload.bytes))
+    }
+    #expect(read == ordered)
+  }
+
+  /// Another publisher takes over: the same track goes on at its time.
+  @Test func anotherSourceGoesOnInTheSameTrack() throws {
+    let recorder = try MediaRecorder(path: folder.path("a.webm"))
+    recorder.attached(to: .video) {}
+    for index in 0..<30 { recorder.receive(picture(index, isKeyFrame: index == 0)) }
+    recorder.attached(to: .video) {}
+    for index in 45..<60 {
+      var other = picture(index, isKeyFrame: index == 50)
+      other.frame.rtpTimestamp &+= 3_000_000_000
+      other.captureTime = .seconds(1_700_000_000) + .milliseconds(index * 1_000 / 30)
+      recorder.receive(other)
+    }
+    let outcome = recorder.finish()
+    #expect(outcome.failure == nil && outcome.videoFrames == 40)
+    let reader = try MediaFileReader(path: folder.path("a.webm"))
+    var times: [Double] = []
+    while let frame = try reader.next() { times.append(frame.time.inSeconds) }
+    #expect(abs(times[30] - 50.0 / 30) < 0.006, "\(times)")
+    #expect(times.count == 40)
   }
 
   @Test func nothingRecordedIsNoError() throws {

@@ -158,6 +158,8 @@ final class FakeStream: MediaStream {
   func addAudioSink(_ sink: any AudioSink) {}
   func removeAudioSink(_ sink: any AudioSink) {}
   func addVideoSink(_ sink: any VideoSink) {}
+  func addEncodedFrameSink(_ sink: any EncodedFrameSink) {}
+  func removeEncodedFrameSink(_ sink: any EncodedFrameSink) {}
   func removeVideoSink(_ sink: any VideoSink) {}
   func terminate() {}
 }

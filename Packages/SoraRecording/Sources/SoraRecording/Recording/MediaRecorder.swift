@@ -72,6 +72,9 @@ public final class MediaRecorder: EncodedFrameSink {
     session = QueueConfined(RecordingSession(writer: writer, settings: settings))
   }
 
+  /// Loads libavformat, which takes some milliseconds, before the first file is opened.
+  public static func prepare() throws(MediaFileError) { try AVFormatLibrary.load() }
+
   /// What was recorded so far.
   public var outcome: Outcome { shared.withLock { $0.outcome } }
 
@@ -83,10 +86,15 @@ public final class MediaRecorder: EncodedFrameSink {
 
   // MARK: Frames
 
+  /// Goes on with another source of this kind, in the same track: its pictures begin with a key frame, which is asked for.
   public func attached(to kind: MediaKind, requestKeyFrame request: @escaping @Sendable () -> Void)
   {
+    queue.async { [session] in session.value.restart(kind) }
     guard kind == .video else { return }
-    shared.withLock { $0.requestKeyFrame = request }
+    shared.withLock { shared in
+      shared.requestKeyFrame = request
+      shared.needsKeyFrame = true
+    }
     request()
   }
 
@@ -117,10 +125,18 @@ public final class MediaRecorder: EncodedFrameSink {
   @discardableResult
   public func finish() -> Outcome {
     shared.withLock { $0.isEnded = true }
-    return queue.sync {
-      attempt { session throws(MediaFileError) in try session.finish() }
-      return outcome
-    }
+    return queue.sync { end() }
+  }
+
+  /// Writes what is waiting and the file's end, and then calls `completion` with what was recorded, on the recorder's queue.
+  public func finish(_ completion: @escaping @Sendable (Outcome) -> Void) {
+    shared.withLock { $0.isEnded = true }
+    queue.async { completion(self.end()) }
+  }
+
+  private func end() -> Outcome {
+    attempt { session throws(MediaFileError) in try session.finish() }
+    return outcome
   }
 
   /// Does something with the file on the queue, and tells what came of it.

@@ -76,6 +76,14 @@ package struct MediaTimeline: Sendable {
     tracks = clockRates.map { Track(clockRate: Int64(max(1, $0))) }
   }
 
+  /// A track's frames come from another source from now on.
+  package mutating func restart(track: Int) {
+    tracks[track] = Track(clockRate: tracks[track].clockRate)
+    // Its sender has a clock of its own.
+    senderTransit = FastestTransit()
+    senderOffset = Slewed()
+  }
+
   /// When a frame was captured, on this machine's clock.
   ///
   /// - Parameter track: of `clockRates`.

@@ -17,10 +17,7 @@ final class RecordingSession {
     var failure: MediaFileError?
   }
 
-  private struct Timed {
-    var frame: EncodedTrackFrame
-    var time: Instant
-  }
+  private typealias Timed = TimedFrame
 
   /// The tracks of the file that is written, by their index in it.
   private struct Open {
@@ -43,6 +40,7 @@ final class RecordingSession {
   private let writer: MediaFileWriter
   private let settings: RecordingSettings
   private var phase = Phase.waiting(since: nil, [])
+  private var reordering = AudioReordering()
   private var timeline = MediaTimeline(clockRates: [
     VideoCodecFormat.clockRate, MediaCodec.opus.clockRate,
   ])
@@ -65,10 +63,23 @@ final class RecordingSession {
     written.byteCount = writer.byteCount
   }
 
+  /// The frames of this kind come from another source from now on.
+  func restart(_ kind: MediaKind) {
+    timeline.restart(track: kind == .video ? 0 : 1)
+  }
+
   func write(_ frame: EncodedTrackFrame) throws(MediaFileError) {
     let isVideo = frame.codec.kind == .video
     let timed = Timed(
       frame: frame, time: timeline.time(of: frame, track: isVideo ? 0 : 1))
+    guard !isVideo else { return try take(timed) }
+    if !reordering.insert(timed) { written.framesNotTaken += 1 }
+    while let next = reordering.takeDue() { try take(next) }
+  }
+
+  private func take(_ timed: Timed) throws(MediaFileError) {
+    let frame = timed.frame
+    let isVideo = frame.codec.kind == .video
     switch phase {
     case .waiting(let since, let held):
       guard isVideo || settings.hasVideo else { return try begin(with: held + [timed]) }
@@ -84,6 +95,7 @@ final class RecordingSession {
   }
 
   func finish() throws(MediaFileError) {
+    while let last = reordering.takeFirst() { try take(last) }
     if case .waiting(_, let held) = phase, !held.isEmpty { try begin(with: held) }
     phase = .ended
     do throws(MediaFileError) {

@@ -37,6 +37,10 @@ public protocol MediaStream: AnyObject, Sendable {
   /// Gives every picture to `sink` on the thread that made it, beside the renderer. Linux only.
   func addVideoSink(_ sink: any VideoSink)
   func removeVideoSink(_ sink: any VideoSink)
+  /// Gives received pictures and sound to `sink` as they came, before they are decoded: a recorder's way (`SoraRecording`). Linux
+  /// only. A local stream has none.
+  func addEncodedFrameSink(_ sink: any EncodedFrameSink)
+  func removeEncodedFrameSink(_ sink: any EncodedFrameSink)
   /// Tells the renderer that the stream is over.
   func terminate()
 }
@@ -132,6 +136,15 @@ final class BasicMediaStream: MediaStream, Sendable {
   func removeAudioSink(_ sink: any AudioSink) { audioTrack?.remove(sink: sink) }
   func addVideoSink(_ sink: any VideoSink) { videoTrack?.add(sink: sink) }
   func removeVideoSink(_ sink: any VideoSink) { videoTrack?.remove(sink: sink) }
+
+  func addEncodedFrameSink(_ sink: any EncodedFrameSink) {
+    videoTrack?.addEncodedFrameSink(sink)
+    audioTrack?.addEncodedFrameSink(sink)
+  }
+  func removeEncodedFrameSink(_ sink: any EncodedFrameSink) {
+    videoTrack?.removeEncodedFrameSink(sink)
+    audioTrack?.removeEncodedFrameSink(sink)
+  }
 
   func terminate() { videoRenderer?.onDisconnect(from: mediaChannel) }
 }

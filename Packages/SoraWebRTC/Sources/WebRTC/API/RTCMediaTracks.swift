@@ -1,6 +1,6 @@
 import Foundation
 public import SoraCodecs
-import SoraMedia
+public import SoraMedia
 import Synchronization
 
 /// Base of audio and video tracks. Safe from any thread.
@@ -12,11 +12,20 @@ open class RTCMediaStreamTrack: @unchecked Sendable {
   /// `audio` or `video`.
   public let kind: String
   private let flags = Mutex((enabled: true, ended: false))
+  /// Where a received track's frames go before they are decoded.
+  let encodedTap: EncodedTap
 
   init(trackId: String, kind: MediaKind) {
     self.trackId = trackId
     self.kind = kind.rawValue
+    encodedTap = EncodedTap(kind)
   }
+
+  /// Gives a received track's frames to `sink` as they came, before they are decoded and whether the track is enabled or not (as
+  /// W3C's encoded transforms do, read only). The sink is held until it is removed, and told at once how to ask for a key frame.
+  /// A track that is sent has none.
+  public func addEncodedFrameSink(_ sink: any EncodedFrameSink) { encodedTap.add(sink) }
+  public func removeEncodedFrameSink(_ sink: any EncodedFrameSink) { encodedTap.remove(sink) }
 
   /// A track that isn't enabled sends black frames or silence, and renders nothing.
   public var isEnabled: Bool {

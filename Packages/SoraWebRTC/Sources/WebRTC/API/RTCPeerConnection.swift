@@ -54,9 +54,7 @@ public final class RTCPeerConnection: Sendable {
         }
       },
       needKeyFrame: { id in
-        actor.execute { driver in
-          driver.perform { core, now in core.requestKeyFrame(transceiverID: id, at: now) }
-        }
+        actor.execute { driver in driver.requestKeyFrame(transceiverID: id) }
       },
       failed: { failure, id in facade.mediaFailed(failure, transceiverID: id) })
     actor.start {

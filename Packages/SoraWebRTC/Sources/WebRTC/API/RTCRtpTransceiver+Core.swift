@@ -32,6 +32,9 @@ extension RTCRtpTransceiver {
       ? RTCAudioTrack(source: RTCAudioSource(), trackId: trackID)
       : RTCVideoTrack(source: RTCVideoSource(), trackId: trackID)
     driver.media.setReceivedTrack(track, transceiverID: id)
+    track.encodedTap.onKeyFrameNeeded {
+      actor.execute { driver in driver.requestKeyFrame(transceiverID: id) }
+    }
     self.init(
       id: id, kind: transceiver.kind, direction: RTCRtpTransceiverDirection(transceiver.direction),
       sender: sender, receiver: RTCRtpReceiver(receiverId: "receiver-\(id)", track: track),

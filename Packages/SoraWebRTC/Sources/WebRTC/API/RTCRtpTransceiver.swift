@@ -1,4 +1,4 @@
-import SoraMedia
+public import SoraMedia
 import Synchronization
 
 /// Sends a track in an m-section. Safe from any thread.
@@ -92,6 +92,12 @@ public final class RTCRtpReceiver: Sendable {
   init(receiverId: String, track: RTCMediaStreamTrack) {
     self.receiverId = receiverId
     self.track = track
+  }
+
+  /// Gives the frames to `sink` before they are decoded: `RTCMediaStreamTrack.addEncodedFrameSink(_:)` of the receiver's track.
+  public func addEncodedFrameSink(_ sink: any EncodedFrameSink) { track.addEncodedFrameSink(sink) }
+  public func removeEncodedFrameSink(_ sink: any EncodedFrameSink) {
+    track.removeEncodedFrameSink(sink)
   }
 }
 

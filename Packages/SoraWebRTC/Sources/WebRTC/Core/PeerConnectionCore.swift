@@ -180,6 +180,13 @@ public final class PeerConnectionCore {
     session.send(frame, on: stream, level: level, at: now)
   }
 
+  /// When a received frame was captured, on its sender's wall clock, since 1970; nil before the sender's first report.
+  public func captureTime(of rtpTimestamp: UInt32, transceiverID: Int) -> Duration? {
+    receiveStream(transceiverID: transceiverID)?.senderReports.captureTime(of: rtpTimestamp).map {
+      .nanoseconds($0.unixNanoseconds)
+    }
+  }
+
   /// Asks the sender of a received video for a key frame.
   public func requestKeyFrame(transceiverID: Int, at now: Instant) {
     receiveStream(transceiverID: transceiverID)?.requestKeyFrame()

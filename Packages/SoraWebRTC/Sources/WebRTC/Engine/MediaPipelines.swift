@@ -225,6 +225,26 @@ final class MediaPipelines {
 
   // MARK: Receiving
 
+  /// Where a transceiver's frames go before they are decoded; nil where nobody takes them.
+  func encodedTap(transceiverID id: Int) -> EncodedTap? {
+    guard let tap = endpoints[id]?.received?.encodedTap, tap.isUsed else { return nil }
+    return tap
+  }
+
+  /// A copy of the Opus packet that a payload is, or the newest of those in it (RFC 2198); nil where there is none.
+  func opusPacket(
+    in payload: UnsafeRawBufferPointer, _ header: RTPHeader, transceiverID id: Int
+  ) -> EncodedBuffer? {
+    guard let types = redundancyTypes[id], header.payloadType == types.red else {
+      return unsafe EncodedBuffer(payload)
+    }
+    guard let blocks = unsafe try? REDPayload.Blocks(parsing: payload) else { return nil }
+    for block in blocks where block.isPrimary && block.payloadType == types.codec {
+      return unsafe EncodedBuffer(UnsafeRawBufferPointer(rebasing: payload[block.range]))
+    }
+    return nil
+  }
+
   func decode(_ frame: EncodedFrame, codec: String, transceiverID id: Int) {
     if let current = videoReceiving[id], current.codec == codec {
       current.pipeline.decode(frame)

@@ -93,6 +93,11 @@ final class PeerConnectionDriver {
   /// Lets the pipelines follow what was negotiated and what the senders' parameters say.
   func applyMedia() { media.apply(core.media, isConnected: core.transport.isWritable) }
 
+  /// Asks the sender of a transceiver's received video for a key frame.
+  func requestKeyFrame(transceiverID id: Int) {
+    perform { core, now in core.requestKeyFrame(transceiverID: id, at: now) }
+  }
+
   /// Ends the connection and gives back sockets and codecs.
   func close() {
     guard !isClosed else { return }
@@ -170,6 +175,15 @@ extension PeerConnectionDriver: PeerConnectionCoreDelegate {
     _ core: PeerConnectionCore, receivedVideo frame: EncodedFrame, codec: String,
     transceiverID: Int, at now: Instant
   ) {
+    if let tap = media.encodedTap(transceiverID: transceiverID),
+      let codec = MediaCodec(encodingName: codec)
+    {
+      tap.push(
+        EncodedTrackFrame(
+          codec: codec, frame: frame,
+          captureTime: core.captureTime(of: frame.rtpTimestamp, transceiverID: transceiverID),
+          receiveTime: now))
+    }
     media.decode(frame, codec: codec, transceiverID: transceiverID)
   }
 
@@ -177,6 +191,17 @@ extension PeerConnectionDriver: PeerConnectionCoreDelegate {
     _ core: PeerConnectionCore, receivedAudio payload: UnsafeRawBufferPointer, header: RTPHeader,
     transceiverID: Int, at now: Instant
   ) {
+    if let tap = media.encodedTap(transceiverID: transceiverID),
+      let packet = unsafe media.opusPacket(in: payload, header, transceiverID: transceiverID)
+    {
+      tap.push(
+        EncodedTrackFrame(
+          codec: .opus,
+          frame: EncodedFrame(
+            payload: packet, isKeyFrame: true, rtpTimestamp: header.timestamp, timestamp: now),
+          captureTime: core.captureTime(of: header.timestamp, transceiverID: transceiverID),
+          receiveTime: now))
+    }
     unsafe media.decode(payload, header, transceiverID: transceiverID, at: now)
   }
 

@@ -51,6 +51,73 @@ import WebRTC
   }
 }
 
+/// What comes before the decoder.
+@Suite(.serialized) struct EncodedFrameTests {
+  @Test(.timeLimit(.minutes(5))) func framesAreThereBeforeTheyAreDecoded() async throws {
+    // Sound comes with copies of earlier packets, which aren't packets of their own.
+    let (caller, callee) = try await Party.pair { $0.audioRedundancy = 1 }
+    try await Party.negotiate(from: caller, to: callee)
+    caller.startMedia()
+    try await callee.waitUntil { $0.stamps.count >= 10 }
+    let taps = callee.connection.transceivers.map { ($0.receiver, EncodedCollector()) }
+    for (receiver, tap) in taps { receiver.addEncodedFrameSink(tap) }
+    let video = try #require(taps.first { $0.0.track.kind == "video" }?.1)
+    let audio = try #require(taps.first { $0.0.track.kind == "audio" }?.1)
+    // The next key frame would be a long time off: one is asked for.
+    try await video.waitUntil { $0.contains { $0.frame.isKeyFrame } && $0.count > 60 }
+    try await audio.waitUntil { $0.count > 60 && $0.last?.captureTime != nil }
+    try await video.waitUntil { $0.last?.captureTime != nil }
+    for (receiver, tap) in taps { receiver.removeEncodedFrameSink(tap) }
+
+    let pictures = video.frames
+    #expect(pictures.allSatisfy { $0.codec.kind == .video && $0.frame.payload.count > 0 })
+    for (earlier, later) in zip(pictures, pictures.dropFirst()) {
+      #expect(Int32(bitPattern: later.frame.rtpTimestamp &- earlier.frame.rtpTimestamp) > 0)
+      #expect(later.receiveTime >= earlier.receiveTime)
+    }
+    let sounds = audio.frames
+    #expect(sounds.allSatisfy { $0.codec == .opus })
+    var last: UInt32?
+    for sound in sounds {
+      if let last { #expect(sound.frame.rtpTimestamp != last) }
+      last = sound.frame.rtpTimestamp
+    }
+    // Both are on one clock, which is this machine's.
+    for tap in [pictures, sounds] {
+      let newest = try #require(tap.last)
+      let capture = try #require(newest.captureTime)
+      let here =
+        Double(SystemClock.realtimeNanoseconds) / 1e9
+        - (SystemClock.now - newest.receiveTime).inSeconds
+      #expect(abs(here - capture.inSeconds) < 2)
+    }
+    // After they were removed nothing comes.
+    let count = callee.received.withLock { $0.stamps.count }
+    try await callee.waitUntil { $0.stamps.count >= count + 5 }
+    #expect(video.frames.count <= pictures.count + 2)
+    caller.stopMedia()
+    caller.connection.close()
+    callee.connection.close()
+  }
+}
+
+/// Keeps encoded frames, and asks for a key frame when it is added.
+private final class EncodedCollector: EncodedFrameSink {
+  private let state = Mutex<[EncodedTrackFrame]>([])
+
+  var frames: [EncodedTrackFrame] { state.withLock { $0 } }
+
+  func receive(_ frame: EncodedTrackFrame) { state.withLock { $0.append(frame) } }
+
+  func attached(to kind: MediaKind, requestKeyFrame request: @escaping @Sendable () -> Void) {
+    if kind == .video { request() }
+  }
+
+  func waitUntil(_ condition: ([EncodedTrackFrame]) -> Bool) async throws {
+    while !condition(frames) { try await Task.sleep(for: .milliseconds(5)) }
+  }
+}
+
 /// One end of a call: sends the test pattern and a tone, and notes what it receives.
 final class Party: RTCPeerConnectionDelegate, VideoSink, AudioSink, Sendable {
   struct Received: Sendable {
