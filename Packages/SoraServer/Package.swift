@@ -31,6 +31,7 @@ let package = Package(
     .package(path: "../SoraTransport"),
     .package(path: "../SoraSignaling"),
     .package(path: "../SoraTURNStream"),
+    .package(path: "../SoraRecording"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
   ],
   targets: [
@@ -41,6 +42,7 @@ let package = Package(
         transport("SoraICE"),
         transport("SoraDTLS"), transport("SoraSRTP"), transport("SoraCongestion"),
         transport("SoraTransport"), .product(name: "SoraTURNStream", package: "SoraTURNStream"),
+        .product(name: "SoraRecording", package: "SoraRecording"),
         .product(name: "Logging", package: "swift-log"),
       ],
       resources: [.embedInCode("Page/index.html"), .embedInCode("Page/sora.js")],

@@ -42,7 +42,9 @@ import Testing
     #expect(both.video == "a.y4m")
     #expect(both.audio == "b.WAV")
     #expect(try RecordFiles([]) == RecordFiles([]))
-    #expect(throws: UsageError.self) { try RecordFiles(["a.mp4"]) }
+    #expect(try RecordFiles(["a.y4m", "b.MP4"]).encoded == "b.MP4")
+    #expect(throws: UsageError.self) { try RecordFiles(["a.mp4"], takesEncoded: false) }
+    #expect(throws: UsageError.self) { try RecordFiles(["a.mp4", "b.mkv"]) }
     #expect(throws: UsageError.self) { try RecordFiles(["a.y4m", "b.y4m"]) }
   }
 

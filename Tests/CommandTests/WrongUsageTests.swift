@@ -65,13 +65,17 @@ struct Run {
     ["publish", url, "--channel", "c", "--duration", "-1"],
     ["play", url, "--channel", "c", "--video", "camera"],
     ["play", url, "--channel", "c", "--video", "none", "--audio", "none"],
-    ["play", url, "--channel", "c", "--record", "film.mp4"],
+    ["play", url, "--channel", "c", "--record", "film.avi"],
+    ["play", url, "--channel", "c", "--record", "a.mp4", "--record", "b.webm"],
+    ["play", url, "--channel", "c", "--record", "/nowhere/film.webm"],
+    ["publish", url, "--channel", "c", "--record", "film.mp4"],
     ["play", url, "--channel", "c", "--snapshot", "picture.jpg"],
     ["play", url, "--channel", "c", "--timeout", "0"],
     ["play", url, "--channel", "c", "--teleport"],
     ["serve", "--port", "70000"],
     ["serve", "--media-address", "everywhere"],
     ["serve", "--tls-cert", "a.pem"],
+    ["serve", "--port", "0", "--record", "/dev/null/folder"],
     ["serve", "--turn-tls-port", "5349"],
     ["serve", "--turn-port", "-1"],
   ])
@@ -90,6 +94,15 @@ struct Run {
     (["play", url, "--channel", "c", "--timeout", "-3"], "--timeout -3"),
     (["publish", url, "--channel", "c", "--fps", "-3"], "--fps -3"),
     (["publish", url, "--channel", "c", "--video-bit-rate", "-3"], "--video-bit-rate -3"),
+    (
+      ["play", url, "--channel", "c", "--record", "film.avi"],
+      "end the name in .webm, .mp4 or .mkv for the stream as it comes, .y4m for pictures or .wav"
+    ),
+    (["publish", url, "--channel", "c", "--record", "film.mp4"], "end the name in .y4m"),
+    (
+      ["play", url, "--channel", "c", "--record", "/nowhere/film.webm"],
+      "--record: cannot create /nowhere/film.webm: No such file or directory"
+    ),
     (["serve", "--port", "-3"], "--port -3: use 0 to 65535"),
     (["publish", url, "--channel", "c", "--audio", "nofile.wav"], "No such file"),
     (["publish", url, "--channel", "c", "--ca", "/dev/null"], "no PEM certificate"),

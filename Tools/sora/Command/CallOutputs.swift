@@ -6,15 +6,26 @@ import SoraTransport
 /// The files that a call's pictures and sound go to. Safe from any thread.
 struct CallOutputs: Sendable {
   private let recorder: Recorder?
+  private let recording: StreamRecording?
   private let snapshot: SnapshotKeeper?
 
-  init(_ options: ConnectionOptions, framesPerSecond: Double?) throws(UsageError) {
+  /// - Parameter received: the kinds of media that are received, and so can be recorded as they come; empty where none are.
+  init(_ options: ConnectionOptions, framesPerSecond: Double?, received: Set<MediaKind>)
+    throws(UsageError)
+  {
+    let files = try RecordFiles(options.record, takesEncoded: !received.isEmpty)
     if let path = options.snapshot {
       snapshot = try SnapshotKeeper(path: path)
     } else {
       snapshot = nil
     }
-    recorder = try Recorder(RecordFiles(options.record), framesPerSecond: framesPerSecond)
+    recorder = try Recorder(files, framesPerSecond: framesPerSecond)
+    if let path = files.encoded {
+      recording = try StreamRecording(
+        path: path, hasVideo: received.contains(.video), hasAudio: received.contains(.audio))
+    } else {
+      recording = nil
+    }
   }
 
   /// - Parameter streamId: names the stream that the frame is of; one's own has no name.
@@ -25,8 +36,18 @@ struct CallOutputs: Sendable {
 
   func add(_ block: AudioFrame) { recorder?.add(block) }
 
+  /// Whether frames are wanted before they are decoded.
+  var recordsEncoded: Bool { recording != nil }
+
+  func add(
+    _ frame: EncodedTrackFrame, of streamId: String,
+    requestKeyFrame: @escaping @Sendable () -> Void
+  ) {
+    recording?.add(frame, of: streamId, requestKeyFrame: requestKeyFrame)
+  }
+
   /// Why recording ended early; nil while all is well.
-  var failure: String? { recorder?.failure }
+  var failure: String? { recorder?.failure ?? recording?.failure }
 
   /// Closes the files. Returns what could not be written, and what is worth a word though it is no error.
   func finish() -> (problems: [String], notes: [String]) {
@@ -45,6 +66,7 @@ struct CallOutputs: Sendable {
         )
       }
     }
+    problems += recording?.finish() ?? []
     if let failure = snapshot?.finish() { problems.append("--snapshot: \(failure)") }
     return (problems, notes)
   }

@@ -26,8 +26,9 @@ struct ConnectionOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Write pictures to FILE.y4m or sound to FILE.wav; give it twice for both.", valueName: "file"),
-    completion: .file(extensions: ["y4m", "wav"]))
+      "Write pictures to FILE.y4m or sound to FILE.wav, or (play) the stream as it comes to FILE.webm, .mp4 or .mkv; give it again for another.",
+      valueName: "file"),
+    completion: .file(extensions: ["webm", "mp4", "mkv", "y4m", "wav"]))
   var record: [String] = []
 
   @Option(

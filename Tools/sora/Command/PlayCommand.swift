@@ -12,7 +12,9 @@ struct PlayCommand: AsyncParsableCommand {
     discussion: """
       Waits for somebody who publishes. --duration counts from the first picture or sound; \
       without it, it runs until interrupted or until the channel ends. --record and --snapshot show one stream: \
-      when it goes, the newest that is there. A gap shows the last picture, for 10 seconds at most.
+      when it goes, the newest that is there. --record FILE.webm (VP8, VP9, AV1), .mp4 (H.264, H.265, VP9, AV1) or \
+      .mkv (all) writes it as it comes, without encoding again, and plays after a crash, too; with \
+      .y4m and .wav a gap shows the last picture, for 10 seconds at most.
       """)
 
   @OptionGroup var connection: ConnectionOptions
@@ -83,7 +85,10 @@ private final class PlayJob {
     self.configuration = configuration
     timeout = command.timeout ?? (options.duration == nil ? nil : 10)
     expectedPSNR = command.expectPSNR
-    outputs = try CallOutputs(options, framesPerSecond: command.fps)
+    var received: Set<MediaKind> = []
+    if configuration.videoEnabled { received.insert(.video) }
+    if configuration.audioEnabled { received.insert(.audio) }
+    outputs = try CallOutputs(options, framesPerSecond: command.fps, received: received)
     streams = PlayedStreams(outputs: outputs)
     console = Console(isJSON: options.json)
   }

@@ -12,6 +12,8 @@ final class FollowedStream: Sendable {
 
   init(outputs: CallOutputs) { self.outputs = outputs }
 
+  var recordsEncoded: Bool { outputs.recordsEncoded }
+
   var state: StreamFollower { follower.withLock { $0 } }
 
   func add(_ streamId: String) { follower.withLock { $0.add(streamId, at: SystemClock.now) } }
@@ -32,15 +34,24 @@ final class FollowedStream: Sendable {
     }
     if isFollowed { outputs.add(block) }
   }
+
+  func add(
+    _ frame: EncodedTrackFrame, of streamId: String,
+    requestKeyFrame: @escaping @Sendable () -> Void
+  ) {
+    guard follower.withLock({ $0.main == streamId }) else { return }
+    outputs.add(frame, of: streamId, requestKeyFrame: requestKeyFrame)
+  }
 }
 
 /// One received stream with its meters; feeds the files, too, while it is followed.
-final class PlayedStream: VideoSink, AudioSink {
+final class PlayedStream: VideoSink, AudioSink, EncodedFrameSink {
   let streamId: String
   let video = VideoMeter()
   let audio = AudioMeter()
   let sync = SyncMeter()
   private let followed: FollowedStream
+  private let requestKeyFrame = Mutex<@Sendable () -> Void>({})
 
   init(streamId: String, followed: FollowedStream) {
     self.streamId = streamId
@@ -50,11 +61,13 @@ final class PlayedStream: VideoSink, AudioSink {
   func attach(to stream: any MediaStream) {
     stream.addVideoSink(self)
     stream.addAudioSink(self)
+    if followed.recordsEncoded { stream.addEncodedFrameSink(self) }
   }
 
   func detach(from stream: any MediaStream) {
     stream.removeVideoSink(self)
     stream.removeAudioSink(self)
+    stream.removeEncodedFrameSink(self)
   }
 
   func receive(_ frame: RawVideoFrame) {
@@ -70,6 +83,14 @@ final class PlayedStream: VideoSink, AudioSink {
     audio.add(frame, at: now)
     sync.add(frame, at: now)
     followed.add(frame, of: streamId, hasSounded: audio.snapshot.firstSound != nil)
+  }
+
+  func attached(to kind: MediaKind, requestKeyFrame request: @escaping @Sendable () -> Void) {
+    if kind == .video { requestKeyFrame.withLock { $0 = request } }
+  }
+
+  func receive(_ frame: EncodedTrackFrame) {
+    followed.add(frame, of: streamId, requestKeyFrame: requestKeyFrame.withLock { $0 })
   }
 
   /// When the first picture or sound came.

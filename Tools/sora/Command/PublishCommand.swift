@@ -88,7 +88,7 @@ private final class PublishJob {
     configuration.audioEnabled = audioInput != nil
     configuration.videoBitRate = try checked("--video-bit-rate", command.videoBitRate, 1...50_000)
     configuration.audioBitRate = try checked("--audio-bit-rate", command.audioBitRate, 6...510)
-    outputs = try CallOutputs(options, framesPerSecond: rate)
+    outputs = try CallOutputs(options, framesPerSecond: rate, received: [])
     self.configuration = configuration
     console = Console(isJSON: options.json)
   }

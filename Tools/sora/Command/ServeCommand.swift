@@ -3,6 +3,7 @@ import Foundation
 import Logging
 import SoraCommandSupport
 import SoraICE
+import SoraRecording
 import SoraServer
 import SoraSignaling
 import SoraTransport
@@ -49,6 +50,13 @@ struct ServeCommand: AsyncParsableCommand {
     completion: .file(extensions: ["pem", "key"]))
   var tlsKey: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "Record what is published in this folder, as it comes: a file for each connection (.webm, or .mp4 for H.264 and H.265), and a JSON for each session.",
+      valueName: "folder"),
+    completion: .directory)
+  var record: String?
+
   @Flag(help: "Run a TURN server as well, and give clients credentials for it.")
   var turn = false
 
@@ -88,6 +96,8 @@ struct ServeCommand: AsyncParsableCommand {
     let server: SoraServer
     do {
       server = try await SoraServer.start(configuration)
+    } catch let error as MediaFileError {
+      throw UsageError("--record: \(error)")
     } catch {
       throw JobError("serve: \(ErrorText.line(error))")
     }
@@ -139,6 +149,7 @@ struct ServeCommand: AsyncParsableCommand {
       throw UsageError("--ice-policy relay: clients need a TURN server for that; add --turn")
     }
     configuration.iceTransportPolicy = policy
+    configuration.recordingFolder = record
     switch (tlsCertificate, tlsKey) {
     case (nil, nil): break
     case (let certificate?, let key?):

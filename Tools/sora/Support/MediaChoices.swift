@@ -1,3 +1,5 @@
+import SoraRecording
+
 /// A picture's size as `--resolution` writes it: `1280x720`.
 package struct Resolution: Equatable, Sendable, CustomStringConvertible {
   package var width: Int
@@ -65,8 +67,11 @@ package enum AudioChoice: Equatable, Sendable {
 package struct RecordFiles: Equatable, Sendable {
   package var video: String?
   package var audio: String?
+  /// What is received, as it comes.
+  package var encoded: String?
 
-  package init(_ paths: [String]) throws(UsageError) {
+  /// - Parameter takesEncoded: whether there is anything encoded to record.
+  package init(_ paths: [String], takesEncoded: Bool = true) throws(UsageError) {
     for path in paths {
       switch path.lowercased() {
       case let name where name.hasSuffix(".y4m"):
@@ -79,10 +84,15 @@ package struct RecordFiles: Equatable, Sendable {
           throw UsageError("--record \(path): one .wav file is enough; leave one out")
         }
         audio = path
+      case _ where MediaContainer(path: path) != nil && takesEncoded:
+        guard encoded == nil else {
+          throw UsageError("--record \(path): one file of the stream is enough; leave one out")
+        }
+        encoded = path
       default:
+        let stream = takesEncoded ? ".webm, .mp4 or .mkv for the stream as it comes, " : ""
         throw UsageError(
-          "--record \(path): end the name in .y4m for pictures or .wav for sound (give both options for both)"
-        )
+          "--record \(path): end the name in \(stream).y4m for pictures or .wav for sound")
       }
     }
   }

@@ -21,6 +21,8 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
   /// The relay that offers name; nil where the server has none.
   let turn: TURNService?
   private let transportPolicy: ICETransportPolicy
+  /// nil where nothing is recorded.
+  private(set) var recordings: ServerRecordings?
 
   init(
     configuration: SoraServer.Configuration, addresses: [IPAddress], certificate: DTLSCertificate,
@@ -79,6 +81,17 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
     if configuration.host == "localhost" { return [.loopbackV4] }
     let reachable = media.filter { !$0.isLoopback }
     return Array((reachable.isEmpty ? media : reachable).prefix(4))
+  }
+
+  /// Records what is published from now on.
+  func record(with recordings: ServerRecordings) {
+    self.recordings = recordings
+    core.onPublishedFrame = { recordings.take($1, of: $0) }
+  }
+
+  func requestKeyFrame(connectionID: String) {
+    core.requestKeyFrame(connectionID: connectionID, at: loop.now)
+    schedule()
   }
 
   // MARK: Signaling
@@ -145,6 +158,10 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
 
   func core(_ core: SFUCore, event: SFUEvent, at now: Instant) {
     events.yield(event)
+    if let recordings, case .left(let channel, let connection, _, _) = event {
+      recordings.end(connectionID: connection)
+      if !core.channelIDs.contains(channel) { recordings.endSession(channelID: channel) }
+    }
     switch event {
     case .joined(let channel, let connection, let role):
       logger.info(

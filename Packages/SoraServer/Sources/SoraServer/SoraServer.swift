@@ -44,6 +44,9 @@ public final class SoraServer: Sendable {
     public var turn: TURN?
     /// What offers say: with `relay`, clients send everything through a TURN server.
     public var iceTransportPolicy = ICETransportPolicy.all
+    /// Where what is published is recorded, as it comes: a file for each connection (WebM, or MP4 for H.264 and H.265) and a JSON for
+    /// each session. nil records nothing.
+    public var recordingFolder: String?
     public var logger = Logger(label: "sora.server")
 
     /// The server's own TURN server (RFC 8656), over UDP and TCP, and over TLS where it has a certificate.
@@ -105,7 +108,8 @@ public final class SoraServer: Sendable {
   /// Starts a server.
   ///
   /// - Throws: `SignalingError` where the port or the TLS files can't be used, `NetworkError` where no UDP socket can be
-  ///   opened, or none for the relay's streams, `DTLSError` where no certificate can be made.
+  ///   opened, or none for the relay's streams, `DTLSError` where no certificate can be made, `MediaFileError` where nothing can be
+  ///   written in the folder of recordings, or libavformat is missing.
   public static func start(_ configuration: Configuration = Configuration()) async throws
     -> SoraServer
   {
@@ -136,6 +140,7 @@ public final class SoraServer: Sendable {
     }
     do {
       let engine = try made.get()
+      try await record(configuration, engine)
       // First the relay: an offer has to name all of it.
       try await listenForStreams(configuration.turn, engine)
       let signaling = try await listen(configuration, engine)
@@ -148,6 +153,17 @@ public final class SoraServer: Sendable {
       loop.shutdown()
       throw error
     }
+  }
+
+  private static func record(
+    _ configuration: Configuration, _ engine: LoopBound<ServerEngine>
+  ) async throws {
+    guard let folder = configuration.recordingFolder else { return }
+    let loop = engine.loop
+    let recordings = try ServerRecordings(folder: folder, logger: configuration.logger) { id in
+      loop.execute { engine.value.requestKeyFrame(connectionID: id) }
+    }
+    await loop.run { engine.value.record(with: recordings) }
   }
 
   /// Opens the relay's TCP side, on the addresses and ports that it has for UDP, and that of TLS.
@@ -228,11 +244,12 @@ public final class SoraServer: Sendable {
   }
 
   private static func close(_ engine: LoopBound<ServerEngine>) async {
-    let listeners = await engine.loop.run {
+    let (listeners, recordings) = await engine.loop.run {
       engine.value.shutdown()
-      return engine.value.turn?.shutdown() ?? []
+      return (engine.value.turn?.shutdown() ?? [], engine.value.recordings)
     }
     for listener in listeners { await listener.stop() }
+    await recordings?.finish()
   }
 
   /// The connections as they are now.

@@ -15,6 +15,10 @@ public final class SFUCore {
   /// Datagrams that belong to no connection; what connections dropped is in their status.
   public internal(set) var dropped = SFUDropped()
 
+  /// Takes what is published, frame by frame, before it is decoded; packets are put together only where this is set. Called in
+  /// the middle of the core's calls, and calls nothing of it.
+  public var onPublishedFrame: ((SFUPublisher, EncodedTrackFrame) -> Void)?
+
   let random: RandomSource
   let sink: any DatagramSink
   private var peers: [SFUPeerID: Peer] = [:]
@@ -122,6 +126,14 @@ public final class SFUCore {
       count += 1
     }
     return count
+  }
+
+  /// Asks a connection's publisher for a key frame. False where there is no such connection.
+  @discardableResult
+  public func requestKeyFrame(connectionID: String, at now: Instant) -> Bool {
+    guard let connection = byID[connectionID] else { return false }
+    for track in connection.uplink.tracks { connection.requestKeyFrame(of: track, at: now) }
+    return true
   }
 
   /// Ends connections as Sora's API does.

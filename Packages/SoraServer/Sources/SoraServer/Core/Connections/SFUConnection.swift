@@ -200,6 +200,7 @@ extension SFUConnection: PeerTransportDelegate {
         subscription.subscriber.forward(lent, on: subscription, at: now)
       }
     }
+    assemble(lent, of: track, at: now)
     if track.receiver?.takeLoss() == .keyFrameNeeded { requestKeyFrame(of: track, at: now) }
   }
 

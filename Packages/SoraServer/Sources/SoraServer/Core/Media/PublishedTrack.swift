@@ -39,6 +39,8 @@ final class PublishedTrack {
   /// Kept packets that haven't been forwarded yet: those of one batch go to one subscriber after the other.
   private var run: [UploadedPacket] = []
   private var counted = Statistics()
+  /// What puts its packets together into frames; nil while nobody takes those.
+  private var assembly: TrackAssembly?
 
   struct Statistics {
     var packets: UInt64 = 0
@@ -88,7 +90,14 @@ final class PublishedTrack {
     history?.removeAll()
     parsed = ParsedPackets()
     seen = DuplicateFilter()
+    assembly = nil
     for subscription in subscriptions { subscription.rebase() }
+  }
+
+  /// What puts its packets together, made where there is none; nil where its codec is unknown.
+  func obtainAssembly() -> TrackAssembly? {
+    if assembly == nil { assembly = TrackAssembly(codec, payloadType: types.media) }
+    return assembly
   }
 
   // MARK: Subscribers
@@ -130,7 +139,7 @@ final class PublishedTrack {
     rates.add(
       packet.count + SubscribedTrack.overhead, layer: info?.temporalLayer ?? 0, at: now)
     let uploaded = UploadedPacket(
-      header: header, values: values, info: info, count: packet.count)
+      header: header, values: values, info: info, count: packet.count, isRestored: isRestored)
     guard let history else { return uploaded }
     if isRestored {
       let slot = unsafe history.reserve(sequenceNumber: header.sequenceNumber)
@@ -183,52 +192,6 @@ final class PublishedTrack {
   /// What the layers up to this one take together at the moment, with all headers.
   func rate(through layer: UInt8, at now: Instant) -> Bitrate {
     rates.rate(through: layer, at: now)
-  }
-}
-
-/// A packet of a publisher's.
-struct UploadedPacket {
-  var header: RTPHeader
-  var values: RTPHeaderExtensions
-  /// What its payload says; nil of audio, and where it can't be read.
-  var info: RTPPayloadInfo?
-  /// Bytes of all of it.
-  var count: Int
-}
-
-/// A packet of a publisher's with its bytes, lent for the call.
-@safe struct LentPacket {
-  var uploaded: UploadedPacket
-  var bytes: UnsafeRawBufferPointer
-}
-
-/// A kept packet's parsed header, whose offsets are the packet's own.
-struct StoredPacket {
-  var header: RTPHeader
-  var values: RTPHeaderExtensions
-}
-
-/// The parsed headers of the packets that were kept last.
-struct ParsedPackets {
-  /// As many as a run has.
-  static let capacity = 64
-  private var slots: [StoredPacket?] = []
-
-  mutating func remove(_ number: UInt16) {
-    guard !slots.isEmpty else { return }
-    slots[Int(number) % Self.capacity] = nil
-  }
-
-  mutating func insert(_ packet: StoredPacket) {
-    if slots.isEmpty { slots = Array(repeating: nil, count: Self.capacity) }
-    slots[Int(packet.header.sequenceNumber) % Self.capacity] = packet
-  }
-
-  subscript(number: UInt16) -> StoredPacket? {
-    guard !slots.isEmpty, let packet = slots[Int(number) % Self.capacity],
-      packet.header.sequenceNumber == number
-    else { return nil }
-    return packet
   }
 }
 

@@ -1,0 +1,23 @@
+import SoraMedia
+import SoraTransport
+
+extension SFUConnection {
+  /// Who it is, as what it uploads is offered.
+  var publisher: SFUPublisher {
+    func codec(_ kind: MediaKind) -> String? {
+      uplink.tracks.first { $0.kind == kind && $0.terms.isSending }?.codec.name
+    }
+    return SFUPublisher(
+      channelID: channel.id, sessionID: channel.sessionID, connectionID: connectionID,
+      clientID: clientID, videoCodec: codec(.video), audioCodec: codec(.audio))
+  }
+
+  /// Puts a packet together with others, where somebody takes frames.
+  func assemble(_ packet: LentPacket, of track: PublishedTrack, at now: Instant) {
+    guard let take = core.onPublishedFrame, let assembly = track.obtainAssembly() else { return }
+    let needsKeyFrame = assembly.take(
+      packet, extensions: track.terms.extensions, reports: track.receiver?.senderReports, at: now
+    ) { take(publisher, $0) }
+    if needsKeyFrame { requestKeyFrame(of: track, at: now) }
+  }
+}

@@ -1,0 +1,49 @@
+import SoraRTP
+
+/// A packet of a publisher's.
+struct UploadedPacket {
+  var header: RTPHeader
+  var values: RTPHeaderExtensions
+  /// What its payload says; nil of audio, and where it can't be read.
+  var info: RTPPayloadInfo?
+  /// Bytes of all of it.
+  var count: Int
+  /// Whether it came as a retransmission.
+  var isRestored: Bool
+}
+
+/// A packet of a publisher's with its bytes, lent for the call.
+@safe struct LentPacket {
+  var uploaded: UploadedPacket
+  var bytes: UnsafeRawBufferPointer
+}
+
+/// A kept packet's parsed header, whose offsets are the packet's own.
+struct StoredPacket {
+  var header: RTPHeader
+  var values: RTPHeaderExtensions
+}
+
+/// The parsed headers of the packets that were kept last.
+struct ParsedPackets {
+  /// As many as a run has.
+  static let capacity = 64
+  private var slots: [StoredPacket?] = []
+
+  mutating func remove(_ number: UInt16) {
+    guard !slots.isEmpty else { return }
+    slots[Int(number) % Self.capacity] = nil
+  }
+
+  mutating func insert(_ packet: StoredPacket) {
+    if slots.isEmpty { slots = Array(repeating: nil, count: Self.capacity) }
+    slots[Int(packet.header.sequenceNumber) % Self.capacity] = packet
+  }
+
+  subscript(number: UInt16) -> StoredPacket? {
+    guard !slots.isEmpty, let packet = slots[Int(number) % Self.capacity],
+      packet.header.sequenceNumber == number
+    else { return nil }
+    return packet
+  }
+}
