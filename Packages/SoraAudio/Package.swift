@@ -39,10 +39,14 @@ let package = Package(
         "SoraAudio", "CSoraSound", media, .product(name: "SoraClock", package: "SoraMedia"),
       ],
       swiftSettings: safe),
+    // A sound server of a test's own.
+    .target(
+      name: "SoundServer", dependencies: ["SoraAudioDevices"], path: "Tests/SoundServer",
+      swiftSettings: settings),
     .testTarget(
       name: "SoraAudioDevicesTests",
       dependencies: [
-        "SoraAudioDevices", "SoraAudio", media,
+        "SoraAudioDevices", "SoraAudio", "SoundServer", media,
         .product(name: "SoraClock", package: "SoraMedia"),
       ],
       swiftSettings: settings),

@@ -1,6 +1,7 @@
 import Foundation
 import SoraAudioDevices
 import SoraMedia
+import SoundServer
 import Testing
 
 /// ALSA with a configuration of these tests' own: without a card, but with plugins that end in nothing, in a file, or in a sound server.
@@ -95,7 +96,7 @@ struct ALSATests {
   }
 
   @Test(
-    .enabled(if: isInstalled && SoundServer.isInstalled, SoundServer.requirement))
+    .enabled(if: isInstalled && SoundServer.isInstalled, "\(SoundServer.requirement)"))
   func throughAServer() async throws {
     let server = try SoundServer()
     try Self.configure(server: server.address)

@@ -3,12 +3,13 @@ import Foundation
 import SoraAudioDevices
 import SoraClock
 import SoraMedia
+import SoundServer
 import Synchronization
 import Testing
 
 /// Through a real sound server with null sinks.
 @Suite(
-  .serialized, .enabled(if: SoundServer.isInstalled, SoundServer.requirement),
+  .serialized, .enabled(if: SoundServer.isInstalled, "\(SoundServer.requirement)"),
   .timeLimit(.minutes(2)))
 struct PulseTests {
   private func player(

@@ -4,6 +4,12 @@ import CSoraSound
 package struct ALSABackend: AudioBackend {
   package init() {}
 
+  /// What Debian's libasound2-plugins names, with a device or without: converters, and ways to servers.
+  private static let plugins: Set = [
+    "a52", "jack", "lavrate", "oss", "pulse", "samplerate", "speex", "speexrate", "upmix",
+    "usbstream", "vdownmix",
+  ]
+
   package var system: AudioSystem { .alsa }
 
   package func devices() throws(AudioDeviceError) -> [AudioDevice] {
@@ -11,7 +17,8 @@ package struct ALSABackend: AudioBackend {
     var count: Int32 = 0
     let failure = unsafe SoundFailure.of { unsafe sora_alsa_devices(&devices, &count, $0) }
     if let failure { throw AudioDeviceError(failure, "listing", .alsa) }
-    return unsafe AudioDevice.list(devices, count, .alsa)
+    let listed = unsafe AudioDevice.list(devices, count, .alsa)
+    return listed.filter { !Self.plugins.contains($0.id) }
   }
 
   package func open(_ request: AudioPortRequest) throws(AudioDeviceError) -> any AudioPort {

@@ -173,6 +173,7 @@ extension MediaChannel {
       state.streams.append(stream)
       return true
     }
+    if !native.audioTracks.isEmpty { startSpeaker(for: stream) }
   }
 
   private func removed(_ native: RTCMediaStream) {
@@ -180,6 +181,7 @@ extension MediaChannel {
       state.streams.first { $0.native === native }
     }
     guard let found else { return }
+    sora.audio.remove([found])
     deliver { channel in
       channel.handlers.onRemoveStream?(found)
       channel.hub.publish(.streamRemoved(found))

@@ -23,6 +23,7 @@ extension MediaChannel {
       end(error, attempt: error ?? SoraError.connectionCancelled, in: [.connecting], isUser: true)
     case .connected:
       stopCamera(in: streams)
+      sora.audio.remove(streams)
       // Whichever comes first: the server's close, or the end of patience.
       DispatchQueue.global().asyncAfter(deadline: .now() + Self.farewell) {
         self.end(error, in: [.leaving], isUser: true)
@@ -88,6 +89,7 @@ extension MediaChannel {
     }
     guard let ending else { return }
     stopCamera(in: ending.streams)
+    sora.audio.remove(ending.streams)
     if let reason {
       Logger.error(type: .mediaChannel, message: "\(reason)")
     } else {

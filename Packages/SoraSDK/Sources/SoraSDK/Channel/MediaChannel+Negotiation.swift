@@ -129,6 +129,7 @@ extension MediaChannel {
     let stream = BasicMediaStream(native, channel: self)
     addLocal(stream)
     if mids.contains(where: { $0.0 == "video" }) { startCamera(for: stream) }
+    if mids.contains(where: { $0.0 == "audio" }) { startMicrophone(for: stream) }
   }
 
   /// Why there is no transceiver for a kind of media.

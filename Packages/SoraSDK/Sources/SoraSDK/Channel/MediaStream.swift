@@ -29,7 +29,8 @@ public protocol MediaStream: AnyObject, Sendable {
   var videoRenderer: (any VideoRenderer)? { get set }
   /// Filters a frame and sends it. nil does nothing.
   func send(videoFrame: VideoFrame?)
-  /// Sends sound: linear PCM of any rate and length. Linux only: iOS takes it from the microphone.
+  /// Sends sound: linear PCM of any rate and length. Linux only: iOS takes it from the microphone. From the first frame on, no
+  /// microphone is sent on this stream.
   func send(audioFrame: AudioFrame)
   /// Gives received (or local) sound to `sink`, 10 ms at a time at 48 kHz for received tracks. Linux only.
   func addAudioSink(_ sink: any AudioSink)
@@ -46,7 +47,7 @@ public protocol MediaStream: AnyObject, Sendable {
 }
 
 /// The one implementation of `MediaStream`, over a stream of the engine.
-final class BasicMediaStream: MediaStream, Sendable {
+final class BasicMediaStream: MediaStream, SoundStream, Sendable {
   let handlers = MediaStreamHandlers()
   let creationTime = Date()
   let native: RTCMediaStream
@@ -56,6 +57,8 @@ final class BasicMediaStream: MediaStream, Sendable {
     var filter: (any VideoFilter)?
     weak var renderer: (any VideoRenderer)?
     var adapter: VideoRendererAdapter?
+    /// Whether the app has sent sound of its own.
+    var isFed = false
   }
   private let state = Mutex(State())
 
@@ -131,7 +134,20 @@ final class BasicMediaStream: MediaStream, Sendable {
     track.source.push(frame.nativeFrame.frame)
   }
 
-  func send(audioFrame: AudioFrame) { audioTrack?.source.push(audioFrame) }
+  func send(audioFrame: AudioFrame) {
+    let wasFed = state.withLock { state in
+      defer { state.isFed = true }
+      return state.isFed
+    }
+    if !wasFed { channel?.sora.audio.isFed(self) }
+    audioTrack?.source.push(audioFrame)
+  }
+
+  func sendCaptured(_ audioFrame: AudioFrame) {
+    guard !state.withLock({ $0.isFed }) else { return }
+    audioTrack?.source.push(audioFrame)
+  }
+
   func addAudioSink(_ sink: any AudioSink) { audioTrack?.add(sink: sink) }
   func removeAudioSink(_ sink: any AudioSink) { audioTrack?.remove(sink: sink) }
   func addVideoSink(_ sink: any VideoSink) { videoTrack?.add(sink: sink) }

@@ -25,6 +25,7 @@ public final class Sora: Sendable {
 
   private let channels = Mutex<[MediaChannel]>([])
   let cameras: CameraVideoCapturer.Cameras
+  let audio: AudioSession
 
   /// Another one, with channels and handlers of its own.
   ///
@@ -32,9 +33,12 @@ public final class Sora: Sendable {
   /// next: an app that makes it a moment before `connect` connects some milliseconds sooner.
   public convenience init() { self.init(cameras: .shared) }
 
-  /// - Parameter cameras: what connections start one of.
-  package init(cameras: CameraVideoCapturer.Cameras) {
+  /// - Parameters:
+  ///   - cameras: what connections start one of.
+  ///   - audio: the sound devices that connections use.
+  package init(cameras: CameraVideoCapturer.Cameras, audio: AudioSession = .shared) {
     self.cameras = cameras
+    self.audio = audio
     ProcessPreparation.begin()
   }
 
@@ -109,37 +113,52 @@ public final class Sora: Sendable {
 
   // MARK: Sound
 
-  /// Whether sound devices stay closed until `audioEnabled` opens them. For the whole process.
-  public var usesManualAudio: Bool {
-    get { AudioSession.shared.read().usesManualAudio }
-    set { AudioSession.shared.modify { $0.usesManualAudio = newValue } }
+  /// Which sound devices are used, and how. For the whole process. Linux only.
+  ///
+  /// At first no device is ever opened: a server has none, and a program may send frames of its own (`MediaStream.send(audioFrame:)`).
+  /// Devices are used from when an app asks for them, by setting this, by `setAudioMode`, or by `audioEnabled` where it opens them by
+  /// hand. Then the microphone is open while a connection sends sound, and the loudspeaker while others' streams are there, whose volumes are
+  /// `MediaStream.remoteAudioVolume`. On a stream on which the app has sent a frame of its own, the microphone isn't sent any more.
+  public var audioDeviceSettings: AudioDeviceSettings {
+    get { audio.wishes.settings }
+    set { audio.wish { $0.settings = newValue } }
   }
 
-  /// Whether sound devices are open, where they are opened by hand. For the whole process.
+  /// Whether sound devices stay closed until `audioEnabled` opens them. For the whole process.
+  public var usesManualAudio: Bool {
+    get { audio.wishes.usesManualAudio }
+    set { audio.wish { $0.usesManualAudio = newValue } }
+  }
+
+  /// Whether sound devices are open, where they are opened by hand (`usesManualAudio`) and a connection needs them. For the whole
+  /// process. Setting it takes as long as the devices do; what keeps one from being opened is in the log.
   public var audioEnabled: Bool {
-    get { AudioSession.shared.read().isEnabled }
-    set { AudioSession.shared.modify { $0.isEnabled = newValue } }
+    get { audio.wishes.isEnabled }
+    set {
+      if let error = audio.wish({ $0.isEnabled = newValue }) {
+        Logger.error(type: .mediaChannel, message: "a sound device isn't open: \(error)")
+      }
+    }
   }
 
   /// Runs `block` while nobody else changes the configuration of sound.
-  public func configureAudioSession(block: () -> Void) {
-    AudioSession.shared.configure(block)
-  }
+  public func configureAudioSession(block: () -> Void) { audio.configure(block) }
 
-  /// Chooses how sound devices are used, for the whole process; devices that are opened from now on follow it.
+  /// Uses sound devices, for the whole process: connections that send sound open the microphone, those that receive it the loudspeaker,
+  /// as the mode's category says; `videoChat` and `voiceChat` use both. Takes as long as the devices do.
   ///
-  /// - Returns: success always; failures are those of devices, which this version doesn't open itself.
+  /// - Parameters:
+  ///   - mode: `videoChat` plays on the loudspeaker (`AudioOutput.speaker`), as on iOS.
+  ///   - options: of no effect on Linux, where the sound server routes.
+  /// - Returns: why a device that is needed now can't be opened, mostly an `AudioDeviceError`; the mode counts all the same, and it is tried
+  ///   again when streams come or go.
   public func setAudioMode(
     _ mode: AudioMode,
     options: AudioSessionCategoryOptions = [.allowBluetooth, .allowBluetoothA2DP, .allowAirPlay]
   ) -> Result<Void, any Error> {
-    AudioSession.shared.configure {
-      AudioSession.shared.modify {
-        $0.mode = mode
-        $0.options = options
-      }
-    }
-    return .success(())
+    var failure: (any Error)?
+    audio.configure { failure = audio.wish { $0.mode = mode } }
+    return failure.map { .failure($0) } ?? .success(())
   }
 
   // MARK: Logs of the engine

@@ -49,7 +49,17 @@ public enum SoraDispatcher: Sendable {
   case audio
 
   private static let cameraQueue = DispatchQueue(label: "sora.camera")
-  private static let audioQueue = DispatchQueue(label: "sora.audio")
+  private static let audioQueue: DispatchQueue = {
+    let queue = DispatchQueue(label: "sora.audio")
+    queue.setSpecific(key: isAudio, value: true)
+    return queue
+  }()
+  private static let isAudio = DispatchSpecificKey<Bool>()
+
+  /// Runs `body` on the audio queue and waits for it; at once where it is called from there.
+  static func audioSync<Value>(_ body: () -> Value) -> Value {
+    DispatchQueue.getSpecific(key: isAudio) == true ? body() : audioQueue.sync(execute: body)
+  }
 
   /// Runs `block` later on the named queue.
   public static func async(on queue: SoraDispatcher, block: @escaping @Sendable () -> Void) {

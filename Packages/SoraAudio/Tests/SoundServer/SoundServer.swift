@@ -1,22 +1,26 @@
-import Foundation
-import SoraAudioDevices
+package import Foundation
+package import SoraAudioDevices
 import Synchronization
-import Testing
 
 /// A PulseAudio server of a test's own, in a folder of its own, with the null sinks `t` (stereo) and `mic` (mono). A null sink's monitor
 /// hears what is played into it.
-final class SoundServer {
-  static let isInstalled = ["pulseaudio", "pactl"].allSatisfy {
+package final class SoundServer {
+  /// Why there is none, or what it didn't do.
+  package struct Failure: Error, CustomStringConvertible {
+    package let description: String
+  }
+
+  package static let isInstalled = ["pulseaudio", "pactl"].allSatisfy {
     FileManager.default.isExecutableFile(atPath: "/usr/bin/\($0)")
   }
-  static let requirement: Comment = "needs Debian's pulseaudio and pulseaudio-utils"
+  package static let requirement = "needs Debian's pulseaudio and pulseaudio-utils"
 
-  let folder: URL
-  let address: String
+  package let folder: URL
+  package let address: String
   private let process: pid_t
   private let isEnded = Mutex(false)
 
-  init() throws {
+  package init() throws {
     folder = FileManager.default.temporaryDirectory
       .appendingPathComponent("sora-sound-\(UUID().uuidString.prefix(8))")
     try FileManager.default.createDirectory(
@@ -31,7 +35,9 @@ final class SoundServer {
       ], environment: Self.environment(folder, address))
     let deadline = ContinuousClock.now + .seconds(20)
     while (try? backend.devices())?.count != 4 {
-      try #require(ContinuousClock.now < deadline, "no sound server came up")
+      guard ContinuousClock.now < deadline else {
+        throw Failure(description: "no sound server came up")
+      }
       usleep(20_000)
     }
     try control("set-default-sink", "t")
@@ -40,9 +46,10 @@ final class SoundServer {
 
   deinit { end() }
 
-  var backend: PulseBackend { PulseBackend(server: address) }
+  package var backend: PulseBackend { PulseBackend(server: address) }
 
-  private var environment: [String: String] { Self.environment(folder, address) }
+  /// Has programs use this server.
+  package var environment: [String: String] { Self.environment(folder, address) }
 
   private static func environment(_ folder: URL, _ address: String) -> [String: String] {
     ["XDG_RUNTIME_DIR": folder.path, "HOME": folder.path, "PULSE_SERVER": address, "LC_ALL": "C"]
@@ -50,7 +57,7 @@ final class SoundServer {
 
   /// Runs pactl; what it prints.
   @discardableResult
-  func control(_ arguments: String...) throws -> String {
+  package func control(_ arguments: String...) throws -> String {
     let pactl = Process()
     pactl.executableURL = URL(fileURLWithPath: "/usr/bin/pactl")
     pactl.arguments = arguments
@@ -60,11 +67,11 @@ final class SoundServer {
     try pactl.run()
     let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     pactl.waitUntilExit()
-    try #require(pactl.terminationStatus == 0, "pactl \(arguments)")
+    guard pactl.terminationStatus == 0 else { throw Failure(description: "pactl \(arguments)") }
     return text.trimmingCharacters(in: .whitespacesAndNewlines)
   }
 
-  func end() {
+  package func end() {
     let wasEnded = isEnded.withLock { isEnded in
       defer { isEnded = true }
       return isEnded
@@ -89,7 +96,7 @@ final class SoundServer {
     defer { for text in words + variables { free(text) } }
     var process: pid_t = 0
     let code = posix_spawn(&process, arguments[0], &actions, nil, &words, &variables)
-    try #require(code == 0, "\(arguments[0]) didn't start: \(code)")
+    guard code == 0 else { throw Failure(description: "\(arguments[0]) didn't start: \(code)") }
     return process
   }
 }
