@@ -244,6 +244,13 @@ import Testing
     let line = StatusText.lines(name: "play demo", report: report)[0]
     #expect(line.hasPrefix("play demo  1:23  1280x720 30.0 fps"))
     #expect(line.contains("audio silent"))
+    report.audio?.levelDb = -18
+    #expect(
+      StatusText.lines(name: "play demo", report: report)[0].contains("audio [#######...] -18 dB"))
+    report.audio?.levelDb = 3
+    #expect(StatusText.lines(name: "a", report: report)[0].contains("[##########] 3 dB"))
+    report.audio?.levelDb = -99
+    #expect(StatusText.lines(name: "a", report: report)[0].contains("[..........] -99 dB"))
     #expect(StatusText.lines(name: "play demo", report: report, width: 30)[0].count == 30)
   }
 }

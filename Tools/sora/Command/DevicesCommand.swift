@@ -1,15 +1,18 @@
 import ArgumentParser
 import Foundation
+import SoraAudioDevices
 import SoraCamera
 import SoraCommandSupport
 
-/// `sora devices`: the cameras of this machine.
+/// `sora devices`: the cameras and sound devices of this machine.
 struct DevicesCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "devices",
-    abstract: "List the cameras of this machine with their formats, sizes and frame rates.")
+    abstract:
+      "List the cameras of this machine with their formats, sizes and frame rates, and its sound devices.",
+    discussion: "A star marks the microphone and the speaker that are used where none is named.")
 
-  @Flag(help: "Print one JSON object a camera.")
+  @Flag(help: "Print one JSON object a device.")
   var json = false
 
   @Flag(help: "List what can be set on each camera, too.")
@@ -27,6 +30,20 @@ struct DevicesCommand: ParsableCommand {
         for line in camera.lines { console.output(line) }
       }
     }
+    listSound(console)
     try console.checkOutput()
+  }
+
+  private func listSound(_ console: Console) {
+    if !json { console.output("") }
+    do throws(AudioDeviceError) {
+      for device in try AudioDevice.all() {
+        let listing = AudioDeviceListing(device)
+        console.output(json ? listing.jsonLine : listing.line)
+      }
+    } catch {
+      // A machine without sound is no failure of the command's.
+      if !json { console.output("\(error)".inOneLine) }
+    }
   }
 }

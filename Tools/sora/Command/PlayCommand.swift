@@ -1,4 +1,5 @@
 import ArgumentParser
+import SoraAudioDevices
 import SoraClock
 import SoraCommandSupport
 import SoraMedia
@@ -22,7 +23,11 @@ struct PlayCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("none: receive no pictures.", valueName: "what"))
   var video: String?
 
-  @Option(help: ArgumentHelp("none: receive no sound.", valueName: "what"))
+  @Option(
+    help: ArgumentHelp(
+      "speaker: play the sound of all streams on the default device, or speaker:NAME (see sora devices). none: receive no sound.",
+      valueName: "what"),
+    completion: .list(["speaker", "none"]))
   var audio: String?
 
   @Option(
@@ -57,6 +62,7 @@ private final class PlayJob {
   private let timeout: Double?
   private let expectedPSNR: Double?
   private let outputs: CallOutputs
+  private let speaker: SpeakerOutput?
   private let console: Console
   private var streams: PlayedStreams
   private var last = PlayedMoment(at: .zero)
@@ -67,11 +73,11 @@ private final class PlayJob {
   init(_ command: PlayCommand) throws {
     options = command.connection
     var configuration = try options.makeConfiguration(role: .recvonly)
-    for (option, value) in [("--video", command.video), ("--audio", command.audio)] {
-      guard let value, value != "none" else { continue }
-      throw UsageError("\(option) \(value): play takes only none here; use publish to send")
+    if let video = command.video, video != "none" {
+      throw UsageError("--video \(video): play takes only none here; use publish to send")
     }
-    guard command.video == nil || command.audio == nil else {
+    let audio = try AudioDestination(command.audio)
+    guard command.video == nil || audio != .none else {
       throw UsageError("--video none and --audio none leave nothing to play; leave one out")
     }
     if let fps = command.fps, !(1...240).contains(fps) {
@@ -81,7 +87,7 @@ private final class PlayJob {
       throw UsageError("--timeout \(timeout): use a number of seconds from 0.1")
     }
     configuration.videoEnabled = command.video == nil
-    configuration.audioEnabled = command.audio == nil
+    configuration.audioEnabled = audio != .none
     self.configuration = configuration
     timeout = command.timeout ?? (options.duration == nil ? nil : 10)
     expectedPSNR = command.expectPSNR
@@ -89,7 +95,12 @@ private final class PlayJob {
     if configuration.videoEnabled { received.insert(.video) }
     if configuration.audioEnabled { received.insert(.audio) }
     outputs = try CallOutputs(options, framesPerSecond: command.fps, received: received)
-    streams = PlayedStreams(outputs: outputs)
+    if case .speaker(let name) = audio {
+      speaker = try SpeakerOutput(name: name)
+    } else {
+      speaker = nil
+    }
+    streams = PlayedStreams(outputs: outputs, speaker: speaker)
     console = Console(isJSON: options.json)
   }
 
@@ -105,7 +116,9 @@ private final class PlayJob {
     }
     connectedAt = SystemClock.now
     last = PlayedMoment(at: SystemClock.now)
+    startSpeaker()
     let error = await watch(call, channel)
+    speaker?.stop()
     endedAt = SystemClock.now
     await readStatistics(channel)
     await call.disconnect(channel)
@@ -134,6 +147,20 @@ private final class PlayJob {
       }
     }
     return nil
+  }
+
+  /// Opens the loudspeaker. Where it can't be, the rest goes on.
+  private func startSpeaker() {
+    do throws(AudioDeviceError) {
+      try speaker?.start { [console] event in
+        switch event {
+        case .lost(let error): console.note("sora: --audio: \(error)")
+        case .restored: console.note("sora: --audio: the speaker is back")
+        }
+      }
+    } catch {
+      console.note("sora: --audio: \("\(error)".inOneLine)")
+    }
   }
 
   private func noMedia(_ seconds: Double) -> String {

@@ -51,11 +51,13 @@ final class PlayedStream: VideoSink, AudioSink, EncodedFrameSink {
   let audio = AudioMeter()
   let sync = SyncMeter()
   private let followed: FollowedStream
+  private let speaker: SpeakerOutput?
   private let requestKeyFrame = Mutex<@Sendable () -> Void>({})
 
-  init(streamId: String, followed: FollowedStream) {
+  init(streamId: String, followed: FollowedStream, speaker: SpeakerOutput?) {
     self.streamId = streamId
     self.followed = followed
+    self.speaker = speaker
   }
 
   func attach(to stream: any MediaStream) {
@@ -68,6 +70,7 @@ final class PlayedStream: VideoSink, AudioSink, EncodedFrameSink {
     stream.removeVideoSink(self)
     stream.removeAudioSink(self)
     stream.removeEncodedFrameSink(self)
+    speaker?.remove(streamId)
   }
 
   func receive(_ frame: RawVideoFrame) {
@@ -79,6 +82,7 @@ final class PlayedStream: VideoSink, AudioSink, EncodedFrameSink {
   }
 
   func receive(_ frame: AudioFrame) {
+    speaker?.play(frame, of: streamId)
     let now = SystemClock.now
     audio.add(frame, at: now)
     sync.add(frame, at: now)
@@ -102,8 +106,13 @@ struct PlayedStreams {
   private(set) var all: [PlayedStream] = []
   private var readings: [String: StatisticsReading] = [:]
   private let followed: FollowedStream
+  private let speaker: SpeakerOutput?
 
-  init(outputs: CallOutputs) { followed = FollowedStream(outputs: outputs) }
+  /// - Parameter speaker: plays every stream; nil for none.
+  init(outputs: CallOutputs, speaker: SpeakerOutput?) {
+    followed = FollowedStream(outputs: outputs)
+    self.speaker = speaker
+  }
 
   mutating func add(_ stream: any MediaStream) {
     followed.add(stream.streamId)
@@ -113,7 +122,7 @@ struct PlayedStreams {
       known.detach(from: stream)
       played = known
     } else {
-      played = PlayedStream(streamId: stream.streamId, followed: followed)
+      played = PlayedStream(streamId: stream.streamId, followed: followed, speaker: speaker)
       all.append(played)
     }
     played.attach(to: stream)

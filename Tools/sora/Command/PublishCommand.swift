@@ -22,9 +22,16 @@ struct PublishCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "What to sound: tone, FILE.wav (again and again) or none.", valueName: "what"),
-    completion: MediaCompletion.words(["tone", "none"], files: "wav"))
+      "What to sound: tone, mic (the default), mic:NAME (see sora devices), FILE.wav (again and again) or none.",
+      valueName: "what"),
+    completion: MediaCompletion.words(["tone", "mic", "none"], files: "wav"))
   var audio = "tone"
+
+  @Flag(inversion: .prefixedNo, help: "Take constant noise out of the microphone's sound.")
+  var noiseSuppression = true
+
+  @Flag(inversion: .prefixedNo, help: "Even out how loud the microphone's sound is.")
+  var gainControl = true
 
   @Option(
     help: ArgumentHelp("Size of the test pattern, or wanted of a camera.", valueName: "WxH"),
@@ -54,7 +61,7 @@ private final class PublishJob {
   private let options: ConnectionOptions
   private let configuration: SoraSDK.Configuration
   private let videoInput: (any VideoFeed)?
-  private let audioInput: AudioInput?
+  private let audioInput: (any AudioFeed)?
   private let outputs: CallOutputs
   private let console: Console
   private let audioMeter = AudioMeter()
@@ -83,7 +90,10 @@ private final class PublishJob {
     videoInput = try videoChoice.makeFeed(
       resolution: resolution, framesPerSecond: command.fps)
     let rate = videoInput?.framesPerSecond ?? command.fps ?? 30
-    audioInput = try AudioInput(audioChoice, framesPerSecond: rate)
+    audioInput = try audioChoice.makeFeed(
+      framesPerSecond: rate,
+      processing: MicrophoneProcessing(
+        noiseSuppression: command.noiseSuppression, gainControl: command.gainControl))
     configuration.videoEnabled = videoInput != nil
     configuration.audioEnabled = audioInput != nil
     configuration.videoBitRate = try checked("--video-bit-rate", command.videoBitRate, 1...50_000)

@@ -48,17 +48,40 @@ package enum VideoChoice: Equatable, Sendable {
 package enum AudioChoice: Equatable, Sendable {
   case tone
   case file(String)
+  /// A microphone, by its name; nil for the default.
+  case microphone(String?)
   case none
 
   package init(_ text: String) throws(UsageError) {
     switch text {
     case "tone": self = .tone
     case "none": self = .none
-    case "mic":
-      throw UsageError(
-        "--audio mic: microphones are not available in this build; use tone, FILE.wav or none")
+    case "mic": self = .microphone(nil)
+    case _ where text.hasPrefix("mic:") && text.count > 4:
+      self = .microphone(String(text.dropFirst(4)))
     case _ where text.lowercased().hasSuffix(".wav"): self = .file(text)
-    default: throw UsageError("--audio \(text): use tone, FILE.wav or none")
+    default: throw UsageError("--audio \(text): use tone, mic, mic:NAME, FILE.wav or none")
+    }
+  }
+}
+
+/// What `--audio` of `sora play` names.
+package enum AudioDestination: Equatable, Sendable {
+  /// Received and measured.
+  case meter
+  /// Played, too: by a loudspeaker's name; nil for the default.
+  case speaker(String?)
+  case none
+
+  package init(_ text: String?) throws(UsageError) {
+    switch text {
+    case nil: self = .meter
+    case "none": self = .none
+    case "speaker": self = .speaker(nil)
+    case let text? where text.hasPrefix("speaker:") && text.count > 8:
+      self = .speaker(String(text.dropFirst(8)))
+    case let text?:
+      throw UsageError("--audio \(text): use speaker, speaker:NAME or none; publish sends")
     }
   }
 }

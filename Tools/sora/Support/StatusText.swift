@@ -83,9 +83,17 @@ package enum StatusText {
       if let dropped = video.framesDropped, dropped > 0 { parts.append("\(dropped) dropped") }
     }
     if let audio {
-      parts.append("audio " + (audio.levelDb.map { "\(number($0, 0)) dB" } ?? "silent"))
+      parts.append(
+        "audio " + (audio.levelDb.map { "\(meter($0)) \(number($0, 0)) dB" } ?? "silent"))
     }
     return parts
+  }
+
+  /// A bar of ten: full scale is all of it, 60 dB below is nothing.
+  private static func meter(_ level: Double) -> String {
+    let bars = Int((min(max(level, -60), 0) / 6).rounded()) + 10
+    let rest = String(repeating: ".", count: 10 - bars)
+    return "[\(String(repeating: "#", count: bars))\(rest)]"
   }
 
   private static func clock(_ milliseconds: Int) -> String {

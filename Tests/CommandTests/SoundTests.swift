@@ -1,0 +1,114 @@
+import Foundation
+import SoraAudioDevices
+import SoundServer
+import Synchronization
+import TestPrograms
+import Testing
+
+/// Sound from a microphone to a loudspeaker, through both commands and a server, with a sound server of the test's own.
+@Suite(
+  .enabled(if: SoundServer.isInstalled, "\(SoundServer.requirement)"), .timeLimit(.minutes(2)))
+struct SoundTests {
+  /// The amplitude of 440 Hz in samples at 48 kHz (Goertzel).
+  private static func tone(in samples: [Int16]) -> Double {
+    let factor = 2 * cos(2 * Double.pi * 440 / 48_000)
+    var (a, b) = (0.0, 0.0)
+    for sample in samples { (a, b) = (Double(sample) + factor * a - b, a) }
+    return 2 * max(0, a * a + b * b - factor * a * b).squareRoot() / Double(samples.count)
+  }
+
+  @Test func fromMicrophoneToSpeaker() async throws {
+    let sound = try SoundServer()
+    let server = Process()
+    server.executableURL = try Run.command()
+    server.arguments = ["serve", "--port", "0"]
+    let pipe = Pipe()
+    server.standardOutput = pipe
+    try server.run()
+    defer {
+      server.interrupt()
+      server.waitUntilExit()
+    }
+    var printed = ""
+    while !printed.contains("/signaling") || !printed.contains("\n") {
+      printed += String(decoding: pipe.fileHandleForReading.availableData, as: UTF8.self)
+    }
+    let words = printed.split(whereSeparator: \.isWhitespace)
+    let url = String(try #require(words.first { $0.hasPrefix("ws://") }))
+    // What the microphone `mic.monitor` hears, and what the speaker `t` plays.
+    let devices = try sound.backend.devices()
+    let position = Mutex(0)
+    let voice = try AudioPlayback(
+      sound.backend, devices.device(named: "mic", .output), channels: 1,
+      fill: { frame in
+        let start = position.withLock { position in
+          defer { position += 480 }
+          return position
+        }
+        for index in 0..<480 {
+          frame.samples[index] = Int16(
+            sin(2 * Double.pi * 440 * Double(start + index) / 48_000) * 8_000)
+        }
+      }, notify: { _ in })
+    let loudest = Mutex((tone: 0.0, block: [Int16]()))
+    let ear = try AudioCapture(
+      sound.backend, devices.device(named: "t.monitor", .input), channels: 1,
+      deliver: { frame in
+        loudest.withLock { loudest in
+          loudest.block += frame.samples
+          guard loudest.block.count >= 24_000 else { return }
+          loudest.tone = max(loudest.tone, Self.tone(in: loudest.block))
+          loudest.block = []
+        }
+      }, notify: { _ in })
+    defer {
+      voice.stop()
+      ear.stop()
+    }
+    let sora = try Run.command().path
+    let outputs = ["publish", "play"].map { sound.folder.appendingPathComponent("\($0).log") }
+    async let published = TestPrograms.run(
+      [
+        sora, "publish", url, "--channel", "c", "--video", "none", "--audio", "mic",
+        "--no-noise-suppression", "--no-gain-control", "--duration", "10",
+      ], output: outputs[0], environment: sound.environment)
+    let played = try await TestPrograms.run(
+      [
+        sora, "play", url, "--channel", "c", "--video", "none", "--audio", "speaker:t",
+        "--duration", "5", "--timeout", "60",
+      ], output: outputs[1], environment: sound.environment)
+    let text = try outputs.map { try String(contentsOf: $0, encoding: .utf8) }
+    #expect(played == 0, "\(text[1])")
+    #expect(try await published == 0, "\(text[0])")
+    let tone = loudest.withLock { $0.tone }
+    print("the tone of 8000 came with an amplitude of", tone)
+    #expect(tone > 6_000 && tone < 9_000)
+  }
+
+  @Test func devicesAreListed() async throws {
+    let sound = try SoundServer()
+    let output = sound.folder.appendingPathComponent("devices.log")
+    let status = try await TestPrograms.run(
+      [Run.command().path, "devices", "--json"], output: output, environment: sound.environment)
+    #expect(status == 0)
+    let text = try String(contentsOf: output, encoding: .utf8)
+    let found = text.split(separator: "\n").filter { $0.contains(#""system":"PulseAudio""#) }
+    #expect(found.count == 4)
+    #expect(found.contains { $0.contains(#""id":"t","isDefault":true"#) })
+  }
+
+  @Test func noSoundServerIsOneLine() async throws {
+    let output = FileManager.default.temporaryDirectory
+      .appendingPathComponent("sora-nosound-\(UUID().uuidString).log")
+    defer { try? FileManager.default.removeItem(at: output) }
+    let status = try await TestPrograms.run(
+      [
+        Run.command().path, "publish", "ws://127.0.0.1:1/signaling", "--channel", "c", "--audio",
+        "mic:nothing",
+      ], output: output,
+      environment: ["PULSE_SERVER": "unix:/nowhere/native", "XDG_RUNTIME_DIR": "/nowhere"])
+    let text = try String(contentsOf: output, encoding: .utf8)
+    #expect(status == 2 && text.split(separator: "\n").count == 1, "\(text)")
+    #expect(text.hasPrefix("sora: --audio mic:nothing: no "), "\(text)")
+  }
+}
