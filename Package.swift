@@ -470,6 +470,7 @@ let package = Package(
         "SoraAudio",
         "SoraAudioDevices",
         "SoraAudioProcessing",
+        "SoraView",
         "SoraTransport",
         "SoraCongestion",
         "SoraSignaling",
@@ -843,6 +844,7 @@ let package = Package(
         "SoraVersion",
         "WebRTC",
         "SoraAudioDevices",
+        "SoraView",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ],
@@ -863,6 +865,7 @@ let package = Package(
         "TestPrograms",
         "SoraAudioDevices",
         "SoundServer",
+        "SoraView",
       ],
       path: "Tests/CommandTests",
       swiftSettings: settings),
@@ -878,7 +881,11 @@ let package = Package(
       path: "Tests/InteropTests",
       exclude: ["Peers", "Support"],
       swiftSettings: settings),
-    .target(name: "TestPrograms", path: "Tests/TestPrograms", swiftSettings: settings),
+    .target(
+      name: "TestPrograms",
+      path: "Tests/TestPrograms",
+      exclude: ["Display"],
+      swiftSettings: settings),
     .executableTarget(
       name: "InteropClient",
       dependencies: ["SoraCommandSupport", "SoraSDK", "SoraMedia", "SoraClock", "WebRTC"],
@@ -901,6 +908,16 @@ let package = Package(
       name: "DeviceClient",
       dependencies: ["SoraCamera", "SoraCapture", "SoraClock", "SoraMedia", "SoraSDK"],
       path: "Tests/DeviceClient",
+      swiftSettings: settings),
+    .testTarget(
+      name: "WindowTests",
+      dependencies: ["WindowClient", "TestPrograms"],
+      path: "Tests/WindowTests",
+      swiftSettings: settings),
+    .executableTarget(
+      name: "WindowClient",
+      dependencies: ["SoraCapture", "SoraClock", "SoraMedia", "SoraSDK", "SoraView"],
+      path: "Tests/WindowClient",
       swiftSettings: settings),
     .executableTarget(
       name: "InteropPeer",

@@ -277,6 +277,11 @@ private var properties: [AnyKeyPath] {
     \VideoFrame.height,
     \VideoFrame.timestamp,
     \VideoFrame.width,
+    \VideoView.backgroundView,
+    \VideoView.connectionMode,
+    \VideoView.currentVideoFrameSize,
+    \VideoView.debugMode,
+    \VideoView.isRendering,
     \WebRTCConfiguration.constraints,
     \WebRTCConfiguration.degradationPreference,
     \WebRTCConfiguration.iceServerInfos,
@@ -406,6 +411,9 @@ private var cases: [Any] {
     VideoCodec.h265,
     VideoCodec.vp8,
     VideoCodec.vp9,
+    VideoViewConnectionMode.auto,
+    VideoViewConnectionMode.autoClear,
+    VideoViewConnectionMode.manual,
     WebSocketStatusCode.abnormal,
     WebSocketStatusCode.goingAway,
     WebSocketStatusCode.internalError,
@@ -446,6 +454,18 @@ private var cases: [Any] {
   renderer.onRemoved(from: stream)
   renderer.onSwitch(video: true)
   renderer.onSwitch(audio: true)
+  let view = VideoView(frame: .zero)
+  let _: any VideoRenderer = view
+  view.start()
+  view.stop()
+  view.clear()
+  view.onChange(size: .zero)
+  view.render(videoFrame: nil)
+  view.onDisconnect(from: nil)
+  view.onAdded(from: stream)
+  view.onRemoved(from: stream)
+  view.onSwitch(video: true)
+  view.onSwitch(audio: true)
   let capturer = CameraVideoCapturer(device: camera)
   let _: CameraDevice? = CameraVideoCapturer.device(for: CameraPosition.front)
   let format: CameraFormat? = CameraVideoCapturer.format(

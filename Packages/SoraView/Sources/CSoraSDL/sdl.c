@@ -1,6 +1,7 @@
 #include "CSoraSDL.h"
 
 #include <SDL2/SDL.h>
+#include <SDL2/SDL_syswm.h>
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,8 +9,8 @@
 
 // The functions that are used, each under its own name: `sdl.SDL_Init` is SDL_Init.
 #define SDL_FUNCTIONS(X) \
-  X(SDL_InitSubSystem) X(SDL_QuitSubSystem) X(SDL_GetError) X(SDL_SetHint) X(SDL_GetCurrentVideoDriver) X(SDL_StopTextInput) \
-  X(SDL_CreateWindow) X(SDL_DestroyWindow) X(SDL_GetWindowID) X(SDL_GetWindowDisplayIndex) X(SDL_GetCurrentDisplayMode) \
+  X(SDL_InitSubSystem) X(SDL_QuitSubSystem) X(SDL_GetError) X(SDL_SetHint) X(SDL_StopTextInput) \
+  X(SDL_CreateWindow) X(SDL_DestroyWindow) X(SDL_GetWindowWMInfo) X(SDL_GetWindowID) X(SDL_GetWindowDisplayIndex) X(SDL_GetCurrentDisplayMode) \
   X(SDL_CreateRenderer) X(SDL_CreateSoftwareRenderer) X(SDL_DestroyRenderer) X(SDL_GetRendererInfo) \
   X(SDL_GetRendererOutputSize) X(SDL_RenderSetVSync) X(SDL_CreateRGBSurfaceWithFormat) X(SDL_FreeSurface) \
   X(SDL_CreateTexture) X(SDL_CreateTextureFromSurface) X(SDL_DestroyTexture) X(SDL_SetTextureScaleMode) \
@@ -75,6 +76,8 @@ int sora_sdl_load(void) {
   sdl.SDL_SetHint(SDL_HINT_NO_SIGNAL_HANDLERS, "1");
   sdl.SDL_SetHint(SDL_HINT_VIDEO_X11_NET_WM_BYPASS_COMPOSITOR, "0");
   sdl.SDL_SetHint(SDL_HINT_QUIT_ON_LAST_WINDOW_CLOSE, "0");
+  // Where the processor draws, what it has drawn needn't go through OpenGL.
+  sdl.SDL_SetHint(SDL_HINT_FRAMEBUFFER_ACCELERATION, "0");
   return 0;
 }
 
@@ -96,7 +99,8 @@ int sora_sdl_load_text(void) {
   return 0;
 }
 
-int sora_sdl_start_video(void) {
+int sora_sdl_start_video(const char *drivers) {
+  sdl.SDL_SetHint(SDL_HINT_VIDEODRIVER, drivers);
   if (check(sdl.SDL_InitSubSystem(SDL_INIT_VIDEO)) != 0) return -1;
   sdl.SDL_StopTextInput();
   return 0;
@@ -104,10 +108,47 @@ int sora_sdl_start_video(void) {
 
 void sora_sdl_stop_video(void) { sdl.SDL_QuitSubSystem(SDL_INIT_VIDEO); }
 
-const char *sora_sdl_video_driver(void) {
-  const char *name = sdl.SDL_GetCurrentVideoDriver();
-  return name ? name : "";
+// MARK: The end of the display
+
+static int is_display_lost;
+
+int sora_sdl_is_display_lost(void) { return is_display_lost; }
+
+#ifdef SDL_VIDEO_DRIVER_X11
+static __typeof__(XUnlockDisplay) *unlock_display;
+
+static void lose_display(Display *display, void *context) {
+  (void)context;
+  is_display_lost = 1;
+  // Xlib has locked it for the exit that it expects; OpenGL would wait for that lock when the process ends.
+  unlock_display(display);
 }
+
+// In place of Xlib's own, which ends the process before the display's own handler is asked. Other displays' end it still.
+static int note_error(Display *display) {
+  (void)display;
+  return 0;
+}
+
+// Xlib ends the process when its connection breaks, unless somebody else decides; since 1.7, that can be said for one display.
+static void watch_display(SDL_Window *window) {
+  SDL_SysWMinfo info;
+  SDL_VERSION(&info.version);
+  if (!sdl.SDL_GetWindowWMInfo(window, &info) || info.subsystem != SDL_SYSWM_X11) return;
+  void *library = dlopen("libX11.so.6", RTLD_NOW | RTLD_NOLOAD);
+  if (!library) return;
+  __typeof__(XSetIOErrorHandler) *set_handler = NULL;
+  __typeof__(XSetIOErrorExitHandler) *set_exit = NULL;
+  if (find(library, "XSetIOErrorHandler", &set_handler) == 0 && find(library, "XSetIOErrorExitHandler", &set_exit) == 0 &&
+      find(library, "XUnlockDisplay", &unlock_display) == 0) {
+    set_handler(note_error);
+    set_exit(info.info.x11.display, lose_display, NULL);
+  }
+  dlclose(library);
+}
+#else
+static void watch_display(SDL_Window *window) { (void)window; }
+#endif
 
 // MARK: Canvases
 
@@ -134,7 +175,10 @@ sora_sdl_canvas *sora_sdl_open_window(const char *title, sora_sdl_rect frame, ui
       SDL_WINDOW_ALLOW_HIGHDPI | (flags & SORA_SDL_RESIZABLE ? SDL_WINDOW_RESIZABLE : 0) |
           (flags & SORA_SDL_FULLSCREEN ? SDL_WINDOW_FULLSCREEN_DESKTOP : 0) |
           (flags & SORA_SDL_BORDERLESS ? SDL_WINDOW_BORDERLESS : 0));
-  if (canvas->window) canvas->renderer = sdl.SDL_CreateRenderer(canvas->window, -1, 0);
+  if (canvas->window) {
+    watch_display(canvas->window);
+    canvas->renderer = sdl.SDL_CreateRenderer(canvas->window, -1, 0);
+  }
   return finish(canvas);
 }
 

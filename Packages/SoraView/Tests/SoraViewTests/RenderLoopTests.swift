@@ -150,6 +150,20 @@ import Testing
     #expect(turn(0) == nil)
   }
 
+  @Test func aDisplayThatGoesTakesItsWindowsAlong() throws {
+    let (scene, canvas) = try open()
+    turn(0)
+    driver.isDisplayLost = true
+    canvas.calls = []
+    scene.add(VideoTile())
+    #expect(turn(100) == nil)
+    #expect(told.events.withLock { $0 } == [.displayLost])
+    // What has gone isn't touched any more.
+    #expect(scene.isClosed && canvas.calls.isEmpty && !canvas.isClosed)
+    loop.close(scene)
+    #expect(!canvas.isClosed)
+  }
+
   @Test func tilesShowTheirNamesOverlaysAndMarks() throws {
     let (scene, canvas) = try open()
     let tile = scene.addTile(.init(name: "Ada\u{202E}\u{1B}", overlay: ["64x36", "30 fps"]))

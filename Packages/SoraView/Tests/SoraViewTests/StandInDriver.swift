@@ -6,6 +6,7 @@ final class StandInDriver: ViewDriver {
   var canvases: [StandInCanvas] = []
   var events: [ViewDriverEvent] = []
   var failure: ViewError?
+  var isDisplayLost = false
 
   func openWindow(_ settings: VideoWindow.Settings) throws(ViewError) -> any ViewCanvas {
     if let failure { throw failure }

@@ -17,4 +17,9 @@ final class Locked<Value: Sendable>: Sendable {
     get { storage.withLock { $0[keyPath: path] } }
     set { storage.withLock { $0[keyPath: path] = newValue } }
   }
+
+  /// Changes several properties at once, and returns what that gives.
+  func change<Result>(_ body: (inout Value) -> sending Result) -> sending Result {
+    storage.withLock(body)
+  }
 }

@@ -18,10 +18,12 @@ int sora_sdl_load_text(void);
 const char *sora_sdl_reason(void);
 
 /// Connects to the display, or ends that. Windows need it, pictures in memory don't.
-int sora_sdl_start_video(void);
+///
+/// - drivers: ways to the display in SDL's words, with commas between them, the best first. Whoever set SDL_VIDEODRIVER knows better.
+int sora_sdl_start_video(const char *drivers);
 void sora_sdl_stop_video(void);
-/// Which way to the display is used, such as "x11"; empty before `sora_sdl_start_video`.
-const char *sora_sdl_video_driver(void);
+/// Whether the X server has gone, which otherwise ends the process. No window can be used or closed then, and none opened.
+int sora_sdl_is_display_lost(void);
 
 // MARK: Canvases: a window, or a picture in memory
 

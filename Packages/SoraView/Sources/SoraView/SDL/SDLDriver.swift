@@ -12,15 +12,9 @@ final class SDLDriver: ViewDriver {
 
   func openWindow(_ settings: VideoWindowSettings) throws(ViewError) -> any ViewCanvas {
     try Self.load()
-    guard sora_sdl_start_video() == 0 else {
+    guard !isDisplayLost else { throw .noDisplay(reason: "it has gone; start the program anew") }
+    guard unsafe sora_sdl_start_video(Self.displays.joined(separator: ",")) == 0 else {
       throw .noDisplay(reason: SDLLibrary.reason)
-    }
-    // Both draw into nothing, where a display is wanted and nobody has asked for them.
-    let driver = unsafe String(cString: sora_sdl_video_driver())
-    let isAskedFor = unsafe getenv("SDL_VIDEODRIVER") != nil
-    guard isAskedFor || !["dummy", "offscreen"].contains(driver) else {
-      sora_sdl_stop_video()
-      throw .noDisplay(reason: "SDL has only its driver \(driver)")
     }
     let position = settings.position
     let frame = sora_sdl_rect(
@@ -49,6 +43,8 @@ final class SDLDriver: ViewDriver {
     return unsafe SDLCanvas(canvas, fonts: fonts, fontPath: settings.fontPath) {}
   }
 
+  var isDisplayLost: Bool { sora_sdl_is_display_lost() != 0 }
+
   func nextEvent() -> ViewDriverEvent? {
     while true {
       let event = sora_sdl_next_event()
@@ -66,6 +62,17 @@ final class SDLDriver: ViewDriver {
       }
       return ViewDriverEvent(canvas: Int(event.window_id), kind: kind)
     }
+  }
+
+  /// The ways to a display that this process may have, in SDL's words. SDL's own list ends with one that draws into nothing, and asking for
+  /// Wayland where there is no session prints to standard error.
+  private static var displays: [String] {
+    func isSet(_ name: String) -> Bool { unsafe getenv(name) != nil }
+    var found: [String] = []
+    if isSet("DISPLAY") { found.append("x11") }
+    if isSet("WAYLAND_DISPLAY") { found.append("wayland") }
+    // A screen without a session, as kiosks have it.
+    return found + ["KMSDRM"]
   }
 
   private static func text<Characters>(_ characters: Characters) -> String {

@@ -53,6 +53,11 @@ package final class RenderLoop {
   package func turn(_ clock: () -> Instant) -> Instant? {
     let shown = shown
     guard !shown.isEmpty else { return nil }
+    guard !driver.isDisplayLost else {
+      for renderer in shown { renderer.lose() }
+      renderers.removeAll(where: \.isOnDisplay)
+      return nil
+    }
     while let event = driver.nextEvent() {
       shown.first { $0.canvasNumber == event.canvas }?.take(event.kind)
     }

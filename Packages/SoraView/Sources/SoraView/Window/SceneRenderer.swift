@@ -30,6 +30,12 @@ final class SceneRenderer {
     scene.note { $0.isClosed = true }
   }
 
+  /// The display has gone.
+  func lose() {
+    scene.note { $0.isClosed = true }
+    scene.tell(of: .displayLost)
+  }
+
   // MARK: Events
 
   func take(_ event: ViewDriverEvent.Kind) {

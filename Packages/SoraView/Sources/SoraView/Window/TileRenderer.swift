@@ -93,13 +93,16 @@ final class TileRenderer {
           width: shown.texture.width, height: shown.texture.height, rotation: shown.rotation,
           in: cell, scaling: appearance.scaling, isMirrored: isShown && appearance.isMirrored))
     }
-    texts.draw(overlay: appearance.overlay, in: cell)
-    if let name = appearance.name { texts.draw(name: name, in: cell) }
-    if appearance.isMarked { drawMark(around: cell) }
+    let edge = min(max(3, cell.height / 120), (min(cell.width, cell.height) + 1) / 2)
+    // Within the mark, whether it is there or not, so that nothing jumps when somebody speaks.
+    let inside = cell.middle(
+      width: max(1, cell.width - 2 * edge), height: max(1, cell.height - 2 * edge))
+    texts.draw(overlay: appearance.overlay, in: inside)
+    if let name = appearance.name { texts.draw(name: name, in: inside) }
+    if appearance.isMarked { drawMark(around: cell, edge) }
   }
 
-  private func drawMark(around cell: ViewRect) {
-    let edge = min(max(3, cell.height / 80), (min(cell.width, cell.height) + 1) / 2)
+  private func drawMark(around cell: ViewRect, _ edge: Int) {
     for side in [
       ViewRect(x: cell.x, y: cell.y, width: cell.width, height: edge),
       ViewRect(x: cell.x, y: cell.y + cell.height - edge, width: cell.width, height: edge),

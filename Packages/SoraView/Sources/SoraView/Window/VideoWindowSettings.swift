@@ -64,6 +64,8 @@ public enum VideoWindowPlace: Sendable, Hashable {
 public enum VideoWindowEvent: Sendable, Hashable {
   /// Somebody wants it closed; that is the app's to do.
   case closeRequested
+  /// The display has gone, and the window with it. Nothing can be shown until the program starts anew; all else goes on.
+  case displayLost
   /// The size in pixels has changed.
   case resized(width: Int, height: Int)
   /// A key went down, with the focus here: its name in small letters, such as `q`, `escape`, `f11`, `space`.

@@ -6,6 +6,8 @@ package protocol ViewDriver: AnyObject {
   func openMemory(_ settings: VideoWindowSettings) throws(ViewError) -> any ViewCanvas
   /// The next thing that happened to a window; nil when there is none.
   func nextEvent() -> ViewDriverEvent?
+  /// Whether the display has gone, with the windows on it: none of them may be used any more, nor closed.
+  var isDisplayLost: Bool { get }
 }
 
 /// What happened to the window of a canvas.

@@ -1,0 +1,66 @@
+import Dispatch
+import SoraClock
+import SoraMedia
+import SoraView
+
+/// Size and rate of a view's frames, written over them anew each second. Safe from any thread.
+final class VideoViewDebugOverlay: Sendable {
+  private struct State: Sendable {
+    var timer: Timer?
+    var width = 0
+    var height = 0
+    var frames = 0
+    var since = Instant.zero
+  }
+
+  /// The timer may be ended on any thread; Dispatch says so, and its protocol doesn't.
+  private struct Timer: @unchecked Sendable {
+    let source: any DispatchSourceTimer
+  }
+
+  private static let queue = DispatchQueue(label: "sora.videoView.debug")
+  private let state = Locked(State())
+  private let tile: VideoTile
+
+  init(_ tile: VideoTile) { self.tile = tile }
+
+  var isOn: Bool {
+    get { state.timer != nil }
+    set {
+      guard newValue != isOn else { return }
+      guard newValue else {
+        state.timer?.source.cancel()
+        state.timer = nil
+        tile.update { $0.overlay = [] }
+        return
+      }
+      let source = DispatchSource.makeTimerSource(queue: Self.queue)
+      source.schedule(deadline: .now() + 1, repeating: 1)
+      source.setEventHandler { [weak self] in self?.write() }
+      state.timer = Timer(source: source)
+      state.since = SystemClock.now
+      write()
+      source.activate()
+    }
+  }
+
+  func count(_ frame: VideoFrame) {
+    state.change { state in
+      state.frames += 1
+      (state.width, state.height) = (frame.width, frame.height)
+    }
+  }
+
+  private func write() {
+    let now = SystemClock.now
+    let lines: [String]? = state.change { state in
+      guard state.timer != nil else { return nil }
+      let seconds = max((now - state.since).inMilliseconds / 1_000, 0.001)
+      defer { (state.frames, state.since) = (0, now) }
+      return [
+        "\(state.width)x\(state.height)", "\(Int((Double(state.frames) / seconds).rounded())) fps",
+      ]
+    }
+    if let lines { tile.update { $0.overlay = lines } }
+  }
+}
