@@ -8,10 +8,11 @@ struct Run {
   let output: String
   let errors: String
 
-  init(_ arguments: [String]) throws {
+  init(_ arguments: [String], environment: [String: String] = [:]) throws {
     let process = Process()
     process.executableURL = try Self.command()
     process.arguments = arguments
+    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     let output = Pipe()
     let errors = Pipe()
     process.standardOutput = output
@@ -75,6 +76,7 @@ struct Run {
     ["publish", url, "--channel", "c", "--record", "film.mp4"],
     ["play", url, "--channel", "c", "--snapshot", "picture.jpg"],
     ["play", url, "--channel", "c", "--timeout", "0"],
+    ["play", url, "--channel", "c", "--view", "--video", "none"],
     ["play", url, "--channel", "c", "--teleport"],
     ["serve", "--port", "70000"],
     ["serve", "--media-address", "everywhere"],

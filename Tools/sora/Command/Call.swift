@@ -9,6 +9,8 @@ import WebRTC
 enum CallEvent: Sendable {
   case added(any MediaStream)
   case removed(any MediaStream)
+  /// A connection has a name that tells people more than its id.
+  case named(connectionId: String, name: String)
   /// The channel ended: by an error, or as it should.
   case ended((any Error)?)
   case interrupted
@@ -50,6 +52,12 @@ final class Call: Sendable {
     let handlers = configuration.mediaChannelHandlers
     handlers.onAddStream = { [continuation] in continuation.yield(.added($0)) }
     handlers.onRemoveStream = { [continuation] in continuation.yield(.removed($0)) }
+    handlers.onReceiveSignaling = { [continuation] message in
+      guard case .notify(let notify) = message else { return }
+      for (connection, client) in notify.clients where connection != client {
+        continuation.yield(.named(connectionId: connection, name: client))
+      }
+    }
     handlers.onDisconnect = { [continuation] error in continuation.yield(.ended(error)) }
     let settings = UncheckedConfiguration(configuration)
     let attempt = Task { try await Sora.shared.connect(configuration: settings.value) }
@@ -62,10 +70,23 @@ final class Call: Sendable {
     console.onOutputFailure { [continuation] in continuation.yield(.outputEnded) }
   }
 
+  /// Asks for an orderly end, as Ctrl-C does.
+  func end() { interruption.request() }
+
   /// Ends the channel and waits until it has ended.
   func disconnect(_ channel: MediaChannel) async {
     ticker.cancel()
     await channel.disconnect()
+  }
+}
+
+extension SignalingNotify {
+  /// The connections that it names, each with its client's id.
+  fileprivate var clients: [(connectionId: String, clientId: String)] {
+    let others = (data ?? []).map { ($0.connectionId, $0.clientId) }
+    return ([(connectionId, clientId)] + others).compactMap { connection, client in
+      if let connection, let client { (connection, client) } else { nil }
+    }
   }
 }
 

@@ -5,6 +5,7 @@ import SoraCommandSupport
 import SoraMedia
 import SoraSDK
 import SoraTransport
+import SoraView
 
 /// `sora play`: receives and measures every stream of a channel, and follows one: see `StreamFollower`.
 struct PlayCommand: AsyncParsableCommand {
@@ -15,7 +16,8 @@ struct PlayCommand: AsyncParsableCommand {
       without it, it runs until interrupted or until the channel ends. --record and --snapshot show one stream: \
       when it goes, the newest that is there. --record FILE.webm (VP8, VP9, AV1), .mp4 (H.264, H.265, VP9, AV1) or \
       .mkv (all) writes it as it comes, without encoding again, and plays after a crash, too; with \
-      .y4m and .wav a gap shows the last picture, for 10 seconds at most.
+      .y4m and .wav a gap shows the last picture, for 10 seconds at most. \
+      --view shows all of them in a window, with a mark around who speaks: i shows their statistics, q ends.
       """)
 
   @OptionGroup var connection: ConnectionOptions
@@ -29,6 +31,9 @@ struct PlayCommand: AsyncParsableCommand {
       valueName: "what"),
     completion: .list(["speaker", "none"]))
   var audio: String?
+
+  @Flag(help: "Show the streams in a window; i shows their statistics, q ends.")
+  var view = false
 
   @Option(
     help: ArgumentHelp(
@@ -61,6 +66,7 @@ private final class PlayJob {
   private let configuration: SoraSDK.Configuration
   private let timeout: Double?
   private let expectedPSNR: Double?
+  private let hasWindow: Bool
   private let outputs: CallOutputs
   private let speaker: SpeakerOutput?
   private let console: Console
@@ -80,6 +86,9 @@ private final class PlayJob {
     guard command.video == nil || audio != .none else {
       throw UsageError("--video none and --audio none leave nothing to play; leave one out")
     }
+    if command.view, command.video != nil {
+      throw UsageError("--view and --video none: there is nothing to see; leave one out")
+    }
     if let fps = command.fps, !(1...240).contains(fps) {
       throw UsageError("--fps \(fps): use 1 to 240")
     }
@@ -94,6 +103,7 @@ private final class PlayJob {
     var received: Set<MediaKind> = []
     if configuration.videoEnabled { received.insert(.video) }
     if configuration.audioEnabled { received.insert(.audio) }
+    hasWindow = command.view
     outputs = try CallOutputs(options, framesPerSecond: command.fps, received: received)
     if case .speaker(let name) = audio {
       speaker = try SpeakerOutput(name: name)
@@ -108,6 +118,8 @@ private final class PlayJob {
     options.setUpLog(console)
     let call = Call(Interruption())
     call.endOnFailure(of: console)
+    try openWindow(call)
+    defer { streams.grid?.close() }
     let channel: MediaChannel
     do {
       channel = try await call.connect(configuration)
@@ -125,6 +137,16 @@ private final class PlayJob {
     try finish(call, channel, error: error)
   }
 
+  /// Opens the window of --view before there is anything to see, so that one who can't have it knows at once.
+  private func openWindow(_ call: Call) throws {
+    guard hasWindow else { return }
+    do throws(ViewError) {
+      streams.grid = try StreamGrid(title: "sora play \(options.channel)".printable) { call.end() }
+    } catch {
+      throw JobError("--view: \(error)".inOneLine)
+    }
+  }
+
   /// Until the time is up, somebody interrupts, or the channel ends. Returns what went wrong.
   private func watch(_ call: Call, _ channel: MediaChannel) async -> String? {
     let start = SystemClock.now
@@ -135,6 +157,7 @@ private final class PlayJob {
       case .ended(let error): return channel.reason(error)
       case .added(let stream): streams.add(stream)
       case .removed(let stream): streams.remove(stream)
+      case .named(let connectionId, let name): streams.grid?.name(connectionId, name)
       case .tick:
         let now = SystemClock.now
         if let first = streams.firstMedia {
@@ -142,6 +165,7 @@ private final class PlayJob {
         } else if let timeout, (now - start).inSeconds >= timeout {
           return noMedia(timeout)
         }
+        streams.markSpeakers(at: now)
         ticks += 1
         if ticks % Call.ticksPerSecond == 0 { await tellStatus(call, channel) }
       }
@@ -183,13 +207,32 @@ private final class PlayJob {
     let report = makeReport(.stats, call, channel, at: now)
     last = PlayedMoment(of: streams, at: now)
     if options.json { console.output(report.jsonLine) }
-    let notes = [streams.note(at: now), outputs.failure.map { "--record: \($0)" }]
-      .compactMap { $0 }
+    tellWindow(report)
+    let notes = [
+      streams.note(at: now), outputs.failure.map { "--record: \($0)" },
+      streams.grid?.textProblem.map { "--view: \($0)" },
+    ].compactMap { $0 }
     console.status(
       StatusText.lines(
         name: "play \(options.channel)", report: report,
         note: notes.isEmpty ? nil : notes.joined(separator: "  "), width: console.width,
         height: console.height))
+  }
+
+  /// What `i` shows.
+  private func tellWindow(_ report: Report) {
+    guard let grid = streams.grid else { return }
+    let told =
+      report.streams
+      ?? report.streamId.map {
+        [
+          Report.Stream(
+            streamId: $0, liveMs: 0, goneMs: nil, video: report.video, audio: report.audio)
+        ]
+      } ?? []
+    for stream in told {
+      grid.tell(stream.streamId, statistics: StatusText.media(stream.video, stream.audio))
+    }
   }
 
   private func makeReport(

@@ -52,12 +52,16 @@ final class PlayedStream: VideoSink, AudioSink, EncodedFrameSink {
   let sync = SyncMeter()
   private let followed: FollowedStream
   private let speaker: SpeakerOutput?
+  private let grid: StreamGrid?
   private let requestKeyFrame = Mutex<@Sendable () -> Void>({})
 
-  init(streamId: String, followed: FollowedStream, speaker: SpeakerOutput?) {
+  init(
+    streamId: String, followed: FollowedStream, speaker: SpeakerOutput?, grid: StreamGrid?
+  ) {
     self.streamId = streamId
     self.followed = followed
     self.speaker = speaker
+    self.grid = grid
   }
 
   func attach(to stream: any MediaStream) {
@@ -75,6 +79,7 @@ final class PlayedStream: VideoSink, AudioSink, EncodedFrameSink {
 
   func receive(_ frame: RawVideoFrame) {
     let now = SystemClock.now
+    grid?.show(frame, of: streamId)
     let stamp = video.add(
       frame, at: now, realtimeMilliseconds: SystemClock.realtimeMilliseconds)
     sync.add(stamp, at: now)
@@ -107,6 +112,9 @@ struct PlayedStreams {
   private var readings: [String: StatisticsReading] = [:]
   private let followed: FollowedStream
   private let speaker: SpeakerOutput?
+  /// The window of --view.
+  var grid: StreamGrid?
+  private var heard: [String: AudioMeter.Snapshot] = [:]
 
   /// - Parameter speaker: plays every stream; nil for none.
   init(outputs: CallOutputs, speaker: SpeakerOutput?) {
@@ -116,13 +124,15 @@ struct PlayedStreams {
 
   mutating func add(_ stream: any MediaStream) {
     followed.add(stream.streamId)
+    grid?.add(stream.streamId)
     let played: PlayedStream
     if let known = all.first(where: { $0.streamId == stream.streamId }) {
       // Picture and sound of one stream may be announced one after the other.
       known.detach(from: stream)
       played = known
     } else {
-      played = PlayedStream(streamId: stream.streamId, followed: followed, speaker: speaker)
+      played = PlayedStream(
+        streamId: stream.streamId, followed: followed, speaker: speaker, grid: grid)
       all.append(played)
     }
     played.attach(to: stream)
@@ -130,7 +140,19 @@ struct PlayedStreams {
 
   func remove(_ stream: any MediaStream) {
     followed.remove(stream.streamId)
+    grid?.remove(stream.streamId)
     all.first { $0.streamId == stream.streamId }?.detach(from: stream)
+  }
+
+  /// Marks who has spoken since the last time, where there is a window.
+  mutating func markSpeakers(at now: Instant) {
+    guard let grid else { return }
+    for stream in all {
+      let meter = stream.audio.snapshot
+      grid.hear(
+        stream.streamId, levelDb: meter.levelDb(since: heard[stream.streamId] ?? .init()), at: now)
+      heard[stream.streamId] = meter
+    }
   }
 
   var firstMedia: Instant? { all.reduce(nil) { earliest($0, $1.firstMedia) } }

@@ -156,7 +156,7 @@ private final class PublishJob {
       case .interrupted, .outputEnded: return nil
       case .ended(let error):
         return channel.reason(error) ?? "signaling: the server ended the connection"
-      case .added, .removed: continue
+      case .added, .removed, .named: continue
       case .tick:
         if let failure = videoInput?.counters.failure { return "--video: \(failure)" }
         if let failure = audioInput?.failure { return "--audio: \(failure)" }

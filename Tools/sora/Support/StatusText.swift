@@ -70,7 +70,8 @@ package enum StatusText {
     return parts.joined(separator: "  ")
   }
 
-  private static func media(_ video: Report.Video?, _ audio: Report.Audio?) -> [String] {
+  /// What there is to say of a stream's video and audio, in short.
+  package static func media(_ video: Report.Video?, _ audio: Report.Audio?) -> [String] {
     var parts: [String] = []
     if let video {
       parts.append("\(video.width)x\(video.height) \(number(video.fps, 1)) fps")

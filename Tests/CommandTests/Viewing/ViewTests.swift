@@ -1,0 +1,93 @@
+import Foundation
+import TestPrograms
+import Testing
+
+/// `sora play --view`, on a virtual display.
+@Suite(.timeLimit(.minutes(2))) struct ViewTests {
+  /// Runs `sora` beside the test.
+  private func start(
+    _ arguments: [String], output: Pipe? = nil, environment: [String: String] = [:]
+  ) throws -> Process {
+    let process = Process()
+    process.executableURL = try Run.command()
+    process.arguments = arguments
+    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+    process.standardInput = FileHandle.nullDevice
+    process.standardOutput = output ?? FileHandle.nullDevice
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    return process
+  }
+
+  private func end(_ process: Process) {
+    if process.isRunning { process.interrupt() }
+    process.waitUntilExit()
+  }
+
+  @Test(.enabled(if: VirtualDisplay.isAvailable, "\(VirtualDisplay.reason)"))
+  func aChannelIsSeenInAWindow() throws {
+    let told = Pipe()
+    let server = try start(["serve", "--port", "0"], output: told)
+    defer { end(server) }
+    var text = ""
+    while !text.contains("--channel") {
+      let data = told.fileHandleForReading.availableData
+      try #require(!data.isEmpty, "\(text)")
+      text += String(decoding: data, as: UTF8.self)
+    }
+    let url = String(try #require(text.split(separator: "\n").first).drop { $0 != "w" })
+    let publisher = try start([
+      "publish", url, "--channel", "view", "--resolution", "320x180", "--fps", "15",
+      "--video-codec", "vp8",
+    ])
+    defer { end(publisher) }
+
+    let display = try VirtualDisplay(width: 1_280, height: 720)
+    let film = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID()).y4m")
+    defer { try? FileManager.default.removeItem(at: film) }
+    let summary = Pipe()
+    let player = try start(
+      ["play", url, "--channel", "view", "--view", "--record", film.path, "--json"],
+      output: summary, environment: display.environment)
+    defer { end(player) }
+
+    // The stamp's blocks of black and white, and the pattern's greys.
+    let seen = try display.wait { $0[640, 360].max() ?? 0 > 30 }
+    #expect(seen[640, 360].max() ?? 0 > 30)
+    let plain = whitePixels(seen)
+    // The tone is loud enough to count as speech.
+    let marked = try display.wait { $0.shows([0x2E, 0xCC, 0x71], at: 1, 360) }
+    #expect(marked.shows([0x2E, 0xCC, 0x71], at: 1, 360))
+    // Below the stamp, where nothing of the pattern is white.
+    try display.press("i")
+    let overlaid = try display.wait { whitePixels($0) > plain + 50 }
+    #expect(whitePixels(overlaid) > plain + 50)
+    if let folder = ProcessInfo.processInfo.environment["SORA_VIEW_PICTURES"] {
+      try overlaid.write(to: folder + "/play.ppm")
+    }
+    try display.press("q")
+    let lines = String(
+      decoding: summary.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self
+    ).split(separator: "\n")
+    player.waitUntilExit()
+    #expect(player.terminationStatus == 0)
+    #expect(lines.last?.contains("\"type\":\"summary\"") == true)
+    #expect(try Data(contentsOf: film).starts(with: Data("YUV4MPEG2".utf8)))
+  }
+
+  /// Where lines of statistics stand.
+  private func whitePixels(_ picture: VirtualDisplay.Picture) -> Int {
+    (70..<160).reduce(0) { sum, y in
+      sum + (4..<200).count { x in picture[x, y].allSatisfy { $0 > 235 } }
+    }
+  }
+
+  @Test func withoutADisplayItEndsWithOneLine() throws {
+    let run = try Run(
+      ["play", "ws://127.0.0.1:1/signaling", "--channel", "c", "--view"],
+      environment: ["DISPLAY": ":9999", "SDL_VIDEODRIVER": "x11"])
+    #expect(run.status == 1)
+    #expect(run.errors.split(separator: "\n").count == 1, "\(run.errors)")
+    #expect(run.errors.hasPrefix("sora: --view: no "), "\(run.errors)")
+  }
+}
