@@ -4,7 +4,7 @@ import Synchronization
 
 /// A PulseAudio server of a test's own, in a folder of its own, with the null sinks `t` (stereo) and `mic` (mono). A null sink's monitor
 /// hears what is played into it.
-package final class SoundServer {
+package final class SoundServer: Sendable {
   /// Why there is none, or what it didn't do.
   package struct Failure: Error, CustomStringConvertible {
     package let description: String
