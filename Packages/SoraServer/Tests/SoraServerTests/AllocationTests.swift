@@ -44,6 +44,7 @@ struct AllocationTests {
         // As they come from a socket: some together.
         if index % 8 == 7 { server.core.batchEnded(at: network.now) }
       }
+      server.core.batchEnded(at: network.now)
     }
     feed(0..<2500)
     let sent = tap.discarded
