@@ -178,6 +178,40 @@ import Testing
     #expect(read == ordered)
   }
 
+  /// Sound comes later than the pictures of its time, and the file begins with a picture: packets keep their distance.
+  @Test(arguments: [0, 30, 60, 250]) func soundThatComesLateKeepsItsTime(_ latency: Int) throws {
+    let recorder = try MediaRecorder(path: folder.path("a.webm"))
+    var frames: [EncodedTrackFrame] = []
+    for index in 6..<60 {
+      var made = picture(index, isKeyFrame: index == 6)
+      made.captureTime = .seconds(1_700_000_000) + (made.receiveTime - .zero)
+      frames.append(made)
+    }
+    for var packet in Clips.audio(packets: 90) {
+      packet.captureTime = .seconds(1_700_000_000) + (packet.receiveTime - .zero)
+      packet.receiveTime += .milliseconds(latency)
+      frames.append(packet)
+    }
+    for frame in Clips.together(frames) { recorder.receive(frame) }
+    #expect(recorder.finish().failure == nil)
+    let reader = try MediaFileReader(path: folder.path("a.webm"))
+    let sound = try #require(reader.firstTrack(.audio))
+    var times: (video: [Double], audio: [Double]) = ([], [])
+    while let frame = try reader.next() {
+      if frame.track == sound {
+        times.audio.append(frame.time.inMilliseconds)
+      } else {
+        times.video.append(frame.time.inMilliseconds)
+      }
+    }
+    for (earlier, later) in zip(times.audio, times.audio.dropFirst()) {
+      #expect(abs(later - earlier - 20) < 3, "\(times.audio.prefix(8))")
+    }
+    // The last picture was captured 187 ms after the last packet.
+    let (video, audio) = (try #require(times.video.last), try #require(times.audio.last))
+    #expect(abs(video - audio - (59_000.0 / 30 - 1_780)) < 8, "\(video) \(audio)")
+  }
+
   /// Another publisher takes over: the same track goes on at its time.
   @Test func anotherSourceGoesOnInTheSameTrack() throws {
     let recorder = try MediaRecorder(path: folder.path("a.webm"))

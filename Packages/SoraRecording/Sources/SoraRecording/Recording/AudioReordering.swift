@@ -15,6 +15,9 @@ struct AudioReordering {
   private var waiting: [TimedFrame] = []
   private var lastTaken: Instant?
 
+  /// The time of the first packet that waits; nil where none does.
+  var firstTime: Instant? { waiting.first?.time }
+
   /// Takes a packet. False where it came before, or too late.
   mutating func insert(_ packet: TimedFrame) -> Bool {
     // Times are followed slowly and may differ a little between two copies; packets are 2.5 ms apart at least.

@@ -107,7 +107,9 @@ final class RecordingSession {
 
   /// Writes the file's head and the frames that are there.
   private func begin(with frames: [Timed], video: EncodedTrackFrame? = nil) throws(MediaFileError) {
-    var open = Open(origin: frames.reduce(.distantFuture) { min($0, $1.time) })
+    // Audio that is still put in order belongs to the beginning, too.
+    var open = Open(
+      origin: frames.reduce(reordering.firstTime ?? .distantFuture) { min($0, $1.time) })
     if let video, case .video(let kind) = video.codec {
       guard let parameters = VideoTrackParameters(keyFrame: video.frame, codec: kind) else {
         // Without its parameter sets nobody can decode it; another key frame may bring them.
@@ -135,6 +137,11 @@ final class RecordingSession {
       written.framesNotTaken += 1
       return
     }
+    // What was captured before the file begins isn't pressed into its first moments: sound would stay behind by as much.
+    guard timed.time >= open.origin else {
+      written.framesNotTaken += 1
+      return
+    }
     if isVideo {
       if timed.frame.frame.isKeyFrame { needsKeyFrame = false }
       guard !needsKeyFrame else {
@@ -143,7 +150,7 @@ final class RecordingSession {
       }
       try follow(timed.frame)
     }
-    let time = max(.zero, timed.time - open.origin)
+    let time = timed.time - open.origin
     do throws(MediaFileError) {
       try writer.write(timed.frame.frame, track: track, at: time)
     } catch .invalidFrame {
