@@ -31,9 +31,11 @@ import Testing
     #expect(try AudioChoice("tone") == .tone)
     #expect(try AudioChoice("none") == AudioChoice.none)
     #expect(try AudioChoice("x.wav") == .file("x.wav"))
-    for text in ["mic", "x.mp3"] {
+    #expect(try AudioChoice("mic") == .microphone(nil))
+    #expect(try AudioChoice("mic:usb-1:2") == .microphone("usb-1:2"))
+    for text in ["mic:", "x.mp3"] {
       let error = #expect(throws: UsageError.self) { try AudioChoice(text) }
-      #expect(error?.description.contains("tone, FILE.wav or none") == true)
+      #expect(error?.description.contains("tone, mic, mic:NAME, FILE.wav or none") == true)
     }
   }
 

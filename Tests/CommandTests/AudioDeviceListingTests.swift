@@ -17,10 +17,7 @@ import Testing
     #expect(speaker.line == "speaker      hw:0  (ALSA)")
   }
 
-  @Test func choices() throws {
-    #expect(try AudioChoice("mic") == .microphone(nil))
-    #expect(try AudioChoice("mic:usb-1:2") == .microphone("usb-1:2"))
-    #expect(throws: UsageError.self) { try AudioChoice("mic:") }
+  @Test func destinations() throws {
     #expect(try AudioDestination(nil) == .meter)
     #expect(try AudioDestination("speaker:Jabra") == .speaker("Jabra"))
     #expect(throws: UsageError.self) { try AudioDestination("a.wav") }

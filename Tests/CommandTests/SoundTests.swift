@@ -128,10 +128,11 @@ struct SoundTests {
         state.delays.append(now - spoken)
       }
     }
-    let delays = state.withLock { $0.delays }.sorted()
+    // The first beep may have begun before there was a call.
+    let delays = state.withLock { $0.delays }.dropFirst().sorted()
     try #require(delays.count > 5)
     let (median, late) = (delays[delays.count / 2], delays[delays.count * 95 / 100])
-    print("from mouth to ear: p50 \(median), p95 \(late), all \(delays)")
+    print("from mouth to ear: p50 \(median), p95 \(late), of \(delays.count)")
     #expect(median < .seconds(1))
   }
 

@@ -245,6 +245,7 @@ private final class PlayJob {
     report.addTimeline(timeline)
     streams.addTo(&report, at: now, since: type == .stats ? last : nil)
     report.firstFrameMs = streams.firstPicture.map(call.milliseconds)
+    report.audioDevice = speaker?.use
     return report
   }
 

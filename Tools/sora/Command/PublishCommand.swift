@@ -244,6 +244,7 @@ private final class PublishJob {
       audio.seconds = sound.seconds
       audio.levelDb = sound.levelDb()
       report.audio = audio
+      report.audioDevice = audioInput?.device
     }
     return report
   }

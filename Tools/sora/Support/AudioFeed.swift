@@ -6,10 +6,16 @@ package protocol AudioFeed: AnyObject, Sendable {
   var failure: String? { get }
   /// What is wrong with the source, though it can be heard; one line. nil where all is well.
   var warning: String? { get }
+  /// What the device does; nil where there is none.
+  var device: Report.AudioDevice? { get }
   /// Starts giving sound to `deliver`, on the source's thread.
   func start(at start: Instant, deliver: @escaping @Sendable (AudioFrame) -> Void)
   /// Ends the source and waits for its last block.
   func stop()
+}
+
+extension AudioFeed {
+  package var device: Report.AudioDevice? { nil }
 }
 
 extension AudioChoice {

@@ -18,7 +18,7 @@ package struct MicrophoneProcessing: Sendable, Equatable {
 package final class MicrophoneInput: AudioFeed {
   package let warning: String?
   /// nil for the default.
-  private let device: AudioDevice?
+  private let chosen: AudioDevice?
   private let processor: AudioProcessor?
   private let state = Mutex<String?>(nil)
   private let capture = Mutex<AudioCapture?>(nil)
@@ -29,7 +29,7 @@ package final class MicrophoneInput: AudioFeed {
   package init(name: String?, processing: MicrophoneProcessing) throws(UsageError) {
     let option = name.map { "mic:\($0)" } ?? "mic"
     do throws(AudioDeviceError) {
-      device = try AudioDeviceListing.choose(name, .input)
+      chosen = try AudioDeviceListing.choose(name, .input)
     } catch {
       throw UsageError("--audio \(option): \("\(error)".inOneLine)")
     }
@@ -50,13 +50,17 @@ package final class MicrophoneInput: AudioFeed {
     }
   }
 
+  package var device: Report.AudioDevice? {
+    capture.withLock { $0 }.map { Report.AudioDevice($0.statistics) }
+  }
+
   package var failure: String? { state.withLock { $0 } }
 
   /// Starts the microphone, which has its own clock.
   package func start(at _: Instant, deliver: @escaping @Sendable (AudioFrame) -> Void) {
     do throws(AudioDeviceError) {
       let running = try AudioCapture(
-        device, channels: 1, title: "sora publish",
+        chosen, channels: 1, title: "sora publish",
         deliver: { [processor] frame in
           var frame = frame
           processor?.process(&frame)

@@ -23,6 +23,8 @@ package struct Report: Sendable, Encodable {
   package var firstFrameMs: Int?
   package var video: Video?
   package var audio: Audio?
+  /// Left out where there is none.
+  package var audioDevice: AudioDevice?
   package var rttMs: Double?
   package var bytes = 0
   package var packets = 0
@@ -215,7 +217,7 @@ package struct Report: Sendable, Encodable {
   private enum CodingKeys: String, CodingKey {
     case type, connectionId, elapsedMs, connectMs, connectPhasesMs, gatheringMs, firstFrameMs
     case video, audio, rttMs, bytes, packets, packetsLost, nack, pli, drops, error, streams
-    case streamId, streamsLive, watchedMs, goneMs, timesGone
+    case streamId, streamsLive, watchedMs, goneMs, timesGone, audioDevice
   }
 
   package func encode(to encoder: any Encoder) throws {
@@ -232,6 +234,7 @@ package struct Report: Sendable, Encodable {
     try values.encode(firstFrameMs, forKey: .firstFrameMs)
     try values.encode(video, forKey: .video)
     try values.encode(audio, forKey: .audio)
+    try values.encodeIfPresent(audioDevice, forKey: .audioDevice)
     try values.encode(rttMs?.rounded(digits: 2), forKey: .rttMs)
     try values.encode(bytes, forKey: .bytes)
     try values.encode(packets, forKey: .packets)

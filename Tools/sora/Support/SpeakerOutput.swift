@@ -36,7 +36,13 @@ package final class SpeakerOutput: Sendable {
 
   package func stop() { playback.withLock { $0 }?.stop() }
 
-  package var statistics: AudioStreamStatistics? { playback.withLock { $0 }?.statistics }
+  /// What the device does; nil before it was opened.
+  package var use: Report.AudioDevice? {
+    let underruns = inputs.withLock { $0.values.reduce(0) { $0 + $1.statistics.underruns } }
+    return playback.withLock { $0 }.map {
+      Report.AudioDevice($0.statistics, underruns: underruns)
+    }
+  }
 
   /// Plays a block of a stream. From one thread at a time for each stream.
   package func play(_ block: AudioFrame, of streamId: String) {

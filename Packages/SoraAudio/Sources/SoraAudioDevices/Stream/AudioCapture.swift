@@ -69,6 +69,7 @@ private final class CaptureLoop {
   /// Samples of each channel since `origin`, at 48 kHz of the machine's clock.
   private var samples = 0
   private var origin: Instant?
+  private var xruns = 0
 
   init(_ thread: DeviceThread, _ port: any AudioPort, _ deliver: @escaping (AudioFrame) -> Void) {
     self.thread = thread
@@ -126,9 +127,13 @@ private final class CaptureLoop {
     }
     waiting.removeFirst(used)
     let given = Double(samples) + Double(waiting.count / channels)
-    guard !drift.update(samples: given, at: now) else { return }
+    let isSteady = drift.update(samples: given, at: now)
+    let hasLost = port.xruns > xruns
+    xruns = port.xruns
+    // What was lost says nothing of the clock.
+    guard !isSteady || hasLost else { return }
     drift.restart()
     origin = nil
-    thread.count { $0.resets += 1 }
+    if !isSteady { thread.count { $0.resets += 1 } }
   }
 }

@@ -127,14 +127,16 @@ private final class PlaybackLoop {
   private func follow(_ before: Int) {
     let given = samples - before
     let taken = Double(samples) - Double(waiting.count / channels)
-    if !drift.update(samples: taken, at: SystemClock.now) {
-      drift.restart()
-      samples = 0
-      thread.count { $0.resets += 1 }
-    }
+    let isSteady = drift.update(samples: taken, at: SystemClock.now)
     let now = port.xruns
     let more = now - xruns
     xruns = now
+    // A device that stood still for want of samples says nothing of its clock.
+    if !isSteady || more > 0 {
+      drift.restart()
+      samples = 0
+    }
+    if !isSteady { thread.count { $0.resets += 1 } }
     if more > 0, buffer < Self.largestBuffer {
       buffer = min(buffer + Self.growth, Self.largestBuffer)
       port.setBuffer(buffer)

@@ -1,0 +1,28 @@
+package import SoraAudioDevices
+import SoraMedia
+
+extension Report {
+  /// The microphone or the speaker of a run that uses one.
+  package struct AudioDevice: Sendable, Encodable {
+    /// From the microphone, or to the speaker; nil if unknown, as after the end.
+    package var latencyMs: Double?
+    /// How often the device's buffer ran empty, or over.
+    package var overruns: Int
+    /// How often nothing of a stream was there to be played.
+    package var underruns: Int?
+    /// How often the device went away.
+    package var losses: Int
+    /// By how many millionths its clock is too slow.
+    package var driftPpm: Double
+
+    package init(_ statistics: AudioStreamStatistics, underruns: Int? = nil) {
+      latencyMs = statistics.latency.map {
+        (Double($0.wholeNanoseconds) / 1e6).rounded(digits: 1)
+      }
+      overruns = statistics.overruns
+      self.underruns = underruns
+      losses = statistics.losses
+      driftPpm = statistics.driftPPM.rounded(digits: 1)
+    }
+  }
+}
