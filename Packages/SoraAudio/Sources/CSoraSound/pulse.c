@@ -20,7 +20,7 @@
   X(pa_proplist_new) X(pa_proplist_free) X(pa_proplist_sets) \
   X(pa_stream_new_with_proplist) X(pa_stream_unref) X(pa_stream_connect_playback) X(pa_stream_connect_record) \
   X(pa_stream_disconnect) X(pa_stream_get_state) X(pa_stream_peek) X(pa_stream_drop) X(pa_stream_write) \
-  X(pa_stream_readable_size) X(pa_stream_writable_size) X(pa_stream_get_latency) X(pa_stream_set_buffer_attr) \
+  X(pa_stream_readable_size) X(pa_stream_writable_size) X(pa_stream_get_latency) X(pa_stream_get_sample_spec) X(pa_stream_set_buffer_attr) \
   X(pa_stream_set_underflow_callback) X(pa_stream_set_overflow_callback)
 
 static struct {
@@ -361,7 +361,13 @@ int64_t sora_pulse_latency(sora_pulse *pulse) {
   pa_usec_t time = 0;
   int is_negative = 0;
   if (has_ended(pulse) || lib.pa_stream_get_latency(pulse->stream, &time, &is_negative) < 0) return -1;
-  return is_negative ? 0 : (int64_t)time;
+  if (!is_negative && time > 0) return (int64_t)time;
+  if (pulse->is_input) return 0;
+  // After an underrun the server's clock of the stream stands before what was written: what was written and not yet asked for again.
+  size_t writable = ready_bytes(pulse);
+  size_t held = pulse->attributes.tlength > writable ? pulse->attributes.tlength - writable : 0;
+  const pa_sample_spec *spec = lib.pa_stream_get_sample_spec(pulse->stream);
+  return (int64_t)(held / pulse->frame_bytes) * 1000000 / spec->rate;
 }
 
 uint32_t sora_pulse_xruns(sora_pulse *pulse) { return pulse->xruns; }

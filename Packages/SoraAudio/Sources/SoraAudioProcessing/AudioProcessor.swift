@@ -23,6 +23,13 @@ public struct AudioProcessingSettings: Sendable, Hashable {
   public var highPass: Bool
 
   /// Everything but voice detection: what a call with microphone and loudspeaker needs.
+  ///
+  /// - Parameters:
+  ///   - echoCancellation: takes out what the loudspeaker plays.
+  ///   - noiseSuppression: how much of a constant noise is taken out.
+  ///   - gainControl: evens out how loud voices are.
+  ///   - voiceDetection: says whether somebody speaks.
+  ///   - highPass: takes out what lies below voices.
   public init(
     echoCancellation: Bool = true, noiseSuppression: NoiseSuppression = .moderate,
     gainControl: Bool = true, voiceDetection: Bool = false, highPass: Bool = true
@@ -67,6 +74,7 @@ public enum AudioProcessingError: Error, Sendable, Hashable, CustomStringConvert
   public let playbackChannels: Int
 
   /// - Parameters:
+  ///   - settings: what is done at first.
   ///   - channels: of the microphone, 1 or 2.
   ///   - playbackChannels: of the loudspeaker, 1 or 2.
   /// - Throws: `noLibrary` where it isn't installed.
@@ -108,8 +116,10 @@ public enum AudioProcessingError: Error, Sendable, Hashable, CustomStringConvert
 
   /// Cleans what the microphone heard: 10 ms at 48 kHz in `channels`. Frames of another form are left as they are.
   ///
-  /// - Parameter delay: from `willPlay` of a sound to `process` of its echo: the latencies of loudspeaker and microphone. It needn't
-  ///   be exact.
+  /// - Parameters:
+  ///   - frame: becomes what is to be sent.
+  ///   - delay: from `willPlay` of a sound to `process` of its echo: the latencies of loudspeaker and microphone. It needn't
+  ///     be exact.
   /// - Returns: whether somebody speaks; false where voice detection is off.
   @discardableResult
   public func process(_ frame: inout AudioFrame, delay: Duration = .milliseconds(60)) -> Bool {
