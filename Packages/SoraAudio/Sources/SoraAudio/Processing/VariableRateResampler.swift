@@ -49,7 +49,10 @@ public struct VariableRateResampler {
 
   /// Takes in interleaved samples and appends what can be made of them to `output`.
   ///
-  /// - Parameter step: input samples for one output sample; clamped to 0.5 to 2.
+  /// - Parameters:
+  ///   - input: whole samples of all channels; what is left over is left out.
+  ///   - step: input samples for one output sample; clamped to 0.5 to 2.
+  ///   - output: grows by what comes out.
   public mutating func process(_ input: Span<Int16>, step: Double, into output: inout [Int16]) {
     let step = step.isFinite ? min(max(step, 0.5), 2) : 1
     let whole = input.count / channels * channels
