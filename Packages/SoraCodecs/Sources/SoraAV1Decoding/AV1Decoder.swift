@@ -97,6 +97,7 @@ public struct AV1DecoderFactory: VideoCodecFactory {
     defer { if unsafe data.pointee.sz > 0 { unsafe dav1d_data_unref(data) } }
 
     var shown: PixelBuffer?
+    var colorSpace = VideoColorSpace.bt601
     repeat {
       let before = unsafe data.pointee.sz
       let sent = unsafe dav1d_send_data(context, data)
@@ -108,6 +109,11 @@ public struct AV1DecoderFactory: VideoCodecFactory {
         guard result == 0 else { throw refuse("dav1d", result) }
         defer { unsafe dav1d_picture_unref(picture) }
         shown = unsafe try reference(picture.pointee)
+        if let header = unsafe picture.pointee.seq_hdr {
+          colorSpace = unsafe VideoColorSpace(
+            matrixCoefficients: Int(header.pointee.mtrx.rawValue),
+            isFullRange: header.pointee.color_range != 0)
+        }
       }
       guard unsafe sent == 0 || data.pointee.sz < before || shown != nil else {
         throw refuse("dav1d takes no more")
@@ -117,7 +123,7 @@ public struct AV1DecoderFactory: VideoCodecFactory {
     guard let shown else { return nil }
     return RawVideoFrame(
       buffer: shown, timestamp: frame.timestamp, rotation: frame.rotation,
-      rtpTimestamp: frame.rtpTimestamp)
+      rtpTimestamp: frame.rtpTimestamp, colorSpace: colorSpace)
   }
 
   /// Checks what a key frame announces, before memory is reserved for it.

@@ -131,14 +131,14 @@ public import SoraMedia
     }
     let own = unsafe Int(truncatingIfNeeded: picture.pointee.pts)
     let entry = passed[Int(UInt(bitPattern: own) % UInt(passed.count))]
-    guard entry.number == own else {
-      return RawVideoFrame(
-        buffer: buffer, timestamp: frame.timestamp, rotation: frame.rotation,
-        rtpTimestamp: frame.rtpTimestamp)
-    }
+    let known = entry.number == own
+    let colorSpace = unsafe VideoColorSpace(
+      matrixCoefficients: Int(picture.pointee.colorspace.rawValue),
+      isFullRange: picture.pointee.color_range == AVCOL_RANGE_JPEG)
     return RawVideoFrame(
-      buffer: buffer, timestamp: entry.timestamp, rotation: entry.rotation,
-      rtpTimestamp: entry.rtpTimestamp)
+      buffer: buffer, timestamp: known ? entry.timestamp : frame.timestamp,
+      rotation: known ? entry.rotation : frame.rotation,
+      rtpTimestamp: known ? entry.rtpTimestamp : frame.rtpTimestamp, colorSpace: colorSpace)
   }
 
   private func refuse(_ detail: String) -> CodecError {

@@ -161,10 +161,13 @@ import SoraWire
     let entry = passed[Int(UInt(bitPattern: own) % UInt(passed.count))]
     isLastFrameCorrupted = entry.isDamaged
     let known = entry.number == own
+    let colorSpace = unsafe VideoColorSpace(
+      matrixCoefficients: Int(de265_get_image_matrix_coefficients(image)),
+      isFullRange: de265_get_image_full_range_flag(image) != 0)
     return RawVideoFrame(
       buffer: buffer, timestamp: known ? entry.timestamp : frame.timestamp,
       rotation: known ? entry.rotation : frame.rotation,
-      rtpTimestamp: known ? entry.rtpTimestamp : frame.rtpTimestamp)
+      rtpTimestamp: known ? entry.rtpTimestamp : frame.rtpTimestamp, colorSpace: colorSpace)
   }
 
   /// The library's state after an error isn't specified: a key frame starts a fresh decoder.

@@ -79,9 +79,12 @@ import SoraVPX
       needsKeyFrame = true
       throw .corruptFrame(detail: "the library's picture is not 8-bit 4:2:0")
     }
+    let colorSpace = unsafe VideoColorSpace(
+      matrix: picture.pointee.cs == VPX_CS_BT_709 ? .bt709 : .bt601,
+      isFullRange: picture.pointee.range == VPX_CR_FULL_RANGE)
     return RawVideoFrame(
       buffer: buffer, timestamp: frame.timestamp, rotation: frame.rotation,
-      rtpTimestamp: frame.rtpTimestamp)
+      rtpTimestamp: frame.rtpTimestamp, colorSpace: colorSpace)
   }
 
   private func checkSize(_ width: Int, _ height: Int) throws(CodecError) {

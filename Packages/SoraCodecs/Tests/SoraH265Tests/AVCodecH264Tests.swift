@@ -40,6 +40,19 @@ import Testing
     }
   }
 
+  @Test(
+    .enabled(if: tool("x264") != nil, "x264 isn't installed"),
+    arguments: [
+      ([], .bt601), (["--colormatrix", "bt709"], .bt709),
+      (["--colormatrix", "smpte170m"], .bt601),
+      (["--colormatrix", "bt709", "--range", "pc"], .init(matrix: .bt709, isFullRange: true)),
+    ] as [([String], VideoColorSpace)])
+  func theStreamsColorsAreTold(_ options: [String], _ expected: VideoColorSpace) throws {
+    let units = try stream(["--tune", "zerolatency"] + options, count: 1)
+    let decoder = try AVCodecDecoder(.h264)
+    #expect(try decoder.decode(unknownFrame(try #require(units.first)))?.colorSpace == expected)
+  }
+
   @Test(.enabled(if: tool("x264") != nil, "x264 isn't installed"))
   func aMissingReferenceIsReportedUntilAKeyFrame() throws {
     let units = try stream(

@@ -44,6 +44,24 @@ import Testing
     try withTemporaryFolder { try compare(stream, $0, expected: 20) }
   }
 
+  @Test(
+    .enabled(
+      if: tool("vpxenc") != nil, "vpxenc isn't installed (Debian's package vpx-tools)"),
+    arguments: [("bt709", VideoColorSpace.bt709), ("bt601", .bt601), ("unknown", .bt601)])
+  func theStreamsColorsAreTold(_ name: String, _ expected: VideoColorSpace) throws {
+    try withTemporaryFolder { folder in
+      let source = folder.appendingPathComponent("source.y4m")
+      let coded = folder.appendingPathComponent("coded.ivf")
+      try writeY4M(source, width: 64, height: 48, count: 1)
+      let options = ["--codec=vp9", "--ivf", "--lag-in-frames=0", "--color-space=\(name)"]
+      #expect(try run("vpxenc", options + ["-o", coded.path, source.path]) == 0)
+      let bytes = try #require(IVF.read(try Data(contentsOf: coded)).first)
+      let frame = EncodedFrame(
+        payload: EncodedBuffer(bytes), isKeyFrame: true, rtpTimestamp: 0, timestamp: .zero)
+      #expect(try VP9Decoder().decode(frame)?.colorSpace == expected)
+    }
+  }
+
   static let encoders = [
     "--good --cpu-used=4 --lag-in-frames=12 --auto-alt-ref=1 --tile-columns=2 --threads=2",
     "--good --cpu-used=3 --frame-parallel=1 --error-resilient=1 --tile-rows=2",

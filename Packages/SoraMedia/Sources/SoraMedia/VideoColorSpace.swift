@@ -17,6 +17,15 @@ public struct VideoColorSpace: Sendable, Hashable {
     self.isFullRange = isFullRange
   }
 
+  /// What a stream says of itself.
+  ///
+  /// - Parameters:
+  ///   - matrixCoefficients: as H.273 table 4 numbers them; BT.601 where it is another than BT.709, or not told.
+  ///   - isFullRange: whether samples use 0 to 255.
+  public init(matrixCoefficients: Int, isFullRange: Bool) {
+    self.init(matrix: matrixCoefficients == 1 ? .bt709 : .bt601, isFullRange: isFullRange)
+  }
+
   /// Limited-range BT.601: what is meant where nobody says, here as in libwebrtc.
   public static let bt601 = VideoColorSpace(matrix: .bt601, isFullRange: false)
   /// Limited-range BT.709.
