@@ -107,6 +107,35 @@ import WebRTC
     #expect(own.spans.map(\.phase) == [.webSocket, .offer], "the rest was the peer connection's")
   }
 
+  @Test(
+    .enabled(if: dlopen("libSDL2-2.0.so.0", RTLD_LAZY) != nil, "needs Debian's libsdl2-2.0-0"))
+  func aViewShowsAStreamUntilItsChannelEnds() async throws {
+    let far = try await FarEnd(receives: true)
+    let (server, _) = try await server(far)
+    let attempt = Attempt(server.configuration(), face: .tasks)
+    let channel = try await attempt.channel()
+    let stream = try #require(channel.senderStream)
+    let view = VideoView(frame: CGRect(x: 0, y: 0, width: 64, height: 36), place: .memory)
+    stream.videoRenderer = view
+    #expect(view.isRendering)
+    let white = PixelBuffer(width: 64, height: 36) { planes in
+      for (index, plane) in planes.enumerated() {
+        for y in 0..<plane.height {
+          for x in 0..<plane.width { plane.row(y)[x] = index == 0 ? 235 : 128 }
+        }
+      }
+    }
+    while try view.image()[32, 18] != [255, 255, 255] {
+      stream.send(videoFrame: VideoFrame(from: white))
+      try await Task.sleep(for: .milliseconds(10))
+    }
+    #expect(view.currentVideoFrameSize == CGSize(width: 64, height: 36))
+    await channel.disconnect()
+    while try view.isRendering || view.image()[32, 18] != [0, 0, 0] {
+      try await Task.sleep(for: .milliseconds(10))
+    }
+  }
+
   /// Streams of others come and go by re-offers; the own one, sent back, isn't shown.
   @Test(arguments: Face.allCases) func streamsOfOthers(_ face: Face) async throws {
     let far = try await FarEnd(receives: true)

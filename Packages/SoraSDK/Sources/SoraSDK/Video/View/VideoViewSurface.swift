@@ -76,7 +76,8 @@ final class VideoViewSurface: Sendable {
   private func make(_ tile: VideoTile, _ handler: @escaping Handler) throws(ViewError)
     -> VideoWindow
   {
-    if let window = state.window { return window }
+    // One that has closed, as with its display, is followed by another, unless it is the app's.
+    if let window = state.window, !isOwn || !window.isClosed { return window }
     do throws(ViewError) {
       let window = try VideoWindow(settings, place: place, handler: handler)
       window.add(tile)
