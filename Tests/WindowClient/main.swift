@@ -1,6 +1,7 @@
 // A program with windows, for the tests that look at them:
 //
 //     WindowClient show       quarters of colour in four tiles, in a window of 640x360 at (40, 30); prints what happens to it; ends with `q`
+//     WindowClient colors     one picture in four tiles, as if it were of each colour space; prints what colours these are
 //     WindowClient throughput three streams of 1080p, as fast as they can be drawn; prints how fast that was
 //     WindowClient maps       prints which of SDL's libraries are loaded before there is a view, and after
 import Foundation
@@ -13,6 +14,7 @@ import SoraView
 do {
   switch CommandLine.arguments.dropFirst().first {
   case "show": try await show()
+  case "colors": try await colors()
   case "throughput": try throughput()
   case "maps": try maps()
   default: exit(2)
@@ -70,6 +72,32 @@ func show() async throws {
   }
   window.close()
   say("closed")
+}
+
+func colors() async throws {
+  let (events, continuation) = AsyncStream.makeStream(of: VideoWindow.Event.self)
+  let window = try VideoWindow(
+    .init(width: 640, height: 360, position: .init(x: 0, y: 0), tileSpacing: 0)
+  ) { continuation.yield($0) }
+  let buffer = PixelBuffer(width: 64, height: 36) { planes in
+    for (plane, sample) in zip(planes, [63, 102, 220] as [UInt8]) {
+      for y in 0..<plane.height {
+        for x in 0..<plane.width { plane.row(y)[x] = sample }
+      }
+    }
+  }
+  for matrix in [VideoColorSpace.Matrix.bt601, .bt709] {
+    for isFullRange in [false, true] {
+      let space = VideoColorSpace(matrix: matrix, isFullRange: isFullRange)
+      window.addTile().show(
+        RawVideoFrame(buffer: buffer, timestamp: SystemClock.now, colorSpace: space))
+      say(
+        "color "
+          + RGBImage(buffer, colorSpace: space)[32, 18].map(String.init).joined(separator: " "))
+    }
+  }
+  for await event in events where event == .key("q") { break }
+  window.close()
 }
 
 func throughput() throws {

@@ -92,6 +92,27 @@ struct WindowTests {
     #expect(client.status == 0)
   }
 
+  /// SDL has one setting for the colours of all textures, which each of its ways to draw reads at another time.
+  @Test(arguments: ["software", "opengl", "opengles2"])
+  func eachTileHasTheColorsOfItsSpace(_ renderer: String) throws {
+    let display = try VirtualDisplay()
+    let client = try Client(
+      ["colors"], display.environment.merging(["SDL_RENDER_DRIVER": renderer]) { $1 })
+    let colors = try (0..<4).map { _ in
+      try #require(client.line("color")).split(separator: " ").compactMap { Int($0) }
+    }
+    let places = [(160, 90), (480, 90), (160, 270), (480, 270)]
+    let picture = try display.wait { picture in
+      zip(places, colors).allSatisfy { picture.shows($1, at: $0.0, $0.1) }
+    }
+    for (place, color) in zip(places, colors) {
+      #expect(
+        picture.shows(color, at: place.0, place.1), "\(color): \(picture[place.0, place.1])")
+    }
+    try display.press("q")
+    #expect(client.status == 0)
+  }
+
   /// Xlib would end the process.
   @Test func theProgramOutlivesItsDisplay() throws {
     let display = try VirtualDisplay()
