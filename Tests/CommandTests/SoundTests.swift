@@ -155,11 +155,14 @@ struct SoundTests {
     let status = try await TestPrograms.run(
       [
         Run.command().path, "publish", "ws://127.0.0.1:1/signaling", "--channel", "c", "--audio",
-        "mic:nothing",
+        "mic:no such one",
       ], output: output,
-      environment: ["PULSE_SERVER": "unix:/nowhere/native", "XDG_RUNTIME_DIR": "/nowhere"])
+      environment: [
+        "PULSE_SERVER": "unix:/nowhere/native", "XDG_RUNTIME_DIR": "/nowhere",
+        "ALSA_CONFIG_PATH": "/dev/null",
+      ])
     let text = try String(contentsOf: output, encoding: .utf8)
     #expect(status == 2 && text.split(separator: "\n").count == 1, "\(text)")
-    #expect(text.hasPrefix("sora: --audio mic:nothing: no "), "\(text)")
+    #expect(text.hasPrefix("sora: --audio mic:no such one: no "), "\(text)")
   }
 }
