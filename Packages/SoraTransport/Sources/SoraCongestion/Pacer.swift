@@ -4,9 +4,9 @@ public import SoraMedia
 ///
 /// Holds no packets: an entry is a token of the caller's, its size and its priority. After `enqueue`, and whenever
 /// `nextDeadline` comes, take tokens with `next(at:)` until it returns `nil`, and send what they stand for at once.
-/// During a probe, `paddingSize(at:)` then says how much to send besides. A value of its owner's; nothing is
+/// During a probe, `paddingSize(at:)` then says how much to send besides. Confined to its owner; nothing is
 /// allocated per packet once its rings have grown.
-public struct Pacer: Sendable {
+public final class Pacer {
   /// What goes first. Audio doesn't wait at all.
   public enum Priority: Int, Sendable, Hashable, CaseIterable, Comparable {
     case audio
@@ -78,10 +78,10 @@ public struct Pacer: Sendable {
   }
 
   /// Sets the estimate; packets leave at `Configuration.factor` times this.
-  public mutating func setRate(_ rate: Bitrate) { self.rate = rate }
+  public func setRate(_ rate: Bitrate) { self.rate = rate }
 
   /// Sets `Configuration.factor`.
-  public mutating func setFactor(_ factor: Double) { self.factor = factor }
+  public func setFactor(_ factor: Double) { self.factor = factor }
 
   /// Queues a packet.
   ///
@@ -91,7 +91,7 @@ public struct Pacer: Sendable {
   ///   - token: what `next(at:)` hands back.
   ///   - now: the present time.
   /// - Returns: false when more than 8,192 packets of the priority wait; the packet isn't taken then.
-  public mutating func enqueue(size: Int, priority: Priority, token: Int, at now: Instant) -> Bool {
+  public func enqueue(size: Int, priority: Priority, token: Int, at now: Instant) -> Bool {
     let time = now.nanoseconds
     lastSeen = max(lastSeen, time)
     // An idle pacer owes nothing from before.
@@ -105,7 +105,7 @@ public struct Pacer: Sendable {
   }
 
   /// The next packet that may leave now, or `nil`.
-  public mutating func next(at now: Instant) -> Int? {
+  public func next(at now: Instant) -> Int? {
     let time = now.nanoseconds
     advance(to: time)
     probeCluster = nil
@@ -125,19 +125,19 @@ public struct Pacer: Sendable {
   }
 
   /// A packet left past the queues: it counts against those that wait.
-  public mutating func sentUnpaced(_ size: Int, at now: Instant) {
+  public func sentUnpaced(_ size: Int, at now: Instant) {
     advance(to: now.nanoseconds)
     debt += Double(size)
   }
 
-  private mutating func popPaced() -> PacerQueue.Entry? {
+  private func popPaced() -> PacerQueue.Entry? {
     queues.1.pop() ?? queues.2.pop() ?? queues.3.pop()
   }
 
   // MARK: Probes
 
   /// Sends a burst from now on: at its own rate, of queued packets and, where there are none, of padding.
-  public mutating func startProbe(_ request: ProbeRequest, at now: Instant) {
+  public func startProbe(_ request: ProbeRequest, at now: Instant) {
     lastSeen = max(lastSeen, now.nanoseconds)
     if waitingProbes.count < 4 { waitingProbes.append(request) }
     startWaitingProbe(at: now.nanoseconds)
@@ -145,7 +145,7 @@ public struct Pacer: Sendable {
 
   /// How many bytes of padding (or of packets sent before) the probe wants now; 0 for none. Ask when `next(at:)` returned
   /// `nil`, send that much in packets of `probeCluster`, and report each with `paddingSent(size:at:)`; ask again.
-  public mutating func paddingSize(at now: Instant) -> Int {
+  public func paddingSize(at now: Instant) -> Int {
     let time = now.nanoseconds
     advance(to: time)
     startWaitingProbe(at: time)
@@ -156,18 +156,18 @@ public struct Pacer: Sendable {
   }
 
   /// A packet of padding has left.
-  public mutating func paddingSent(size: Int, at now: Instant) {
+  public func paddingSent(size: Int, at now: Instant) {
     countProbe(size, at: now.nanoseconds)
   }
 
   /// Gives up the probe and those that wait, as when there is nothing to pad with.
-  public mutating func cancelProbes() {
+  public func cancelProbes() {
     probe = nil
     probeCluster = nil
     waitingProbes.removeAll(keepingCapacity: true)
   }
 
-  private mutating func startWaitingProbe(at time: Int64) {
+  private func startWaitingProbe(at time: Int64) {
     guard probe == nil, !waitingProbes.isEmpty else { return }
     probe = waitingProbes.removeFirst()
     probeStart = time
@@ -182,7 +182,7 @@ public struct Pacer: Sendable {
 
   private func isProbeDue(at time: Int64) -> Bool { time >= probeDue }
 
-  private mutating func countProbe(_ size: Int, at time: Int64) {
+  private func countProbe(_ size: Int, at time: Int64) {
     debt += Double(size)
     guard let current = probe else { return }
     probeCluster = current.cluster
@@ -206,7 +206,7 @@ public struct Pacer: Sendable {
       nanoseconds: lastUpdate &+ pacingRate(at: lastUpdate).nanoseconds(forBytes: excess) &+ 1)
   }
 
-  private mutating func advance(to time: Int64) {
+  private func advance(to time: Int64) {
     lastSeen = max(lastSeen, time)
     let elapsed = max(0, time &- (lastUpdate ?? time))
     lastUpdate = max(lastUpdate ?? time, time)

@@ -81,7 +81,7 @@ final class CongestionScenario {
 /// Sends 30 frames a second at the estimate, paced, with probes padded.
 final class Sender: SimulatedEndpoint {
   let estimator: BandwidthEstimator
-  private(set) var pacer: Pacer
+  let pacer: Pacer
   var appMaximum: Bitrate
   /// Whether audio and video are produced.
   var isActive = true

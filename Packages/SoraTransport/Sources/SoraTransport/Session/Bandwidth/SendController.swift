@@ -60,7 +60,7 @@ public final class SendController {
 
   public private(set) var statistics = Statistics()
   private let estimator: BandwidthEstimator
-  private var pacer: Pacer
+  private let pacer: Pacer
   private let pacesBeforeFeedback: Bool
   private var sent = SentPacketRing()
   private var timeline = TransportFeedbackTimeline()
