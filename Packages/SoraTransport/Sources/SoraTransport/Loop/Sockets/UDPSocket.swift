@@ -16,8 +16,10 @@ public import SoraICE
   /// The last word of a router, or of this host's kernel, about a path that takes no longer packets.
   public internal(set) var pathMTUReport: PathMTUReport?
 
-  /// As many datagrams as a processor's caches still hold when the kernel copies them. More leave before the turn ends.
+  /// As many datagrams as a processor's caches still hold when the kernel copies them. More leave before the turn ends, where they
+  /// came by destination, in runs of this length on average; else they wait to be brought together.
   private static let queuedAtOnce = 256
+  private static let averageRun = 4
 
   let core: LoopCore
   let descriptor: Int32
@@ -37,6 +39,8 @@ public import SoraICE
   var first: UnsafeMutablePointer<sora_net_slot>?
   var last: UnsafeMutablePointer<sora_net_slot>?
   var queued = 0
+  /// How often the destination has changed from one to the next since the queue was empty.
+  private var runs = 0
   /// Datagrams at the head of the queue that have been brought into the order in which they leave.
   var grouped = 0
   /// In the loop's list of sockets to flush at the end of the turn.
@@ -119,7 +123,7 @@ public import SoraICE
       isListed = true
       core.unflushed.append(self)
     }
-    if queued >= Self.queuedAtOnce, !isWaitingForRoom { flush() }
+    if queued >= Self.queuedAtOnce, runs * Self.averageRun <= queued, !isWaitingForRoom { flush() }
     return true
   }
 
@@ -142,9 +146,11 @@ public import SoraICE
 
   private func append(_ slot: UnsafeMutablePointer<sora_net_slot>) {
     if let last = unsafe last {
+      if unsafe !last.pointee.to.isEqual(slot.pointee.to) { runs += 1 }
       unsafe last.pointee.next = unsafe slot
     } else {
       unsafe first = unsafe slot
+      runs = 1
     }
     unsafe last = unsafe slot
     queued += 1
