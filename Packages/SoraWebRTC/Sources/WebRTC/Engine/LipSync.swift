@@ -32,11 +32,11 @@ struct LipSync {
         let video = playing(pair.video, media.videoPlayed(pair.video), core)
       else { continue }
       var synchronizer = synchronizers[pair] ?? PlayoutSynchronizer()
-      if synchronizer.update(audio: audio, video: video, at: now) {
-        media.setMinimumDelay(synchronizer.audioHold, transceiverID: pair.audio)
-        core.receiveStream(transceiverID: pair.video)?.jitterBuffer?
-          .setMinimumDelay(synchronizer.videoHold)
-      }
+      _ = synchronizer.update(audio: audio, video: video, at: now)
+      // Told anew each time: a track that began anew has another buffer.
+      media.setMinimumDelay(synchronizer.audioHold, transceiverID: pair.audio)
+      core.receiveStream(transceiverID: pair.video)?.jitterBuffer?
+        .setMinimumDelay(synchronizer.videoHold)
       synchronizers[pair] = synchronizer
     }
   }
