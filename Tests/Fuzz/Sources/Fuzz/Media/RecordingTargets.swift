@@ -1,4 +1,5 @@
 import SoraAV1
+import SoraCodecs
 import SoraMedia
 import SoraRecording
 import SoraVP8
