@@ -96,7 +96,7 @@ let package = Package(
       swiftSettings: settings + [.strictMemorySafety(), .enableExperimentalFeature("Lifetimes")]),
     .target(
       name: "SoundServer",
-      dependencies: ["SoraAudioDevices"],
+      dependencies: ["SoraAudioDevices", "SoraMedia"],
       path: "Packages/SoraAudio/Tests/SoundServer",
       swiftSettings: settings),
     .testTarget(

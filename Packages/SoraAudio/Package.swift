@@ -41,7 +41,7 @@ let package = Package(
       swiftSettings: safe),
     // A sound server of a test's own.
     .target(
-      name: "SoundServer", dependencies: ["SoraAudioDevices"], path: "Tests/SoundServer",
+      name: "SoundServer", dependencies: ["SoraAudioDevices", media], path: "Tests/SoundServer",
       swiftSettings: settings),
     .testTarget(
       name: "SoraAudioDevicesTests",

@@ -11,14 +11,6 @@ import Testing
 @Suite(
   .enabled(if: SoundServer.isInstalled, "\(SoundServer.requirement)"), .timeLimit(.minutes(2)))
 struct SoundTests {
-  /// The amplitude of 440 Hz in samples at 48 kHz (Goertzel).
-  private static func tone(in samples: [Int16]) -> Double {
-    let factor = 2 * cos(2 * Double.pi * 440 / 48_000)
-    var (a, b) = (0.0, 0.0)
-    for sample in samples { (a, b) = (Double(sample) + factor * a - b, a) }
-    return 2 * max(0, a * a + b * b - factor * a * b).squareRoot() / Double(samples.count)
-  }
-
   /// Runs a call from the microphone `mic.monitor` to the speaker `t` for some seconds.
   ///
   /// - Parameters:
@@ -84,15 +76,12 @@ struct SoundTests {
         defer { position += 480 }
         return position
       }
-      for index in 0..<480 {
-        let phase = 2 * Double.pi * 440 * Double(start + index) / 48_000
-        frame.samples[index] = Int16(sin(phase) * 8_000)
-      }
+      Sine.fill(&frame, hertz: 440, from: start)
     } hear: { frame in
       loudest.withLock { loudest in
         loudest.block += frame.samples
         guard loudest.block.count >= 24_000 else { return }
-        loudest.tone = max(loudest.tone, Self.tone(in: loudest.block))
+        loudest.tone = max(loudest.tone, Sine.amplitude(of: 440, in: loudest.block))
         loudest.block = []
       }
     }

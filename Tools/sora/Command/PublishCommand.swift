@@ -22,7 +22,7 @@ struct PublishCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "What to sound: tone, mic (the default), mic:NAME (see sora devices), FILE.wav (again and again) or none.",
+      "What to sound: tone, mic (the default microphone), mic:NAME (see sora devices), FILE.wav (again and again) or none.",
       valueName: "what"),
     completion: MediaCompletion.words(["tone", "mic", "none"], files: "wav"))
   var audio = "tone"

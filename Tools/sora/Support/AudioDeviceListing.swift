@@ -1,3 +1,4 @@
+import Foundation
 package import SoraAudioDevices
 
 /// A sound device as `sora devices` tells of it.
@@ -31,8 +32,9 @@ package struct AudioDeviceListing: Encodable {
     if let channels { facts.append(channels == 1 ? "1 channel" : "\(channels) channels") }
     if isMonitor { facts.append("hears an output") }
     let mark = isDefault ? "*" : " "
+    let column = type.padding(toLength: 10, withPad: " ", startingAt: 0)
     let names = name == id ? id : "\(id)  \(name)"
-    return "\(type.padded(to: 10)) \(mark) \(names)  (\(facts.joined(separator: ", ")))"
+    return "\(column) \(mark) \(names)  (\(facts.joined(separator: ", ")))"
   }
 
   /// The device that a person names; nil for the default, of which there is one.
@@ -45,11 +47,5 @@ package struct AudioDeviceListing: Encodable {
       throw .noDevice(name: nil, direction: direction, known: [])
     }
     return nil
-  }
-}
-
-extension String {
-  fileprivate func padded(to width: Int) -> String {
-    self + String(repeating: " ", count: max(0, width - count))
   }
 }

@@ -16,9 +16,7 @@ extension Report {
     package var driftPpm: Double
 
     package init(_ statistics: AudioStreamStatistics, underruns: Int? = nil) {
-      latencyMs = statistics.latency.map {
-        (Double($0.wholeNanoseconds) / 1e6).rounded(digits: 1)
-      }
+      latencyMs = statistics.latency.map { $0.inMilliseconds.rounded(digits: 1) }
       overruns = statistics.overruns
       self.underruns = underruns
       losses = statistics.losses

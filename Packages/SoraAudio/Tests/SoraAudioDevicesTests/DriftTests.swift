@@ -2,6 +2,7 @@ import Foundation
 import SoraAudio
 import SoraAudioDevices
 import SoraMedia
+import SoundServer
 import Testing
 
 @Suite struct DriftTests {

@@ -45,11 +45,11 @@ package struct ClockDrift: Sendable {
       windowStart = now
       return true
     }
-    let error = (now - start).seconds - samples / Self.sampleRate
+    let error = (now - start).inSeconds - samples / Self.sampleRate
     guard abs(error - (offset ?? 0)) < Self.largestError || offset == nil else { return false }
     sum += error
     readings += 1
-    let elapsed = (now - windowStart).seconds
+    let elapsed = (now - windowStart).inSeconds
     guard elapsed >= Self.window else { return true }
     let mean = sum / Double(readings)
     sum = 0
@@ -66,8 +66,4 @@ package struct ClockDrift: Sendable {
       max(drift + Self.gain * behind, -Self.largestCorrection), Self.largestCorrection)
     return true
   }
-}
-
-extension Duration {
-  var seconds: Double { Double(wholeNanoseconds) / 1e9 }
 }

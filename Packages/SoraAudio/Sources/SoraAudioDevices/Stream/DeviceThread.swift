@@ -104,7 +104,7 @@ struct Pace {
 
   /// Whether the device has taken or given more than can be.
   func isAhead(_ more: Int, at now: Instant) -> Bool {
-    (samples + Double(more)) / ClockDrift.sampleRate - (now - start).seconds > Self.most
+    (samples + Double(more)) / ClockDrift.sampleRate - (now - start).inSeconds > Self.most
   }
 
   mutating func add(_ count: Int) { samples += Double(count) }

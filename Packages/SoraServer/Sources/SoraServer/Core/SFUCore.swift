@@ -238,7 +238,7 @@ public final class SFUCore {
   /// A track has something to forward: with what else comes in this batch.
   func forward(_ track: PublishedTrack, at now: Instant) {
     if track.isRunFull { return track.forwardRun(at: now) }
-    if !running.contains(where: { $0 === track }) { running.append(track) }
+    if track.isRunNew { running.append(track) }
   }
 
   private func settleDeadlines() {

@@ -52,25 +52,22 @@ public struct PlayoutSynchronizer: Sendable {
 
   public init() {}
 
-  /// Takes what both play at present. Some times per second.
-  ///
-  /// - Returns: whether `audioHold` or `videoHold` has changed.
-  public mutating func update(audio: Playing, video: Playing, at now: Instant) -> Bool {
+  /// Takes what both play at present, and corrects `audioHold` and `videoHold` once a second. Some times per second.
+  public mutating func update(audio: Playing, video: Playing, at now: Instant) {
     let difference = video.lateness &- audio.lateness
-    guard difference.magnitude < Self.implausible.magnitude else { return false }
+    guard difference.magnitude < Self.implausible.magnitude else { return }
     sum &+= difference
     count += 1
     guard let due = nextCorrection else {
       nextCorrection = now + Self.interval
-      return false
+      return
     }
-    guard due <= now else { return false }
+    guard due <= now else { return }
     nextCorrection = now + Self.interval
     let mean = sum / count
     (sum, count) = (0, 0)
     offset = .nanoseconds(mean)
-    guard mean.magnitude > Self.tolerance.magnitude else { return false }
-    let before = (audioHold, videoHold)
+    guard mean.magnitude > Self.tolerance.magnitude else { return }
     if mean > 0 {
       Self.correct(
         by: mean, early: &audioHold, earlyDelay: audio.delay, late: &videoHold,
@@ -80,7 +77,6 @@ public struct PlayoutSynchronizer: Sendable {
         by: -mean, early: &videoHold, earlyDelay: video.delay, late: &audioHold,
         lateDelay: audio.delay)
     }
-    return before != (audioHold, videoHold)
   }
 
   /// Moves the two together by up to `difference` nanoseconds: the late one is let go before the early one is held.

@@ -32,7 +32,7 @@ struct LipSync {
         let video = playing(pair.video, media.videoPlayed(pair.video), core)
       else { continue }
       var synchronizer = synchronizers[pair] ?? PlayoutSynchronizer()
-      _ = synchronizer.update(audio: audio, video: video, at: now)
+      synchronizer.update(audio: audio, video: video, at: now)
       // Told anew each time: a track that began anew has another buffer.
       media.setMinimumDelay(synchronizer.audioHold, transceiverID: pair.audio)
       core.receiveStream(transceiverID: pair.video)?.jitterBuffer?

@@ -169,10 +169,9 @@ private struct OutOfStepCall {
       let audioCaptured = audioReports.captureTime(of: audioPlayed.timestamp),
       let delay = audio.currentDelay
     else { return }
-    let changed = synchronizer.update(
+    synchronizer.update(
       audio: .init(captured: audioCaptured, played: audioPlayed.at, delay: delay),
       video: .init(captured: videoCaptured, played: now, delay: video.playoutDelay), at: now)
-    guard changed else { return }
     audio.configuration.minimumDelay = synchronizer.audioHold
     video.setMinimumDelay(synchronizer.videoHold)
   }

@@ -166,6 +166,8 @@ final class PublishedTrack {
     run.removeAll(keepingCapacity: true)
   }
 
+  /// Whether the run has begun with the packet that was taken last.
+  var isRunNew: Bool { run.count == 1 }
   /// Whether no more fits into the run.
   var isRunFull: Bool { run.count >= ParsedPackets.capacity }
 

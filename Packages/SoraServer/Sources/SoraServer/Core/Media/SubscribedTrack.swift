@@ -135,8 +135,8 @@ final class SubscribedTrack {
 
   /// Judges a packet of the publisher's.
   ///
-  /// - Parameter backlog: how long what waits for the subscriber's link takes already.
-  func judge(_ uploaded: UploadedPacket, backlog: Duration) -> Verdict {
+  /// - Parameter backlog: how long what waits for the subscriber's link takes already; asked where a frame is decided.
+  func judge(_ uploaded: UploadedPacket, backlog: @autoclosure () -> Duration) -> Verdict {
     let (number, timestamp) = (uploaded.header.sequenceNumber, uploaded.header.timestamp)
     guard numbers.isNewest(number) else { return judgeLate(number, timestamp) }
     var forwards = true
@@ -147,7 +147,7 @@ final class SubscribedTrack {
         gapIsLeftOut = !forwards
       } else {
         let info = uploaded.info ?? RTPPayloadInfo(range: 0..<0)
-        forwards = gate.decide(timestamp, info, backlog: backlog).forwards
+        forwards = gate.decide(timestamp, info, backlog: backlog()).forwards
       }
     }
     guard
