@@ -144,7 +144,7 @@ extension SignalingError {
   package static func json(_ code: Code, at offset: Int, _ detail: String) -> SignalingError {
     let wayOut =
       switch code {
-      case .tooLarge: "keep a message within \(SignalingMessage.maximumSize) bytes"
+      case .tooLarge: "keep a message within \(JSONValue.maximumSize) bytes"
       case .tooDeep: "nest at most \(JSONValue.maximumDepth) arrays and objects"
       default: "send one JSON object a message (RFC 8259)"
       }

@@ -51,12 +51,12 @@ public final class BandwidthEstimator {
   /// The rate to send at, everything included.
   public private(set) var estimate: Bitrate
   /// The smoothed round-trip time, from feedback or from `roundTripReport`; `nil` before either.
-  public private(set) var roundTripTime: Duration?
+  public var roundTripTime: Duration? { roundTrip.known.map { .nanoseconds($0) } }
   /// What the delay says at the moment.
   public var usage: NetworkUsage {
-    guard detector.usage == .overuse, configuration.leastQueue > .zero,
+    guard delay.usage == .overuse, configuration.leastQueue > .zero,
       queue.standing < configuration.leastQueue.wholeNanoseconds
-    else { return detector.usage }
+    else { return delay.usage }
     // Jitter, it seems: nothing to go down for, nor the time to go up.
     return .underuse
   }
@@ -70,11 +70,8 @@ public final class BandwidthEstimator {
   public var isApplicationLimited: Bool { limit.isLimited }
   public private(set) var statistics = Statistics()
 
-  private static let reorderingMemory: Int64 = 20_000_000_000
-
   private var configuration: Configuration
-  private var interArrival = InterArrival()
-  private var detector = DelayDetector()
+  private var delay = DelayTrend()
   private var acknowledged = AcknowledgedRate()
   private var control: RateControl
   private var loss = LossControl()
@@ -83,18 +80,9 @@ public final class BandwidthEstimator {
   private var probing = ProbeController()
   private var probes = ProbeEstimator()
   private var receiverCap: Bitrate?
-  private var roundTrip: Int64 = 100_000_000
-  private var latestRound: Int64 = 0
-  private var lastOveruse: Int64?
-  /// When packets overtook each other last.
-  private var lastReordering: Int64?
-  private var hasFeedback = false
-  private var lastSent: Int64?
-  private var lastArrival: Int64?
+  private var roundTrip = SmoothedRoundTrip()
+  private var watch = FeedbackWatch()
   private var lastLossReport: Int64?
-  /// When the first packet was sent that no feedback has followed.
-  private var unansweredSince: Int64?
-  private var lastTimeout: Int64 = 0
 
   public init(configuration: Configuration = Configuration()) {
     self.configuration = configuration
@@ -132,12 +120,11 @@ public final class BandwidthEstimator {
 
   /// A packet with a transport-wide sequence number leaves now.
   public func packetSent(sequence: Int64, size: Int, at now: Instant, probeCluster: Int? = nil) {
-    if configuration.probes, lastSent == nil {
+    let isFirst = watch.sent(at: now.nanoseconds)
+    if configuration.probes, isFirst {
       probing.start(
         Double(estimate.bitsPerSecond), maximum: control.bounds.upperBound, at: now.nanoseconds)
     }
-    lastSent = now.nanoseconds
-    if unansweredSince == nil { unansweredSince = now.nanoseconds }
     if probeCluster == nil { limit.sent(size, estimate: estimate, at: now.nanoseconds) }
   }
 
@@ -163,9 +150,8 @@ public final class BandwidthEstimator {
     _ results: [PacketFeedback], isReordering: Bool = false, at now: Instant
   ) {
     guard !results.isEmpty else { return }
-    if isReordering { lastReordering = now.nanoseconds }
-    hasFeedback = true
-    unansweredSince = nil
+    if isReordering { probing.reordered(at: now.nanoseconds) }
+    watch.received()
     limit.advance(estimate, at: now.nanoseconds)
     var shortestRound = Int64.max
     var shortestTrip = Int64.max
@@ -182,10 +168,7 @@ public final class BandwidthEstimator {
       shortestTrip = min(shortestTrip, arrival.nanoseconds(since: result.sendTime))
       arrived(result, arrival.nanoseconds)
     }
-    if shortestRound >= 0, shortestRound < 60_000_000_000 {
-      noteRoundTrip(shortestRound)
-      latestRound = shortestRound
-    }
+    roundTrip.addFeedback(shortestRound)
     if shortestTrip != .max {
       queue.note(
         shortestTrip, packets: statistics.packetsAcknowledged - known, at: now.nanoseconds)
@@ -195,19 +178,9 @@ public final class BandwidthEstimator {
 
   private func arrived(_ result: PacketFeedback, _ arrival: Int64) {
     let sent = result.sendTime.nanoseconds
-    // After a pause the queue is another one.
-    if let lastArrival, arrival &- lastArrival > 2_000_000_000 {
-      interArrival = InterArrival()
-      detector.reset()
-    }
-    lastArrival = max(lastArrival ?? arrival, arrival)
     acknowledged.add(
       size: result.size, arrived: arrival, isApplicationLimited: limit.isLimited)
-    if let difference = interArrival.add(sent: sent, arrived: arrival) {
-      let before = detector.usage
-      detector.update(difference, arrived: arrival)
-      if detector.usage == .overuse, before != .overuse { statistics.overuses += 1 }
-    }
+    if delay.arrived(sent: sent, at: arrival) { statistics.overuses += 1 }
     if let cluster = result.probeCluster {
       probes.add(cluster: cluster, size: result.size, sent: sent, arrived: arrival)
     }
@@ -215,13 +188,13 @@ public final class BandwidthEstimator {
 
   private func step(at now: Int64) {
     let usage = usage
-    if usage == .overuse { lastOveruse = now }
+    if usage == .overuse { probing.overused(at: now) }
     let target = Double(estimate.bitsPerSecond)
     // What arrives says what the link takes only while enough is sent.
     let arriving =
       usage == .overuse && limit.wasLimited(at: now)
       ? acknowledged.burstRate : acknowledged.estimate
-    control.update(usage, acknowledged: arriving, roundTrip: roundTrip, at: now)
+    control.update(usage, acknowledged: arriving, roundTrip: roundTrip.smoothed, at: now)
     if let measured = probes.result() {
       statistics.probesMeasured = probes.measuredCount
       if usage != .overuse {
@@ -232,34 +205,32 @@ public final class BandwidthEstimator {
       probing.measured(measured, maximum: control.bounds.upperBound, at: now)
     }
     queue.update(
-      isOverused: usage == .overuse, acknowledged: arriving, roundTrip: latestRound, at: now)
-    loss.update(target: target, delayBased: control.rate, roundTrip: roundTrip, at: now)
+      isOverused: usage == .overuse, acknowledged: arriving, roundTrip: roundTrip.latest, at: now)
+    loss.update(target: target, delayBased: control.rate, roundTrip: roundTrip.smoothed, at: now)
     combine()
     considerProbe(at: now)
   }
 
   private func considerProbe(at now: Int64) {
-    guard configuration.probes, hasFeedback else { return }
+    guard configuration.probes, watch.hasFeedback else { return }
     let maximum = min(
       control.bounds.upperBound, Double(receiverCap?.bitsPerSecond ?? .max))
     probing.update(
       estimate: Double(estimate.bitsPerSecond), maximum: maximum, usage: usage,
-      lastOveruse: lastOveruse, limitedSince: limit.since,
-      isLossy: loss.bound != nil && loss.fraction > 0.02,
-      isJittery: lastReordering.map { now &- $0 < Self.reorderingMemory } ?? false, at: now)
+      limitedSince: limit.since, isLossy: loss.bound != nil && loss.fraction > 0.02, at: now)
   }
 
   /// The receiver's own estimate (REMB, draft-alvestrand-rmcat-remb-03), a cap until the next one.
   public func receiverEstimate(_ rate: Bitrate, at now: Instant) {
     receiverCap = rate
     // Without feedback of its own kind this is the best there is.
-    if !hasFeedback { control.raise(to: Double(rate.bitsPerSecond)) }
+    if !watch.hasFeedback { control.raise(to: Double(rate.bitsPerSecond)) }
     combine()
   }
 
   /// The loss of a receiver report (RFC 3550 §6.4.1), 0...1. Steers only where no transport-wide feedback comes.
   public func lossReport(fraction: Double, at now: Instant) {
-    guard !hasFeedback else { return }
+    guard !watch.hasFeedback else { return }
     let elapsed = now.nanoseconds(since: Instant(nanoseconds: lastLossReport ?? now.nanoseconds))
     guard lastLossReport == nil || elapsed >= 200_000_000 else { return }
     lastLossReport = now.nanoseconds
@@ -275,12 +246,7 @@ public final class BandwidthEstimator {
 
   /// A round-trip time from RTCP reports or ICE checks, for streams without transport-wide feedback.
   public func roundTripReport(_ duration: Duration) {
-    if !hasFeedback { noteRoundTrip(max(0, duration.wholeNanoseconds)) }
-  }
-
-  private func noteRoundTrip(_ sample: Int64) {
-    roundTrip = roundTripTime == nil ? sample : roundTrip + (sample - roundTrip) / 8
-    roundTripTime = .nanoseconds(roundTrip)
+    if !watch.hasFeedback { roundTrip.add(max(0, duration.wholeNanoseconds)) }
   }
 
   // MARK: Time
@@ -289,7 +255,7 @@ public final class BandwidthEstimator {
   public func poll(at now: Instant) {
     limit.advance(estimate, at: now.nanoseconds)
     if let deadline = timeoutDeadline, deadline <= now.nanoseconds {
-      lastTimeout = now.nanoseconds
+      watch.timedOut(at: now.nanoseconds)
       statistics.feedbackTimeouts += 1
       control.lower(by: 0.8)
       combine()
@@ -302,12 +268,8 @@ public final class BandwidthEstimator {
   }
 
   private var timeoutDeadline: Int64? {
-    // A peer that never sent feedback won't be missed.
-    guard hasFeedback, let unansweredSince, control.rate > control.bounds.lowerBound else {
-      return nil
-    }
-    let patience = max(1_000_000_000, 3 &* min(roundTrip, 10_000_000_000))
-    return max(unansweredSince &+ patience, lastTimeout &+ 500_000_000)
+    guard control.rate > control.bounds.lowerBound else { return nil }
+    return watch.deadline(roundTrip: roundTrip.smoothed)
   }
 
   private func combine() {

@@ -39,6 +39,16 @@ struct ProbeController {
   /// The highest estimate that the path was known to carry in the latest half minute.
   private var recentBest = 0.0
   private var recentBestAt: Int64 = 0
+  private var lastOveruse: Int64?
+  /// When packets overtook each other last, and how long that is remembered.
+  private var lastReordering: Int64?
+  private static let reorderingMemory: Int64 = 20_000_000_000
+
+  /// More was sent than the path takes.
+  mutating func overused(at now: Int64) { lastOveruse = now }
+
+  /// Packets overtook each other, so that short bursts say little.
+  mutating func reordered(at now: Int64) { lastReordering = now }
 
   /// Hands out the next request. With the time it counts as probed only now, however long it waited.
   mutating func next(at now: Int64?) -> ProbeRequest? {
@@ -74,10 +84,10 @@ struct ProbeController {
 
   /// Looks whether a burst is due; called with each feedback and poll.
   mutating func update(
-    estimate: Double, maximum: Double, usage: NetworkUsage, lastOveruse: Int64?,
-    limitedSince: Int64?, isLossy: Bool, isJittery: Bool, at now: Int64
+    estimate: Double, maximum: Double, usage: NetworkUsage, limitedSince: Int64?, isLossy: Bool,
+    at now: Int64
   ) {
-    self.isJittery = isJittery
+    isJittery = lastReordering.map { now &- $0 < Self.reorderingMemory } ?? false
     if estimate >= recentBest || now &- recentBestAt > 30_000_000_000 {
       recentBest = estimate
       recentBestAt = now

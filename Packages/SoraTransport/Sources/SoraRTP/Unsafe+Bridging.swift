@@ -64,13 +64,6 @@ extension DependencyDescriptor {
   }
 }
 
-extension OpusPacket {
-  /// `sampleCount(_:)` for a caller with a pointer.
-  public static func sampleCount(_ packet: UnsafeRawBufferPointer) -> Int? {
-    unsafe sampleCount(packet.bytes)
-  }
-}
-
 extension RTPDepayloader {
   /// `parse(_:marker:)` for a caller with a pointer.
   public func parse(

@@ -4,14 +4,14 @@ extension JSONValue {
   /// - Throws: `malformedJSON`, `tooDeep` (more than `maximumDepth`) or `tooLarge`
   ///   (more than `maximumSize` bytes), with the offset in bytes.
   public init(
-    parsing text: String, maximumSize: Int = SignalingMessage.maximumSize
+    parsing text: String, maximumSize: Int = maximumSize
   ) throws(SignalingError) {
     try self.init(parsing: Array(text.utf8), maximumSize: maximumSize)
   }
 
   /// Reads one JSON text from UTF-8 bytes.
   public init(
-    parsing bytes: [UInt8], maximumSize: Int = SignalingMessage.maximumSize
+    parsing bytes: [UInt8], maximumSize: Int = maximumSize
   ) throws(SignalingError) {
     guard bytes.count <= maximumSize else {
       throw .json(.tooLarge, at: maximumSize, "the text has \(bytes.count) bytes")

@@ -14,6 +14,8 @@ public enum JSONValue: Sendable, Hashable {
   case array([JSONValue])
   case object([String: JSONValue])
 
+  /// The longest text that is read where nothing else is said, in bytes.
+  public static let maximumSize = 1 << 20
   /// How many arrays and objects may be open at once in a text that is read.
   public static let maximumDepth = 64
 

@@ -25,7 +25,7 @@ public enum SignalingMessage: Sendable, Hashable {
   case unknown(UnknownMessage)
 
   /// The largest message that is read, in bytes.
-  public static let maximumSize = 1 << 20
+  public static var maximumSize: Int { JSONValue.maximumSize }
 
   /// The text of the key `type`.
   public var typeName: String {

@@ -68,29 +68,3 @@ public final class OpusDepayloader: RTPDepayloader {
     return info
   }
 }
-
-/// What the first bytes of an Opus packet tell (RFC 6716 §3.1).
-public enum OpusPacket {
-  /// Samples of each channel at 48 kHz; `nil` when the packet isn't valid or longer than 120 ms.
-  public static func sampleCount(_ packet: RawSpan) -> Int? {
-    guard packet.byteCount >= 1 else { return nil }
-    let toc = packet.u8(0)
-    let configuration = Int(toc >> 3)
-    let frame: Int
-    switch configuration {
-    case 0..<12: frame = configuration & 3 == 3 ? 2880 : 480 << (configuration & 3)  // SILK
-    case 12..<16: frame = configuration & 1 == 0 ? 480 : 960  // hybrid
-    default: frame = 120 << (configuration & 3)  // CELT
-    }
-    let frames: Int
-    switch toc & 3 {
-    case 0: frames = 1
-    case 1, 2: frames = 2
-    default:
-      guard packet.byteCount >= 2 else { return nil }
-      frames = Int(packet.u8(1) & 0x3F)
-    }
-    let samples = frame * frames
-    return samples > 0 && samples <= 5760 ? samples : nil
-  }
-}

@@ -6,79 +6,40 @@ import SoraMedia
 /// What a loop's thread works on. `NetworkLoop` is the handle that others hold; the core outlives it until its
 /// thread has ended.
 @safe final class LoopCore: @unchecked Sendable {
-  // @unchecked: `configuration`, `inbox` and the descriptors are `let`s of Sendable types; `loop` is written once,
-  // before the thread starts; everything else is touched only by the loop's thread, which the entry points check.
+  // @unchecked: `context` and `inbox` are `let`s of Sendable types; `executor` is written once, before the thread starts; everything
+  // else is touched only by the loop's thread, which the entry points check.
 
-  let configuration: NetworkLoop.Configuration
+  let context: LoopContext
   let inbox: LoopInbox
-  let poller: Int32
-  let receiver: UnsafeMutablePointer<sora_net_receiver>
-  let sender: OpaquePointer
-  /// Datagrams of each message that the sender holds.
-  let plan: UnsafeMutablePointer<Int>
   private let events: UnsafeMutablePointer<sora_net_event>
-  /// The handle, for as long as somebody holds it.
-  weak var loop: NetworkLoop?
+  /// The handle that actors are pinned to, for as long as somebody holds it.
+  weak var executor: (any SerialExecutor)?
 
   // Confined to the thread from here on.
-  var now: Instant = .zero
-  let timers = TimerHeap()
-  let slab = SendSlab()
-  let groups = SendGroups()
-  private(set) var sockets: [UInt64: UDPSocket] = [:]
-  private var entries: [ObjectIdentifier: HandlerEntry] = [:]
-  private var lastToken: UInt64 = 0
-  /// What the sockets that are closed by now have done.
-  private var closedSockets = NetworkStatistics()
-  private(set) var isShutDown = false
-  var changes: InterfaceChanges
-  private var ahead = ReadingAhead<UDPSocket>()
-
-  /// Sockets with something to flush at the end of the turn.
-  let unflushed = TurnList<UDPSocket>()
-  /// Handlers that received something in this turn.
-  let batched = TurnList<HandlerEntry>()
+  private(set) var now: Instant = .zero
+  let timers: TimerHeap
+  let sockets: LoopSockets
+  private let changes: InterfaceChanges
+  private var isShutDown = false
   private var work: ContiguousArray<LoopWork> = []
   private var due: ContiguousArray<LoopTimer> = []
 
   private static let eventCapacity: Int32 = 128
   private static let wakeToken: UInt64 = 0
 
-  init(configuration: NetworkLoop.Configuration) throws(NetworkError) {
-    self.configuration = configuration
+  init(configuration: NetworkLoopConfiguration) throws(NetworkError) {
     inbox = try LoopInbox()
-    poller = sora_net_poller_open()
-    changes = InterfaceChanges(poller: poller)
-    if poller < 0 { throw .system(call: "epoll_create1", code: -poller) }
-    let slotSize = configuration.receiveOffload ? 65_535 : 2048
-    unsafe receiver = unsafe sora_net_receiver_create(
-      Int32(configuration.receiveBatch), Int32(slotSize))
-    unsafe sender = unsafe sora_net_sender_create()
-    unsafe plan = .allocate(capacity: SORA_NET_SEND_MESSAGES)
-    unsafe plan.initialize(repeating: 0, count: SORA_NET_SEND_MESSAGES)
+    context = try LoopContext(configuration: configuration)
+    timers = TimerHeap(context: context)
+    sockets = LoopSockets(context: context)
+    changes = InterfaceChanges(context: context)
     unsafe events = .allocate(capacity: Int(Self.eventCapacity))
     unsafe events.initialize(repeating: sora_net_event(), count: Int(Self.eventCapacity))
-    let result = sora_net_poller_add(poller, inbox.wakeDescriptor, Self.wakeToken)
+    let result = sora_net_poller_add(context.poller, inbox.wakeDescriptor, Self.wakeToken)
     if result < 0 { throw .system(call: "epoll_ctl", code: -result) }
   }
 
-  deinit {
-    if poller >= 0 { sora_net_close(poller) }
-    unsafe sora_net_receiver_destroy(receiver)
-    unsafe sora_net_sender_destroy(sender)
-    unsafe plan.deallocate()
-    unsafe events.deallocate()
-  }
-
-  @inline(__always)
-  var isCurrent: Bool { unsafe sora_net_current_loop() == identity }
-
-  var identity: UnsafeRawPointer { unsafe .init(Unmanaged.passUnretained(self).toOpaque()) }
-
-  @inline(__always)
-  func preconditionCurrent() {
-    precondition(isCurrent, "this may only be used on its network loop")
-  }
+  deinit { unsafe events.deallocate() }
 
   // MARK: The thread
 
@@ -97,9 +58,9 @@ import SoraMedia
   }
 
   private func run() {
-    unsafe sora_net_set_current_loop(identity)
+    context.adoptThread()
     while true {
-      if let socket = ahead.candidate, turn(reading: socket) { continue }
+      if let socket = sockets.candidate, turn(reading: socket) { continue }
       switch inbox.prepareToWait() {
       case .work: turn(timeout: 0)
       case .nothing: turn(timeout: timeToNextDeadline())
@@ -118,10 +79,10 @@ import SoraMedia
 
   /// Waits, then: receives, ends batches, runs work, fires timers, flushes.
   private func turn(timeout: Int64) {
-    let count = unsafe sora_net_poller_wait(poller, events, Self.eventCapacity, timeout)
+    let count = unsafe sora_net_poller_wait(context.poller, events, Self.eventCapacity, timeout)
     inbox.endWait()
     now = SystemClock.now
-    ahead.waited()
+    sockets.waited()
     if count > 0 {
       for index in 0..<Int(count) { unsafe handle(events[index], isOnly: count == 1) }
     }
@@ -131,17 +92,16 @@ import SoraMedia
   /// A turn that needs no wait, because `socket` has something. Whether it has.
   private func turn(reading socket: UDPSocket) -> Bool {
     now = SystemClock.now
-    let datagrams = socket.receive(at: now, limit: ahead.left)
-    ahead.read(datagrams)
-    if datagrams > 0 { endTurn() }
-    return datagrams > 0
+    guard sockets.read(ahead: socket, at: now) else { return false }
+    endTurn()
+    return true
   }
 
   private func endTurn() {
-    endBatches()
+    sockets.endBatches(at: now)
     runWork()
     fireTimers()
-    flushAll()
+    sockets.flushAll()
   }
 
   private func handle(_ event: sora_net_event, isOnly: Bool) {
@@ -150,42 +110,26 @@ import SoraMedia
       return
     }
     if event.token == InterfaceChanges.token {
-      guard changes.read() else { return }
-      for watch in changes.watches { watch.change?() }
+      changes.read()
       return
     }
-    // Not there when an earlier callback of this turn has closed it.
-    guard let socket = sockets[event.token] else { return }
-    if event.ready & UInt32(SORA_NET_FAILED) != 0 { socket.readErrors() }
-    if event.ready & UInt32(SORA_NET_WRITABLE) != 0 { socket.roomAppeared() }
-    if event.ready & UInt32(SORA_NET_READABLE | SORA_NET_FAILED) != 0 {
-      let limit = configuration.receiveLimit
-      let datagrams = socket.receive(at: now, limit: limit)
-      if isOnly, !socket.isClosed { ahead.found(only: socket, left: limit - datagrams) }
-    }
-  }
-
-  private func endBatches() {
-    batched.drain { entry in
-      entry.isListed = false
-      if entry.sockets > 0 { entry.handler.batchEnded(at: now) }
-    }
+    sockets.handle(event, isOnly: isOnly, at: now)
   }
 
   private func runWork() {
     guard inbox.hasWork else { return }
     inbox.exchange(&work)
     // Held meanwhile, so that the executor doesn't go away under a job that drops the last reference.
-    let loop = self.loop
+    let executor = self.executor
     for index in work.indices {
       switch work[index] {
       case .closure(let body): body()
       case .job(let job):
         // An actor holds its loop, and a job its actor.
-        guard let loop else {
+        guard let executor else {
           preconditionFailure("an actor has outlived the loop it is pinned to")
         }
-        unsafe job.runSynchronously(on: loop.asUnownedSerialExecutor())
+        unsafe job.runSynchronously(on: executor.asUnownedSerialExecutor())
       }
     }
     work.removeAll(keepingCapacity: true)
@@ -211,72 +155,18 @@ import SoraMedia
     due.removeAll(keepingCapacity: true)
   }
 
-  private func flushAll() {
-    unflushed.drain { socket in
-      socket.isListed = false
-      socket.flush()
-    }
-  }
+  // MARK: On the thread
 
-  // MARK: Sockets
-
-  func openUDP(_ address: TransportAddress, handler: any DatagramHandler) throws(NetworkError)
-    -> UDPSocket
-  {
-    preconditionCurrent()
+  func openUDP(
+    _ address: TransportAddress, handler: any DatagramHandler
+  ) throws(NetworkError) -> UDPSocket {
     if isShutDown { throw .closed }
-    var name = sora_net_address(address)
-    name.scope = NetworkLoop.scope(of: name)
-    var options = sora_net_udp_options(
-      receive_buffer: Int32(clamping: configuration.receiveBufferBytes),
-      send_buffer: Int32(clamping: configuration.sendBufferBytes),
-      receive_offload: configuration.receiveOffload ? 1 : 0, segmentation_offload: 0,
-      refuses_fragments: configuration.fragmentsLongDatagrams ? 0 : 1)
-    var bound = sora_net_address()
-    let descriptor = unsafe sora_net_udp_open(&name, &options, &bound)
-    if descriptor < 0 { throw .binding(address, code: -descriptor) }
-    bound.scope = name.scope
-    let token = lastToken + 1
-    let result = sora_net_poller_add(poller, descriptor, token)
-    if result < 0 {
-      sora_net_close(descriptor)
-      throw .system(call: "epoll_ctl", code: -result)
-    }
-    lastToken = token
-    let entry = entries[ObjectIdentifier(handler)] ?? HandlerEntry(handler)
-    entries[ObjectIdentifier(handler)] = entry
-    entry.sockets += 1
-    let socket = UDPSocket(
-      core: self, descriptor: descriptor, token: token, bound: bound, entry: entry,
-      mergesSends: configuration.segmentationOffload && options.segmentation_offload != 0)
-    sockets[token] = socket
-    return socket
+    return try sockets.openUDP(address, handler: handler)
   }
 
   func watchInterfaces(_ change: @escaping () -> Void) throws(NetworkError) -> InterfaceWatch {
-    preconditionCurrent()
     if isShutDown { throw .closed }
-    let watch = InterfaceWatch(core: self, change)
-    try changes.add(watch)
-    return watch
-  }
-
-  /// A socket is being closed.
-  func forget(_ socket: UDPSocket) {
-    sora_net_poller_remove(poller, socket.descriptor)
-    sockets[socket.token] = nil
-    ahead.forget(socket)
-    socket.entry.sockets -= 1
-    if socket.entry.sockets == 0 {
-      entries[ObjectIdentifier(socket.entry.handler)] = nil
-    }
-    closedSockets += socket.statistics
-  }
-
-  var statistics: NetworkStatistics {
-    var sum = closedSockets
-    for socket in sockets.values { sum += socket.statistics }
-    return sum
+    return try changes.watch(change)
   }
 
   // MARK: The end
@@ -284,7 +174,7 @@ import SoraMedia
   /// Closes the sockets and disarms the timers. Work is still run after it.
   func shutDown() {
     isShutDown = true
-    for socket in Array(sockets.values) { socket.close() }
+    sockets.closeAll()
     changes.close()
     timers.removeAll()
     for timer in due { timer.isFiring = false }

@@ -12,21 +12,21 @@ public final class LoopTimer {
   public var deadline: Instant? {
     get { due == Self.never ? nil : Instant(nanoseconds: due) }
     set {
-      core.preconditionCurrent()
+      heap.context.preconditionCurrent()
       isFiring = false
-      core.timers.setDeadline(newValue?.nanoseconds ?? Self.never, of: self)
+      heap.setDeadline(newValue?.nanoseconds ?? Self.never, of: self)
     }
   }
 
   /// Disarms the timer and lets go of its callback: it never fires again.
   public func cancel() {
-    core.preconditionCurrent()
+    heap.context.preconditionCurrent()
     isFiring = false
-    core.timers.remove(self)
+    heap.remove(self)
     fire = nil
   }
 
-  private let core: LoopCore
+  private let heap: TimerHeap
   private(set) var fire: ((Instant) -> Void)?
   /// The deadline that the owner set.
   var due = LoopTimer.never
@@ -35,8 +35,8 @@ public final class LoopTimer {
   /// Taken from the heap because it is due, and about to be called in this turn.
   var isFiring = false
 
-  init(core: LoopCore, _ fire: @escaping (Instant) -> Void) {
-    self.core = core
+  init(heap: TimerHeap, _ fire: @escaping (Instant) -> Void) {
+    self.heap = heap
     self.fire = fire
   }
 }
@@ -52,6 +52,10 @@ final class TimerHeap {
   private var entries: ContiguousArray<Entry> = []
   /// No timer is due before this; `LoopTimer.never` where there is none. A plain number, for a look at each turn.
   private(set) var bound = LoopTimer.never
+
+  let context: LoopContext
+
+  init(context: LoopContext) { self.context = context }
 
   var count: Int { entries.count }
 

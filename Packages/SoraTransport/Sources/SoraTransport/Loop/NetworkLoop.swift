@@ -14,40 +14,13 @@ import Synchronization
 /// The thread ends when the last reference has gone and no socket is open. Whoever pins an actor to a loop keeps the
 /// loop in a property of the actor.
 public final class NetworkLoop: SerialExecutor, Sendable {
-  /// How a loop works. The defaults suit WebRTC.
-  public struct Configuration: Sendable, Hashable {
-    /// Whether runs of datagrams of one size for one destination go to the kernel as one (UDP_SEGMENT). Where the
-    /// kernel or the device refuses, they go one by one.
-    public var segmentationOffload = true
-    /// Whether the kernel may hand over several datagrams at once (UDP_GRO).
-    public var receiveOffload = true
-    /// Whether a datagram that is longer than the path's MTU leaves as IP fragments.
-    ///
-    /// As with libwebrtc and Pion, which leave Linux's default alone (`IP_PMTUDISC_WANT`, unless the system is set
-    /// otherwise): what fits isn't to be fragmented on the way (DF), the kernel learns from ICMP messages what fits,
-    /// and cuts what doesn't. WebRTC's packets of 1,200 bytes fit nearly every path, and through an odd tunnel
-    /// fragments are better than nothing. `false` (`IP_PMTUDISC_DO`) is for who searches the longest packet that
-    /// passes (RFC 8899): longer ones are dropped and counted in `drops.tooLong`.
-    public var fragmentsLongDatagrams = true
-    /// Bytes that the kernel may hold for a socket that isn't read fast enough. The system may grant less.
-    public var receiveBufferBytes = 4 << 20
-    /// Bytes that the kernel may hold for a socket until the device takes them. The system may grant less.
-    public var sendBufferBytes = 1 << 20
-    /// Messages read with one system call, 1 to 256.
-    public var receiveBatch = 16
-    /// Datagrams read from one socket in one turn before others have theirs; exceeded by one batch at most.
-    public var receiveLimit = 256
-    /// Datagrams that one socket may hold back; what comes on top is dropped and counted.
-    public var queueLimit = 2048
-
-    public init() {}
-  }
+  public typealias Configuration = NetworkLoopConfiguration
 
   let core: LoopCore
 
   private init(core: LoopCore) {
     self.core = core
-    core.loop = self
+    core.executor = self
   }
 
   deinit { core.inbox.finish() }
@@ -83,10 +56,10 @@ public final class NetworkLoop: SerialExecutor, Sendable {
   }
 
   /// Whether the caller is on the loop.
-  public var isCurrent: Bool { core.isCurrent }
+  public var isCurrent: Bool { core.context.isCurrent }
 
   /// Traps where the caller isn't on the loop.
-  public func preconditionCurrent() { core.preconditionCurrent() }
+  public func preconditionCurrent() { core.context.preconditionCurrent() }
 
   /// Closes the loop's sockets (flushing them) and disarms its timers, soon; `openUDP` throws from then on. Work and
   /// actors still run, so that whoever waits for them doesn't wait for ever.
@@ -98,7 +71,7 @@ public final class NetworkLoop: SerialExecutor, Sendable {
 
   /// The time at which the present turn began to deliver what it has to: read once for all of it. On the loop.
   public var now: Instant {
-    core.preconditionCurrent()
+    core.context.preconditionCurrent()
     return core.now
   }
 
@@ -110,24 +83,25 @@ public final class NetworkLoop: SerialExecutor, Sendable {
   public func openUDP(_ address: TransportAddress, handler: any DatagramHandler)
     throws(NetworkError) -> UDPSocket
   {
-    try core.openUDP(address, handler: handler)
+    core.context.preconditionCurrent()
+    return try core.openUDP(address, handler: handler)
   }
 
   /// Makes a timer, disarmed, that calls `fire` with the turn's time. On the loop.
   public func makeTimer(_ fire: @escaping (Instant) -> Void) -> LoopTimer {
-    core.preconditionCurrent()
-    return LoopTimer(core: core, fire)
+    core.context.preconditionCurrent()
+    return LoopTimer(heap: core.timers, fire)
   }
 
   /// What all sockets together, open and closed, have done. On the loop.
   public var statistics: NetworkStatistics {
-    core.preconditionCurrent()
-    return core.statistics
+    core.context.preconditionCurrent()
+    return core.sockets.statistics
   }
 
   /// The number of open sockets. On the loop.
   public var openSockets: Int {
-    core.preconditionCurrent()
+    core.context.preconditionCurrent()
     return core.sockets.count
   }
 
@@ -141,7 +115,7 @@ public final class NetworkLoop: SerialExecutor, Sendable {
     unsafe UnownedSerialExecutor(ordinary: self)
   }
 
-  public func checkIsolated() { core.preconditionCurrent() }
+  public func checkIsolated() { core.context.preconditionCurrent() }
 
-  public func isIsolatingCurrentContext() -> Bool? { core.isCurrent }
+  public func isIsolatingCurrentContext() -> Bool? { core.context.isCurrent }
 }

@@ -147,28 +147,12 @@ func payloads(
     #expect(payloads(payloader, encodedFrame(packet), maximumPayload: 2).isEmpty)
   }
 
-  @Test func durationsFollowTheTable() {
-    func samples(_ bytes: [UInt8]) -> Int? { withBytes(bytes) { OpusPacket.sampleCount($0) } }
-    #expect(samples([0 << 3]) == 480)
-    #expect(samples([3 << 3]) == 2880)
-    #expect(samples([13 << 3]) == 960)
-    #expect(samples([16 << 3]) == 120)
-    #expect(samples([31 << 3]) == 960)
-    #expect(samples([31 << 3 | 1]) == 1920)
-    #expect(samples([31 << 3 | 3, 6]) == 5760)
-    #expect(samples([31 << 3 | 3, 7]) == nil)
-    #expect(samples([31 << 3 | 3, 0]) == nil)
-    #expect(samples([31 << 3 | 3]) == nil)
-    #expect(samples([]) == nil)
-  }
-
   @Test func mutatedPayloadsNeverTrap() {
     let random = RandomSource(seed: 14)
     let depayloader = OpusDepayloader()
     for _ in 0..<20_000 {
       withBytes(mutated([0x7B, 3, 1, 2], random)) { bytes in
         _ = try? depayloader.parse(bytes, marker: false)
-        _ = OpusPacket.sampleCount(bytes)
       }
     }
   }

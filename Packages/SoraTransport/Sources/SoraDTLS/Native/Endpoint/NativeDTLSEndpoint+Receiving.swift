@@ -20,7 +20,7 @@ extension NativeDTLSEndpoint {
     }
   }
 
-  private func count(_ reason: RecordLayer.Drop) {
+  private func count(_ reason: RecordDrop) {
     switch reason {
     case .malformed: statistics.dropped.malformed += 1
     case .unauthenticated: statistics.dropped.unauthenticated += 1

@@ -103,7 +103,7 @@ public final class NativeDTLSEndpoint: DTLSEndpoint {
 
   /// Bytes of the largest message that `send` takes.
   public var maximumMessageCount: Int {
-    min(datagramLimit - records.overhead(records.writeEpoch), RecordLayer.contentLimit)
+    min(datagramLimit - records.overhead(records.writeEpoch), Record.contentLimit)
   }
 
   public func send(
@@ -141,7 +141,7 @@ public final class NativeDTLSEndpoint: DTLSEndpoint {
   }
 
   /// Bytes of the largest datagram.
-  var datagramLimit: Int { min(max(settings.mtu, 256), RecordLayer.contentLimit) }
+  var datagramLimit: Int { min(max(settings.mtu, 256), Record.contentLimit) }
 
   func emit(_ event: DTLSEvent) { events.append(event) }
 

@@ -69,7 +69,7 @@ struct PlainHeader {
   /// The content of a protected record of 1.2, or `nil` where it isn't genuine.
   func open(_ body: RawSpan, _ keys: RecordProtection) -> [UInt8]? {
     let count = body.byteCount - keys.explicitNonceLength - AEADCipher.tagLength
-    guard count >= 0, count <= RecordLayer.contentLimit else { return nil }
+    guard count >= 0, count <= Record.contentLimit else { return nil }
     let nonce = keys.explicitNonceLength == 8 ? body.u64(0) : combined
     return keys.open(
       number: nonce, header: authenticated(contentLength: count).rawSpan,

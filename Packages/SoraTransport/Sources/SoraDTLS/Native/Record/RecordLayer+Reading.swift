@@ -1,26 +1,8 @@
 import SoraWire
 
 extension RecordLayer {
-  enum Opened {
-    case record(Record)
-    /// There are no keys for the record's epoch, at least not yet.
-    case locked(Range<Int>)
-    case dropped(Drop)
-    /// What is left of the datagram isn't a record.
-    case malformed
-  }
-
-  /// Why a record is of no use.
-  enum Drop {
-    case malformed
-    case unauthenticated
-    case replayed
-    /// Of another version.
-    case unexpected
-  }
-
   /// As `open`, for which it does the work.
-  mutating func openNext(_ datagram: RawSpan, at offset: inout Int) -> Opened {
+  mutating func openNext(_ datagram: RawSpan, at offset: inout Int) -> OpenedRecord {
     guard offset < datagram.byteCount else { return .malformed }
     let bytes = datagram.part(from: offset)
     if UnifiedHeader.isOne(bytes.u8(0)) {
@@ -43,7 +25,7 @@ extension RecordLayer {
 
   private mutating func openUnified(
     _ header: UnifiedHeader, _ bytes: RawSpan, _ range: Range<Int>
-  ) -> Opened {
+  ) -> OpenedRecord {
     // RFC 9147 §4.2.2: the newest epoch with these bits. Epoch 0 has no such records.
     guard
       let index = reading.lastIndex(where: {
@@ -55,9 +37,9 @@ extension RecordLayer {
 
   private mutating func openPlain(
     _ header: PlainHeader, _ body: RawSpan, _ range: Range<Int>
-  ) -> Opened {
+  ) -> OpenedRecord {
     if header.number.epoch == 0 {
-      guard header.length <= Self.contentLimit else { return .dropped(.malformed) }
+      guard header.length <= Record.contentLimit else { return .dropped(.malformed) }
       // No replay protection: anybody could push the window ahead. Handshake messages have numbers of their own.
       return .record(
         Record(type: header.type, number: header.number, payload: [UInt8](copying: body)))

@@ -1,36 +1,11 @@
 import SoraWire
 
-/// The types of a record's content (RFC 9147 §4.1).
-enum ContentType {
-  static let changeCipherSpec: UInt8 = 20
-  static let alert: UInt8 = 21
-  static let handshake: UInt8 = 22
-  static let applicationData: UInt8 = 23
-  static let ack: UInt8 = 26
-}
-
-/// A record that proved to be genuine, or whose epoch has no keys.
-struct Record {
-  var type: UInt8
-  var number: RecordNumber
-  var payload: [UInt8]
-}
-
 /// Makes records of payloads and payloads of records: the epochs, their keys and their numbers, in both directions.
 struct RecordLayer {
-  /// RFC 6347 §4.1: bytes of a record's content at most.
-  static let contentLimit = 1 << 14
-
   private struct Writing {
     var epoch: UInt64
     var keys: RecordProtection?
     var next: UInt64 = 0
-  }
-
-  struct Reading {
-    var epoch: UInt64
-    var keys: RecordProtection?
-    var window = ReplayWindow()
   }
 
   /// Once it is agreed on; decides what protected records look like.
@@ -38,7 +13,7 @@ struct RecordLayer {
   private var writing = [Writing(epoch: 0)]
   /// What a ChangeCipherSpec makes the keys of what is sent (RFC 5246 §6.1: the pending state).
   private var prepared: RecordProtection?
-  var reading = [Reading(epoch: 0)]
+  var reading = [EpochReading(epoch: 0)]
   /// Whether an authentic record came: from then on alerts in clear mean nothing.
   private(set) var hasProtectedInput = false
 
@@ -62,7 +37,7 @@ struct RecordLayer {
 
   /// Starts reading an epoch; 1.3 tells epochs apart by two bits, so the old ones go.
   mutating func startReading(epoch: UInt64, _ keys: RecordProtection) {
-    reading.append(Reading(epoch: epoch, keys: keys))
+    reading.append(EpochReading(epoch: epoch, keys: keys))
     reading.removeAll { $0.epoch != 0 && $0.epoch + 2 <= epoch }
   }
 
@@ -86,7 +61,7 @@ struct RecordLayer {
   }
 
   /// Takes the next record of a datagram and moves `offset` behind it.
-  mutating func open(_ datagram: RawSpan, at offset: inout Int) -> Opened {
+  mutating func open(_ datagram: RawSpan, at offset: inout Int) -> OpenedRecord {
     let opened = openNext(datagram, at: &offset)
     if case .record(let record) = opened, record.number.epoch > 0 { hasProtectedInput = true }
     return opened
@@ -99,7 +74,7 @@ struct RecordLayer {
     _ type: UInt8, epoch: UInt64, _ payload: RawSpan, into datagram: inout [UInt8]
   ) throws(HandshakeFailure) -> RecordNumber {
     guard let index = writing.firstIndex(where: { $0.epoch == epoch }),
-      payload.byteCount <= Self.contentLimit
+      payload.byteCount <= Record.contentLimit
     else { throw .library("a record for an epoch without keys") }
     let number = RecordNumber(epoch: epoch, sequence: writing[index].next)
     guard number.sequence < RecordNumber.sequenceLimit else {

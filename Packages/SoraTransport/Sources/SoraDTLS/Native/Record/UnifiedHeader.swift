@@ -40,7 +40,7 @@ struct UnifiedHeader {
     }
     // RFC 9147 §4.2.3: at least 16 bytes, which the tag alone has. One more is the content type.
     guard bodyLength > AEADCipher.tagLength, bodyLength <= bytes.byteCount - length,
-      bodyLength <= RecordLayer.contentLimit + 256
+      bodyLength <= Record.contentLimit + 256
     else { return nil }
   }
 
@@ -73,8 +73,8 @@ struct UnifiedHeader {
 
   /// The content of a record, or why there is none: it is a replay, or isn't genuine.
   func open(
-    _ bytes: RawSpan, _ state: inout RecordLayer.Reading
-  ) -> RecordLayer.Opened {
+    _ bytes: RawSpan, _ state: inout EpochReading
+  ) -> OpenedRecord {
     guard let keys = state.keys,
       let mask = keys.numberCipher?.mask(bytes.part(length, Self.sampleLength))
     else { return .dropped(.unauthenticated) }
@@ -99,7 +99,7 @@ struct UnifiedHeader {
     state.window.take(sequence)
     // RFC 8446 §5.4: zeros pad, the last other byte is the type.
     while content.last == 0 { content.removeLast() }
-    guard let type = content.popLast(), content.count <= RecordLayer.contentLimit else {
+    guard let type = content.popLast(), content.count <= Record.contentLimit else {
       return .dropped(.malformed)
     }
     return .record(

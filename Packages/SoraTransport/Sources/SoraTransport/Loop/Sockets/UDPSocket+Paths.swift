@@ -7,14 +7,6 @@ public import SoraICE
   import Musl
 #endif
 
-/// What a router, or this host's kernel, has said of the longest packet that a path takes.
-public struct PathMTUReport: Sendable, Hashable {
-  public let destination: IPAddress
-  /// Bytes of the longest IP packet, headers included: a datagram's payload has 28 fewer over IPv4, 48 fewer over
-  /// IPv6.
-  public let mtu: Int
-}
-
 extension UDPSocket {
   /// Entries of the error queue that are read at a time. Epoll reports what is left in the next turn.
   private static let errorLimit = 64
@@ -24,7 +16,7 @@ extension UDPSocket {
   ///
   /// Asks the kernel with some system calls: not for each packet. On the loop.
   public func pathMTU(to destination: IPAddress) -> Int? {
-    core.preconditionCurrent()
+    context.preconditionCurrent()
     var local = sora_net_address(localAddress)
     var remote = sora_net_address(TransportAddress(ip: destination, port: 9))
     local.scope = scope

@@ -6,7 +6,7 @@ extension UDPSocket {
   /// by epoll again in the next turn, after the other sockets have had theirs. Returns how many were delivered.
   func receive(at now: Instant, limit: Int) -> Int {
     var budget = limit
-    let receiver = unsafe core.receiver
+    let receiver = unsafe context.receiver
     while budget > 0 {
       let count = unsafe sora_net_receive(receiver, descriptor)
       counters.receiveCalls &+= 1
@@ -15,7 +15,7 @@ extension UDPSocket {
       guard count > 0, let messages = unsafe receiver.pointee.messages else { break }
       if !entry.isListed {
         entry.isListed = true
-        core.batched.append(entry)
+        turn.batched.append(entry)
       }
       for index in 0..<Int(count) {
         unsafe budget -= deliver(messages + index, at: now)

@@ -1,5 +1,6 @@
 import CSoraNetwork
 public import SoraICE
+public import SoraMedia
 
 /// A UDP socket of a loop. Made by `NetworkLoop.openUDP`, confined to that loop.
 ///
@@ -16,12 +17,9 @@ public import SoraICE
   /// The last word of a router, or of this host's kernel, about a path that takes no longer packets.
   public internal(set) var pathMTUReport: PathMTUReport?
 
-  /// As many datagrams as a processor's caches still hold when the kernel copies them. More leave before the turn ends, where they
-  /// came by destination, in runs of this length on average; else they wait to be brought together.
-  private static let queuedAtOnce = 256
-  private static let averageRun = 4
-
-  let core: LoopCore
+  let context: LoopContext
+  let turn: SocketTurn
+  private unowned let owner: any UDPSocketOwner
   let descriptor: Int32
   /// Names the socket in epoll; never used again after it is closed.
   let token: UInt64
@@ -35,42 +33,33 @@ public import SoraICE
   var counters = NetworkStatistics()
   var deliveredECN = ECNCodepoint.notECT
 
-  // The queue: what was sent in this turn, and what didn't fit into the kernel's buffer earlier.
-  var first: UnsafeMutablePointer<sora_net_slot>?
-  var last: UnsafeMutablePointer<sora_net_slot>?
-  var queued = 0
-  /// How often the destination has changed from one to the next since the queue was empty.
-  private var runs = 0
-  /// Datagrams at the head of the queue that have been brought into the order in which they leave.
-  var grouped = 0
+  /// What was sent in this turn, and what didn't fit into the kernel's buffer earlier.
+  var queue: SendQueue
   /// In the loop's list of sockets to flush at the end of the turn.
   var isListed = false
   /// The kernel's buffer is full: epoll says when it isn't.
   var isWaitingForRoom = false
 
-  /// Whether runs of datagrams are merged (UDP_SEGMENT).
-  var mergesSends: Bool
-  /// Datagrams at the head of the queue to send one by one, because they were refused as one message.
-  var singles = 0
-  var refusals = 0
   /// The kernel's count of overflows when it was last read.
   var overflow: UInt32 = 0
 
   init(
-    core: LoopCore, descriptor: Int32, token: UInt64, bound: sora_net_address, entry: HandlerEntry,
-    mergesSends: Bool
+    context: LoopContext, turn: SocketTurn, owner: any UDPSocketOwner, descriptor: Int32,
+    token: UInt64, bound: sora_net_address, entry: HandlerEntry, mergesSends: Bool
   ) {
-    self.core = core
+    self.context = context
+    self.turn = turn
+    self.owner = owner
     self.descriptor = descriptor
     self.token = token
     self.entry = entry
-    self.mergesSends = mergesSends
+    queue = SendQueue(mergesRuns: mergesSends)
     localAddress = bound.transportAddress
     scope = bound.scope
   }
 
   /// Datagrams that wait for room in the kernel's buffer or for the end of the turn.
-  public var queuedDatagrams: Int { queued }
+  public var queuedDatagrams: Int { queue.count }
 
   /// Lends memory for one datagram and queues what `write` put there. Never blocks.
   ///
@@ -89,7 +78,7 @@ public import SoraICE
     to destination: TransportAddress, capacity: Int = 1500,
     _ write: (UnsafeMutableRawBufferPointer) -> Int
   ) -> Bool {
-    core.preconditionCurrent()
+    context.preconditionCurrent()
     if closed {
       counters.drops.closed &+= 1
       return false
@@ -98,70 +87,90 @@ public import SoraICE
       counters.drops.tooLong &+= 1
       return false
     }
-    if queued >= core.configuration.queueLimit {
+    if queue.count >= context.configuration.queueLimit {
       // A turn that sends more than the queue holds: the kernel may have room.
       if !isWaitingForRoom { flush() }
-      if queued >= core.configuration.queueLimit {
+      if queue.count >= context.configuration.queueLimit {
         counters.drops.queueFull &+= 1
         return false
       }
     }
-    let slot = unsafe core.slab.take(capacity: capacity)
+    let slot = unsafe context.slab.take(capacity: capacity)
     let room = max(capacity, SendSlab.slotSize)
     let count = unsafe write(UnsafeMutableRawBufferPointer(start: slot.pointee.data, count: room))
     precondition(count <= room, "more was written than the memory lent for the datagram")
     // `write` may have closed the socket.
     guard count > 0, !closed else {
-      unsafe core.slab.give(back: slot)
+      unsafe context.slab.give(back: slot)
       return false
     }
     unsafe slot.pointee.count = UInt32(truncatingIfNeeded: count)
     unsafe slot.pointee.to = sora_net_address(destination)
     unsafe slot.pointee.to.scope = scope
-    unsafe append(slot)
+    unsafe queue.append(slot)
     if !isListed {
       isListed = true
-      core.unflushed.append(self)
+      turn.unflushed.append(self)
     }
-    if queued >= Self.queuedAtOnce, runs * Self.averageRun <= queued, !isWaitingForRoom { flush() }
+    if queue.fillsCaches, !isWaitingForRoom { flush() }
     return true
   }
 
   /// Sends what is queued as far as the kernel takes it at once, then closes the socket and lets go of the handler,
   /// which isn't called again (also not for datagrams of the same batch). May be called in any callback, and twice.
   public func close() {
-    core.preconditionCurrent()
+    context.preconditionCurrent()
     guard !closed else { return }
     flush()
     closed = true
-    while queued > 0 {
+    while queue.count > 0 {
       counters.drops.closed &+= 1
-      unsafe core.slab.give(back: removeFirst())
+      unsafe context.slab.give(back: queue.removeFirst())
     }
-    core.forget(self)
+    owner.closing(self)
     sora_net_close(descriptor)
   }
+}
 
-  // MARK: The queue
+/// Receives what arrives on a loop's sockets. Called only on the loop's thread.
+///
+/// A socket holds its handler until it is closed. One handler may serve several sockets.
+public protocol DatagramHandler: AnyObject {
+  /// A datagram has arrived. `bytes` is lent for the duration of the call and may be written to (to decrypt in
+  /// place); it may be empty. `now` is the same for everything that arrives in one turn of the loop. What its IP
+  /// header's ECN bits were, `socket.receivedECN` says.
+  func received(
+    _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress, on socket: UDPSocket,
+    at now: Instant)
 
-  private func append(_ slot: UnsafeMutablePointer<sora_net_slot>) {
-    if let last = unsafe last {
-      if unsafe !last.pointee.to.isEqual(slot.pointee.to) { runs += 1 }
-      unsafe last.pointee.next = unsafe slot
-    } else {
-      unsafe first = unsafe slot
-      runs = 1
-    }
-    unsafe last = unsafe slot
-    queued += 1
-  }
+  /// Everything that could be read in this turn has been delivered: the time to do work once a batch, such as
+  /// sending feedback. Called once a turn for each handler that received something.
+  func batchEnded(at now: Instant)
+}
 
-  func removeFirst() -> UnsafeMutablePointer<sora_net_slot> {
-    let slot = unsafe first.unsafelyUnwrapped
-    unsafe first = unsafe slot.pointee.next
-    if unsafe first == nil { unsafe last = nil }
-    queued -= 1
-    if grouped > 0 { grouped -= 1 }
-    return unsafe slot
-  }
+extension DatagramHandler {
+  public func batchEnded(at now: Instant) {}
+}
+
+/// A handler with a mark that tells whether it is already listed for `batchEnded` in this turn, so that finding
+/// out costs no look-up a packet. One a handler, however many sockets it has.
+final class HandlerEntry {
+  let handler: any DatagramHandler
+  var sockets = 0
+  var isListed = false
+
+  init(_ handler: any DatagramHandler) { self.handler = handler }
+}
+
+/// What sockets and handlers have still to be seen to for in a turn of their loop.
+final class SocketTurn {
+  /// With something to flush at its end.
+  let unflushed = TurnList<UDPSocket>()
+  /// That received something.
+  let batched = TurnList<HandlerEntry>()
+}
+
+/// Who holds open sockets.
+protocol UDPSocketOwner: AnyObject {
+  func closing(_ socket: UDPSocket)
 }

@@ -24,15 +24,9 @@ public struct HostAddress: Sendable, Hashable {
   }
 }
 
-extension NetworkLoop {
-  /// The addresses of the interfaces that are up, loopback ones included and flagged, in the system's order, each
-  /// once. From any thread.
-  ///
-  /// Link-local IPv6 addresses are left out unless asked for: peers elsewhere can't use them
-  /// (RFC 8445 §5.1.1.1 lets an agent leave them out where others exist).
-  public static func hostAddresses(includingLinkLocalV6: Bool = false) throws(NetworkError)
-    -> [HostAddress]
-  {
+extension HostAddress {
+  /// Those of the interfaces that are up: what `NetworkLoop.hostAddresses` tells.
+  static func all(includingLinkLocalV6: Bool) throws(NetworkError) -> [HostAddress] {
     var result: [HostAddress] = []
     for item in try interfaceAddresses() {
       let address = item.address

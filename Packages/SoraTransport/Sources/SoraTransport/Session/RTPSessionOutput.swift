@@ -1,0 +1,11 @@
+/// Where an `RTPSession`'s packets go: a `PeerTransport`, or a test.
+public protocol RTPSessionOutput: AnyObject {
+  /// Sends a plain RTP packet. Returns whether it was handed on.
+  @discardableResult
+  func sendRTP(_ packet: UnsafeRawBufferPointer) -> Bool
+  /// Lends memory to write a plain compound RTCP packet into.
+  @discardableResult
+  func sendRTCP(capacity: Int, _ write: (UnsafeMutableRawBufferPointer) -> Int) -> Bool
+}
+
+extension PeerTransport: RTPSessionOutput {}
