@@ -51,8 +51,10 @@ let package = Package(
   ],
   dependencies: [.package(path: "../SoraMedia")],
   targets: [
-    .systemLibrary(name: "CVPX", pkgConfig: "vpx", providers: [.apt(["libvpx-dev"])]),
-    .target(name: "CSoraVPX", dependencies: ["CVPX"]),
+    // Libraries of codecs are loaded when they are used first, and not linked: these are their headers, without pkg-config's flags.
+    .target(name: "CSoraLazy"),
+    .systemLibrary(name: "CVPX", providers: [.apt(["libvpx-dev"])]),
+    .target(name: "CSoraVPX", dependencies: ["CVPX", "CSoraLazy"]),
     .target(name: "SoraCodecs", dependencies: [media], swiftSettings: strict),
     // libyuv has no pkg-config file.
     .target(
@@ -70,14 +72,15 @@ let package = Package(
     .target(
       name: "SoraVP9", dependencies: [media, "SoraCodecs", "SoraVPX", "CSoraVPX", "CVPX"],
       swiftSettings: strict),
-    .systemLibrary(name: "CAOM", pkgConfig: "aom", providers: [.apt(["libaom-dev"])]),
-    .systemLibrary(name: "CDAV1D", pkgConfig: "dav1d", providers: [.apt(["libdav1d-dev"])]),
-    .target(name: "CSoraAOM", dependencies: ["CAOM"]),
+    .systemLibrary(name: "CAOM", providers: [.apt(["libaom-dev"])]),
+    .systemLibrary(name: "CDAV1D", providers: [.apt(["libdav1d-dev"])]),
+    .target(name: "CSoraDAV1D", dependencies: ["CDAV1D", "CSoraLazy"]),
+    .target(name: "CSoraAOM", dependencies: ["CAOM", "CSoraLazy"]),
     .target(
       name: "SoraAV1Encoding", dependencies: [media, "SoraCodecs", "CSoraAOM", "CAOM"],
       swiftSettings: strict),
     .target(
-      name: "SoraAV1Decoding", dependencies: [media, "SoraCodecs", "CDAV1D"],
+      name: "SoraAV1Decoding", dependencies: [media, "SoraCodecs", "CSoraDAV1D", "CDAV1D"],
       swiftSettings: strict),
     .target(
       name: "SoraAV1", dependencies: ["SoraCodecs", "SoraAV1Encoding", "SoraAV1Decoding"],
@@ -85,21 +88,20 @@ let package = Package(
     // H.264 and H.265: a module a library, a module a codec that puts them together, and what both know of NAL units.
     .target(name: "SoraNAL", dependencies: [wire, "SoraCodecs"], swiftSettings: safe),
     .systemLibrary(
-      name: "COpenH264", pkgConfig: "openh264", providers: [.apt(["libopenh264-dev"])]),
-    .target(name: "CSoraOpenH264", dependencies: ["COpenH264"]),
+      name: "COpenH264", providers: [.apt(["libopenh264-dev"])]),
+    .target(name: "CSoraOpenH264", dependencies: ["COpenH264", "CSoraLazy"]),
     .target(
       name: "SoraOpenH264", dependencies: [media, wire, "SoraCodecs", "SoraNAL", "CSoraOpenH264"],
       swiftSettings: strict),
-    // Without its pkg-config file, whose -DX264_API_IMPORTS SwiftPM refuses with a warning each time.
     .systemLibrary(name: "CX264", providers: [.apt(["libx264-dev"])]),
     .target(
-      name: "CSoraX264", dependencies: ["CX264"], linkerSettings: [.linkedLibrary("x264")]),
+      name: "CSoraX264", dependencies: ["CX264", "CSoraLazy"]),
     .target(
       name: "SoraX264", dependencies: [media, "SoraCodecs", "SoraNAL", "CSoraX264", "CX264"],
       swiftSettings: strict),
     .systemLibrary(
-      name: "CAVCodec", pkgConfig: "libavcodec", providers: [.apt(["libavcodec-dev"])]),
-    .target(name: "CSoraAVCodec", dependencies: ["CAVCodec"]),
+      name: "CAVCodec", providers: [.apt(["libavcodec-dev"])]),
+    .target(name: "CSoraAVCodec", dependencies: ["CAVCodec", "CSoraLazy"]),
     .target(
       name: "SoraAVCodec",
       dependencies: [media, wire, "SoraCodecs", "SoraNAL", "CSoraAVCodec", "CAVCodec"],
@@ -111,12 +113,14 @@ let package = Package(
         .target(name: "SoraAVCodec", condition: gpl),
       ],
       swiftSettings: strict),
-    .systemLibrary(name: "CDE265", pkgConfig: "libde265", providers: [.apt(["libde265-dev"])]),
+    .systemLibrary(name: "CDE265", providers: [.apt(["libde265-dev"])]),
+    .target(name: "CSoraDE265", dependencies: ["CDE265", "CSoraLazy"]),
     .target(
-      name: "SoraDE265", dependencies: [media, wire, "SoraCodecs", "SoraNAL", "CDE265"],
+      name: "SoraDE265",
+      dependencies: [media, wire, "SoraCodecs", "SoraNAL", "CSoraDE265", "CDE265"],
       swiftSettings: strict),
-    .systemLibrary(name: "CX265", pkgConfig: "x265", providers: [.apt(["libx265-dev"])]),
-    .target(name: "CSoraX265", dependencies: ["CX265"]),
+    .systemLibrary(name: "CX265", providers: [.apt(["libx265-dev"])]),
+    .target(name: "CSoraX265", dependencies: ["CX265", "CSoraLazy"]),
     .target(
       name: "SoraX265", dependencies: [media, "SoraCodecs", "SoraNAL", "CSoraX265", "CX265"],
       swiftSettings: strict),

@@ -1,5 +1,6 @@
 #include "CSoraOpenH264.h"
 
+#include <CSoraLazy.h>
 #include <stddef.h>
 
 static ISVCEncoder *encoder_of(SoraOpenH264Encoder *encoder) { return (ISVCEncoder *)encoder; }
@@ -88,3 +89,10 @@ DECODING_STATE sora_openh264_decoder_flush(SoraOpenH264Decoder *decoder, unsigne
                                            SBufferInfo *output) {
   return (*decoder_of(decoder))->FlushFrame(decoder_of(decoder), planes, output);
 }
+
+// MARK: Loading
+
+#define OPENH264_FUNCTIONS(X) \
+  X(WelsCreateDecoder) X(WelsCreateSVCEncoder) X(WelsDestroyDecoder) X(WelsDestroySVCEncoder) X(WelsGetCodecVersion)
+
+SORA_LAZY_LIBRARY(sora_openh264_load, "libopenh264.so.7", OPENH264_FUNCTIONS)

@@ -1,4 +1,5 @@
 import CDAV1D
+import CSoraDAV1D
 public import SoraCodecs
 public import SoraMedia
 
@@ -39,7 +40,7 @@ public struct AV1DecoderFactory: VideoCodecFactory {
 /// says.
 @safe public final class AV1Decoder: VideoDecoder {
   public let kind = VideoCodecKind.av1
-  public let implementationName = unsafe "dav1d \(String(cString: dav1d_version()))"
+  public let implementationName = libraryName
   public private(set) var needsKeyFrame = true
   /// Always false: dav1d refuses what is damaged.
   public let isLastFrameCorrupted = false
@@ -166,6 +167,7 @@ public struct AV1DecoderFactory: VideoCodecFactory {
   }
 
   private func open(threads: Int) throws(CodecError) {
+    try load()
     close()
     var options = unsafe Dav1dSettings()
     unsafe dav1d_default_settings(&options)
@@ -251,3 +253,12 @@ private func giveBackPicture(
   else { return }
   unsafe Unmanaged<DecoderPicturePool>.fromOpaque(owner).takeUnretainedValue().giveBack(slot)
 }
+
+/// Loads the library, once, before anything else of it is called.
+func load() throws(CodecError) { try unsafe loadLibrary("dav1d") { unsafe sora_dav1d_load() } }
+
+/// dav1d's name and version, such as "dav1d 1.0.0".
+private let libraryName: String = {
+  guard (try? load()) != nil else { return "dav1d" }
+  return unsafe "dav1d \(String(cString: dav1d_version()))"
+}()

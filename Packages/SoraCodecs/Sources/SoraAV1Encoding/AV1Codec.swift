@@ -1,4 +1,5 @@
 import CAOM
+import CSoraAOM
 public import SoraCodecs
 
 /// AV1 encoding over libaom: main profile (8 bits a sample, 4:2:0).
@@ -25,8 +26,12 @@ public struct AV1EncoderFactory: VideoCodecFactory {
   }
 }
 
+/// Loads the library, once, before anything else of it is called.
+func load() throws(CodecError) { try unsafe loadLibrary("libaom") { unsafe sora_aom_load() } }
+
 /// libaom's name and version, such as "libaom 3.6.0".
 let libraryName: String = {
+  guard (try? load()) != nil else { return "libaom" }
   let version = unsafe String(cString: aom_codec_version_str())
   return "libaom \(version.drop { !$0.isNumber })"
 }()

@@ -37,6 +37,7 @@ import SoraCodecs
   func open(_ plan: EncoderSizePlan, _ settings: VideoEncoderSettings, _ rates: EncoderRates)
     throws(CodecError)
   {
+    try load()
     size = plan
     structure = ScalabilityStructure(settings.scalabilityMode)
     let interface = unsafe aom_codec_av1_cx()

@@ -10,20 +10,8 @@ public import SoraMedia
 /// and comes out in output order. Threads share the slices or rows of one picture, never several pictures. Damage is
 /// concealed and reported. Confined to one serial executor or thread, as `VideoDecoder` says.
 @safe public final class AVCodecDecoder: VideoDecoder {
-  /// What is decoded.
-  public enum Stream: Sendable, Hashable {
-    case h264
-    case h265
 
-    public var kind: VideoCodecKind { self == .h264 ? .h264 : .h265 }
-
-    /// Baseline, main and high of H.264 (`profile-level-id`); main of H.265 (`profile-id`).
-    var profiles: [String] { self == .h264 ? ["42e034", "42001f", "4d0034", "640034"] : ["1"] }
-
-    fileprivate var codec: AVCodecID { self == .h264 ? AV_CODEC_ID_H264 : AV_CODEC_ID_HEVC }
-  }
-
-  public let stream: Stream
+  public let stream: AVCodecStream
   public var kind: VideoCodecKind { stream.kind }
   public let implementationName = libraryName
   public private(set) var needsKeyFrame = true
@@ -50,9 +38,10 @@ public import SoraMedia
   }
 
   /// Starts a decoder. Throws `CodecError.library`.
-  public init(_ stream: Stream, _ settings: VideoDecoderSettings = VideoDecoderSettings())
+  public init(_ stream: AVCodecStream, _ settings: VideoDecoderSettings = VideoDecoderSettings())
     throws(CodecError)
   {
+    try load()
     self.stream = stream
     self.settings = settings
     input = try AVCodecInput()

@@ -5,9 +5,9 @@ public import SoraCodecs
 /// Debian's libavcodec is linked with x264 and x265 and thereby under the GPL.
 public struct AVCodecDecoderFactory: VideoCodecFactory {
   /// What its decoders take.
-  public let stream: AVCodecDecoder.Stream
+  public let stream: AVCodecStream
 
-  public init(_ stream: AVCodecDecoder.Stream) {
+  public init(_ stream: AVCodecStream) {
     self.stream = stream
   }
 

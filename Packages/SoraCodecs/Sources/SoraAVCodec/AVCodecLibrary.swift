@@ -2,8 +2,12 @@ import CAVCodec
 import CSoraAVCodec
 import SoraCodecs
 
+/// Loads the library, once, before anything else of it is called.
+func load() throws(CodecError) { try unsafe loadLibrary("libavcodec") { unsafe sora_av_load() } }
+
 /// libavcodec's name and version, such as "libavcodec 59.37.100".
 let libraryName: String = {
+  guard (try? load()) != nil else { return "libavcodec" }
   var major: Int32 = 0
   var minor: Int32 = 0
   var micro: Int32 = 0

@@ -23,7 +23,7 @@ struct AccessUnitInspector {
   private var h264: H264Continuity?
   private var h265: H265StreamInspector?
 
-  init(_ stream: AVCodecDecoder.Stream) {
+  init(_ stream: AVCodecStream) {
     switch stream {
     case .h264: h264 = H264Continuity()
     case .h265: h265 = H265StreamInspector()

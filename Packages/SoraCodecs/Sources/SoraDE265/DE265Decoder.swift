@@ -200,6 +200,7 @@ import SoraWire
   }
 
   private func open(threads: Int) throws(CodecError) {
+    try load()
     close()
     guard let made = unsafe de265_new_decoder() else {
       throw .library(

@@ -1,4 +1,5 @@
 import CDE265
+import CSoraDE265
 public import SoraCodecs
 
 /// H.265 decoding over libde265: main profile (8 bits a sample, 4:2:0). libde265 is under the LGPL.
@@ -24,8 +25,14 @@ public struct DE265DecoderFactory: VideoCodecFactory {
   }
 }
 
+/// Loads the library, once, before anything else of it is called.
+func load() throws(CodecError) { try unsafe loadLibrary("libde265") { unsafe sora_de265_load() } }
+
 /// libde265's name and version, such as "libde265 1.0.11".
-let libraryName = unsafe "libde265 \(String(cString: de265_get_version()))"
+let libraryName: String = {
+  guard (try? load()) != nil else { return "libde265" }
+  return unsafe "libde265 \(String(cString: de265_get_version()))"
+}()
 
 /// libde265's own words for an error.
 func errorText(_ error: de265_error) -> String {

@@ -28,8 +28,14 @@ public struct OpenH264CodecFactory: VideoCodecFactory {
   }
 }
 
+/// Loads the library, once, before anything else of it is called.
+func load() throws(CodecError) {
+  try unsafe loadLibrary("OpenH264") { unsafe sora_openh264_load() }
+}
+
 /// OpenH264's name and version, such as "OpenH264 2.3.1".
 let libraryName: String = {
+  guard (try? load()) != nil else { return "OpenH264" }
   let version = WelsGetCodecVersion()
   return "OpenH264 \(version.uMajor).\(version.uMinor).\(version.uRevision)"
 }()

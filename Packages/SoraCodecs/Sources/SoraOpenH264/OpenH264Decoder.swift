@@ -116,6 +116,7 @@ import SoraWire
   }
 
   private func open() throws(CodecError) {
+    try load()
     close()
     guard let made = unsafe sora_openh264_decoder_create() else {
       throw libraryError("make a decoder", -1)

@@ -46,6 +46,7 @@ import SoraNAL
   func open(_ plan: H264EncodingFormat, _ settings: VideoEncoderSettings, _ rates: EncoderRates)
     throws(CodecError)
   {
+    try load()
     self.plan = plan
     unsafe encoder = sora_openh264_encoder_create()
     guard let encoder = unsafe encoder else { throw libraryError("make an encoder", -1) }

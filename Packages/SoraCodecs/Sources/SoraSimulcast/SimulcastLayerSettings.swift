@@ -80,4 +80,11 @@ public struct SimulcastFrame: Sendable {
   public var frame: EncodedFrame
   /// How long the encoder took, by the clock that it was given.
   public var encodeTime: Duration
+
+  public init(layer: Int, rid: String?, frame: EncodedFrame, encodeTime: Duration) {
+    self.layer = layer
+    self.rid = rid
+    self.frame = frame
+    self.encodeTime = encodeTime
+  }
 }

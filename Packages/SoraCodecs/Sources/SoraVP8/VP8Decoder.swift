@@ -87,6 +87,7 @@ import SoraVPX
   }
 
   private func open(threads: Int) throws(CodecError) {
+    try VPXLibrary.load()
     if isOpen {
       unsafe vpx_codec_destroy(context)
       isOpen = false

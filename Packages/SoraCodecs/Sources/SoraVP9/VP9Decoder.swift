@@ -103,6 +103,7 @@ import SoraVPX
   }
 
   private func open(threads: Int) throws(CodecError) {
+    try VPXLibrary.load()
     if isOpen {
       unsafe vpx_codec_destroy(context)
       isOpen = false

@@ -12,13 +12,13 @@ package import SoraCodecs
   /// What the library is started with, and given again when rates change.
   package var configuration = unsafe vpx_codec_enc_cfg_t()
 
-  private let interface: OpaquePointer
+  private let codec: Codec
   private let context: UnsafeMutablePointer<vpx_codec_ctx_t>
   private var image = unsafe vpx_image_t()
   private var isOpen = false
 
   package init(_ codec: Codec) {
-    unsafe interface = codec == .vp8 ? vpx_codec_vp8_cx() : vpx_codec_vp9_cx()
+    self.codec = codec
     unsafe context = .allocate(capacity: 1)
     unsafe context.initialize(to: vpx_codec_ctx_t())
   }
@@ -28,10 +28,15 @@ package import SoraCodecs
     unsafe context.deallocate()
   }
 
+  private var interface: OpaquePointer {
+    unsafe codec == .vp8 ? vpx_codec_vp8_cx() : vpx_codec_vp9_cx()
+  }
+
   /// Fills `configuration` for frames of a size, without rates.
   package func configure(
     _ settings: VideoEncoderSettings, width: Int, height: Int, threads: Int
   ) throws(CodecError) {
+    try VPXLibrary.load()
     let result = unsafe vpx_codec_enc_config_default(interface, &configuration, 0)
     guard result == VPX_CODEC_OK else {
       throw unsafe VPXLibrary.error("read its defaults", result)

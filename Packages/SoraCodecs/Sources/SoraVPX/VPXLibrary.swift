@@ -5,9 +5,15 @@ package import SoraCodecs
 package enum VPXLibrary {
   /// Its name and version, such as "libvpx 1.12.0".
   package static let name: String = {
+    guard (try? load()) != nil else { return "libvpx" }
     let version = unsafe String(cString: vpx_codec_version_str())
     return "libvpx \(version.drop { !$0.isNumber })"
   }()
+
+  /// Loads the library, once, before anything else of it is called.
+  package static func load() throws(CodecError) {
+    try unsafe loadLibrary("libvpx") { unsafe sora_vpx_load() }
+  }
 
   /// The error of a call that failed, with the library's own words.
   package static func error(

@@ -28,5 +28,8 @@ public struct X264EncoderFactory: VideoCodecFactory {
   }
 }
 
+/// Loads the library, once, before anything else of it is called.
+func load() throws(CodecError) { try unsafe loadLibrary("libx264") { unsafe sora_x264_load() } }
+
 /// libx264's name and interface number, such as "libx264 164".
 let libraryName = "libx264 \(X264_BUILD)"

@@ -54,6 +54,7 @@ import SoraNAL
   func open(_ plan: H264EncodingFormat, _ settings: VideoEncoderSettings, _ rates: EncoderRates)
     throws(CodecError)
   {
+    try load()
     try fill(plan, settings, rates)
     unsafe encoder = sora_x264_open(parameters)
     guard unsafe encoder != nil else { throw libraryError("start an encoder", -1) }

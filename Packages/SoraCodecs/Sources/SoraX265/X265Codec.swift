@@ -26,8 +26,12 @@ public struct X265EncoderFactory: VideoCodecFactory {
   }
 }
 
+/// Loads the library, once, before anything else of it is called.
+func load() throws(CodecError) { try unsafe loadLibrary("libx265") { unsafe sora_x265_load() } }
+
 /// libx265's name and version, such as "libx265 3.5".
 let libraryName: String = {
+  guard (try? load()) != nil else { return "libx265" }
   let version = unsafe String(cString: sora_x265_version())
   return "libx265 \(version.prefix { $0 == "." || $0.isNumber })"
 }()

@@ -21,6 +21,7 @@ import SoraNAL
   private let input: UnsafeMutablePointer<x265_picture>
 
   init() throws(CodecError) {
+    try load()
     guard let parameters = unsafe x265_param_alloc() else {
       throw libraryError("start an encoder", -1, "out of memory")
     }

@@ -11,7 +11,6 @@ import Testing
       "allocations aren't counted in this build (debug, sanitizers, or all packages' tests in one program)"
     ), arguments: CodecUnderTest.all, [PixelFormat.i420, .nv12])
   func steadyStateAllocatesNothing(_ codec: CodecUnderTest, _ format: PixelFormat) throws {
-    for file in codec.libraryFiles { #expect(sora_allocation_exclude(file) == 1, "\(file)") }
     let encoder = try codec.encoder(
       VideoEncoderSettings(width: 320, height: 180, threads: 1, allowsFrameDropping: false))
     let decoder = try codec.decoder(VideoDecoderSettings(threads: 1))
@@ -19,6 +18,10 @@ import Testing
     var encodingCount: UInt64 = 0
     var decodingCount: UInt64 = 0
     for index in 0..<200 {
+      // What the library allocates is its own; it is loaded by now.
+      if index == 150 {
+        for file in codec.libraryFiles { #expect(sora_allocation_exclude(file) == 1, "\(file)") }
+      }
       var source = pictures[index % 8]
       source.timestamp = Instant(nanoseconds: Int64(index) * 1_000_000_000 / 30)
       let start = sora_allocation_count()

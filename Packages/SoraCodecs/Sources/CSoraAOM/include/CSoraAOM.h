@@ -14,4 +14,7 @@ aom_codec_err_t sora_aom_set(aom_codec_ctx_t *context, int control, int value);
 // A control whose argument is a pointer to a structure.
 aom_codec_err_t sora_aom_set_pointer(aom_codec_ctx_t *context, int control, void *value);
 
+/// Loads libaom, once, before anything else of it is called; NULL, or why it can't be. From any thread.
+const char *sora_aom_load(void);
+
 #endif

@@ -18,4 +18,7 @@ void sora_av_error_text(int code, char *text, size_t capacity);
 /// libavcodec's version as it runs, such as 59.37.100: its three numbers in `major`, `minor`, `micro`.
 void sora_av_version(int *major, int *minor, int *micro);
 
+/// Loads libavcodec, once, before anything else of it is called; NULL, or why it can't be. From any thread.
+const char *sora_av_load(void);
+
 #endif

@@ -35,4 +35,7 @@ DECODING_STATE sora_openh264_decoder_decode(SoraOpenH264Decoder *decoder,
 DECODING_STATE sora_openh264_decoder_flush(SoraOpenH264Decoder *decoder, unsigned char *planes[3],
                                            SBufferInfo *output);
 
+/// Loads libopenh264, once, before anything else of it is called; NULL, or why it can't be. From any thread.
+const char *sora_openh264_load(void);
+
 #endif

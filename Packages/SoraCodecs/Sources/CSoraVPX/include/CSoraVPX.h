@@ -20,4 +20,7 @@ vpx_codec_err_t sora_vpx_get(vpx_codec_ctx_t *context, int control, int *value);
 // A control whose argument is a pointer to a structure.
 vpx_codec_err_t sora_vpx_set_pointer(vpx_codec_ctx_t *context, int control, void *value);
 
+/// Loads libvpx, once, before anything else of it is called; NULL, or why it can't be. From any thread.
+const char *sora_vpx_load(void);
+
 #endif

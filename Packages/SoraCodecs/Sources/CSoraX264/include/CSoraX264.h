@@ -12,4 +12,7 @@ void sora_x264_log_to(x264_param_t *parameters, char *text);
 
 x264_t *sora_x264_open(x264_param_t *parameters);
 
+/// Loads libx264, once, before anything else of it is called; NULL, or why it can't be. From any thread.
+const char *sora_x264_load(void);
+
 #endif

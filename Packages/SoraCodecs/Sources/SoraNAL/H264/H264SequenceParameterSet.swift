@@ -28,7 +28,7 @@ public struct H264SequenceParameterSet: Sendable, Hashable {
   /// Samples cut off at each side.
   public let crop: Cropping
   /// `max_num_reorder_frames` and `max_dec_frame_buffering` of the VUI (H.264 §E.2.1); nil where it doesn't say.
-  public let reordering: Reordering?
+  public let reordering: H264Reordering?
   /// Frames a second as the VUI's timing says; nil where it doesn't say.
   public let framesPerSecond: Double?
 
@@ -38,14 +38,6 @@ public struct H264SequenceParameterSet: Sendable, Hashable {
     public var right = 0
     public var top = 0
     public var bottom = 0
-  }
-
-  /// How far pictures are shown out of their order.
-  public struct Reordering: Sendable, Hashable {
-    /// Frames that may come before one and be shown after it; 0 means that each can be shown at once.
-    public let frames: Int
-    /// Frames that the decoder keeps at most.
-    public let buffering: Int
   }
 
   /// Size to be shown, in samples.

@@ -3,7 +3,7 @@ import SoraWire
 /// What is of use here in a sequence parameter set's video usability information (H.264 §E.1.1).
 struct H264VideoUsability {
   let framesPerSecond: Double?
-  let reordering: H264SequenceParameterSet.Reordering?
+  let reordering: H264Reordering?
 
   init(_ reader: inout RBSPReader) throws(NALError) {
     // Aspect ratio: 255 (Extended_SAR) is followed by width and height.
@@ -63,4 +63,12 @@ struct H264VideoUsability {
     }
     try reader.skipBits(20)
   }
+}
+
+/// How far pictures are shown out of their order (H.264 §E.2.1).
+public struct H264Reordering: Sendable, Hashable {
+  /// Frames that may come before one and be shown after it; 0 means that each can be shown at once.
+  public let frames: Int
+  /// Frames that the decoder keeps at most.
+  public let buffering: Int
 }
