@@ -30,7 +30,10 @@ let package = Package(
   targets: [
     .systemLibrary(name: "COpus", pkgConfig: "opus", providers: [.apt(["libopus-dev"])]),
     .target(name: "CSoraOpus", dependencies: ["COpus"]),
-    .target(name: "SoraAudio", dependencies: [media, "CSoraOpus"], swiftSettings: safe),
+    .target(
+      name: "SoraAudio",
+      dependencies: [media, .product(name: "SoraWire", package: "SoraMedia"), "CSoraOpus"],
+      swiftSettings: safe),
     // PulseAudio's and ALSA's headers; the libraries are loaded when they are used.
     .target(name: "CSoraSound"),
     .target(

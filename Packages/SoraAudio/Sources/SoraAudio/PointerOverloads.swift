@@ -1,4 +1,5 @@
 public import SoraMedia
+public import SoraWire
 
 // For callers that hold pointers: each lends the memory as a span. The memory must stay valid for the length of the call.
 
@@ -70,12 +71,12 @@ extension AudioPayloadDecoder {
 extension OpusPacket {
   /// `sampleCount` from a pointer.
   public static func sampleCount(_ packet: UnsafeRawBufferPointer) -> Int? {
-    unsafe sampleCount(packet.span)
+    unsafe sampleCount(packet.bytes)
   }
 
   /// `redundantSampleCount` from a pointer.
   public static func redundantSampleCount(_ packet: UnsafeRawBufferPointer) -> Int {
-    unsafe redundantSampleCount(packet.span)
+    unsafe redundantSampleCount(packet.bytes)
   }
 }
 

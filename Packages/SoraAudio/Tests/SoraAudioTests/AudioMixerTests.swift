@@ -86,6 +86,27 @@ import Testing
     #expect(back.samples.last == 8_000)
   }
 
+  /// After gaps more is waited for; where none comes any more, the wait is again what it was, and nothing is heard of that.
+  @Test func aWaitThatGrewShrinks() {
+    let mixer = AudioMixer(channels: 1)
+    let input = mixer.makeInput()
+    for _ in 0..<3 {
+      _ = steady(mixer, [(input, frame(8_000, channels: 1))])
+      for _ in 0..<6 { _ = read(mixer) }
+    }
+    #expect(input.statistics.underruns == 3)
+    #expect(input.statistics.delay == .milliseconds(50))
+    _ = steady(mixer, [(input, frame(8_000, channels: 1))])
+    var quietest = Int16.max
+    for _ in 0..<2_000 {
+      input.push(frame(8_000, channels: 1))
+      quietest = min(quietest, read(mixer).samples.min() ?? 0)
+    }
+    #expect(input.statistics.delay == .milliseconds(20))
+    #expect(input.statistics.underruns == 3 && input.statistics.samplesDropped == 0)
+    #expect(quietest == 8_000)
+  }
+
   @Test func tooMuchIsDropped() {
     let mixer = AudioMixer(channels: 1)
     let input = mixer.makeInput()

@@ -67,7 +67,8 @@ import Testing
       seconds: 20, delay: { lost.contains($0) ? nil : 50 }, payload: { packets[$0] }
     ).run(buffer)
     #expect(buffer.stats.fecPacketsUsed == UInt64(lost.count))
-    #expect(buffer.stats.concealedSamples == 0)
+    // Until the first loss nobody waits for what is restored: the first half of that one may have been made up.
+    #expect(buffer.stats.concealedSamples <= 480)
   }
 
   @Test func concealmentContinuesTheAudio() throws {

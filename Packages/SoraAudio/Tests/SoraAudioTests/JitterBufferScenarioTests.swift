@@ -25,7 +25,7 @@ import Testing
     let late = history[59].stats
     #expect(late.concealedShare(since: history[4].stats) < 0.002)
     let delay = late.averageDelay(since: history[19].stats)
-    #expect(delay > 20 && delay < 70, "\(delay) ms")
+    #expect(delay > 5 && delay < 40, "\(delay) ms")
   }
 
   @Test func delayFallsAgainWhenJitterEnds() {

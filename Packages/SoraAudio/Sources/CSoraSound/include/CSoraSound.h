@@ -52,6 +52,15 @@ typedef struct sora_sound_format {
 
 void sora_sound_free_devices(sora_sound_device *devices);
 
+// MARK: Threads
+
+enum { SORA_SOUND_NORMAL = 0, SORA_SOUND_NICE = 1, SORA_SOUND_ROUND_ROBIN = 2 };
+
+/// Has the calling thread run before others as far as the machine permits; says how. `niceness` is set to what it was.
+int sora_sound_raise_thread(int *niceness);
+/// Undoes that, on the same thread.
+void sora_sound_lower_thread(int how, int niceness);
+
 // MARK: PulseAudio, and what speaks its protocol (PipeWire)
 
 typedef struct sora_pulse sora_pulse;

@@ -5,13 +5,15 @@ import SoraMedia
 /// The same idea as libwebrtc's NetEq: the worst relative delay of each half second goes into a histogram whose old
 /// entries fade, and the target is a high quantile of it. Delays are in nanoseconds.
 struct ArrivalDelayEstimator {
-  private static let bucket: Int64 = 5_000_000
-  private static let bucketCount = 400
+  private static let bucket: Int64 = 2_500_000
+  private static let bucketCount = 800
   private static let interval: Int64 = 500_000_000
   private static let window: Int64 = 2_000_000_000
-  private static let quantile = 0.95
-  private static let forgetFactor = 0.983
+  private static let quantile = 0.98
+  private static let forgetFactor = 0.978
   private static let historyLimit = 1_024
+  /// What is kept back until something is known: a packet.
+  private static let firstGuess: Int64 = 20_000_000
 
   /// Transit times (arrival minus media time) that may still become the window's minimum, rising.
   private var candidates: [(arrival: Int64, transit: Int64)] = []
@@ -20,7 +22,7 @@ struct ArrivalDelayEstimator {
   private var intervals = 0
   private var intervalStart: Int64?
   private var intervalWorst: Int64 = 0
-  private var quantileDelay: Int64 = 40_000_000
+  private var quantileDelay: Int64 = firstGuess
 
   init() { candidates.reserveCapacity(2 * Self.historyLimit) }
 
@@ -31,7 +33,7 @@ struct ArrivalDelayEstimator {
     intervals = 0
     intervalStart = nil
     intervalWorst = 0
-    quantileDelay = 40_000_000
+    quantileDelay = Self.firstGuess
   }
 
   /// The transit time of the fastest packet of the last two seconds; nil before the first packet.
@@ -40,7 +42,9 @@ struct ArrivalDelayEstimator {
   /// The delay that nearly all packets keep within.
   var targetDelay: Int64 {
     // Too few intervals to speak of quantiles: the worst so far counts, too.
-    intervals < 4 ? max(quantileDelay, min(intervalWorst, Self.bucket * 399)) : quantileDelay
+    intervals < 4
+      ? max(quantileDelay, min(intervalWorst, Self.bucket * Int64(Self.bucketCount - 1)))
+      : quantileDelay
   }
 
   /// Takes note of a packet. Returns how much later it came than the fastest one.

@@ -85,8 +85,8 @@ extension AudioJitterBuffer {
       delays.clear()
       guard decodeFirst(at: now) else { return }
       merge(at: end)
-    case .restore(let count):
-      restore(count)
+    case .restore(let count, let skipped):
+      restore(count, skipping: skipped)
     case .concealLoss:
       settleGenerated()
       makeUp(.concealment)
@@ -134,20 +134,26 @@ extension AudioJitterBuffer {
     return true
   }
 
-  private func restore(_ count: Int) {
+  private func restore(_ count: Int, skipping skipped: Int) {
     guard let packet = packets.first else { return }
+    if skipped > 0 { stretcher.extrapolate(queue, into: &continuation, count: Self.mergeCount) }
     settleGenerated()
+    let end = queue.count
     let restored = queue.append(count) { room in
       packets.withPayload(packet) {
         (try? decoder.decodeRedundancy(of: $0, sampleCount: count, into: &room)) ?? 0
       }
     }
-    guard restored > 0 else {
+    guard restored > skipped else {
       makeUp(.concealment)
       expected &+= Int64(min(Self.samplesPerPull, gapToFirst))
       return
     }
-    expected &+= Int64(restored)
+    if skipped > 0 {
+      queue.remove(skipped, at: end)
+      merge(at: end)
+    }
+    expected &+= Int64(restored - skipped)
     stats.fecPacketsUsed += 1
     enter(.audio)
   }
@@ -194,7 +200,10 @@ extension AudioJitterBuffer {
     delays.add(now.nanoseconds &- playing &- fastest)
     pullsUntilStretch -= 1
     guard pullsUntilStretch <= 0, let delay = delays.minimum else { return }
-    let action = PlayoutPolicy.stretch(delay: delay, target: target)
+    let phase = Self.nanoseconds(Int64(queue.count % Self.samplesPerPull))
+    let isHeld = configuration.minimumDelay.wholeNanoseconds >= target
+    let action = PlayoutPolicy.stretch(
+      delay: delay, target: target, phase: isHeld ? nil : phase)
     // Music and noise resemble themselves less than speech does: ask for less with each failure.
     let threshold = max(0.3, 0.9 - 0.03 * Float(failedStretches))
     var change = 0
@@ -202,9 +211,10 @@ extension AudioJitterBuffer {
     case .none:
       failedStretches = 0
       return
-    case .accelerate(let isFast):
+    case .accelerate(let longest, let isFast):
       guard gather(2 * TimeStretcher.longest, at: now) else { return }
-      change = -stretcher.accelerate(&queue, threshold: isFast ? min(threshold, 0.5) : threshold)
+      change = -stretcher.accelerate(
+        &queue, longest: longest, threshold: isFast ? min(threshold, 0.5) : threshold)
       stats.removedSamplesForAcceleration += UInt64(-change)
       pullsUntilStretch = isFast ? 2 : 5
     case .expand:

@@ -111,7 +111,12 @@ public final class AudioJitterBuffer {
       newestSequenceNumber = sequence
       newestTimestamp = time
     }
-    observe(time, at: now, isNewest: isNewest)
+    observe(time, at: now, within: isNewest ? nil : Self.longestRetransmissionDelay)
+    // What is restored from this packet comes with it. As with whole copies, the delay grows by that only while packets are missing.
+    if phase != .starting, !hasReceived(sequence - 1) {
+      let restored = decoder.redundantSampleCount(of: payload)
+      if restored > 0 { observe(time &- Int64(restored), at: now, within: Self.longestCopyDelay) }
+    }
 
     if phase != .starting, time < expected {
       stats.packetsDiscarded += 1
@@ -162,7 +167,7 @@ public final class AudioJitterBuffer {
       stats.fecPacketsDiscarded += 1
       return
     }
-    observe(time, at: now, isNewest: false)
+    observe(time, at: now, within: Self.longestCopyDelay)
     // A stream begins with the first packet that came by itself: its copies would only make the start later.
     let isUseful =
       phase == .starting ? packets.first.map { time > $0.timestamp } ?? false : time >= expected
@@ -198,13 +203,11 @@ public final class AudioJitterBuffer {
   /// The delay of what is played at present, likewise; nil before anything was.
   public var currentDelay: Duration? { delays.minimum.map { .nanoseconds($0) } }
 
-  /// A packet must be there one pull before its first sample is due.
-  private static let pullMargin: Int64 = 10_000_000
-
   var target: Int64 {
+    // A packet is needed at the latest one pull before its first sample is due.
     let lowest = configuration.minimumDelay.wholeNanoseconds
     let highest = max(lowest, configuration.maximumDelay.wholeNanoseconds)
-    return min(max(estimator.targetDelay + Self.pullMargin, lowest), highest)
+    return min(max(estimator.targetDelay + PlayoutPolicy.pull, lowest), highest)
   }
 
   func restart(flushing: Bool) {
@@ -221,11 +224,15 @@ public final class AudioJitterBuffer {
 
   static func nanoseconds(_ samples: Int64) -> Int64 { samples &* 62_500 / 3 }
 
-  private func observe(_ time: Int64, at now: Instant, isNewest: Bool) {
+  /// A retransmission is as late as the round trip is long; holding all audio back for it would not pay.
+  private static let longestRetransmissionDelay: Int64 = 120_000_000
+  /// Of what comes with a later packet.
+  private static let longestCopyDelay: Int64 = 300_000_000
+
+  private func observe(_ time: Int64, at now: Instant, within limit: Int64?) {
     let media = Self.nanoseconds(time)
-    if !isNewest, let fastest = estimator.fastestTransit {
-      // A retransmission is as late as the round trip is long; holding all audio back for it would not pay.
-      guard now.nanoseconds &- media &- fastest < 120_000_000 else { return }
+    if let limit, let fastest = estimator.fastestTransit {
+      guard now.nanoseconds &- media &- fastest < limit else { return }
     }
     estimator.add(arrival: now.nanoseconds, mediaTime: media)
   }

@@ -83,6 +83,16 @@ struct AudioSampleQueue {
     }
   }
 
+  /// Takes `removed` samples of each channel out of what waits, from `offset` on.
+  mutating func remove(_ removed: Int, at offset: Int) {
+    let channels = channels
+    let from = position + (offset + removed) * channels
+    let last = end * channels
+    end -= removed
+    var samples = memory.mutableSpan
+    for index in from..<max(from, last) { samples[index - removed * channels] = samples[index] }
+  }
+
   /// Makes one of the next two periods: the first fades out while the second fades in, in the place of both.
   mutating func removePeriod(_ count: Int) {
     let channels = channels

@@ -42,8 +42,8 @@ struct PlayoutPolicy {
     case decode
     /// Go on at the oldest packet, which doesn't continue what was played.
     case jump
-    /// Restore the samples before the oldest packet from it.
-    case restore(Int)
+    /// Restore the samples before the oldest packet from it, but for the first of them, which were made up before it came.
+    case restore(Int, skipping: Int)
     /// Make up samples for lost ones: the timeline goes on.
     case concealLoss
     /// Make up samples for ones that may still come: the timeline stands, and the delay grows.
@@ -76,8 +76,9 @@ struct PlayoutPolicy {
       // All packets came, yet time passed between them: the sender paused.
       if next.isContiguous { return next.delay >= situation.target ? .jump : .comfort }
       if remaining > longestGap { return .restart }
-      if next.redundantCount > 0, remaining == Int64(next.redundantCount) {
-        return .restore(next.redundantCount)
+      let redundant = Int64(next.redundantCount)
+      if redundant > 0, remaining <= redundant, gap >= redundant {
+        return .restore(next.redundantCount, skipping: Int(redundant - remaining))
       }
       return .concealLoss
     }
@@ -85,16 +86,36 @@ struct PlayoutPolicy {
 
   enum Stretch: Equatable {
     case none
-    case accelerate(isFast: Bool)
+    /// By so many samples at most.
+    case accelerate(by: Int, isFast: Bool)
     case expand
   }
 
-  /// Whether to play faster or slower. The band between is wider than the longest pitch period, so that one step never
-  /// calls for its opposite.
-  static func stretch(delay: Int64, target: Int64) -> Stretch {
-    if delay > target + 100_000_000 { return .accelerate(isFast: true) }
-    if delay > target + 15_000_000 { return .accelerate(isFast: false) }
-    if delay < target - 5_000_000 { return .expand }
-    return .none
+  /// The length of one pull, in nanoseconds.
+  static let pull: Int64 = 10_000_000
+  /// What clocks and threads are late by.
+  private static let slack: Int64 = 1_000_000
+
+  /// Whether to play faster or slower.
+  ///
+  /// - Parameters:
+  ///   - delay: of what is played now.
+  ///   - target: what a packet takes that is needed at the end of a pull.
+  ///   - phase: how far into a pull the next packet begins; nil where the target is somebody's wish, to be kept to.
+  static func stretch(delay: Int64, target: Int64, phase: Int64?) -> Stretch {
+    let least = phase.map { target - pull + $0 - 2 * slack } ?? target - 5_000_000
+    if delay < least { return .expand }
+    let excess = excess(delay, target, phase)
+    guard excess > 0 else { return .none }
+    return .accelerate(
+      by: Int(min(excess, 1_000_000_000) * 3 / 62_500), isFast: delay > target + 100_000_000)
+  }
+
+  /// By how much the delay may fall without a packet's being needed before it is there. To begin sooner is free down to the beginning of
+  /// a pull; beyond that the packet is needed a whole pull sooner.
+  private static func excess(_ delay: Int64, _ target: Int64, _ phase: Int64?) -> Int64 {
+    guard let phase else { return delay > target + 5_000_000 ? delay - target + 2_500_000 : 0 }
+    let room = delay - phase - (target - pull) - slack
+    return room < 0 ? 0 : phase + room / pull * pull
   }
 }

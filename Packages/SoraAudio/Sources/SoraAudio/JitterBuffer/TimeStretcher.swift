@@ -12,14 +12,17 @@ struct TimeStretcher {
 
   init(channels: Int) { self.channels = channels }
 
-  /// Takes one period out of what waits to be played. Needs `2 * longest` samples; returns the samples removed, 0 if
-  /// the waveform doesn't resemble itself by at least `threshold` (-1...1).
-  mutating func accelerate(_ queue: inout AudioSampleQueue, threshold: Float) -> Int {
-    guard queue.count >= 2 * Self.longest else { return 0 }
+  /// Takes one period of up to `most` samples out of what waits to be played. Needs `2 * longest` samples; returns the samples
+  /// removed, 0 if the waveform doesn't resemble itself by at least `threshold` (-1...1).
+  mutating func accelerate(
+    _ queue: inout AudioSampleQueue, longest most: Int, threshold: Float
+  ) -> Int {
+    let longest = min(Self.longest, most)
+    guard queue.count >= 2 * Self.longest, longest >= Self.shortest else { return 0 }
     guard
       let period = findPeriod(
-        queue.samples, at: queue.position, behind: 0, ahead: 2 * Self.longest,
-        longest: Self.longest, threshold: threshold)
+        queue.samples, at: queue.position, behind: 0, ahead: 2 * Self.longest, longest: longest,
+        threshold: threshold)
     else { return 0 }
     queue.removePeriod(period)
     return period

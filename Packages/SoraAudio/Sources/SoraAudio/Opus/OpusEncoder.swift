@@ -17,9 +17,8 @@ public import SoraMedia
   private var nextRTPTimestamp: UInt32 = 0
   private var isSilenceAnnounced = false
 
-  /// The largest packet. Several frames of up to 1,275 bytes (RFC 6716 §3.2) would be more, and not fit a datagram: 510
-  /// kbit/s are reached with packets of 20 ms and less.
-  public static let maximumPacketSize = 1_400
+  /// The largest packet, in bytes: what `OpusEncoderSettings.packetSizes` ends at.
+  public static var maximumPacketSize: Int { OpusEncoderSettings.packetSizes.upperBound }
 
   /// Starts an encoder. Throws `AudioCodecError.invalidSetting` or `AudioCodecError.library`.
   public init(_ settings: OpusEncoderSettings = OpusEncoderSettings()) throws(AudioCodecError) {

@@ -80,6 +80,9 @@ public enum OpusSignal: Sendable, Hashable, CaseIterable {
 public struct OpusEncoderSettings: Sendable, Hashable {
   /// Bits per second that an encoder can aim for.
   public static let bitrates = 6_000...510_000
+  /// Bytes that a packet may be limited to. Several frames of up to 1,275 bytes (RFC 6716 §3.2) would be more than 1,400, and not fit a
+  /// datagram: 510 kbit/s are reached with packets of 20 ms and less.
+  public static let packetSizes = 2...1_400
 
   /// 1 or 2, of the samples that go in.
   public var channels: Int
@@ -101,7 +104,7 @@ public struct OpusEncoderSettings: Sendable, Hashable {
   public var signal: OpusSignal
   /// Whether stereo input is coded as mono.
   public var forcesMono: Bool
-  /// Bytes of a packet at most, 2 to `OpusEncoder.maximumPacketSize`. Quality gives way where a packet would be larger.
+  /// Bytes of a packet at most, one of `packetSizes`. Quality gives way where a packet would be larger.
   public var maximumPacketSize: Int
 
   public init(
@@ -110,7 +113,7 @@ public struct OpusEncoderSettings: Sendable, Hashable {
     usesInBandFEC: Bool = true, packetLossPercent: Int = 0, usesDTX: Bool = false,
     rateControl: OpusRateControl = .constrainedVariable, maximumBandwidth: OpusBandwidth = .full,
     signal: OpusSignal = .automatic, forcesMono: Bool = false,
-    maximumPacketSize: Int = OpusEncoder.maximumPacketSize
+    maximumPacketSize: Int = packetSizes.upperBound
   ) {
     self.channels = channels
     self.application = application
@@ -139,6 +142,6 @@ public struct OpusEncoderSettings: Sendable, Hashable {
     if let bitsPerSecond { try check("bitsPerSecond", bitsPerSecond, Self.bitrates) }
     try check("complexity", complexity, 0...10)
     try check("packetLossPercent", packetLossPercent, 0...100)
-    try check("maximumPacketSize", maximumPacketSize, 2...OpusEncoder.maximumPacketSize)
+    try check("maximumPacketSize", maximumPacketSize, Self.packetSizes)
   }
 }

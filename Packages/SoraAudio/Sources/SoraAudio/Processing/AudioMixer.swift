@@ -10,7 +10,8 @@ import Synchronization
 /// Mixes any number of streams for one loudspeaker: each with a volume of its own and a level, together below full scale.
 ///
 /// Streams push frames from threads of their own; one thread pulls 10 ms at a time. Both go by the same clock, so that a short wait for
-/// each stream (20 ms, more where that was too little) is all that is needed. Safe from any thread.
+/// each stream (20 ms, more where that was too little, and less again where that was too much for five seconds) is all that is needed.
+/// Safe from any thread.
 public final class AudioMixer: Sendable {
   public let channels: Int
 
@@ -63,6 +64,8 @@ extension AudioMixer {
     public struct Statistics: Sendable, Hashable {
       /// How often nothing more was there; each time a little more is waited for.
       public var underruns = 0
+      /// What is waited for at present.
+      public var delay = Duration.milliseconds(20)
       /// Samples of each channel that were dropped because too many waited.
       public var samplesDropped = 0
     }
@@ -72,6 +75,9 @@ extension AudioMixer {
     /// More than the delay by so much is too much.
     private static let slack = 2_880
     private static let ramp = 120
+    /// Reads after which a wait that was never needed shrinks by `step`: five seconds.
+    private static let patience = 500
+    private static let step = 480
 
     private struct State: Sendable {
       var volume = 1.0
@@ -81,8 +87,38 @@ extension AudioMixer {
       var start = 0
       var isPlaying = false
       var delay = leastDelay
+      /// Of each channel: what was left after the last reads at least, and how many these were.
+      var leastLeft = Int.max
+      var reads = 0
       var level = LevelMeter()
       var statistics = Statistics()
+
+      mutating func wait(for samples: Int) {
+        delay = samples
+        statistics.delay = .microseconds(samples * 1_000 / 48)
+        (leastLeft, reads) = (.max, 0)
+      }
+
+      /// Takes 10 ms out of a wait that grew, once twice as much has been left over for a while.
+      mutating func shrink(_ channels: Int) {
+        guard delay > leastDelay else { return }
+        leastLeft = min(leastLeft, (waiting.count - start) / channels)
+        reads += 1
+        guard reads >= patience else { return }
+        if leastLeft >= 2 * step {
+          let later = start + step * channels
+          for index in 0..<(ramp * channels) {
+            let weight = index / channels
+            waiting[later + index] = Int16(
+              (Int(waiting[start + index]) * (ramp - weight) + Int(waiting[later + index]) * weight)
+                / ramp)
+          }
+          start = later
+          wait(for: delay - step)
+        } else {
+          (leastLeft, reads) = (.max, 0)
+        }
+      }
     }
 
     private let channels: Int
@@ -181,10 +217,10 @@ extension AudioMixer {
           }
         }
         state.start += count
-        guard isLast else { return }
+        guard isLast else { return state.shrink(channels) }
         state.isPlaying = false
         state.statistics.underruns += 1
-        state.delay = min(state.delay + 480, Self.mostDelay)
+        state.wait(for: min(state.delay + Self.step, Self.mostDelay))
       }
     }
   }

@@ -22,4 +22,16 @@ public struct AudioStreamStatistics: Sendable, Hashable {
   public var driftPPM = 0.0
   /// What a loudspeaker's buffer holds now: more than at first where it ran empty.
   public var buffer: Duration = .zero
+  /// What the machine permits the stream's thread.
+  public var scheduling = AudioThreadScheduling.normal
+}
+
+/// How the thread of a stream is scheduled: as the first of these that the machine permits.
+public enum AudioThreadScheduling: String, Sendable, Hashable, CaseIterable {
+  /// Before all that isn't real time (`SCHED_RR`, priority 10): root, `CAP_SYS_NICE`, or a limit `rtprio` in `limits.conf` permits it.
+  case realTime
+  /// With a larger share than others (nice -11): `CAP_SYS_NICE`, or a limit `nice`.
+  case favored
+  /// As any other thread.
+  case normal
 }

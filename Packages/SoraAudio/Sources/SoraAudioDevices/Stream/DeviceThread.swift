@@ -37,7 +37,13 @@ final class DeviceThread: Sendable {
     state.withLock { $0.port = port }
     let queue = DispatchQueue(label: "sora.audio \(request.name)", qos: .userInteractive)
     queue.setSpecific(key: Self.isInside, value: ObjectIdentifier(self))
-    queue.async(group: running) { [self] in run(port, serve) }
+    queue.async(group: running) { [self] in
+      // The worker goes back to the pool as it was.
+      let priority = ThreadPriority.raise()
+      count { $0.scheduling = priority.scheduling }
+      run(port, serve)
+      priority.restore()
+    }
   }
 
   var isStopped: Bool { state.withLock { $0.isStopped } }
