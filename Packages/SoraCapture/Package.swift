@@ -20,6 +20,7 @@ let package = Package(
   products: [
     .library(name: "SoraCapture", targets: ["SoraCapture"]),
     .library(name: "SoraCamera", targets: ["SoraCamera"]),
+    .library(name: "SoraScreen", targets: ["SoraScreen"]),
   ],
   dependencies: [.package(path: "../SoraMedia")],
   targets: [
@@ -41,6 +42,17 @@ let package = Package(
         .product(name: "CYUV", package: "SoraMedia"),
       ],
       swiftSettings: safe),
+    // libxcb is loaded when a screen is captured first: its headers are for building alone.
+    .target(name: "CSoraX11"),
+    .target(
+      name: "SoraScreen",
+      dependencies: [
+        "CSoraX11",
+        .product(name: "SoraMedia", package: "SoraMedia"),
+        .product(name: "SoraClock", package: "SoraMedia"),
+        .product(name: "CYUV", package: "SoraMedia"),
+      ],
+      swiftSettings: strict),
     .testTarget(
       name: "SoraCameraTests",
       dependencies: [

@@ -234,6 +234,11 @@ final class V4L2Driver: CaptureDriver {
     try Self.check(
       sora_v4l2_stream(fd, capability.type, isOn ? 1 : 0), isOn ? "starting" : "stopping",
       path)
+    guard !isOn else { return }
+    // Memory of pictures that are held keeps the device's file open. Without its buffers it is nobody's, and can be started anew; the
+    // pictures stay readable (V4L2_BUF_CAP_SUPPORTS_ORPHANED_BUFS). Older kernels refuse.
+    var none: UInt32 = 0
+    _ = unsafe sora_v4l2_make_buffers(fd, capability.type, &none)
   }
 
   func wait(milliseconds: Int) -> CaptureWait {

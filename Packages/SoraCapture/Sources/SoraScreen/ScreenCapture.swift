@@ -1,0 +1,160 @@
+import Dispatch
+import SoraClock
+public import SoraMedia
+import Synchronization
+
+/// How a screen is captured.
+public struct ScreenCaptureSettings: Sendable, Hashable {
+  /// Frames per second at most, from 0.1 to 240; fewer come where fewer changes are made.
+  public var framesPerSecond: Double
+  /// Whether the pointer is in the frames.
+  public var showsCursor: Bool
+  /// After so long without a change the last frame comes again, so that who comes late sees something.
+  public var repeatInterval: Duration
+
+  public init(
+    framesPerSecond: Double = 30, showsCursor: Bool = true, repeatInterval: Duration = .seconds(1)
+  ) {
+    self.framesPerSecond = framesPerSecond
+    self.showsCursor = showsCursor
+    self.repeatInterval = repeatInterval
+  }
+}
+
+/// A screen, a part of one or a window of an X11 display that is being captured, from `init` to `stop`.
+///
+/// A frame comes when something was drawn (XDamage) or the pointer moved, and otherwise now and then. Pixels come through shared memory
+/// where the display is on this machine, and are converted once, by libyuv. Frames and events come on a thread of the capture's own,
+/// one after the other; who is slow there gets fewer. Nothing of X11 is loaded before the first use, and no X error ends the process.
+public final class ScreenCapture: Sendable {
+  public enum Event: Sendable, Equatable {
+    /// Frames have another size from now on, in pixels.
+    case resized(width: Int, height: Int)
+    /// No frame comes any more: the monitor, the window or the display is gone. The last event, and not told after `stop`.
+    case ended(ScreenError)
+  }
+
+  public struct Statistics: Sendable, Equatable {
+    /// Frames that were delivered.
+    public var frames = 0
+    /// Those of them that came again because nothing had changed.
+    public var framesRepeated = 0
+    /// The size of the newest frame, or of the first one that will come, in pixels.
+    public var width = 0
+    public var height = 0
+  }
+
+  public let source: ScreenSource
+  public let settings: ScreenCaptureSettings
+  /// Whether pixels come through memory that is shared with the display, and not through its connection.
+  public let sharesMemory: Bool
+
+  private let display: X11Display
+  private let deliver: @Sendable (RawVideoFrame) -> Void
+  private let notify: @Sendable (Event) -> Void
+  private let counters: Mutex<Statistics>
+  private let isStopped = Mutex(false)
+  private let running = DispatchGroup()
+  private static let isInside = DispatchSpecificKey<ObjectIdentifier>()
+
+  /// Connects to the display and begins.
+  ///
+  /// - Parameters:
+  ///   - source: what to capture.
+  ///   - settings: how.
+  ///   - deliver: takes each frame, with the time at which it was read, on the capture's thread.
+  ///   - notify: told of another size and of the end, on the capture's thread.
+  /// - Throws: `ScreenError`, such as `noDisplay` or `gone`.
+  public init(
+    _ source: ScreenSource, settings: ScreenCaptureSettings = .init(),
+    deliver: @escaping @Sendable (RawVideoFrame) -> Void,
+    notify: @escaping @Sendable (Event) -> Void = { _ in }
+  ) throws(ScreenError) {
+    let reader = try ScreenReader(source, showsCursor: settings.showsCursor)
+    self.source = source
+    self.settings = settings
+    self.deliver = deliver
+    self.notify = notify
+    display = reader.display
+    sharesMemory = display.sharesMemory
+    counters = Mutex(Statistics(width: reader.area.width, height: reader.area.height))
+    let queue = DispatchQueue(label: "sora.screen", qos: .userInitiated)
+    queue.setSpecific(key: Self.isInside, value: ObjectIdentifier(display))
+    let handed = Handed(reader)
+    queue.async(group: running) { [self] in run(handed.reader) }
+  }
+
+  private struct Handed: @unchecked Sendable {
+    // @unchecked: who made the reader keeps nothing of it.
+    let reader: ScreenReader
+
+    init(_ reader: ScreenReader) { self.reader = reader }
+  }
+
+  public var statistics: Statistics { counters.withLock { $0 } }
+
+  /// Ends the capture and waits for its last frame, unless it is called from there. Frames that are held stay readable.
+  public func stop() {
+    isStopped.withLock { $0 = true }
+    display.wake()
+    guard DispatchQueue.getSpecific(key: Self.isInside) != ObjectIdentifier(display) else { return }
+    running.wait()
+  }
+
+  // MARK: On the thread
+
+  private func run(_ reader: ScreenReader) {
+    do throws(ScreenError) {
+      try follow(reader)
+    } catch {
+      if !isStopped.withLock({ $0 }) { notify(.ended(error)) }
+    }
+  }
+
+  private func follow(_ reader: ScreenReader) throws(ScreenError) {
+    let interval = Duration.seconds(1 / min(max(settings.framesPerSecond, 0.1), 240))
+    var last: PixelBuffer?
+    var (ticked, sent) = (SystemClock.now - interval, SystemClock.now)
+    while true {
+      let now = SystemClock.now
+      let next = ticked + interval
+      // The pointer is asked for its place each time; without it, the next change or repetition is waited for.
+      let isPause = reader.isChanged || settings.showsCursor
+      let deadline = isPause ? next : max(next, sent + settings.repeatInterval)
+      let wait = max(0, (deadline - now).wholeNanoseconds + 999_999) / 1_000_000
+      let isResized = try reader.wait(
+        milliseconds: Int(min(wait, 10_000)), isPause: isPause)
+      if isStopped.withLock({ $0 }) { return }
+      if isResized {
+        last = nil
+        tellSize(reader.area)
+      }
+      let time = SystemClock.now
+      guard time >= next else { continue }
+      // A steady rate, unless it was missed by more than a frame.
+      ticked = time - next < interval ? next : time
+      try reader.followPointer()
+      if last == nil || reader.isChanged, let picture = try reader.picture() {
+        last = picture
+        sent = time
+        send(picture, at: time, isRepeated: false)
+      } else if let last, time - sent >= settings.repeatInterval {
+        sent = time
+        send(last, at: time, isRepeated: true)
+      }
+    }
+  }
+
+  private func tellSize(_ area: ScreenArea) {
+    counters.withLock { ($0.width, $0.height) = (area.width, area.height) }
+    notify(.resized(width: area.width, height: area.height))
+  }
+
+  private func send(_ picture: PixelBuffer, at time: Instant, isRepeated: Bool) {
+    counters.withLock {
+      $0.frames += 1
+      $0.framesRepeated += isRepeated ? 1 : 0
+    }
+    deliver(RawVideoFrame(buffer: picture, timestamp: time, colorSpace: .bt601))
+  }
+}

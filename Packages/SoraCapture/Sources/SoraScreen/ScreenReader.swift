@@ -1,0 +1,124 @@
+import SoraMedia
+
+/// Reads what is captured from its display, as far as it has changed. Confined to one thread.
+final class ScreenReader {
+  let source: ScreenSource
+  let display: X11Display
+  /// What is read: of the desktop, or of a window. Of an even size.
+  private(set) var area: ScreenArea
+  /// Whether there are pixels to read.
+  private var isShown = true
+  private let showsCursor: Bool
+  private let pool = PixelBufferPool(limit: 6)
+
+  /// Rows of the area that have changed since they were read.
+  private var changedRows: Range<Int>
+  private var cursor: X11Display.Cursor?
+  private var pointer: (x: Int, y: Int) = (0, 0)
+  /// Whether the pointer is to be drawn anew.
+  private var isPointerChanged = false
+  /// Where the area begins on the desktop.
+  private var origin: (x: Int, y: Int) = (0, 0)
+
+  init(_ source: ScreenSource, showsCursor: Bool) throws(ScreenError) {
+    let display = try X11Display(source.display)
+    display.subject = "\(source)"
+    self.source = source
+    self.display = display
+    self.showsCursor = showsCursor
+    area = ScreenArea(x: 0, y: 0, width: 0, height: 0)
+    changedRows = 0..<0
+    // The changes first: what changes while it is located is told.
+    if case .window(let window) = source {
+      try display.follow(window.id)
+    } else {
+      try display.follow(0)
+    }
+    try locate()
+  }
+
+  /// Whether there is something new to read.
+  var isChanged: Bool {
+    isShown && (!changedRows.isEmpty || isPointerChanged || !display.tellsDamage)
+  }
+
+  /// Waits for changes; returns whether the area got another size.
+  ///
+  /// - Parameter isPause: only for the time, or for `X11Display.wake`.
+  func wait(milliseconds: Int, isPause: Bool) throws(ScreenError) -> Bool {
+    let changes = try display.wait(milliseconds: milliseconds, isPause: isPause)
+    if changes.isCursorChanged { cursor = nil }
+    let changed = changes.damage.intersection(area)
+    if changed.width > 0, changed.height > 0 {
+      let rows = changed.y - area.y..<changed.y - area.y + changed.height
+      changedRows =
+        changedRows.isEmpty
+        ? rows
+        : min(
+          rows.lowerBound, changedRows.lowerBound)..<max(rows.upperBound, changedRows.upperBound)
+    }
+    guard changes.isChanged else { return false }
+    let old = area
+    try locate()
+    return old.width != area.width || old.height != area.height
+  }
+
+  /// Asks where the pointer is, which nobody tells.
+  func followPointer() throws(ScreenError) {
+    guard showsCursor else { return }
+    let now = try display.pointer()
+    let isLoaded = cursor != nil
+    if cursor == nil { cursor = try display.loadCursor() }
+    let shape = cursor ?? .init()
+    func covers(_ point: (x: Int, y: Int)) -> Bool {
+      let frame = ScreenArea(
+        x: point.x - shape.x, y: point.y - shape.y, width: shape.width, height: shape.height)
+      let seen = frame.intersection(
+        ScreenArea(x: origin.x, y: origin.y, width: area.width, height: area.height))
+      return seen.width > 0 && seen.height > 0
+    }
+    if !isLoaded || now != pointer, covers(now) || covers(pointer) { isPointerChanged = true }
+    pointer = now
+  }
+
+  /// Reads what has changed; nil where there are no pixels now.
+  func picture() throws(ScreenError) -> PixelBuffer? {
+    let rows = display.tellsDamage ? changedRows : 0..<area.height
+    if !rows.isEmpty {
+      guard try display.read(area, rows: rows) else { return nil }
+      changedRows = 0..<0
+    }
+    isPointerChanged = false
+    let shape = cursor ?? .init()
+    return display.withCursor(
+      x: pointer.x - shape.x - origin.x, y: pointer.y - shape.y - origin.y
+    ) {
+      display.convert(area, into: pool)
+    }
+  }
+
+  /// Finds the place of what is captured, and makes room for it.
+  private func locate() throws(ScreenError) {
+    let place: ScreenArea
+    switch source {
+    case .screen(let wanted):
+      guard let screen = try display.monitors().first(where: { $0.name == wanted.name }) else {
+        throw .gone("\(source)")
+      }
+      place = screen.frame.intersection(try display.desktop()).even
+      origin = (place.x, place.y)
+    case .area(let wanted, _):
+      place = wanted.intersection(try display.desktop()).even
+      origin = (place.x, place.y)
+    case .window(let wanted):
+      let (window, isShown) = try display.window(wanted.id)
+      self.isShown = isShown
+      place = ScreenArea(x: 0, y: 0, width: window.frame.width, height: window.frame.height).even
+      origin = (window.frame.x, window.frame.y)
+    }
+    guard !place.isEmpty else { throw .gone("\(source)") }
+    if place.width != area.width || place.height != area.height { try display.makeRoom(place) }
+    area = place
+    changedRows = 0..<area.height
+  }
+}
