@@ -32,6 +32,7 @@ let package = Package(
       name: "SoraRecording",
       dependencies: [
         media, "CSoraAVFormat", .product(name: "SoraWire", package: "SoraMedia"),
+        .product(name: "SoraClock", package: "SoraMedia"),
         .product(name: "SoraNAL", package: "SoraCodecs"),
       ],
       swiftSettings: safe),

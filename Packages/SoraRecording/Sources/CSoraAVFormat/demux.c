@@ -122,6 +122,7 @@ int sora_demux_read(sora_demux *demux, struct sora_avf_frame *frame) {
     frame->data = packet->data;
     frame->size = packet->size;
     frame->time = nanoseconds(packet->pts != AV_NOPTS_VALUE ? packet->pts : packet->dts, base);
+    frame->decode_time = nanoseconds(packet->dts, base);
     frame->duration = nanoseconds(packet->duration, base);
     frame->is_key = !!(packet->flags & AV_PKT_FLAG_KEY);
     return 0;

@@ -54,10 +54,14 @@ enum Clips {
     return made
   }
 
-  /// Packets of 20 ms in which nothing is to be heard.
+  /// How long after its capture a packet is there: when its last sample is.
+  static let packetLength = Duration.milliseconds(20)
+
+  /// Packets of 20 ms in which nothing is to be heard; a player plays number `n` at `n` times 20 ms.
   static func audio(packets: Int, from start: Int = 0) -> [EncodedTrackFrame] {
     (start..<start + packets).map { index in
-      let time = Instant.zero + .milliseconds(index * 20)
+      let time =
+        Instant.zero + .milliseconds(index * 20) + OpusTime.decodingDelay + packetLength
       return EncodedTrackFrame(
         codec: .opus,
         frame: EncodedFrame(

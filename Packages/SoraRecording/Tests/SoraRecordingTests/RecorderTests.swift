@@ -188,7 +188,8 @@ import Testing
       frames.append(made)
     }
     for var packet in Clips.audio(packets: 90) {
-      packet.captureTime = .seconds(1_700_000_000) + (packet.receiveTime - .zero)
+      packet.captureTime =
+        .seconds(1_700_000_000) + (packet.receiveTime - .zero) - Clips.packetLength
       packet.receiveTime += .milliseconds(latency)
       frames.append(packet)
     }

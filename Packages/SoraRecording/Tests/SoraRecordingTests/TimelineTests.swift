@@ -19,7 +19,8 @@ import Testing
     return EncodedTrackFrame(
       codec: codec,
       frame: EncodedFrame(
-        payload: EncodedBuffer([0]), isKeyFrame: true,
+        // Of Opus, 20 ms.
+        payload: EncodedBuffer([0xFC]), isKeyFrame: true,
         rtpTimestamp: UInt32(truncatingIfNeeded: timestamp), timestamp: at),
       captureTime: capture.map { .nanoseconds(Int64($0 * 1e9)) }, receiveTime: at)
   }
@@ -81,7 +82,7 @@ import Testing
       let audio = timeline.time(
         of: frame(
           .opus, 5_000 + tick * 960, capture: nil,
-          received: time + Double(noise.next(60_000)) / 1e6), track: 1)
+          received: time + 0.02 + Double(noise.next(60_000)) / 1e6), track: 1)
       let video = timeline.time(
         of: frame(
           .video(.vp8), Int(UInt32.max) - 90_000 + tick * 1_800, capture: nil,
@@ -89,6 +90,38 @@ import Testing
       if tick > 1_500 { worst = max(worst, abs((video - audio).inMilliseconds)) }
     }
     #expect(worst < 20, "\(worst) ms")
+  }
+
+  /// A packet of audio is there when its last sample is: before the first report that mustn't count as 20 ms of delay, or the
+  /// recording begins with sound that is late by as much.
+  @Test(arguments: [0xFC, 0x78, 0x08] as [UInt8]) func audioIsAtItsFirstSample(_ head: UInt8) {
+    var timeline = MediaTimeline(clockRates: [90_000, 48_000])
+    let length = OpusTime.duration(of: [head].span.bytes)
+    for index in 0..<100 {
+      let captured = Instant.zero + length * index
+      // The first report comes in the middle.
+      let capture = index < 50 ? nil : Duration.seconds(1_700_000_000) + (captured - .zero)
+      var audio = frame(
+        .opus, Int((captured - .zero).inSeconds * 48_000), capture: nil,
+        received: (captured + length).seconds)
+      audio.frame.payload = EncodedBuffer([head])
+      var video = frame(
+        .video(.vp8), Int((captured - .zero).inSeconds * 90_000), capture: nil,
+        received: captured.seconds)
+      (audio.captureTime, video.captureTime) = (capture, capture)
+      let times = (timeline.time(of: video, track: 0), timeline.time(of: audio, track: 1))
+      #expect(abs((times.1 - times.0).inMilliseconds) < 0.1, "\(index)")
+    }
+  }
+
+  @Test(
+    arguments: [
+      ([0x00], 10), ([0x08], 20), ([0x18], 60), ([0x79], 40), ([0x60], 10), ([0x80], 2.5),
+      ([0xFC], 20), ([0xFF, 0x03], 60), ([0xFF, 0x06], 120), ([0xFF, 0x07], 0), ([0xFF], 0),
+      ([], 0),
+    ] as [([UInt8], Double)])
+  func aPacketSaysHowLongItSounds(_ bytes: [UInt8], _ milliseconds: Double) {
+    #expect(OpusTime.duration(of: bytes.span.bytes).inMilliseconds == milliseconds)
   }
 
   @Test func aSourceThatBeginsAnewGoesOnInTime() {

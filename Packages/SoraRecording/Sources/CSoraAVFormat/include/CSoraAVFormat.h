@@ -83,6 +83,8 @@ struct sora_avf_frame {
   size_t size;
   /// Nanoseconds; SORA_AVF_NO_TIME where the file doesn't say.
   int64_t time, duration;
+  /// When it is to be decoded: before `time` where frames are reordered.
+  int64_t decode_time;
   int is_key;
 };
 

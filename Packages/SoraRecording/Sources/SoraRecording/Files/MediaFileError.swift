@@ -17,6 +17,8 @@ public enum MediaFileError: Error, Sendable, Hashable, CustomStringConvertible {
   case library(path: String, operation: String, reason: String)
   /// A frame's bytes aren't one of its codec: it is left out, and the file goes on.
   case invalidFrame(path: String)
+  /// The file has no track of these kinds whose codec can be played; `found` names the codecs of those that it has.
+  case noTrack(path: String, wanted: Set<MediaKind>, found: [String])
   /// Writing was begun, or was not begun yet, or has ended.
   case wrongOrder(path: String, operation: String)
 
@@ -34,6 +36,10 @@ public enum MediaFileError: Error, Sendable, Hashable, CustomStringConvertible {
       "cannot \(operation) \(path): \(unsafe String(cString: strerror(number)))"
     case .library(let path, let operation, let reason): "cannot \(operation) \(path): \(reason)"
     case .invalidFrame(let path): "\(path): a frame isn't one of its codec, and is left out"
+    case .noTrack(let path, let wanted, let found):
+      "\(path): no \(wanted.map(\.rawValue).sorted(by: >).joined(separator: " or ")) that can be played; "
+        + (found.isEmpty ? "it has none" : "it has \(found.joined(separator: ", "))")
+        + ", and VP8, VP9, AV1, H.264, H.265 and Opus can be"
     case .wrongOrder(let path, let operation): "\(path): \(operation) comes at the wrong time"
     }
   }

@@ -10,6 +10,8 @@ public struct MediaFileFrame: Sendable {
   public let frame: EncodedFrame
   /// Since the file's beginning.
   public let time: Duration
+  /// When it is due to be decoded, on the same clock: `time`, or earlier where frames come in another order than they are shown in.
+  public let decodeTime: Duration
   /// nil if unknown.
   public let duration: Duration?
 }
@@ -39,16 +41,12 @@ public struct MediaFileFrame: Sendable {
   /// The file's length; nil if unknown.
   public let duration: Duration?
 
-  private let demux: OpaquePointer
+  private var demux: OpaquePointer
 
   /// Opens a file and finds out what is in it.
   public init(path: String) throws(MediaFileError) {
     try AVFormatLibrary.load()
-    var made: OpaquePointer?
-    let code = unsafe sora_demux_open(path, &made)
-    guard code == 0, let made = unsafe made else {
-      throw AVFormatLibrary.error(code, path, "read")
-    }
+    let made = unsafe try Self.open(path)
     self.path = path
     unsafe demux = unsafe made
     tracks = (0..<Int(unsafe sora_demux_tracks(made))).map { index in
@@ -61,6 +59,15 @@ public struct MediaFileFrame: Sendable {
   }
 
   deinit { unsafe sora_demux_close(demux) }
+
+  private static func open(_ path: String) throws(MediaFileError) -> OpaquePointer {
+    var made: OpaquePointer?
+    let code = unsafe sora_demux_open(path, &made)
+    guard code == 0, let made = unsafe made else {
+      throw AVFormatLibrary.error(code, path, "read")
+    }
+    return unsafe made
+  }
 
   /// The first track of a kind whose codec is one of ours; nil where there is none.
   public func firstTrack(_ kind: MediaKind) -> Int? {
@@ -78,8 +85,16 @@ public struct MediaFileFrame: Sendable {
 
   /// Goes on with the last key frame at or before `time`, or from the beginning: a file is played in a loop by seeking to zero.
   public func seek(to time: Duration) throws(MediaFileError) {
-    let code = unsafe sora_demux_seek(demux, max(0, time.wholeNanoseconds))
+    guard time > .zero else { return try rewind() }
+    let code = unsafe sora_demux_seek(demux, time.wholeNanoseconds)
     guard code >= 0 else { throw AVFormatLibrary.error(code, path, "seek in") }
+  }
+
+  /// Opens the file anew: libavformat would seek to the first key frame, and leave out the sound before it.
+  private func rewind() throws(MediaFileError) {
+    let again = unsafe try Self.open(path)
+    unsafe sora_demux_close(demux)
+    unsafe demux = unsafe again
   }
 
   private func frame(_ read: sora_avf_frame) -> MediaFileFrame {
@@ -89,6 +104,8 @@ public struct MediaFileFrame: Sendable {
     let (seconds, rest) = time.quotientAndRemainder(dividingBy: 1_000_000_000)
     let ticks = seconds &* Int64(rate) &+ (rest * Int64(rate) + 500_000_000) / 1_000_000_000
     let length = unsafe read.duration
+    let told = unsafe read.decode_time
+    let decodeTime = told == Self.noTime ? time : min(time, max(0, told))
     let bytes = unsafe EncodedBuffer(UnsafeRawBufferPointer(start: read.data, count: read.size))
     let isKeyFrame = unsafe read.is_key != 0
     return MediaFileFrame(
@@ -97,7 +114,7 @@ public struct MediaFileFrame: Sendable {
         payload: bytes, isKeyFrame: isKeyFrame || tracks[track].kind == .audio,
         rtpTimestamp: UInt32(truncatingIfNeeded: ticks), timestamp: Instant(nanoseconds: time),
         width: tracks[track].width, height: tracks[track].height),
-      time: .nanoseconds(time),
+      time: .nanoseconds(time), decodeTime: .nanoseconds(decodeTime),
       duration: length > 0 ? .nanoseconds(length) : nil)
   }
 

@@ -13,29 +13,7 @@ import Synchronization
 /// counted.
 public final class MediaRecorder: EncodedFrameSink {
   public typealias Settings = RecordingSettings
-
-  /// What was recorded, and what wasn't.
-  public struct Outcome: Sendable, Equatable {
-    public var videoFrames = 0
-    public var audioFrames = 0
-    /// Bytes of the file.
-    public var byteCount = 0
-    /// From the first frame's time to the last one's.
-    public var duration = Duration.zero
-    public var video: VideoTrackParameters?
-    /// How often the picture's size changed. The track goes on: its key frames say their size.
-    public var sizeChanges = 0
-    /// Frames that came before the first key frame, or after one that was dropped: nothing can be made of them.
-    public var framesWithoutKeyFrame = 0
-    /// Frames that were dropped because the disk was too slow.
-    public var framesTooMany = 0
-    /// Frames that came after the file had failed or ended, or that it has no track for.
-    public var framesNotTaken = 0
-    /// Frames that weren't of their codec, and those that refer to them.
-    public var framesDamaged = 0
-    /// Why the file ended early; nil where all is well.
-    public var failure: MediaFileError?
-  }
+  public typealias Outcome = RecordingOutcome
 
   fileprivate struct Shared {
     var waitingBytes = 0
@@ -47,7 +25,7 @@ public final class MediaRecorder: EncodedFrameSink {
     var requestKeyFrame: (@Sendable () -> Void)?
     /// What was dropped before it came to the queue, and what the queue did.
     var dropped = Outcome()
-    var written = RecordingSession.Written()
+    var written = Outcome()
   }
 
   public let path: String
@@ -157,16 +135,10 @@ public final class MediaRecorder: EncodedFrameSink {
 
 extension MediaRecorder.Shared {
   fileprivate var outcome: MediaRecorder.Outcome {
-    var all = dropped
-    all.videoFrames = written.videoFrames
-    all.audioFrames = written.audioFrames
-    all.byteCount = written.byteCount
-    all.duration = written.duration
-    all.video = written.video
-    all.sizeChanges = written.sizeChanges
-    all.framesDamaged = written.framesDamaged
-    all.framesNotTaken += written.framesNotTaken
-    all.failure = written.failure
+    var all = written
+    all.framesWithoutKeyFrame += dropped.framesWithoutKeyFrame
+    all.framesTooMany += dropped.framesTooMany
+    all.framesNotTaken += dropped.framesNotTaken
     return all
   }
 

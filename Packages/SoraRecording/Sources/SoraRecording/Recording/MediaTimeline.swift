@@ -90,7 +90,10 @@ package struct MediaTimeline: Sendable {
   package mutating func time(of frame: EncodedTrackFrame, track: Int) -> Instant {
     let received = frame.receiveTime.nanoseconds
     let position = advance(track, frame.frame.rtpTimestamp, received)
-    var target = tracks[track].transit.note(received &- position, at: received)
+    // A packet of audio leaves when its last sample is there, and its timestamp is that of the first.
+    let length = frame.codec == .opus ? OpusTime.duration(of: frame.frame.payload.span) : .zero
+    var target = tracks[track].transit.note(
+      received &- length.wholeNanoseconds &- position, at: received)
     if let capture = frame.captureTime?.wholeNanoseconds, let offset = follow(capture, received) {
       target = capture &+ offset &- position
     }

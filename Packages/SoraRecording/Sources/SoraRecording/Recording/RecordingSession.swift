@@ -3,20 +3,6 @@ import SoraMedia
 
 /// The file of a `MediaRecorder` from its first frame to its end. Confined to the recorder's queue.
 final class RecordingSession {
-  /// What came of the frames that reached the queue.
-  struct Written {
-    var videoFrames = 0
-    var audioFrames = 0
-    var byteCount = 0
-    var duration = Duration.zero
-    var video: VideoTrackParameters?
-    var sizeChanges = 0
-    var framesNotTaken = 0
-    /// Frames that weren't of their codec, and those that refer to them.
-    var framesDamaged = 0
-    var failure: MediaFileError?
-  }
-
   private typealias Timed = TimedFrame
 
   /// The tracks of the file that is written, by their index in it.
@@ -34,7 +20,8 @@ final class RecordingSession {
     case ended
   }
 
-  private(set) var written = Written()
+  /// What came of the frames that reached the queue.
+  private(set) var written = RecordingOutcome()
   /// A damaged frame was left out: pictures go on with a key frame.
   private(set) var needsKeyFrame = false
   private let writer: MediaFileWriter
@@ -70,9 +57,11 @@ final class RecordingSession {
 
   func write(_ frame: EncodedTrackFrame) throws(MediaFileError) {
     let isVideo = frame.codec.kind == .video
-    let timed = Timed(
+    var timed = Timed(
       frame: frame, time: timeline.time(of: frame, track: isVideo ? 0 : 1))
     guard !isVideo else { return try take(timed) }
+    // It is heard when a player decodes it, and that is to be in step with the pictures.
+    timed.time = timed.time - OpusTime.decodingDelay
     if !reordering.insert(timed) { written.framesNotTaken += 1 }
     while let next = reordering.takeDue() { try take(next) }
   }

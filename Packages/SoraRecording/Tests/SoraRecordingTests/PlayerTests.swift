@@ -1,0 +1,117 @@
+import Foundation
+import SoraMedia
+import SoraRecording
+import Synchronization
+import Testing
+
+@Suite struct PlayerTests {
+  private let folder: Folder
+
+  init() throws { folder = try Folder() }
+
+  /// A film of two seconds, with key frames at 0, 0.5, 1 and 1.5.
+  private func film(_ codec: VideoCodecKind = .vp8, _ ending: String = "webm") throws -> String {
+    let path = folder.path("a.\(ending)")
+    let recorder = try MediaRecorder(path: path)
+    let video = try Clips.video(codec, frames: 60)
+    for frame in Clips.together(video, Clips.audio(packets: 100)) { recorder.receive(frame) }
+    #expect(recorder.finish().failure == nil)
+    return path
+  }
+
+  private func sequence(_ path: String, loops: Bool) throws -> MediaFileSequence {
+    let reader = try MediaFileReader(path: path)
+    return MediaFileSequence(
+      reader: reader, video: reader.firstTrack(.video), audio: reader.firstTrack(.audio),
+      loops: loops)
+  }
+
+  @Test func framesComeInTheOrderOfTheirTimes() throws {
+    let sequence = try sequence(film(), loops: false)
+    var times: [MediaKind: [Duration]] = [:]
+    var last = Duration.zero
+    while let item = try sequence.next() {
+      #expect(item.time >= last)
+      last = item.time
+      times[item.codec.kind, default: []].append(item.time)
+    }
+    #expect(times[.video]?.count == 60 && times[.audio]?.count == 100)
+    #expect(times[.video]?.first == .zero && times[.audio]?.first == .zero)
+    // Over means over.
+    #expect(try sequence.next() == nil)
+  }
+
+  @Test func aFilmThatLoopsGoesOnWithoutAGap() throws {
+    let sequence = try sequence(film(), loops: true)
+    var video: [Duration] = []
+    var audio: [Duration] = []
+    while sequence.rounds < 3, let item = try sequence.next() {
+      if item.codec.kind == .video { video.append(item.time) } else { audio.append(item.time) }
+      if sequence.rounds > 0, video.count % 60 == 1, item.codec.kind == .video {
+        #expect(item.frame.frame.isKeyFrame)
+      }
+    }
+    #expect(video.count >= 180 && audio.count >= 300)
+    for (times, interval) in [(video, 1.0 / 30), (audio, 0.02)] {
+      for (earlier, later) in zip(times, times.dropFirst()) {
+        #expect(abs((later - earlier).inSeconds - interval) < 0.006)
+      }
+    }
+  }
+
+  @Test(arguments: [(1_200, 1.0), (0, 0), (90_000, 1.5)])
+  func seekingGoesOnAtAKeyFrame(_ milliseconds: Int, _ expected: Double) throws {
+    let sequence = try sequence(film(), loops: false)
+    for _ in 0..<30 { _ = try sequence.next() }
+    try sequence.seek(to: .milliseconds(milliseconds), at: .seconds(40))
+    var first: [MediaKind: MediaFileSequence.Item] = [:]
+    while first.count < 2, let item = try sequence.next() {
+      if first[item.codec.kind] == nil { first[item.codec.kind] = item }
+    }
+    let picture = try #require(first[.video])
+    #expect(picture.frame.frame.isKeyFrame)
+    #expect(abs(picture.frame.time.inSeconds - expected) < 0.006)
+    #expect(picture.time == .seconds(40))
+    // Audio and video stay in step.
+    let sound = try #require(first[.audio])
+    let difference = (sound.time - picture.time) - (sound.frame.time - picture.frame.time)
+    #expect(difference == .zero && sound.time >= picture.time)
+  }
+
+  @Test(.timeLimit(.minutes(1))) func aPlayerKeepsTheTimes() async throws {
+    let player = try MediaFilePlayer(path: film(), loops: true)
+    #expect(player.video?.width == 160 && player.audio?.codec == .opus)
+    let (stream, continuation) = AsyncStream.makeStream(of: (EncodedFrame, MediaCodec).self)
+    player.start { continuation.yield(($0, $1)) }
+    defer { player.stop() }
+    var video: [Instant] = []
+    for await (frame, codec) in stream where codec.kind == .video {
+      video.append(frame.timestamp)
+      if video.count == 20 { player.pause() }
+      if video.count == 20 { player.resume() }
+      if video.count == 30 { player.seek(to: .milliseconds(100)) }
+      if video.count > 100, player.rounds > 0 { break }
+    }
+    #expect(video == video.sorted())
+    // Two seconds and a half were played, however late the machine was.
+    let length = (video[100] - video[0]).inSeconds
+    #expect(length > 3.2, "\(length)")
+  }
+
+  @Test func whatCanNotBePlayedIsOneError() throws {
+    let path = try film()
+    let missing = #expect(throws: MediaFileError.self) {
+      try MediaFilePlayer(path: folder.path("none.webm"))
+    }
+    #expect(missing?.description.contains("No such file") == true)
+    let silent = folder.path("b.webm")
+    let recorder = try MediaRecorder(path: silent)
+    for frame in Clips.audio(packets: 10) { recorder.receive(frame) }
+    _ = recorder.finish()
+    let error = #expect(throws: MediaFileError.self) {
+      try MediaFilePlayer(path: silent, kinds: [.video])
+    }
+    #expect(error?.description.hasPrefix("\(silent): no video that can be played; it has ") == true)
+    #expect(try MediaFilePlayer(path: path, kinds: [.audio]).video == nil)
+  }
+}
