@@ -35,14 +35,16 @@ let package = Package(
       path: "../SoraCodecs", traits: [.trait(name: "GPL", condition: .when(traits: ["GPL"]))]),
     .package(path: "../SoraAudio"),
     .package(path: "../SoraCapture"),
+    .package(path: "../SoraRecording"),
   ],
   targets: [
     .target(
       name: "WebRTC",
       dependencies: [
-        media, clock, transport("SoraSDP"), transport("SoraRTP"), transport("SoraICE"),
-        transport("SoraDTLS"), transport("SoraSRTP"), transport("SoraCongestion"),
-        transport("SoraTransport"),
+        media, clock, .product(name: "SoraWire", package: "SoraMedia"),
+        .product(name: "SoraCamera", package: "SoraCapture"), transport("SoraSDP"),
+        transport("SoraRTP"), transport("SoraICE"), transport("SoraDTLS"), transport("SoraSRTP"),
+        transport("SoraCongestion"), transport("SoraTransport"),
         .product(name: "SoraCodecs", package: "SoraCodecs"),
         .product(name: "SoraNAL", package: "SoraCodecs"),
         .product(name: "SoraSimulcast", package: "SoraCodecs"),
@@ -63,8 +65,10 @@ let package = Package(
         // Counting allocations.
         transport("CSoraMallocCount"),
         .product(name: "SoraCapture", package: "SoraCapture"),
+        .product(name: "SoraCamera", package: "SoraCapture"),
         .product(name: "SoraCodecs", package: "SoraCodecs"),
         .product(name: "SoraAudio", package: "SoraAudio"),
+        .product(name: "SoraRecording", package: "SoraRecording"),
       ],
       swiftSettings: settings),
   ]

@@ -12,8 +12,10 @@ open class RTCMediaSource: @unchecked Sendable {
 
 /// Takes frames from a capturer and gives them to every track, encoder and renderer that follows it.
 public final class RTCVideoSource: RTCMediaSource, RTCVideoCapturerDelegate, @unchecked Sendable {
-  // @unchecked: its only state is the broadcaster, which is Sendable.
+  // @unchecked: its only state are the broadcasters, which are Sendable.
   let broadcaster = VideoBroadcaster()
+  /// Of frames that are encoded already.
+  let encoded = EncodedVideoBroadcaster()
 
   override init() {}
 
@@ -45,4 +47,13 @@ public final class RTCAudioSource: RTCMediaSource, @unchecked Sendable {
   /// Encoders take it on queues of their own: when 200 ms wait for one, the oldest frames are dropped and counted as
   /// `connection.audioEncoderBehind` in `RTCStatisticsReport.packetDrops`. From one thread at a time.
   public func push(_ frame: AudioFrame) { broadcaster.push(frame) }
+
+  /// Sends an Opus packet without encoding it again: a file's, or another call's.
+  ///
+  /// Packets come in order. RTP timestamps follow their lengths, and jump ahead where their `timestamp`s leave a gap of more than
+  /// 60 ms. The server isn't told how loud they are, and a disabled track sends nothing. A packet that is none, or doesn't fit a
+  /// datagram (1,100 bytes), is counted as `connection.audioNotEncoded` in `RTCStatisticsReport.packetDrops`.
+  ///
+  /// - Parameter packet: its payload, and when its first sample was captured, on the monotonic clock. From one thread at a time.
+  public func push(packet: EncodedFrame) { broadcaster.push(packet: packet) }
 }

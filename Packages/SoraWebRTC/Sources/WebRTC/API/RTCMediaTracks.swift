@@ -74,6 +74,7 @@ public final class RTCVideoTrack: RTCMediaStreamTrack, VideoTrackSource, @unchec
   /// Gives every frame to `sink`, enabled or not, on the thread that made it.
   public func add(sink: any VideoSink) { source.broadcaster.add(sink) }
   public func remove(sink: any VideoSink) { source.broadcaster.remove(sink) }
+  package var encodedVideo: EncodedVideoBroadcaster { source.encoded }
 }
 
 /// Tells a renderer of size changes, which frames carry implicitly.

@@ -374,3 +374,16 @@ extension PeerConnectionCore: RTPSessionDelegate {
     tell(.targetBitrateChanged(bitsPerSecond), at: now)
   }
 }
+
+/// Takes what a `PeerConnectionCore` gives. Called on the loop that drives the core, inside its calls.
+public protocol PeerConnectionCoreDelegate: AnyObject {
+  func core(_ core: PeerConnectionCore, event: PeerConnectionEvent, at now: Instant)
+  /// A complete video frame of a transceiver's receiver, in decoding order.
+  func core(
+    _ core: PeerConnectionCore, receivedVideo frame: EncodedFrame, codec: String,
+    transceiverID: Int, at now: Instant)
+  /// One audio packet of a transceiver's receiver, in arrival order. The payload is lent for the call.
+  func core(
+    _ core: PeerConnectionCore, receivedAudio payload: UnsafeRawBufferPointer, header: RTPHeader,
+    transceiverID: Int, at now: Instant)
+}

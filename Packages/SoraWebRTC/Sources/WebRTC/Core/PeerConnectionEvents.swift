@@ -1,6 +1,4 @@
 public import SoraICE
-public import SoraMedia
-public import SoraRTP
 public import SoraTransport
 
 /// What a `PeerConnectionCore` tells its owner, beside media.
@@ -36,17 +34,4 @@ public enum PeerConnectionEvent {
   case targetBitrateChanged(Int)
   /// The receiver of a transceiver's video asks for a key frame.
   case keyFrameWanted(transceiverID: Int)
-}
-
-/// Takes what a `PeerConnectionCore` gives. Called on the loop that drives the core, inside its calls.
-public protocol PeerConnectionCoreDelegate: AnyObject {
-  func core(_ core: PeerConnectionCore, event: PeerConnectionEvent, at now: Instant)
-  /// A complete video frame of a transceiver's receiver, in decoding order.
-  func core(
-    _ core: PeerConnectionCore, receivedVideo frame: EncodedFrame, codec: String,
-    transceiverID: Int, at now: Instant)
-  /// One audio packet of a transceiver's receiver, in arrival order. The payload is lent for the call.
-  func core(
-    _ core: PeerConnectionCore, receivedAudio payload: UnsafeRawBufferPointer, header: RTPHeader,
-    transceiverID: Int, at now: Instant)
 }

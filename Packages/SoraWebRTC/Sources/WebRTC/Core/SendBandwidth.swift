@@ -1,4 +1,4 @@
-public import SoraCongestion
+import SoraCongestion
 import SoraMedia
 
 /// How what the network takes is split among what is sent: `BandwidthAllocator` with the terms of the negotiated sections. Plain
@@ -54,15 +54,5 @@ struct SendBandwidth {
     allocator.allocate(target, among: streams, at: now, into: &inOrder)
     shares.removeAll(keepingCapacity: true)
     for share in inOrder { shares[share.id] = share }
-  }
-}
-
-extension PeerConnectionCore {
-  /// What each sending transceiver may take, and why it isn't more, by the transceiver's id.
-  public var bandwidthShares: [Int: BandwidthAllocator.Share] { bandwidth.shares }
-
-  /// Bits per second that a video transceiver may send: its share of the estimate, within the other side's limit.
-  public func videoBitrate(transceiverID: Int) -> Int {
-    (bandwidth.shares[transceiverID]?.rate ?? BandwidthAllocator.leastVideo).bitsPerSecond
   }
 }

@@ -18,7 +18,7 @@ final class MediaPipelines {
     var audioRedundancy: Int?
     var now: @Sendable () -> Instant
     var sendVideo: @Sendable (SimulcastFrame, _ transceiverID: Int) -> Void
-    var sendAudio: @Sendable (EncodedFrame, RTPAudioLevel, _ transceiverID: Int) -> Void
+    var sendAudio: @Sendable (EncodedFrame, RTPAudioLevel?, _ transceiverID: Int) -> Void
     var needKeyFrame: @Sendable (_ transceiverID: Int) -> Void
     /// An encoder or decoder can't start or go on, or what is sent is larger than receivers take. Told once for the same settings.
     var failed: @Sendable (MediaFailure, _ transceiverID: Int) -> Void
@@ -31,11 +31,10 @@ final class MediaPipelines {
     var parameters = RTCRtpParameters()
   }
   private struct VideoSending {
-    var track: any VideoTrackSource
-    var kind: VideoCodecKind
-    /// The names of the layers in the pipeline's order.
+    var track: RTCVideoTrack
+    /// The names of the layers in the sender's order.
     var rids: [String?]
-    var pipeline: VideoSendPipeline
+    var sender: VideoTrackSender
   }
   private struct AudioSending {
     var track: RTCAudioTrack
@@ -57,8 +56,12 @@ final class MediaPipelines {
   private var videoReceiving: [Int: (codec: String, pipeline: VideoReceivePipeline)] = [:]
   private var audioReceiving: [Int: AudioReceivePipeline] = [:]
   private var redundancyTypes: [Int: RedundancyTypes] = [:]
+  /// For those who take packets before they are decoded.
+  private var redundantAudio: [Int: RedundantAudio] = [:]
   /// What audio jitter buffers that are gone didn't use.
   private var endedAudio = AudioDrops()
+  /// Frames that came encoded and weren't sent, of tracks that aren't sent any more.
+  private var endedEncoded = EncodedSendPipeline.Drops()
   /// Settings that no encoder could be made for, so that it is told once.
   private var refusedAudio: [Int: AudioSendPipeline.Settings] = [:]
   /// Transceivers whose audio decoder couldn't be made.
@@ -122,6 +125,7 @@ final class MediaPipelines {
       redundancyTypes[section.transceiverID] = RedundancyTypes(red: red, codec: codec)
     }
     let receiving = Set(media.filter { $0.receive != nil }.map(\.transceiverID))
+    redundantAudio = redundantAudio.filter { receiving.contains($0.key) }
     for id in videoReceiving.keys where !receiving.contains(id) {
       videoReceiving.removeValue(forKey: id)?.pipeline.stop()
     }
@@ -137,38 +141,33 @@ final class MediaPipelines {
 
   // MARK: Sending
 
-  private func startVideo(_ track: any VideoTrackSource, _ send: SendParameters, _ id: Int) {
+  private func startVideo(_ track: RTCVideoTrack, _ send: SendParameters, _ id: Int) {
     guard let kind = VideoCodecKind(encodingName: send.codec.name) else { return stopVideo(id) }
     let configuration = VideoSendConfiguration(
       kind, send, endpoints[id]?.parameters ?? RTCRtpParameters(),
       modes: environment.registry.scalabilityModes(of: kind))
     let rids = send.encodings.map(\.rid)
-    if let current = videoSending[id], current.track === track, current.kind == kind,
+    if let current = videoSending[id], current.track === track, current.sender.kind == kind,
       current.rids == rids
     {
-      current.pipeline.update(configuration)
+      current.sender.update(configuration)
       return
     }
     stopVideo(id)
-    let registry = environment.registry
     let sendVideo = environment.sendVideo
     let failed = environment.failed
-    let pipeline = VideoSendPipeline(
+    let sender = VideoTrackSender(
       track: track, configuration: configuration,
-      bitrate: bitrates[id] ?? send.maximumBitrate ?? 1_000_000, now: environment.now,
-      makeEncoder: { settings throws(CodecError) in
-        try registry.makeEncoder(kind, settings: settings)
-      },
-      output: { sendVideo($0, id) },
-      failed: { failed($0, id) })
-    videoSending[id] = VideoSending(track: track, kind: kind, rids: rids, pipeline: pipeline)
-    track.add(sink: pipeline)
+      bitrate: bitrates[id] ?? send.maximumBitrate ?? 1_000_000, registry: environment.registry,
+      now: environment.now, output: { sendVideo($0, id) }, failed: { failed($0, id) })
+    videoSending[id] = VideoSending(track: track, rids: rids, sender: sender)
+    sender.start()
   }
 
   private func stopVideo(_ id: Int) {
     guard let sending = videoSending.removeValue(forKey: id) else { return }
-    sending.track.remove(sink: sending.pipeline)
-    sending.pipeline.stop()
+    sending.sender.stop()
+    endedEncoded = endedEncoded + sending.sender.drops
   }
 
   private func startAudio(_ track: RTCAudioTrack, _ send: SendParameters, _ id: Int) {
@@ -204,12 +203,12 @@ final class MediaPipelines {
   }
 
   func requestKeyFrame(transceiverID: Int) {
-    videoSending[transceiverID]?.pipeline.requestKeyFrame()
+    videoSending[transceiverID]?.sender.requestKeyFrame()
   }
 
   func setBitrate(_ bitsPerSecond: Int, transceiverID: Int) {
     bitrates[transceiverID] = bitsPerSecond
-    videoSending[transceiverID]?.pipeline.setTargetBitrate(bitsPerSecond)
+    videoSending[transceiverID]?.sender.setTargetBitrate(bitsPerSecond)
   }
 
   /// Fits a transceiver's audio to the network; about once a second.
@@ -231,18 +230,21 @@ final class MediaPipelines {
     return tap
   }
 
-  /// A copy of the Opus packet that a payload is, or the newest of those in it (RFC 2198); nil where there is none.
-  func opusPacket(
+  /// Copies of the Opus packets that a payload brings, each with its timestamp: itself, or what is new of those in it (RFC 2198).
+  func opusPackets(
     in payload: UnsafeRawBufferPointer, _ header: RTPHeader, transceiverID id: Int
-  ) -> EncodedBuffer? {
+  ) -> [(timestamp: UInt32, packet: EncodedBuffer)] {
     guard let types = redundancyTypes[id], header.payloadType == types.red else {
-      return unsafe EncodedBuffer(payload)
+      return unsafe [(header.timestamp, EncodedBuffer(payload))]
     }
-    guard let blocks = unsafe try? REDPayload.Blocks(parsing: payload) else { return nil }
-    for block in blocks where block.isPrimary && block.payloadType == types.codec {
-      return unsafe EncodedBuffer(UnsafeRawBufferPointer(rebasing: payload[block.range]))
-    }
-    return nil
+    guard let blocks = unsafe try? REDPayload.Blocks(parsing: payload) else { return [] }
+    return redundantAudio[id, default: RedundantAudio()]
+      .packets(blocks, timestamp: header.timestamp, codec: types.codec)
+      .map {
+        unsafe (
+          $0.rtpTimestamp, EncodedBuffer(UnsafeRawBufferPointer(rebasing: payload[$0.range]))
+        )
+      }
   }
 
   func decode(_ frame: EncodedFrame, codec: String, transceiverID id: Int) {
@@ -320,7 +322,12 @@ final class MediaPipelines {
     for pipeline in audioReceiving.values { audio.add(pipeline) }
     for sending in audioSending.values { audio.add(sending.pipeline) }
     return PacketDrop.list(.audioBuffer, audio.counts) + PacketDrop.list(.connection, audio.frames)
+      + PacketDrop.list(.connection, encodedDrops.counts)
       + PacketDrop.list(.connection, ["undecodable": undecodable])
+  }
+
+  private var encodedDrops: EncodedSendPipeline.Drops {
+    videoSending.values.reduce(endedEncoded) { $0 + $1.sender.drops }
   }
 
   /// What a transceiver's pipeline counted, and which of its layers has this name.
@@ -328,11 +335,11 @@ final class MediaPipelines {
     guard let sending = videoSending[id], let layer = sending.rids.firstIndex(of: rid) else {
       return nil
     }
-    return (sending.pipeline.statistics, layer)
+    return (sending.sender.statistics, layer)
   }
   /// What a transceiver's track is encoded as; nil where it isn't sent.
   func videoSendConfiguration(_ id: Int) -> VideoSendConfiguration? {
-    videoSending[id]?.pipeline.currentConfiguration
+    videoSending[id]?.sender.currentConfiguration
   }
   func videoReceiveStatistics(_ id: Int) -> VideoReceivePipeline.Statistics? {
     videoReceiving[id]?.pipeline.statistics

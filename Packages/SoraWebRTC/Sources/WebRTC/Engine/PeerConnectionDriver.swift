@@ -191,16 +191,17 @@ extension PeerConnectionDriver: PeerConnectionCoreDelegate {
     _ core: PeerConnectionCore, receivedAudio payload: UnsafeRawBufferPointer, header: RTPHeader,
     transceiverID: Int, at now: Instant
   ) {
-    if let tap = media.encodedTap(transceiverID: transceiverID),
-      let packet = unsafe media.opusPacket(in: payload, header, transceiverID: transceiverID)
-    {
-      tap.push(
-        EncodedTrackFrame(
-          codec: .opus,
-          frame: EncodedFrame(
-            payload: packet, isKeyFrame: true, rtpTimestamp: header.timestamp, timestamp: now),
-          captureTime: core.captureTime(of: header.timestamp, transceiverID: transceiverID),
-          receiveTime: now))
+    if let tap = media.encodedTap(transceiverID: transceiverID) {
+      let packets = unsafe media.opusPackets(in: payload, header, transceiverID: transceiverID)
+      for (timestamp, packet) in packets {
+        tap.push(
+          EncodedTrackFrame(
+            codec: .opus,
+            frame: EncodedFrame(
+              payload: packet, isKeyFrame: true, rtpTimestamp: timestamp, timestamp: now),
+            captureTime: core.captureTime(of: timestamp, transceiverID: transceiverID),
+            receiveTime: now))
+      }
     }
     unsafe media.decode(payload, header, transceiverID: transceiverID, at: now)
   }

@@ -31,8 +31,8 @@ package final class AudioPlayout: Sendable {
       state.pipelines.append(pipeline)
       guard state.timer == nil else { return }
       state.next = SystemClock.now
-      let timer = DispatchSource.makeTimerSource(queue: queue)
-      timer.schedule(deadline: .now(), repeating: .milliseconds(10), leeway: .milliseconds(1))
+      let timer = DispatchSource.makeTimerSource(flags: .strict, queue: queue)
+      timer.schedule(deadline: .now(), repeating: .milliseconds(10), leeway: .nanoseconds(0))
       timer.setEventHandler { [weak self] in self?.tick() }
       state.timer = timer
       timer.resume()

@@ -55,8 +55,12 @@ package final class AudioReceivePipeline: @unchecked Sendable {
 
   /// The jitter buffer's counters as of the last 10 ms that were played. From any thread.
   package var statistics: AudioJitterBufferStats { published.withLock { $0.buffer } }
-  /// What was handed to the sinks last; nil before the first packet was played. From any thread.
-  package var played: PlayedMedia? { published.withLock { $0.played } }
+  /// What was handed to the sinks last, and when it is heard; nil before the first packet was played. From any thread.
+  package var played: PlayedMedia? {
+    guard var played = published.withLock({ $0.played }) else { return nil }
+    played.time = played.time + track.source.broadcaster.playoutLatency
+    return played
+  }
   /// Keeps audio back for at least so long from the next 10 ms on, counted from the fastest packets. From any thread.
   package func setMinimumDelay(_ value: Duration) { minimumDelay.withLock { $0 = value } }
   /// Parts of redundant packets that are of another codec than the one that is decoded. From any thread.

@@ -5,11 +5,12 @@ package import SoraRTP
 import SoraTransport
 import Synchronization
 
-/// From a source's audio to Opus packets that fit receiver and network, on a serial queue of its own.
+/// From a source's audio to Opus packets that fit receiver and network, on a serial queue of its own. Packets that are encoded already
+/// go on as they are.
 ///
 /// The source's thread only hands frames over. If the encoder's queue stands still, the oldest frames are dropped and
 /// counted, and RTP timestamps go on over what is missing.
-package final class AudioSendPipeline: AudioSink, @unchecked Sendable {
+package final class AudioSendPipeline: AudioSink, AudioPacketSink, @unchecked Sendable {
   // @unchecked: codec state is touched on `queue` alone; what is shared is in `shared`.
 
   /// What was negotiated.
@@ -41,29 +42,36 @@ package final class AudioSendPipeline: AudioSink, @unchecked Sendable {
   /// as delay.
   package static let maximumBacklog = Duration.milliseconds(200)
 
+  /// Packets of 2.5 ms at least that may wait for the queue.
+  private static let maximumPackets = 80
+
   private struct Shared {
     var isStopped = false
     var backlog = AudioBacklog(limit: maximumBacklog)
     var framesFailed: UInt64 = 0
+    /// Packets that were encoded before, on their way to the queue.
+    var packetsWaiting = 0
+    var packetsDropped: UInt64 = 0
     var encoderSettings: OpusEncoderSettings
   }
 
   private let queue: DispatchQueue
   private let shared: Mutex<Shared>
-  private let output: @Sendable (EncodedFrame, RTPAudioLevel) -> Void
+  private let output: @Sendable (EncodedFrame, RTPAudioLevel?) -> Void
   private weak let track: RTCAudioTrack?
   private let encoder: OpusEncoder
   private var adapter: OpusNetworkAdapter
   private var resampler: (rate: Int, channels: Int, resampler: AudioResampler)?
   private var converted: [Int16] = []
+  private var packets = AudioPacketClock()
 
   /// - Parameters:
   ///   - queue: serial; the encoder runs on it.
-  ///   - output: takes each packet with its level, on the encoder's queue.
+  ///   - output: takes each packet with its level, nil if unknown, on the encoder's queue.
   package init(
     track: RTCAudioTrack?, settings: Settings,
     queue: DispatchQueue = DispatchQueue(label: "sora.audio.encode", qos: .userInteractive),
-    output: @escaping @Sendable (EncodedFrame, RTPAudioLevel) -> Void
+    output: @escaping @Sendable (EncodedFrame, RTPAudioLevel?) -> Void
   ) throws(AudioCodecError) {
     var wanted = settings.format.encoderSettings(bitrateLimit: settings.bitrateLimit)
     let room =
@@ -99,7 +107,9 @@ package final class AudioSendPipeline: AudioSink, @unchecked Sendable {
   /// From any thread.
   package var losses: Losses {
     shared.withLock {
-      Losses(framesDropped: $0.backlog.framesDropped, framesFailed: $0.framesFailed)
+      Losses(
+        framesDropped: $0.backlog.framesDropped &+ $0.packetsDropped,
+        framesFailed: $0.framesFailed)
     }
   }
 
@@ -150,12 +160,46 @@ package final class AudioSendPipeline: AudioSink, @unchecked Sendable {
     let level = AudioLevel.decibelsBelowOverload(frame.samples.span)
     do {
       try encoder.encode(frame) { packet in
+        packets.sent(packet)
         // Louder than 50 dB below full scale counts as voice: RFC 6464 leaves the decision to the sender.
         output(packet, RTPAudioLevel(level: level, hasVoice: level < 50))
       }
     } catch {
       shared.withLock { $0.framesFailed &+= 1 }
     }
+  }
+
+  /// Hands a packet that is encoded already to the queue. From any thread, one at a time.
+  package func receive(packet: EncodedFrame) {
+    let takes = shared.withLock { shared in
+      guard !shared.isStopped else { return false }
+      guard shared.packetsWaiting < Self.maximumPackets else {
+        shared.packetsDropped &+= 1
+        return false
+      }
+      shared.packetsWaiting += 1
+      return true
+    }
+    guard takes else { return }
+    queue.async {
+      self.shared.withLock { $0.packetsWaiting -= 1 }
+      self.send(packet)
+    }
+  }
+
+  private func send(_ packet: EncodedFrame) {
+    guard let samples = packet.opusSampleCount,
+      packet.payload.count <= encoder.settings.maximumPacketSize
+    else {
+      shared.withLock { $0.framesFailed &+= 1 }
+      return
+    }
+    let placed = packets.place(packet, samples: samples)
+    // Audio that is encoded here later goes on behind it.
+    encoder.skip(sampleCount: placed.advance)
+    // W3C mediacapture-main §4.3.1 has silence of a disabled track, which receivers make of a gap.
+    guard track?.isEnabled != false else { return }
+    output(placed.packet, nil)
   }
 
   private func at48kHz(_ frame: AudioFrame) -> AudioFrame? {

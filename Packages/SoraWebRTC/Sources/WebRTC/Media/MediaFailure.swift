@@ -1,5 +1,6 @@
 public import SoraAudio
 public import SoraCodecs
+public import SoraMedia
 
 /// Why a track's media can't be coded, or won't be seen.
 public enum MediaFailure: Error, Sendable, Hashable, CustomStringConvertible {
@@ -13,6 +14,13 @@ public enum MediaFailure: Error, Sendable, Hashable, CustomStringConvertible {
   case videoDecoder(CodecError)
   /// So large frames are sent that receivers refuse them: decoders reserve no memory for more than `limit` pixels.
   case videoTooLarge(width: Int, height: Int, limit: Int)
+  /// Frames that were encoded already are of another codec than the negotiated one: they aren't sent.
+  case videoCodecMismatch(given: VideoCodecKind, negotiated: VideoCodecKind)
+  /// Frames that were encoded already come in another order than they were captured in (B frames): those that no other refers to
+  /// aren't sent, and the others may be shown late.
+  case videoReordered(VideoCodecKind)
+  /// What was given as encoded isn't a frame of its codec, or is a key frame whose parameter sets never came: it isn't sent.
+  case videoUnreadable(VideoCodecKind)
 
   public var description: String {
     switch self {
@@ -23,6 +31,12 @@ public enum MediaFailure: Error, Sendable, Hashable, CustomStringConvertible {
     case .videoDecoder(let error): "the video decoder fails, and nothing is shown: \(error)"
     case .videoTooLarge(let width, let height, let limit):
       "frames of \(width)x\(height) are sent, and receivers refuse more than \(limit) pixels (4096x2304): they show nothing; send smaller ones"
+    case .videoCodecMismatch(let given, let negotiated):
+      "encoded frames of \(given) aren't sent, because \(negotiated) was negotiated; connect with the codec \(given), or let the source transcode"
+    case .videoReordered(let codec):
+      "encoded \(codec) frames come in another order than they are shown in, which calls don't take; encode without B frames, or let the source transcode"
+    case .videoUnreadable(let codec):
+      "what was given isn't \(codec), or its parameter sets never came; give whole frames, and parameter sets before the first key frame"
     }
   }
 }

@@ -17,6 +17,17 @@ public protocol AudioSink: AnyObject, Sendable {
   func receive(_ frame: AudioFrame)
 }
 
+/// Takes audio to a loudspeaker.
+public protocol LoudspeakerSink: AudioSink {
+  /// How much later than `receive` a frame is heard, so that video is held back by as much; nil if unknown. From any thread.
+  var playoutLatency: Duration? { get }
+}
+
+/// Takes Opus packets that are encoded already, on the thread that pushes them.
+protocol AudioPacketSink: AudioSink {
+  func receive(packet: EncodedFrame)
+}
+
 /// Fans frames out to sinks. Sinks run outside the lock, so that they may add and remove sinks.
 final class VideoBroadcaster: Sendable {
   private let sinks = Mutex<[any VideoSink]>([])
@@ -35,7 +46,15 @@ final class AudioBroadcaster: Sendable {
   func add(_ sink: any AudioSink) { sinks.withLock { $0.append(sink) } }
   func remove(_ sink: any AudioSink) { sinks.withLock { $0.removeAll { $0 === sink } } }
   var isEmpty: Bool { sinks.withLock { $0.isEmpty } }
+  /// Of the sink that is heard last.
+  var playoutLatency: Duration {
+    sinks.withLock { $0 }.compactMap { ($0 as? any LoudspeakerSink)?.playoutLatency }.max() ?? .zero
+  }
   func push(_ frame: AudioFrame) {
     for sink in sinks.withLock({ $0 }) { sink.receive(frame) }
+  }
+  /// Gives a packet that is encoded already to those that send it.
+  func push(packet: EncodedFrame) {
+    for sink in sinks.withLock({ $0 }) { (sink as? any AudioPacketSink)?.receive(packet: packet) }
   }
 }

@@ -9,7 +9,7 @@ import Synchronization
 /// No frame ever waits behind another: while one is being encoded, only the newest that came meanwhile is kept. What the
 /// time to encode or the bitrate doesn't allow is made smaller or rarer before the encoder sees it (`VideoAdaptation`).
 /// Frames come on any thread; `output` runs on the encoders' queue.
-package final class VideoSendPipeline: VideoSink, @unchecked Sendable {
+package final class VideoSendPipeline: VideoSink, VideoSendStage, @unchecked Sendable {
   // @unchecked: everything from `encoder` on is touched on `queue` alone; what is shared is in `shared`.
 
   fileprivate struct Shared {
@@ -121,6 +121,19 @@ package final class VideoSendPipeline: VideoSink, @unchecked Sendable {
       return !shared.isScheduled
     }
     if schedule { queue.async { self.encodePending() } }
+  }
+
+  /// Forgets the source's frames and frees the encoders, until the next frame comes.
+  package func rest() {
+    shared.withLock {
+      $0.pending = nil
+      $0.latest = nil
+      $0.keyFrameRequested = true
+    }
+    queue.async {
+      self.encoder = nil
+      self.black = nil
+    }
   }
 
   /// Takes no more frames, and frees the encoders.
@@ -365,7 +378,7 @@ extension VideoSendPipeline.Shared {
 
 extension PixelBuffer {
   /// A black frame.
-  fileprivate static func black(width: Int, height: Int) -> PixelBuffer {
+  static func black(width: Int, height: Int) -> PixelBuffer {
     PixelBuffer(width: width, height: height) { planes in
       for (index, plane) in planes.enumerated() {
         for y in 0..<plane.height {

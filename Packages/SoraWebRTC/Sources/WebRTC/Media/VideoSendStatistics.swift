@@ -30,6 +30,21 @@ package struct VideoSendStatistics: Sendable {
 
   init(layerCount: Int) { layers = .init(repeating: Layer(), count: layerCount) }
 
+  /// With what another stage of the same track counted.
+  func addingCounters(of other: VideoSendStatistics) -> VideoSendStatistics {
+    var sum = self
+    for (index, layer) in other.layers.enumerated() where sum.layers.indices.contains(index) {
+      sum.layers[index].framesEncoded &+= layer.framesEncoded
+      sum.layers[index].keyFramesEncoded &+= layer.keyFramesEncoded
+      sum.layers[index].totalEncodeTime += layer.totalEncodeTime
+    }
+    sum.framesReplaced &+= other.framesReplaced
+    sum.framesDroppedForRate &+= other.framesDroppedForRate
+    sum.framesDroppedByEncoder &+= other.framesDroppedByEncoder
+    sum.encodeErrors &+= other.encodeErrors
+    return sum
+  }
+
   mutating func count(_ encoded: SimulcastFrame) {
     guard layers.indices.contains(encoded.layer) else { return }
     layers[encoded.layer].framesEncoded &+= 1

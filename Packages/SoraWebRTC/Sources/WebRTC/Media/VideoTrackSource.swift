@@ -9,4 +9,6 @@ package protocol VideoTrackSource: AnyObject, Sendable {
   /// Gives every frame to `sink` from now on, on the thread that pushes it.
   func add(sink: any VideoSink)
   func remove(sink: any VideoSink)
+  /// Of the source's frames that are encoded already.
+  var encodedVideo: EncodedVideoBroadcaster { get }
 }

@@ -3,6 +3,7 @@ import SoraCodecs
 import SoraICE
 import SoraMedia
 import SoraNetworkSimulator
+import SoraRecording
 import SoraRTP
 import SoraSDP
 import SoraTransport
@@ -31,6 +32,8 @@ final class CodecParty: SimulatedEndpoint, PeerConnectionCoreDelegate {
   private(set) var encodeErrors: [any Error] = []
   private(set) var shown: [Shown] = []
   private(set) var decodeErrors: [any Error] = []
+  /// Gets what is received before it is decoded.
+  var recorder: MediaRecorder?
 
   init(
     _ network: SimulatedNetwork, _ address: TransportAddress, serial: UInt64, sends: Bool,
@@ -105,6 +108,13 @@ final class CodecParty: SimulatedEndpoint, PeerConnectionCoreDelegate {
     _ core: PeerConnectionCore, receivedVideo frame: EncodedFrame, codec: String,
     transceiverID: Int, at now: Instant
   ) {
+    if let recorder, let codec = MediaCodec(encodingName: codec) {
+      recorder.receive(
+        EncodedTrackFrame(
+          codec: codec, frame: frame,
+          captureTime: core.captureTime(of: frame.rtpTimestamp, transceiverID: transceiverID),
+          receiveTime: now))
+    }
     do {
       let decoder = try self.decoder ?? registry.makeDecoder(kind)
       self.decoder = decoder

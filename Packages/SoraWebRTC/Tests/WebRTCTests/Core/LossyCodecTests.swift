@@ -1,7 +1,9 @@
+import Foundation
 import SoraCodecs
 import SoraICE
 import SoraMedia
 import SoraNetworkSimulator
+import SoraRecording
 import SoraTransport
 import Testing
 import WebRTC
@@ -58,6 +60,12 @@ import WebRTC
         sends: index == 0, codec: codec, kind: test.kind, registry: factory.videoCodecs)
     }
     let (sender, receiver) = (parties[0], parties[1])
+    let file = FileManager.default.temporaryDirectory
+      .appendingPathComponent("lossy-\(UUID().uuidString).mkv")
+    defer { try? FileManager.default.removeItem(at: file) }
+    var settings = MediaRecorder.Settings()
+    settings.hasAudio = false
+    receiver.recorder = try MediaRecorder(path: file.path, settings: settings)
     try negotiate(network, sender, receiver)
     network.every(.nanoseconds(33_333_333)) { sender.sendVideo(at: $0) }
 
@@ -85,6 +93,29 @@ import WebRTC
     #expect(sender.keyFramesSent - keyFrames <= 1, "one key frame is enough")
     #expect(after.count > 100, "the picture is back within half a second or so")
     if test.hasNack { #expect(duringLoss > 250, "retransmission keeps the picture going") }
+
+    // What was recorded of it has gaps, and nothing that a decoder complains of.
+    let recorded = try #require(receiver.recorder?.finish())
+    #expect(recorded.failure == nil && recorded.framesDamaged == 0)
+    #expect(recorded.videoFrames >= receiver.shown.count, "\(recorded)")
+    #expect(abs(recorded.duration.inSeconds - 14) < 0.5, "\(recorded.duration)")
+    if Self.hasFFprobe { #expect(try Self.complaints(of: file) == "") }
+  }
+
+  private static let hasFFprobe = FileManager.default.isExecutableFile(atPath: "/usr/bin/ffprobe")
+
+  /// What ffprobe says while it decodes all of a file.
+  private static func complaints(of file: URL) throws -> String {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/ffprobe")
+    process.arguments = ["-v", "error", "-count_frames", "-show_streams", file.path]
+    let errors = Pipe()
+    process.standardError = errors
+    process.standardOutput = FileHandle.nullDevice
+    try process.run()
+    let text = errors.fileHandleForReading.readDataToEndOfFile()
+    process.waitUntilExit()
+    return String(decoding: text, as: UTF8.self)
   }
 
   private func negotiate(_ network: SimulatedNetwork, _ one: CodecParty, _ two: CodecParty) throws {

@@ -1,0 +1,198 @@
+import SoraCodecs
+import SoraMedia
+import SoraSimulcast
+import Synchronization
+
+/// What one transceiver sends of a track: frames that are encoded here, or frames that were encoded before, whichever its source
+/// gives. At each change of that, the stream goes on with a key frame.
+final class VideoTrackSender: VideoSink, EncodedVideoSink {
+  /// What the source gives.
+  private enum Mode {
+    case frames
+    case encoded
+  }
+  /// Apart from the sender, so that the stages' closures can hold it.
+  private final class Gate: Sendable {
+    let mode = Mutex(Mode.frames)
+  }
+  private struct Transcoder {
+    var kind: VideoCodecKind
+    var decoder: VideoReceivePipeline
+  }
+  private struct State {
+    var transcoder: Transcoder?
+    var isStopped = false
+    /// When the last black frame was sent in place of encoded ones.
+    var lastBlack: Instant?
+  }
+
+  let kind: VideoCodecKind
+  private let frames: VideoSendPipeline
+  private let encoded: EncodedSendPipeline
+  private let gate: Gate
+  private let state = Mutex(State())
+  private weak let track: (any VideoTrackSource)?
+  private let source: EncodedVideoBroadcaster
+  private let registry: VideoCodecRegistry
+  private let now: @Sendable () -> Instant
+  private let failed: @Sendable (MediaFailure) -> Void
+
+  /// - Parameters:
+  ///   - bitrate: bits per second to start at.
+  ///   - output: takes each encoded frame, on whichever thread, in order; hands it over and returns.
+  ///   - failed: told each thing once.
+  init(
+    track: any VideoTrackSource, configuration: VideoSendConfiguration, bitrate: Int,
+    registry: VideoCodecRegistry, now: @escaping @Sendable () -> Instant,
+    output: @escaping @Sendable (SimulcastFrame) -> Void,
+    failed: @escaping @Sendable (MediaFailure) -> Void
+  ) {
+    let kind = configuration.kind
+    let source = track.encodedVideo
+    let gate = Gate()
+    self.kind = kind
+    self.track = track
+    self.source = source
+    self.registry = registry
+    self.now = now
+    self.failed = failed
+    self.gate = gate
+    frames = VideoSendPipeline(
+      track: track, configuration: configuration, bitrate: bitrate, now: now,
+      makeEncoder: { settings throws(CodecError) in
+        try registry.makeEncoder(kind, settings: settings)
+      },
+      output: { frame in gate.mode.withLock { if $0 == .frames { output(frame) } } },
+      failed: failed)
+    encoded = EncodedSendPipeline(
+      configuration: configuration, bitrate: bitrate, now: now,
+      needsKeyFrame: { source.requestKeyFrame() },
+      output: { frame in gate.mode.withLock { if $0 == .encoded { output(frame) } } },
+      failed: failed)
+  }
+
+  /// Takes the track's frames from now on.
+  func start() {
+    track?.add(sink: self)
+    source.add(self)
+    source.bitrateChanged()
+    source.feedback?.isSent(as: kind)
+  }
+
+  /// Takes no more frames, and frees the codecs.
+  func stop() {
+    track?.remove(sink: self)
+    source.remove(self)
+    state.withLock { $0.isStopped = true }
+    stopTranscoder()
+    for stage in stages { stage.stop() }
+  }
+
+  private var stages: [any VideoSendStage] { [frames, encoded] }
+  private var mode: Mode { gate.mode.withLock { $0 } }
+  private var current: any VideoSendStage { mode == .frames ? frames : encoded }
+
+  func update(_ configuration: VideoSendConfiguration) {
+    for stage in stages { stage.update(configuration) }
+  }
+
+  func setTargetBitrate(_ bitsPerSecond: Int) {
+    for stage in stages { stage.setTargetBitrate(bitsPerSecond) }
+    source.bitrateChanged()
+  }
+
+  func requestKeyFrame() { current.requestKeyFrame() }
+
+  var targetBitrate: Int { encoded.targetBitrate }
+  var currentConfiguration: VideoSendConfiguration { current.currentConfiguration }
+  var drops: EncodedSendPipeline.Drops { encoded.drops }
+
+  /// What both stages counted, and how the one is that sends now.
+  var statistics: VideoSendStatistics {
+    let isEncoding = mode == .frames
+    let (one, other) = (frames.statistics, encoded.statistics)
+    return isEncoding ? one.addingCounters(of: other) : other.addingCounters(of: one)
+  }
+
+  // MARK: Frames
+
+  func receive(_ frame: RawVideoFrame) {
+    switchTo(.frames)
+    frames.receive(frame)
+  }
+
+  func receive(_ frame: EncodedFrame, codec: VideoCodecKind) {
+    guard track?.isEnabled != false else { return sendBlack(frame) }
+    let handling = source.handling
+    let isSentAsItIs =
+      codec == kind
+      && (handling == .passThrough || handling == .transcodeWhereNeeded && !encoded.isReordered)
+    if isSentAsItIs {
+      stopTranscoder()
+      switchTo(.encoded)
+      encoded.send(frame)
+    } else if handling == .passThrough {
+      encoded.refuse(codec)
+    } else {
+      switchTo(.frames)
+      transcoder(codec)?.decode(frame)
+    }
+  }
+
+  private func switchTo(_ mode: Mode) {
+    let changed = gate.mode.withLock { current in
+      defer { current = mode }
+      return current != mode
+    }
+    guard changed else { return }
+    if mode == .frames { encoded.rest() } else { frames.rest() }
+  }
+
+  /// W3C mediacapture-main §4.3.1: a disabled video track gives black frames; one per second is enough of them.
+  private func sendBlack(_ frame: EncodedFrame) {
+    let isDue = state.withLock { state in
+      if let last = state.lastBlack, frame.timestamp > last, frame.timestamp - last < .seconds(1) {
+        return false
+      }
+      state.lastBlack = frame.timestamp
+      return true
+    }
+    guard isDue else { return }
+    let last = encoded.size
+    let size = frame.width > 0 ? (width: frame.width, height: frame.height) : last
+    stopTranscoder()
+    switchTo(.frames)
+    frames.receive(
+      RawVideoFrame(
+        buffer: .black(
+          width: size.width > 0 ? size.width : 320, height: size.width > 0 ? size.height : 180),
+        timestamp: frame.timestamp))
+  }
+
+  // MARK: Other codecs
+
+  private func transcoder(_ codec: VideoCodecKind) -> VideoReceivePipeline? {
+    state.withLock { state in
+      guard !state.isStopped else { return nil }
+      if let transcoder = state.transcoder, transcoder.kind == codec { return transcoder.decoder }
+      state.transcoder?.decoder.stop()
+      let (registry, frames, source, failed) = (registry, frames, source, failed)
+      let decoder = VideoReceivePipeline(
+        now: now,
+        makeDecoder: { () throws(CodecError) in try registry.makeDecoder(codec) },
+        needsKeyFrame: { source.requestKeyFrame() },
+        output: { frames.receive($0) },
+        failed: { failed(.videoDecoder($0)) })
+      state.transcoder = Transcoder(kind: codec, decoder: decoder)
+      return decoder
+    }
+  }
+
+  private func stopTranscoder() {
+    let old = state.withLock { state in
+      defer { state.transcoder = nil }
+      return state.transcoder
+    }
+    old?.decoder.stop()
+  }
+}
