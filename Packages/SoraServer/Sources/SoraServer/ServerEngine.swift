@@ -83,15 +83,28 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
     return Array((reachable.isEmpty ? media : reachable).prefix(4))
   }
 
-  /// Records what is published from now on.
+  /// Records what is published from now on, or what the API asks for.
   func record(with recordings: ServerRecordings) {
     self.recordings = recordings
+    core.takenChannels = recordings.recordsEverything ? nil : []
     core.onPublishedFrame = { recordings.take($1, of: $0) }
   }
 
   func requestKeyFrame(connectionID: String) {
     core.requestKeyFrame(connectionID: connectionID, at: loop.now)
     schedule()
+  }
+
+  // MARK: What the API asks for
+
+  func push(_ data: JSONValue, to selection: SFUSelection) -> Int {
+    defer { schedule() }
+    return core.push(data, to: selection, at: loop.now)
+  }
+
+  func disconnect(_ selection: SFUSelection) -> Int {
+    defer { schedule() }
+    return core.disconnect(selection, at: loop.now)
   }
 
   // MARK: Signaling
@@ -159,7 +172,7 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
   func core(_ core: SFUCore, event: SFUEvent, at now: Instant) {
     events.yield(event)
     if let recordings, case .left(let channel, let connection, _, _) = event {
-      recordings.end(connectionID: connection)
+      recordings.end(connectionID: connection, channelID: channel)
       if !core.channelIDs.contains(channel) { recordings.endSession(channelID: channel) }
     }
     switch event {

@@ -47,6 +47,12 @@ public final class SoraServer: Sendable {
     /// Where what is published is recorded, as it comes: a file for each connection (WebM, or MP4 for H.264 and H.265) and a JSON for
     /// each session. nil records nothing.
     public var recordingFolder: String?
+    /// Whether everything is recorded there, or what `Sora_20231220.StartRecording` of the HTTP API asks for.
+    public var recordsEverything = true
+    /// The port of the HTTP API (`POST /` with `x-sora-target`), on `apiHost`; 0 takes a free one, nil opens none.
+    public var apiPort: Int?
+    /// Nobody is asked for a password there: an address that others reach lets them end and record connections.
+    public var apiHost = "127.0.0.1"
     public var logger = Logger(label: "sora.server")
 
     /// The server's own TURN server (RFC 8656), over UDP and TCP, and over TLS where it has a certificate.
@@ -94,6 +100,8 @@ public final class SoraServer: Sendable {
   public let isLocal: Bool
   /// The port of signaling and the page.
   public let port: Int
+  /// What the HTTP API's requests are posted to, `http://HOST:PORT/`; nil where it isn't open.
+  public let apiURL: String?
   /// Where media is received.
   public let mediaAddresses: [TransportAddress]
   /// Who joins and who leaves, for one reader. Ends with `shutdown`.
@@ -104,6 +112,7 @@ public final class SoraServer: Sendable {
   private let loop: NetworkLoop
   private let engine: LoopBound<ServerEngine>
   private let signaling: SignalingServer
+  private let api: SignalingServer?
 
   /// Starts a server.
   ///
@@ -144,10 +153,21 @@ public final class SoraServer: Sendable {
       // First the relay: an offer has to name all of it.
       try await listenForStreams(configuration.turn, engine)
       let signaling = try await listen(configuration, engine)
+      var api: SignalingServer?
+      do {
+        if let port = configuration.apiPort {
+          api = try await APIServer.start(
+            host: configuration.apiHost, port: port, backend: EngineBackend(engine: engine),
+            logger: configuration.logger)
+        }
+      } catch {
+        await signaling.stop()
+        throw error
+      }
       let (media, turn) = await loop.run {
         (engine.value.mediaAddresses, engine.value.turn?.urls() ?? [])
       }
-      return SoraServer(configuration, loop, engine, signaling, media, turn, events)
+      return SoraServer(configuration, loop, engine, (signaling, api), media, turn, events)
     } catch {
       if let engine = try? made.get() { await close(engine) }
       loop.shutdown()
@@ -160,8 +180,17 @@ public final class SoraServer: Sendable {
   ) async throws {
     guard let folder = configuration.recordingFolder else { return }
     let loop = engine.loop
-    let recordings = try ServerRecordings(folder: folder, logger: configuration.logger) { id in
+    let recordings = try ServerRecordings(
+      folder: folder, recordsEverything: configuration.recordsEverything,
+      logger: configuration.logger
+    ) { id in
       loop.execute { engine.value.requestKeyFrame(connectionID: id) }
+    }
+    if !configuration.recordsEverything {
+      recordings.onChange { [weak recordings] in
+        guard let recordings else { return }
+        loop.execute { engine.value.core.takenChannels = recordings.channels }
+      }
     }
     await loop.run { engine.value.record(with: recordings) }
   }
@@ -206,13 +235,20 @@ public final class SoraServer: Sendable {
 
   private init(
     _ configuration: Configuration, _ loop: NetworkLoop, _ engine: LoopBound<ServerEngine>,
-    _ signaling: SignalingServer, _ media: [TransportAddress], _ turn: [String],
+    _ servers: (signaling: SignalingServer, api: SignalingServer?), _ media: [TransportAddress],
+    _ turn: [String],
     _ events: AsyncStream<SFUEvent>
   ) {
     self.configuration = configuration
     self.loop = loop
     self.engine = engine
+    let signaling = servers.signaling
     self.signaling = signaling
+    api = servers.api
+    apiURL = servers.api.map { server in
+      let host = server.boundHost
+      return "http://\(host.contains(":") ? "[\(host)]" : host):\(server.boundPort)/"
+    }
     self.events = events
     mediaAddresses = media
     turnURLs = turn
@@ -238,6 +274,7 @@ public final class SoraServer: Sendable {
 
   /// Ends all connections, closes all sockets, and waits for it.
   public func shutdown() async {
+    await api?.stop()
     await Self.close(engine)
     await signaling.stop()
     loop.shutdown()
@@ -279,10 +316,9 @@ public final class SoraServer: Sendable {
   public func push(
     _ data: JSONValue, channelID: String, clientID: String? = nil, connectionID: String? = nil
   ) async -> Int {
-    await loop.run { [engine, loop] in
-      engine.value.core.push(
-        data, channelID: channelID, clientID: clientID, connectionID: connectionID, at: loop.now)
-    }
+    let selection = SFUSelection(
+      channelID: channelID, clientID: clientID, connectionID: connectionID)
+    return await loop.run { [engine] in engine.value.push(data, to: selection) }
   }
 
   /// Ends one connection of a channel, or all, as Sora's API does (1000, DISCONNECTED-API).
@@ -290,10 +326,8 @@ public final class SoraServer: Sendable {
   /// - Returns: how many there were.
   @discardableResult
   public func disconnect(channelID: String, connectionID: String? = nil) async -> Int {
-    await loop.run { [engine, loop] in
-      engine.value.core.disconnect(
-        channelID: channelID, connectionID: connectionID, at: loop.now)
-    }
+    let selection = SFUSelection(channelID: channelID, connectionID: connectionID)
+    return await loop.run { [engine] in engine.value.disconnect(selection) }
   }
 }
 
@@ -301,5 +335,40 @@ extension SoraServer.Configuration {
   /// Whether the system chose this port for the relay, so that another does as well.
   fileprivate func leavesOpen(_ address: TransportAddress) -> Bool {
     turn?.port == 0 && address.port != mediaPort && address.port != turn?.securePort
+  }
+}
+
+/// What the HTTP API works on: the engine, on its loop.
+private struct EngineBackend: APIBackend {
+  let engine: LoopBound<ServerEngine>
+
+  private func run<Value: Sendable>(
+    _ body: @escaping @Sendable (ServerEngine) -> Value
+  ) async -> Value {
+    await engine.loop.run { [engine] in body(engine.value) }
+  }
+
+  func recordings() async -> ServerRecordings? { await run { $0.recordings } }
+
+  func sessionID(channelID: String) async -> String? {
+    await run { $0.core.sessionID(channelID: channelID) }
+  }
+
+  func makeIdentifier() async -> String { await run { $0.core.makeIdentifier() } }
+
+  func status(of selection: SFUSelection?) async -> [SFUConnectionStatus] {
+    await run { engine in selection.map { engine.core.status(of: $0) } ?? engine.core.status }
+  }
+
+  func push(_ data: JSONValue, to selection: SFUSelection) async -> Int {
+    await run { $0.push(data, to: selection) }
+  }
+
+  func disconnect(_ selection: SFUSelection) async -> Int {
+    await run { $0.disconnect(selection) }
+  }
+
+  func requestKeyFrame(connectionID: String) async {
+    await run { $0.requestKeyFrame(connectionID: connectionID) }
   }
 }

@@ -304,11 +304,13 @@ struct ChannelTests {
     #expect(a.offers.count == 1 && b.offers.count == 1)
     #expect(a.offer?.sessionID != b.offer?.sessionID)
     #expect(server.core.channelIDs == ["one", "two"])
-    #expect(server.core.push(["x": 1], channelID: "one", at: network.now) == 1)
-    #expect(server.core.push(1, channelID: "two", clientID: "nobody", at: network.now) == 0)
+    #expect(server.core.push(["x": 1], to: SFUSelection(channelID: "one"), at: network.now) == 1)
+    #expect(
+      server.core.push(
+        1, to: SFUSelection(channelID: "two", clientID: "nobody"), at: network.now) == 0)
     network.run(for: .milliseconds(50))
     #expect(a.pushes == [["x": 1]] && b.pushes.isEmpty)
-    #expect(server.core.disconnect(channelID: "one", at: network.now) == 1)
+    #expect(server.core.disconnect(SFUSelection(channelID: "one"), at: network.now) == 1)
     network.run(for: .milliseconds(50))
     #expect(a.closed == SFUClose(code: 1000, reason: "DISCONNECTED-API"))
     #expect(server.core.channelIDs == ["two"])

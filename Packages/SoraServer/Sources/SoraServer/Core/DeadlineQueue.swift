@@ -1,12 +1,20 @@
 import SoraMedia
 
+/// What a `DeadlineQueue` holds.
+protocol DeadlineQueued: AnyObject {
+  /// Decides among equal deadlines: the lower first.
+  var order: UInt64 { get }
+  /// Its place in the queue, which alone sets it; negative outside of it.
+  var deadlineIndex: Int { get set }
+}
+
 /// Connections in the order of their deadlines: a binary heap that knows the place of each, so that a thousand idle connections
 /// cost nothing. Equal deadlines keep the order of the connections' making.
-struct DeadlineQueue {
+struct DeadlineQueue<Connection: DeadlineQueued> {
   private struct Entry {
     var deadline: Instant
     var order: UInt64
-    var connection: SFUConnection
+    var connection: Connection
   }
 
   private var heap: [Entry] = []
@@ -14,7 +22,7 @@ struct DeadlineQueue {
   var nextDeadline: Instant? { heap.first?.deadline }
 
   /// Sets or removes the deadline of a connection.
-  mutating func set(_ deadline: Instant?, of connection: SFUConnection) {
+  mutating func set(_ deadline: Instant?, of connection: Connection) {
     let index = connection.deadlineIndex
     guard let deadline else {
       if index >= 0 { remove(at: index) }
@@ -32,7 +40,7 @@ struct DeadlineQueue {
   }
 
   /// Takes out the first connection whose deadline has come.
-  mutating func popDue(at now: Instant) -> SFUConnection? {
+  mutating func popDue(at now: Instant) -> Connection? {
     guard let first = heap.first, first.deadline <= now else { return nil }
     remove(at: 0)
     return first.connection

@@ -18,6 +18,14 @@ public final class SFUCore {
   /// Takes what is published, frame by frame, before it is decoded; packets are put together only where this is set. Called in
   /// the middle of the core's calls, and calls nothing of it.
   public var onPublishedFrame: ((SFUPublisher, EncodedTrackFrame) -> Void)?
+  /// The channels whose frames are taken; nil for all.
+  public var takenChannels: Set<String>? {
+    didSet {
+      for connection in connections where takes(connection.channel.id) == false {
+        for track in connection.uplink.tracks { track.dropAssembly() }
+      }
+    }
+  }
 
   let random: RandomSource
   let sink: any DatagramSink
@@ -26,7 +34,7 @@ public final class SFUCore {
   private var waiting: [SFUPeerID] = []
   private var nextPeer = 1
   private var nextOrder: UInt64 = 0
-  private var deadlines = DeadlineQueue()
+  private var deadlines = DeadlineQueue<SFUConnection>()
   /// Connections whose deadlines may have changed since the queue was told.
   private var touched: [SFUConnection] = []
   /// Tracks whose packets of this batch haven't been forwarded.
@@ -108,24 +116,15 @@ public final class SFUCore {
     }
   }
 
-  /// Sends data to connections of a channel: to all, or to those of one client, or to one.
+  /// Sends data to connections.
   ///
   /// - Returns: how many it went to.
   @discardableResult
-  public func push(
-    _ data: JSONValue, channelID: String, clientID: String? = nil, connectionID: String? = nil,
-    at now: Instant
-  ) -> Int {
+  public func push(_ data: JSONValue, to selection: SFUSelection, at now: Instant) -> Int {
     defer { deliver(at: now) }
-    var count = 0
-    for connection in connections where connection.channel.id == channelID && connection.isConnected
-    {
-      if let clientID, connection.clientID != clientID { continue }
-      if let connectionID, connection.connectionID != connectionID { continue }
-      emit(.push(data), to: connection.peer)
-      count += 1
-    }
-    return count
+    let chosen = connections.filter { $0.isConnected && $0.isIn(selection) }
+    for connection in chosen { emit(.push(data), to: connection.peer) }
+    return chosen.count
   }
 
   /// Asks a connection's publisher for a key frame. False where there is no such connection.
@@ -140,13 +139,9 @@ public final class SFUCore {
   ///
   /// - Returns: how many there were.
   @discardableResult
-  public func disconnect(
-    channelID: String, connectionID: String? = nil, at now: Instant
-  ) -> Int {
+  public func disconnect(_ selection: SFUSelection, at now: Instant) -> Int {
     defer { deliver(at: now) }
-    let all = connections.filter {
-      $0.channel.id == channelID && (connectionID == nil || $0.connectionID == connectionID)
-    }
+    let all = connections.filter { $0.isIn(selection) }
     for connection in all {
       end(
         connection, SFUClose(code: 1000, reason: "DISCONNECTED-API"), reason: "DISCONNECTED-API",
@@ -252,6 +247,24 @@ public final class SFUCore {
 
   /// All connections, in the order of their `connect`.
   public var status: [SFUConnectionStatus] { connections.map(\.status) }
+
+  /// Some connections, in the order of their `connect`.
+  public func status(of selection: SFUSelection) -> [SFUConnectionStatus] {
+    connections.filter { $0.isIn(selection) }.map(\.status)
+  }
+
+  /// A new name, as connections and sessions have it.
+  func makeIdentifier() -> String { SFUIdentifier.make(random) }
+
+  /// A channel's session; nil where nobody is in it.
+  public func sessionID(channelID: String) -> String? {
+    channels.first { $0.id == channelID }?.sessionID
+  }
+
+  /// Whether a channel's frames are taken before they are decoded.
+  func takes(_ channelID: String) -> Bool {
+    onPublishedFrame != nil && takenChannels?.contains(channelID) ?? true
+  }
 
   /// Names of the channels, in the order of their making.
   public var channelIDs: [String] { channels.map(\.id) }
@@ -443,4 +456,10 @@ public final class SFUCore {
       }
     }
   }
+}
+
+/// Takes what comes out of an `SFUCore`. Called at the end of the core's calls, never in the middle of them.
+public protocol SFUCoreDelegate: AnyObject {
+  func core(_ core: SFUCore, sends output: SFUOutput, to peer: SFUPeerID, at now: Instant)
+  func core(_ core: SFUCore, event: SFUEvent, at now: Instant)
 }

@@ -1,5 +1,4 @@
 public import SoraICE
-public import SoraMedia
 // Messages, roles and JSON are words of this module's interface.
 @_exported public import SoraSignalingMessages
 
@@ -115,10 +114,4 @@ public enum SFUEvent: Sendable, Hashable {
   case left(channelID: String, connectionID: String, role: SFURole, reason: String)
   /// A client was turned away before it joined.
   case refused(SFUPeerID, reason: String)
-}
-
-/// Takes what comes out of an `SFUCore`. Called at the end of the core's calls, never in the middle of them.
-public protocol SFUCoreDelegate: AnyObject {
-  func core(_ core: SFUCore, sends output: SFUOutput, to peer: SFUPeerID, at now: Instant)
-  func core(_ core: SFUCore, event: SFUEvent, at now: Instant)
 }

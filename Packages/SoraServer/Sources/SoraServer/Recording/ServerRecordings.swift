@@ -3,155 +3,190 @@ import Foundation
 import Logging
 import SoraMedia
 import SoraRecording
+import Synchronization
 
-/// Records what connections publish: a file each, and a JSON for each session. Safe from any thread.
+/// Records what connections publish: everything, or the channels that somebody asked for. Safe from any thread.
 ///
-/// Frames are handed over to a queue, where files are opened and found; each file is written on a queue of its own. Nothing here
-/// holds up forwarding.
-final class ServerRecordings: @unchecked Sendable {
-  // @unchecked: `recordings` and `reports` are touched on `queue` alone.
-
-  private struct Recording {
-    var recorder: MediaRecorder
-    var reportName: String
-    var archive: Int
+/// Each recorded session has a `SessionRecorder`, which does its work on queues of its own: nothing here holds up forwarding.
+final class ServerRecordings: Sendable {
+  /// A recording that the API began.
+  struct Started: Sendable, Hashable {
+    var recordingID: String
+    var channelID: String
+    var sessionID: String
+    var createdAt: Date
   }
 
-  private struct Session {
-    var report: RecordingReport
-    /// Its channel has no connections any more.
-    var isOver = false
+  private struct Active {
+    var recorder: SessionRecorder
+    var started: Started
   }
 
-  private let folder: String
+  private struct State {
+    /// By channel.
+    var active: [String: Active] = [:]
+    /// Those that are ending.
+    var ending = 0
+    var waiters: [CheckedContinuation<Void, Never>] = []
+    /// Called when the channels that are recorded have changed.
+    var onChange: (@Sendable () -> Void)?
+  }
+
+  let recordsEverything: Bool
+  private let folder: RecordingFolder
   private let logger: Logger
   private let requestKeyFrame: @Sendable (_ connectionID: String) -> Void
-  private let queue = DispatchQueue(label: "sora.server.recordings", qos: .utility)
-  /// By connection; nil for those whose file can't be created.
-  private var recordings: [String: Recording?] = [:]
-  /// By the name of their JSON.
-  private var sessions: [String: Session] = [:]
-  private let closing = DispatchGroup()
+  private let state = Mutex(State())
 
   /// - Parameters:
   ///   - folder: where files go; made where it isn't there.
+  ///   - recordsEverything: whether each session is recorded from its first frame.
   ///   - requestKeyFrame: asks a connection's publisher for a key frame, from any thread.
   /// - Throws: where nothing can be written there, or libavformat is missing.
   init(
-    folder: String, logger: Logger, requestKeyFrame: @escaping @Sendable (String) -> Void
+    folder: String, recordsEverything: Bool, logger: Logger,
+    requestKeyFrame: @escaping @Sendable (String) -> Void
   ) throws(MediaFileError) {
-    try MediaRecorder.prepare()
-    try? FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    guard unsafe access(folder, W_OK | X_OK) == 0 else {
-      throw .system(path: folder, operation: "write files in", errno: errno)
-    }
-    self.folder = folder
+    self.folder = try RecordingFolder(folder)
+    self.recordsEverything = recordsEverything
     self.logger = logger
     self.requestKeyFrame = requestKeyFrame
   }
 
+  /// Called when `channels` has changed; from any thread.
+  func onChange(_ body: @escaping @Sendable () -> Void) {
+    state.withLock { $0.onChange = body }
+  }
+
+  /// The channels that are recorded.
+  var channels: Set<String> { state.withLock { Set($0.active.keys) } }
+
+  // MARK: Frames
+
   /// Takes a frame; returns at once.
   func take(_ frame: EncodedTrackFrame, of publisher: SFUPublisher) {
-    queue.async { [self] in
-      if recordings[publisher.connectionID] == nil { open(publisher) }
-      recordings[publisher.connectionID]??.recorder.receive(frame)
+    let (recorder, isNew) = state.withLock { state -> (SessionRecorder?, Bool) in
+      if let known = state.active[publisher.channelID] { return (known.recorder, false) }
+      guard recordsEverything else { return (nil, false) }
+      var settings = SessionSettings()
+      settings.sessionID = publisher.sessionID
+      let recorder = SessionRecorder(
+        in: folder, channelID: publisher.channelID, settings: settings)
+      state.active[publisher.channelID] = Active(
+        recorder: recorder,
+        started: Started(
+          recordingID: publisher.sessionID, channelID: publisher.channelID,
+          sessionID: publisher.sessionID, createdAt: Date()))
+      return (recorder, true)
     }
+    if isNew, let recorder { log(failuresOf: recorder) }
+    recorder?.receive(
+      frame, of: publisher.source
+    ) { [requestKeyFrame] in requestKeyFrame(publisher.connectionID) }
   }
 
   /// A connection is gone: its file ends.
-  func end(connectionID: String) {
-    queue.async { [self] in close(connectionID) }
+  func end(connectionID: String, channelID: String) {
+    state.withLock { $0.active[channelID]?.recorder }?.end(connectionID: connectionID)
   }
 
   /// The last connection of a channel is gone, and its session with it.
   func endSession(channelID: String) {
-    queue.async { [self] in
-      for (name, session) in sessions where session.report.channelId == channelID {
-        sessions[name]?.isOver = true
-        forgetIfOver(name)
-      }
-    }
+    stop(channelID: channelID) { _ in }
   }
 
   /// Ends all files, and waits for them.
   func finish() async {
+    let channels = state.withLock { Array($0.active.keys) }
+    for channel in channels { endSession(channelID: channel) }
     await withCheckedContinuation { continuation in
-      queue.async { [self] in
-        for id in Array(recordings.keys) { close(id) }
-        closing.notify(queue: queue) { continuation.resume() }
+      let isDone = state.withLock { state in
+        if state.ending > 0 { state.waiters.append(continuation) }
+        return state.ending == 0
       }
+      if isDone { continuation.resume() }
     }
   }
 
-  // MARK: On the queue
+  // MARK: What the API asks for
 
-  private func open(_ publisher: SFUPublisher) {
-    let now = Date()
-    let name = publisher.fileName(at: now)
-    var settings = MediaRecorder.Settings()
-    settings.hasVideo = publisher.videoCodec != nil
-    settings.hasAudio = publisher.audioCodec != nil
-    settings.title = publisher.channelID
-    var report =
-      sessions[publisher.reportName]?.report
-      ?? RecordingReport(
-        channelId: publisher.channelID, sessionId: publisher.sessionID, createdAt: now)
-    report.archives.append(
-      RecordingReport.Archive(
-        connectionId: publisher.connectionID, clientId: publisher.clientID, filename: name,
-        startTime: now, videoCodecType: publisher.videoCodec,
-        audioCodecType: publisher.audioCodec?.uppercased()))
-    let archive = report.archives.count - 1
-    do throws(MediaFileError) {
-      let recorder = try MediaRecorder(path: "\(folder)/\(name)", settings: settings)
-      recorder.onFailure = { [logger] error in
-        logger.error("a recording ended early", metadata: ["error": "\(error)"])
-      }
-      let id = publisher.connectionID
-      if settings.hasVideo {
-        recorder.attached(to: .video) { [requestKeyFrame] in requestKeyFrame(id) }
-      }
-      recordings[id] = Recording(
-        recorder: recorder, reportName: publisher.reportName, archive: archive)
-    } catch {
-      logger.error("nothing is recorded", metadata: ["error": "\(error)"])
-      recordings[publisher.connectionID] = .some(nil)
-      report.archives[archive].stopTime = now
-      report.archives[archive].failure = "\(error)"
+  /// Records a channel from now on; nil where it is recorded already.
+  ///
+  /// - Parameter expiresAfter: nil for as long as the session lasts.
+  func start(
+    channelID: String, _ settings: SessionSettings, expiresAfter: Duration?
+  ) -> Started? {
+    let recorder = SessionRecorder(in: folder, channelID: channelID, settings: settings)
+    let started = Started(
+      recordingID: settings.recordingID ?? "", channelID: channelID,
+      sessionID: settings.sessionID ?? "", createdAt: Date())
+    let isStarted = state.withLock { state in
+      guard state.active[channelID] == nil else { return false }
+      state.active[channelID] = Active(recorder: recorder, started: started)
+      return true
     }
-    sessions[publisher.reportName] = Session(report: report)
-    write(publisher.reportName)
+    guard isStarted else { return nil }
+    log(failuresOf: recorder)
+    tellChange()
+    if let expiresAfter {
+      DispatchQueue.global(qos: .utility)
+        .asyncAfter(deadline: .now() + expiresAfter.inSeconds) { [weak self] in
+          self?.stop(channelID: channelID, only: started.recordingID) { _ in }
+        }
+    }
+    return started
   }
 
-  private func close(_ connectionID: String) {
-    guard case let recording?? = recordings.removeValue(forKey: connectionID) else { return }
-    closing.enter()
-    recording.recorder.finish { [self] outcome in
-      queue.async { [self] in
-        sessions[recording.reportName]?.report.archives[recording.archive]
-          .end(outcome, at: Date())
-        write(recording.reportName)
-        forgetIfOver(recording.reportName)
-        closing.leave()
-      }
+  /// Ends a channel's recording; nil where it is not recorded.
+  func stop(channelID: String) async -> (started: Started, report: RecordingReport)? {
+    await withCheckedContinuation { continuation in
+      stop(channelID: channelID) { continuation.resume(returning: $0) }
     }
   }
 
-  /// Writes a session's JSON anew.
-  private func write(_ name: String) {
-    guard let data = sessions[name]?.report.json else { return }
-    do {
-      try data.write(to: URL(fileURLWithPath: "\(folder)/\(name)"), options: .atomic)
-    } catch {
-      logger.error("a session's JSON can't be written", metadata: ["error": "\(error)"])
+  private func stop(
+    channelID: String, only recordingID: String? = nil,
+    _ completion: @escaping @Sendable ((started: Started, report: RecordingReport)?) -> Void
+  ) {
+    let active = state.withLock { state -> Active? in
+      guard let active = state.active[channelID],
+        recordingID == nil || active.started.recordingID == recordingID
+      else { return nil }
+      state.active[channelID] = nil
+      state.ending += 1
+      return active
+    }
+    guard let active else { return completion(nil) }
+    tellChange()
+    active.recorder.finish { [self] report in
+      let waiters = state.withLock { state -> [CheckedContinuation<Void, Never>] in
+        state.ending -= 1
+        guard state.ending == 0 else { return [] }
+        defer { state.waiters = [] }
+        return state.waiters
+      }
+      completion((active.started, report))
+      for waiter in waiters { waiter.resume() }
     }
   }
 
-  /// What is over is in its JSON.
-  private func forgetIfOver(_ name: String) {
-    guard let session = sessions[name], session.isOver,
-      session.report.archives.allSatisfy({ $0.stopTime != nil })
-    else { return }
-    sessions[name] = nil
+  private func tellChange() {
+    let onChange = state.withLock { $0.onChange }
+    onChange?()
+  }
+
+  private func log(failuresOf recorder: SessionRecorder) {
+    recorder.onFailure = { [logger] error in
+      logger.error("a recording ended early", metadata: ["error": "\(error)"])
+    }
+  }
+}
+
+extension SFUPublisher {
+  /// Who it is, for the recorder.
+  fileprivate var source: RecordedSource {
+    RecordedSource(
+      connectionID: connectionID, clientID: clientID, hasVideo: videoCodec != nil,
+      hasAudio: audioCodec != nil)
   }
 }

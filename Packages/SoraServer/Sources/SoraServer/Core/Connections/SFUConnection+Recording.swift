@@ -14,7 +14,9 @@ extension SFUConnection {
 
   /// Puts a packet together with others, where somebody takes frames.
   func assemble(_ packet: LentPacket, of track: PublishedTrack, at now: Instant) {
-    guard let take = core.onPublishedFrame, let assembly = track.obtainAssembly() else { return }
+    guard core.takes(channel.id), let take = core.onPublishedFrame,
+      let assembly = track.obtainAssembly()
+    else { return }
     let needsKeyFrame = assembly.take(
       packet, extensions: track.terms.extensions, reports: track.receiver?.senderReports, at: now
     ) { take(publisher, $0) }

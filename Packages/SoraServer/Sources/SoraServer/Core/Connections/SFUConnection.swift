@@ -6,7 +6,7 @@ import SoraTransport
 /// One client of a channel: its transport, what it uploads, and what it is sent.
 ///
 /// Confined to its core.
-final class SFUConnection {
+final class SFUConnection: DeadlineQueued, TrackSubscriber {
   let peer: SFUPeerID
   /// Rises from connection to connection of a core.
   let order: UInt64
@@ -96,6 +96,13 @@ final class SFUConnection {
     SFUNotification.Peer(
       connectionID: connectionID, clientID: clientID, bundleID: bundleID,
       metadata: request.notifyMetadata)
+  }
+
+  /// Whether a selection has it.
+  func isIn(_ selection: SFUSelection) -> Bool {
+    selection.channelID == channel.id && (selection.clientID ?? clientID) == clientID
+      && (selection.connectionID ?? connectionID) == connectionID
+      && (selection.role ?? request.role) == request.role
   }
 
   /// Whether the client wants to receive this kind at all.

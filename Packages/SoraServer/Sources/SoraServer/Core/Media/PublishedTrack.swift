@@ -100,6 +100,9 @@ final class PublishedTrack {
     return assembly
   }
 
+  /// Nobody takes frames any more.
+  func dropAssembly() { assembly = nil }
+
   // MARK: Subscribers
 
   func add(_ subscription: SubscribedTrack) { subscriptions.append(subscription) }

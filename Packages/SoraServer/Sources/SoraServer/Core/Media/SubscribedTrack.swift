@@ -3,13 +3,21 @@ import SoraMedia
 import SoraRTP
 import SoraTransport
 
+/// Who is sent published tracks.
+protocol TrackSubscriber: AnyObject {
+  /// Sends a packet that is lent, on to its link.
+  func forward(_ packet: LentPacket, on subscription: SubscribedTrack, at now: Instant)
+  /// Sends what came of the track in one batch.
+  func forward(_ run: [UploadedPacket], on subscription: SubscribedTrack, at now: Instant)
+}
+
 /// One published medium on its way to one subscriber: its own source, numbers, ids and reports, and the frames that its link
 /// has room for.
 ///
 /// Confined to its core.
 final class SubscribedTrack {
   let source: PublishedTrack
-  unowned let subscriber: SFUConnection
+  unowned let subscriber: any TrackSubscriber
   let sender: RTPTrackSender
   /// The subscriber's: at hand, for each packet needs both.
   private let transport: PeerTransport
@@ -54,14 +62,15 @@ final class SubscribedTrack {
 
   /// - Parameter parameters: its place towards the subscriber.
   init(
-    source: PublishedTrack, subscriber: SFUConnection, slot: Int,
+    source: PublishedTrack, subscriber: any TrackSubscriber, transport: PeerTransport,
+    controller: SendController, slot: Int,
     _ parameters: RTPTrackSender.Parameters, types: SFUPayloadTypes.Assignment,
     random: RandomSource
   ) {
     self.source = source
     self.subscriber = subscriber
-    transport = subscriber.transport
-    controller = subscriber.downlink.controller
+    self.transport = transport
+    self.controller = controller
     self.slot = slot
     self.types = types
     // RFC 3550 §5.1: random starts; the lower half keeps the first wrap away from the first losses.

@@ -1,3 +1,4 @@
+import SoraDTLS
 import SoraICE
 import SoraMedia
 import SoraRTP
@@ -65,7 +66,11 @@ extension SFUConnection {
 
   private func describe(at now: Instant) -> String {
     exchange.offer(answerBy: now + core.configuration.answerTimeout)
-    return SFUDescription.offer(of: self)
+    return SFUDescription(
+      exchange: exchange, sections: sections.all, ice: transport.ice.localParameters,
+      candidates: transport.ice.localCandidates,
+      fingerprint: core.configuration.certificate.fingerprint, request: request
+    ).offer
   }
 
   // MARK: What is received
@@ -115,8 +120,8 @@ extension SFUConnection {
       kind: track.kind, ssrc: ssrc, rtx: types.rtx.map { (makeSSRC(besides: ssrc), $0) },
       mid: RTPExtensionText(mid), clockRate: track.codec.clockRate, cname: track.publisherID)
     let subscription = SubscribedTrack(
-      source: track, subscriber: self, slot: downlink.nextSlot, parameters, types: types,
-      random: core.random)
+      source: track, subscriber: self, transport: transport, controller: downlink.controller,
+      slot: downlink.nextSlot, parameters, types: types, random: core.random)
     downlink.add(subscription)
     track.add(subscription)
     sections.put(

@@ -5,29 +5,37 @@ import SoraRTP
 import SoraSDP
 import SoraTransport
 
-/// Writes offers.
-enum SFUDescription {
+/// Writes the offers of a connection.
+struct SFUDescription {
   /// Ids of header extensions, the same in every section and connection.
   static let extensionIDs: [(kind: RTPHeaderExtensionKind, id: UInt16)] = [
     (.audioLevel, 1), (.absSendTime, 2), (.transportSequenceNumber, 3), (.mid, 4),
     (.videoOrientation, 5),
   ]
 
-  static func offer(of connection: SFUConnection) -> String {
+  let exchange: OfferExchange
+  let sections: [SFUSection]
+  let ice: ICEParameters
+  let candidates: [ICECandidate]
+  let fingerprint: DTLSFingerprint
+  let request: SFUConnectRequest
+
+  /// The text of the offer whose version `exchange` has.
+  var offer: String {
     var sdp = SessionDescription(
       origin: SDPOrigin(
-        sessionID: "\(connection.exchange.sessionNumber)", version: connection.exchange.version))
-    sdp.bundle = connection.sections.all.filter { !$0.isStopped }.map(\.mid)
+        sessionID: "\(exchange.sessionNumber)", version: exchange.version))
+    sdp.bundle = sections.filter { !$0.isStopped }.map(\.mid)
     sdp.append(attribute: "extmap-allow-mixed")
     sdp.msidSemantic = " WMS *"
     sdp.isICELite = true
     var hasCandidates = false
-    for section in connection.sections.all {
-      var media = describe(section, connection)
+    for section in sections {
+      var media = describe(section)
       // RFC 9143 §7.2: in a bundle the first section's candidates are everybody's.
       if !section.isStopped, !hasCandidates {
         hasCandidates = true
-        media.candidates = connection.transport.ice.localCandidates.map(\.sdp)
+        media.candidates = candidates.map(\.sdp)
         media.endOfCandidates = true
       }
       sdp.media.append(media)
@@ -35,30 +43,26 @@ enum SFUDescription {
     return sdp.text
   }
 
-  private static func describe(
-    _ section: SFUSection, _ connection: SFUConnection
-  ) -> MediaDescription {
+  private func describe(_ section: SFUSection) -> MediaDescription {
     let (codec, types) = (section.codec, section.types)
     var media = MediaDescription(
       kind: section.kind.rawValue, port: section.isStopped ? 0 : 9,
       formats: [types.media, types.rtx].compactMap { $0 }.map { "\($0)" })
     media.lines.append(SDPLine(type: "c", value: "IN IP4 0.0.0.0"))
-    if case .upload = section.content { limit(&media, section, connection.request) }
+    if case .upload = section.content { limit(&media, section) }
     media.mid = section.mid
     if section.isStopped {
       media.direction = .inactive
       append(codec, types, to: &media)
       return media
     }
-    let ice = connection.transport.ice.localParameters
-    let fingerprint = connection.core.configuration.certificate.fingerprint
     media.iceUfrag = ice.ufrag
     media.icePassword = ice.password
     media.fingerprints = [
       SDPFingerprint(algorithm: fingerprint.algorithm, bytes: fingerprint.bytes)
     ]
     media.setup = .actpass
-    for (kind, id) in extensionIDs where kind.belongs(to: section.kind) {
+    for (kind, id) in Self.extensionIDs where kind.belongs(to: section.kind) {
       media.append(SDPExtension(id: id, uri: kind.uri))
     }
     switch section.content {
@@ -77,9 +81,7 @@ enum SFUDescription {
   }
 
   /// What the client may send at most.
-  private static func limit(
-    _ media: inout MediaDescription, _ section: SFUSection, _ request: SFUConnectRequest
-  ) {
+  private func limit(_ media: inout MediaDescription, _ section: SFUSection) {
     switch section.kind {
     case .audio:
       if let bitRate = request.audio?.bitRate { media.setBandwidth("AS", bitRate) }
@@ -90,7 +92,7 @@ enum SFUDescription {
     }
   }
 
-  private static func append(
+  private func append(
     _ codec: SFUCodec, _ types: SFUPayloadTypes.Assignment, to media: inout MediaDescription
   ) {
     if let packetTime = codec.packetTime { media.packetTime = packetTime }
@@ -107,7 +109,7 @@ enum SFUDescription {
   }
 
   /// Never in a section that the server only receives on: an official client without a decoder aborts over it.
-  private static func append(_ subscription: SubscribedTrack, to media: inout MediaDescription) {
+  private func append(_ subscription: SubscribedTrack, to media: inout MediaDescription) {
     let (stream, track) = (subscription.source.publisherID, subscription.source.trackID)
     let ssrcs = [subscription.ssrc] + (subscription.sender.parameters.rtx.map { [$0.ssrc] } ?? [])
     if ssrcs.count == 2 { media.append(SDPSourceGroup(semantics: "FID", ssrcs: ssrcs)) }

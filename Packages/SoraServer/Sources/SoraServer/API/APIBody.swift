@@ -1,0 +1,96 @@
+import SoraMedia
+import SoraSignalingMessages
+
+/// The keys of a request's body, read one by one: what is missing or of another kind is an error that names it.
+struct APIBody: Sendable {
+  private let object: [String: JSONValue]
+
+  /// Bytes at most; the HTTP server takes no more.
+  private static let maximumSize = 1 << 20
+
+  /// - Parameter bytes: a JSON object; nothing counts as an empty one.
+  init(_ bytes: [UInt8]) throws(APIError) {
+    guard !bytes.isEmpty else {
+      object = [:]
+      return
+    }
+    let value: JSONValue
+    do throws(SignalingError) {
+      value = try JSONValue(parsing: bytes, maximumSize: Self.maximumSize)
+    } catch {
+      throw .invalid("INVALID-JSON", "the body is no JSON: \(error.detail)")
+    }
+    guard let object = value.objectValue else {
+      throw .invalid("INVALID-JSON", "the body is no JSON object")
+    }
+    self.object = object
+  }
+
+  /// The value of a key as it is; nil where it isn't there.
+  func value(_ key: String) -> JSONValue? { object[key] }
+
+  func text(_ key: String) throws(APIError) -> String {
+    guard let text = try optionalText(key), !text.isEmpty else {
+      throw .invalid("MISSING-FIELD", "\(key): a text is needed")
+    }
+    return text
+  }
+
+  func optionalText(_ key: String) throws(APIError) -> String? {
+    guard let value = given(key) else { return nil }
+    guard let text = value.stringValue else { throw wrong(key, "send a text") }
+    return text
+  }
+
+  func flag(_ key: String) throws(APIError) -> Bool? {
+    guard let value = given(key) else { return nil }
+    guard let flag = value.boolValue else { throw wrong(key, "send true or false") }
+    return flag
+  }
+
+  /// A whole number of seconds.
+  func seconds(_ key: String, _ range: ClosedRange<Int>) throws(APIError) -> Duration? {
+    guard let value = given(key) else { return nil }
+    guard let seconds = value.intValue, range.contains(seconds) else {
+      throw wrong(key, "send whole seconds from \(range.lowerBound) to \(range.upperBound)")
+    }
+    return .seconds(seconds)
+  }
+
+  func role(_ key: String) throws(APIError) -> SignalingRole {
+    guard let role = SignalingRole(rawValue: try text(key)) else {
+      throw wrong(key, "send sendonly, recvonly or sendrecv")
+    }
+    return role
+  }
+
+  func wrong(_ key: String, _ wayOut: String) -> APIError {
+    .invalid("INVALID-FIELD", "\(key): \(wayOut)")
+  }
+
+  /// `null` says as little as nothing.
+  private func given(_ key: String) -> JSONValue? {
+    guard let value = object[key], !value.isNull else { return nil }
+    return value
+  }
+}
+
+extension SFUSelection {
+  static func channel(_ body: APIBody) throws(APIError) -> SFUSelection {
+    SFUSelection(channelID: try body.text("channel_id"))
+  }
+
+  static func client(_ body: APIBody) throws(APIError) -> SFUSelection {
+    SFUSelection(
+      channelID: try body.text("channel_id"), clientID: try body.text("client_id"))
+  }
+
+  static func connection(_ body: APIBody) throws(APIError) -> SFUSelection {
+    SFUSelection(
+      channelID: try body.text("channel_id"), connectionID: try body.text("connection_id"))
+  }
+
+  static func role(_ body: APIBody) throws(APIError) -> SFUSelection {
+    SFUSelection(channelID: try body.text("channel_id"), role: try body.role("role"))
+  }
+}

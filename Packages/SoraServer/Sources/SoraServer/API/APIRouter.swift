@@ -1,0 +1,73 @@
+import SoraSignaling
+import SoraSignalingMessages
+
+/// What the API's handlers work on.
+protocol APIBackend: Sendable {
+  /// nil where nothing can be recorded.
+  func recordings() async -> ServerRecordings?
+  func sessionID(channelID: String) async -> String?
+  /// A name that nothing else has.
+  func makeIdentifier() async -> String
+  /// All connections where nothing is selected.
+  func status(of selection: SFUSelection?) async -> [SFUConnectionStatus]
+  /// How many it went to.
+  func push(_ data: JSONValue, to selection: SFUSelection) async -> Int
+  /// How many there were.
+  func disconnect(_ selection: SFUSelection) async -> Int
+  func requestKeyFrame(connectionID: String) async
+}
+
+/// One target of the API: reads its request, and answers it.
+struct APIRoute: Sendable {
+  /// As `x-sora-target` has it.
+  let target: String
+  let answer: @Sendable (APIBody, any APIBackend) async throws(APIError) -> JSONValue
+
+  init<Request: Sendable>(
+    _ target: String, _ request: @escaping @Sendable (APIBody) throws(APIError) -> Request,
+    _ handler: @escaping @Sendable (Request, any APIBackend) async throws(APIError) -> JSONValue
+  ) {
+    self.target = target
+    answer = { body, backend async throws(APIError) in
+      try await handler(try request(body), backend)
+    }
+  }
+}
+
+/// Sora's HTTP API: `POST /` with the method in `x-sora-target`, JSON in and out.
+struct APIRouter: Sendable {
+  private let routes: [String: APIRoute]
+
+  init(_ routes: [APIRoute]) {
+    self.routes = Dictionary(routes.map { ($0.target, $0) }) { first, _ in first }
+  }
+
+  func respond(to request: HTTPRequest, _ backend: any APIBackend) async -> HTTPResponse {
+    do throws(APIError) {
+      return HTTPResponse(json: try await answer(request, backend))
+    } catch {
+      var response = error.response
+      if error.status == 405 { response.headers["Allow"] = "POST" }
+      return response
+    }
+  }
+
+  private func answer(
+    _ request: HTTPRequest, _ backend: any APIBackend
+  ) async throws(APIError) -> JSONValue {
+    guard request.path == "/" else {
+      throw APIError(status: 404, type: "PATH-NOT-FOUND", reason: "the API is at /")
+    }
+    guard request.method == "POST" else {
+      throw APIError(status: 405, type: "METHOD-NOT-ALLOWED", reason: "send POST")
+    }
+    guard let target = request.headers["x-sora-target"] else {
+      throw .invalid("MISSING-TARGET", "name the method in the header x-sora-target")
+    }
+    guard let route = routes[target] else {
+      let known = routes.keys.sorted().joined(separator: ", ")
+      throw .invalid("INVALID-TARGET", "x-sora-target: this server has \(known)")
+    }
+    return try await route.answer(try APIBody(request.body), backend)
+  }
+}

@@ -1,0 +1,66 @@
+import SoraCongestion
+import SoraMedia
+import SoraRTP
+import SoraTransport
+
+extension SFUConnection {
+  var status: SFUConnectionStatus {
+    SFUConnectionStatus(
+      peer: peer, channelID: channel.id, sessionID: channel.sessionID, connectionID: connectionID,
+      clientID: clientID, bundleID: bundleID, role: request.role, isConnected: isConnected,
+      tracks: uplink.tracks.map { track in
+        let counted = track.statistics
+        return SFUConnectionStatus.Track(
+          kind: track.kind, codec: track.codec.name, packets: counted.packets,
+          bytes: counted.bytes, packetsLost: track.receiver?.received.packetsLost ?? 0,
+          nacksSent: counted.nacksSent, keyFrameRequests: counted.keyFrameRequests,
+          subscribers: track.subscriptions.count)
+      },
+      subscriptions: downlink.subscriptions.map(\.status),
+      transportFeedbacks: downlink.controller.statistics.feedbackMessages,
+      receiverEstimate: (downlink.controller.statistics.receiverEstimate?.bitsPerSecond)
+        .map(UInt64.init),
+      estimate: downlink.controller.knownEstimate?.bitsPerSecond,
+      dropped: allDropped, bytesReceived: transport.statistics.bytesReceived,
+      bytesSent: transport.statistics.bytesSent)
+  }
+
+  /// With what the parts of the connection count.
+  private var allDropped: SFUDropped {
+    var dropped = dropped
+    let media = uplink.dropped
+    dropped.malformedRTP = media.malformed
+    dropped.unknownSource = media.unknownSource
+    dropped.retiredSource = media.retiredSource
+    dropped.tooManySources = media.tooManySources
+    dropped.emptyRetransmission = media.emptyRetransmission
+    dropped.duplicate = media.duplicate
+    dropped.malformedRTCP = rtcp.dropped.malformed
+    dropped.unknownRTCP = rtcp.dropped.unknown
+    dropped.requestOfUnknownSource = rtcp.dropped.requestOfUnknownSource
+    dropped.retransmissionBudget = downlink.controller.statistics.retransmissionsRefused
+    dropped.pacerFull = downlink.controller.statistics.pacerFull
+    return dropped
+  }
+}
+
+extension SubscribedTrack {
+  fileprivate var status: SFUConnectionStatus.Subscription {
+    let counted = statistics
+    return SFUConnectionStatus.Subscription(
+      kind: kind, publisherID: source.publisherID, isActive: isActive,
+      packets: counted.sent.packetsSent &- counted.sent.retransmittedPacketsSent
+        &- counted.sent.paddingPacketsSent,
+      bytes: counted.sent.bytesSent &- counted.sent.retransmittedBytesSent
+        &- counted.sent.paddingBytesSent,
+      retransmissions: counted.sent.retransmittedPacketsSent,
+      retransmissionsMissing: counted.sent.retransmissionsMissing,
+      padding: counted.sent.paddingPacketsSent, dropped: counted.dropped.notWritable,
+      overtaken: counted.dropped.overtaken, late: counted.dropped.late,
+      layerFramesLeftOut: counted.frames.layerFrames,
+      congestedFramesLeftOut: counted.frames.congestedFrames, layer: share?.layer,
+      limitation: share?.reason.rawValue, nacks: counted.sent.nackCount,
+      keyFrameRequests: counted.sent.pliCount &+ counted.sent.firCount,
+      fractionLost: sender.remote.fractionLost, roundTrip: sender.remote.roundTrip)
+  }
+}
