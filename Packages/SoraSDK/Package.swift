@@ -27,6 +27,7 @@ let package = Package(
   dependencies: [
     .package(path: "../SoraMedia"),
     .package(path: "../SoraCapture"),
+    .package(path: "../SoraRecording"),
     .package(path: "../SoraAudio"),
     .package(path: "../SoraView"),
     .package(path: "../SoraTransport"),
@@ -44,6 +45,8 @@ let package = Package(
         .product(name: "SoraClock", package: "SoraMedia"),
         .product(name: "SoraVersion", package: "SoraMedia"),
         .product(name: "SoraCamera", package: "SoraCapture"),
+        .product(name: "SoraScreen", package: "SoraCapture"),
+        .product(name: "SoraRecording", package: "SoraRecording"),
         .product(name: "SoraAudio", package: "SoraAudio"),
         .product(name: "SoraAudioDevices", package: "SoraAudio"),
         .product(name: "SoraAudioProcessing", package: "SoraAudio"),

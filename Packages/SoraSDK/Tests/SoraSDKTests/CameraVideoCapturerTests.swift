@@ -3,6 +3,7 @@ import SoraCamera
 import SoraMedia
 import SoraSDK
 import Testing
+import WebRTC
 
 /// A capturer's states, and who is told of them in which order.
 @Suite(.timeLimit(.minutes(1))) struct CameraVideoCapturerTests {
@@ -119,23 +120,43 @@ import Testing
       stage.told.elements == ["onStart face true", "onStart face true", "onStop face true"])
   }
 
+  /// Frames that the camera has encoded go as they are, all of them; what the network wants reaches the camera.
+  @Test func whatTheCameraEncodesIsSentAsItIs() async throws {
+    let stage = Stage()
+    let capturer = try stage.capturer()
+    let stream = FakeStream()
+    capturer.stream = stream
+    let encoded = CameraFormat(pixelFormat: .h264, width: 1280, height: 720)
+    try await capturer.start(format: encoded, frameRate: 30)
+    let camera = try #require(stage.system.running("face"))
+    camera.encode([1, 2, 3], isKeyFrame: true)
+    camera.encode([4, 5], isKeyFrame: false)
+    #expect(stream.frames.elements == ["H264 3 key", "H264 2"])
+    #expect(stream.source.encodedFrameHandling == .transcodeWhereNeeded)
+    stream.source.encodedFrameDelegate?.videoSourceNeedsKeyFrame(stream.source)
+    stream.source.encodedFrameDelegate?.videoSource(stream.source, targetBitrateChanged: 700_000)
+    #expect(stage.system.log.elements.suffix(2) == ["key frame", "rate 700000"])
+    try await capturer.stop()
+    camera.encode([6], isKeyFrame: false)
+    #expect(stream.frames.elements.count == 2)
+    #expect(stream.source.encodedFrameDelegate == nil, "the camera was let go")
+  }
+
   @Test func whatCantBeSentIsRefused() async throws {
     let stage = Stage()
     let capturer = try stage.capturer()
-    let encoded = CameraFormat(pixelFormat: .h264, width: 1280, height: 720)
     let unknown = CameraFormat(
       pixelFormat: try #require(CameraPixelFormat("ABCD")), width: 1280, height: 720)
-    capturer.start(format: encoded, frameRate: 30, completionHandler: stage.note("1"))
     capturer.start(format: unknown, frameRate: 30, completionHandler: stage.note("2"))
     capturer.start(
       format: try stage.format(640, 480), frameRate: 0, completionHandler: stage.note("3"))
     await stage.settle()
     let told = stage.told.elements
-    #expect(told.count == 3 && told[0].contains("encoded by the camera already"))
+    #expect(told.count == 2 && told[0].contains("can't be read"))
     #expect(told.last?.contains("0 frames per second") == true)
     #expect(!capturer.isRunning && stage.system.log.elements.isEmpty)
     try await capturer.start(format: stage.format(640, 480), frameRate: 30)
-    await #expect(throws: SoraError.self) { try await capturer.change(format: encoded) }
+    await #expect(throws: SoraError.self) { try await capturer.change(format: unknown) }
     #expect(capturer.isRunning)
     #expect(stage.system.log.elements.count == 1, "it wasn't even stopped")
   }

@@ -3,6 +3,7 @@ import SoraCamera
 import SoraMedia
 import SoraSDK
 import Synchronization
+import WebRTC
 
 /// Cameras that a test plugs, unplugs and takes pictures with.
 final class FakeCameras: CameraSystem {
@@ -43,7 +44,7 @@ final class FakeCameras: CameraSystem {
 
   func open(
     _ device: CameraDevice, format: CameraFormat, framesPerSecond: Int,
-    deliver: @escaping @Sendable (PixelBuffer, Instant) -> Void,
+    deliver: @escaping @Sendable (CapturedFrame.Content, Instant) -> Void,
     notify: @escaping @Sendable (CameraCapture.Event) -> Void
   ) throws(CameraError) -> any OpenCamera {
     let refusal = state.withLock { state -> CameraError? in
@@ -58,6 +59,20 @@ final class FakeCameras: CameraSystem {
     }
     state.withLock { $0.opened.append(camera) }
     return camera
+  }
+
+  func encoding(of device: CameraDevice) -> any EncodingCamera { FakeEncoding(log: log) }
+
+  private struct FakeEncoding: EncodingCamera {
+    let log: Recorder<String>
+    func requestKeyFrame() -> Bool {
+      log.append("key frame")
+      return true
+    }
+    func setBitRate(_ bitsPerSecond: Int) -> Bool {
+      log.append("rate \(bitsPerSecond)")
+      return true
+    }
   }
 
   func watch(
@@ -99,12 +114,12 @@ final class FakeCameras: CameraSystem {
 /// One that is open.
 final class FakeCamera: OpenCamera {
   let device: CameraDevice
-  private let deliver: @Sendable (PixelBuffer, Instant) -> Void
+  private let deliver: @Sendable (CapturedFrame.Content, Instant) -> Void
   let notify: @Sendable (CameraCapture.Event) -> Void
   private let closed: @Sendable (FakeCamera) -> Void
 
   init(
-    device: CameraDevice, deliver: @escaping @Sendable (PixelBuffer, Instant) -> Void,
+    device: CameraDevice, deliver: @escaping @Sendable (CapturedFrame.Content, Instant) -> Void,
     notify: @escaping @Sendable (CameraCapture.Event) -> Void,
     closed: @escaping @Sendable (FakeCamera) -> Void
   ) {
@@ -118,7 +133,13 @@ final class FakeCamera: OpenCamera {
 
   /// Takes a picture of so many pixels' width.
   func shoot(width: Int = 64, at timestamp: Instant = .now) {
-    deliver(PixelBuffer(width: width, height: 36, format: .i420) { _ in }, timestamp)
+    deliver(
+      .picture(PixelBuffer(width: width, height: 36, format: .i420) { _ in }), timestamp)
+  }
+
+  /// Gives a picture that it has encoded.
+  func encode(_ bytes: [UInt8], isKeyFrame: Bool, at timestamp: Instant = .now) {
+    deliver(.encoded(EncodedBuffer(bytes), isKeyFrame: isKeyFrame), timestamp)
   }
 }
 
@@ -155,6 +176,12 @@ final class FakeStream: MediaStream {
     frames.append("\(videoFrame.width)@\(videoFrame.timestamp?.value ?? 0)")
   }
   func send(audioFrame: AudioFrame) {}
+  let source = RTCPeerConnectionFactory().videoSource()
+  var videoSource: RTCVideoSource? { source }
+  func send(encodedVideoFrame: EncodedFrame, codec: VideoCodecKind) {
+    let key = encodedVideoFrame.isKeyFrame ? " key" : ""
+    frames.append("\(codec) \(encodedVideoFrame.payload.count)\(key)")
+  }
   func addAudioSink(_ sink: any AudioSink) {}
   func removeAudioSink(_ sink: any AudioSink) {}
   func addVideoSink(_ sink: any VideoSink) {}

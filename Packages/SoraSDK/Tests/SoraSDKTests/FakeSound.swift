@@ -116,7 +116,12 @@ private final class FakeProcessor: SoundProcessor {
     system.processing.append(settings)
   }
   func willPlay(_ frame: AudioFrame) {}
-  func clean(_ frame: inout AudioFrame, delay: Duration) { system.cleaned.append(delay) }
+  /// Loud is a voice here.
+  func clean(_ frame: inout AudioFrame, delay: Duration) -> Bool {
+    system.cleaned.append(delay)
+    return system.processing.elements.last?.voiceDetection == true
+      && frame.samples.contains { $0 > 4_000 }
+  }
 }
 
 /// The loudest sample of each 10 ms that is received.

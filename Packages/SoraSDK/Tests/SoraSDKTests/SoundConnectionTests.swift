@@ -77,6 +77,23 @@ import WebRTC
     #expect(call.system.log.elements.isEmpty)
   }
 
+  @Test func voicesAreDetectedWhereThatIsAskedFor() async throws {
+    let call = try await Call()
+    var settings = AudioDeviceSettings()
+    call.sora.audioDeviceSettings = settings
+    let channel = try await call.connect()
+    await call.settle()
+    call.system.running("microphone")?.speak()
+    #expect(!call.sora.voiceDetected, "nobody asked for it")
+    settings.processing.voiceDetection = true
+    call.sora.audioDeviceSettings = settings
+    call.system.running("microphone")?.speak()
+    #expect(call.sora.voiceDetected)
+    await channel.disconnect()
+    await call.settle()
+    #expect(!call.sora.voiceDetected, "the microphone is closed")
+  }
+
   @Test func microphoneIsSent() async throws {
     let call = try await Call()
     #expect((try? call.sora.setAudioMode(.videoChat).get()) != nil, "nothing is needed yet")

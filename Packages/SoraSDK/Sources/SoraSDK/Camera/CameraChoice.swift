@@ -1,4 +1,5 @@
 import SoraCamera
+import SoraMedia
 
 /// A format and a frame rate that a camera can be started with.
 struct CameraChoice: Sendable {
@@ -8,11 +9,6 @@ struct CameraChoice: Sendable {
 
   /// - Throws: `SoraError.cameraError` for a format whose frames can't be sent, and for a rate below 1.
   init(format: CameraFormat, frameRate: Int) throws(SoraError) {
-    guard !format.pixelFormat.isVideoCodec else {
-      throw .cameraError(
-        reason: "frames of \(format) are encoded by the camera already, which can't be sent yet;"
-          + " choose a format of pixels or JPEG")
-    }
     guard format.pixelFormat.isSupported else {
       throw .cameraError(reason: "frames of \(format) can't be read; choose another format")
     }
@@ -26,13 +22,19 @@ struct CameraChoice: Sendable {
 
   /// What is nearest to a size in pixels and a rate.
   ///
+  /// - Parameter codec: where the camera encodes with it, its encoded frames are taken; raw ones otherwise, and for nil.
   /// - Throws: `SoraError.cameraError` where there is nothing that can be sent.
   init(
-    width: Int, height: Int, frameRate: Int, from formats: [CameraFormat], of device: CameraDevice
+    width: Int, height: Int, frameRate: Int, codec: VideoCodecKind? = nil,
+    from formats: [CameraFormat], of device: CameraDevice
   ) throws(SoraError) {
+    let encoded = codec.flatMap { CameraPixelFormat(codec: $0) }.flatMap {
+      formats.nearest(
+        width: width, height: height, framesPerSecond: Double(frameRate), codec: $0)
+    }
     guard
-      let format = formats.nearest(
-        width: width, height: height, framesPerSecond: Double(frameRate))
+      let format = encoded
+        ?? formats.nearest(width: width, height: height, framesPerSecond: Double(frameRate))
     else {
       throw .cameraError(reason: "\(device) has no format whose frames can be sent")
     }

@@ -10,18 +10,30 @@ package protocol CameraSystem: Sendable {
   /// Opens a camera and starts it.
   ///
   /// - Parameters:
-  ///   - deliver: takes each picture with its capture time, on a thread of the camera's.
+  ///   - deliver: takes each picture with its capture time, raw or as the camera has encoded it, on a thread of the camera's.
   ///   - notify: told of stalls and of an end that nobody asked for, on the same thread.
   func open(
     _ device: CameraDevice, format: CameraFormat, framesPerSecond: Int,
-    deliver: @escaping @Sendable (PixelBuffer, Instant) -> Void,
+    deliver: @escaping @Sendable (CapturedFrame.Content, Instant) -> Void,
     notify: @escaping @Sendable (CameraCapture.Event) -> Void
   ) throws(CameraError) -> any OpenCamera
+  /// What can be told to a camera that encodes.
+  func encoding(of device: CameraDevice) -> any EncodingCamera
   /// Tells all cameras, at once and after each change, until what it returns is released.
   func watch(
     _ changed: @escaping @Sendable ([CameraDevice]) -> Void
   ) throws(CameraError) -> any Sendable
 }
+
+/// A camera that encodes; what it can't be told it doesn't do, and goes on as it was.
+package protocol EncodingCamera: Sendable {
+  /// - Returns: whether it can be asked.
+  @discardableResult func requestKeyFrame() -> Bool
+  /// - Returns: whether it can be told.
+  @discardableResult func setBitRate(_ bitsPerSecond: Int) -> Bool
+}
+
+extension CameraEncoding: EncodingCamera {}
 
 /// A camera that is running.
 package protocol OpenCamera: Sendable {
@@ -43,16 +55,15 @@ struct MachineCameras: CameraSystem {
 
   func open(
     _ device: CameraDevice, format: CameraFormat, framesPerSecond: Int,
-    deliver: @escaping @Sendable (PixelBuffer, Instant) -> Void,
+    deliver: @escaping @Sendable (CapturedFrame.Content, Instant) -> Void,
     notify: @escaping @Sendable (CameraCapture.Event) -> Void
   ) throws(CameraError) -> any OpenCamera {
     try CameraCapture(
       device, format: format, framesPerSecond: Double(framesPerSecond),
-      deliver: { frame in
-        // Formats whose frames are encoded already aren't opened.
-        if case .picture(let picture) = frame.content { deliver(picture, frame.timestamp) }
-      }, notify: notify)
+      deliver: { deliver($0.content, $0.timestamp) }, notify: notify)
   }
+
+  func encoding(of device: CameraDevice) -> any EncodingCamera { CameraEncoding(device) }
 
   func watch(
     _ changed: @escaping @Sendable ([CameraDevice]) -> Void

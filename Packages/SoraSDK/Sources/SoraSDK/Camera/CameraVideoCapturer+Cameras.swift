@@ -1,4 +1,5 @@
 import SoraCamera
+import SoraMedia
 import Synchronization
 
 extension CameraVideoCapturer {
@@ -139,7 +140,7 @@ extension CameraVideoCapturer.Cameras {
       }
       let choice = try choice(
         on: other.device, width: before.format.width, height: before.format.height,
-        frameRate: before.frameRate)
+        frameRate: before.frameRate, codec: before.format.pixelFormat.codec)
       let outcome = try exchange(capturer, for: other, choice)
       if outcome.error == nil {
         other.stream = capturer.stream
@@ -151,9 +152,9 @@ extension CameraVideoCapturer.Cameras {
     }
   }
 
-  /// What a camera has that is nearest to a size in pixels and a rate.
+  /// What a camera has that is nearest to a size in pixels and a rate, encoded with `codec` where it does that.
   func choice(
-    on device: CameraDevice, width: Int, height: Int, frameRate: Int
+    on device: CameraDevice, width: Int, height: Int, frameRate: Int, codec: VideoCodecKind? = nil
   ) throws(SoraError) -> CameraChoice {
     let formats: [CameraFormat]
     do throws(CameraError) {
@@ -162,6 +163,6 @@ extension CameraVideoCapturer.Cameras {
       throw SoraError(error)
     }
     return try CameraChoice(
-      width: width, height: height, frameRate: frameRate, from: formats, of: device)
+      width: width, height: height, frameRate: frameRate, codec: codec, from: formats, of: device)
   }
 }

@@ -29,7 +29,8 @@ extension CameraVideoCapturer.Cameras {
       }
       let choice = try choice(
         on: capturer.device, width: Int(settings.resolution.width),
-        height: Int(settings.resolution.height), frameRate: settings.frameRate)
+        height: Int(settings.resolution.height), frameRate: settings.frameRate,
+        codec: settings.prefersEncoded ? stream.mediaChannel?.configuration.videoCodec.kind : nil)
       let outcome: CameraVideoCapturer.Outcome
       if let user = user(of: capturer.device) {
         outcome = try exchange(user, for: capturer, choice)

@@ -5,7 +5,7 @@ extension CameraVideoCapturer {
   /// Opens the camera and starts it. An error where it runs already.
   ///
   /// - Parameters:
-  ///   - format: one of the device's, of pixels or JPEG; H.264 and H.265 of the camera are refused.
+  ///   - format: one of the device's. H.264 and H.265 are sent without encoding them again, where that codec was negotiated.
   ///   - frameRate: frames per second; the camera takes the nearest that it has.
   ///   - completionHandler: told nil, or why the camera doesn't run, on the camera's queue.
   public func start(

@@ -1,6 +1,7 @@
 public import SoraCamera
 import SoraMedia
 import Synchronization
+import WebRTC
 
 /// Takes frames from a camera and sends them to a stream.
 ///
@@ -9,6 +10,9 @@ import Synchronization
 /// that come while that queue is busy the newest is kept. Errors are `SoraError.cameraError`.
 ///
 /// Several cameras may run at once, each with a capturer of its own.
+///
+/// A format of H.264 or H.265 is sent as the camera encodes it, where that codec is the negotiated one: the camera is asked for key
+/// frames and told the network's rate, where its driver lets it. `onCapture` and local renderers don't see such frames.
 public final class CameraVideoCapturer: Sendable {
   /// Gets nil when it worked, or what went wrong.
   public typealias CompletionHandler = @Sendable ((any Error)?) -> Void
@@ -17,6 +21,8 @@ public final class CameraVideoCapturer: Sendable {
   private struct Run: Sendable {
     var relay: FrameRelay
     var camera: any OpenCamera
+    /// Of a camera whose encoded frames are sent: tells it what those who receive them want.
+    var feedback: CameraFeedback?
   }
 
   private struct State: Sendable {
@@ -52,7 +58,10 @@ public final class CameraVideoCapturer: Sendable {
   /// Where the frames go. It is held until it is replaced; a channel that started the camera takes its own away when it ends.
   public var stream: (any MediaStream)? {
     get { read { $0.stream } }
-    set { state.withLock { $0.stream = newValue } }
+    set {
+      state.withLock { $0.stream = newValue }
+      connectFeedback()
+    }
   }
 
   /// Whether the camera runs.
@@ -76,11 +85,22 @@ public final class CameraVideoCapturer: Sendable {
         reason: "\(device) is running already; stop it first, or change its format")
     }
     let relay = FrameRelay { [weak self] relay, frame in self?.captured(frame, by: relay) }
+    let codec = choice.format.pixelFormat.codec
     let camera: any OpenCamera
     do throws(CameraError) {
       camera = try cameras.system.open(
         device, format: choice.format, framesPerSecond: choice.frameRate,
-        deliver: { relay.offer(VideoFrame(from: $0, timestamp: $1)) },
+        deliver: { [weak self] content, time in
+          switch content {
+          case .picture(let picture): relay.offer(VideoFrame(from: picture, timestamp: time))
+          case .encoded(let bytes, let isKeyFrame):
+            guard let codec else { return }
+            let frame = EncodedFrame(
+              payload: bytes, isKeyFrame: isKeyFrame, rtpTimestamp: 0, timestamp: time,
+              width: choice.format.width, height: choice.format.height)
+            self?.captured(frame, codec, by: relay)
+          }
+        },
         notify: { [weak self] event in
           SoraDispatcher.async(on: .camera) { [weak self] in self?.told(event, by: relay) }
         })
@@ -89,8 +109,11 @@ public final class CameraVideoCapturer: Sendable {
     }
     state.withLock { state in
       state.choice = choice
-      state.run = Run(relay: relay, camera: camera)
+      state.run = Run(
+        relay: relay, camera: camera,
+        feedback: codec.map { _ in CameraFeedback(cameras.system.encoding(of: device)) })
     }
+    connectFeedback()
     cameras.began(self)
     Logger.info(
       type: .cameraVideoCapturer,
@@ -103,8 +126,24 @@ public final class CameraVideoCapturer: Sendable {
       throw .cameraError(reason: "\(device) isn't running; start it first")
     }
     run.camera.stop()
+    run.relay.clear()
     state.withLock { $0.run = nil }
     cameras.ended(self)
+  }
+
+  /// Has the stream's source tell a camera that encodes what is wanted of it. Where another codec was negotiated than the camera's, its
+  /// frames are decoded and encoded again.
+  private func connectFeedback() {
+    let (stream, feedback) = read { ($0.stream, $0.run?.feedback) }
+    guard let feedback, let source = stream?.videoSource else { return }
+    source.encodedFrameHandling = .transcodeWhereNeeded
+    source.encodedFrameDelegate = feedback
+  }
+
+  /// Encoded frames don't wait for the camera's queue: each of them is needed for the next.
+  private func captured(_ frame: EncodedFrame, _ codec: VideoCodecKind, by relay: FrameRelay) {
+    let (isCurrent, stream) = read { ($0.run?.relay === relay, $0.stream) }
+    if isCurrent { stream?.send(encodedVideoFrame: frame, codec: codec) }
   }
 
   private func captured(_ frame: VideoFrame, by relay: FrameRelay) {
@@ -131,6 +170,18 @@ public final class CameraVideoCapturer: Sendable {
   }
 }
 
+/// Tells a camera that encodes what those who receive its frames want.
+private final class CameraFeedback: RTCEncodedVideoSourceDelegate {
+  private let camera: any EncodingCamera
+
+  init(_ camera: any EncodingCamera) { self.camera = camera }
+
+  func videoSourceNeedsKeyFrame(_ source: RTCVideoSource) { camera.requestKeyFrame() }
+  func videoSource(_ source: RTCVideoSource, targetBitrateChanged bitsPerSecond: Int) {
+    camera.setBitRate(bitsPerSecond)
+  }
+}
+
 /// Told what capturers do, for all of them. On the queue of `SoraDispatcher.camera`.
 public final class CameraVideoCapturerHandlers: Sendable {
   private struct Values: Sendable {
@@ -141,7 +192,7 @@ public final class CameraVideoCapturerHandlers: Sendable {
 
   private let values = Locked(Values())
 
-  /// Gets each frame before it is sent, and returns the one to send in its place.
+  /// Gets each frame before it is sent, and returns the one to send in its place. Not those that the camera has encoded.
   public var onCapture: (@Sendable (CameraVideoCapturer, VideoFrame) -> VideoFrame)? {
     get { values.onCapture }
     set { values.onCapture = newValue }

@@ -17,6 +17,9 @@ final class FrameRelay: Sendable {
     }
   }
 
+  /// Forgets what waits, when nothing is captured any more.
+  func clear() { _ = exchange(nil) }
+
   /// What waited is released by the caller, without the lock: its memory goes back to the driver.
   private func exchange(_ frame: VideoFrame?) -> VideoFrame? {
     waiting.withLock { waiting in

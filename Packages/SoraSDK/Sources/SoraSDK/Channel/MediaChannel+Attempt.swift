@@ -163,6 +163,7 @@ extension MediaChannel {
   private func added(_ native: RTCMediaStream) {
     let stream = BasicMediaStream(native, channel: self)
     deliver { channel in
+      for sinks in channel.storage.withLock({ $0.streamSinks }) { sinks.add(to: stream) }
       channel.handlers.onAddStream?(stream)
       channel.hub.publish(.streamAdded(stream))
     } when: { state in
@@ -183,6 +184,7 @@ extension MediaChannel {
     guard let found else { return }
     sora.audio.remove([found])
     deliver { channel in
+      for sinks in channel.storage.withLock({ $0.streamSinks }) { sinks.remove(from: found) }
       channel.handlers.onRemoveStream?(found)
       channel.hub.publish(.streamRemoved(found))
     } when: { state in

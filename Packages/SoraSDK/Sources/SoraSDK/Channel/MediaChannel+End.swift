@@ -65,19 +65,21 @@ extension MediaChannel {
       var client: SignalingClient?
       var peer: RTCPeerConnection?
       var streams: [BasicMediaStream]
+      var streamSinks: [StreamSinks]
     }
     let ending = storage.withLock { state -> Ending? in
       guard phases.contains(state.phase) else { return nil }
       let ending = Ending(
         wasConnecting: state.phase == .connecting,
         completion: state.phase == .connecting ? state.completion : nil, client: state.client,
-        peer: state.peer, streams: state.streams)
+        peer: state.peer, streams: state.streams, streamSinks: state.streamSinks)
       state.phase = .ended
       state.connection = .disconnected
       state.failureReason = reason
       state.contactURL = nil
       state.connectedURL = nil
       state.streams = []
+      state.streamSinks = []
       if ending.wasConnecting {
         state.completion = nil
         state.task?.end(taskState)
@@ -110,7 +112,10 @@ extension MediaChannel {
         sora.handlers.onConnect?(nil, attemptError)
         handlers.onConnect?(attemptError)
       }
-      for stream in ending.streams { stream.terminate() }
+      for stream in ending.streams {
+        for sinks in ending.streamSinks { sinks.remove(from: stream) }
+        stream.terminate()
+      }
       sora.remove(self)
       sora.handlers.onRemoveMediaChannel?(self)
       sora.handlers.onDisconnect?(self, error)

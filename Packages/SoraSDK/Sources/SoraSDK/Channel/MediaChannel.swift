@@ -30,6 +30,8 @@ public final class MediaChannel: CustomStringConvertible, Equatable, Sendable {
     var publisherCount: Int?
     var subscriberCount: Int?
     var streams: [BasicMediaStream] = []
+    /// What each of the others' streams is given to.
+    var streamSinks: [StreamSinks] = []
     var failureReason: String?
 
     // The attempt and its machinery.

@@ -32,6 +32,16 @@ public protocol MediaStream: AnyObject, Sendable {
   /// Sends sound: linear PCM of any rate and length. Linux only: iOS takes it from the microphone. From the first frame on, no
   /// microphone is sent on this stream.
   func send(audioFrame: AudioFrame)
+  /// Sends a picture that is encoded already: a camera's that encodes, a file's. Where its codec is the negotiated one it isn't encoded
+  /// again; `videoSource` says what else becomes of it, and asks for key frames (`RTCVideoSource.push(_:codec:)`). The filter and
+  /// local renderers don't see it. Linux only.
+  func send(encodedVideoFrame: EncodedFrame, codec: VideoCodecKind)
+  /// Sends an Opus packet that is encoded already (`RTCAudioSource.push(packet:)`); from the first on, no microphone is sent on this
+  /// stream. Linux only.
+  func send(encodedAudioFrame: EncodedFrame)
+  /// The engine's source of a local stream's pictures: whoever gives encoded frames is told there when a key frame is wanted, and how
+  /// many bits per second the network takes. nil where there is no video, and for remote streams. Linux only.
+  var videoSource: RTCVideoSource? { get }
   /// Gives received (or local) sound to `sink`, 10 ms at a time at 48 kHz for received tracks. Linux only.
   func addAudioSink(_ sink: any AudioSink)
   func removeAudioSink(_ sink: any AudioSink)
@@ -44,6 +54,13 @@ public protocol MediaStream: AnyObject, Sendable {
   func removeEncodedFrameSink(_ sink: any EncodedFrameSink)
   /// Tells the renderer that the stream is over.
   func terminate()
+}
+
+extension MediaStream {
+  // For streams of an app's own, such as in tests.
+  public func send(encodedVideoFrame: EncodedFrame, codec: VideoCodecKind) {}
+  public func send(encodedAudioFrame: EncodedFrame) {}
+  public var videoSource: RTCVideoSource? { nil }
 }
 
 /// The one implementation of `MediaStream`, over a stream of the engine.
@@ -135,12 +152,29 @@ final class BasicMediaStream: MediaStream, SoundStream, Sendable {
   }
 
   func send(audioFrame: AudioFrame) {
+    noteFed()
+    audioTrack?.source.push(audioFrame)
+  }
+
+  func send(encodedVideoFrame: EncodedFrame, codec: VideoCodecKind) {
+    videoTrack?.source.push(encodedVideoFrame, codec: codec)
+  }
+
+  func send(encodedAudioFrame: EncodedFrame) {
+    noteFed()
+    audioTrack?.source.push(packet: encodedAudioFrame)
+  }
+
+  var videoSource: RTCVideoSource? { isLocal ? videoTrack?.source : nil }
+  private var isLocal: Bool { streamId == channel?.configuration.publisherStreamId }
+
+  /// The app sends sound of its own from now on.
+  private func noteFed() {
     let wasFed = state.withLock { state in
       defer { state.isFed = true }
       return state.isFed
     }
     if !wasFed { channel?.sora.audio.isFed(self) }
-    audioTrack?.source.push(audioFrame)
   }
 
   func sendCaptured(_ audioFrame: AudioFrame) {
@@ -163,4 +197,33 @@ final class BasicMediaStream: MediaStream, SoundStream, Sendable {
   }
 
   func terminate() { videoRenderer?.onDisconnect(from: mediaChannel) }
+}
+
+/// What streams are given to, and which of them have been.
+final class StreamSinks: Sendable {
+  private let make: @Sendable (any MediaStream) -> (any EncodedFrameSink)?
+  private let removed: @Sendable (any MediaStream) -> Void
+  private let sinks = Mutex<[String: any EncodedFrameSink]>([:])
+
+  init(
+    make: @escaping @Sendable (any MediaStream) -> (any EncodedFrameSink)?,
+    removed: @escaping @Sendable (any MediaStream) -> Void
+  ) {
+    self.make = make
+    self.removed = removed
+  }
+
+  /// Once for each stream.
+  func add(to stream: any MediaStream) {
+    let id = stream.streamId
+    guard sinks.withLock({ $0[id] }) == nil, let sink = make(stream) else { return }
+    sinks.withLock { $0[id] = sink }
+    stream.addEncodedFrameSink(sink)
+  }
+
+  func remove(from stream: any MediaStream) {
+    guard let sink = sinks.withLock({ $0.removeValue(forKey: stream.streamId) }) else { return }
+    stream.removeEncodedFrameSink(sink)
+    removed(stream)
+  }
 }

@@ -141,6 +141,10 @@ public final class Sora: Sendable {
     }
   }
 
+  /// Whether somebody speaks into the microphone, by the last 10 ms that it heard; false while it is closed, and while
+  /// `AudioProcessingSettings.voiceDetection` of `audioDeviceSettings` is off, as it is at first. For the whole process. Linux only.
+  public var voiceDetected: Bool { audio.isVoiceDetected }
+
   /// Runs `block` while nobody else changes the configuration of sound.
   public func configureAudioSession(block: () -> Void) { audio.configure(block) }
 

@@ -48,15 +48,20 @@ public struct CameraSettings: CustomStringConvertible, Sendable {
   public var position: CameraPosition
   /// Whether connecting starts the camera. False for apps that send frames of their own.
   public var isEnabled: Bool
+  /// Whether a camera that encodes with `Configuration.videoCodec` (H.264, H.265) has its frames sent as they are, which costs next to
+  /// no processor time; others send raw frames as ever. The camera is asked for key frames and told the network's rate where its driver
+  /// lets it; where not, viewers wait for its own key frames, and on a narrow link frames are left out up to one. Linux only.
+  public var prefersEncoded: Bool
 
   public init(
     resolution: Resolution = .hd720p, frameRate: Int = 30, position: CameraPosition = .front,
-    isEnabled: Bool = true
+    isEnabled: Bool = true, prefersEncoded: Bool = false
   ) {
     self.resolution = resolution
     self.frameRate = frameRate
     self.position = position
     self.isEnabled = isEnabled
+    self.prefersEncoded = prefersEncoded
   }
 
   public var description: String { "\(resolution), \(frameRate)fps" }

@@ -1,3 +1,5 @@
+import SoraMedia
+
 /// What a connection does in its channel.
 public enum Role: String, Codable, CustomStringConvertible, Sendable {
   case sendonly
@@ -63,4 +65,9 @@ public enum ConnectionState: Sendable {
 
   /// Whether an attempt is under way.
   var isConnecting: Bool { self == .connecting }
+}
+
+extension VideoCodec {
+  /// The codec itself; nil where the server chooses.
+  var kind: VideoCodecKind? { VideoCodecKind(encodingName: rawValue) }
 }

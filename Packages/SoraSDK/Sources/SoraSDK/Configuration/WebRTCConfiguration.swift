@@ -44,12 +44,6 @@ public enum ICETransportPolicy: String, CustomStringConvertible, Codable, Sendab
   public var description: String { rawValue }
 }
 
-/// Whether the certificate of a TURN server over TLS is verified.
-public enum TLSSecurityPolicy: Sendable {
-  case secure
-  case insecure
-}
-
 /// Settings of the peer connection.
 public struct WebRTCConfiguration: Codable, Sendable {
   public var constraints = MediaConstraints()

@@ -20,7 +20,15 @@ protocol SoundStream: AnyObject, Sendable {
 /// Devices are open while an app wants them (`SoundWishes`) and a channel needs them. They are opened and closed on the queue of
 /// `SoraDispatcher.audio`.
 package final class AudioSession: Sendable {
-  package static let shared = AudioSession(system: MachineSound())
+  package static let shared: AudioSession = {
+    let session = AudioSession(system: MachineSound())
+    let asked = RTCAudioSession.sharedInstance().use(ManualSound(session: session))
+    session.state.withLock {
+      $0.wishes.usesManualAudio = asked.usesManualAudio
+      $0.wishes.isEnabled = asked.isAudioEnabled
+    }
+    return session
+  }()
 
   fileprivate struct Open: Sendable {
     var choice: SoundWishes.Choice
@@ -50,6 +58,7 @@ package final class AudioSession: Sendable {
     var microphone: Open?
     var speaker: Open?
     var processor: (any SoundProcessor)?
+    var isVoiceDetected = false
 
     /// What is to be open.
     var plan: (microphone: SoundWishes.Choice?, speaker: SoundWishes.Choice?) {
@@ -69,6 +78,9 @@ package final class AudioSession: Sendable {
   package init(system: any SoundSystem) { self.system = system }
 
   var wishes: SoundWishes { state.withLock { $0.wishes } }
+
+  /// Whether somebody spoke in the last 10 ms that the microphone heard.
+  var isVoiceDetected: Bool { state.withLock { $0.isVoiceDetected } }
 
   /// Runs `body` while nobody else configures.
   func configure(_ body: () -> Void) {
@@ -151,6 +163,7 @@ package final class AudioSession: Sendable {
       (state.microphone.take(unless: plan.microphone), state.speaker.take(unless: plan.speaker))
     }
     closed.0?.device.stop()
+    if closed.0 != nil { state.withLock { $0.isVoiceDetected = false } }
     closed.1?.device.stop()
     if closed.1 != nil { detachAll() }
     if let choice = plan.speaker, state.withLock({ $0.speaker == nil }) {
@@ -201,7 +214,7 @@ package final class AudioSession: Sendable {
     let added = state.withLock { state in
       state.receivers.indices.compactMap { index -> (any SoundStream, MixerSink)? in
         guard state.receivers[index].sink == nil else { return nil }
-        let sink = MixerSink(mixer.makeInput())
+        let sink = MixerSink(mixer.makeInput(), of: self)
         state.receivers[index].sink = sink
         return (state.receivers[index].stream, sink)
       }
@@ -225,6 +238,9 @@ package final class AudioSession: Sendable {
     mixer.remove(sink.input)
   }
 
+  /// From the mixer to the ear; nil where no loudspeaker is open, or where it is unknown.
+  fileprivate var speakerLatency: Duration? { state.withLock { $0.speaker }?.device.latency }
+
   // MARK: On the devices' threads
 
   private func captured(_ frame: AudioFrame) {
@@ -235,9 +251,10 @@ package final class AudioSession: Sendable {
       )
     }
     var frame = frame
-    processor?.clean(
+    let isVoice = processor?.clean(
       &frame,
       delay: (delay.0?.latency ?? .milliseconds(20)) + (delay.1?.latency ?? .milliseconds(40)))
+    state.withLock { $0.isVoiceDetected = isVoice ?? false }
     for stream in senders { stream.sendCaptured(frame) }
   }
 
@@ -265,10 +282,31 @@ extension Optional where Wrapped == AudioSession.Open {
 }
 
 /// Brings a received track to the mixer.
-private final class MixerSink: AudioSink {
+private final class MixerSink: LoudspeakerSink {
   let input: AudioMixer.Input
+  private let session: AudioSession
 
-  init(_ input: AudioMixer.Input) { self.input = input }
+  init(_ input: AudioMixer.Input, of session: AudioSession) {
+    self.input = input
+    self.session = session
+  }
 
   func receive(_ frame: AudioFrame) { input.push(frame) }
+
+  var playoutLatency: Duration? { session.speakerLatency.map { $0 + input.statistics.delay } }
+}
+
+/// What libwebrtc's name for all this switches.
+private struct ManualSound: RTCAudioSession.Devices {
+  let session: AudioSession
+
+  var usesManualAudio: Bool {
+    get { session.wishes.usesManualAudio }
+    nonmutating set { session.wish { $0.usesManualAudio = newValue } }
+  }
+
+  var isAudioEnabled: Bool {
+    get { session.wishes.isEnabled }
+    nonmutating set { session.wish { $0.isEnabled = newValue } }
+  }
 }

@@ -36,7 +36,8 @@ package protocol OpenSound: Sendable {
 package protocol SoundProcessor: Sendable {
   func apply(_ settings: AudioProcessingSettings) throws(AudioProcessingError)
   func willPlay(_ frame: AudioFrame)
-  func clean(_ frame: inout AudioFrame, delay: Duration)
+  /// - Returns: whether somebody speaks; false where that isn't looked for.
+  func clean(_ frame: inout AudioFrame, delay: Duration) -> Bool
 }
 
 extension AudioCapture: OpenSound {
@@ -48,7 +49,9 @@ extension AudioPlayback: OpenSound {
 }
 
 extension AudioProcessor: SoundProcessor {
-  package func clean(_ frame: inout AudioFrame, delay: Duration) { process(&frame, delay: delay) }
+  package func clean(_ frame: inout AudioFrame, delay: Duration) -> Bool {
+    process(&frame, delay: delay)
+  }
 }
 
 /// The sound devices of this machine.

@@ -3,6 +3,8 @@
 @_exported public import SoraMedia
 // Cameras, their formats and what can be set on them.
 @_exported public import SoraCamera
+// Screens, windows and areas of desktops.
+@_exported public import SoraScreen
 // Windows, their tiles and images of them, beside `VideoView`.
 @_exported public import SoraView
 public import WebRTC
