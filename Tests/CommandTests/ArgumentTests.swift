@@ -21,9 +21,13 @@ import Testing
     #expect(try VideoChoice("a/b.Y4M") == .file("a/b.Y4M"))
     #expect(try VideoChoice("camera") == .camera(nil))
     #expect(try VideoChoice("camera:/dev/video3") == .camera("/dev/video3"))
-    for text in ["camera:", "camera:front", "film.mp4", ""] {
+    #expect(try VideoChoice("a/film.mp4") == .film("a/film.mp4"))
+    #expect(try VideoChoice("film.webm") == .film("film.webm"))
+    for text in ["camera:", "camera:front", "film", ""] {
       let error = #expect(throws: UsageError.self) { try VideoChoice(text) }
-      #expect(error?.description.contains("camera:/dev/videoN, FILE.y4m or none") == true)
+      #expect(
+        error?.description.contains("window:TITLE, FILE.y4m, .webm, .mp4 or .mkv, or none")
+          == true)
     }
   }
 
@@ -33,9 +37,12 @@ import Testing
     #expect(try AudioChoice("x.wav") == .file("x.wav"))
     #expect(try AudioChoice("mic") == .microphone(nil))
     #expect(try AudioChoice("mic:usb-1:2") == .microphone("usb-1:2"))
-    for text in ["mic:", "x.mp3"] {
+    #expect(try AudioChoice("x.webm") == .film("x.webm"))
+    for text in ["mic:", "mp3"] {
       let error = #expect(throws: UsageError.self) { try AudioChoice(text) }
-      #expect(error?.description.contains("tone, mic, mic:NAME, FILE.wav or none") == true)
+      #expect(
+        error?.description.contains("tone, mic, mic:NAME, FILE.wav, .webm, .mp4 or .mkv, or none")
+          == true)
     }
   }
 
@@ -45,6 +52,10 @@ import Testing
     #expect(both.audio == "b.WAV")
     #expect(try RecordFiles([]) == RecordFiles([]))
     #expect(try RecordFiles(["a.y4m", "b.MP4"]).encoded == "b.MP4")
+    #expect(try RecordFiles(["new/", "b.mp4"]).folder == "new/")
+    #expect(try RecordFiles(["/tmp"]).folder == "/tmp")
+    #expect(throws: UsageError.self) { try RecordFiles(["/tmp", "new/"]) }
+    #expect(throws: UsageError.self) { try RecordFiles(["/tmp"], takesEncoded: false) }
     #expect(throws: UsageError.self) { try RecordFiles(["a.mp4"], takesEncoded: false) }
     #expect(throws: UsageError.self) { try RecordFiles(["a.mp4", "b.mkv"]) }
     #expect(throws: UsageError.self) { try RecordFiles(["a.y4m", "b.y4m"]) }

@@ -102,7 +102,7 @@ struct Run {
     (["publish", url, "--channel", "c", "--video-bit-rate", "-3"], "--video-bit-rate -3"),
     (
       ["play", url, "--channel", "c", "--record", "film.avi"],
-      "end the name in .webm, .mp4 or .mkv for the stream as it comes, .y4m for pictures or .wav"
+      "end the name in .webm, .mp4 or .mkv for the stream as it comes, / for a folder of all streams"
     ),
     (["publish", url, "--channel", "c", "--record", "film.mp4"], "end the name in .y4m"),
     (

@@ -27,6 +27,8 @@ struct DeviceClient {
       case "controls": try controls(path)
       case "monitor": try monitor()
       case "cpu": try spend(path, format: more ?? "NV12", frames: 200)
+      case "native": try native(path, frames: 10)
+      case "restart": try restart(path, times: 20)
       case "open": _ = try CameraDevice(path: path).capture()
       default: fail("\(arguments[0]): unknown")
       }

@@ -74,7 +74,28 @@ func pace(_ path: String, frames: Int) throws {
     "p95": intervals[intervals.count * 19 / 20], "latenessP50": late.sorted()[late.count / 2],
     "rising": zip(times.dropFirst(), times).allSatisfy { $0 > $1 },
     "lost": running.capture.statistics.framesLost,
+    "histogram": (0..<24).map { bucket in
+      intervals.count { Int($0) / 5 == bucket || (bucket == 23 && $0 >= 120) }
+    },
   ])
+}
+
+/// Stops and starts while a picture in the camera's memory is held.
+func restart(_ path: String, times: Int) throws {
+  var held: [CapturedFrame] = []
+  for _ in 0..<times {
+    let running = try CameraDevice(path: path).capture("NV12", width: 640, height: 360)
+    held.append(try running.queue.next())
+    running.capture.stop()
+  }
+  // Reads every sample.
+  let sums = held.compactMap { frame -> Int? in
+    guard let plane = frame.picture?.plane(0) else { return nil }
+    return (0..<plane.height).reduce(0) { sum, y in
+      plane.row(y).reduce(sum) { $0 &+ Int($1) }
+    }
+  }
+  write(["type": "restart", "started": held.count, "sums": sums.count { $0 > 0 }])
 }
 
 /// Pictures of the stamped pattern: which they are, and how near to what was drawn.

@@ -43,12 +43,15 @@ package final class VirtualDisplay: @unchecked Sendable {
   /// What programs find the screen by, and have them draw with the processor.
   package let environment: [String: String]
 
-  package init(width: Int = 800, height: Int = 600) throws {
+  /// - Parameter lacking: an extension of X11 that it is to do without.
+  package init(width: Int = 800, height: Int = 600, lacking: String? = nil) throws {
     let numbers = Pipe()
     server.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     server.arguments = [
       "Xvfb", "-displayfd", "1", "-screen", "0", "\(width)x\(height)x24", "-nolisten", "tcp",
+      "-noreset",
     ]
+    if let lacking { server.arguments? += ["-extension", lacking] }
     server.standardInput = FileHandle.nullDevice
     server.standardOutput = numbers
     server.standardError = FileHandle.nullDevice
@@ -110,7 +113,24 @@ package final class VirtualDisplay: @unchecked Sendable {
     try act("resize", "\(width)", "\(height)")
   }
 
-  private func act(_ words: String...) throws {
+  /// Paints a part of the screen.
+  package func fill(_ x: Int, _ y: Int, _ width: Int, _ height: Int, _ color: [Int]) throws {
+    try act(["fill"] + ([x, y, width, height] + color).map { "\($0)" })
+  }
+  /// Moves the pointer.
+  package func point(_ x: Int, _ y: Int) throws { try act("point", "\(x)", "\(y)") }
+  /// Has a monitor at a place, in place of another of its name.
+  package func setMonitor(_ name: String, _ x: Int, _ y: Int, _ width: Int, _ height: Int) throws {
+    try act(["monitor", name] + [x, y, width, height].map { "\($0)" })
+  }
+  package func unplugMonitor(_ name: String) throws { try act("unplug", name) }
+
+  /// The display's name, such as `:97`.
+  package var name: String { ":\(number)" }
+
+  private func act(_ words: String...) throws { try act(words) }
+
+  private func act(_ words: [String]) throws {
     let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
       .appendingPathComponent("Display/display.py").path
     try Self.run([script] + words, environment: environment)

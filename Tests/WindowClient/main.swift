@@ -3,6 +3,7 @@
 //     WindowClient show       quarters of colour in four tiles, in a window of 640x360 at (40, 30); prints what happens to it; ends with `q`
 //     WindowClient colors     one picture in four tiles, as if it were of each colour space; prints what colours these are
 //     WindowClient throughput three streams of 1080p, as fast as they can be drawn; prints how fast that was
+//     WindowClient call URL   publishes with VP8 and `SoraSDK` alone; prints which libraries that are loaded when they are used are there
 //     WindowClient maps       prints which of SDL's libraries are loaded before there is a view, and after
 import Foundation
 import SoraCapture
@@ -17,6 +18,7 @@ do {
   case "colors": try await colors()
   case "throughput": try throughput()
   case "maps": try maps()
+  case "call": try await call(CommandLine.arguments[2])
   default: exit(2)
   }
 } catch {
@@ -153,4 +155,43 @@ func maps() throws {
   view.start()
   _ = try view.image()
   say("after \(try loaded())")
+}
+
+/// Says which of the libraries that an app needn't load are there, before a connection, with one, and after the first frames.
+func call(_ url: String) async throws {
+  let names = [
+    "libvpx", "libaom", "libdav1d", "libde265", "libopenh264", "libx264", "libx265", "libavcodec",
+    "libavformat", "libSDL2", "libpulse", "libasound", "libwebrtc_audio_processing", "libxcb",
+    "libX11",
+  ]
+  func loaded() throws -> String {
+    let data = try FileHandle(forReadingFrom: URL(fileURLWithPath: "/proc/self/maps")).readToEnd()
+    let text = String(decoding: data ?? Data(), as: UTF8.self)
+    return names.filter { text.contains("/\($0)") }.joined(separator: " ")
+  }
+  say("start: \(try loaded())")
+  var configuration = Configuration(
+    url: try URL(string: url).unwrapped, channelId: "libraries", role: .sendonly)
+  configuration.videoCodec = .vp8
+  configuration.cameraSettings.isEnabled = false
+  let channel = try await Sora.shared.connect(configuration: configuration)
+  say("connected: \(try loaded())")
+  let pattern = TestPattern(width: 320, height: 180)
+  for index in 0..<UInt32(10) {
+    channel.senderStream?.send(
+      videoFrame: VideoFrame(from: pattern.frame(index: index, milliseconds: 0)))
+    try await Task.sleep(for: .milliseconds(33))
+  }
+  say("sent: \(try loaded())")
+  await channel.disconnect()
+}
+
+extension Optional {
+  /// - Throws: where there is nothing.
+  fileprivate var unwrapped: Wrapped {
+    get throws {
+      guard let self else { throw CocoaError(.formatting) }
+      return self
+    }
+  }
 }

@@ -3,13 +3,15 @@ import TestPrograms
 import Testing
 
 /// A program with a window, while it runs.
-private final class Client {
+final class Client {
   private let process = Process()
   private let pipe = Pipe()
   private var text = ""
 
-  init(_ arguments: [String], _ environment: [String: String]) throws {
-    process.executableURL = TestPrograms.built("WindowClient")
+  init(
+    program: String = "WindowClient", _ arguments: [String], _ environment: [String: String]
+  ) throws {
+    process.executableURL = TestPrograms.built(program)
     process.arguments = arguments
     process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     process.standardInput = FileHandle.nullDevice

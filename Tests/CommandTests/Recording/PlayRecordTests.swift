@@ -78,6 +78,64 @@ import Testing
     #expect(abs((length - (pictures.last ?? .zero)).inSeconds) < 0.6)
   }
 
+  /// `--record FOLDER/` gives every stream of the channel a file, whatever its codec, those that come and go included.
+  @Test func allStreamsAreInTheFolder() async throws {
+    let recordings = folder.appendingPathComponent("all").path
+    let server = try await SoraServer.start()
+    func files(_ ending: String) -> [String] {
+      let all = try? FileManager.default.contentsOfDirectory(atPath: recordings)
+      return (all ?? []).filter { $0.hasSuffix(ending) }
+    }
+    func size(_ name: String) -> Int {
+      let all = try? FileManager.default.attributesOfItem(atPath: "\(recordings)/\(name)")
+      return all?[.size] as? Int ?? 0
+    }
+    try await publishing("vp8", to: server) {
+      let player = Process()
+      player.executableURL = try Run.command()
+      player.arguments = [
+        "play", server.url, "--channel", "c", "--json", "--record", recordings + "/",
+      ]
+      player.standardOutput = FileHandle.nullDevice
+      player.standardInput = FileHandle.nullDevice
+      try player.run()
+      try await publishing("h264", to: server) {
+        while !files(".webm").contains(where: { size($0) > 15_000 })
+          || !files(".mp4").contains(where: { size($0) > 15_000 })
+        {
+          try await Task.sleep(for: .milliseconds(20))
+        }
+      }
+      // One has gone, and its file has ended.
+      while !files(".json").contains(where: {
+        (try? String(contentsOfFile: "\(recordings)/\($0)", encoding: .utf8))?.contains("stop_time")
+          == true
+      }) {
+        try await Task.sleep(for: .milliseconds(20))
+      }
+      player.interrupt()
+      player.waitUntilExit()
+      #expect(player.terminationStatus == 0)
+    }
+    await server.shutdown()
+    #expect(files(".webm").count == 1 && files(".mp4").count == 1 && files(".json").count == 1)
+    for name in files(".webm") + files(".mp4") {
+      let reader = try MediaFileReader(path: "\(recordings)/\(name)")
+      let track = try #require(reader.firstTrack(.video))
+      let sound = try #require(reader.firstTrack(.audio))
+      var counts: [Int: Int] = [:]
+      while let frame = try reader.next() { counts[frame.track, default: 0] += 1 }
+      #expect(counts[track] ?? 0 > 10 && counts[sound] ?? 0 > 30, "\(name): \(counts)")
+    }
+    let report = try Data(
+      contentsOf: URL(fileURLWithPath: "\(recordings)/\(files(".json").first ?? "none")"))
+    let json = try #require(try JSONSerialization.jsonObject(with: report) as? [String: Any])
+    #expect(json["channel_id"] as? String == "c" && json["stopped_at"] != nil)
+    let archives = try #require(json["archives"] as? [[String: Any]])
+    #expect(Set(archives.compactMap { $0["video_codec_type"] as? String }) == ["VP8", "H264"])
+    #expect(archives.allSatisfy { $0["failure"] == nil && $0["size"] as? Int ?? 0 > 10_000 })
+  }
+
   @Test func aCodecThatDoesNotFitIsOneError() async throws {
     let path = folder.appendingPathComponent("film.webm").path
     try await publishing("h264") { url in

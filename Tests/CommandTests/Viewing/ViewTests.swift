@@ -1,4 +1,7 @@
 import Foundation
+import SoraCapture
+import SoraMedia
+import SoraView
 import TestPrograms
 import Testing
 
@@ -80,6 +83,54 @@ import Testing
     (70..<160).reduce(0) { sum, y in
       sum + (4..<200).count { x in picture[x, y].allSatisfy { $0 > 235 } }
     }
+  }
+
+  @Test(.enabled(if: VirtualDisplay.isAvailable, "\(VirtualDisplay.reason)"))
+  func aScreenIsPublished() throws {
+    let display = try VirtualDisplay(width: 320, height: 180)
+    try display.fill(0, 0, 160, 180, [255, 0, 0])
+    try display.fill(160, 0, 160, 180, [0, 0, 255])
+    let listed = try Run(["devices", "--json"], environment: display.environment)
+    #expect(
+      listed.output.contains(
+        #""height":180,"isPrimary":true,"name":"screen","type":"screen","width":320,"x":0,"y":0"#))
+    let told = Pipe()
+    let server = try start(["serve", "--port", "0"], output: told)
+    defer { end(server) }
+    var text = ""
+    while !text.contains("--channel") {
+      let data = told.fileHandleForReading.availableData
+      try #require(!data.isEmpty, "\(text)")
+      text += String(decoding: data, as: UTF8.self)
+    }
+    let url = String(try #require(text.split(separator: "\n").first).drop { $0 != "w" })
+    let publisher = try start(
+      ["publish", url, "--channel", "s", "--video", "screen", "--audio", "none"],
+      environment: display.environment)
+    defer { end(publisher) }
+    let film = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID()).y4m")
+    defer { try? FileManager.default.removeItem(at: film) }
+    let run = try Run([
+      "play", url, "--channel", "s", "--duration", "4", "--record", film.path, "--audio", "none",
+    ])
+    #expect(run.status == 0, "\(run.errors)")
+    let reader = try Y4MReader(path: film.path)
+    var last: PixelBuffer?
+    while let picture = try reader.next() { last = picture }
+    let image = RGBImage(try #require(last))
+    #expect(image.width == 320 && image.height == 180)
+    for (x, color) in [(80, [255, 0, 0]), (240, [0, 0, 255])] {
+      #expect(
+        zip(image[x, 90], color).allSatisfy { abs(Int($0) - $1) < 20 }, "\(image[x, 90])")
+    }
+  }
+
+  @Test func withoutADisplayNothingIsPublished() throws {
+    let run = try Run(
+      ["publish", "ws://127.0.0.1:1/signaling", "--channel", "c", "--video", "screen"],
+      environment: ["DISPLAY": ":9999"])
+    #expect(run.status == 2)
+    #expect(run.errors.contains("--video screen: no display :9999"), "\(run.errors)")
   }
 
   @Test func withoutADisplayItEndsWithOneLine() throws {

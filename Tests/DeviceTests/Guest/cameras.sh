@@ -31,12 +31,37 @@ try formats "$client" formats /dev/video0
 try planes "$client" formats /dev/video1
 try pace "$client" pace /dev/video0
 try held "$client" held /dev/video0
+try restart "$client" restart /dev/video0
+try native "$client" native /dev/video0
 try again "$client" again /dev/video0 /dev/video1
 
 try capturer "$client" capturer /dev/video0
 
 try jpeg "$client" stamps /dev/video40 MJPG
 try h264 "$client" encoded /dev/video41 H264
+
+# A camera that encodes, published without encoding again, and recorded at the other end: its pictures are those of the film.
+echo "== passthrough"
+cp /exchange/sora /tmp/sora
+/tmp/sora serve --port 5001 > /tmp/serve.log 2>&1 &
+server=$!
+for _ in $(seq 200); do grep -q 5001 /tmp/serve.log && break; sleep 0.1; done
+/tmp/sora publish ws://127.0.0.1:5001/signaling --channel h264 --video camera:/dev/video41 --audio none --video-codec h264 \
+  --resolution 320x180 --duration 60 --json > /tmp/publish.log 2>&1 &
+publisher=$!
+timeout 60 /tmp/sora play ws://127.0.0.1:5001/signaling --channel h264 --audio none --duration 4 --json --record /tmp/got.mp4 > /tmp/play.log 2>&1
+status=$?
+awk '{ print "cpu " ($14 + $15) }' "/proc/$publisher/stat"
+kill -INT "$publisher"
+wait "$publisher"
+tail -1 /tmp/publish.log
+kill "$server"
+wait "$server" 2> /dev/null
+for film in /exchange/film.ts /tmp/got.mp4; do
+  ffmpeg -nostdin -loglevel error -i "$film" -c copy -bsf:v h264_mp4toannexb,filter_units=pass_types=1-5 -f framemd5 - |
+    awk -F ', *' -v name="$(basename "$film")" '!/^#/ { print name, $6 }'
+done
+echo "-- $status"
 kill "$units"
 
 echo "== stall"
@@ -54,10 +79,23 @@ kill "$jpegs"
 
 try cpu "$client" cpu /dev/video0 NV12
 echo "== cpu-peers"
-time_of() { { TIMEFORMAT='%U %S'; time "$@" > /tmp/out 2>&1; } 2>&1 | awk -v what="$1" -v frames=200 '{ printf "%s %.0f\n", what, ($1 + $2) / frames * 1e6 }'; }
+# Processor time of a program, in microseconds.
+time_of() { { TIMEFORMAT='%U %S'; time "$@" > /tmp/out 2>&1; } 2>&1 | awk '{ printf "%.0f\n", ($1 + $2) * 1e6 }'; }
+# That of a frame: what 150 more of them take, without the program's start.
+frame_of() {
+  # The first start reads its files.
+  "$1_frames" 1 > /dev/null 2>&1
+  short=$(time_of "$1_frames" 30)
+  long=$(time_of "$1_frames" 180)
+  echo "$1 $(((long - short) / 150))"
+}
+v4l2_ctl_frames() { v4l2-ctl -d /dev/video0 --stream-mmap=5 --stream-count="$1"; }
+ffmpeg_frames() {
+  ffmpeg -nostdin -loglevel error -f v4l2 -input_format nv12 -video_size 640x360 -framerate 25 -i /dev/video0 -frames:v "$1" -f null -
+}
 v4l2-ctl -d /dev/video0 -v width=640,height=360,pixelformat=NV12 -p 25 > /dev/null
-time_of v4l2-ctl -d /dev/video0 --stream-mmap=5 --stream-count=200
-time_of ffmpeg -nostdin -loglevel error -f v4l2 -input_format nv12 -video_size 640x360 -framerate 25 -i /dev/video0 -frames:v 200 -f null -
+frame_of v4l2_ctl
+frame_of ffmpeg
 echo "-- 0"
 
 # The whole way: a camera published, and played beside it.

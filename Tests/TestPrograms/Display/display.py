@@ -4,13 +4,17 @@
     display.py shot FILE       write what is seen: width, height as text in a line each, then red, green, blue for each pixel
     display.py key NAME        press a key, with the focus on the newest window
     display.py close           ask the newest window to close
-    display.py resize W H      give the newest window another size"""
+    display.py resize W H      give the newest window another size
+    display.py fill X Y W H R G B      paint a part of the screen, over everything
+    display.py point X Y       move the pointer
+    display.py monitor NAME X Y W H    have a monitor there, in place of another of this name
+    display.py unplug NAME     take a monitor away"""
 
 import sys
 
 from Xlib import X, XK, display
-from Xlib.ext import xtest
-from Xlib.protocol import event
+from Xlib.ext import randr, xtest
+from Xlib.protocol import event, rq
 
 connection = display.Display()
 root = connection.screen().root
@@ -55,5 +59,41 @@ def resize(width, height):
     newest().configure(width=int(width), height=int(height))
 
 
-{"shot": shot, "key": key, "close": close, "resize": resize}[sys.argv[1]](*sys.argv[2:])
+def fill(x, y, width, height, red, green, blue):
+    color = int(red) << 16 | int(green) << 8 | int(blue)
+    context = root.create_gc(foreground=color, subwindow_mode=X.IncludeInferiors)
+    root.fill_rectangle(context, int(x), int(y), int(width), int(height))
+
+
+def point(x, y):
+    xtest.fake_input(connection, X.MotionNotify, x=int(x), y=int(y))
+
+
+class SetMonitor(rq.Request):
+    # python3-xlib 0.33 can't write the one of its own.
+    _request = rq.Struct(
+        rq.Card8("opcode"), rq.Opcode(43), rq.RequestLength(), rq.Window("window"), rq.Card32("name"), rq.Bool("primary"),
+        rq.Bool("automatic"), rq.LengthOf("outputs", 2), rq.Int16("x"), rq.Int16("y"), rq.Card16("width"),
+        rq.Card16("height"), rq.Card32("millimeters_wide"), rq.Card32("millimeters_high"),
+        rq.List("outputs", rq.Card32Obj))
+
+
+def monitor(name, x, y, width, height):
+    atom = connection.intern_atom(name)
+    # Nobody sees that it is away in between.
+    connection.grab_server()
+    if atom in [one.name for one in randr.get_monitors(root).monitors]:
+        unplug(name)
+    SetMonitor(
+        display=connection.display, opcode=connection.display.get_extension_major(randr.extname), window=root, name=atom, primary=0, automatic=0, x=int(x), y=int(y), width=int(width),
+        height=int(height), millimeters_wide=0, millimeters_high=0, outputs=[])
+    connection.ungrab_server()
+
+
+def unplug(name):
+    randr.delete_monitor(root, connection.intern_atom(name))
+
+
+{"shot": shot, "key": key, "close": close, "resize": resize, "fill": fill, "point": point, "monitor": monitor,
+ "unplug": unplug}[sys.argv[1]](*sys.argv[2:])
 connection.sync()

@@ -7,6 +7,7 @@ import SoraTransport
 struct CallOutputs: Sendable {
   private let recorder: Recorder?
   private let recording: StreamRecording?
+  private let channel: ChannelRecording?
   private let snapshot: SnapshotKeeper?
 
   /// - Parameter received: the kinds of media that are received, and so can be recorded as they come; empty where none are.
@@ -26,7 +27,18 @@ struct CallOutputs: Sendable {
     } else {
       recording = nil
     }
+    channel = try files.folder.map { path throws(UsageError) in
+      try ChannelRecording(folder: path, channelID: options.channel)
+    }
   }
+
+  /// What takes the frames of a stream of the channel; nil where nobody records all of them.
+  func sink(ofStream streamId: String) -> (any EncodedFrameSink)? {
+    channel?.sink(of: streamId)
+  }
+
+  /// A stream is gone.
+  func streamEnded(_ streamId: String) { channel?.end(streamId) }
 
   /// - Parameter streamId: names the stream that the frame is of; one's own has no name.
   func add(_ frame: RawVideoFrame, at now: Instant, of streamId: String = "") {
@@ -47,7 +59,7 @@ struct CallOutputs: Sendable {
   }
 
   /// Why recording ended early; nil while all is well.
-  var failure: String? { recorder?.failure ?? recording?.failure }
+  var failure: String? { recorder?.failure ?? recording?.failure ?? channel?.failure }
 
   /// Closes the files. Returns what could not be written, and what is worth a word though it is no error.
   func finish() -> (problems: [String], notes: [String]) {
@@ -67,6 +79,7 @@ struct CallOutputs: Sendable {
       }
     }
     problems += recording?.finish() ?? []
+    problems += channel?.finish() ?? []
     if let failure = snapshot?.finish() { problems.append("--snapshot: \(failure)") }
     return (problems, notes)
   }

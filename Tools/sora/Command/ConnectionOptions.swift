@@ -80,7 +80,7 @@ struct ConnectionOptions: ParsableArguments {
     return codec
   }
 
-  private static func codec(_ kind: VideoCodecKind) -> SoraSDK.VideoCodec? {
+  static func codec(_ kind: VideoCodecKind) -> SoraSDK.VideoCodec? {
     SoraSDK.VideoCodec(rawValue: kind.encodingName.uppercased())
   }
 

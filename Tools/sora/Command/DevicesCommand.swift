@@ -3,14 +3,16 @@ import Foundation
 import SoraAudioDevices
 import SoraCamera
 import SoraCommandSupport
+import SoraScreen
 
-/// `sora devices`: the cameras and sound devices of this machine.
+/// `sora devices`: the cameras, screens and sound devices of this machine.
 struct DevicesCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "devices",
     abstract:
-      "List the cameras of this machine with their formats, sizes and frame rates, and its sound devices.",
-    discussion: "A star marks the microphone and the speaker that are used where none is named.")
+      "List the cameras of this machine with their formats, sizes and frame rates, its screens, windows and sound devices.",
+    discussion:
+      "A star marks the screen, the microphone and the speaker that are used where none is named.")
 
   @Flag(help: "Print one JSON object a device.")
   var json = false
@@ -30,8 +32,22 @@ struct DevicesCommand: ParsableCommand {
         for line in camera.lines { console.output(line) }
       }
     }
+    listScreens(console)
     listSound(console)
     try console.checkOutput()
+  }
+
+  private func listScreens(_ console: Console) {
+    if !json { console.output("") }
+    do throws(ScreenError) {
+      let screens = try ScreenDevice.all().map { ScreenListing($0) }
+      for listing in screens + (try ScreenWindow.all().map { ScreenListing($0) }) {
+        console.output(json ? listing.jsonLine : listing.line)
+      }
+    } catch {
+      // Most servers have none.
+      if !json { console.output("\(error)".inOneLine) }
+    }
   }
 
   private func listSound(_ console: Console) {

@@ -15,7 +15,8 @@ struct PlayCommand: AsyncParsableCommand {
       Waits for somebody who publishes. --duration counts from the first picture or sound; \
       without it, it runs until interrupted or until the channel ends. --record and --snapshot show one stream: \
       when it goes, the newest that is there. --record FILE.webm (VP8, VP9, AV1), .mp4 (H.264, H.265, VP9, AV1) or \
-      .mkv (all) writes it as it comes, without encoding again, and plays after a crash, too; with \
+      .mkv (all) writes it as it comes, without encoding again, and plays after a crash, too; \
+      --record FOLDER/ writes all streams so, a file each, and a JSON about them. With \
       .y4m and .wav a gap shows the last picture, for 10 seconds at most. \
       --view shows all of them in a window, with a mark around who speaks: i shows their statistics, q ends.
       """)
@@ -127,6 +128,11 @@ private final class PlayJob {
       return try finish(call, nil, error: ErrorText.line(error))
     }
     connectedAt = SystemClock.now
+    channel.addEncodedFrameSinks { [outputs] in
+      outputs.sink(ofStream: $0.streamId)
+    } removed: { [outputs] in
+      outputs.streamEnded($0.streamId)
+    }
     last = PlayedMoment(at: SystemClock.now)
     startSpeaker()
     let error = await watch(call, channel)

@@ -15,17 +15,28 @@ struct PublishCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "What to show: test-pattern, camera (the first), camera:/dev/videoN, FILE.y4m (again and again) or none.",
+      "What to show: test-pattern, camera (the first), camera:/dev/videoN, screen (the primary one), screen:NAME, screen:WxH+X+Y, window:TITLE (see sora devices), FILE.y4m (again and again), FILE.webm, .mp4, .mkv and others (frames go as they are in the file) or none.",
       valueName: "what"),
-    completion: MediaCompletion.words(["test-pattern", "camera", "none"], files: "y4m"))
+    completion: MediaCompletion.words(
+      ["test-pattern", "camera", "screen", "none"], files: "y4m *.webm *.mp4 *.mkv"))
   var video = "test-pattern"
 
   @Option(
     help: ArgumentHelp(
-      "What to sound: tone, mic (the default microphone), mic:NAME (see sora devices), FILE.wav (again and again) or none.",
+      "What to sound: tone, mic (the default microphone), mic:NAME (see sora devices), FILE.wav (again and again), FILE.webm and others (their Opus as it is) or none; by default tone, or the film's own sound.",
       valueName: "what"),
     completion: MediaCompletion.words(["tone", "mic", "none"], files: "wav"))
-  var audio = "tone"
+  var audio: String?
+
+  @Flag(help: "Begin a film anew at its end.")
+  var loop = false
+
+  @Flag(
+    inversion: .prefixedNo,
+    help:
+      "Send what a camera or a film has encoded already as it is, where --video-codec is its codec."
+  )
+  var passthrough = true
 
   @Flag(inversion: .prefixedNo, help: "Take constant noise out of the microphone's sound.")
   var noiseSuppression = true
@@ -62,6 +73,11 @@ private final class PublishJob {
   private let configuration: SoraSDK.Configuration
   private let videoInput: (any VideoFeed)?
   private let audioInput: (any AudioFeed)?
+  /// A film of which only the sound is sent.
+  private let soundFilm: FilmInput?
+  private let passesThrough: Bool
+  private let warnings: [String]
+  private var feedback: FeedFeedback?
   private let outputs: CallOutputs
   private let console: Console
   private let audioMeter = AudioMeter()
@@ -82,18 +98,17 @@ private final class PublishJob {
       throw UsageError("--fps \(fps): use 1 to 240")
     }
     var configuration = try options.makeConfiguration(role: .sendonly)
-    let videoChoice = try VideoChoice(command.video)
-    let audioChoice = try AudioChoice(command.audio)
-    guard videoChoice != .none || audioChoice != .none else {
-      throw UsageError("--video none and --audio none leave nothing to publish; leave one out")
-    }
-    videoInput = try videoChoice.makeFeed(
-      resolution: resolution, framesPerSecond: command.fps)
+    passesThrough = command.passthrough
+    let inputs = try PublishInputs(command, resolution: resolution)
+    videoInput = inputs.video
+    audioInput = inputs.audio
+    soundFilm = inputs.soundFilm
+    warnings = inputs.warnings
     let rate = videoInput?.framesPerSecond ?? command.fps ?? 30
-    audioInput = try audioChoice.makeFeed(
-      framesPerSecond: rate,
-      processing: MicrophoneProcessing(
-        noiseSuppression: command.noiseSuppression, gainControl: command.gainControl))
+    // A film's own codec is the one that costs nothing.
+    if options.videoCodec == nil, command.passthrough, let codec = videoInput?.codec {
+      configuration.videoCodec = ConnectionOptions.codec(codec) ?? configuration.videoCodec
+    }
     configuration.videoEnabled = videoInput != nil
     configuration.audioEnabled = audioInput != nil
     configuration.videoBitRate = try checked("--video-bit-rate", command.videoBitRate, 1...50_000)
@@ -105,7 +120,7 @@ private final class PublishJob {
 
   func run() async throws {
     options.setUpLog(console)
-    if let warning = audioInput?.warning { console.note("sora: \(warning)") }
+    for warning in warnings { console.note("sora: \(warning)") }
     let call = Call(Interruption())
     call.endOnFailure(of: console)
     let channel: MediaChannel
@@ -121,10 +136,12 @@ private final class PublishJob {
       return try finish(
         call, channel, error: "media: the server's offer takes neither picture nor sound of ours")
     }
+    await FeedFeedback.untilSent(stream.videoSource, videoInput)
     startInputs(stream)
     let error = await watch(call, channel)
     videoInput?.stop()
     audioInput?.stop()
+    soundFilm?.stop()
     endedAt = SystemClock.now
     await settle(channel)
     await call.disconnect(channel)
@@ -134,17 +151,34 @@ private final class PublishJob {
   private func startInputs(_ stream: any MediaStream) {
     // Both begin at the same instant, so that the beeps sound with their frames.
     let start = SystemClock.now
-    videoInput?.start(at: start) { [videoMeter, outputs] frame in
-      stream.send(videoFrame: VideoFrame(frame))
+    if let videoInput, let source = stream.videoSource {
+      feedback = FeedFeedback(videoInput, to: source, passesThrough: passesThrough)
+    }
+    audioInput?.start(at: start) { [audioMeter, outputs] sound in
+      switch sound {
+      case .raw(let block):
+        stream.send(audioFrame: block)
+        audioMeter.add(block, at: SystemClock.now)
+        outputs.add(block)
+      case .packet(let packet):
+        stream.send(encodedAudioFrame: packet)
+        audioMeter.addPacket(packet, at: SystemClock.now)
+      }
+    }
+    videoInput?.start(at: start) { [videoMeter, outputs] picture in
       let now = SystemClock.now
-      videoMeter.add(frame, at: now, realtimeMilliseconds: SystemClock.realtimeMilliseconds)
-      outputs.add(frame, at: now)
+      switch picture {
+      case .raw(let frame):
+        stream.send(videoFrame: VideoFrame(frame))
+        videoMeter.add(
+          frame, at: now, realtimeMilliseconds: SystemClock.realtimeMilliseconds)
+        outputs.add(frame, at: now)
+      case .encoded(let frame, let codec):
+        stream.send(encodedVideoFrame: frame, codec: codec)
+        videoMeter.addEncoded(width: frame.width, height: frame.height, at: now)
+      }
     }
-    audioInput?.start(at: start) { [audioMeter, outputs] block in
-      stream.send(audioFrame: block)
-      audioMeter.add(block, at: SystemClock.now)
-      outputs.add(block)
-    }
+    soundFilm?.start(at: start) { _ in }
   }
 
   /// Until the time is up, somebody interrupts, or the channel or an input ends. Returns what went wrong.
@@ -159,7 +193,10 @@ private final class PublishJob {
       case .added, .removed, .named: continue
       case .tick:
         if let failure = videoInput?.counters.failure { return "--video: \(failure)" }
-        if let failure = audioInput?.failure { return "--audio: \(failure)" }
+        if let failure = audioInput?.failure ?? soundFilm?.counters.failure {
+          return "--audio: \(failure)"
+        }
+        if videoInput?.isOver ?? true, audioInput?.isOver ?? true { return nil }
         if let duration = options.duration, (SystemClock.now - start).inSeconds >= duration {
           return nil
         }

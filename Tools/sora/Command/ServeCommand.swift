@@ -57,6 +57,20 @@ struct ServeCommand: AsyncParsableCommand {
     completion: .directory)
   var record: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "Folder for the recordings that the HTTP API's StartRecording begins; see --api-port.",
+      valueName: "folder"),
+    completion: .directory)
+  var recordings: String?
+
+  @Option(
+    name: .customLong("api-port"),
+    help: ArgumentHelp(
+      "Port of the HTTP API (x-sora-target), on 127.0.0.1 alone; 0 takes a free one. None by default.",
+      valueName: "port"))
+  var apiPort: Int?
+
   @Flag(help: "Run a TURN server as well, and give clients credentials for it.")
   var turn = false
 
@@ -97,7 +111,7 @@ struct ServeCommand: AsyncParsableCommand {
     do {
       server = try await SoraServer.start(configuration)
     } catch let error as MediaFileError {
-      throw UsageError("--record: \(error)")
+      throw UsageError("\(record == nil ? "--recordings" : "--record"): \(error)")
     } catch {
       throw JobError("serve: \(ErrorText.line(error))")
     }
@@ -149,7 +163,16 @@ struct ServeCommand: AsyncParsableCommand {
       throw UsageError("--ice-policy relay: clients need a TURN server for that; add --turn")
     }
     configuration.iceTransportPolicy = policy
-    configuration.recordingFolder = record
+    guard record == nil || recordings == nil else {
+      throw UsageError(
+        "--record and --recordings: everything is recorded, or what the API asks for")
+    }
+    guard recordings == nil || apiPort != nil else {
+      throw UsageError("--recordings: only the HTTP API begins those; add --api-port")
+    }
+    configuration.recordingFolder = record ?? recordings
+    configuration.recordsEverything = record != nil
+    if let apiPort { configuration.apiPort = Int(try Self.port(apiPort, of: "--api-port")) }
     switch (tlsCertificate, tlsKey) {
     case (nil, nil): break
     case (let certificate?, let key?):
@@ -195,6 +218,7 @@ struct ServeCommand: AsyncParsableCommand {
       ("play", "sora play \(server.url) --channel \(channel)"),
     ]
     rows += server.turnURLs.map { ("relay", $0) }
+    if let url = server.apiURL { rows.append(("HTTP API", url)) }
     let elsewhere = server.httpURLs.dropFirst().map { "\($0)?channel=\(channel)" }
     rows += zip(["in this network"] + elsewhere.dropFirst().map { _ in "" }, elsewhere)
     console.output("ready  \(server.url)")
@@ -219,6 +243,7 @@ private struct ServerLine: Encodable {
   var port: Int?
   var mediaAddresses: [String]?
   var turnUrls: [String]?
+  var apiUrl: String?
   var channelId: String?
   var connectionId: String?
   var role: String?
@@ -229,7 +254,7 @@ private struct ServerLine: Encodable {
       type: "ready", url: server.url, httpUrl: server.httpURL, httpUrls: server.httpURLs,
       port: server.port,
       mediaAddresses: server.mediaAddresses.map { "\($0)" },
-      turnUrls: server.turnURLs.isEmpty ? nil : server.turnURLs)
+      turnUrls: server.turnURLs.isEmpty ? nil : server.turnURLs, apiUrl: server.apiURL)
   }
 
   static func text(_ event: SFUEvent) -> String {

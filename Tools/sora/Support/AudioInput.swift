@@ -5,7 +5,7 @@ package import SoraMedia
 import Synchronization
 
 /// Sound to publish, 10 ms at a time at 48 kHz on a thread of its own: the test tone, or a file that starts again at its end.
-package final class AudioInput: AudioFeed {
+package final class AudioInput: RawAudioFeed {
   /// Samples a second of what comes out.
   package static let sampleRate = 48_000
   private static let blockFrames = 480
@@ -28,10 +28,10 @@ package final class AudioInput: AudioFeed {
   private let thread = Mutex<PacedThread?>(nil)
 
   /// - Parameter framesPerSecond: of the video that the tone's beeps belong to.
-  /// - Returns: nil where no audio is wanted, or a microphone's, which is `MicrophoneInput`.
+  /// - Returns: nil where no audio is wanted, or a microphone's (`MicrophoneInput`) or a film's (`FilmInput`).
   package init?(_ choice: AudioChoice, framesPerSecond: Double) throws(UsageError) {
     switch choice {
-    case .none, .microphone: return nil
+    case .none, .microphone, .film: return nil
     case .tone:
       warning = nil
       makeSounds = { ToneSounds(framesPerSecond: framesPerSecond) }

@@ -29,6 +29,17 @@ package final class AudioMeter: Sendable {
 
   package var snapshot: Snapshot { state.withLock { $0 } }
 
+  /// Counts an Opus packet, of which nobody knows how loud it is.
+  package func addPacket(_ packet: EncodedFrame, at now: Instant) {
+    // Its first bytes tell how long it is.
+    let head = unsafe Array(packet.payload.bytes.prefix(2))
+    guard let samples = OpusPacket.sampleCount(head.span) else { return }
+    state.withLock { state in
+      state.firstSound = state.firstSound ?? now
+      state.seconds += Double(samples) / 48_000
+    }
+  }
+
   /// Counts a block.
   package func add(_ block: AudioFrame, at now: Instant) {
     let meanSquare = AudioLevel.meanSquare(block.samples.span)

@@ -2,23 +2,27 @@ import SoraCamera
 package import SoraMedia
 import Synchronization
 
-/// Pictures to publish from a camera, as the camera has them.
+/// Pictures to publish from a camera, as the camera has them: encoded ones, where it encodes as is wanted.
 package final class CameraInput: VideoFeed {
   package let resolution: Resolution
   package let framesPerSecond: Double
   private let device: CameraDevice
   private let format: CameraFormat
+  package let codec: VideoCodecKind?
   private let state = Mutex(VideoFeedCounters())
   private let capture = Mutex<CameraCapture?>(nil)
+  /// What the camera's encoder can be told; nil for raw pictures.
+  private let encoding: CameraEncoding?
 
   /// Chooses the nearest format that the camera has; nothing is captured yet.
   ///
   /// - Parameters:
   ///   - path: the camera's file; nil for the machine's first camera.
   ///   - framesPerSecond: nil for 30, or what the camera has.
-  package init(path: String?, resolution: Resolution, framesPerSecond: Double?)
-    throws(UsageError)
-  {
+  ///   - codec: what the camera may encode its pictures with; where it can't, or nil is given, pictures come raw.
+  package init(
+    path: String?, resolution: Resolution, framesPerSecond: Double?, codec: VideoCodecKind? = nil
+  ) throws(UsageError) {
     guard let path = path ?? CameraDevice.all.first?.path else {
       throw UsageError(
         "--video camera: this machine has no camera; use test-pattern, FILE.y4m or none")
@@ -26,10 +30,18 @@ package final class CameraInput: VideoFeed {
     do throws(CameraError) {
       device = try CameraDevice(path: path)
       let wanted = framesPerSecond ?? 30
+      let formats = try device.formats()
+      let encoded = codec.flatMap(CameraPixelFormat.init(codec:)).flatMap {
+        formats.nearest(
+          width: resolution.width, height: resolution.height, framesPerSecond: wanted, codec: $0)
+      }
       guard
-        let format = try device.formats().nearest(
-          width: resolution.width, height: resolution.height, framesPerSecond: wanted)
+        let format = encoded
+          ?? formats.nearest(
+            width: resolution.width, height: resolution.height, framesPerSecond: wanted)
       else { throw .formatRefused(wanted: "pictures that can be read here", given: "others only") }
+      self.codec = encoded == nil ? nil : codec
+      encoding = encoded == nil ? nil : CameraEncoding(device)
       self.format = format
       self.resolution = Resolution(width: format.width, height: format.height)
       self.framesPerSecond = format.frameRate(upTo: wanted)
@@ -48,14 +60,23 @@ package final class CameraInput: VideoFeed {
   }
 
   /// Starts the camera, which has its own clock.
-  package func start(at _: Instant, deliver: @escaping @Sendable (RawVideoFrame) -> Void) {
+  package func start(at _: Instant, publish: @escaping @Sendable (PublishedPicture) -> Void) {
     do throws(CameraError) {
       let running = try CameraCapture(
         device, format: format, framesPerSecond: framesPerSecond,
         deliver: { [self] frame in
-          guard case .picture(let picture) = frame.content else { return }
           state.withLock { $0.frames += 1 }
-          deliver(RawVideoFrame(buffer: picture, timestamp: frame.timestamp))
+          switch frame.content {
+          case .picture(let picture):
+            publish(.raw(RawVideoFrame(buffer: picture, timestamp: frame.timestamp)))
+          case .encoded(let bytes, let isKeyFrame):
+            guard let codec else { return }
+            publish(
+              .encoded(
+                EncodedFrame(
+                  payload: bytes, isKeyFrame: isKeyFrame, rtpTimestamp: 0,
+                  timestamp: frame.timestamp, width: format.width, height: format.height), codec))
+          }
         },
         notify: { [self] event in
           guard case .ended(let error) = event else { return }
@@ -66,6 +87,10 @@ package final class CameraInput: VideoFeed {
       state.withLock { $0.failure = "\(error)" }
     }
   }
+
+  /// Asks a camera that encodes for a key frame; one that can't be asked goes on at its own interval.
+  package func requestKeyFrame() { encoding?.requestKeyFrame() }
+  package func setTargetBitrate(_ bitsPerSecond: Int) { encoding?.setBitRate(bitsPerSecond) }
 
   package func stop() { capture.withLock { $0 }?.stop() }
 }

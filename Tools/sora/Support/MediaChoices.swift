@@ -1,3 +1,4 @@
+import Foundation
 import SoraRecording
 
 /// A picture's size as `--resolution` writes it: `1280x720`.
@@ -26,8 +27,14 @@ package struct Resolution: Equatable, Sendable, CustomStringConvertible {
 package enum VideoChoice: Equatable, Sendable {
   case testPattern
   case file(String)
+  /// A file of encoded frames: anything that libavformat reads.
+  case film(String)
   /// A camera, by its file; nil for the first.
   case camera(String?)
+  /// A screen by its name, or a part of the desktop as `WIDTHxHEIGHT+X+Y`; nil for the primary screen.
+  case screen(String?)
+  /// A window, by words of its title or its number.
+  case window(String)
   case none
 
   package init(_ text: String) throws(UsageError) {
@@ -36,10 +43,17 @@ package enum VideoChoice: Equatable, Sendable {
     case "none": self = .none
     case "camera": self = .camera(nil)
     case _ where text.hasPrefix("camera:/"): self = .camera(String(text.dropFirst(7)))
+    case "screen": self = .screen(nil)
+    case _ where text.hasPrefix("screen:") && text.count > 7:
+      self = .screen(String(text.dropFirst(7)))
+    case _ where text.hasPrefix("window:") && text.count > 7:
+      self = .window(String(text.dropFirst(7)))
     case _ where text.lowercased().hasSuffix(".y4m"): self = .file(text)
+    case _ where FilmInput.isName(text): self = .film(text)
     default:
       throw UsageError(
-        "--video \(text): use test-pattern, camera, camera:/dev/videoN, FILE.y4m or none")
+        "--video \(text): use test-pattern, camera, camera:/dev/videoN, screen, screen:NAME, window:TITLE,"
+          + " FILE.y4m, .webm, .mp4 or .mkv, or none")
     }
   }
 }
@@ -48,6 +62,8 @@ package enum VideoChoice: Equatable, Sendable {
 package enum AudioChoice: Equatable, Sendable {
   case tone
   case file(String)
+  /// A file of encoded frames: the same as the video's, or another.
+  case film(String)
   /// A microphone, by its name; nil for the default.
   case microphone(String?)
   case none
@@ -60,7 +76,10 @@ package enum AudioChoice: Equatable, Sendable {
     case _ where text.hasPrefix("mic:") && text.count > 4:
       self = .microphone(String(text.dropFirst(4)))
     case _ where text.lowercased().hasSuffix(".wav"): self = .file(text)
-    default: throw UsageError("--audio \(text): use tone, mic, mic:NAME, FILE.wav or none")
+    case _ where FilmInput.isName(text): self = .film(text)
+    default:
+      throw UsageError(
+        "--audio \(text): use tone, mic, mic:NAME, FILE.wav, .webm, .mp4 or .mkv, or none")
     }
   }
 }
@@ -92,11 +111,18 @@ package struct RecordFiles: Equatable, Sendable {
   package var audio: String?
   /// What is received, as it comes.
   package var encoded: String?
+  /// Where a file of each stream goes, as it comes.
+  package var folder: String?
 
   /// - Parameter takesEncoded: whether there is anything encoded to record.
   package init(_ paths: [String], takesEncoded: Bool = true) throws(UsageError) {
     for path in paths {
       switch path.lowercased() {
+      case _ where Self.isFolder(path) && takesEncoded:
+        guard folder == nil else {
+          throw UsageError("--record \(path): one folder is enough; leave one out")
+        }
+        folder = path
       case let name where name.hasSuffix(".y4m"):
         guard video == nil else {
           throw UsageError("--record \(path): one .y4m file is enough; leave one out")
@@ -113,10 +139,19 @@ package struct RecordFiles: Equatable, Sendable {
         }
         encoded = path
       default:
-        let stream = takesEncoded ? ".webm, .mp4 or .mkv for the stream as it comes, " : ""
+        let stream =
+          takesEncoded
+          ? ".webm, .mp4 or .mkv for the stream as it comes, / for a folder of all streams, " : ""
         throw UsageError(
           "--record \(path): end the name in \(stream).y4m for pictures or .wav for sound")
       }
     }
+  }
+
+  /// A folder's name ends in `/`, unless it is there.
+  private static func isFolder(_ path: String) -> Bool {
+    var isDirectory: ObjCBool = false
+    let exists = unsafe FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory)
+    return path.hasSuffix("/") || exists && isDirectory.boolValue
   }
 }

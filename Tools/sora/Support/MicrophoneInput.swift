@@ -15,13 +15,14 @@ package struct MicrophoneProcessing: Sendable, Equatable {
 }
 
 /// Sound to publish from a microphone.
-package final class MicrophoneInput: AudioFeed {
+package final class MicrophoneInput: RawAudioFeed {
   package let warning: String?
   /// nil for the default.
   private let chosen: AudioDevice?
   private let processor: AudioProcessor?
   private let state = Mutex<String?>(nil)
   private let capture = Mutex<AudioCapture?>(nil)
+  private let isVoice = Mutex(false)
 
   /// Chooses the microphone; nothing is opened yet.
   ///
@@ -41,6 +42,7 @@ package final class MicrophoneInput: AudioFeed {
     settings.highPass = true
     settings.noiseSuppression = processing.noiseSuppression ? .moderate : .none
     settings.gainControl = processing.gainControl
+    settings.voiceDetection = true
     do throws(AudioProcessingError) {
       processor = try AudioProcessor(settings)
       warning = nil
@@ -51,7 +53,8 @@ package final class MicrophoneInput: AudioFeed {
   }
 
   package var device: Report.AudioDevice? {
-    capture.withLock { $0 }.map { Report.AudioDevice($0.statistics) }
+    let isVoice = processor.map { _ in self.isVoice.withLock { $0 } }
+    return capture.withLock { $0 }.map { Report.AudioDevice($0.statistics, isVoice: isVoice) }
   }
 
   package var failure: String? { state.withLock { $0 } }
@@ -61,9 +64,10 @@ package final class MicrophoneInput: AudioFeed {
     do throws(AudioDeviceError) {
       let running = try AudioCapture(
         chosen, channels: 1, title: "sora publish",
-        deliver: { [processor] frame in
+        deliver: { [self] frame in
           var frame = frame
-          processor?.process(&frame)
+          let hasVoice = processor?.process(&frame) ?? false
+          isVoice.withLock { $0 = hasVoice }
           deliver(frame)
         })
       capture.withLock { $0 = running }

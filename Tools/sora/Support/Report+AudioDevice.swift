@@ -14,13 +14,21 @@ extension Report {
     package var losses: Int
     /// By how many millionths its clock is too slow.
     package var driftPpm: Double
+    /// Whether somebody speaks; nil where nothing is done with the microphone's sound.
+    package var voice: Bool?
+    /// What the machine permits the device's thread.
+    package var scheduling: String
 
-    package init(_ statistics: AudioStreamStatistics, underruns: Int? = nil) {
+    package init(
+      _ statistics: AudioStreamStatistics, underruns: Int? = nil, isVoice: Bool? = nil
+    ) {
       latencyMs = statistics.latency.map { $0.inMilliseconds.rounded(digits: 1) }
       overruns = statistics.overruns
       self.underruns = underruns
       losses = statistics.losses
       driftPpm = statistics.driftPPM.rounded(digits: 1)
+      voice = isVoice
+      scheduling = statistics.scheduling.rawValue
     }
   }
 }

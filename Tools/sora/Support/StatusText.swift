@@ -19,6 +19,7 @@ package enum StatusText {
     } else if report.streamsLive != 0 || report.streamId == nil {
       parts += media(report.video, report.audio)
     }
+    if report.audioDevice?.voice == true { parts.append("voice") }
     if let note { parts.append(note.printable) }
     if let rtt = report.rttMs { parts.append("rtt \(number(rtt, 1)) ms") }
     if report.packets > 0 { parts.append("lost \(report.packetsLost)") }

@@ -9,27 +9,67 @@ package struct VideoFeedCounters: Sendable, Equatable {
   package var failure: String?
 }
 
+/// A picture to publish.
+package enum PublishedPicture: Sendable {
+  case raw(RawVideoFrame)
+  /// Encoded already, by a camera or in a file.
+  case encoded(EncodedFrame, VideoCodecKind)
+}
+
 /// Where published pictures come from.
 package protocol VideoFeed: AnyObject, Sendable {
   var resolution: Resolution { get }
   var framesPerSecond: Double { get }
   var counters: VideoFeedCounters { get }
-  /// Starts giving frames to `deliver`, on the source's thread.
-  func start(at start: Instant, deliver: @escaping @Sendable (RawVideoFrame) -> Void)
+  /// The codec that pictures are encoded with already; nil for raw ones.
+  var codec: VideoCodecKind? { get }
+  /// Whether the source is over, and all is well.
+  var isOver: Bool { get }
+  /// Starts giving frames to `publish`, on the source's thread.
+  func start(at start: Instant, publish: @escaping @Sendable (PublishedPicture) -> Void)
+  /// What those who receive the pictures want: a key frame. From any thread.
+  func requestKeyFrame()
+  /// How many bits per second the network takes. From any thread.
+  func setTargetBitrate(_ bitsPerSecond: Int)
   /// Ends the source and waits for its last frame.
   func stop()
 }
 
+extension VideoFeed {
+  package var codec: VideoCodecKind? { nil }
+  package var isOver: Bool { false }
+  package func requestKeyFrame() {}
+  package func setTargetBitrate(_ bitsPerSecond: Int) {}
+}
+
+/// A source of raw pictures.
+package protocol RawVideoFeed: VideoFeed {
+  /// Starts giving frames to `deliver`, on the source's thread.
+  func start(at start: Instant, deliver: @escaping @Sendable (RawVideoFrame) -> Void)
+}
+
+extension RawVideoFeed {
+  package func start(at start: Instant, publish: @escaping @Sendable (PublishedPicture) -> Void) {
+    self.start(at: start, deliver: { publish(.raw($0)) })
+  }
+}
+
 extension VideoChoice {
-  /// The source that is named; nil where no video is wanted.
+  /// The source that is named; nil where no video is wanted, or a film's, which is `FilmInput`.
   ///
-  /// - Parameter framesPerSecond: nil for a file's own rate, 30 for the test pattern, and for a camera 30 or what it has.
+  /// - Parameters:
+  ///   - framesPerSecond: nil for a file's own rate, 30 for the test pattern, and for a camera 30 or what it has.
+  ///   - codec: what a camera that encodes may send without encoding it here; nil for pictures.
   package func makeFeed(
-    resolution: Resolution, framesPerSecond: Double?
+    resolution: Resolution, framesPerSecond: Double?, codec: VideoCodecKind? = nil
   ) throws(UsageError) -> (any VideoFeed)? {
-    guard case .camera(let path) = self else {
+    switch self {
+    case .camera(let path):
+      return try CameraInput(
+        path: path, resolution: resolution, framesPerSecond: framesPerSecond, codec: codec)
+    case .screen, .window: return try ScreenInput(self, framesPerSecond: framesPerSecond)
+    case .testPattern, .file, .film, .none:
       return try VideoInput(self, resolution: resolution, framesPerSecond: framesPerSecond)
     }
-    return try CameraInput(path: path, resolution: resolution, framesPerSecond: framesPerSecond)
   }
 }

@@ -4,7 +4,7 @@ package import SoraMedia
 import Synchronization
 
 /// Pictures to publish, at a steady rate on a thread of its own: the test pattern, or a file that starts again at its end.
-package final class VideoInput: VideoFeed {
+package final class VideoInput: RawVideoFeed {
   package let resolution: Resolution
   package let framesPerSecond: Double
   private let makePictures: @Sendable () throws -> any Pictures
@@ -12,12 +12,12 @@ package final class VideoInput: VideoFeed {
   private let thread = Mutex<PacedThread?>(nil)
 
   /// - Parameter framesPerSecond: nil for the file's own rate, or 30 for the test pattern.
-  /// - Returns: nil where no video is wanted, or a camera's, which is `CameraInput`.
+  /// - Returns: nil where no video is wanted, a camera's (`CameraInput`), a screen's (`ScreenInput`) or a film's (`FilmInput`).
   package init?(_ choice: VideoChoice, resolution: Resolution, framesPerSecond: Double?)
     throws(UsageError)
   {
     switch choice {
-    case .none, .camera: return nil
+    case .none, .camera, .screen, .window, .film: return nil
     case .testPattern:
       self.resolution = resolution
       self.framesPerSecond = framesPerSecond ?? 30

@@ -70,6 +70,16 @@ package final class VideoMeter: Sendable {
     return stamp
   }
 
+  /// Counts a frame that is encoded already.
+  package func addEncoded(width: Int, height: Int, at now: Instant) {
+    state.withLock { state in
+      state.frames += 1
+      if width > 0 { (state.width, state.height) = (width, height) }
+      if state.first == nil { state.first = now }
+      state.last = now
+    }
+  }
+
   package var snapshot: Snapshot {
     var snapshot = state.withLock { $0 }
     if let probe { snapshot.quality = probe.result }

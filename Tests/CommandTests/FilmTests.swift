@@ -1,0 +1,206 @@
+import Foundation
+import SoraCapture
+import SoraCodecs
+import SoraMedia
+import SoraRecording
+import SoraServer
+import SoraWire
+import TestPrograms
+import Testing
+import WebRTC
+
+/// `sora publish FILE`, with `sora play --record` at the other end.
+@Suite(.serialized, .timeLimit(.minutes(3))) struct FilmTests {
+  private let folder = FileManager.default.temporaryDirectory
+    .appendingPathComponent("sora-film-\(UUID().uuidString)")
+
+  init() throws {
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+  }
+
+  private func path(_ name: String) -> String { folder.appendingPathComponent(name).path }
+
+  /// Two seconds of the test pattern, with a key frame each half second, and packets of silence.
+  private func film(_ kind: VideoCodecKind, _ ending: String) throws -> String {
+    let path = path("film-\(kind).\(ending)")
+    let encoder = try RTCPeerConnectionFactory().videoCodecs.makeEncoder(
+      kind,
+      settings: VideoEncoderSettings(
+        width: 160, height: 96, targetBitsPerSecond: 200_000, threads: 1,
+        allowsFrameDropping: false))
+    let recorder = try MediaRecorder(path: path)
+    for index in 0..<100 {
+      let time = Instant.zero + .milliseconds(index * 20)
+      recorder.receive(
+        EncodedTrackFrame(
+          codec: .opus,
+          frame: EncodedFrame(
+            payload: EncodedBuffer([0xFC, UInt8(index), 0xFE]), isKeyFrame: true,
+            rtpTimestamp: UInt32(index * 960), timestamp: time), receiveTime: time))
+      guard index % 2 == 0 else { continue }
+      let picture = TestPattern(width: 160, height: 96)
+        .frame(index: UInt32(index / 2), milliseconds: 0)
+      let frame = try encoder.encode(
+        RawVideoFrame(buffer: picture, timestamp: time), forceKeyFrame: index % 24 == 0,
+        rtpTimestamp: UInt32(index * 1_800))
+      guard let frame else { continue }
+      recorder.receive(EncodedTrackFrame(codec: .video(kind), frame: frame, receiveTime: time))
+    }
+    #expect(recorder.finish().failure == nil)
+    return path
+  }
+
+  /// A file's frames of a kind, each as its bytes; of H.264 and H.265 the slices alone, as parameter sets may be repeated.
+  private func frames(_ path: String, _ kind: MediaKind) throws -> [[UInt8]] {
+    let reader = try MediaFileReader(path: path)
+    let track = try #require(reader.firstTrack(kind))
+    var all: [[UInt8]] = []
+    while let frame = try reader.next() {
+      guard frame.track == track else { continue }
+      let bytes = frame.frame.payload
+      switch reader.tracks[track].codec {
+      case .video(.h264)?: all.append(units(bytes) { (1...5).contains($0 & 0x1F) })
+      case .video(.h265)?: all.append(units(bytes) { $0 >> 1 & 0x3F < 32 })
+      case .video(.av1)?: all.append(openUnits(bytes))
+      default: all.append(Array(bytes.bytes))
+      }
+    }
+    return all
+  }
+
+  /// The payloads of AV1's units, without delimiters and the units' sizes, which may be written in several ways.
+  private func openUnits(_ buffer: EncodedBuffer) -> [UInt8] {
+    var reader = ByteReader(buffer.span)
+    let bytes = Array(buffer.bytes)
+    var all: [UInt8] = []
+    while let header = reader.u8() {
+      if header & 4 != 0 { _ = reader.u8() }
+      guard let size = header & 2 != 0 ? reader.leb128() : reader.remaining else { break }
+      let start = reader.offset
+      guard reader.skip(size) else { break }
+      if header >> 3 & 15 != 2 { all += bytes[start..<start + size] }
+    }
+    return all
+  }
+
+  private func units(_ buffer: EncodedBuffer, where isWanted: (UInt8) -> Bool) -> [UInt8] {
+    var units = AnnexBUnits(buffer.span)
+    var all: [UInt8] = []
+    let bytes = Array(buffer.bytes)
+    while let unit = units.next() {
+      if isWanted(bytes[unit.lowerBound]) { all += bytes[unit] }
+    }
+    return all
+  }
+
+  /// Publishes with these arguments while `sora play` records three seconds.
+  private func exchange(_ arguments: [String], recording: String) async throws -> Run {
+    let server = try await SoraServer.start()
+    let publisher = Process()
+    publisher.executableURL = try Run.command()
+    publisher.arguments = ["publish", server.url, "--channel", "c", "--json"] + arguments
+    publisher.standardOutput = FileHandle.nullDevice
+    publisher.standardError = FileHandle.nullDevice
+    publisher.standardInput = FileHandle.nullDevice
+    try publisher.run()
+    let url = server.url
+    let played: Run = try await withCheckedThrowingContinuation { continuation in
+      Thread.detachNewThread {
+        continuation.resume(
+          with: Result {
+            try Run([
+              "play", url, "--channel", "c", "--duration", "3", "--timeout", "60", "--json",
+              "--record", recording,
+            ])
+          })
+      }
+    }
+    publisher.interrupt()
+    publisher.waitUntilExit()
+    await server.shutdown()
+    return played
+  }
+
+  private static let combinations: [(VideoCodecKind, String)] = [
+    (.vp8, "webm"), (.vp9, "mkv"), (.av1, "webm"), (.h264, "mp4"), (.h265, "mkv"),
+  ]
+
+  /// Frame for frame and packet for packet what is in the file, again and again.
+  @Test(arguments: combinations)
+  func whatIsInTheFileArrives(_ kind: VideoCodecKind, _ ending: String) async throws {
+    let film = try film(kind, ending)
+    let got = path("got.\(ending)")
+    // The codec isn't said: it is the film's.
+    let run = try await exchange(["--video", film, "--loop"], recording: got)
+    #expect(run.status == 0, "\(run.errors)")
+    for media in [MediaKind.video, .audio] {
+      let (sent, received) = (try frames(film, media), try frames(got, media))
+      #expect(received.count > 30, "\(media)")
+      // Where the recording begins in the film; from there on each frame is the next.
+      let start = try #require(sent.firstIndex { $0 == received.first }, "\(media)")
+      var wrong = 0
+      for (index, frame) in received.enumerated() where frame != sent[(start + index) % sent.count]
+      { wrong += 1 }
+      #expect(wrong == 0, "\(media): \(wrong) of \(received.count)")
+    }
+  }
+
+  @Test func anotherCodecIsEncodedAgain() async throws {
+    let film = try film(.vp8, "webm")
+    let got = path("got.mp4")
+    let run = try await exchange(
+      ["--video", film, "--loop", "--video-codec", "h264"], recording: got)
+    #expect(run.status == 0, "\(run.errors)")
+    let reader = try MediaFileReader(path: got)
+    let track = try #require(reader.firstTrack(.video))
+    #expect(reader.tracks[track].codec == .video(.h264) && reader.tracks[track].width == 160)
+    #expect(try frames(got, .video).count > 30)
+  }
+
+  /// Frames in another order than they are shown in are no call's: they are decoded and encoded again, and none is lost.
+  @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/ffmpeg"), "no ffmpeg"))
+  func framesThatAreReorderedAreEncodedAgain() async throws {
+    let film = path("b.mp4")
+    let log = path("log")
+    let made = try await TestPrograms.run(
+      [
+        "ffmpeg", "-nostdin", "-y", "-loglevel", "error", "-f", "lavfi", "-i",
+        "testsrc=size=160x96:rate=25", "-t", "4", "-c:v", "libx264", "-bf", "2", "-g", "25",
+        "-pix_fmt", "yuv420p", film,
+      ], output: URL(fileURLWithPath: log))
+    #expect(made == 0)
+    let got = path("got.webm")
+    let run = try await exchange(
+      ["--video", film, "--loop", "--video-codec", "vp8"], recording: got)
+    #expect(run.status == 0, "\(run.errors)")
+    let reader = try MediaFileReader(path: got)
+    var times: [Duration] = []
+    while let frame = try reader.next() { times.append(frame.time) }
+    #expect(times == times.sorted() && times.count > 45, "\(times.count)")
+  }
+
+  @Test func aFilmIsOverAtItsEnd() async throws {
+    let film = try film(.vp8, "webm")
+    let server = try await SoraServer.start()
+    let run = try Run(["publish", server.url, "--channel", "c", "--json", "--video", film])
+    await server.shutdown()
+    #expect(run.status == 0, "\(run.errors)")
+    let summary = try #require(run.output.split(separator: "\n").last)
+    #expect(summary.contains("\"frames\":50,"), "\(summary)")
+  }
+
+  @Test func whatIsNoFilmIsOneError() throws {
+    let url = "ws://127.0.0.1:1/signaling"
+    let text = path("text.webm")
+    try Data("no film".utf8).write(to: URL(fileURLWithPath: text))
+    for (arguments, expected) in [
+      (["--video", path("none.mp4")], "--video cannot read \(path("none.mp4")): No such file"),
+      (["--video", text], "--video cannot read \(text): "),
+      (["--video", "none", "--audio", text], "--audio cannot read \(text): "),
+    ] {
+      let run = try Run(["publish", url, "--channel", "c"] + arguments)
+      #expect(run.status == 2)
+      #expect(run.errors.hasPrefix("sora: \(expected)"), "\(run.errors)")
+    }
+  }
+}

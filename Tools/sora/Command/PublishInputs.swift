@@ -1,0 +1,79 @@
+import SoraCommandSupport
+import SoraMedia
+import WebRTC
+
+/// What `sora publish` sends, as its options name it.
+struct PublishInputs {
+  let video: (any VideoFeed)?
+  let audio: (any AudioFeed)?
+  /// A film of which only the sound is sent.
+  let soundFilm: FilmInput?
+  /// What is wrong with inputs that can be sent all the same.
+  let warnings: [String]
+
+  init(_ command: PublishCommand, resolution: Resolution) throws(UsageError) {
+    let videoChoice = try VideoChoice(command.video)
+    let audioChoice = try command.audio.map { text throws(UsageError) in try AudioChoice(text) }
+    guard videoChoice != .none || audioChoice != .some(.none) else {
+      throw UsageError("--video none and --audio none leave nothing to publish; leave one out")
+    }
+    var film: FilmInput?
+    if case .film(let path) = videoChoice {
+      let takesSound = audioChoice == nil || audioChoice == .film(path)
+      let made = try FilmInput(
+        path, option: "--video", kinds: takesSound ? [.video, .audio] : [.video],
+        loops: command.loop)
+      if audioChoice != nil, takesSound, made.sound == nil {
+        throw UsageError("--audio \(path): it has no Opus; leave --audio out, or use another file")
+      }
+      film = made
+      video = made
+    } else {
+      let codec = command.passthrough ? command.connection.videoCodec : nil
+      video = try videoChoice.makeFeed(
+        resolution: resolution, framesPerSecond: command.fps,
+        codec: codec.flatMap { VideoCodecKind(encodingName: $0) })
+    }
+    if case .film(let path)? = audioChoice, film?.sound == nil {
+      let made = try FilmInput(path, option: "--audio", kinds: [.audio], loops: command.loop)
+      soundFilm = made
+      audio = made.sound
+    } else if let film, audioChoice == nil || film.sound != nil {
+      soundFilm = nil
+      audio = film.sound
+    } else {
+      soundFilm = nil
+      audio = try (audioChoice ?? .tone).makeFeed(
+        framesPerSecond: video?.framesPerSecond ?? command.fps ?? 30,
+        processing: MicrophoneProcessing(
+          noiseSuppression: command.noiseSuppression, gainControl: command.gainControl))
+    }
+    warnings = [audio?.warning, film?.warning].compactMap(\.self)
+  }
+}
+
+/// Tells a source of encoded pictures what those who receive them want.
+final class FeedFeedback: RTCEncodedVideoSourceDelegate {
+  private let feed: any VideoFeed
+
+  /// - Parameter source: what the feed's pictures are sent by.
+  init(_ feed: any VideoFeed, to source: RTCVideoSource, passesThrough: Bool) {
+    self.feed = feed
+    source.encodedFrameHandling = passesThrough ? .transcodeWhereNeeded : .transcode
+    source.encodedFrameDelegate = self
+  }
+
+  /// Waits until encoded pictures aren't given in vain, for some seconds at most: a film's first would be missed, and there is no other
+  /// key frame for a while.
+  static func untilSent(_ source: RTCVideoSource?, _ feed: (any VideoFeed)?) async {
+    guard let source, feed?.codec != nil else { return }
+    for _ in 0..<500 where source.negotiatedCodecs.isEmpty {
+      try? await Task.sleep(for: .milliseconds(10))
+    }
+  }
+
+  func videoSourceNeedsKeyFrame(_ source: RTCVideoSource) { feed.requestKeyFrame() }
+  func videoSource(_ source: RTCVideoSource, targetBitrateChanged bitsPerSecond: Int) {
+    feed.setTargetBitrate(bitsPerSecond)
+  }
+}

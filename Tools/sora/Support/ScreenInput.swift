@@ -1,0 +1,66 @@
+package import SoraMedia
+import SoraScreen
+import Synchronization
+
+/// Pictures to publish from a screen, a part of the desktop or a window, when they change.
+package final class ScreenInput: RawVideoFeed {
+  package let resolution: Resolution
+  package let framesPerSecond: Double
+  private let source: ScreenSource
+  private let state = Mutex(VideoFeedCounters())
+  private let capture = Mutex<ScreenCapture?>(nil)
+
+  /// Finds what is named; nothing is captured yet.
+  ///
+  /// - Parameter framesPerSecond: at most; nil for 30.
+  package init(_ choice: VideoChoice, framesPerSecond: Double?) throws(UsageError) {
+    self.framesPerSecond = framesPerSecond ?? 30
+    do throws(ScreenError) {
+      let frame: ScreenArea
+      switch choice {
+      case .window(let words):
+        let window = try ScreenWindow.find(words)
+        source = .window(window)
+        frame = window.frame
+      case .screen(let name):
+        if let area = name.flatMap({ ScreenArea($0) }) {
+          // A display must be there, and the area in it, before anybody is called.
+          _ = try ScreenDevice.find()
+          source = .area(area, display: nil)
+          frame = area
+        } else {
+          let screen = try ScreenDevice.find(name)
+          source = .screen(screen)
+          frame = screen.frame
+        }
+      case .testPattern, .file, .film, .camera, .none: throw .noScreen(name: "there", known: [])
+      }
+      resolution = Resolution(width: frame.width, height: frame.height)
+    } catch {
+      throw UsageError("--video screen: \(error)")
+    }
+  }
+
+  package var counters: VideoFeedCounters { state.withLock { $0 } }
+
+  /// Starts capturing, which goes by what changes.
+  package func start(at _: Instant, deliver: @escaping @Sendable (RawVideoFrame) -> Void) {
+    do throws(ScreenError) {
+      let running = try ScreenCapture(
+        source, settings: ScreenCaptureSettings(framesPerSecond: framesPerSecond),
+        deliver: { [self] frame in
+          state.withLock { $0.frames += 1 }
+          deliver(frame)
+        },
+        notify: { [self] event in
+          guard case .ended(let error) = event else { return }
+          state.withLock { $0.failure = "\(error)" }
+        })
+      capture.withLock { $0 = running }
+    } catch {
+      state.withLock { $0.failure = "\(error)" }
+    }
+  }
+
+  package func stop() { capture.withLock { $0 }?.stop() }
+}
