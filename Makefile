@@ -14,7 +14,7 @@ DOCS = .build/docs
 
 .DEFAULT_GOAL := help
 .PHONY: help deps demo build check test samples test-allocations test-unit test-devices test-interop test-packages test-alone guard metrics \
-	fuzz sanitize bench bench-codecs bench-packets bench-forwarding bench-realtime bench-short manifest manifest-check \
+	fuzz sanitize bench bench-codecs bench-packets bench-forwarding bench-realtime bench-sound audio-quality bench-short manifest manifest-check \
 	install format lint docs clean
 
 help: ## Show this list
@@ -106,12 +106,20 @@ bench-forwarding: ## Measure what the server forwards beside a bare C loop, and 
 bench-realtime: ## Publish and play each codec at default settings, and show whether this machine keeps up
 	@Benchmarks/realtime.sh
 
+bench-sound: ## Measure from mouth to ear beside the official SDK, and count buffers that run empty (SOUND_SECONDS)
+	@Benchmarks/sound.sh
+
+audio-quality: ## Score speech over bad networks beside libwebrtc, Chromium and aiortc, fed the same packets (Docs/audio-quality.md)
+	@Benchmarks/audio_quality.sh
+
 # Figures of so short a run mean nothing. What it is for: that each of them still builds, starts and ends well.
 bench-short: ## Run every benchmark for some seconds, as CI does
 	BENCH_SECONDS=2 BENCH_WARMUP=1 BENCH_ROUNDS=1 $(MAKE) --no-print-directory bench
 	REALTIME_SECONDS=2 REALTIME_WARMUP=1 $(MAKE) --no-print-directory bench-realtime
 	BENCH_ROUNDS=1 CONNECTIONS=3 $(MAKE) --no-print-directory bench-packets
 	FORWARDING_SECONDS=1 FORWARDING_SUBSCRIBERS="10 50" FORWARDING_IDLE=100 $(MAKE) --no-print-directory bench-forwarding
+	AUDIO_POINTS=short AUDIO_SEGMENTS=1 AUDIO_PEERS=virtual,ours,official $(MAKE) --no-print-directory audio-quality
+	SOUND_SECONDS=8 SOUND_PEERS=ours $(MAKE) --no-print-directory bench-sound
 	$(MAKE) --no-print-directory bench-codecs CODEC_OPTIONS="--sizes 360p --scenes text --frames 10 --rounds 1"
 	$(MAKE) --no-print-directory bench-codecs CODEC_OPTIONS="--speeds --sizes 360p --scenes text --frames 10 --rounds 1"
 

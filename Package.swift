@@ -20,6 +20,7 @@ let package = Package(
     .library(name: "SoraAudioProcessing", targets: ["SoraAudioProcessing"]),
     .library(name: "SoraCapture", targets: ["SoraCapture"]),
     .library(name: "SoraCamera", targets: ["SoraCamera"]),
+    .library(name: "SoraScreen", targets: ["SoraScreen"]),
     .library(name: "SoraCodecs", targets: ["SoraCodecs"]),
     .library(name: "SoraScaling", targets: ["SoraScaling"]),
     .library(name: "SoraSimulcast", targets: ["SoraSimulcast"]),
@@ -85,7 +86,7 @@ let package = Package(
       path: "Packages/SoraAudio/Sources/CSoraOpus"),
     .target(
       name: "SoraAudio",
-      dependencies: ["SoraMedia", "CSoraOpus"],
+      dependencies: ["SoraMedia", "SoraWire", "CSoraOpus"],
       path: "Packages/SoraAudio/Sources/SoraAudio",
       swiftSettings: settings + [.strictMemorySafety(), .enableExperimentalFeature("Lifetimes")]),
     .target(name: "CSoraSound", path: "Packages/SoraAudio/Sources/CSoraSound"),
@@ -139,6 +140,12 @@ let package = Package(
       dependencies: ["CSoraV4L2", "SoraMedia", "SoraClock", "SoraWire", "CYUV"],
       path: "Packages/SoraCapture/Sources/SoraCamera",
       swiftSettings: settings + [.strictMemorySafety(), .enableExperimentalFeature("Lifetimes")]),
+    .target(name: "CSoraX11", path: "Packages/SoraCapture/Sources/CSoraX11"),
+    .target(
+      name: "SoraScreen",
+      dependencies: ["CSoraX11", "SoraMedia", "SoraClock", "CYUV"],
+      path: "Packages/SoraCapture/Sources/SoraScreen",
+      swiftSettings: settings + [.strictMemorySafety()]),
     .testTarget(
       name: "SoraCameraTests",
       dependencies: ["SoraCamera", "SoraMedia", "SoraClock"],
@@ -150,12 +157,15 @@ let package = Package(
       path: "Packages/SoraCapture/Tests/SoraCaptureTests",
       swiftSettings: settings),
     // Packages/SoraCodecs
+    .target(name: "CSoraLazy", path: "Packages/SoraCodecs/Sources/CSoraLazy"),
     .systemLibrary(
       name: "CVPX",
       path: "Packages/SoraCodecs/Sources/CVPX",
-      pkgConfig: "vpx",
       providers: [.apt(["libvpx-dev"])]),
-    .target(name: "CSoraVPX", dependencies: ["CVPX"], path: "Packages/SoraCodecs/Sources/CSoraVPX"),
+    .target(
+      name: "CSoraVPX",
+      dependencies: ["CVPX", "CSoraLazy"],
+      path: "Packages/SoraCodecs/Sources/CSoraVPX"),
     .target(
       name: "SoraCodecs",
       dependencies: ["SoraMedia"],
@@ -189,14 +199,19 @@ let package = Package(
     .systemLibrary(
       name: "CAOM",
       path: "Packages/SoraCodecs/Sources/CAOM",
-      pkgConfig: "aom",
       providers: [.apt(["libaom-dev"])]),
     .systemLibrary(
       name: "CDAV1D",
       path: "Packages/SoraCodecs/Sources/CDAV1D",
-      pkgConfig: "dav1d",
       providers: [.apt(["libdav1d-dev"])]),
-    .target(name: "CSoraAOM", dependencies: ["CAOM"], path: "Packages/SoraCodecs/Sources/CSoraAOM"),
+    .target(
+      name: "CSoraDAV1D",
+      dependencies: ["CDAV1D", "CSoraLazy"],
+      path: "Packages/SoraCodecs/Sources/CSoraDAV1D"),
+    .target(
+      name: "CSoraAOM",
+      dependencies: ["CAOM", "CSoraLazy"],
+      path: "Packages/SoraCodecs/Sources/CSoraAOM"),
     .target(
       name: "SoraAV1Encoding",
       dependencies: ["SoraMedia", "SoraCodecs", "CSoraAOM", "CAOM"],
@@ -204,7 +219,7 @@ let package = Package(
       swiftSettings: settings + [.strictMemorySafety()]),
     .target(
       name: "SoraAV1Decoding",
-      dependencies: ["SoraMedia", "SoraCodecs", "CDAV1D"],
+      dependencies: ["SoraMedia", "SoraCodecs", "CSoraDAV1D", "CDAV1D"],
       path: "Packages/SoraCodecs/Sources/SoraAV1Decoding",
       swiftSettings: settings + [.strictMemorySafety()]),
     .target(
@@ -220,11 +235,10 @@ let package = Package(
     .systemLibrary(
       name: "COpenH264",
       path: "Packages/SoraCodecs/Sources/COpenH264",
-      pkgConfig: "openh264",
       providers: [.apt(["libopenh264-dev"])]),
     .target(
       name: "CSoraOpenH264",
-      dependencies: ["COpenH264"],
+      dependencies: ["COpenH264", "CSoraLazy"],
       path: "Packages/SoraCodecs/Sources/CSoraOpenH264"),
     .target(
       name: "SoraOpenH264",
@@ -237,9 +251,8 @@ let package = Package(
       providers: [.apt(["libx264-dev"])]),
     .target(
       name: "CSoraX264",
-      dependencies: ["CX264"],
-      path: "Packages/SoraCodecs/Sources/CSoraX264",
-      linkerSettings: [.linkedLibrary("x264")]),
+      dependencies: ["CX264", "CSoraLazy"],
+      path: "Packages/SoraCodecs/Sources/CSoraX264"),
     .target(
       name: "SoraX264",
       dependencies: ["SoraMedia", "SoraCodecs", "SoraNAL", "CSoraX264", "CX264"],
@@ -248,11 +261,10 @@ let package = Package(
     .systemLibrary(
       name: "CAVCodec",
       path: "Packages/SoraCodecs/Sources/CAVCodec",
-      pkgConfig: "libavcodec",
       providers: [.apt(["libavcodec-dev"])]),
     .target(
       name: "CSoraAVCodec",
-      dependencies: ["CAVCodec"],
+      dependencies: ["CAVCodec", "CSoraLazy"],
       path: "Packages/SoraCodecs/Sources/CSoraAVCodec"),
     .target(
       name: "SoraAVCodec",
@@ -272,21 +284,23 @@ let package = Package(
     .systemLibrary(
       name: "CDE265",
       path: "Packages/SoraCodecs/Sources/CDE265",
-      pkgConfig: "libde265",
       providers: [.apt(["libde265-dev"])]),
     .target(
+      name: "CSoraDE265",
+      dependencies: ["CDE265", "CSoraLazy"],
+      path: "Packages/SoraCodecs/Sources/CSoraDE265"),
+    .target(
       name: "SoraDE265",
-      dependencies: ["SoraMedia", "SoraWire", "SoraCodecs", "SoraNAL", "CDE265"],
+      dependencies: ["SoraMedia", "SoraWire", "SoraCodecs", "SoraNAL", "CSoraDE265", "CDE265"],
       path: "Packages/SoraCodecs/Sources/SoraDE265",
       swiftSettings: settings + [.strictMemorySafety()]),
     .systemLibrary(
       name: "CX265",
       path: "Packages/SoraCodecs/Sources/CX265",
-      pkgConfig: "x265",
       providers: [.apt(["libx265-dev"])]),
     .target(
       name: "CSoraX265",
-      dependencies: ["CX265"],
+      dependencies: ["CX265", "CSoraLazy"],
       path: "Packages/SoraCodecs/Sources/CSoraX265"),
     .target(
       name: "SoraX265",
@@ -433,7 +447,7 @@ let package = Package(
     .target(name: "CSoraAVFormat", path: "Packages/SoraRecording/Sources/CSoraAVFormat"),
     .target(
       name: "SoraRecording",
-      dependencies: ["SoraMedia", "CSoraAVFormat", "SoraWire", "SoraNAL"],
+      dependencies: ["SoraMedia", "CSoraAVFormat", "SoraWire", "SoraClock", "SoraNAL"],
       path: "Packages/SoraRecording/Sources/SoraRecording",
       swiftSettings: settings + [.strictMemorySafety(), .enableExperimentalFeature("Lifetimes")]),
     .executableTarget(
@@ -467,6 +481,8 @@ let package = Package(
         "SoraClock",
         "SoraVersion",
         "SoraCamera",
+        "SoraScreen",
+        "SoraRecording",
         "SoraAudio",
         "SoraAudioDevices",
         "SoraAudioProcessing",
@@ -771,6 +787,8 @@ let package = Package(
       dependencies: [
         "SoraMedia",
         "SoraClock",
+        "SoraWire",
+        "SoraCamera",
         "SoraSDP",
         "SoraRTP",
         "SoraICE",
@@ -804,8 +822,10 @@ let package = Package(
         "SoraRTP",
         "CSoraMallocCount",
         "SoraCapture",
+        "SoraCamera",
         "SoraCodecs",
         "SoraAudio",
+        "SoraRecording",
       ],
       path: "Packages/SoraWebRTC/Tests/WebRTCTests",
       swiftSettings: settings),
@@ -816,6 +836,7 @@ let package = Package(
         "SoraMedia",
         "SoraClock",
         "SoraCamera",
+        "SoraScreen",
         "SoraCapture",
         "SoraView",
         "SoraAudio",
@@ -834,6 +855,7 @@ let package = Package(
         "SoraServer",
         "SoraSignaling",
         "SoraCamera",
+        "SoraScreen",
         "SoraCodecs",
         "SoraCapture",
         "SoraICE",
@@ -866,6 +888,9 @@ let package = Package(
         "SoraAudioDevices",
         "SoundServer",
         "SoraView",
+        "SoraCodecs",
+        "SoraWire",
+        "WebRTC",
       ],
       path: "Tests/CommandTests",
       swiftSettings: settings),
@@ -906,12 +931,20 @@ let package = Package(
       swiftSettings: settings),
     .executableTarget(
       name: "DeviceClient",
-      dependencies: ["SoraCamera", "SoraCapture", "SoraClock", "SoraMedia", "SoraSDK"],
+      dependencies: ["SoraCamera", "SoraCapture", "SoraClock", "SoraMedia", "SoraSDK", "WebRTC"],
       path: "Tests/DeviceClient",
       swiftSettings: settings),
     .testTarget(
       name: "WindowTests",
-      dependencies: ["WindowClient", "TestPrograms"],
+      dependencies: [
+        "WindowClient",
+        "SoraCommand",
+        "SoraSDK",
+        "TestPrograms",
+        "SoraScreen",
+        "SoraMedia",
+        "SoraView",
+      ],
       path: "Tests/WindowTests",
       swiftSettings: settings),
     .executableTarget(
@@ -1008,6 +1041,31 @@ let package = Package(
         "SoraServer",
       ],
       path: "Benchmarks/Packets/ForwardingBench",
+      swiftSettings: settings),
+    .executableTarget(
+      name: "AudioTrace",
+      dependencies: ["SoraAudio", "SoraMedia", "SoraRTP"],
+      path: "Benchmarks/Audio/AudioTrace",
+      swiftSettings: settings),
+    .executableTarget(
+      name: "AudioTracePeers",
+      dependencies: [
+        "SoraMedia",
+        "SoraClock",
+        "SoraSDP",
+        "SoraRTP",
+        "SoraICE",
+        "SoraDTLS",
+        "SoraTransport",
+        "SoraSignaling",
+        "SoraSDK",
+      ],
+      path: "Benchmarks/Audio/AudioTracePeers",
+      swiftSettings: settings),
+    .executableTarget(
+      name: "SoundPerson",
+      dependencies: ["SoraAudioDevices", "SoraClock", "SoraMedia"],
+      path: "Benchmarks/Audio/SoundPerson",
       swiftSettings: settings),
   ]
 )

@@ -1,0 +1,1 @@
+../../../../Packages/SoraSignaling/Sources/SoraSignalingMessages/WebSocketCloseCode.swift
