@@ -160,6 +160,30 @@ import Testing
     #expect(player.media!.damaged == 0)
   }
 
+  /// A link that falls to a fifth fills its queue before anything is known of it. From then on little may be lost, and what stands
+  /// in the queue goes, whatever moment of the stream it falls at.
+  @Test func aFallIsFollowedWithinASecond() throws {
+    for phase in 0..<8 {
+      let call = try Call(.init(baseShare: 0.22), [Self.link(2_000)], seed: UInt64(phase + 1))
+      let player = call.players[0]
+      call.network.run(for: .milliseconds(10_000 + Int64(phase) * 137))
+      player.link.backwardConditions.bitsPerSecond = 400_000
+      var dropped: [Int] = []
+      var audio: [Int] = []
+      for _ in 0..<4 {
+        let before = (player.link.backwardStatistics.dropped, player.media!.audio.count)
+        call.network.run(for: .seconds(1))
+        dropped.append(Int(player.link.backwardStatistics.dropped - before.0))
+        audio.append(player.media!.audio.count - before.1)
+      }
+      print("falls at \(phase): \(dropped) lost by the queue, \(audio) packets of audio")
+      #expect(dropped[0] <= 110)
+      #expect(dropped[1...].allSatisfy { $0 <= 1 }, "\(dropped)")
+      #expect(audio.reduce(0, +) >= 180, "\(audio)")
+      #expect(player.link.queueTimes.backward < .milliseconds(100))
+    }
+  }
+
   /// Packets that overtake each other aren't lost: they are asked for, and not sent again.
   @Test func jitterIsNotLoss() throws {
     let call = try Call(.init(), [Self.link(nil, jitter: 30)])

@@ -62,6 +62,11 @@ struct AcknowledgedRate {
   /// the estimate still has it in.
   var burstRate: Double? { estimate.map { max($0, samples.newest, samples.before) } }
 
+  /// The rate at which packets leave a queue that never runs empty. The newest windows are the link's own, whatever was before.
+  var busyRate: Double? {
+    estimate.map { min($0, max(samples.newest, samples.before, 1)) }
+  }
+
   /// A probe showed that the path carries this much.
   mutating func raise(to rate: Double) {
     guard let estimate, estimate < rate else { return }

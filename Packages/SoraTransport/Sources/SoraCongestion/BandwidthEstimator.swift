@@ -187,13 +187,19 @@ public final class BandwidthEstimator {
   }
 
   private func step(at now: Int64) {
-    let usage = usage
+    var usage = usage
+    if usage == .overuse {
+      queue.overused(at: now)
+    } else if queue.isFull(loss: loss.fraction, at: now) {
+      usage = .overuse
+    }
     if usage == .overuse { probing.overused(at: now) }
     let target = Double(estimate.bitsPerSecond)
     // What arrives says what the link takes only while enough is sent.
     let arriving =
       usage == .overuse && limit.wasLimited(at: now)
-      ? acknowledged.burstRate : acknowledged.estimate
+      ? acknowledged.burstRate
+      : queue.isBusy ? acknowledged.busyRate : acknowledged.estimate
     control.update(usage, acknowledged: arriving, roundTrip: roundTrip.smoothed, at: now)
     if let measured = probes.result() {
       statistics.probesMeasured = probes.measuredCount
@@ -206,7 +212,9 @@ public final class BandwidthEstimator {
     }
     queue.update(
       isOverused: usage == .overuse, acknowledged: arriving, roundTrip: roundTrip.latest, at: now)
-    loss.update(target: target, delayBased: control.rate, roundTrip: roundTrip.smoothed, at: now)
+    loss.update(
+      target: target, delayBased: control.rate, lastDecrease: control.lastDecrease,
+      roundTrip: roundTrip.smoothed, at: now)
     combine()
     considerProbe(at: now)
   }

@@ -46,8 +46,14 @@ struct LossControl {
 
   /// Looks at the window after a feedback message.
   ///
-  /// - Parameter target: the rate that was in use.
-  mutating func update(target: Double, delayBased: Double, roundTrip: Int64, at now: Int64) {
+  /// - Parameters:
+  ///   - target: the rate that was in use.
+  ///   - delayBased: what the delay allows.
+  ///   - lastDecrease: when the delay lowered the rate last. What was lost before says nothing of the rate since, which
+  ///     another decrease would bring far below what the link takes.
+  mutating func update(
+    target: Double, delayBased: Double, lastDecrease: Int64?, roundTrip: Int64, at now: Int64
+  ) {
     guard let start = windowStart else {
       windowStart = now
       return
@@ -65,6 +71,7 @@ struct LossControl {
     let elapsed = Double(min(now &- lastChange, 1_000_000_000)) / 1e9
     if relevant - doubt > Self.high {
       guard now &- lastChange >= roundTrip &+ 300_000_000 else { return }
+      if let lastDecrease, now &- lastDecrease < roundTrip &+ Self.window { return }
       decrease(relevant, target: target, at: now)
     } else if let bound {
       if relevant < Self.low {

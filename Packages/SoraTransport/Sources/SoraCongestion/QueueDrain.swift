@@ -13,6 +13,10 @@ struct QueueDrain {
   private static let enoughMessages = 3
   private static let enoughPackets = 12
   private static let clockJump: UInt64 = 3_000_000_000
+  /// A full queue: what stands in it, what it loses, and for how long that speaks for over-use.
+  private static let full: Int64 = 150_000_000
+  private static let overflow = 0.1
+  private static let overflowing: Int64 = 3_000_000_000
 
   /// Bits per second; `nil` while nothing is being drained.
   private(set) var bound: Double?
@@ -25,6 +29,7 @@ struct QueueDrain {
   private var shortest: Int64 = .max
   private var previousShortest: Int64 = .max
   private var memoryStart: Int64?
+  private var lastOveruse: Int64 = .min / 2
 
   /// Takes the shortest trip of a feedback message's packets, from leaving to arriving, in nanoseconds: of two clocks, so only its
   /// changes mean something. Unlike a round trip it knows nothing of what delays the feedback.
@@ -61,6 +66,19 @@ struct QueueDrain {
     }
     return messages == recent.count ? least &- min(shortest, previousShortest) : 0
   }
+
+  /// The delay rises: packets queue.
+  mutating func overused(at now: Int64) { lastOveruse = now }
+
+  /// Whether a queue that over-use has filled stays full: its delay doesn't rise any more, so that the trend says nothing, but it
+  /// loses what comes on top. Not for long, or loss that isn't the queue's would lower the rate again and again where a path
+  /// became longer.
+  func isFull(loss: Double, at now: Int64) -> Bool {
+    loss > Self.overflow && now &- lastOveruse < Self.overflowing && standing > Self.full
+  }
+
+  /// Whether packets left the queue back to back of late, so that their rate is the link's.
+  var isBusy: Bool { standing > Self.full }
 
   mutating func update(
     isOverused: Bool, acknowledged: Double?, roundTrip: Int64, at now: Int64
