@@ -7,7 +7,7 @@ TEST = $(SWIFT) test -c $(CONFIGURATION) --skip-build
 # The root's own test targets, which need peers from outside (Tools/manifest/root.json), as a regular expression.
 INTEGRATION = ^($(shell Tools/manifest/generate.py --integration | paste -sd '|'))\.
 # Tests with sockets and limits of real time. They run by themselves, after all that computes or blocks its thread.
-LIVE = ^(Sora(Signaling|TURNStream|SDK|Server)Tests|RelayTests|WindowTests)\.|^CommandTests\.ViewTests|^SoraTransportTests\.Loop|^WebRTCTests\.(?!Core|LossyCodec|BrowserOffer)
+LIVE = ^(Sora(Signaling|TURNStream|SDK)Tests|RelayTests|WindowTests)\.|^CommandTests\.ViewTests|^SoraTransportTests\.Loop|^SoraServerTests\.(API|RealServer|TURNService)|^WebRTCTests\.(?!Core|LossyCodec|BrowserOffer|LipSync|PerfectNegotiation)
 SWIFT_SOURCES = Package.swift $(wildcard Packages Tools Tests Benchmarks)
 PREFIX ?= /usr/local
 DOCS = .build/docs
