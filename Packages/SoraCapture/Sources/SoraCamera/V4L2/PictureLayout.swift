@@ -189,8 +189,26 @@ package struct PictureLayout: Sendable, CustomStringConvertible {
       else { return nil }
       status = unsafe MJPGToI420(
         sample, bytes.count, y.start, y.stride, u.start, u.stride, v.start, v.stride, w, h, w, h)
+      for index in 0..<3 { target.plane(index).limit(to: index == 0 ? 219 : 224) }
     }
     return status == 0 ? target.buffer : nil
+  }
+}
+
+extension MutablePlane {
+  /// Brings samples from 0 to 255, which JPEG's use (JFIF 1.02), to 16 and up (H.273 §8.3), which codecs and viewers of calls expect.
+  /// Debian's libyuv has no function for it.
+  ///
+  /// - Parameter steps: from the darkest sample to the brightest: 219 for luma, 224 for chroma.
+  fileprivate func limit(to steps: UInt16) {
+    for y in 0..<height {
+      let row = unsafe row(y)
+      // The compiler makes vectors of this.
+      for x in row.indices {
+        let sample = unsafe UInt16(row[x])
+        unsafe row[x] = UInt8(truncatingIfNeeded: (sample &* (steps &+ 1)) &>> 8 &+ 16)
+      }
+    }
   }
 }
 

@@ -25,11 +25,11 @@ func pauseAMillisecond() { Thread.sleep(forTimeInterval: 0.001) }
 
   private func start(
     _ pixelFormat: CameraPixelFormat, width: Int = 64, height: Int = 32, strides: [Int]? = nil,
-    bytes: Int, keeps: Bool = false
+    bytes: Int, contents: [UInt8] = [], keeps: Bool = false
   ) throws -> (StandInDriver, CameraCapture, Seen) {
     let layout = PictureLayout(
       pixelFormat: pixelFormat, width: width, height: height, strides: strides ?? [width])
-    let driver = StandInDriver(layout, bytes: bytes)
+    let driver = StandInDriver(layout, bytes: bytes, contents: contents)
     let seen = Seen()
     let capture = try CameraCapture(
       Self.device, driver: driver,
@@ -124,6 +124,30 @@ func pauseAMillisecond() { Thread.sleep(forTimeInterval: 0.001) }
     driver.fill(sequence: 1)
     while capture.statistics.framesBroken == 0 { pauseAMillisecond() }
     capture.stop()
+  }
+
+  /// A JPEG's black is 0 and its white 255; pictures of calls have 16 and 235.
+  @Test(.timeLimit(.minutes(1))) func aJPEGsRangeIsLimited() throws {
+    // 32x16, the left half black and the right white.
+    let file = try #require(
+      Data(
+        base64Encoded: """
+          /9j/4AAQSkZJRgABAgAAAQABAAD//gAQTGF2YzU5LjM3LjEwMAD/2wBDAAgEBAQEBAUFBQUFBQYGBgYGBgYGBgYGBgYHBwcICAgHBwcGBg\
+          cHCAgICAkJCQgICAgJCQoKCgwMCwsODg4RERT/xABLAAEBAAAAAAAAAAAAAAAAAAAACAEBAAAAAAAAAAAAAAAAAAAAABABAAAAAAAAAAAA\
+          AAAAAAAAABEBAAAAAAAAAAAAAAAAAAAAAP/AABEIABAAIAMBIgACEQADEQD/2gAMAwEAAhEDEQA/AJ/ABf4AP//Z
+          """))
+    let (driver, capture, seen) = try start(
+      .mjpeg, width: 32, height: 16, strides: [0], bytes: file.count, contents: Array(file))
+    driver.fill(sequence: 1)
+    seen.wait { $0.count == 1 || capture.statistics.framesBroken > 0 }
+    capture.stop()
+    guard case .picture(let picture)? = seen.frames.withLock({ $0.first })?.content else {
+      Issue.record("no picture")
+      return
+    }
+    let row = picture.plane(0).row(8)
+    #expect(row[4] == 16 && row[28] == 235, "\(row[4]) and \(row[28])")
+    #expect(picture.plane(1).row(4)[8] == 128 && picture.plane(2).row(4)[8] == 128)
   }
 
   @Test(.timeLimit(.minutes(1))) func driversTimesAreUsedWhereTheyCanBe() throws {

@@ -20,11 +20,14 @@ final class StandInDriver: CaptureDriver {
   private let layout: PictureLayout
   private let bytes: Int
   private let rate: Double?
+  private let contents: [UInt8]
 
-  init(_ layout: PictureLayout, bytes: Int, rate: Double? = 30) {
+  /// - Parameter contents: what each buffer begins with; a pattern fills the rest.
+  init(_ layout: PictureLayout, bytes: Int, rate: Double? = 30, contents: [UInt8] = []) {
     self.layout = layout
     self.bytes = bytes
     self.rate = rate
+    self.contents = contents
   }
 
   func configure(_ format: CameraFormat, framesPerSecond: Double?) throws(CameraError) -> (
@@ -35,6 +38,7 @@ final class StandInDriver: CaptureDriver {
     (0..<count).map { index in
       let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes, alignment: 64)
       for at in 0..<bytes { memory[at] = UInt8(truncatingIfNeeded: index &* 40 &+ at % 16) }
+      memory.copyBytes(from: contents.prefix(bytes))
       nonisolated(unsafe) let mapped = memory
       return CaptureBuffer(planes: [UnsafeRawBufferPointer(memory)]) { [self] in
         mapped.deallocate()
