@@ -1,7 +1,7 @@
 """From mouth to ear: somebody speaks into a microphone, and hears it from the loudspeaker of a call's other end, through a PulseAudio server
 with null sinks. Prints how long that took with each peer, and how often a buffer of ours ran empty or over.
 
-sound.py --programs FOLDER --folder FOLDER [--seconds N] [--peers ours,official]
+sound.py --programs FOLDER --folder FOLDER [--seconds N] [--peers ours,official,chromium]
 """
 
 import argparse
@@ -15,11 +15,11 @@ import sys
 import time
 
 here = pathlib.Path(__file__).resolve().parent
-NAMES = {"ours": "ours", "official": "sora_sdk"}
+NAMES = {"ours": "ours", "official": "sora_sdk", "chromium": "Chromium"}
 
 
 class Sound:
-    """A sound server of this run's own. Each peer has a sink that its microphone hears, and one that it plays into."""
+    """A sound server of this run's own. Each peer has a sink that its microphone `mic` hears, and one that it plays into."""
 
     def __init__(self, folder, peers):
         runtime = folder / "pulse"
@@ -31,14 +31,22 @@ class Sound:
         for peer in peers:
             for end in ["mouth", "ear"]:
                 modules += ["-L", f"module-null-sink sink_name={end}-{peer} rate=48000 channels=2"]
+            # Browsers see no monitors among microphones.
+            modules += ["-L", f"module-remap-source source_name=mic-{peer} master=mouth-{peer}.monitor"]
         self.process = subprocess.Popen(
             ["pulseaudio", "-n", "--daemonize=no", "--exit-idle-time=-1", "--high-priority", "--realtime", *modules], env=self.environment,
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         for _ in range(200):
             if subprocess.run(["pactl", "info"], env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0:
+                if "chromium" in peers:
+                    self.tell("set-default-source", "mic-chromium")
+                    self.tell("set-default-sink", "ear-chromium")
                 return
             time.sleep(0.05)
         sys.exit("no sound server came up")
+
+    def tell(self, *words):
+        subprocess.run(["pactl", *words], env=self.environment, stdout=subprocess.DEVNULL, check=True)
 
 
 class Run:
@@ -78,18 +86,22 @@ def serve(run):
 
 
 def ends(run, peer, url):
-    """Who publishes the microphone `mouth`, and who plays on `ear`."""
+    """Who publishes the microphone `mic`, which hears `mouth`, and who plays on `ear`."""
     channel = f"sound-{peer}"
     if peer == "ours":
         sora = run.options.programs / "sora"
         more = ["--duration", str(run.options.seconds + 60), "--json"]
         run.start("ours-publish", [
-            sora, "publish", url, "--channel", channel, "--video", "none", "--audio", f"mic:mouth-{peer}.monitor",
+            sora, "publish", url, "--channel", channel, "--video", "none", "--audio", f"mic:mic-{peer}",
             "--no-noise-suppression", "--no-gain-control", *more])
         run.start("ours-play", [sora, "play", url, "--channel", channel, "--video", "none", "--audio", f"speaker:ear-{peer}", "--timeout", "60", *more])
+    elif peer == "chromium":
+        program = [run.options.python, here / "chromium_talker.py"]
+        run.start("chromium-publish", [*program, "publish", url, channel])
+        run.start("chromium-play", [*program, "play", url, channel])
     else:
         program = [run.options.python, here / f"{peer}_talker.py"]
-        run.start(f"{peer}-publish", [*program, "publish", url, channel, f"mouth-{peer}.monitor"])
+        run.start(f"{peer}-publish", [*program, "publish", url, channel, f"mic-{peer}"])
         run.start(f"{peer}-play", [*program, "play", url, channel, f"ear-{peer}"])
 
 
@@ -113,7 +125,7 @@ def main():
     parser.add_argument("--folder", type=pathlib.Path, required=True)
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--seconds", type=int, default=60)
-    parser.add_argument("--peers", default="ours,official")
+    parser.add_argument("--peers", default="ours,official,chromium")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     peers = options.peers.split(",")
@@ -123,7 +135,7 @@ def main():
         url = serve(run)
         for peer in peers:
             ends(run, peer, url)
-        time.sleep(5)
+        time.sleep(12 if "chromium" in peers else 5)
         people = {
             peer: run.start(f"{peer}-person", [options.programs / "SoundPerson", f"mouth-{peer}", f"ear-{peer}.monitor"]) for peer in peers
         }
