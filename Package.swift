@@ -515,6 +515,7 @@ let package = Package(
         "SoraTransport",
         "SoraCongestion",
         "SoraDTLS",
+        "SoraRecording",
         "SoraSignaling",
         "WebRTC",
       ],

@@ -73,6 +73,7 @@ let package = Package(
         .product(name: "SoraTransport", package: "SoraTransport"),
         .product(name: "SoraCongestion", package: "SoraTransport"),
         .product(name: "SoraDTLS", package: "SoraTransport"),
+        .product(name: "SoraRecording", package: "SoraRecording"),
         .product(name: "SoraSignaling", package: "SoraSignaling"),
         .product(name: "WebRTC", package: "SoraWebRTC"),
       ],

@@ -157,18 +157,23 @@ import WebRTC
     #expect(try frames(got, .video).count > 30)
   }
 
+  private func ffmpeg(_ arguments: [String]) async throws {
+    let made = try await TestPrograms.run(
+      ["ffmpeg", "-nostdin", "-y", "-loglevel", "error", "-f", "lavfi", "-i"] + arguments,
+      output: URL(fileURLWithPath: path("log")))
+    #expect(made == 0)
+  }
+
+  private static let hasFFmpeg = FileManager.default.isExecutableFile(atPath: "/usr/bin/ffmpeg")
+
   /// Frames in another order than they are shown in are no call's: they are decoded and encoded again, and none is lost.
-  @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/ffmpeg"), "no ffmpeg"))
+  @Test(.enabled(if: hasFFmpeg, "no ffmpeg"))
   func framesThatAreReorderedAreEncodedAgain() async throws {
     let film = path("b.mp4")
-    let log = path("log")
-    let made = try await TestPrograms.run(
-      [
-        "ffmpeg", "-nostdin", "-y", "-loglevel", "error", "-f", "lavfi", "-i",
-        "testsrc=size=160x96:rate=25", "-t", "4", "-c:v", "libx264", "-bf", "2", "-g", "25",
-        "-pix_fmt", "yuv420p", film,
-      ], output: URL(fileURLWithPath: log))
-    #expect(made == 0)
+    try await ffmpeg([
+      "testsrc=size=160x96:rate=25", "-t", "4", "-c:v", "libx264", "-bf", "2", "-g", "25",
+      "-pix_fmt", "yuv420p", film,
+    ])
     let got = path("got.webm")
     let run = try await exchange(
       ["--video", film, "--loop", "--video-codec", "vp8"], recording: got)
@@ -177,6 +182,42 @@ import WebRTC
     var times: [Duration] = []
     while let frame = try reader.next() { times.append(frame.time) }
     #expect(times == times.sorted() && times.count > 45, "\(times.count)")
+  }
+
+  /// Codecs that no call has are decoded, pictures and sound.
+  @Test(.enabled(if: hasFFmpeg, "no ffmpeg"))
+  func aFilmOfAnyCodecIsPublished() async throws {
+    let film = path("a.mov")
+    try await ffmpeg([
+      "testsrc=size=160x96:rate=25", "-f", "lavfi", "-i", "sine=frequency=440", "-t", "3", "-c:v",
+      "mjpeg", "-pix_fmt", "yuvj420p", "-c:a", "aac", film,
+    ])
+    let got = path("got.webm")
+    let run = try await exchange(["--video", film, "--loop"], recording: got)
+    #expect(run.status == 0, "\(run.errors)")
+    let summary = try #require(run.output.split(separator: "\n").last)
+    // An eighth of full scale, as a sine.
+    let level = try #require(summary.firstMatch(of: /"levelDb":(-[0-9.]+)/))
+    #expect(abs((Double(level.1) ?? 0) + 21) < 3, "\(summary)")
+    #expect(try frames(got, .video).count > 45)
+    #expect(try frames(got, .audio).count > 100)
+  }
+
+  @Test(.enabled(if: hasFFmpeg, "no ffmpeg"))
+  func numberedPicturesArePublished() async throws {
+    try await ffmpeg(["testsrc=size=160x96:rate=5", "-t", "2", path("%04d.png")])
+    let got = path("got.webm")
+    let run = try await exchange(
+      ["--video", path("%04d.png"), "--fps", "5", "--loop", "--audio", "none"], recording: got)
+    #expect(run.status == 0, "\(run.errors)")
+    let pictures = try frames(got, .video).count
+    #expect((8...17).contains(pictures), "\(pictures)")
+    // One picture stands still.
+    let still = path("still.webm")
+    let again = try await exchange(
+      ["--video", path("0003.png"), "--loop", "--audio", "none"], recording: still)
+    #expect(again.status == 0, "\(again.errors)")
+    #expect(try frames(still, .video).count > 45)
   }
 
   @Test func aFilmIsOverAtItsEnd() async throws {

@@ -15,15 +15,16 @@ struct PublishCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "What to show: test-pattern, camera (the first), camera:/dev/videoN, screen (the primary one), screen:NAME, screen:WxH+X+Y, window:TITLE (see sora devices), FILE.y4m (again and again), FILE.webm, .mp4, .mkv and others (frames go as they are in the file) or none.",
+      "What to show: test-pattern, camera (the first), camera:/dev/videoN, screen (the primary one), screen:NAME, screen:WxH+X+Y, window:TITLE (see sora devices), FILE.y4m (again and again), FILE.webm, .mp4, .mkv and any other film (frames of the calls' codecs go as they are in the file), numbered pictures such as shot-%04d.png, or none.",
       valueName: "what"),
     completion: MediaCompletion.words(
-      ["test-pattern", "camera", "screen", "none"], files: "y4m *.webm *.mp4 *.mkv"))
+      ["test-pattern", "camera", "screen", "none"],
+      files: "y4m *.webm *.mp4 *.mkv *.mov *.avi *.png *.jpg"))
   var video = "test-pattern"
 
   @Option(
     help: ArgumentHelp(
-      "What to sound: tone, mic (the default microphone), mic:NAME (see sora devices), FILE.wav (again and again), FILE.webm and others (their Opus as it is) or none; by default tone, or the film's own sound.",
+      "What to sound: tone, mic (the default microphone), mic:NAME (see sora devices), FILE.wav (again and again), FILE.webm and any other (its Opus as it is) or none; by default tone, or the film's own sound.",
       valueName: "what"),
     completion: MediaCompletion.words(["tone", "mic", "none"], files: "wav"))
   var audio: String?

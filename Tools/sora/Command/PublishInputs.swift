@@ -22,9 +22,11 @@ struct PublishInputs {
       let takesSound = audioChoice == nil || audioChoice == .film(path)
       let made = try FilmInput(
         path, option: "--video", kinds: takesSound ? [.video, .audio] : [.video],
-        loops: command.loop)
+        loops: command.loop, framesPerSecond: command.fps)
       if audioChoice != nil, takesSound, made.sound == nil {
-        throw UsageError("--audio \(path): it has no Opus; leave --audio out, or use another file")
+        throw UsageError(
+          "--audio \(path): it has no sound that can be played; leave --audio out, or use another file"
+        )
       }
       film = made
       video = made

@@ -3,13 +3,13 @@ package import SoraMedia
 import SoraRecording
 import Synchronization
 
-/// Pictures and sound to publish from a file of encoded frames, as they are in it.
+/// Pictures and sound to publish from a file: as they are in it where they have one of our codecs, and otherwise decoded. Numbered
+/// pictures are a film, too.
 package final class FilmInput: VideoFeed {
   package let resolution: Resolution
-  /// What a film has, as far as can be told before it is played.
-  package let framesPerSecond: Double = 30
+  package let framesPerSecond: Double
   package let codec: VideoCodecKind?
-  /// The film's sound; nil where it isn't wanted, or there is none that can be sent.
+  /// The film's sound; nil where it isn't wanted, or there is none that can be played.
   package let sound: FilmSound?
   /// What is in the film and isn't sent; one line. nil where all is.
   package let warning: String?
@@ -31,27 +31,30 @@ package final class FilmInput: VideoFeed {
   /// - Parameters:
   ///   - option: the one that names the film, for errors.
   ///   - kinds: what is wanted of it. Video is there, then; sound may be missing.
-  package init(_ path: String, option: String, kinds: Set<MediaKind>, loops: Bool)
-    throws(UsageError)
-  {
+  ///   - framesPerSecond: of pictures whose files have no times; nil for 25.
+  package init(
+    _ path: String, option: String, kinds: Set<MediaKind>, loops: Bool,
+    framesPerSecond: Double? = nil
+  ) throws(UsageError) {
     do throws(MediaFileError) {
-      var kinds = kinds
-      if kinds.contains(.video) {
-        // Its error is the one to tell where there is none.
-        let player = try MediaFilePlayer(path: path, kinds: [.video])
-        if player.tracks.contains(where: { $0.codec == .opus }) == false { kinds.remove(.audio) }
+      player = try MediaFilePlayer(
+        path: path, kinds: kinds, loops: loops, framesPerSecond: framesPerSecond)
+      if kinds.contains(.video), player.video == nil {
+        throw .noTrack(
+          path: path, wanted: [.video],
+          found: player.tracks.filter { $0.kind == .video }.map(\.codecName))
       }
-      player = try MediaFilePlayer(path: path, kinds: kinds, loops: loops)
     } catch {
       throw UsageError("\(option) \(error)")
     }
     resolution = Resolution(width: player.video?.width ?? 0, height: player.video?.height ?? 0)
+    self.framesPerSecond = min(max(player.video?.framesPerSecond ?? 30, 1), 240)
     if case .video(let kind)? = player.video?.codec { codec = kind } else { codec = nil }
     sound = player.audio == nil ? nil : FilmSound()
-    let others = player.tracks.filter { $0.kind == .audio && $0.codec == nil }.map(\.codecName)
+    let others = player.tracks.filter { $0.kind == .audio }.map(\.codecName)
     warning =
-      sound == nil && !others.isEmpty
-      ? "\(path): its sound is \(others[0]) and isn't sent; only Opus is" : nil
+      kinds.contains(.audio) && sound == nil && !others.isEmpty
+      ? "\(path): its sound is \(others[0]), which libavcodec can't decode, and isn't sent" : nil
   }
 
   package var counters: VideoFeedCounters { state.withLock { $0.counters } }
@@ -59,12 +62,16 @@ package final class FilmInput: VideoFeed {
 
   /// Starts the film, pictures and sound.
   package func start(at start: Instant, publish: @escaping @Sendable (PublishedPicture) -> Void) {
-    player.start(at: start) { [self] frame, codec in
-      switch codec {
-      case .video(let kind):
+    player.start(at: start) { [self] content in
+      switch content {
+      case .encoded(let frame, .video(let kind)):
         state.withLock { $0.counters.frames += 1 }
         publish(.encoded(frame, kind))
-      case .opus: sound?.publish(frame)
+      case .picture(let frame):
+        state.withLock { $0.counters.frames += 1 }
+        publish(.raw(frame))
+      case .encoded(let packet, .opus): sound?.publish(.packet(packet))
+      case .sound(let block): sound?.publish(.raw(block))
       }
     } notify: { [self] event in
       state.withLock { state in
@@ -95,9 +102,7 @@ package final class FilmSound: AudioFeed {
 
   package func stop() { state.withLock { $0.publish = nil } }
 
-  fileprivate func publish(_ packet: EncodedFrame) {
-    state.withLock { $0.publish }?(.packet(packet))
-  }
+  fileprivate func publish(_ sound: PublishedSound) { state.withLock { $0.publish }?(sound) }
 
   fileprivate func end() { state.withLock { $0.isOver = true } }
 }

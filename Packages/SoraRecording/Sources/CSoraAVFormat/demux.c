@@ -4,18 +4,9 @@
 
 #include "library.h"
 
-_Static_assert(SORA_AVF_END == AVERROR_EOF && SORA_AVF_INVALID == AVERROR_INVALIDDATA, "the codes that Swift compares with");
-
-struct sora_demux {
-  AVFormatContext *context;
-  AVPacket *packet;
-  /// Tracks when the file was opened; some formats find more later, which aren't read.
-  int tracks;
-  /// For each track what turns lengths into start codes; NULL where none is needed.
-  AVBSFContext **filters;
-  /// Frames come out of this filter before the file is read on; -1 for none.
-  int draining;
-};
+_Static_assert(
+    SORA_AVF_END == AVERROR_EOF && SORA_AVF_INVALID == AVERROR_INVALIDDATA && SORA_AVF_AGAIN == AVERROR(EAGAIN),
+    "the codes that Swift compares with");
 
 static int add_filter(sora_demux *demux, int index) {
   AVStream *stream = demux->context->streams[index];
@@ -33,7 +24,7 @@ static int add_filter(sora_demux *demux, int index) {
   return sora_avf.av_bsf_init(demux->filters[index]);
 }
 
-int sora_demux_open(const char *path, sora_demux **result) {
+int sora_demux_open(const char *path, const char *frame_rate, sora_demux **result) {
   sora_demux *demux = calloc(1, sizeof *demux);
   if (!demux) return AVERROR(ENOMEM);
   demux->draining = -1;
@@ -46,6 +37,8 @@ int sora_demux_open(const char *path, sora_demux **result) {
   if (!url || !demux->packet) goto failed;
   snprintf(url, length, "file:%s", path);
   sora_avf.av_dict_set(&options, "protocol_whitelist", "file", 0);
+  // Only formats without times of their own know this one.
+  if (frame_rate) sora_avf.av_dict_set(&options, "framerate", frame_rate, 0);
   code = sora_avf.avformat_open_input(&demux->context, url, NULL, &options);
   if (code < 0) goto failed;
   code = sora_avf.avformat_find_stream_info(demux->context, NULL);
@@ -74,10 +67,15 @@ int sora_demux_tracks(const sora_demux *demux) { return demux->tracks; }
 void sora_demux_track(const sora_demux *demux, int index, struct sora_avf_track *track) {
   memset(track, 0, sizeof *track);
   if (index < 0 || index >= demux->tracks) return;
-  const AVCodecParameters *parameters = demux->context->streams[index]->codecpar;
+  const AVStream *stream = demux->context->streams[index];
+  const AVCodecParameters *parameters = stream->codecpar;
+  bool is_cover = stream->disposition & AV_DISPOSITION_ATTACHED_PIC;
   track->codec = sora_avf_codec_of(parameters->codec_id);
-  track->kind = parameters->codec_type == AVMEDIA_TYPE_VIDEO ? 1 : parameters->codec_type == AVMEDIA_TYPE_AUDIO ? 2 : 0;
-  track->width = parameters->width;
+  track->kind = is_cover ? 0 : parameters->codec_type == AVMEDIA_TYPE_VIDEO ? 1 : parameters->codec_type == AVMEDIA_TYPE_AUDIO ? 2 : 0;
+  track->is_decodable = track->kind != 0 && sora_avf.avcodec_find_decoder(parameters->codec_id) != NULL;
+  if (stream->avg_frame_rate.num > 0 && stream->avg_frame_rate.den > 0) track->frame_rate = av_q2d(stream->avg_frame_rate);
+  // What is decoded is made square; what goes as it is can't be.
+  track->width = track->codec == SORA_AVF_OTHER ? sora_shown_width(parameters->width, sora_aspect(stream)) : parameters->width;
   track->height = parameters->height;
   track->channels = parameters->ch_layout.nb_channels;
   track->sample_rate = parameters->sample_rate;

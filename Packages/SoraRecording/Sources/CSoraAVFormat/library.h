@@ -2,10 +2,14 @@
 #ifndef CSORA_AVFORMAT_LIBRARY_H
 #define CSORA_AVFORMAT_LIBRARY_H
 
+#include <stdbool.h>
+
 #include <libavcodec/avcodec.h>
 #include <libavcodec/bsf.h>
 #include <libavformat/avformat.h>
 #include <libavutil/display.h>
+#include <libswresample/swresample.h>
+#include <libswscale/swscale.h>
 
 #include "CSoraAVFormat.h"
 
@@ -50,7 +54,33 @@
   X(av_channel_layout_default)   \
   X(av_log_get_level)            \
   X(av_log_set_level)            \
-  X(av_strerror)
+  X(av_strerror)                 \
+  X(avcodec_find_decoder)        \
+  X(avcodec_alloc_context3)      \
+  X(avcodec_free_context)        \
+  X(avcodec_parameters_to_context) \
+  X(avcodec_open2)               \
+  X(avcodec_send_packet)         \
+  X(avcodec_receive_frame)       \
+  X(avcodec_flush_buffers)       \
+  X(av_frame_alloc)              \
+  X(av_frame_free)               \
+  X(av_stream_get_side_data)     \
+  X(av_display_rotation_get)     \
+  X(swr_alloc_set_opts2)         \
+  X(swr_init)                    \
+  X(swr_convert)                 \
+  X(swr_get_delay)               \
+  X(swr_get_out_samples)         \
+  X(swr_free)
+
+// Loaded with the first picture that is decoded: nothing else needs it.
+#define SORA_SWS_FUNCTIONS(X)    \
+  X(sws_getCachedContext)        \
+  X(sws_getCoefficients)         \
+  X(sws_setColorspaceDetails)    \
+  X(sws_scale)                   \
+  X(sws_freeContext)
 
 struct sora_avf_functions {
 #define X(name) __typeof__(&name) name;
@@ -60,7 +90,40 @@ struct sora_avf_functions {
 
 extern struct sora_avf_functions sora_avf;
 
+struct sora_sws_functions {
+#define X(name) __typeof__(&name) name;
+  SORA_SWS_FUNCTIONS(X)
+#undef X
+};
+
+extern struct sora_sws_functions sora_sws;
+
 static const AVRational sora_nanoseconds = {1, 1000000000};
+
+struct sora_demux {
+  AVFormatContext *context;
+  AVPacket *packet;
+  /// Tracks when the file was opened; some formats find more later, which aren't read.
+  int tracks;
+  /// For each track what turns lengths into start codes; NULL where none is needed.
+  AVBSFContext **filters;
+  /// Frames come out of this filter before the file is read on; -1 for none.
+  int draining;
+};
+
+/// The width with square pixels, in whole samples of chroma.
+static inline int sora_shown_width(int width, AVRational aspect) {
+  if (width <= 0 || aspect.num <= 0 || aspect.den <= 0 || aspect.num == aspect.den) return width;
+  double ratio = av_q2d(aspect);
+  // Nobody means more than that.
+  if (ratio < 0.1 || ratio > 10) return width;
+  return (int)(width * ratio / 2 + 0.5) * 2;
+}
+
+/// What a track says of its pixels' shape.
+static inline AVRational sora_aspect(const AVStream *stream) {
+  return stream->sample_aspect_ratio.num > 0 ? stream->sample_aspect_ratio : stream->codecpar->sample_aspect_ratio;
+}
 
 enum AVCodecID sora_avf_codec_id(enum sora_avf_codec codec);
 enum sora_avf_codec sora_avf_codec_of(enum AVCodecID id);

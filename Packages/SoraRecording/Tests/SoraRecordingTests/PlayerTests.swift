@@ -33,7 +33,7 @@ import Testing
     while let item = try sequence.next() {
       #expect(item.time >= last)
       last = item.time
-      times[item.codec.kind, default: []].append(item.time)
+      times[item.kind, default: []].append(item.time)
     }
     #expect(times[.video]?.count == 60 && times[.audio]?.count == 100)
     #expect(times[.video]?.first == .zero && times[.audio]?.first == .zero)
@@ -46,8 +46,8 @@ import Testing
     var video: [Duration] = []
     var audio: [Duration] = []
     while sequence.rounds < 3, let item = try sequence.next() {
-      if item.codec.kind == .video { video.append(item.time) } else { audio.append(item.time) }
-      if sequence.rounds > 0, video.count % 60 == 1, item.codec.kind == .video {
+      if item.kind == .video { video.append(item.time) } else { audio.append(item.time) }
+      if sequence.rounds > 0, video.count % 60 == 1, item.kind == .video {
         #expect(item.frame.frame.isKeyFrame)
       }
     }
@@ -66,7 +66,7 @@ import Testing
     try sequence.seek(to: .milliseconds(milliseconds), at: .seconds(40))
     var first: [MediaKind: MediaFileSequence.Item] = [:]
     while first.count < 2, let item = try sequence.next() {
-      if first[item.codec.kind] == nil { first[item.codec.kind] = item }
+      if first[item.kind] == nil { first[item.kind] = item }
     }
     let picture = try #require(first[.video])
     #expect(picture.frame.frame.isKeyFrame)
@@ -81,11 +81,11 @@ import Testing
   @Test(.timeLimit(.minutes(1))) func aPlayerKeepsTheTimes() async throws {
     let player = try MediaFilePlayer(path: film(), loops: true)
     #expect(player.video?.width == 160 && player.audio?.codec == .opus)
-    let (stream, continuation) = AsyncStream.makeStream(of: (EncodedFrame, MediaCodec).self)
-    player.start { continuation.yield(($0, $1)) }
+    let (stream, continuation) = AsyncStream.makeStream(of: MediaFilePlayer.Content.self)
+    player.start { continuation.yield($0) }
     defer { player.stop() }
     var video: [Instant] = []
-    for await (frame, codec) in stream where codec.kind == .video {
+    for await case .encoded(let frame, .video) in stream {
       video.append(frame.timestamp)
       if video.count == 20 { player.pause() }
       if video.count == 20 { player.resume() }

@@ -23,10 +23,15 @@ enum {
   SORA_AVF_INVALID = -1094995529,
   /// No time.
   SORA_AVF_NO_TIME = INT64_MIN,
+  /// A decoder wants more before it gives anything.
+  SORA_AVF_AGAIN = -11,
 };
 
 /// Loads the library once. Returns 0, or -1 with the reason in `text`. From any thread.
 int sora_avf_load(char *text, size_t capacity);
+
+/// Loads what pictures are converted with, likewise.
+int sora_avf_load_scaler(char *text, size_t capacity);
 
 /// Writes the words for an error code into `text`, with a zero at their end. After `sora_avf_load`.
 void sora_avf_text(int code, char *text, size_t capacity);
@@ -72,6 +77,10 @@ struct sora_avf_track {
   int kind;
   int width, height;
   int channels, sample_rate;
+  /// Frames per second as the file says, or 0.
+  double frame_rate;
+  /// Whether `sora_decoder_open` knows the codec. A cover is neither video nor audio.
+  int is_decodable;
   /// The codec's name as libavformat writes it.
   char name[32];
 };
@@ -88,8 +97,9 @@ struct sora_avf_frame {
   int is_key;
 };
 
-/// Opens a file of this machine; nothing else is fetched, whatever the file says.
-int sora_demux_open(const char *path, sora_demux **demux);
+/// Opens a file of this machine, or numbered pictures such as `shot-%04d.png`; nothing else is fetched, whatever the file says.
+/// `frame_rate` is that of pictures whose files have no times, such as "25" or "30000/1001"; NULL for the library's, 25.
+int sora_demux_open(const char *path, const char *frame_rate, sora_demux **demux);
 int sora_demux_tracks(const sora_demux *demux);
 void sora_demux_track(const sora_demux *demux, int index, struct sora_avf_track *track);
 /// The length in nanoseconds; SORA_AVF_NO_TIME where it isn't known.
@@ -99,5 +109,34 @@ int sora_demux_read(sora_demux *demux, struct sora_avf_frame *frame);
 /// Goes on with the last key frame at or before `time`.
 int sora_demux_seek(sora_demux *demux, int64_t time);
 void sora_demux_close(sora_demux *demux);
+
+// Decoding, of any codec that libavcodec knows. One thread at a time.
+
+typedef struct sora_decoder sora_decoder;
+
+struct sora_avf_decoded {
+  /// Nanoseconds; SORA_AVF_NO_TIME where the file doesn't say.
+  int64_t time;
+  /// Of a picture with square pixels; 0 for sound.
+  int width, height;
+  /// How far a picture is to be turned clockwise, in quarters.
+  int quarter_turns;
+  /// Samples of sound, those of all channels side by side, valid until the next call; at 48 kHz.
+  const int16_t *samples;
+  int channels, sample_count;
+};
+
+/// A decoder for a track, which may outlive the file.
+int sora_decoder_open(const sora_demux *demux, int track, sora_decoder **decoder);
+/// Gives it a frame of the file, times in nanoseconds; NULL at the end. SORA_AVF_INVALID where it is none of the codec.
+int sora_decoder_send(sora_decoder *decoder, const void *data, size_t size, int64_t time, int64_t decode_time, int is_key);
+/// Takes what it made of that. SORA_AVF_AGAIN where that is nothing more, SORA_AVF_END after the end.
+int sora_decoder_receive(sora_decoder *decoder, struct sora_avf_decoded *decoded);
+/// Writes the picture that was received last into planes of I420 of its width and height: BT.601, limited range. After
+/// `sora_avf_load_scaler`.
+int sora_decoder_picture(sora_decoder *decoder, uint8_t *const planes[3], const int strides[3]);
+/// Forgets what it was given, to go on elsewhere in the file, or after the end.
+void sora_decoder_reset(sora_decoder *decoder);
+void sora_decoder_close(sora_decoder *decoder);
 
 #endif

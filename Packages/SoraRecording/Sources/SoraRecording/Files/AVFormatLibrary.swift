@@ -11,6 +11,14 @@ enum AVFormatLibrary {
     if let reason { throw .libraryMissing(reason: reason) }
   }
 
+  /// Loads what pictures are converted with. From any thread.
+  static func loadScaler() throws(MediaFileError) {
+    let reason: String? = unsafe text { base, count in
+      unsafe sora_avf_load_scaler(base, count) == 0
+    }
+    if let reason { throw .scalerMissing(reason: reason) }
+  }
+
   /// The error of a call that failed: the system's where that is what it was.
   static func error(_ code: Int32, _ path: String, _ operation: String) -> MediaFileError {
     // Codes of the library's own are four letters, far below the negated errnos.

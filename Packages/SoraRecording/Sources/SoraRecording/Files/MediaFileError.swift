@@ -11,13 +11,17 @@ public enum MediaFileError: Error, Sendable, Hashable, CustomStringConvertible {
   case codecChanged(path: String, from: MediaCodec, to: MediaCodec)
   /// The library that writes and reads files can't be loaded.
   case libraryMissing(reason: String)
+  /// The library that converts decoded pictures can't be loaded.
+  case scalerMissing(reason: String)
   /// The operating system refused to open, write or read the file.
   case system(path: String, operation: String, errno: Int32)
   /// The library refused: in its words.
   case library(path: String, operation: String, reason: String)
   /// A frame's bytes aren't one of its codec: it is left out, and the file goes on.
   case invalidFrame(path: String)
-  /// The file has no track of these kinds whose codec can be played; `found` names the codecs of those that it has.
+  /// Pictures of this size, in pixels, can't be sent.
+  case sizeOutOfRange(path: String, width: Int, height: Int)
+  /// The file has no track of these kinds that can be played; `found` names the codecs of those that it has.
   case noTrack(path: String, wanted: Set<MediaKind>, found: [String])
   /// Writing was begun, or was not begun yet, or has ended.
   case wrongOrder(path: String, operation: String)
@@ -39,7 +43,11 @@ public enum MediaFileError: Error, Sendable, Hashable, CustomStringConvertible {
     case .noTrack(let path, let wanted, let found):
       "\(path): no \(wanted.map(\.rawValue).sorted(by: >).joined(separator: " or ")) that can be played; "
         + (found.isEmpty ? "it has none" : "it has \(found.joined(separator: ", "))")
-        + ", and VP8, VP9, AV1, H.264, H.265 and Opus can be"
+        + (found.isEmpty ? "" : ", which libavcodec can't decode")
+    case .sizeOutOfRange(let path, let width, let height):
+      "\(path): size \(width)x\(height) is outside 16x16 to 8192x8192"
+    case .scalerMissing(let reason):
+      "decoding pictures needs libswscale: \(reason); install Debian's package libswscale6"
     case .wrongOrder(let path, let operation): "\(path): \(operation) comes at the wrong time"
     }
   }

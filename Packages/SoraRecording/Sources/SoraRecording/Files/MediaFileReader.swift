@@ -14,6 +14,11 @@ public struct MediaFileFrame: Sendable {
   public let decodeTime: Duration
   /// nil if unknown.
   public let duration: Duration?
+  /// What the file says, in nanoseconds, as decoders want it: before zero where sound begins with what isn't to be heard.
+  let fileTime: Int64
+  let fileDecodeTime: Int64
+  /// Whether `fileTime` is one.
+  var isTimed: Bool { fileTime != .min }
 }
 
 /// Reads encoded frames and their times from any file that libavformat reads. Confined to one thread at a time.
@@ -34,6 +39,10 @@ public struct MediaFileFrame: Sendable {
     /// 0 for video.
     public let channels: Int
     public let sampleRate: Int
+    /// As the file says; nil if unknown, and for audio.
+    public let framesPerSecond: Double?
+    /// Whether Debian's libavcodec can decode it, whatever the codec.
+    public let canBeDecoded: Bool
   }
 
   public let path: String
@@ -42,12 +51,18 @@ public struct MediaFileFrame: Sendable {
   public let duration: Duration?
 
   private var demux: OpaquePointer
+  private let framesPerSecond: Double?
 
   /// Opens a file and finds out what is in it.
-  public init(path: String) throws(MediaFileError) {
+  ///
+  /// - Parameters:
+  ///   - path: of the file; or of numbered pictures, such as `shot-%04d.png`, which begin with one of the numbers 0 to 4.
+  ///   - framesPerSecond: of pictures whose files have no times; nil for 25.
+  public init(path: String, framesPerSecond: Double? = nil) throws(MediaFileError) {
     try AVFormatLibrary.load()
-    let made = unsafe try Self.open(path)
+    let made = unsafe try Self.open(path, framesPerSecond)
     self.path = path
+    self.framesPerSecond = framesPerSecond
     unsafe demux = unsafe made
     tracks = (0..<Int(unsafe sora_demux_tracks(made))).map { index in
       var track = sora_avf_track()
@@ -60,9 +75,15 @@ public struct MediaFileFrame: Sendable {
 
   deinit { unsafe sora_demux_close(demux) }
 
-  private static func open(_ path: String) throws(MediaFileError) -> OpaquePointer {
+  private static func open(
+    _ path: String, _ framesPerSecond: Double?
+  ) throws(MediaFileError) -> OpaquePointer {
     var made: OpaquePointer?
-    let code = unsafe sora_demux_open(path, &made)
+    // As a ratio: the library reads decimals as the nearest rate of television.
+    let rate = framesPerSecond.map {
+      "\(Int(($0.isFinite ? min(max($0, 0.001), 1_000) : 25) * 1_000))/1000"
+    }
+    let code = unsafe sora_demux_open(path, rate, &made)
     guard code == 0, let made = unsafe made else {
       throw AVFormatLibrary.error(code, path, "read")
     }
@@ -72,6 +93,20 @@ public struct MediaFileFrame: Sendable {
   /// The first track of a kind whose codec is one of ours; nil where there is none.
   public func firstTrack(_ kind: MediaKind) -> Int? {
     tracks.firstIndex { $0.codec?.kind == kind }
+  }
+
+  /// The first track of a kind that can be sent: one whose codec is one of ours, or else one that can be decoded.
+  func firstPlayableTrack(_ kind: MediaKind) -> Int? {
+    firstTrack(kind) ?? tracks.firstIndex { $0.kind == kind && $0.canBeDecoded }
+  }
+
+  func makeDecoder(_ track: Int) throws(MediaFileError) -> OpaquePointer {
+    var made: OpaquePointer?
+    let code = unsafe sora_decoder_open(demux, Int32(track), &made)
+    guard code == 0, let made = unsafe made else {
+      throw AVFormatLibrary.error(code, path, "decode \(tracks[track].codecName) of")
+    }
+    return unsafe made
   }
 
   /// The next frame of any track, in the file's order; nil at its end.
@@ -92,7 +127,7 @@ public struct MediaFileFrame: Sendable {
 
   /// Opens the file anew: libavformat would seek to the first key frame, and leave out the sound before it.
   private func rewind() throws(MediaFileError) {
-    let again = unsafe try Self.open(path)
+    let again = unsafe try Self.open(path, framesPerSecond)
     unsafe sora_demux_close(demux)
     unsafe demux = unsafe again
   }
@@ -115,7 +150,8 @@ public struct MediaFileFrame: Sendable {
         rtpTimestamp: UInt32(truncatingIfNeeded: ticks), timestamp: Instant(nanoseconds: time),
         width: tracks[track].width, height: tracks[track].height),
       time: .nanoseconds(time), decodeTime: .nanoseconds(decodeTime),
-      duration: length > 0 ? .nanoseconds(length) : nil)
+      duration: length > 0 ? .nanoseconds(length) : nil, fileTime: unsafe read.time,
+      fileDecodeTime: unsafe read.decode_time)
   }
 
   /// The shim's word for "unknown".
@@ -134,5 +170,7 @@ extension MediaFileReader.Track {
     height = Int(track.height)
     channels = Int(track.channels)
     sampleRate = Int(track.sample_rate)
+    framesPerSecond = track.kind == 1 && track.frame_rate > 0 ? track.frame_rate : nil
+    canBeDecoded = track.is_decodable != 0
   }
 }

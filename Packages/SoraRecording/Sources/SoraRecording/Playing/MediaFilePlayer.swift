@@ -1,11 +1,13 @@
 import Dispatch
 import SoraClock
 public import SoraMedia
+import Synchronization
 
-/// Gives a file's encoded frames at their times, on the machine's clock: what a camera and a microphone would give.
+/// Gives a file's frames at their times, on the machine's clock: what a camera and a microphone would give.
 ///
-/// One video and one audio track are played, the first of each whose codec is one of ours. Safe from any thread; frames and events
-/// come on a queue of the player's own. Nothing is decoded.
+/// One video and one audio track are played, the first of each whose codec is one of ours: as it is, without decoding it. Where there is
+/// none, the first that libavcodec can decode: as pictures and samples. Safe from any thread; frames and events come on a queue of the
+/// player's own.
 public final class MediaFilePlayer: @unchecked Sendable {
   // @unchecked: what changes is touched on `queue` alone.
 
@@ -14,6 +16,16 @@ public final class MediaFilePlayer: @unchecked Sendable {
     case ended
     /// The file can't be read on: playing has ended.
     case failed(MediaFileError)
+  }
+
+  /// What is given. Timestamps say when it was due, for audio and video by one clock.
+  public enum Content: Sendable {
+    /// Encoded with one of our codecs.
+    case encoded(EncodedFrame, MediaCodec)
+    /// Decoded: square pixels, limited-range BT.601.
+    case picture(RawVideoFrame)
+    /// Decoded: 20 ms or less, 48 kHz, one channel or two.
+    case sound(AudioFrame)
   }
 
   public let path: String
@@ -25,13 +37,26 @@ public final class MediaFilePlayer: @unchecked Sendable {
   /// nil if unknown.
   public let duration: Duration?
 
+  private struct Receiver {
+    var deliver: @Sendable (Content) -> Void
+    var notify: @Sendable (Event) -> Void
+  }
+
+  /// What anybody may ask at any time, `deliver` too.
+  private struct Progress {
+    var position = Duration.zero
+    var rounds = 0
+    var loops: Bool
+  }
+
   /// What lies longer behind isn't made up for: the machine slept, or the disk did.
   private static let longestDelay = Duration.seconds(1)
 
   private let queue = DispatchQueue(label: "sora.file.play", qos: .userInitiated)
+  private let progress: Mutex<Progress>
   private let sequence: MediaFileSequence
-  private var deliver: (@Sendable (EncodedFrame, MediaCodec) -> Void)?
-  private var notify: (@Sendable (Event) -> Void)?
+  private let decoded: DecodedMedia
+  private var receiver: Receiver?
   private var next: MediaFileSequence.Item?
   /// When playing began, moved on by pauses; nil while nothing is played.
   private var origin: Instant?
@@ -44,26 +69,38 @@ public final class MediaFilePlayer: @unchecked Sendable {
   /// Opens a file; nothing is played yet.
   ///
   /// - Parameters:
-  ///   - path: of the file.
+  ///   - path: of the file, or of numbered pictures, such as `shot-%04d.png`.
   ///   - kinds: what is to be played of it.
   ///   - loops: whether it begins anew at its end.
-  /// - Throws: `MediaFileError`, `noTrack` among them, where no track of these kinds has a codec of ours.
+  ///   - framesPerSecond: of pictures whose files have no times; nil for 25.
+  /// - Throws: `MediaFileError`, `noTrack` among them, where no track of these kinds can be played.
   public init(
-    path: String, kinds: Set<MediaKind> = [.video, .audio], loops: Bool = false
+    path: String, kinds: Set<MediaKind> = [.video, .audio], loops: Bool = false,
+    framesPerSecond: Double? = nil
   ) throws(MediaFileError) {
-    let reader = try MediaFileReader(path: path)
-    let picture = kinds.contains(.video) ? reader.firstTrack(.video) : nil
-    let sound = kinds.contains(.audio) ? reader.firstTrack(.audio) : nil
+    let reader = try MediaFileReader(path: path, framesPerSecond: framesPerSecond)
+    let picture = kinds.contains(.video) ? reader.firstPlayableTrack(.video) : nil
+    let sound = kinds.contains(.audio) ? reader.firstPlayableTrack(.audio) : nil
     guard picture != nil || sound != nil else {
       throw .noTrack(
         path: path, wanted: kinds,
         found: reader.tracks.filter { $0.kind.map(kinds.contains) ?? false }.map(\.codecName))
+    }
+    decoded = try DecodedMedia(
+      reader,
+      tracks: [picture, sound].compactMap(\.self).filter { reader.tracks[$0].codec == nil })
+    if let picture, reader.tracks[picture].codec == nil {
+      let (width, height) = (reader.tracks[picture].width, reader.tracks[picture].height)
+      guard (16...8192).contains(width), (16...8192).contains(height) else {
+        throw .sizeOutOfRange(path: path, width: width, height: height)
+      }
     }
     self.path = path
     tracks = reader.tracks
     video = picture.map { reader.tracks[$0] }
     audio = sound.map { reader.tracks[$0] }
     duration = reader.duration
+    progress = Mutex(Progress(loops: loops))
     sequence = MediaFileSequence(reader: reader, video: picture, audio: sound, loops: loops)
   }
 
@@ -71,17 +108,15 @@ public final class MediaFilePlayer: @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - start: when the first frame is due, on the monotonic clock; nil for now.
-  ///   - deliver: takes each frame when it is due, on the player's queue. Its timestamp is when it was due, for audio and video by one
-  ///     clock.
+  ///   - deliver: takes each frame when it is due, on the player's queue.
   ///   - notify: told of the end, on the player's queue.
   public func start(
-    at start: Instant? = nil, deliver: @escaping @Sendable (EncodedFrame, MediaCodec) -> Void,
+    at start: Instant? = nil, deliver: @escaping @Sendable (Content) -> Void,
     notify: @escaping @Sendable (Event) -> Void = { _ in }
   ) {
     queue.async { [self] in
-      guard self.deliver == nil else { return }
-      self.deliver = deliver
-      self.notify = notify
+      guard receiver == nil else { return }
+      receiver = Receiver(deliver: deliver, notify: notify)
       origin = start ?? SystemClock.now
       run()
     }
@@ -100,7 +135,7 @@ public final class MediaFilePlayer: @unchecked Sendable {
   /// Goes on where `pause` left off.
   public func resume() {
     queue.async { [self] in
-      guard origin == nil, deliver != nil else { return }
+      guard origin == nil, receiver != nil else { return }
       origin = SystemClock.now - pausedAt
       run()
     }
@@ -112,6 +147,7 @@ public final class MediaFilePlayer: @unchecked Sendable {
       let elapsed = origin.map { SystemClock.now - $0 } ?? pausedAt
       do throws(MediaFileError) {
         try sequence.seek(to: position, at: elapsed)
+        decoded.reset()
         next = nil
         hasEnded = false
         run()
@@ -126,45 +162,78 @@ public final class MediaFilePlayer: @unchecked Sendable {
     queue.sync {
       generation += 1
       origin = nil
-      deliver = nil
-      notify = nil
+      receiver = nil
     }
   }
 
   /// Whether the file begins anew at its end.
   public var loops: Bool {
-    get { queue.sync { sequence.loops } }
-    set { queue.async { self.sequence.loops = newValue } }
+    get { progress.withLock { $0.loops } }
+    set {
+      progress.withLock { $0.loops = newValue }
+      queue.async { self.sequence.loops = newValue }
+    }
   }
 
   /// Where in the file playing is.
-  public var position: Duration { queue.sync { sequence.position } }
+  public var position: Duration { progress.withLock { $0.position } }
   /// How often the file began anew.
-  public var rounds: Int { queue.sync { sequence.rounds } }
+  public var rounds: Int { progress.withLock { $0.rounds } }
 
   // MARK: On the queue
 
   /// Gives what is due, and comes back for what isn't yet.
   private func run() {
     generation += 1
-    while let origin, let deliver, !hasEnded {
+    while let origin, let receiver, !hasEnded {
       do throws(MediaFileError) {
-        if next == nil { next = try sequence.next() }
+        if next == nil, try !advance() { return end(.ended) }
+        // What was decoded is given before more is.
+        guard let time = [next?.time, decoded.nextTime].compactMap(\.self).min() else { continue }
+        let now = SystemClock.now
+        if origin + time > now { return wake(after: origin + time - now) }
+        if now - origin - time > Self.longestDelay { self.origin = now - time }
+        try give(at: time, since: self.origin ?? origin, receiver.deliver)
       } catch {
         return end(.failed(error))
       }
-      guard let item = next else { return end(.ended) }
-      let due = origin + item.time
-      let now = SystemClock.now
-      if due > now { return wake(after: due - now) }
-      if now - due > Self.longestDelay { self.origin = now - item.time }
-      next = nil
-      var frame = item.frame.frame
-      frame.timestamp = (self.origin ?? origin) + item.time
-      // Frames in another order than they are shown in keep their distance (B frames).
-      frame.timestamp += item.frame.time - item.latest
-      deliver(frame, item.codec)
     }
+  }
+
+  /// Reads the next frame, or, behind the last, decodes what is left. Returns whether there is anything to give.
+  private func advance() throws(MediaFileError) -> Bool {
+    next = try sequence.next()
+    progress.withLock {
+      $0.position = sequence.position
+      $0.rounds = sequence.rounds
+    }
+    if next == nil, decoded.nextTime == nil { try decoded.finish() }
+    return next != nil || decoded.nextTime != nil
+  }
+
+  private func give(
+    at time: Duration, since origin: Instant, _ deliver: (Content) -> Void
+  ) throws(MediaFileError) {
+    if let first = decoded.nextTime, first <= time, let (_, content) = decoded.take() {
+      switch content {
+      case .picture(let picture, let rotation):
+        deliver(
+          .picture(RawVideoFrame(buffer: picture, timestamp: origin + time, rotation: rotation)))
+      case .sound(let samples, let channels):
+        deliver(
+          .sound(
+            AudioFrame(
+              samples: samples, sampleRate: 48_000, channels: channels, timestamp: origin + time)))
+      }
+      return
+    }
+    guard let item = next else { return }
+    next = nil
+    guard let codec = item.codec else { return try decoded.decode(item) }
+    var frame = item.frame.frame
+    // Frames in another order than they are shown in keep their distance (B frames).
+    frame.timestamp = origin + item.time + (item.frame.time - item.latest)
+    deliver(.encoded(frame, codec))
   }
 
   private func wake(after wait: Duration) {
@@ -177,6 +246,6 @@ public final class MediaFilePlayer: @unchecked Sendable {
 
   private func end(_ event: Event) {
     hasEnded = true
-    notify?(event)
+    receiver?.notify(event)
   }
 }

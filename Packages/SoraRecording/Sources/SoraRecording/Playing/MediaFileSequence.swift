@@ -6,7 +6,9 @@ package final class MediaFileSequence {
   /// A frame, and when it is due.
   package struct Item: Sendable {
     package var frame: MediaFileFrame
-    package var codec: MediaCodec
+    /// nil for one that isn't negotiated here.
+    package var codec: MediaCodec?
+    package var kind: MediaKind
     /// Since playing began; goes on over the file's end, and over seeks.
     package var time: Duration
     /// The same in the file.
@@ -15,7 +17,8 @@ package final class MediaFileSequence {
 
   private struct Track {
     var index: Int
-    var codec: MediaCodec
+    var codec: MediaCodec?
+    var kind: MediaKind
     var waiting: [MediaFileFrame] = []
     /// Frames of `waiting` that were taken.
     var taken = 0
@@ -78,8 +81,9 @@ package final class MediaFileSequence {
     self.reader = reader
     self.loops = loops
     tracks = [video, audio].compactMap { index in
-      index.flatMap { index in
-        reader.tracks[index].codec.map { Track(index: index, codec: $0) }
+      index.flatMap { index -> Track? in
+        let track = reader.tracks[index]
+        return track.kind.map { Track(index: index, codec: track.codec, kind: $0) }
       }
     }
   }
@@ -90,7 +94,7 @@ package final class MediaFileSequence {
     try fill()
     if isAtEnd, tracks.allSatisfy({ $0.first == nil }) {
       // A file without a frame would be begun without end.
-      guard loops, lastTime > resumeTime || position > .zero else { return nil }
+      guard loops, tracks.contains(where: { $0.end > .zero }) else { return nil }
       try begin()
       try fill()
       if tracks.allSatisfy({ $0.first == nil }) { return nil }
@@ -102,7 +106,9 @@ package final class MediaFileSequence {
     // Of a track that begins before the other after a seek nothing is older than where playing goes on.
     lastTime = max(lastTime, tracks[chosen].latest + offset)
     let latest = tracks[chosen].latest
-    return Item(frame: frame, codec: tracks[chosen].codec, time: latest + offset, latest: latest)
+    return Item(
+      frame: frame, codec: tracks[chosen].codec, kind: tracks[chosen].kind, time: latest + offset,
+      latest: latest)
   }
 
   /// Goes on at the last key frame at or before a time of the file; times that are told go on from `time`, when the next frame is due.
@@ -133,7 +139,7 @@ package final class MediaFileSequence {
   private func enter() throws(MediaFileError) {
     isEntering = false
     try fill()
-    if let video = tracks.firstIndex(where: { $0.codec.kind == .video }) {
+    if let video = tracks.firstIndex(where: { $0.kind == .video }) {
       while let first = tracks[video].first, !first.frame.isKeyFrame {
         _ = tracks[video].take()
         try fill()

@@ -5,9 +5,10 @@ public import WebRTC
 
 /// Sends a file's video and audio to a stream, with their timing. Linux only.
 ///
-/// Any file that libavformat reads, with VP8, VP9, AV1, H.264 or H.265 and Opus in it. Encoded frames are sent as they are where the
-/// codec is the negotiated one, and otherwise decoded and encoded again; Opus always goes as it is. Both tracks are timed by one clock,
-/// so that they stay in step. A file can't give a key frame when somebody asks for one: who comes sees something from the file's next on.
+/// Any file that libavformat reads, and numbered pictures (`shot-%04d.png`). VP8, VP9, AV1, H.264 and H.265 are sent as they are where
+/// that is the negotiated codec, and otherwise decoded and encoded again; Opus always goes as it is; what has another codec is decoded.
+/// Both tracks are timed by one clock, so that they stay in step. A file can't give a key frame when somebody asks for one: who comes
+/// sees something from the file's next on.
 ///
 /// ```swift
 /// import SoraSDK
@@ -27,7 +28,7 @@ public final class MediaFileSource: Sendable {
 
   private struct State: Sendable {
     var onEnd: (@Sendable (MediaFileError?) -> Void)?
-    var onFrame: (@Sendable (EncodedFrame, MediaCodec) -> Void)?
+    var onFrame: (@Sendable (MediaFilePlayer.Content) -> Void)?
     /// Held here, as the engine's source doesn't.
     var feedback: Feedback?
   }
@@ -38,16 +39,18 @@ public final class MediaFileSource: Sendable {
   /// Opens a file; nothing is sent yet.
   ///
   /// - Parameters:
-  ///   - path: of the file.
+  ///   - path: of the file, or of numbered pictures.
   ///   - kinds: what is to be sent of it.
   ///   - loops: whether it begins anew at its end.
   ///   - handling: what becomes of video of another codec than the negotiated one, and with B frames.
+  ///   - framesPerSecond: of pictures whose files have no times; nil for 25.
   /// - Throws: what is wrong with the file, in one line.
   public init(
     path: String, kinds: Set<MediaKind> = [.video, .audio], loops: Bool = false,
-    handling: RTCEncodedFrameHandling = .transcodeWhereNeeded
+    handling: RTCEncodedFrameHandling = .transcodeWhereNeeded, framesPerSecond: Double? = nil
   ) throws(MediaFileError) {
-    player = try MediaFilePlayer(path: path, kinds: kinds, loops: loops)
+    player = try MediaFilePlayer(
+      path: path, kinds: kinds, loops: loops, framesPerSecond: framesPerSecond)
     self.handling = handling
   }
 
@@ -72,8 +75,8 @@ public final class MediaFileSource: Sendable {
     set { state.withLock { $0.onEnd = newValue } }
   }
 
-  /// Sees each frame when it is sent, on a queue of the source's.
-  public var onFrame: (@Sendable (EncodedFrame, MediaCodec) -> Void)? {
+  /// Sees each frame, and each block of sound, when it is sent, on a queue of the source's.
+  public var onFrame: (@Sendable (MediaFilePlayer.Content) -> Void)? {
     get { state.withLock { $0.onFrame } }
     set { state.withLock { $0.onFrame = newValue } }
   }
@@ -84,7 +87,10 @@ public final class MediaFileSource: Sendable {
   ///   - stream: a channel's `senderStream`.
   ///   - start: when the first frame is due, on the monotonic clock; nil for as soon as that.
   public func start(sendingTo stream: any MediaStream, at start: Instant? = nil) {
-    guard video != nil, let source = stream.videoSource else { return play(to: stream, at: start) }
+    // What isn't encoded yet can be sent whenever somebody comes.
+    guard video?.codec != nil, let source = stream.videoSource else {
+      return play(to: stream, at: start)
+    }
     source.encodedFrameHandling = handling
     let feedback = Feedback { [weak self, weak stream] in
       guard let self, let stream else { return }
@@ -97,13 +103,16 @@ public final class MediaFileSource: Sendable {
   }
 
   private func play(to stream: any MediaStream, at start: Instant?) {
-    player.start(at: start) { [weak self, weak stream] frame, codec in
+    player.start(at: start) { [weak self, weak stream] content in
       guard let self, let stream else { return }
-      switch codec {
-      case .video(let kind): stream.send(encodedVideoFrame: frame, codec: kind)
-      case .opus: stream.send(encodedAudioFrame: frame)
+      switch content {
+      case .encoded(let frame, .video(let kind)):
+        stream.send(encodedVideoFrame: frame, codec: kind)
+      case .encoded(let packet, .opus): stream.send(encodedAudioFrame: packet)
+      case .picture(let frame): stream.send(videoFrame: VideoFrame(frame))
+      case .sound(let block): stream.send(audioFrame: block)
       }
-      onFrame?(frame, codec)
+      onFrame?(content)
     } notify: { [weak self] event in
       switch event {
       case .ended: self?.onEnd?(nil)
