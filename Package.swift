@@ -1068,5 +1068,10 @@ let package = Package(
       dependencies: ["SoraAudioDevices", "SoraClock", "SoraMedia"],
       path: "Benchmarks/Audio/SoundPerson",
       swiftSettings: settings),
+    .executableTarget(
+      name: "ConnectAgain",
+      dependencies: ["SoraClock", "SoraMedia", "SoraSDK"],
+      path: "Benchmarks/Calls/ConnectAgain",
+      swiftSettings: settings),
   ]
 )

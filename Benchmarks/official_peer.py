@@ -1,6 +1,7 @@
 """The official SDK as a process of its own: publishes or plays, and prints lines like those of `sora ... --json`.
 
 official_peer.py publish|play URL CHANNEL KBPS [PICTURES]: until it is interrupted.
+official_peer.py connect URL CHANNEL KBPS COUNT: connects as a publisher, one time after the other, like `ConnectAgain`.
 """
 
 import json
@@ -150,8 +151,24 @@ def play(url, channel):
     return peer
 
 
+def connect(url, channel, kbps, count):
+    sora = sora_sdk.Sora()
+    audio, video = sora.create_audio_source(1, SAMPLE_RATE), sora.create_video_source()
+    time.sleep(1)
+    for _ in range(count):
+        peer = Peer(sora, "sendonly", url, channel, audio_source=audio, video_source=video, video_bit_rate=kbps)
+        peer.connect()
+        milliseconds = 1000 * (peer.connected_at - peer.started)
+        print(json.dumps({"type": "connection", "connectMs": milliseconds}), flush=True)
+        peer.connection.disconnect()
+
+
 def main():
     role, url, channel, kbps, *pictures = sys.argv[1:]
+    if role == "connect":
+        connect(url, channel, int(kbps), int(*pictures))
+        # See below.
+        os._exit(0)
     stopped = threading.Event()
     signal.signal(signal.SIGINT, lambda *_: stopped.set())
     signal.signal(signal.SIGTERM, lambda *_: stopped.set())

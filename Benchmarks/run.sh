@@ -15,6 +15,7 @@ if [ ! -x "$sora" ]; then
   fi
   "${SWIFT:-swift}" build -c release --product sora
 fi
+"${SWIFT:-swift}" build -c release --product ConnectAgain
 seconds=${BENCH_SECONDS:-20}
 warmup=${BENCH_WARMUP:-8}
 rounds=${BENCH_ROUNDS:-3}
@@ -26,5 +27,5 @@ mkdir -p "$folder"
 # Bounded: a call's start and end may each take half a minute, and the pictures are drawn once.
 limit=$((60 + rounds * 2 * (seconds + warmup + 60)))
 exec timeout --kill-after=10 "$limit" "$support/namespace.sh" \
-  "$python" Benchmarks/side_by_side.py --sora "$sora" --folder "$folder" \
+  "$python" Benchmarks/side_by_side.py --sora "$sora" --connector .build/release/ConnectAgain --folder "$folder" \
   --seconds "$seconds" --warmup "$warmup" --rounds "$rounds"

@@ -18,13 +18,15 @@ from processes import Watched, cpu_seconds, frames, machine_seconds, processor  
 KBPS = 2500
 # Of a player, in each call.
 CONNECTIONS = 3
+# Of a publisher, in one process.
+AGAIN = 6
 
 
 class Side:
     """Who publishes and plays."""
 
-    def __init__(self, world, name, y4m, arrays):
-        self.world, self.name = world, name
+    def __init__(self, world, name, y4m, arrays, connector):
+        self.world, self.name, self.connector = world, name, connector
         self.y4m, self.arrays = y4m, arrays
 
     def publish(self, channel):
@@ -38,6 +40,13 @@ class Side:
         if self.name == "ours":
             return self.world.tool("play", channel, "--video-codec", "VP8", name=f"{channel}-{name}")
         return self.official("play", channel, name=name)
+
+    def connect(self, channel):
+        """A publisher that connects `AGAIN` times."""
+        if self.name == "ours":
+            command = [self.connector, self.world.url, channel, str(KBPS), str(AGAIN)]
+            return self.world.start(f"{channel}-connect", command)
+        return self.official("connect", channel, str(AGAIN))
 
     def official(self, role, channel, *more, name=None):
         command = [sys.executable, os.path.join(here, "official_peer.py"), role, self.world.url, channel, str(KBPS)]
@@ -85,13 +94,20 @@ def call(world, server, side, number, seconds, warmup):
         result["connections"].append([line["connectMs"], line["firstFrameMs"]])
         player.finish()
     publisher.finish()
+    connector = side.connect(f"{channel}-again")
+    connector.wait_for("all connections", lambda: len(connector.messages("connection")) == AGAIN, 60)
+    first, *again = [line["connectMs"] for line in connector.messages("connection")]
+    result["running"] = {"first": first, "again": statistics.median(again)}
+    connector.finish()
     return result
 
 
 ROWS = [
     ("play", "first frame", "connect to first frame, player", "ms"),
     ("play", "connect", "connect, player", "ms"),
-    ("publish", "connect", "connect, publisher", "ms"),
+    ("running", "first", "connect, publisher in an app that runs, first", "ms"),
+    ("running", "again", "  again", "ms"),
+    ("publish", "connect", "connect, publisher, process just started", "ms"),
     ("publish", "cpu", "CPU a minute, publisher", "s"),
     ("play", "cpu", "CPU a minute, player", "s"),
     ("serve", "cpu", "CPU a minute, `sora serve`", "s"),
@@ -142,6 +158,7 @@ def table(results):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--sora", required=True)
+    parser.add_argument("--connector", required=True)
     parser.add_argument("--folder", required=True)
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--warmup", type=float, default=8)
@@ -157,7 +174,7 @@ def main():
         for number in range(1, options.rounds + 1):
             for name in results:
                 try:
-                    side = Side(world, name, y4m, arrays)
+                    side = Side(world, name, y4m, arrays, options.connector)
                     result = call(world, server, side, number, options.seconds, options.warmup)
                 except Exception as error:  # noqa: BLE001 - a call that fails costs its round only
                     problems.append(f"{name}, round {number}: {error}")

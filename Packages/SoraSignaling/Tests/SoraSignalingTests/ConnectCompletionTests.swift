@@ -80,4 +80,14 @@ import Testing
       Issue.record("the server was told \(text)")
     }
   }
+
+  /// What a process goes through beforehand is all of it, up to an offer.
+  @Test func aRehearsalComesToAnOffer() async {
+    let padding = String(repeating: "v", count: 200)
+    let offer = await SignalingClient.rehearse(
+      ConnectMessage(role: .sendonly, channelID: "c"),
+      offer: #"{"type":"offer","sdp":"\#(padding)","connection_id":"i"}"#)
+    #expect(offer?.sdp == padding)
+    #expect(offer?.connectionID == "i")
+  }
 }

@@ -149,19 +149,32 @@ public final class Logger: Sendable {
     set { printsToStandardError = newValue }
   }
 
-  public static func fatal(type: LogType, message: String) { shared.output(.fatal, type, message) }
-  public static func error(type: LogType, message: String) { shared.output(.error, type, message) }
-  public static func warn(type: LogType, message: String) { shared.output(.warn, type, message) }
-  public static func info(type: LogType, message: String) { shared.output(.info, type, message) }
-  public static func debug(type: LogType, message: String) { shared.output(.debug, type, message) }
-  public static func trace(type: LogType, message: String) { shared.output(.trace, type, message) }
+  public static func fatal(type: LogType, message: @autoclosure () -> String) {
+    shared.output(.fatal, type, message)
+  }
+  public static func error(type: LogType, message: @autoclosure () -> String) {
+    shared.output(.error, type, message)
+  }
+  public static func warn(type: LogType, message: @autoclosure () -> String) {
+    shared.output(.warn, type, message)
+  }
+  public static func info(type: LogType, message: @autoclosure () -> String) {
+    shared.output(.info, type, message)
+  }
+  public static func debug(type: LogType, message: @autoclosure () -> String) {
+    shared.output(.debug, type, message)
+  }
+  public static func trace(type: LogType, message: @autoclosure () -> String) {
+    shared.output(.trace, type, message)
+  }
 
-  private func output(_ level: LogLevel, _ type: LogType, _ message: String) {
+  /// Texts that nobody gets aren't made.
+  private func output(_ level: LogLevel, _ type: LogType, _ message: () -> String) {
     let state = self.state.withLock { $0 }
     guard state.level.rank > 0, state.level.rank <= level.rank,
       state.groups.contains(where: { $0.covers(type) })
     else { return }
-    let log = Log(level: level, type: type, timestamp: Date(), message: message)
+    let log = Log(level: level, type: type, timestamp: Date(), message: message())
     state.onOutputHandler?(log)
     // In one piece, and without a way to tell of a standard error that is closed.
     if state.printsToStandardError {

@@ -112,6 +112,18 @@ public final class SignalingClient: Sendable {
     _ = try? SignalingMessage(parsing: #"{"type":"offer","sdp":"","connection_id":""}"#)
   }
 
+  /// Goes once through opening a WebSocket, `connect` and an offer, with itself and over no network: whatever is used first takes Swift's
+  /// runtime ten times as long. After `prepare`, on nobody's way.
+  ///
+  /// - Parameters:
+  ///   - connect: what is said.
+  ///   - offer: the text of the answer.
+  /// - Returns: the offer as it came; nil where it didn't, and why, the next connection tells.
+  @discardableResult
+  public static func rehearse(_ connect: ConnectMessage, offer: String) async -> OfferMessage? {
+    await WebSocketRehearsal.run(connect, offer: offer)
+  }
+
   /// What happens, for one reader; unless `Configuration.onEvent` is set.
   public var events: Events { Events(queue: queue) }
 

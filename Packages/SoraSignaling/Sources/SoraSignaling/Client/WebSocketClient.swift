@@ -56,7 +56,7 @@ public enum WebSocketClient {
   }
 
   /// On the loop, with an open connection: what goes through it, once the TLS context is there.
-  private static func begin(
+  static func begin(
     _ channel: any Channel, _ attempt: WebSocketConnectAttempt, _ tls: TLSPreparation?
   ) {
     guard let tls else { return start(channel, attempt, nil) }

@@ -68,4 +68,13 @@ import WebRTC
     }
     #expect(seen.count == 3)
   }
+
+  /// The rehearsal goes all the way, so that nothing is left to be met first; without cryptography it can't.
+  @Test func aRehearsalIsConnected() {
+    #expect(RTCPeerConnectionFactory().rehearse())
+    let without = RTCPeerConnectionFactory(
+      videoCodecs: RTCPeerConnectionFactory().videoCodecs,
+      endpoints: .failure(.library(reason: "none")))
+    #expect(!without.rehearse())
+  }
 }

@@ -1,0 +1,47 @@
+import Dispatch
+import Foundation
+import SoraSignaling
+import WebRTC
+
+/// What all connections of a process share: threads, the library behind DTLS, and what Swift's runtime looks up only once. Whatever is used
+/// first takes that ten times as long, so that all of a connection is gone through once, with the process itself as its server.
+enum ProcessPreparation {
+  private static let once: Void = {
+    DispatchQueue.global().async {
+      SignalingClient.prepare()
+      Task {
+        if let offer = await SignalingClient.rehearse(connect, offer: offer) {
+          _ = SignalingOffer(offer).configuration?.iceServerInfos.map(\.native)
+        }
+      }
+    }
+    DispatchQueue.global().async {
+      // What is missing each connection meets for itself, and tells.
+      try? NativeFactory.shared.prepare()
+      guard let certificate = try? RTCCertificate.generate() else { return }
+      _ = try? NativeFactory.shared.capabilityOffer(
+        sending: [.video, .audio], streamId: "", certificate: certificate)
+      NativeFactory.shared.rehearse()
+    }
+  }()
+
+  /// Starts it all, on other threads and once.
+  static func begin() { once }
+
+  /// What a publisher with settings of its own says.
+  private static var connect: ConnectMessage {
+    var configuration = Configuration(
+      urlCandidates: [], channelId: "", role: .sendrecv)
+    configuration.videoCodec = .vp8
+    configuration.videoBitRate = 1
+    configuration.audioCodec = .opus
+    configuration.audioBitRate = 1
+    return SignalingConnect(configuration, sdp: "").message
+  }
+
+  /// What a server answers, with each kind of object that an offer has.
+  private static let offer = """
+    {"type":"offer","sdp":"","connection_id":"","mid":{"audio":"0"},"encodings":[{"rid":"r0"}],\
+    "config":{"iceServers":[{"urls":["turn:192.0.2.1"],"username":"","credential":""}]}}
+    """
+}
