@@ -28,6 +28,7 @@ let package = Package(
     .library(name: "SoraDTLS", targets: ["SoraDTLS"]),
     .library(name: "SoraSRTP", targets: ["SoraSRTP"]),
     .library(name: "SoraCongestion", targets: ["SoraCongestion"]),
+    .library(name: "SoraSCTP", targets: ["SoraSCTP"]),
     .library(name: "SoraTransport", targets: ["SoraTransport"]),
     .library(name: "SoraNetworkSimulator", targets: ["SoraNetworkSimulator"]),
     // For tests of hot paths in other packages.
@@ -56,6 +57,8 @@ let package = Package(
       name: "SoraSRTP", dependencies: [media, "CSRTP", "CSoraOpenSSL", "COpenSSL"],
       swiftSettings: strict),
     .target(name: "SoraCongestion", dependencies: [media], swiftSettings: strict),
+    .target(name: "CSoraCRC32C"),
+    .target(name: "SoraSCTP", dependencies: [media, wire, "CSoraCRC32C"], swiftSettings: safe),
     .target(
       name: "SoraTransport",
       dependencies: [
@@ -79,6 +82,9 @@ let package = Package(
     .testTarget(
       name: "SoraCongestionTests",
       dependencies: ["SoraCongestion", "SoraNetworkSimulator", "SoraICE", media],
+      swiftSettings: settings),
+    .testTarget(
+      name: "SoraSCTPTests", dependencies: ["SoraSCTP", "CSoraMallocCount", wire, media],
       swiftSettings: settings),
     .testTarget(
       name: "SoraTransportTests",

@@ -68,3 +68,36 @@ public enum SCTPStreamScheduler: Sendable, Hashable {
   /// Bytes in proportion to the streams' priorities (RFC 8260 §3.6, RFC 8831 §6.4).
   case weightedFair
 }
+
+extension SCTPConfiguration {
+  /// The same with every value in its range.
+  var inRange: SCTPConfiguration {
+    var result = self
+    result.outgoingStreams = max(1, outgoingStreams)
+    result.incomingStreams = max(1, incomingStreams)
+    result.mtu = min(max(576, mtu), 65_532) & ~3
+    result.maximumMTU = min(max(result.mtu, maximumMTU), 65_532) & ~3
+    result.maximumMessageSize = min(max(1, maximumMessageSize), Int(Int32.max))
+    result.sendBufferLimit = max(result.maximumMessageSize, sendBufferLimit)
+    result.receiveWindow = min(max(4096, receiveWindow), Int(UInt32.max))
+    result.minimumRTO = max(.milliseconds(1), minimumRTO)
+    result.maximumRTO = min(max(result.minimumRTO, maximumRTO), .seconds(600))
+    result.initialRTO = min(max(result.minimumRTO, initialRTO), result.maximumRTO)
+    result.acknowledgementDelay = min(max(.zero, acknowledgementDelay), .milliseconds(500))
+    result.heartbeatInterval = heartbeatInterval.map { max(.milliseconds(10), $0) }
+    result.maximumInitRetransmissions = max(0, maximumInitRetransmissions)
+    result.maximumRetransmissions = maximumRetransmissions.map { max(0, $0) }
+    return result
+  }
+
+  /// What this end tells the peer that it can do.
+  var extensions: Initiation.Extensions {
+    Initiation.Extensions(
+      partialReliability: partialReliability, streamReset: streamReset, interleaving: interleaving,
+      zeroChecksum: zeroChecksum)
+  }
+
+  var roundTripEstimate: RoundTripEstimate {
+    RoundTripEstimate(initial: initialRTO, minimum: minimumRTO, maximum: maximumRTO)
+  }
+}

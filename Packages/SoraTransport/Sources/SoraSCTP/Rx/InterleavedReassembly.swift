@@ -1,0 +1,165 @@
+import SoraWire
+
+/// Puts messages together from I-DATA chunks: each says which fragment of which message it is (RFC 8260 §2.2).
+struct InterleavedReassembly {
+  private struct Pending {
+    var fragment: UInt32
+    var isEnd: Bool
+    var payload: [UInt8]
+  }
+
+  /// A message that isn't whole.
+  private struct Partial {
+    var number: UInt32
+    var isUnordered: Bool
+    var ppid: UInt32 = 0
+    /// The fragment that `payload` waits for.
+    var next: UInt32 = 0
+    var payload: [UInt8] = []
+    /// Fragments beyond it, in order.
+    var pending: [Pending] = []
+    /// Of `payload` and `pending`.
+    var count = 0
+  }
+
+  /// How many messages may be in parts at once: one of each stream that is used, and some that are unordered.
+  private static let partialLimit = 8192
+
+  private var streams = StreamTable<[Partial]> { _ in [] }
+  private let pool: BufferPool
+  private let limit: Int
+  private var partials = 0
+  /// Bytes that are kept, with what keeping them costs.
+  private(set) var bytes = 0
+
+  init(pool: BufferPool, limit: Int) {
+    self.pool = pool
+    self.limit = limit
+  }
+
+  /// Whether there is room for one more message in parts.
+  var isFull: Bool { partials >= InterleavedReassembly.partialLimit }
+
+  /// Takes a fragment. Throws for a message that is larger than the limit.
+  mutating func insert(
+    _ header: DataHeader, _ payload: RawSpan, into inbound: inout InboundStreams
+  ) throws(ReassemblyFailure) {
+    if header.isWhole {
+      var memory = pool.take(payload.byteCount)
+      memory.append(copying: payload)
+      finish(header.stream, header.number, header.ppid, header.isUnordered, memory, into: &inbound)
+      return
+    }
+    let place = streams.reserve(header.stream)
+    let index: Int
+    if let found = streams[place].firstIndex(where: {
+      $0.number == header.number && $0.isUnordered == header.isUnordered
+    }) {
+      index = found
+    } else {
+      guard !isFull else { return }
+      index = streams[place].count
+      partials += 1
+      bytes += EventQueue.overhead
+      streams[place].append(Partial(number: header.number, isUnordered: header.isUnordered))
+    }
+    // Taken out while it changes, as a copy would copy its bytes.
+    var partial = Partial(number: 0, isUnordered: false)
+    swap(&partial, &streams[place][index])
+    if header.isBeginning { partial.ppid = header.ppid }
+    let isWhole: Bool
+    if partial.count + payload.byteCount > limit {
+      swap(&partial, &streams[place][index])
+      throw .messageTooLarge
+    } else if header.fragment == partial.next {
+      if partial.payload.capacity == 0 { partial.payload = pool.take(payload.byteCount * 4) }
+      partial.payload.append(copying: payload)
+      partial.count += payload.byteCount
+      partial.next &+= 1
+      bytes += payload.byteCount
+      isWhole = header.isEnd || appendPending(&partial)
+    } else {
+      keep(header, payload, in: &partial)
+      isWhole = false
+    }
+    swap(&partial, &streams[place][index])
+    guard isWhole else { return }
+    let whole = remove(place, index)
+    finish(
+      header.stream, whole.number, whole.ppid, whole.isUnordered, whole.payload, into: &inbound)
+  }
+
+  /// Forgets the messages of a stream up to `number`, which were given up (RFC 8260 §2.3.1).
+  mutating func forget(_ stream: UInt16, isUnordered: Bool, through number: UInt32) {
+    guard let place = streams.place(of: stream) else { return }
+    for index in streams[place].indices.reversed()
+    where streams[place][index].isUnordered == isUnordered
+      && Int32(bitPattern: streams[place][index].number &- number) <= 0
+    {
+      pool.give(remove(place, index).payload)
+    }
+  }
+
+  mutating func reset(_ stream: UInt16) {
+    guard let place = streams.place(of: stream) else { return }
+    for index in streams[place].indices.reversed() { pool.give(remove(place, index).payload) }
+  }
+
+  mutating func resetAll() {
+    for place in streams.indices { reset(streams.stream(at: place)) }
+  }
+
+  private mutating func keep(
+    _ header: DataHeader, _ payload: RawSpan, in partial: inout Partial
+  ) {
+    guard Int32(bitPattern: header.fragment &- partial.next) > 0 else { return }
+    var index = partial.pending.count
+    while index > 0, partial.pending[index - 1].fragment > header.fragment { index -= 1 }
+    if index > 0, partial.pending[index - 1].fragment == header.fragment { return }
+    var memory = pool.take(payload.byteCount)
+    memory.append(copying: payload)
+    partial.pending.insert(
+      Pending(fragment: header.fragment, isEnd: header.isEnd, payload: memory), at: index)
+    partial.count += payload.byteCount
+    bytes += payload.byteCount + EventQueue.overhead
+  }
+
+  /// Appends what waited for the fragment that came. Says whether the message is whole.
+  private mutating func appendPending(_ partial: inout Partial) -> Bool {
+    var count = 0
+    var isWhole = false
+    while count < partial.pending.count, partial.pending[count].fragment == partial.next {
+      let next = partial.pending[count].payload
+      partial.payload.append(copying: next.rawSpan)
+      partial.next &+= 1
+      bytes -= EventQueue.overhead
+      isWhole = partial.pending[count].isEnd
+      count += 1
+      if isWhole { break }
+    }
+    for index in 0..<count { pool.give(partial.pending[index].payload) }
+    partial.pending.removeFirst(count)
+    return isWhole
+  }
+
+  private mutating func remove(_ place: Int, _ index: Int) -> Partial {
+    let partial = streams[place].remove(at: index)
+    partials -= 1
+    bytes -= partial.count + EventQueue.overhead * (1 + partial.pending.count)
+    for pending in partial.pending { pool.give(pending.payload) }
+    return partial
+  }
+
+  private func finish(
+    _ stream: UInt16, _ number: UInt32, _ ppid: UInt32, _ isUnordered: Bool, _ payload: [UInt8],
+    into inbound: inout InboundStreams
+  ) {
+    let message = SCTPMessage(
+      stream: stream, ppid: ppid, isUnordered: isUnordered, payload: payload)
+    if isUnordered {
+      inbound.deliverUnordered(message)
+    } else {
+      inbound.deliver(message, number: number)
+    }
+  }
+}

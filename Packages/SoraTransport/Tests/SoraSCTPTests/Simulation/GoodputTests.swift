@@ -1,0 +1,105 @@
+import SoraMedia
+import SoraSCTP
+import Testing
+
+/// How much comes through paths of several kinds, in virtual time.
+@Suite struct GoodputTests {
+  /// Bits per second of messages that are read, over the seconds behind `warmUp`.
+  private func goodput(
+    _ link: Link.Conditions, seconds: Int64, warmUp: Int64 = 2, messageSize: Int = 60_000,
+    seed: UInt64 = 5, _ configuration: SCTPConfiguration = .init()
+  ) -> (rate: Double, world: World) {
+    let world = World(configuration, link: link, seed: seed)
+    world.b.keepsMessages = false
+    #expect(world.connect())
+    let message = pattern(messageSize, 3)
+    world.app = { world in
+      while world.a.association.totalBufferedAmount < 7_000_000 {
+        try? world.a.association.send(message, at: world.now)
+      }
+    }
+    world.run(for: .seconds(warmUp))
+    let start = world.now
+    let before = world.b.receivedBytes
+    world.run(for: .seconds(seconds))
+    let elapsed = (world.now - start).inSeconds
+    return (Double(world.b.receivedBytes - before) * 8 / elapsed, world)
+  }
+
+  @Test func aLongFastPathIsFilled() {
+    let (rate, world) = goodput(.init(delay: .milliseconds(30)), seconds: 3)
+    print("30 ms, no limit: \(Int(rate / 1e6)) Mbit/s")
+    #expect(rate >= 520e6)
+    #expect(world.a.association.statistics.chunksRetransmitted == 0)
+  }
+
+  @Test func aBottleneckIsUsed() {
+    let (rate, _) = goodput(
+      .init(delay: .milliseconds(15), rate: 18_000_000, queue: 100_000), seconds: 20, warmUp: 5)
+    print("18 Mbit/s: \(rate / 1e6) Mbit/s")
+    #expect(rate >= 16e6)
+  }
+
+  @Test func lossLeavesAShare() {
+    let (rate, world) = goodput(
+      .init(delay: .milliseconds(30), loss: 0.01), seconds: 60, warmUp: 5)
+    print("1 % loss, 60 ms: \(rate / 1e6) Mbit/s", world.a.association.statistics)
+    #expect(rate >= 1.5e6)
+  }
+
+  @Test func aSlowReaderIsNotOverrun() {
+    var configuration = SCTPConfiguration()
+    configuration.receiveWindow = 300_000
+    let world = World(configuration, seed: 4)
+    #expect(world.connect())
+    world.b.isReading = false
+    for index in 0..<40 { try? world.a.association.send(pattern(50_000, index), at: world.now) }
+    world.run(for: .seconds(30))
+    #expect(world.b.association.statistics.receiveWindow < 60_000)
+    #expect(world.a.association.state == .connected)
+    world.b.isReading = true
+    #expect(world.run(within: .seconds(20)) { world.b.messages.count == 40 })
+    #expect(world.b.messages.map(\.payload) == (0..<40).map { pattern(50_000, $0) })
+  }
+
+  /// The last packet of a burst is lost, twice in every way that it can go: it is there within about two round trips, before any timeout.
+  @Test(arguments: [1, 2, 3])
+  func aLostTailIsSentAgainSoon(lost: Int) throws {
+    let world = World(link: .init(delay: .milliseconds(25)), seed: 8)
+    #expect(world.connect())
+    try world.a.association.send(pattern(20_000, 0), at: world.now)
+    #expect(world.run(within: .seconds(5)) { world.b.messages.count == 1 })
+    world.run(for: .milliseconds(300))
+    let start = world.now
+    try world.a.association.send(pattern(10_000, 1), at: world.now)
+    var count = 0
+    world.there.drops = { packet in
+      guard packet[12] == 64 else { return false }
+      count += 1
+      return count > 9 - lost && count <= 9
+    }
+    #expect(world.run(within: .seconds(5)) { world.b.messages.count == 2 })
+    let took = world.now - start
+    print("tail of \(lost): \(took.inMilliseconds) ms")
+    #expect(took < .milliseconds(215))
+    #expect(world.a.association.statistics.timeouts == 0)
+    #expect(world.a.association.statistics.tailLossProbes >= 1)
+  }
+
+  @Test func pathMTUGrowsToWhatGoesThrough() {
+    var configuration = SCTPConfiguration()
+    configuration.maximumMTU = 9000
+    let world = World(configuration, link: .init(mtu: 4000))
+    #expect(world.connect())
+    world.run(for: .seconds(120))
+    let mtu = world.a.association.statistics.mtu
+    #expect(mtu > 3900 && mtu <= 4000)
+    try? world.a.association.send(pattern(100_000, 1), at: world.now)
+    #expect(world.run(within: .seconds(2)) { world.b.messages.count == 1 })
+    #expect(world.a.association.statistics.chunksRetransmitted == 0)
+    // The path gets narrower without a word.
+    world.there.conditions.mtu = 1300
+    try? world.a.association.send(pattern(100_000, 2), at: world.now)
+    #expect(world.a.association.state == .connected)
+  }
+}
