@@ -57,6 +57,7 @@ let package = Package(
     .library(name: "SoraDTLS", targets: ["SoraDTLS"]),
     .library(name: "SoraSRTP", targets: ["SoraSRTP"]),
     .library(name: "SoraCongestion", targets: ["SoraCongestion"]),
+    .library(name: "SoraSCTP", targets: ["SoraSCTP"]),
     .library(name: "SoraTransport", targets: ["SoraTransport"]),
     .library(name: "SoraNetworkSimulator", targets: ["SoraNetworkSimulator"]),
     .library(name: "CSoraMallocCount", targets: ["CSoraMallocCount"]),
@@ -689,6 +690,12 @@ let package = Package(
       dependencies: ["SoraMedia"],
       path: "Packages/SoraTransport/Sources/SoraCongestion",
       swiftSettings: settings + [.strictMemorySafety()]),
+    .target(name: "CSoraCRC32C", path: "Packages/SoraTransport/Sources/CSoraCRC32C"),
+    .target(
+      name: "SoraSCTP",
+      dependencies: ["SoraMedia", "SoraWire", "CSoraCRC32C"],
+      path: "Packages/SoraTransport/Sources/SoraSCTP",
+      swiftSettings: settings + [.strictMemorySafety(), .enableExperimentalFeature("Lifetimes")]),
     .target(
       name: "SoraTransport",
       dependencies: [
@@ -737,6 +744,11 @@ let package = Package(
       name: "SoraCongestionTests",
       dependencies: ["SoraCongestion", "SoraNetworkSimulator", "SoraICE", "SoraMedia"],
       path: "Packages/SoraTransport/Tests/SoraCongestionTests",
+      swiftSettings: settings),
+    .testTarget(
+      name: "SoraSCTPTests",
+      dependencies: ["SoraSCTP", "CSoraMallocCount", "SoraWire", "SoraMedia"],
+      path: "Packages/SoraTransport/Tests/SoraSCTPTests",
       swiftSettings: settings),
     .testTarget(
       name: "SoraTransportTests",

@@ -59,7 +59,8 @@ public final class SCTPAssociation {
   ///
   /// - Throws: ``SCTPSendError``.
   public func send(
-    _ payload: RawSpan, on stream: UInt16, ppid: UInt32, options: SCTPSendOptions = SCTPSendOptions(),
+    _ payload: RawSpan, on stream: UInt16, ppid: UInt32,
+    options: SCTPSendOptions = SCTPSendOptions(),
     at now: Instant
   ) throws(SCTPSendError) {
     try core.send(payload, on: stream, ppid: ppid, options: options, at: now)

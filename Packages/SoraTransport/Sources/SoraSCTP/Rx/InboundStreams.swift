@@ -43,7 +43,9 @@ struct InboundStreams {
     let expected = streams[place].expected
     let mask = mask
     var index = streams[place].waiting.count
-    while index > 0, (streams[place].waiting[index - 1].number &- expected) & mask > ahead { index -= 1 }
+    while index > 0, (streams[place].waiting[index - 1].number &- expected) & mask > ahead {
+      index -= 1
+    }
     if index > 0, streams[place].waiting[index - 1].number == number { return }
     bytes += message.payload.count + EventQueue.overhead
     streams[place].waiting.insert(Waiting(number: number, message: message), at: index)

@@ -29,6 +29,8 @@ struct InterleavedReassembly {
   private let pool: BufferPool
   private let limit: Int
   private var partials = 0
+  /// How large the last message of several fragments was.
+  private var lastSize = 0
   /// Bytes that are kept, with what keeping them costs.
   private(set) var bytes = 0
 
@@ -72,7 +74,7 @@ struct InterleavedReassembly {
       swap(&partial, &streams[place][index])
       throw .messageTooLarge
     } else if header.fragment == partial.next {
-      if partial.payload.capacity == 0 { partial.payload = pool.take(payload.byteCount * 4) }
+      if partial.payload.capacity == 0 { partial.payload = pool.take(expected(payload.byteCount)) }
       partial.payload.append(copying: payload)
       partial.count += payload.byteCount
       partial.next &+= 1
@@ -85,6 +87,7 @@ struct InterleavedReassembly {
     swap(&partial, &streams[place][index])
     guard isWhole else { return }
     let whole = remove(place, index)
+    lastSize = whole.payload.count
     finish(
       header.stream, whole.number, whole.ppid, whole.isUnordered, whole.payload, into: &inbound)
   }
@@ -108,6 +111,9 @@ struct InterleavedReassembly {
   mutating func resetAll() {
     for place in streams.indices { reset(streams.stream(at: place)) }
   }
+
+  /// Room for a message that begins with `count` bytes: the next may be as large as the last, while they are few.
+  private func expected(_ count: Int) -> Int { partials <= 64 ? max(count, lastSize) : count * 2 }
 
   private mutating func keep(
     _ header: DataHeader, _ payload: RawSpan, in partial: inout Partial

@@ -54,7 +54,9 @@ final class Receiver {
   func receive(_ chunk: borrowing Chunk) -> Outcome {
     guard
       let header = DataHeader(chunk.value, flags: chunk.flags, interleaved: interleaving)
-    else { return .failed(cause: CauseCode.protocolViolation, .protocolViolation("DATA is too short")) }
+    else {
+      return .failed(cause: CauseCode.protocolViolation, .protocolViolation("DATA is too short"))
+    }
     let payload = chunk.value.part(
       from: interleaving ? DataHeader.interleavedCount : DataHeader.count)
     guard payload.byteCount > 0 else {

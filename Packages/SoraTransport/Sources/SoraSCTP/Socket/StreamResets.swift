@@ -98,7 +98,9 @@ struct StreamResets {
   }
 
   /// Takes the peer's response to a request of this end.
-  mutating func response(_ value: RawSpan, timeout: Int64, longest: Int64, at now: Instant) -> Answer {
+  mutating func response(_ value: RawSpan, timeout: Int64, longest: Int64, at now: Instant)
+    -> Answer
+  {
     guard value.byteCount >= 8, let request, value.u32(0) == request.sequence else { return .none }
     switch value.u32(4) {
     case Result.nothingToDo, Result.performed:

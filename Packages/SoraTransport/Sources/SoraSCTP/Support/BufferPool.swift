@@ -13,8 +13,9 @@ final class BufferPool {
   func take(_ count: Int) -> [UInt8] {
     let size = max(64, count)
     let group = Int.bitWidth - (size - 1).leadingZeroBitCount
-    if group < free.count, let array = free[group].popLast() {
+    if group < free.count, var array = free[group].popLast() {
       bytes -= 1 << group
+      array.removeAll(keepingCapacity: true)
       return array
     }
     var array: [UInt8] = []
@@ -22,14 +23,13 @@ final class BufferPool {
     return array
   }
 
-  /// Takes an array back. One that somebody else still refers to is copied by whoever writes to it next.
+  /// Takes an array back. Whoever else refers to it may do so until it is handed out again; later that costs an allocation.
   func give(_ array: consuming [UInt8]) {
     let capacity = array.capacity
     guard capacity >= 64 else { return }
     let group = Int.bitWidth - 1 - capacity.leadingZeroBitCount
     guard group < free.count, bytes + 1 << group <= limit else { return }
     bytes += 1 << group
-    array.removeAll(keepingCapacity: true)
     free[group].append(array)
   }
 }

@@ -71,13 +71,14 @@ struct TailLossProbe {
   /// The TSN that an answer to the probe acknowledges, and whether the probe was a retransmission.
   private var pending: (last: Int64, isRetransmission: Bool)?
 
-  /// Arms it anew: two round trips from now.
-  mutating func arm(estimate: RoundTripEstimate, at now: Int64) {
+  /// Arms it anew: two round trips after what was sent last. Not after an acknowledgement, which may have been delayed.
+  mutating func arm(sentAt: Int64, estimate: RoundTripEstimate, at now: Int64) {
     guard pending == nil, estimate.hasSample else {
       deadline = nil
       return
     }
-    deadline = now + max(2 * estimate.smoothed, 2_000_000)
+    deadline = max(
+      sentAt + max(2 * estimate.smoothed, 2_000_000), now + max(estimate.smoothed / 4, 1_000_000))
   }
 
   mutating func stop() {

@@ -89,7 +89,8 @@ struct OutstandingData {
   }
 
   /// Acknowledges all up to `target`, not beyond `last`, and releases what was kept.
-  mutating func acknowledge(through target: Int64, _ messages: MessageStore, _ change: inout Change) {
+  mutating func acknowledge(through target: Int64, _ messages: MessageStore, _ change: inout Change)
+  {
     guard target > cumulative else { return }
     change.isCumulative = true
     while cumulative < target {

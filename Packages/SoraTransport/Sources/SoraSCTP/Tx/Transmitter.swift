@@ -94,7 +94,8 @@ final class Transmitter {
     // A window of 0 keeps the peer alive, and the association (RFC 9260 §6.1).
     if peerWindow == 0 { timer.ease() }
     settle(
-      change, wasRecovering: wasRecovering, isLimited: isLimited, hasDuplicates: repeated > 0, at: now)
+      change, wasRecovering: wasRecovering, isLimited: isLimited, hasDuplicates: repeated > 0,
+      at: now)
     return true
   }
 
@@ -141,7 +142,11 @@ final class Transmitter {
     } else if change.isCumulative || change.bytes > 0 {
       if change.isCumulative { timer.ease() }
       startTimer(at: now)
-      if isRecovering { probe.stop() } else { probe.arm(estimate: roundTrip, at: nanoseconds) }
+      if isRecovering {
+        probe.stop()
+      } else {
+        probe.arm(sentAt: lastSentAt, estimate: roundTrip, at: nanoseconds)
+      }
     }
   }
 
@@ -202,7 +207,9 @@ final class Transmitter {
 
   /// Gives up the messages that may not be sent once more (RFC 3758 §3.5, RFC 7496 §3).
   private func abandonExhausted(at now: Instant) {
-    guard options.partialReliability, messages.limited > 0, outstanding.lostCount > 0 else { return }
+    guard options.partialReliability, messages.limited > 0, outstanding.lostCount > 0 else {
+      return
+    }
     var tsn = outstanding.cumulative + 1
     while tsn <= outstanding.last {
       if outstanding.state(tsn) == .lost {
@@ -319,7 +326,7 @@ final class Transmitter {
     writeChunk(record, outstanding.last, flags: flags, into: &packet)
     lastSentAt = nanoseconds
     if !timer.isRunning { startTimer(at: now) }
-    if !isRecovering { probe.arm(estimate: roundTrip, at: nanoseconds) }
+    if !isRecovering { probe.arm(sentAt: nanoseconds, estimate: roundTrip, at: nanoseconds) }
     return true
   }
 

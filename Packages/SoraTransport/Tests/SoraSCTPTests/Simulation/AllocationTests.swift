@@ -1,4 +1,5 @@
 import CSoraMallocCount
+import Glibc
 import SoraMedia
 import SoraSCTP
 import Testing
@@ -29,14 +30,22 @@ import Testing
     let transfer = Transfer(size: 60_000, interleaving: true, zeroChecksum: zeroChecksum)
     for _ in 0..<2000 { transfer.turn() }
     let bytes = transfer.received
-    let clock = ContinuousClock()
-    let took = clock.measure { for _ in 0..<20_000 { transfer.turn() } }
+    let before = processorTime()
+    for _ in 0..<20_000 { transfer.turn() }
+    let took = processorTime() - before
     let packets = Double(transfer.received - bytes) / 1148
     print(
-      "zero checksum \(zeroChecksum):", took.inSeconds * 1e9 / packets, "ns a packet, both ends;",
-      Double(transfer.received - bytes) * 8 / took.inSeconds / 1e6, "Mbit/s")
-    #expect(took.inSeconds * 1e9 / packets < 20_000)
+      "zero checksum \(zeroChecksum):", took * 1e9 / packets, "ns a packet, both ends;",
+      Double(transfer.received - bytes) * 8 / took / 1e6, "Mbit/s")
+    #expect(took * 1e9 / packets < 20_000)
   }
+}
+
+/// Seconds that this thread has run.
+private func processorTime() -> Double {
+  var time = timespec()
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+  return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
 }
 
 /// Two ends back to back. A type rather than closures, whose contexts might be on the heap.
@@ -60,6 +69,7 @@ private final class Transfer {
 
   func turn() {
     now += .microseconds(200)
+    let message = message
     if a.totalBufferedAmount < 1_000_000 {
       for _ in 0..<max(1, min(30, 60_000 / message.count)) {
         try? a.send(message.span.bytes, on: 1, ppid: 53, at: now)

@@ -92,9 +92,11 @@ import Testing
       sent.append(payload)
       let options =
         index % 3 == 0
-        ? SCTPSendOptions(isUnordered: index % 2 == 0, lifetime: .milliseconds(120), token: UInt64(index + 1))
+        ? SCTPSendOptions(
+          isUnordered: index % 2 == 0, lifetime: .milliseconds(120), token: UInt64(index + 1))
         : SCTPSendOptions(
-          isUnordered: index % 2 == 0, maximumRetransmissions: UInt16(index % 2), token: UInt64(index + 1))
+          isUnordered: index % 2 == 0, maximumRetransmissions: UInt16(index % 2),
+          token: UInt64(index + 1))
       try world.a.association.send(payload, on: UInt16(index % 3), options, at: world.now)
       world.run(for: .milliseconds(5))
     }

@@ -70,7 +70,9 @@ final class RawPeer {
         + blocks.flatMap { RawPeer.halves($0.0, $0.1) })
   }
 
-  func initiation(_ type: UInt8 = 1, extensions: [UInt8] = [130, 192], _ more: [UInt8] = []) -> [UInt8] {
+  func initiation(_ type: UInt8 = 1, extensions: [UInt8] = [130, 192], _ more: [UInt8] = [])
+    -> [UInt8]
+  {
     RawPeer.chunk(
       type,
       RawPeer.words(ownTag, 100_000) + RawPeer.halves(1024, 1024) + RawPeer.words(firstTSN)

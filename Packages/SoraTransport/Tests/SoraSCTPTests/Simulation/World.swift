@@ -76,14 +76,15 @@ final class World {
     }
   }
 
-  func step() -> Bool {
+  /// Goes on to what happens next, if that is before `limit`.
+  func step(before limit: Instant = .distantFuture) -> Bool {
     app?(self)
     flush(a, there)
     flush(b, back)
     var next = earliest(there.next, back.next)
     next = earliest(next, a.association.nextDeadline)
     next = earliest(next, b.association.nextDeadline)
-    guard let next else { return false }
+    guard let next, next < limit else { return false }
     now = max(now, next)
     for end in [a, b] {
       if let due = end.association.nextDeadline, due <= now {
@@ -99,6 +100,8 @@ final class World {
       a.association.receive(packet.span.bytes, at: now)
       flush(a, there)
     }
+    flush(a, there)
+    flush(b, back)
     return true
   }
 
@@ -114,7 +117,7 @@ final class World {
 
   func run(for duration: Duration) {
     let end = now + duration
-    while now < end, step() {}
+    while now < end, step(before: end) {}
     now = max(now, end)
   }
 
@@ -127,7 +130,8 @@ final class World {
 
 extension SCTPAssociation {
   func send(
-    _ bytes: [UInt8], on stream: UInt16 = 0, ppid: UInt32 = 53, _ options: SCTPSendOptions = .init(),
+    _ bytes: [UInt8], on stream: UInt16 = 0, ppid: UInt32 = 53,
+    _ options: SCTPSendOptions = .init(),
     at now: Instant
   ) throws {
     try send(bytes.span.bytes, on: stream, ppid: ppid, options: options, at: now)

@@ -32,8 +32,10 @@ import Testing
       try world.b.association.resetStreams([1], at: world.now)
       #expect(
         world.run(within: .seconds(60)) {
-          world.a.events.filter { $0 == .outgoingStreamsReset([1, 2]) || $0 == .outgoingStreamsReset([2]) }
-            .count > round
+          world.a.events.filter {
+            $0 == .outgoingStreamsReset([1, 2]) || $0 == .outgoingStreamsReset([2])
+          }
+          .count > round
             && world.a.events.filter { $0 == .incomingStreamsReset([1]) }.count > round
             && world.b.events.filter { $0 == .outgoingStreamsReset([1]) }.count > round
         })
@@ -71,7 +73,7 @@ import Testing
     let peer = RawPeer()
     #expect(peer.connect())
     #expect(result(peer.send(request(peer.firstTSN, peer.firstTSN, [4, 6]))) == 6)
-    #expect(peer.events() .count == 1)
+    #expect(peer.events().count == 1)
     let answer = peer.send(peer.data(peer.firstTSN, stream: 4, [1]))
     #expect(result(answer) == 1)
     let events = peer.events()
@@ -86,7 +88,8 @@ import Testing
     #expect(peer.connect())
     #expect(result(peer.send(request(peer.firstTSN &+ 7, 0, [1]))) == 5)
     // TSNs and more streams: denied.
-    let addStreams = RawPeer.chunk(130, RawPeer.halves(17, 12) + RawPeer.words(peer.firstTSN, 0x10000))
+    let addStreams = RawPeer.chunk(
+      130, RawPeer.halves(17, 12) + RawPeer.words(peer.firstTSN, 0x10000))
     #expect(result(peer.send(addStreams)) == 2)
     #expect(peer.send(RawPeer.chunk(130, RawPeer.halves(13, 6) + [1, 2])).isEmpty)
     #expect(peer.association.statistics.dropped.malformed == 1)
