@@ -36,7 +36,7 @@ MODULES = [
     ["SoraWire", "SoraVersion"],
     ["SoraMedia"],
     ["SoraSignalingMessages"],
-    ["SoraClock", "SoraSDP", "SoraRTP", "SoraICE", "SoraDTLS", "SoraSRTP", "SoraCongestion", "SoraCodecs", "SoraAudio",
+    ["SoraClock", "SoraSDP", "SoraRTP", "SoraICE", "SoraDTLS", "SoraSRTP", "SoraSCTP", "SoraCongestion", "SoraCodecs", "SoraAudio",
      "SoraCapture", "SoraSignaling"],
     ["SoraCamera", "SoraScreen", "SoraView", "SoraAudioDevices", "SoraAudioProcessing"],
     ["SoraVPX"],

@@ -27,6 +27,7 @@ MODULES = {
     # fill with a stand-in.
     "Packages/SoraTransport/Sources/SoraDTLS": {"OpenSSL*.swift", "DTLSCertificate.swift"},
     "Packages/SoraTransport/Sources/SoraSRTP": {},
+    "Packages/SoraTransport/Sources/SoraSCTP": {},
     "Packages/SoraTransport/Sources/SoraCongestion": {},
     "Packages/SoraTransport/Sources/SoraTransport/Peer": {},
     "Packages/SoraTransport/Sources/SoraTransport/Session": {},
