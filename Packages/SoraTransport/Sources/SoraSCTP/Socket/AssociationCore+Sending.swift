@@ -67,14 +67,12 @@ extension AssociationCore {
     if case .cookieEchoed = phase {
       peer.transmitter.write(into: &writer, limit: limit, at: now)
     } else {
-      if peer.receiver.policy.isDue {
+      // With what leaves anyway, too, but before data: behind it no chunk of control may stand, and usrsctp aborts where one does.
+      let hasCompany = !writer.isEmpty || phase.mayTransmit && peer.transmitter.mayWrite
+      if peer.receiver.policy.isDue || hasCompany && peer.receiver.policy.isPending {
         peer.receiver.writeAcknowledgement(into: &writer, limit: limit)
       }
       if phase.mayTransmit { peer.transmitter.write(into: &writer, limit: limit, at: now) }
-      // With what leaves anyway, where there is room.
-      if !writer.isEmpty, peer.receiver.policy.isPending {
-        peer.receiver.writeAcknowledgement(into: &writer, limit: limit)
-      }
     }
     guard !writer.isEmpty else { return false }
     writer.finish(hasChecksum: hasChecksum)

@@ -244,6 +244,13 @@ final class Transmitter {
 
   // MARK: - Sending
 
+  /// Whether `write` has something to write, unless it doesn't fit.
+  var mayWrite: Bool {
+    let hasWindow = outstanding.flight < congestion.window
+    return forward.isDue || probe.isWanted || outstanding.lostCount > 0 && hasWindow
+      || !queue.isEmpty && outstanding.hasRoom && hasWindow
+  }
+
   /// Writes what may leave now into a packet of `limit` bytes.
   func write(into packet: inout PacketWriter, limit: Int, at now: Instant) {
     let nanoseconds = now.nanoseconds
