@@ -17,8 +17,8 @@ func product(_ name: String, _ package: String) -> Target.Dependency {
 }
 
 let transport = [
-  "SoraSDP", "SoraRTP", "SoraICE", "SoraDTLS", "SoraSRTP", "SoraCongestion", "SoraTransport",
-  "SoraNetworkSimulator",
+  "SoraSDP", "SoraRTP", "SoraICE", "SoraDTLS", "SoraSRTP", "SoraSCTP", "SoraCongestion",
+  "SoraTransport", "SoraNetworkSimulator",
 ].map { product($0, "SoraTransport") }
 
 let package = Package(

@@ -32,7 +32,7 @@ extension FuzzTarget {
       dtlsServer,
       dtlsClient, dtlsNativeServer, dtlsNativeClient, dtlsMessages, dtlsRecords, iceAgent,
       turnStream, turnURL, dns, turnClient, turnServer, rtpSession, peerTransport, negotiator,
-      peerConnection, wire,
+      peerConnection, wire, sctpPackets, sctpAssociations,
     ]
   }
 }
