@@ -14,7 +14,7 @@ DOCS = .build/docs
 
 .DEFAULT_GOAL := help
 .PHONY: help deps demo build check test samples test-allocations test-unit test-devices test-interop test-packages test-alone guard metrics \
-	fuzz sanitize bench bench-codecs bench-packets bench-forwarding bench-realtime bench-sound audio-quality bench-short manifest manifest-check \
+	fuzz sanitize bench bench-codecs bench-packets bench-forwarding bench-data bench-realtime bench-sound audio-quality bench-short manifest manifest-check \
 	install format lint docs clean
 
 help: ## Show this list
@@ -103,6 +103,10 @@ bench-forwarding: ## Measure what the server forwards beside a bare C loop, and 
 	@$(SWIFT) build -c release --product ForwardingBench
 	@.build/release/ForwardingBench
 
+bench-data: ## Measure SCTP beside usrsctp: goodput, messages, memory of an association (DATA_MEGABYTES)
+	@$(SWIFT) build -c release --product DataBench
+	@.build/release/DataBench
+
 bench-realtime: ## Publish and play each codec at default settings, and show whether this machine keeps up
 	@Benchmarks/realtime.sh
 
@@ -118,6 +122,7 @@ bench-short: ## Run every benchmark for some seconds, as CI does
 	REALTIME_SECONDS=2 REALTIME_WARMUP=1 $(MAKE) --no-print-directory bench-realtime
 	BENCH_ROUNDS=1 CONNECTIONS=3 $(MAKE) --no-print-directory bench-packets
 	FORWARDING_SECONDS=1 FORWARDING_SUBSCRIBERS="10 50" FORWARDING_IDLE=100 $(MAKE) --no-print-directory bench-forwarding
+	BENCH_ROUNDS=1 DATA_MEGABYTES=8 DATA_SECONDS=1 $(MAKE) --no-print-directory bench-data
 	AUDIO_POINTS=short AUDIO_SEGMENTS=1 AUDIO_PEERS=virtual,ours,official $(MAKE) --no-print-directory audio-quality
 	SOUND_SECONDS=8 SOUND_PEERS=ours $(MAKE) --no-print-directory bench-sound
 	$(MAKE) --no-print-directory bench-codecs CODEC_OPTIONS="--sizes 360p --scenes text --frames 10 --rounds 1"

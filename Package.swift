@@ -660,6 +660,7 @@ let package = Package(
       path: "Packages/SoraTransport/Sources/CSoraDTLS"),
     .target(name: "CSoraNetwork", path: "Packages/SoraTransport/Sources/CSoraNetwork"),
     .target(name: "CSoraMallocCount", path: "Packages/SoraTransport/Sources/CSoraMallocCount"),
+    .target(name: "CSoraUsrsctp", path: "Packages/SoraTransport/Sources/CSoraUsrsctp"),
     .target(
       name: "SoraSDP",
       dependencies: ["SoraMedia", "SoraWire"],
@@ -749,6 +750,11 @@ let package = Package(
       name: "SoraSCTPTests",
       dependencies: ["SoraSCTP", "CSoraMallocCount", "SoraWire", "SoraMedia"],
       path: "Packages/SoraTransport/Tests/SoraSCTPTests",
+      swiftSettings: settings),
+    .testTarget(
+      name: "SoraSCTPInteropTests",
+      dependencies: ["SoraSCTP", "CSoraUsrsctp", "SoraMedia"],
+      path: "Packages/SoraTransport/Tests/SoraSCTPInteropTests",
       swiftSettings: settings),
     .testTarget(
       name: "SoraTransportTests",
@@ -1054,6 +1060,11 @@ let package = Package(
         "SoraServer",
       ],
       path: "Benchmarks/Packets/ForwardingBench",
+      swiftSettings: settings),
+    .executableTarget(
+      name: "DataBench",
+      dependencies: ["CPacketLoop", "CSoraMallocCount", "CSoraUsrsctp", "SoraMedia", "SoraSCTP"],
+      path: "Benchmarks/Data/DataBench",
       swiftSettings: settings),
     .executableTarget(
       name: "AudioTrace",

@@ -45,6 +45,8 @@ let package = Package(
     .target(name: "CSoraNetwork"),
     // Only for tests of hot paths: counts a thread's allocations.
     .target(name: "CSoraMallocCount"),
+    // Only for tests and benchmarks: usrsctp, loaded at run time, in virtual time.
+    .target(name: "CSoraUsrsctp"),
     .target(name: "SoraSDP", dependencies: [media, wire], swiftSettings: safe),
     .target(name: "SoraRTP", dependencies: [media, wire], swiftSettings: safe),
     .target(
@@ -85,6 +87,9 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "SoraSCTPTests", dependencies: ["SoraSCTP", "CSoraMallocCount", wire, media],
+      swiftSettings: settings),
+    .testTarget(
+      name: "SoraSCTPInteropTests", dependencies: ["SoraSCTP", "CSoraUsrsctp", media],
       swiftSettings: settings),
     .testTarget(
       name: "SoraTransportTests",
