@@ -230,7 +230,7 @@ let package = Package(
       swiftSettings: settings + [.strictMemorySafety()]),
     .target(
       name: "SoraNAL",
-      dependencies: ["SoraWire", "SoraCodecs"],
+      dependencies: ["SoraMedia", "SoraWire", "SoraCodecs"],
       path: "Packages/SoraCodecs/Sources/SoraNAL",
       swiftSettings: settings + [.strictMemorySafety(), .enableExperimentalFeature("Lifetimes")]),
     .systemLibrary(

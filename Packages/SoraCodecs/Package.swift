@@ -86,7 +86,7 @@ let package = Package(
       name: "SoraAV1", dependencies: ["SoraCodecs", "SoraAV1Encoding", "SoraAV1Decoding"],
       swiftSettings: strict),
     // H.264 and H.265: a module a library, a module a codec that puts them together, and what both know of NAL units.
-    .target(name: "SoraNAL", dependencies: [wire, "SoraCodecs"], swiftSettings: safe),
+    .target(name: "SoraNAL", dependencies: [media, wire, "SoraCodecs"], swiftSettings: safe),
     .systemLibrary(
       name: "COpenH264", providers: [.apt(["libopenh264-dev"])]),
     .target(name: "CSoraOpenH264", dependencies: ["COpenH264", "CSoraLazy"]),

@@ -55,7 +55,8 @@ package final class VideoInput: RawVideoFeed {
           pictures = source
           return try source.picture(UInt32(truncatingIfNeeded: turn))
         }
-        deliver(RawVideoFrame(buffer: picture, timestamp: due(turn)))
+        deliver(
+          RawVideoFrame(buffer: picture.buffer, timestamp: due(turn), colorSpace: picture.colors))
       } catch {
         state.withLock { $0.failure = "\(error)".inOneLine }
         return nil
@@ -79,7 +80,13 @@ package final class VideoInput: RawVideoFeed {
 /// Where pictures come from. Used by one thread at a time.
 private protocol Pictures: AnyObject, Sendable {
   /// Picture `index`, counted from 0; some may be left out.
-  func picture(_ index: UInt32) throws -> PixelBuffer
+  func picture(_ index: UInt32) throws -> Picture
+}
+
+private struct Picture {
+  var buffer: PixelBuffer
+  /// nil where nobody says.
+  var colors: VideoColorSpace?
 }
 
 private final class PatternPictures: Pictures {
@@ -89,9 +96,10 @@ private final class PatternPictures: Pictures {
     pattern = TestPattern(width: resolution.width, height: resolution.height)
   }
 
-  func picture(_ index: UInt32) -> PixelBuffer {
-    pattern.frame(
-      index: index, milliseconds: UInt32(truncatingIfNeeded: SystemClock.realtimeMilliseconds))
+  func picture(_ index: UInt32) -> Picture {
+    Picture(
+      buffer: pattern.frame(
+        index: index, milliseconds: UInt32(truncatingIfNeeded: SystemClock.realtimeMilliseconds)))
   }
 }
 
@@ -101,10 +109,12 @@ private final class FilePictures: Pictures, @unchecked Sendable {
 
   init(path: String) throws { reader = try Y4MReader(path: path) }
 
-  func picture(_ index: UInt32) throws -> PixelBuffer {
-    if let picture = try reader.next() { return picture }
+  func picture(_ index: UInt32) throws -> Picture {
+    if let picture = try reader.next() {
+      return Picture(buffer: picture, colors: reader.colorSpace)
+    }
     reader.rewind()
     guard let picture = try reader.next() else { throw UsageError("the file holds no picture") }
-    return picture
+    return Picture(buffer: picture, colors: reader.colorSpace)
   }
 }

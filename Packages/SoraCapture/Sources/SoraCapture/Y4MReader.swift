@@ -39,6 +39,8 @@ public enum Y4MError: Error, Equatable, Sendable, CustomStringConvertible {
   public let height: Int
   /// Frames a second as a ratio.
   public let frameRate: (numerator: Int, denominator: Int)
+  /// What the file says of its colours: full range, of BT.601 then; nil where it says nothing.
+  public let colorSpace: VideoColorSpace?
   /// Frames read so far.
   public private(set) var framesRead = 0
 
@@ -56,6 +58,7 @@ public enum Y4MError: Error, Equatable, Sendable, CustomStringConvertible {
       width = header.width
       height = header.height
       frameRate = header.frameRate
+      colorSpace = header.colorSpace
       firstFrame = unsafe ftell(file)
       unsafe self.file = unsafe file
     } catch {
@@ -113,6 +116,7 @@ package struct Y4MHeader: Equatable {
   package var width = 0
   package var height = 0
   package var frameRate = (numerator: 30, denominator: 1)
+  package var colorSpace: VideoColorSpace?
 
   package init(parsing line: [UInt8]) throws(Y4MError) {
     let fields = line.split(separator: UInt8(ascii: " ")).map {
@@ -134,7 +138,10 @@ package struct Y4MHeader: Equatable {
         guard ["420", "420jpeg", "420mpeg2", "420paldv"].contains(value) else {
           throw .unsupportedColourSpace(value)
         }
-      // Interlacing, aspect and extensions don't change how samples lie in the file.
+      // FFmpeg's extension. "C420jpeg" speaks of where chroma lies, not of its range.
+      case "X" where value == "COLORRANGE=FULL":
+        colorSpace = VideoColorSpace(matrix: .bt601, isFullRange: true)
+      // Interlacing, aspect and other extensions don't change how samples lie in the file.
       default: break
       }
     }
@@ -146,5 +153,6 @@ package struct Y4MHeader: Equatable {
 
   package static func == (a: Y4MHeader, b: Y4MHeader) -> Bool {
     a.width == b.width && a.height == b.height && a.frameRate == b.frameRate
+      && a.colorSpace == b.colorSpace
   }
 }

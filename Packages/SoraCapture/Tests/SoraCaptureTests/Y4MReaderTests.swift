@@ -42,6 +42,13 @@ import Testing
       } catch { return error }
     }
     #expect(headerError("RIFF") == .notY4M)
+    // FFmpeg's extension; what it calls "jpeg" is the place of chroma.
+    for (text, expected) in [
+      ("C420jpeg", nil), ("XCOLORRANGE=LIMITED", nil), ("XCOLORRANGE=FULL", true),
+    ] as [(String, Bool?)] {
+      let header = try Y4MHeader(parsing: Array("YUV4MPEG2 W64 H64 \(text)".utf8))
+      #expect(header.colorSpace?.isFullRange == expected)
+    }
     #expect(headerError("YUV4MPEG2 W64 H64 C444") == .unsupportedColourSpace("444"))
     #expect(headerError("YUV4MPEG2 W64 H64 F0:0") == .badFrameRate("0:0"))
     #expect(headerError("YUV4MPEG2 W64") == .missingSize)

@@ -98,7 +98,7 @@ public struct AV1DecoderFactory: VideoCodecFactory {
     defer { if unsafe data.pointee.sz > 0 { unsafe dav1d_data_unref(data) } }
 
     var shown: PixelBuffer?
-    var colorSpace = VideoColorSpace.bt601
+    var colorSpace: VideoColorSpace?
     repeat {
       let before = unsafe data.pointee.sz
       let sent = unsafe dav1d_send_data(context, data)

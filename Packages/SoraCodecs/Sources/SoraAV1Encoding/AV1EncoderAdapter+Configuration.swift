@@ -1,5 +1,6 @@
 import CAOM
 import SoraCodecs
+import SoraMedia
 
 extension AV1EncoderAdapter {
   func configure(_ settings: VideoEncoderSettings, threads: Int) {
@@ -60,6 +61,16 @@ extension AV1EncoderAdapter {
     try set(AV1E_SET_MAX_REFERENCE_FRAMES, 3, "limit its references")
     try set(AV1E_SET_INTRA_DEFAULT_TX_ONLY, 1, "limit its transforms")
     try set(AV1E_SET_DISABLE_TRELLIS_QUANT, 1, "turn off trellis quantization")
+    if let space = settings.colorSpace { try setColors(space) }
+  }
+
+  /// AV1 counts as H.273 does (AV1 bitstream specification §6.4.2).
+  private func setColors(_ space: VideoColorSpace) throws(CodecError) {
+    let points = space.codePoints
+    try set(AV1E_SET_COLOR_PRIMARIES, points.primaries, "set its primaries")
+    try set(AV1E_SET_TRANSFER_CHARACTERISTICS, points.transfer, "set its transfer function")
+    try set(AV1E_SET_MATRIX_COEFFICIENTS, points.matrixCoefficients, "set its matrix")
+    try set(AV1E_SET_COLOR_RANGE, space.isFullRange ? 1 : 0, "set its range of samples")
   }
 
   func setLayerRates(_ rates: EncoderRates) throws(CodecError) {

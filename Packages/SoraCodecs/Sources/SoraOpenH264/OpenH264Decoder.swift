@@ -21,6 +21,7 @@ import SoraWire
     var timestamp = Instant.zero
     var rotation = VideoRotation.none
     var rtpTimestamp: UInt32 = 0
+    var colorSpace: VideoColorSpace?
   }
 
   private var decoder: OpaquePointer?
@@ -32,6 +33,8 @@ import SoraWire
   private var announcesReordering = false
   /// Whether it said so for the last key frame, or there were B-frames since.
   private var isReordered = false
+  /// What the last sequence parameter set says of colours: the library looks over it.
+  private var colorSpace: VideoColorSpace?
 
   /// Starts a decoder. Throws `CodecError.library`.
   public init(_ settings: VideoDecoderSettings = VideoDecoderSettings()) throws(CodecError) {
@@ -57,9 +60,11 @@ import SoraWire
     if unsafe decoder == nil { try open() }
     guard let decoder = unsafe decoder else { throw .keyFrameRequired }
 
+    if let set = unit.sequenceParameterSet { colorSpace = set.colorSpace }
     frames &+= 1
     pending[Int(frames % UInt64(pending.count))] = Pending(
-      timestamp: frame.timestamp, rotation: frame.rotation, rtpTimestamp: frame.rtpTimestamp)
+      timestamp: frame.timestamp, rotation: frame.rotation, rtpTimestamp: frame.rtpTimestamp,
+      colorSpace: colorSpace)
     var info = SBufferInfo()
     info.uiInBsTimeStamp = frames
     let state = unsafe sora_openh264_decoder_decode(
@@ -92,7 +97,7 @@ import SoraWire
     let source = pending[Int(info.uiOutYuvTimeStamp % UInt64(pending.count))]
     return RawVideoFrame(
       buffer: buffer, timestamp: source.timestamp, rotation: source.rotation,
-      rtpTimestamp: source.rtpTimestamp)
+      rtpTimestamp: source.rtpTimestamp, colorSpace: source.colorSpace)
   }
 
   /// Refuses what the library can't decode, and what is too large, before it reserves memory.

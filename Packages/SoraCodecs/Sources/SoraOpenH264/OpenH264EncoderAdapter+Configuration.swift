@@ -1,5 +1,6 @@
 import CSoraOpenH264
 import SoraCodecs
+import SoraMedia
 import SoraNAL
 
 extension OpenH264EncoderAdapter {
@@ -48,6 +49,17 @@ extension OpenH264EncoderAdapter {
     unsafe layer.pointee.uiProfileIdc = profile
     unsafe layer.pointee.uiLevelIdc = ELevelIdc(
       rawValue: UInt32(plan.profileLevelID.level.rawValue))
+    if let space = settings.colorSpace {
+      let points = space.codePoints
+      unsafe layer.pointee.bVideoSignalTypePresent = true
+      // H.264 table E-2: not said.
+      unsafe layer.pointee.uiVideoFormat = 5
+      unsafe layer.pointee.bFullRange = space.isFullRange
+      unsafe layer.pointee.bColorDescriptionPresent = true
+      unsafe layer.pointee.uiColorPrimaries = UInt8(points.primaries)
+      unsafe layer.pointee.uiTransferCharacteristics = UInt8(points.transfer)
+      unsafe layer.pointee.uiColorMatrix = UInt8(points.matrixCoefficients)
+    }
     if let limit = plan.maximumSliceBytes {
       unsafe layer.pointee.sSliceArgument.uiSliceMode = SM_SIZELIMITED_SLICE
       unsafe layer.pointee.sSliceArgument.uiSliceSizeConstraint = UInt32(clamping: limit)

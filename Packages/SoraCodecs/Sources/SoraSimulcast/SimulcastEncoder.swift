@@ -222,7 +222,7 @@ public final class SimulcastEncoder {
       if let running = layer.encoder {
         encoder = running
       } else {
-        encoder = try makeEncoder(settings(of: layer, picture))
+        encoder = try makeEncoder(settings(of: layer, picture, frame.statedColorSpace))
         layer.encoder = encoder
         layer.speed?.clock = now
         layer.needsKeyFrame = true
@@ -269,8 +269,11 @@ public final class SimulcastEncoder {
     min(framesPerSecond, layer.settings.maximumFramesPerSecond ?? framesPerSecond)
   }
 
-  private func settings(of layer: Layer, _ picture: PixelBuffer) -> VideoEncoderSettings {
+  private func settings(
+    of layer: Layer, _ picture: PixelBuffer, _ colorSpace: VideoColorSpace?
+  ) -> VideoEncoderSettings {
     var settings = base
+    settings.colorSpace = colorSpace
     settings.width = picture.width
     settings.height = picture.height
     settings.targetBitsPerSecond = layer.bitsPerSecond

@@ -7,7 +7,8 @@ final class VP8EncoderAdapter: EncoderAdapter {
   static let kind = VideoCodecKind.vp8
   static var implementationName: String { VPXLibrary.name }
   static let scalabilityModes: [ScalabilityMode] = [.l1t1, .l1t2, .l1t3]
-  static let traits = EncoderTraits()
+  // Its header has a bit for the colours, of which one value is defined: BT.601, limited (RFC 6386 §9.2).
+  static let traits = EncoderTraits(tellsColorSpace: false)
 
   private let encoder = VPXEncoder(.vp8)
   private var temporalLayers = 1

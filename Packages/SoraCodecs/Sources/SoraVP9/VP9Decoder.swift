@@ -80,7 +80,7 @@ import SoraVPX
       throw .corruptFrame(detail: "the library's picture is not 8-bit 4:2:0")
     }
     let colorSpace = unsafe VideoColorSpace(
-      matrix: picture.pointee.cs == VPX_CS_BT_709 ? .bt709 : .bt601,
+      vp9ColorSpace: Int(picture.pointee.cs.rawValue),
       isFullRange: picture.pointee.range == VPX_CR_FULL_RANGE)
     return RawVideoFrame(
       buffer: buffer, timestamp: frame.timestamp, rotation: frame.rotation,

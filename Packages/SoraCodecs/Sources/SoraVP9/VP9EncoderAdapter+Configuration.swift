@@ -1,5 +1,6 @@
 import CSoraVPX
 import SoraCodecs
+import SoraMedia
 import SoraVPX
 
 extension VP9EncoderAdapter {
@@ -14,6 +15,12 @@ extension VP9EncoderAdapter {
     try encoder.set(VP9E_SET_NOISE_SENSITIVITY, 0, "set its noise sensitivity")
     let content = settings.contentHint == .text ? VP9E_CONTENT_SCREEN : VP9E_CONTENT_DEFAULT
     try encoder.set(VP9E_SET_TUNE_CONTENT, Int(content.rawValue), "set its content mode")
+    if let space = settings.colorSpace {
+      let matrix = space.matrix == .bt709 ? VPX_CS_BT_709 : VPX_CS_BT_601
+      let range = space.isFullRange ? VPX_CR_FULL_RANGE : VPX_CR_STUDIO_RANGE
+      try encoder.set(VP9E_SET_COLOR_SPACE, Int(matrix.rawValue), "set its colour space")
+      try encoder.set(VP9E_SET_COLOR_RANGE, Int(range.rawValue), "set its range of samples")
+    }
   }
 
   func fill(_ rates: EncoderRates) {

@@ -1,5 +1,6 @@
 import CSoraX264
 import SoraCodecs
+import SoraMedia
 import SoraNAL
 
 extension X264EncoderAdapter {
@@ -42,11 +43,21 @@ extension X264EncoderAdapter {
     unsafe parameters.pointee.rc.i_qp_max = Int32(settings.coarsestQuantizer)
     unsafe parameters.pointee.rc.f_vbv_buffer_init = 0.9
     unsafe parameters.pointee.rc.b_filler = 0
+    if let space = settings.colorSpace { setColors(space) }
     fill(rates)
     setContent(settings.contentHint)
     guard unsafe x264_param_apply_profile(parameters, Self.profileName(plan)) == 0 else {
       throw libraryError("take the profile", -1)
     }
+  }
+
+  /// Video usability information (H.264 §E.2.1).
+  private func setColors(_ space: VideoColorSpace) {
+    let points = space.codePoints
+    unsafe parameters.pointee.vui.b_fullrange = space.isFullRange ? 1 : 0
+    unsafe parameters.pointee.vui.i_colorprim = Int32(points.primaries)
+    unsafe parameters.pointee.vui.i_transfer = Int32(points.transfer)
+    unsafe parameters.pointee.vui.i_colmatrix = Int32(points.matrixCoefficients)
   }
 
   /// Constant bitrate: the buffer's rate is the target. Its half second bounds a key frame and what may be late.

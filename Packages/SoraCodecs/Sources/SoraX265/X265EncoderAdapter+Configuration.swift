@@ -1,6 +1,7 @@
 import CSoraX265
 import CX265
 import SoraCodecs
+import SoraMedia
 import SoraNAL
 
 extension X265EncoderAdapter {
@@ -44,10 +45,22 @@ extension X265EncoderAdapter {
     unsafe parameters.pointee.rc.vbvMaxBitrate = kilobits
     unsafe parameters.pointee.rc.vbvBufferSize = kilobits
     unsafe parameters.pointee.rc.aqMode = X265_AQ_NONE
+    if let space = settings.colorSpace { setColors(space) }
     setContent(settings.contentHint)
     guard unsafe x265_param_apply_profile(parameters, "main") == 0 else {
       throw libraryError("take the profile", -1, "main")
     }
+  }
+
+  /// Video usability information (H.265 §E.3.1).
+  private func setColors(_ space: VideoColorSpace) {
+    let points = space.codePoints
+    unsafe parameters.pointee.vui.bEnableVideoSignalTypePresentFlag = 1
+    unsafe parameters.pointee.vui.bEnableVideoFullRangeFlag = space.isFullRange ? 1 : 0
+    unsafe parameters.pointee.vui.bEnableColorDescriptionPresentFlag = 1
+    unsafe parameters.pointee.vui.colorPrimaries = Int32(points.primaries)
+    unsafe parameters.pointee.vui.transferCharacteristics = Int32(points.transfer)
+    unsafe parameters.pointee.vui.matrixCoeffs = Int32(points.matrixCoefficients)
   }
 
   /// Threads share the rows of one frame (wavefronts); several frames at a time would delay each of them.

@@ -23,6 +23,23 @@ package func run(_ name: String, _ arguments: [String]) throws -> Int32 {
   return process.terminationStatus
 }
 
+/// Runs a tool to its end and returns the lines that it writes on standard output; errors are thrown away.
+package func lines(of name: String, _ arguments: [String]) throws -> [String] {
+  struct Missing: Error { let name: String }
+  guard let path = tool(name) else { throw Missing(name: name) }
+  let process = Process()
+  let output = Pipe()
+  process.executableURL = URL(fileURLWithPath: path)
+  process.arguments = arguments
+  process.standardInput = FileHandle.nullDevice
+  process.standardOutput = output
+  process.standardError = FileHandle.nullDevice
+  try process.run()
+  let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+  process.waitUntilExit()
+  return text.split(whereSeparator: \.isNewline).map(String.init)
+}
+
 /// Runs `body` with a folder of its own, which is removed afterwards.
 package func withTemporaryFolder(_ body: (URL) throws -> Void) throws {
   let folder = FileManager.default.temporaryDirectory.appendingPathComponent(

@@ -23,6 +23,8 @@ extension CodecUnderTest {
   static let all = [vp8, vp9, av1] + h264.flatMap(\.self) + h265
   /// Each encoder once.
   static let encoders = [vp8, vp9, av1] + h264.map { $0[0] } + h265.prefix(1)
+  /// Each encoder once, whose streams have words for colours.
+  static let probed = [vp9, av1] + h264.map { $0[0] } + h265.prefix(1)
   /// Those whose encoder makes temporal layers.
   static let temporal = all.filter { $0.encoding.capability.scalabilityModes.contains(.l1t3) }
   /// Those whose encoder makes spatial layers.

@@ -29,7 +29,10 @@ final class FakeAdapter<Kind: FakeLibrary>: EncoderAdapter {
   func open(_ plan: EncoderSizePlan, _ settings: VideoEncoderSettings, _ rates: EncoderRates)
     throws(CodecError)
   {
-    let told = settings.speed.map { " speed \($0)" } ?? ""
+    var told = settings.speed.map { " speed \($0)" } ?? ""
+    if let space = settings.colorSpace {
+      told += " \(space.matrix)\(space.isFullRange ? " full" : "")"
+    }
     journal.note("open \(plan.width)x\(plan.height) \(rates.bitsPerSecond)\(told)")
     speed = settings.speed ?? 0
     try journal.fail(at: "open")
@@ -81,6 +84,11 @@ enum AbleLibrary: FakeLibrary {
 enum PlainLibrary: FakeLibrary {
   static let traits = EncoderTraits(
     rateControl: .libraryWithoutDropping, learnsFrameRate: false, takesInterleavedChroma: false)
+}
+
+/// Says nothing of colours.
+enum ColorlessLibrary: FakeLibrary {
+  static let traits = EncoderTraits(tellsColorSpace: false)
 }
 
 /// Leaves the rate to the driver.

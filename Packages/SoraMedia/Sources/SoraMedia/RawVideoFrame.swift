@@ -17,18 +17,25 @@ public struct RawVideoFrame: Sendable {
   public var rotation: VideoRotation
   /// The RTP timestamp (90 kHz) that the frame arrived with; 0 for frames that were captured here.
   public var rtpTimestamp: UInt32
-  /// How the picture's samples become colours.
-  public var colorSpace: VideoColorSpace
+  /// How the picture's samples become colours, where whoever made it has said so: encoders tell it to receivers. Where nobody has,
+  /// streams don't say it either.
+  public var statedColorSpace: VideoColorSpace?
 
   public init(
     buffer: PixelBuffer, timestamp: Instant, rotation: VideoRotation = .none,
-    rtpTimestamp: UInt32 = 0, colorSpace: VideoColorSpace = .bt601
+    rtpTimestamp: UInt32 = 0, colorSpace: VideoColorSpace? = nil
   ) {
     self.buffer = buffer
     self.timestamp = timestamp
     self.rotation = rotation
     self.rtpTimestamp = rtpTimestamp
-    self.colorSpace = colorSpace
+    statedColorSpace = colorSpace
+  }
+
+  /// How the picture's samples become colours: limited-range BT.601 where nobody has said.
+  public var colorSpace: VideoColorSpace {
+    get { statedColorSpace ?? .bt601 }
+    set { statedColorSpace = newValue }
   }
 
   /// Width in pixels before rotation.

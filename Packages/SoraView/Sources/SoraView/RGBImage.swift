@@ -67,12 +67,11 @@ public struct RGBImage: Sendable, Equatable {
     let uToBlue: Int
 
     init(_ space: VideoColorSpace) {
-      // ITU-T H.273 table 4: the weights of red and blue.
-      let (red, blue) = space.matrix == .bt601 ? (0.299, 0.114) : (0.2126, 0.0722)
+      let (red, blue) = space.weights
       let green = 1 - red - blue
       let chroma = space.isFullRange ? 1 : 255.0 / 224
       func rounded(_ factor: Double) -> Int { Int((factor * 256).rounded()) }
-      black = space.isFullRange ? 0 : 16
+      black = Int(space.black)
       luma = rounded(space.isFullRange ? 1 : 255.0 / 219)
       vToRed = rounded(2 * (1 - red) * chroma)
       uToGreen = rounded(2 * (1 - blue) * blue / green * chroma)

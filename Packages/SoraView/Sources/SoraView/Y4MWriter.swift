@@ -21,6 +21,7 @@ public struct PictureFileError: Error, Equatable, Sendable, CustomStringConverti
 
 /// Writes pictures to a YUV4MPEG2 file (8-bit 4:2:0). Confined to one thread at a time.
 ///
+/// The format has no word for colours: all pictures become limited-range BT.601, what most readers take them for.
 /// The size is that of the first picture; pictures of another size are left out and counted, because the format has
 /// no way to change it.
 @safe public final class Y4MWriter {
@@ -33,6 +34,7 @@ public struct PictureFileError: Error, Equatable, Sendable, CustomStringConverti
   /// Frames per second, as the header writes them.
   private let rate: String
   private var size: (width: Int, height: Int)?
+  private let converter = ColorSpaceConverter(limit: 1)
 
   /// Creates the file, or empties it.
   ///
@@ -59,7 +61,13 @@ public struct PictureFileError: Error, Equatable, Sendable, CustomStringConverti
   deinit { unsafe fclose(file) }
 
   /// Appends a picture.
-  public func write(_ picture: PixelBuffer) throws(PictureFileError) {
+  ///
+  /// - Parameters:
+  ///   - picture: what is written.
+  ///   - colorSpace: how its samples become colours.
+  public func write(
+    _ picture: PixelBuffer, colorSpace: VideoColorSpace = .bt601
+  ) throws(PictureFileError) {
     if let size {
       guard size == (picture.width, picture.height) else {
         framesOfAnotherSize += 1
@@ -70,6 +78,7 @@ public struct PictureFileError: Error, Equatable, Sendable, CustomStringConverti
       try put(
         "YUV4MPEG2 W\(picture.width) H\(picture.height) F\(rate) Ip A1:1 C420jpeg\n")
     }
+    let picture = converter.convert(picture, from: colorSpace, to: .bt601)
     try put("FRAME\n")
     try put(picture.plane(0))
     switch picture.format {

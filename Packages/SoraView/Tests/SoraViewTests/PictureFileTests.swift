@@ -19,6 +19,27 @@ import Testing
   }
 }
 
+@Suite struct ColorSpaceImageTests {
+  /// Red, white and a brown in each space, by ITU-T H.273's equations: the same colours come out of all.
+  @Test(arguments: [VideoColorSpace.Matrix.bt601, .bt709], [false, true])
+  func colorsComeOut(_ matrix: VideoColorSpace.Matrix, _ isFullRange: Bool) {
+    let (red, blue) = matrix == .bt601 ? (0.299, 0.114) : (0.2126, 0.0722)
+    let space = VideoColorSpace(matrix: matrix, isFullRange: isFullRange)
+    for color in [[1, 0, 0], [1, 1, 1], [0.6, 0.4, 0.2], [0.1, 0.3, 0.9]] as [[Double]] {
+      let luma = red * color[0] + (1 - red - blue) * color[1] + blue * color[2]
+      let u = (color[2] - luma) / (2 * (1 - blue))
+      let v = (color[0] - luma) / (2 * (1 - red))
+      let samples =
+        isFullRange
+        ? [255 * luma, 255 * u + 128, 255 * v + 128]
+        : [219 * luma + 16, 224 * u + 128, 224 * v + 128]
+      let bytes = samples.map { UInt8(min(max($0.rounded(), 0), 255)) }
+      let seen = RGBImage(solid(4, 4, bytes[0], bytes[1], bytes[2]), colorSpace: space)[1, 1]
+      for (a, b) in zip(seen, color) { #expect(abs(Double(a) - b * 255) < 3) }
+    }
+  }
+}
+
 @Suite struct PNGWriterTests {
   /// Python's own zlib and struct take the file apart: an independent reader.
   @Test func anIndependentReaderSeesTheSamePixels() throws {

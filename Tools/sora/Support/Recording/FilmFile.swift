@@ -8,7 +8,7 @@ final class FilmFile: @unchecked Sendable {
   private var timeline: RecordTimeline
   private var fitter: PictureFitter?
   /// The newest picture: how long it stays is known when the next one comes.
-  private var latest: PixelBuffer?
+  private var latest: (picture: PixelBuffer, colorSpace: VideoColorSpace)?
   private(set) var framesRepeated = 0
   private(set) var picturesBetween = 0
 
@@ -22,7 +22,7 @@ final class FilmFile: @unchecked Sendable {
 
   func add(_ frame: RawVideoFrame) throws {
     if let places = timeline.advance(to: frame.timestamp), let latest {
-      for _ in 0..<places { try writer.write(latest) }
+      for _ in 0..<places { try writer.write(latest.picture, colorSpace: latest.colorSpace) }
       framesRepeated += max(0, places - 1)
       if places == 0 { picturesBetween += 1 }
     }
@@ -30,11 +30,11 @@ final class FilmFile: @unchecked Sendable {
     let fitter =
       fitter ?? PictureFitter(width: frame.buffer.width, height: frame.buffer.height)
     self.fitter = fitter
-    latest = try fitter.fit(frame.buffer)
+    latest = (try fitter.fit(frame.buffer), frame.colorSpace)
   }
 
   func close() throws {
-    if let latest { try writer.write(latest) }
+    if let latest { try writer.write(latest.picture, colorSpace: latest.colorSpace) }
     latest = nil
     try writer.flush()
   }

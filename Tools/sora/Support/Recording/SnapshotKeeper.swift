@@ -11,7 +11,7 @@ package final class SnapshotKeeper: Sendable {
     /// The stream whose picture came last, and its first one's time.
     var source: String?
     var first: Instant?
-    var latest: PixelBuffer?
+    var latest: RawVideoFrame?
     var isDone = false
     var failure: String?
   }
@@ -36,19 +36,19 @@ package final class SnapshotKeeper: Sendable {
 
   /// - Parameter source: names the stream; another one has a rate control of its own to settle.
   package func add(_ frame: RawVideoFrame, at now: Instant, of source: String = "") {
-    let picture = state.withLock { state -> PixelBuffer? in
+    let picture = state.withLock { state -> RawVideoFrame? in
       guard !state.isDone else { return nil }
       if state.first == nil || state.source != source {
         state.first = now
         state.source = source
       }
       guard let first = state.first, now - first >= Self.settling else {
-        state.latest = frame.buffer
+        state.latest = frame
         return nil
       }
       state.isDone = true
       state.latest = nil
-      return frame.buffer
+      return frame
     }
     if let picture { queue.async { self.write(picture) } }
   }
@@ -70,9 +70,9 @@ package final class SnapshotKeeper: Sendable {
     }
   }
 
-  private func write(_ picture: PixelBuffer) {
+  private func write(_ picture: RawVideoFrame) {
     do {
-      try PNGWriter.write(picture, to: path)
+      try PNGWriter.write(picture.buffer, to: path, colorSpace: picture.colorSpace)
     } catch {
       state.withLock { $0.failure = "\(error)" }
     }

@@ -26,7 +26,8 @@ package protocol EncoderAdapter: AnyObject {
   /// What the library would make of these settings. Throws `CodecError.invalidSetting` for what it can't make.
   static func plan(_ settings: VideoEncoderSettings) throws(CodecError) -> Plan
 
-  /// Starts the library. Where this throws, `close` follows.
+  /// Starts the library, and has it write `settings.colorSpace` into the stream, if there is one and the traits say that it can.
+  /// Where this throws, `close` follows.
   func open(_ plan: Plan, _ settings: VideoEncoderSettings, _ rates: EncoderRates)
     throws(CodecError)
 
@@ -84,14 +85,17 @@ package struct EncoderTraits: Sendable {
   package var learnsFrameRate: Bool
   /// Whether it takes U and V interleaved (NV12).
   package var takesInterleavedChroma: Bool
+  /// Whether its streams can say what colours their samples are. If not, the driver brings all frames to limited BT.601.
+  package var tellsColorSpace: Bool
 
   package init(
     rateControl: RateControl = .library, learnsFrameRate: Bool = true,
-    takesInterleavedChroma: Bool = true
+    takesInterleavedChroma: Bool = true, tellsColorSpace: Bool = true
   ) {
     self.rateControl = rateControl
     self.learnsFrameRate = learnsFrameRate
     self.takesInterleavedChroma = takesInterleavedChroma
+    self.tellsColorSpace = tellsColorSpace
   }
 }
 

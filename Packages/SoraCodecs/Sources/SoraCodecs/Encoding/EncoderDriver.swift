@@ -1,6 +1,6 @@
 package import SoraMedia
 
-/// The encoder that all libraries share: it checks settings, follows the size of frames, keeps the rate, chooses key
+/// The encoder that all libraries share: it checks settings, follows the size and the colours of frames, keeps the rate, chooses key
 /// frames, layers and the library's speed, and pools memory. The library behind its adapter compresses.
 ///
 /// Steady state allocates nothing. Confined to one serial executor or thread, as `VideoEncoder` says.
@@ -15,6 +15,8 @@ package final class EncoderDriver<Adapter: EncoderAdapter>: SpeedControlledEncod
   /// Nil where the library's speed stays as it is.
   private var speedControl: EncoderSpeedControl?
   private let takesInterleavedChroma = Adapter.traits.takesInterleavedChroma
+  /// For streams that can't say their colours; nil until a frame has others than those.
+  private var converter: ColorSpaceConverter?
   private var codedSize = (width: 0, height: 0)
   private var isOpen = false
   /// Whether the library is to be started anew before the next frame, at another speed.
@@ -62,23 +64,24 @@ package final class EncoderDriver<Adapter: EncoderAdapter>: SpeedControlledEncod
   {
     if forceKeyFrame { needsKeyFrame = true }
     guard settings.targetBitsPerSecond > 0 else { return nil }
-    try follow(frame.buffer)
+    try follow(frame)
     let isOwing = rateControl.advance(to: frame.timestamp, settings)
     if let rates = rateControl.changes(settings) {
       try adapter.setRates(rates)
       rateControl.told(rates)
     }
     if isOwing, !needsKeyFrame { return nil }
+    let buffer = inToldColors(frame)
 
     let position = layers.next(isKeyFrame: needsKeyFrame)
     let order = FrameOrder(
       number: frameCount, ticks: rateControl.ticks,
       duration: Int64(90_000 / settings.framesPerSecond), isKeyFrame: needsKeyFrame,
-      quantizer: rateControl.quantizer(for: frame.buffer, isKeyFrame: needsKeyFrame, settings),
+      quantizer: rateControl.quantizer(for: buffer, isKeyFrame: needsKeyFrame, settings),
       layers: position)
     frameCount &+= 1
     output.begin()
-    try compress(frame.buffer, order)
+    try compress(buffer, order)
     guard let payload = output.take() else { return nil }
 
     if output.isKeyFrame { needsKeyFrame = false }
@@ -105,14 +108,16 @@ package final class EncoderDriver<Adapter: EncoderAdapter>: SpeedControlledEncod
     }
   }
 
-  /// Starts over where the frame has another size. Some libraries could change a running encoder, most of them in one
-  /// direction only; one way for all means one behaviour: a key frame, then prediction again.
-  private func follow(_ buffer: PixelBuffer) throws(CodecError) {
-    let isSameSize = buffer.width == settings.width && buffer.height == settings.height
-    if isOpen, isSameSize, !isStale { return }
+  /// Starts over where the frame has another size, or other colours than the stream says. Some libraries could change a running
+  /// encoder, most of them in one direction only; one way for all means one behaviour: a key frame, then prediction again.
+  private func follow(_ frame: RawVideoFrame) throws(CodecError) {
+    let isSameSize = frame.width == settings.width && frame.height == settings.height
+    let isTold = !Adapter.traits.tellsColorSpace || settings.describeColors(of: frame)
+    if isOpen, isSameSize, isTold, !isStale { return }
     var wanted = settings
-    wanted.width = buffer.width
-    wanted.height = buffer.height
+    wanted.width = frame.width
+    wanted.height = frame.height
+    if !isTold { wanted.colorSpace = frame.statedColorSpace }
     try wanted.validate()
     let plan = try Adapter.plan(wanted)
     // Before the next is started: two of them would need twice the memory.
@@ -146,6 +151,14 @@ package final class EncoderDriver<Adapter: EncoderAdapter>: SpeedControlledEncod
     var wanted = settings
     wanted.speed = speedControl?.speed
     return wanted
+  }
+
+  /// The frame's picture in colours that receivers take the stream's samples for.
+  private func inToldColors(_ frame: RawVideoFrame) -> PixelBuffer {
+    guard !Adapter.traits.tellsColorSpace, frame.colorSpace != .bt601 else { return frame.buffer }
+    let converter = converter ?? ColorSpaceConverter(limit: 2)
+    self.converter = converter
+    return converter.convert(frame.buffer, from: frame.colorSpace, to: .bt601)
   }
 
   private func picture(_ buffer: PixelBuffer) -> EncoderPicture {

@@ -1,3 +1,5 @@
+import SoraMedia
+
 extension VideoEncoderSettings {
   /// Takes over what `VideoEncoder.setRates` was given, clamped; returns whether anything is different now.
   package mutating func takeRates(targetBitsPerSecond: Int, framesPerSecond: Double) -> Bool {
@@ -7,6 +9,13 @@ extension VideoEncoderSettings {
     self.targetBitsPerSecond = target
     self.framesPerSecond = rate
     return true
+  }
+
+  /// Whether a stream of these settings says the right thing of a frame's colours. What a frame doesn't state, a stream may have stated
+  /// before: limited BT.601.
+  func describeColors(of frame: RawVideoFrame) -> Bool {
+    guard let stated = frame.statedColorSpace else { return colorSpace ?? .bt601 == .bt601 }
+    return colorSpace == stated
   }
 
   /// Throws `CodecError.invalidSetting` for the first value that no codec could take, and for layers other than these.

@@ -1,3 +1,5 @@
+public import SoraMedia
+
 #if canImport(Glibc)
   import Glibc
 #elseif canImport(Musl)
@@ -16,6 +18,9 @@ public struct VideoEncoderSettings: Sendable, Hashable {
   /// Bits a second never to aim above, whatever `setRates` says. 0 means no limit.
   public var maximumBitsPerSecond: Int
   public var contentHint: VideoContentHint
+  /// What the stream says of its colours; nil for nothing. A frame that states another space (`RawVideoFrame.statedColorSpace`) makes
+  /// the encoder follow it with one key frame. Frames of a codec whose streams can't say it (VP8) are converted to limited BT.601.
+  public var colorSpace: VideoColorSpace?
   /// Layers within the stream. An encoder that can't make them throws `CodecError.invalidSetting`.
   public var scalabilityMode: ScalabilityMode
   /// Threads of the encoder. 0 chooses by size and `cores`.
@@ -39,7 +44,8 @@ public struct VideoEncoderSettings: Sendable, Hashable {
     maximumBitsPerSecond: Int = 0, contentHint: VideoContentHint = .motion,
     scalabilityMode: ScalabilityMode = .l1t1, threads: Int = 0,
     cores: Int = VideoEncoderSettings.onlineCores, allowsFrameDropping: Bool = true,
-    speed: Int? = nil, formatParameters: [String: String] = [:], maximumPayloadBytes: Int = 1_130
+    speed: Int? = nil, formatParameters: [String: String] = [:], maximumPayloadBytes: Int = 1_130,
+    colorSpace: VideoColorSpace? = nil
   ) {
     self.width = width
     self.height = height
@@ -54,6 +60,7 @@ public struct VideoEncoderSettings: Sendable, Hashable {
     self.speed = speed
     self.formatParameters = formatParameters
     self.maximumPayloadBytes = maximumPayloadBytes
+    self.colorSpace = colorSpace
   }
 
   /// Cores that are online in this machine, at least 1.

@@ -1,3 +1,4 @@
+public import SoraMedia
 public import SoraWire
 
 /// What an H.264 sequence parameter set says of the pictures that refer to it (H.264 §7.3.2.1.1).
@@ -31,6 +32,8 @@ public struct H264SequenceParameterSet: Sendable, Hashable {
   public let reordering: H264Reordering?
   /// Frames a second as the VUI's timing says; nil where it doesn't say.
   public let framesPerSecond: Double?
+  /// What the VUI says of colours (H.264 §E.2.1); nil where it doesn't say.
+  public let colorSpace: VideoColorSpace?
 
   /// Samples that aren't to be shown.
   public struct Cropping: Sendable, Hashable {
@@ -106,6 +109,7 @@ public struct H264SequenceParameterSet: Sendable, Hashable {
     let usability = try reader.readFlag() ? try H264VideoUsability(&reader) : nil
     reordering = usability?.reordering
     framesPerSecond = usability?.framesPerSecond
+    colorSpace = usability?.colorSpace
   }
 
   /// Profiles whose sets tell the chroma format and the sample depth.

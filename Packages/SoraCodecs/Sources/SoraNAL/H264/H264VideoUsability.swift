@@ -1,8 +1,10 @@
+import SoraMedia
 import SoraWire
 
 /// What is of use here in a sequence parameter set's video usability information (H.264 §E.1.1).
 struct H264VideoUsability {
   let framesPerSecond: Double?
+  let colorSpace: VideoColorSpace?
   let reordering: H264Reordering?
 
   init(_ reader: inout RBSPReader) throws(NALError) {
@@ -10,11 +12,8 @@ struct H264VideoUsability {
     if try reader.readFlag(), try reader.readBits(8) == 255 { try reader.skipBits(32) }
     // Overscan.
     if try reader.readFlag() { try reader.skipBits(1) }
-    // Video signal type with colour description.
-    if try reader.readFlag() {
-      try reader.skipBits(4)
-      if try reader.readFlag() { try reader.skipBits(24) }
-    }
+    // Video signal type.
+    colorSpace = try reader.readFlag() ? try VideoColorSpace(signalType: &reader) : nil
     // Chroma sample location.
     if try reader.readFlag() {
       _ = try reader.readUnsigned("chroma_sample_loc_type_top_field", upTo: 5)

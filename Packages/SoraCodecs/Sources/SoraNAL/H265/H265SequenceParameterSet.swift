@@ -1,3 +1,4 @@
+public import SoraMedia
 public import SoraWire
 
 /// A sequence parameter set up to what slice headers need (H.265 §7.3.2.2), checked against the ranges of §7.4.3.2.
@@ -23,6 +24,8 @@ public struct H265SequenceParameterSet: Sendable {
   public let maximumReorderedPictures: Int
   /// Edge of a coding tree block: 16, 32 or 64.
   public let codingTreeBlockSize: Int
+  /// What the VUI says of colours (§E.3.1); nil where it doesn't say, or can't be read.
+  public let colorSpace: VideoColorSpace?
 
   let separatesColourPlanes: Bool
   let pictureOrderCountBits: Int
@@ -118,7 +121,19 @@ public struct H265SequenceParameterSet: Sendable {
       }
     }
     longTermReferences = longTerm
-    // What follows, the VUI with it, changes neither size nor prediction.
+    // What follows changes neither size nor prediction: a set that ends here is good enough.
+    colorSpace = try? Self.colorSpace(&reader)
+  }
+
+  /// The VUI up to what it says of colours (§E.2.1), with what is before it.
+  private static func colorSpace(_ reader: inout RBSPReader) throws(NALError) -> VideoColorSpace? {
+    // sps_temporal_mvp_enabled_flag, strong_intra_smoothing_enabled_flag, then vui_parameters_present_flag.
+    try reader.skipBits(2)
+    guard try reader.readFlag() else { return nil }
+    // Aspect ratio: 255 (EXTENDED_SAR) is followed by width and height. Then overscan.
+    if try reader.readFlag(), try reader.readBits(8) == 255 { try reader.skipBits(32) }
+    if try reader.readFlag() { try reader.skipBits(1) }
+    return try reader.readFlag() ? try VideoColorSpace(signalType: &reader) : nil
   }
 
   /// The conformance window, in units of chroma samples (§7.4.3.2.1).

@@ -218,7 +218,9 @@ public final class MediaFilePlayer: @unchecked Sendable {
       switch content {
       case .picture(let picture, let rotation):
         deliver(
-          .picture(RawVideoFrame(buffer: picture, timestamp: origin + time, rotation: rotation)))
+          .picture(
+            RawVideoFrame(
+              buffer: picture, timestamp: origin + time, rotation: rotation, colorSpace: .bt601)))
       case .sound(let samples, let channels):
         deliver(
           .sound(

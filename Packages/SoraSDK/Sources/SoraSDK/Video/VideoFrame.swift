@@ -25,10 +25,15 @@ public enum VideoFrame: Sendable {
   /// - Parameters:
   ///   - buffer: the picture, which is not copied.
   ///   - timestamp: capture time on the monotonic clock; now where it isn't given.
-  public init(from buffer: PixelBuffer, timestamp: Instant? = nil) {
+  ///   - colorSpace: how its samples become colours, which receivers are told; nil says nothing, and is taken for limited BT.601.
+  public init(
+    from buffer: PixelBuffer, timestamp: Instant? = nil, colorSpace: VideoColorSpace? = nil
+  ) {
     self = .native(
       capturer: nil,
-      frame: RTCVideoFrame(frame: .init(buffer: buffer, timestamp: timestamp ?? SystemClock.now)))
+      frame: RTCVideoFrame(
+        frame: .init(
+          buffer: buffer, timestamp: timestamp ?? SystemClock.now, colorSpace: colorSpace)))
   }
 
   /// A frame as sinks take it.

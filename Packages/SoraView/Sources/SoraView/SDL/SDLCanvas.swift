@@ -11,13 +11,16 @@ import SoraMedia
     let isSqueezed: Bool
   }
 
+  /// SDL 2.26 has the two limited ones, and full BT.601.
+  private static let fullBT709 = VideoColorSpace(matrix: .bt709, isFullRange: true)
+
   private let canvas: OpaquePointer
   private let fonts: SDLFonts
   private let fontPath: String?
   private let onClose: () -> Void
   private var textures: [Int: Texture] = [:]
   private var textureCount = 0
-  private let squeezed = PixelBufferPool(limit: 2)
+  private let squeezed = ColorSpaceConverter(limit: 2)
   private(set) var textProblem: String?
 
   init(
@@ -61,7 +64,7 @@ import SoraMedia
   func makeTexture(
     width: Int, height: Int, format: PixelFormat, colorSpace: VideoColorSpace
   ) throws(ViewError) -> ViewTexture {
-    let isSqueezed = colorSpace.matrix == .bt709 && colorSpace.isFullRange
+    let isSqueezed = colorSpace == Self.fullBT709
     let color =
       colorSpace.matrix == .bt709
       ? SORA_SDL_BT709 : colorSpace.isFullRange ? SORA_SDL_BT601_FULL : SORA_SDL_BT601
@@ -89,7 +92,7 @@ import SoraMedia
   func upload(_ picture: PixelBuffer, into texture: ViewTexture) throws(ViewError) {
     guard let texture = textures[texture.number] else { return }
     let picture =
-      texture.isSqueezed ? FullRange.squeezed(picture, into: squeezed) : picture
+      texture.isSqueezed ? squeezed.convert(picture, from: Self.fullBT709, to: .bt709) : picture
     let (y, u) = (picture.plane(0), picture.plane(1))
     let status: Int32
     switch picture.format {

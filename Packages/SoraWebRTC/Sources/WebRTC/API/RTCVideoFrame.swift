@@ -22,11 +22,16 @@ public final class RTCVideoFrame: Sendable {
   ///   - buffer: the planes.
   ///   - rotation: how to turn it before it is shown.
   ///   - timeStampNs: capture time in nanoseconds on the monotonic clock.
-  public convenience init(buffer: PixelBuffer, rotation: RTCVideoRotation, timeStampNs: Int64) {
+  ///   - colorSpace: how its samples become colours, which receivers are told; nil says nothing, and is taken for limited BT.601.
+  public convenience init(
+    buffer: PixelBuffer, rotation: RTCVideoRotation, timeStampNs: Int64,
+    colorSpace: VideoColorSpace? = nil
+  ) {
     self.init(
       frame: RawVideoFrame(
         buffer: buffer, timestamp: Instant(nanoseconds: timeStampNs),
-        rotation: VideoRotation(rawValue: UInt8(rotation.rawValue / 90)) ?? .none))
+        rotation: VideoRotation(rawValue: UInt8(rotation.rawValue / 90)) ?? .none,
+        colorSpace: colorSpace))
   }
 
   public var width: Int32 { Int32(clamping: frame.width) }

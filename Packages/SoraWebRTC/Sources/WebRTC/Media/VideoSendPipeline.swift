@@ -54,7 +54,7 @@ package final class VideoSendPipeline: VideoSink, VideoSendStage, @unchecked Sen
   private var encoder: SimulcastEncoder?
   private var adaptation: VideoAdaptation
   private var spacer = FrameSpacer()
-  private var black: PixelBuffer?
+  private var black: (picture: PixelBuffer, luma: UInt8)?
   private var failures = 0
   private var hasToldFailure = false
   private var hasToldSize = false
@@ -340,11 +340,14 @@ package final class VideoSendPipeline: VideoSink, VideoSendStage, @unchecked Sen
       return frame
     }
     var copy = frame
-    if let black, black.width == frame.width, black.height == frame.height {
-      copy.buffer = black
+    let luma = frame.colorSpace.black
+    if let black, black.luma == luma, black.picture.width == frame.width,
+      black.picture.height == frame.height
+    {
+      copy.buffer = black.picture
     } else {
-      copy.buffer = .black(width: frame.width, height: frame.height)
-      black = copy.buffer
+      copy.buffer = .black(width: frame.width, height: frame.height, luma: luma)
+      black = (copy.buffer, luma)
     }
     return copy
   }
@@ -377,12 +380,12 @@ extension VideoSendPipeline.Shared {
 }
 
 extension PixelBuffer {
-  /// A black frame.
-  static func black(width: Int, height: Int) -> PixelBuffer {
+  /// A black frame: luma is 16, or 0 where samples use the full range.
+  static func black(width: Int, height: Int, luma: UInt8 = 16) -> PixelBuffer {
     PixelBuffer(width: width, height: height) { planes in
       for (index, plane) in planes.enumerated() {
         for y in 0..<plane.height {
-          unsafe plane.row(y).initializeMemory(as: UInt8.self, repeating: index == 0 ? 16 : 128)
+          unsafe plane.row(y).initializeMemory(as: UInt8.self, repeating: index == 0 ? luma : 128)
         }
       }
     }
