@@ -32,7 +32,8 @@ enum Clips {
 
   /// The test pattern at 30 frames per second, in the sizes that are given, one after the other.
   static func video(
-    _ kind: VideoCodecKind, frames: Int, sizes: [(Int, Int)] = [(160, 96)], keyFrameEvery: Int = 15
+    _ kind: VideoCodecKind, frames: Int, sizes: [(Int, Int)] = [(160, 96)], keyFrameEvery: Int = 15,
+    colorSpace: VideoColorSpace? = nil
   ) throws -> [EncodedTrackFrame] {
     let encoder = try factory(kind).makeEncoder(
       VideoEncoderSettings(
@@ -45,7 +46,8 @@ enum Clips {
         .frame(index: UInt32(index), milliseconds: 0)
       let time = Instant.zero + .milliseconds(index * 1_000 / 30)
       let frame = try encoder.encode(
-        RawVideoFrame(buffer: picture, timestamp: time), forceKeyFrame: index % keyFrameEvery == 0,
+        RawVideoFrame(buffer: picture, timestamp: time, colorSpace: colorSpace),
+        forceKeyFrame: index % keyFrameEvery == 0,
         rtpTimestamp: UInt32(index * 3_000))
       if let frame {
         made.append(EncodedTrackFrame(codec: .video(kind), frame: frame, receiveTime: time))
@@ -109,6 +111,8 @@ struct ProbedFile {
     var height: Int?
     var nb_read_frames: String?
     var nb_read_packets: String?
+    var color_space: String?
+    var color_range: String?
     var frames: Int { Int(nb_read_frames ?? "") ?? 0 }
   }
   private struct Format: Decodable {

@@ -63,6 +63,39 @@ struct ContainerTests {
     }
   }
 
+  /// By the bytes of the container itself, as players take them before they decode anything, and by ffprobe.
+  @Test(
+    arguments: Combination.all.filter { $0.codec != .vp8 },
+    [nil, VideoColorSpace.bt709, VideoColorSpace(matrix: .bt601, isFullRange: true)])
+  func colorsAreTold(_ combination: Combination, _ space: VideoColorSpace?) throws {
+    let file = "a.\(combination.container.fileEnding)"
+    let outcome = try record(
+      file, try Clips.video(combination.codec, frames: 20, colorSpace: space))
+    #expect(outcome.failure == nil)
+    let bytes = try Data(contentsOf: URL(fileURLWithPath: folder.path(file)))
+    let probed = try ProbedFile(folder.path(file))
+    #expect(probed.complaints == "")
+    guard let space else {
+      #expect(["unknown", nil].contains(probed.video?.color_space))
+      #expect(bytes.range(of: Data("colrnclx".utf8)) == nil)
+      return
+    }
+    #expect(
+      probed.video?.color_space.map { $0.hasPrefix("bt709") } == (space.matrix == .bt709),
+      "\(probed.video?.color_space ?? "")")
+    #expect(probed.video?.color_range == (space.isFullRange ? "pc" : "tv"))
+    let matrix = UInt8(space.codePoints.matrixCoefficients)
+    if combination.container == .mp4 {
+      // ISO/IEC 14496-12 §12.1.5: primaries, transfer, matrix, and a bit for full range.
+      let box = [0, matrix, 0, matrix, 0, matrix, space.isFullRange ? 0x80 : 0] as [UInt8]
+      #expect(bytes.range(of: Data("colrnclx".utf8 + box)) != nil)
+    } else {
+      // RFC 9559 §5.1.4.1.28.16: MatrixCoefficients and Range, each with a size of one byte.
+      #expect(bytes.range(of: Data([0x55, 0xB1, 0x81, matrix])) != nil)
+      #expect(bytes.range(of: Data([0x55, 0xB9, 0x81, space.isFullRange ? 2 : 1])) != nil)
+    }
+  }
+
   @Test(arguments: Combination.all) func anotherSizeGoesOn(_ combination: Combination) throws {
     let file = "a.\(combination.container.fileEnding)"
     let outcome = try record(

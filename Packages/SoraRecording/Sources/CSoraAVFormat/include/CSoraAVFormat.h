@@ -46,9 +46,15 @@ typedef struct sora_mux sora_mux;
 /// Creates a file, or empties it. `format` is a libavformat name: webm, matroska, mp4. `*mux` is set where 0 is returned;
 /// the file's own errors are negative errnos.
 int sora_mux_open(const char *path, const char *format, sora_mux **mux);
+/// What a stream says of its colours, as H.273 numbers it; all 0 where it says nothing.
+struct sora_avf_colors {
+  int primaries, transfer, matrix, is_full_range;
+};
+
 /// Adds a video track; before `sora_mux_start`. Returns its index, or a negative code. `extra` holds parameter sets with
 /// start codes (H.264, H.265) or a sequence header (AV1). `rotation` is how far the picture is to be turned clockwise.
-int sora_mux_add_video(sora_mux *mux, enum sora_avf_codec codec, int width, int height, int rotation, const void *extra, size_t size);
+int sora_mux_add_video(sora_mux *mux, enum sora_avf_codec codec, int width, int height, int rotation, struct sora_avf_colors colors, const void *extra,
+                       size_t size);
 /// Adds an audio track of 48 kHz, likewise; `extra` is what Opus calls its identification header.
 int sora_mux_add_audio(sora_mux *mux, enum sora_avf_codec codec, int channels, const void *extra, size_t size);
 /// Sets a text of the file, such as `title`; before `sora_mux_start`.

@@ -72,10 +72,17 @@ public import SoraMedia
     let codec = MediaCodec.video(parameters.codec)
     try check(codec)
     let sets = parameters.parameterSets
+    var colors = sora_avf_colors()
+    if let space = parameters.colorSpace {
+      colors.primaries = Int32(space.codePoints.primaries)
+      colors.transfer = Int32(space.codePoints.transfer)
+      colors.matrix = Int32(space.codePoints.matrixCoefficients)
+      colors.is_full_range = space.isFullRange ? 1 : 0
+    }
     let index = unsafe sets.withUnsafeBytes { bytes in
       unsafe sora_mux_add_video(
         mux, codec.libraryName, Int32(parameters.width), Int32(parameters.height),
-        Int32(parameters.rotation.rawValue), bytes.baseAddress, bytes.count)
+        Int32(parameters.rotation.rawValue), colors, bytes.baseAddress, bytes.count)
     }
     return try added(codec, index)
   }

@@ -12,6 +12,8 @@ public struct VideoTrackParameters: Sendable, Hashable {
   public let height: Int
   /// How far the picture is to be turned.
   public var rotation = VideoRotation.none
+  /// What the stream says of its colours; nil where it says nothing.
+  public let colorSpace: VideoColorSpace?
   /// Parameter sets with start codes (H.264, H.265), or a sequence header with its header and size (AV1); empty for VP8 and VP9,
   /// whose key frames say it all.
   public let parameterSets: [UInt8]
@@ -34,47 +36,59 @@ public struct VideoTrackParameters: Sendable, Hashable {
   public init?(keyFrame bytes: RawSpan, codec: VideoCodecKind) {
     self.codec = codec
     var sets: [UInt8] = []
-    let size: (width: Int, height: Int)?
+    let picture: Picture?
     switch codec {
-    case .vp8: size = Self.vp8Size(bytes)
-    case .vp9: size = Self.vp9Size(bytes)
-    case .av1: size = Self.readAV1(bytes, &sets)
-    case .h264: size = Self.readH264(bytes, &sets)
-    case .h265: size = Self.readH265(bytes, &sets)
+    case .vp8: picture = Self.readVP8(bytes)
+    case .vp9: picture = Self.readVP9(bytes)
+    case .av1: picture = Self.readAV1(bytes, &sets)
+    case .h264: picture = Self.readH264(bytes, &sets)
+    case .h265: picture = Self.readH265(bytes, &sets)
     }
-    guard let size, (1...65_535).contains(size.width), (1...65_535).contains(size.height),
-      sets.count <= Self.maximumParameterSets
+    guard let picture, (1...65_535).contains(picture.width),
+      (1...65_535).contains(picture.height), sets.count <= Self.maximumParameterSets
     else { return nil }
-    width = size.width
-    height = size.height
+    width = picture.width
+    height = picture.height
+    colorSpace = picture.colorSpace
     parameterSets = sets
   }
 
+  /// What a key frame says of its picture.
+  private struct Picture {
+    var width: Int
+    var height: Int
+    var colorSpace: VideoColorSpace?
+  }
+
   /// RFC 6386 §9.1.
-  private static func vp8Size(_ bytes: RawSpan) -> (Int, Int)? {
+  private static func readVP8(_ bytes: RawSpan) -> Picture? {
     guard bytes.byteCount >= 10, bytes.u8(0) & 1 == 0, bytes.u24(3) == 0x9D_012A else { return nil }
-    return (
-      (Int(bytes.u8(6)) | Int(bytes.u8(7)) << 8) & 0x3FFF,
-      (Int(bytes.u8(8)) | Int(bytes.u8(9)) << 8) & 0x3FFF
-    )
+    return Picture(
+      width: (Int(bytes.u8(6)) | Int(bytes.u8(7)) << 8) & 0x3FFF,
+      height: (Int(bytes.u8(8)) | Int(bytes.u8(9)) << 8) & 0x3FFF)
   }
 
   /// VP9 bitstream specification §6.2; profile 0, which is what is negotiated. Of a picture of several layers the lowest's size.
-  private static func vp9Size(_ bytes: RawSpan) -> (Int, Int)? {
+  private static func readVP9(_ bytes: RawSpan) -> Picture? {
     var bits = BitReader(bytes)
     // frame_marker, profile; then no existing frame, a key frame, show_frame and error_resilient_mode.
     guard bits.read(2) == 2, bits.read(2) == 0, bits.read(2) == 0 else { return nil }
     bits.skip(2)
     guard bits.read(24) == 0x49_83_42 else { return nil }
     // RGB takes another profile.
-    guard bits.read(3) != 7 else { return nil }
-    bits.skip(1)
-    let size = (Int(bits.read(16)) + 1, Int(bits.read(16)) + 1)
-    return bits.isExhausted ? nil : size
+    let colorSpace = Int(bits.read(3))
+    guard colorSpace != 7 else { return nil }
+    let isFullRange = bits.flag()
+    let (width, height) = (Int(bits.read(16)) + 1, Int(bits.read(16)) + 1)
+    return bits.isExhausted
+      ? nil
+      : Picture(
+        width: width, height: height,
+        colorSpace: VideoColorSpace(vp9ColorSpace: colorSpace, isFullRange: isFullRange))
   }
 
   /// AV1 bitstream specification §5.3: the first sequence header.
-  private static func readAV1(_ bytes: RawSpan, _ sets: inout [UInt8]) -> (Int, Int)? {
+  private static func readAV1(_ bytes: RawSpan, _ sets: inout [UInt8]) -> Picture? {
     var reader = ByteReader(bytes)
     while let header = reader.u8() {
       // The forbidden bit.
@@ -97,20 +111,23 @@ public struct VideoTrackParameters: Sendable, Hashable {
       sets = [header & 0x78 | 0x02]
       sets.appendLEB128(size)
       sets.append(payload)
-      return (sequence.width, sequence.height)
+      return Picture(
+        width: sequence.width, height: sequence.height,
+        colorSpace: VideoColorSpace(
+          matrixCoefficients: sequence.matrixCoefficients, isFullRange: sequence.isFullRange))
     }
     return nil
   }
 
-  private static func readH264(_ bytes: RawSpan, _ sets: inout [UInt8]) -> (Int, Int)? {
+  private static func readH264(_ bytes: RawSpan, _ sets: inout [UInt8]) -> Picture? {
     var units = AnnexBUnits(bytes)
-    var size: (Int, Int)?
+    var picture: Picture?
     var hasPictureSet = false
     while let unit = units.nextUnit() {
       switch H264NALUnitType(unit.u8(0)) {
       case .sequenceParameterSet:
         guard let set = try? H264SequenceParameterSet(unit) else { return nil }
-        size = (set.width, set.height)
+        picture = Picture(width: set.width, height: set.height, colorSpace: set.colorSpace)
         sets.appendUnit(unit)
       case .pictureParameterSet:
         hasPictureSet = true
@@ -118,12 +135,12 @@ public struct VideoTrackParameters: Sendable, Hashable {
       default: break
       }
     }
-    return hasPictureSet ? size : nil
+    return hasPictureSet ? picture : nil
   }
 
-  private static func readH265(_ bytes: RawSpan, _ sets: inout [UInt8]) -> (Int, Int)? {
+  private static func readH265(_ bytes: RawSpan, _ sets: inout [UInt8]) -> Picture? {
     var units = AnnexBUnits(bytes)
-    var size: (Int, Int)?
+    var picture: Picture?
     var found: Set<UInt8> = []
     while let unit = units.nextUnit() {
       guard let header = H265NALUnitHeader(unit), header.type.isParameterSet,
@@ -131,12 +148,12 @@ public struct VideoTrackParameters: Sendable, Hashable {
       else { continue }
       if header.type == .sequenceParameterSet {
         guard let set = try? H265SequenceParameterSet(unit) else { return nil }
-        size = (set.width, set.height)
+        picture = Picture(width: set.width, height: set.height, colorSpace: set.colorSpace)
       }
       found.insert(header.type.rawValue)
       sets.appendUnit(unit)
     }
-    return found.count == 3 ? size : nil
+    return found.count == 3 ? picture : nil
   }
 }
 
