@@ -62,6 +62,7 @@ final class FeedFeedback: RTCEncodedVideoSourceDelegate {
   init(_ feed: any VideoFeed, to source: RTCVideoSource, passesThrough: Bool) {
     self.feed = feed
     source.encodedFrameHandling = passesThrough ? .transcodeWhereNeeded : .transcode
+    source.hasFixedEncodedBitrate = !feed.followsBitrate
     source.encodedFrameDelegate = self
   }
 

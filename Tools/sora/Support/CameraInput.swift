@@ -90,6 +90,7 @@ package final class CameraInput: VideoFeed {
 
   /// Asks a camera that encodes for a key frame; one that can't be asked goes on at its own interval.
   package func requestKeyFrame() { encoding?.requestKeyFrame() }
+  package var followsBitrate: Bool { encoding?.bitRates != nil }
   package func setTargetBitrate(_ bitsPerSecond: Int) { encoding?.setBitRate(bitsPerSecond) }
 
   package func stop() { capture.withLock { $0 }?.stop() }

@@ -29,6 +29,8 @@ package protocol VideoFeed: AnyObject, Sendable {
   func start(at start: Instant, publish: @escaping @Sendable (PublishedPicture) -> Void)
   /// What those who receive the pictures want: a key frame. From any thread.
   func requestKeyFrame()
+  /// Whether encoded pictures can be told to take fewer bits.
+  var followsBitrate: Bool { get }
   /// How many bits per second the network takes. From any thread.
   func setTargetBitrate(_ bitsPerSecond: Int)
   /// Ends the source and waits for its last frame.
@@ -39,6 +41,7 @@ extension VideoFeed {
   package var codec: VideoCodecKind? { nil }
   package var isOver: Bool { false }
   package func requestKeyFrame() {}
+  package var followsBitrate: Bool { false }
   package func setTargetBitrate(_ bitsPerSecond: Int) {}
 }
 

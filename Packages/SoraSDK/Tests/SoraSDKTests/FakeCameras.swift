@@ -65,6 +65,7 @@ final class FakeCameras: CameraSystem {
 
   private struct FakeEncoding: EncodingCamera {
     let log: Recorder<String>
+    let bitRates: ClosedRange<Int>? = 100_000...10_000_000
     func requestKeyFrame() -> Bool {
       log.append("key frame")
       return true

@@ -27,6 +27,8 @@ package protocol CameraSystem: Sendable {
 
 /// A camera that encodes; what it can't be told it doesn't do, and goes on as it was.
 package protocol EncodingCamera: Sendable {
+  /// Bits per second that it can be told to keep to; nil where it can't be told.
+  var bitRates: ClosedRange<Int>? { get }
   /// - Returns: whether it can be asked.
   @discardableResult func requestKeyFrame() -> Bool
   /// - Returns: whether it can be told.

@@ -137,6 +137,7 @@ public final class CameraVideoCapturer: Sendable {
     let (stream, feedback) = read { ($0.stream, $0.run?.feedback) }
     guard let feedback, let source = stream?.videoSource else { return }
     source.encodedFrameHandling = .transcodeWhereNeeded
+    source.hasFixedEncodedBitrate = !feedback.canChangeRate
     source.encodedFrameDelegate = feedback
   }
 
@@ -175,6 +176,8 @@ private final class CameraFeedback: RTCEncodedVideoSourceDelegate {
   private let camera: any EncodingCamera
 
   init(_ camera: any EncodingCamera) { self.camera = camera }
+
+  var canChangeRate: Bool { camera.bitRates != nil }
 
   func videoSourceNeedsKeyFrame(_ source: RTCVideoSource) { camera.requestKeyFrame() }
   func videoSource(_ source: RTCVideoSource, targetBitrateChanged bitsPerSecond: Int) {

@@ -92,6 +92,7 @@ public final class MediaFileSource: Sendable {
       return play(to: stream, at: start)
     }
     source.encodedFrameHandling = handling
+    source.hasFixedEncodedBitrate = true
     let feedback = Feedback { [weak self, weak stream] in
       guard let self, let stream else { return }
       play(to: stream, at: start)

@@ -56,6 +56,13 @@ public final class RTCPeerConnection: Sendable {
       needKeyFrame: { id in
         actor.execute { driver in driver.requestKeyFrame(transceiverID: id) }
       },
+      sourceRate: { bitsPerSecond, id in
+        actor.execute { driver in
+          driver.perform { core, now in
+            core.setSourceBitrate(bitsPerSecond, transceiverID: id, at: now)
+          }
+        }
+      },
       failed: { failure, id in facade.mediaFailed(failure, transceiverID: id) })
     actor.start {
       let now = SystemClock.now

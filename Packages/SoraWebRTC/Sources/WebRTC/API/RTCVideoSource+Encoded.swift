@@ -48,6 +48,14 @@ extension RTCVideoSource {
     set { encoded.handling = newValue }
   }
 
+  /// Whether the source gives what it gives, whatever rate its delegate is told, as a file does; false at first. The path of such a source
+  /// is probed for all of it, beyond the 5 Mbit/s that suffice where frames are encoded here, within the other side's limit and
+  /// `RTCSettings.maxBitrate`. Of one that follows the network, that would have no end. Set it before the first frame.
+  public var hasFixedEncodedBitrate: Bool {
+    get { encoded.hasFixedBitrate }
+    set { encoded.hasFixedBitrate = newValue }
+  }
+
   /// The codecs that were negotiated where the source is sent now; empty while it is sent nowhere.
   public var negotiatedCodecs: Set<VideoCodecKind> { encoded.codecs }
 }

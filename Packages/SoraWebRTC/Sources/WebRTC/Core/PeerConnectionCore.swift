@@ -193,6 +193,16 @@ public final class PeerConnectionCore {
     session.poll(at: now)
   }
 
+  /// Says what the source of a sent video gives that isn't encoded here, in bits per second; 0 where that is over. The path is probed up to
+  /// there, within the other side's limit and `Configuration.maximumBitrate`.
+  public func setSourceBitrate(_ bitsPerSecond: Int, transceiverID: Int, at now: Instant) {
+    let before = bandwidth.useful
+    bandwidth.setSourceRate(Bitrate(bitsPerSecond: max(0, bitsPerSecond)), id: transceiverID)
+    guard bandwidth.useful != before else { return }
+    session.setMaximumBitrate(bandwidth.useful.bitsPerSecond, at: now)
+    session.poll(at: now)
+  }
+
   // MARK: Driving
 
   /// Takes one datagram of the sockets. The memory is lent for the call.

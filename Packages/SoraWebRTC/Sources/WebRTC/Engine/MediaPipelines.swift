@@ -20,6 +20,8 @@ final class MediaPipelines {
     var sendVideo: @Sendable (SimulcastFrame, _ transceiverID: Int) -> Void
     var sendAudio: @Sendable (EncodedFrame, RTPAudioLevel?, _ transceiverID: Int) -> Void
     var needKeyFrame: @Sendable (_ transceiverID: Int) -> Void
+    /// What a source gives that comes encoded and can't give less, in bits per second; 0 once it is encoded here.
+    var sourceRate: @Sendable (Int, _ transceiverID: Int) -> Void
     /// An encoder or decoder can't start or go on, or what is sent is larger than receivers take. Told once for the same settings.
     var failed: @Sendable (MediaFailure, _ transceiverID: Int) -> Void
   }
@@ -156,10 +158,12 @@ final class MediaPipelines {
     stopVideo(id)
     let sendVideo = environment.sendVideo
     let failed = environment.failed
+    let sourceRate = environment.sourceRate
     let sender = VideoTrackSender(
       track: track, configuration: configuration,
       bitrate: bitrates[id] ?? send.maximumBitrate ?? 1_000_000, registry: environment.registry,
-      now: environment.now, output: { sendVideo($0, id) }, failed: { failed($0, id) })
+      now: environment.now, sourceRate: { sourceRate($0, id) }, output: { sendVideo($0, id) },
+      failed: { failed($0, id) })
     videoSending[id] = VideoSending(track: track, rids: rids, sender: sender)
     sender.start()
   }

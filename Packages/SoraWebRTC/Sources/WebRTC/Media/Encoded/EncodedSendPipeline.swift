@@ -55,6 +55,8 @@ package final class EncodedSendPipeline: VideoSendStage {
     var lastTimestamp: Instant?
     var lastLimited: Instant?
     fileprivate var rate = EncodedRateMeter()
+    /// Bits per second that were told.
+    var toldRate = 0
     var statistics: VideoSendStatistics
     var drops = Drops()
     var told: Set<MediaFailure> = []
@@ -64,22 +66,28 @@ package final class EncodedSendPipeline: VideoSendStage {
   fileprivate struct Outcome {
     var asks = false
     var failure: MediaFailure?
+    /// What the source gives, where it is more than was told.
+    var rate: Int?
   }
 
   private let state: Mutex<State>
   private let now: @Sendable () -> Instant
   private let needsKeyFrame: @Sendable () -> Void
+  private let givesRate: @Sendable (Int) -> Void
   private let output: @Sendable (SimulcastFrame) -> Void
   private let failed: @Sendable (MediaFailure) -> Void
 
   /// - Parameters:
   ///   - bitrate: bits per second that the link takes at first.
   ///   - needsKeyFrame: asks the source; on the thread that brings frames, or asks for key frames.
+  ///   - givesRate: told how many bits per second the source gives, over a second, where that is a tenth more than before; 0 once
+  ///     something else is sent. On the thread that brings frames, or rests.
   ///   - output: takes each frame, in order, under a lock: it hands the frame over and returns.
   ///   - failed: told each thing once.
   package init(
     configuration: VideoSendConfiguration, bitrate: Int, now: @escaping @Sendable () -> Instant,
     needsKeyFrame: @escaping @Sendable () -> Void,
+    givesRate: @escaping @Sendable (Int) -> Void = { _ in },
     output: @escaping @Sendable (SimulcastFrame) -> Void,
     failed: @escaping @Sendable (MediaFailure) -> Void = { _ in }
   ) {
@@ -89,6 +97,7 @@ package final class EncodedSendPipeline: VideoSendStage {
         statistics: VideoSendStatistics(layerCount: configuration.layers.count)))
     self.now = now
     self.needsKeyFrame = needsKeyFrame
+    self.givesRate = givesRate
     self.output = output
     self.failed = failed
   }
@@ -119,11 +128,17 @@ package final class EncodedSendPipeline: VideoSendStage {
 
   /// The next frame that is sent is a key frame: something else was sent meanwhile.
   package func rest() {
-    state.withLock {
-      $0.needsKeyFrame = true
-      $0.lastRequest = nil
-      for index in $0.statistics.layers.indices { $0.statistics.layers[index].state = .init() }
+    let wasTold = state.withLock { state in
+      state.needsKeyFrame = true
+      state.lastRequest = nil
+      for index in state.statistics.layers.indices {
+        state.statistics.layers[index].state = .init()
+      }
+      defer { state.toldRate = 0 }
+      state.rate = EncodedRateMeter()
+      return state.toldRate > 0
     }
+    if wasTold { givesRate(0) }
   }
 
   package func stop() { state.withLock { $0.isStopped = true } }
@@ -165,6 +180,7 @@ package final class EncodedSendPipeline: VideoSendStage {
     let time = now()
     let outcome = state.withLock { state in state.take(frame, at: time, output) }
     if let failure = outcome.failure { failed(failure) }
+    if let rate = outcome.rate { givesRate(rate) }
     if outcome.asks { needsKeyFrame() }
   }
 }
@@ -214,6 +230,10 @@ extension EncodedSendPipeline.State {
       timestamp = lastTimestamp + .milliseconds(1)
     }
     rate.add(bytes: picture.payload.count, at: now)
+    if rate.bitsPerSecond > toldRate + toldRate / 10 {
+      toldRate = rate.bitsPerSecond
+      outcome.rate = toldRate
+    }
     let admission = limiter.admit(
       bytes: picture.payload.count, isKeyFrame: picture.isKeyFrame,
       isReferenced: picture.isReferenced, target: target, at: now)

@@ -25,6 +25,7 @@ package final class EncodedVideoBroadcaster: Sendable {
   private struct State {
     var sinks: [any EncodedVideoSink] = []
     var handling = RTCEncodedFrameHandling.passThrough
+    var hasFixedBitrate = false
     var feedback: (any EncodedVideoFeedback)?
     var toldBitrate: Int?
   }
@@ -33,6 +34,12 @@ package final class EncodedVideoBroadcaster: Sendable {
   var handling: RTCEncodedFrameHandling {
     get { state.withLock { $0.handling } }
     set { state.withLock { $0.handling = newValue } }
+  }
+
+  /// Whether the source gives what it gives, whatever rate is wanted.
+  var hasFixedBitrate: Bool {
+    get { state.withLock { $0.hasFixedBitrate } }
+    set { state.withLock { $0.hasFixedBitrate = newValue } }
   }
 
   var feedback: (any EncodedVideoFeedback)? {

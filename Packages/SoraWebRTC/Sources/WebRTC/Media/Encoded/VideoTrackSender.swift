@@ -39,11 +39,13 @@ final class VideoTrackSender: VideoSink, EncodedVideoSink {
 
   /// - Parameters:
   ///   - bitrate: bits per second to start at.
+  ///   - sourceRate: told what a source gives that comes encoded and can't give less, as `EncodedSendPipeline` tells it.
   ///   - output: takes each encoded frame, on whichever thread, in order; hands it over and returns.
   ///   - failed: told each thing once.
   init(
     track: any VideoTrackSource, configuration: VideoSendConfiguration, bitrate: Int,
     registry: VideoCodecRegistry, now: @escaping @Sendable () -> Instant,
+    sourceRate: @escaping @Sendable (Int) -> Void,
     output: @escaping @Sendable (SimulcastFrame) -> Void,
     failed: @escaping @Sendable (MediaFailure) -> Void
   ) {
@@ -67,6 +69,7 @@ final class VideoTrackSender: VideoSink, EncodedVideoSink {
     encoded = EncodedSendPipeline(
       configuration: configuration, bitrate: bitrate, now: now,
       needsKeyFrame: { source.requestKeyFrame() },
+      givesRate: { if $0 == 0 || source.hasFixedBitrate { sourceRate($0) } },
       output: { frame in gate.mode.withLock { if $0 == .encoded { output(frame) } } },
       failed: failed)
   }

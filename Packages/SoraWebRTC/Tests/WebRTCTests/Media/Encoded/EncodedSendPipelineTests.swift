@@ -10,6 +10,7 @@ private final class Harness: Sendable {
     var now = Instant(nanoseconds: 1_000_000_000)
     var sent: [SimulcastFrame] = []
     var requests = 0
+    var rates: [Int] = []
     var failures: [MediaFailure] = []
   }
   private let state = Mutex(State())
@@ -20,6 +21,7 @@ private final class Harness: Sendable {
     pipeline = EncodedSendPipeline(
       configuration: VideoSendConfiguration(kind), bitrate: bitrate,
       now: { box.harness?.now ?? .zero }, needsKeyFrame: { box.harness?.note { $0.requests += 1 } },
+      givesRate: { rate in box.harness?.note { $0.rates.append(rate) } },
       output: { frame in box.harness?.note { $0.sent.append(frame) } },
       failed: { failure in box.harness?.note { $0.failures.append(failure) } })
     box.set(self)
@@ -36,6 +38,8 @@ private final class Harness: Sendable {
   var now: Instant { state.withLock { $0.now } }
   var sent: [SimulcastFrame] { state.withLock { $0.sent } }
   var requests: Int { state.withLock { $0.requests } }
+  /// What was told of the source's rate.
+  var rates: [Int] { state.withLock { $0.rates } }
   var failures: [MediaFailure] { state.withLock { $0.failures } }
   func advance(_ time: Duration) { state.withLock { $0.now += time } }
 
@@ -193,6 +197,26 @@ private let other: [UInt8] = [0, 0, 0, 1, 0x01, 0x9E, 7, 8, 9]
     for _ in 0..<150 { harness.push(vp8(false, size: 6_000)) }
     #expect(harness.sent.count == before + 150)
     #expect(harness.pipeline.statistics.limitation.reason == QualityLimitationReason.none)
+  }
+
+  /// Whatever of it is sent: what the link is to be probed for mustn't depend on what it takes so far.
+  @Test func theSourcesRateIsToldWhereItRises() {
+    let harness = Harness(bitrate: 2_000_000)
+    func second(_ bytes: Int) {
+      for index in 0..<30 {
+        harness.push(vp8(index == 0, size: bytes), after: .nanoseconds(33_333_334))
+      }
+    }
+    for _ in 0..<5 { second(50_000) }
+    #expect(harness.rates.count == 1 && abs(harness.rates[0] - 12_000_000) < 200_000)
+    #expect(harness.pipeline.drops.forBandwidth > 0)
+    // A tenth more isn't worth a word, and less may be a quiet scene.
+    for bytes in [52_000, 20_000, 80_000, 80_000] { second(bytes) }
+    #expect(harness.rates.count == 2 && abs(harness.rates[1] - 19_200_000) < 300_000)
+    harness.pipeline.rest()
+    #expect(harness.rates.last == 0 && harness.rates.count == 3)
+    harness.pipeline.rest()
+    #expect(harness.rates.count == 3)
   }
 
   @Test func framesThatNothingRefersToGoFirst() {
