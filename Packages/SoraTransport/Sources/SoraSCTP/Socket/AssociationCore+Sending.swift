@@ -20,6 +20,11 @@ extension AssociationCore {
     while writePacket(peer, at: now) {
       guard offer(take) else { return }
     }
+    // What was too old to be sent may have been all that a shutdown waited for.
+    advance(at: now)
+    while outbox.nextChunkCount != nil, writePacket(peer, at: now) {
+      guard offer(take) else { return }
+    }
   }
 
   private func offer(_ take: (RawSpan) -> Bool) -> Bool {

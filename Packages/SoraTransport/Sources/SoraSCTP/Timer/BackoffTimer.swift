@@ -3,8 +3,10 @@ import SoraMedia
 /// A timer that runs twice as long each time that it runs out (RFC 9260 §6.3.3).
 struct BackoffTimer {
   private(set) var deadline: Instant?
-  /// How often it ran out since it was started or eased last.
+  /// How often it ran out since it was eased last: what it backs off by.
   private(set) var expirations = 0
+  /// How often it ran out since it was eased or forgiven.
+  private(set) var errors = 0
 
   var isRunning: Bool { deadline != nil }
 
@@ -19,13 +21,20 @@ struct BackoffTimer {
   mutating func stop() { deadline = nil }
 
   /// Forgets that it ran out.
-  mutating func ease() { expirations = 0 }
+  mutating func ease() {
+    expirations = 0
+    errors = 0
+  }
+
+  /// Forgets the errors, and stays as slow as it is.
+  mutating func forgive() { errors = 0 }
 
   /// Whether it has just run out; it stands then.
   mutating func expire(at now: Instant) -> Bool {
     guard let due = deadline, due <= now else { return false }
     deadline = nil
     expirations += 1
+    errors += 1
     return true
   }
 }

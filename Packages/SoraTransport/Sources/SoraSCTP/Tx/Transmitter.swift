@@ -56,7 +56,7 @@ final class Transmitter {
   /// Nothing waits, and all was acknowledged.
   var isDone: Bool { queue.isEmpty && outstanding.isEmpty }
   /// Timeouts in a row.
-  var expirations: Int { timer.expirations }
+  var errors: Int { timer.errors }
   private var isRecovering: Bool { outstanding.cumulative < recoveryPoint }
 
   func setMTU(_ mtu: Int) { congestion.setMTU(mtu) }
@@ -78,6 +78,7 @@ final class Transmitter {
       guard first > 0, first <= last, target + Int64(last) <= outstanding.last else { return false }
     }
     let isLimited = outstanding.flight + options.mtu >= congestion.window
+    let hadNoRoom = peerWindow < options.mtu
     peerWindow = Int(value.u32(4))
     let wasRecovering = isRecovering
     var change = OutstandingData.Change()
@@ -92,7 +93,13 @@ final class Transmitter {
       losses.spurious()
     }
     // A window of 0 keeps the peer alive, and the association (RFC 9260 §6.1).
-    if peerWindow == 0 { timer.ease() }
+    if peerWindow == 0 { timer.forgive() }
+    if hadNoRoom, peerWindow >= 2 * options.mtu, !change.isCumulative, outstanding.flightCount == 1
+    {
+      // What asked for the window was dropped for lack of it.
+      outstanding.markAllLost()
+      timer.ease()
+    }
     settle(
       change, wasRecovering: wasRecovering, isLimited: isLimited, hasDuplicates: repeated > 0,
       at: now)
@@ -185,7 +192,7 @@ final class Transmitter {
   private func timedOut(at now: Instant) -> Bool {
     guard !outstanding.isEmpty else { return true }
     counters.timeouts += 1
-    if let limit = options.errorLimit, timer.expirations > limit { return false }
+    if let limit = options.errorLimit, timer.errors > limit { return false }
     // A peer whose window is closed is slow, and not the path.
     if outstanding.flightCount > 0, peerWindow > 0 { congestion.timedOut() }
     probe.reset()

@@ -41,9 +41,9 @@ import Testing
   }
 
   @Test func lossLeavesAShare() {
-    let (rate, world) = goodput(
+    let (rate, _) = goodput(
       .init(delay: .milliseconds(30), loss: 0.01), seconds: 60, warmUp: 5)
-    print("1 % loss, 60 ms: \(rate / 1e6) Mbit/s", world.a.association.statistics)
+    print("1 % loss, 60 ms: \(rate / 1e6) Mbit/s")
     #expect(rate >= 1.5e6)
   }
 
@@ -58,11 +58,12 @@ import Testing
     #expect(world.b.association.statistics.receiveWindow < 60_000)
     #expect(world.a.association.state == .connected)
     world.b.isReading = true
-    #expect(world.run(within: .seconds(20)) { world.b.messages.count == 40 })
+    // At once, and not when the next probe of the window would have left.
+    #expect(world.run(within: .seconds(2)) { world.b.messages.count == 40 })
     #expect(world.b.messages.map(\.payload) == (0..<40).map { pattern(50_000, $0) })
   }
 
-  /// The last packet of a burst is lost, twice in every way that it can go: it is there within about two round trips, before any timeout.
+  /// The last packet of a burst or packets of a burst are lost: the message is there within about three round trips, before any timeout.
   @Test(arguments: [1, 2, 3])
   func aLostTailIsSentAgainSoon(lost: Int) throws {
     let world = World(link: .init(delay: .milliseconds(25)), seed: 8)

@@ -89,6 +89,19 @@ import Testing
     #expect(world.b.has(.aborted(.byPeer(cause: 12, text: "enough"))))
   }
 
+  @Test func whatIsTooOldHoldsNoShutdownUp() throws {
+    var configuration = SCTPConfiguration()
+    configuration.heartbeatInterval = nil
+    let world = World(configuration)
+    #expect(world.connect())
+    try world.a.association.send(
+      pattern(500, 0), .init(lifetime: .zero, token: 5), at: world.now)
+    world.a.association.shutdown(at: world.now)
+    #expect(world.run(within: .seconds(2)) { world.a.association.state == .ended })
+    #expect(world.a.has(.closed) && world.a.has(.sendFailed(stream: 0, token: 5)))
+    #expect(world.b.messages.isEmpty)
+  }
+
   /// RFC 9260 §9.2: DATA that comes in SHUTDOWN-SENT is taken, and answered by another SHUTDOWN.
   @Test func dataIsTakenWhileShuttingDown() {
     let peer = RawPeer()
