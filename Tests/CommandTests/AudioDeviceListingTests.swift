@@ -17,6 +17,22 @@ import Testing
     #expect(speaker.line == "speaker      hw:0  (ALSA)")
   }
 
+  /// As when the last publisher goes and another comes.
+  @Test func aDeviceThatIsOpenedAgainGoesOnCounting() throws {
+    var tally = Report.AudioDevice.Tally()
+    #expect(tally.total == nil)
+    var statistics = AudioStreamStatistics()
+    for (samples, overruns) in [(480, 1), (48_000, 2), (960, 0), (48_000, 5)] {
+      statistics.samples = samples
+      statistics.overruns = overruns
+      tally.add(statistics, underruns: overruns + 1)
+    }
+    let total = try #require(tally.total)
+    #expect(total.overruns == 7)
+    #expect(total.underruns == 9)
+    #expect(total.voice == nil)
+  }
+
   @Test func destinations() throws {
     #expect(try AudioDestination(nil) == .meter)
     #expect(try AudioDestination("speaker:Jabra") == .speaker("Jabra"))

@@ -1,5 +1,4 @@
 import ArgumentParser
-import SoraAudioDevices
 import SoraClock
 import SoraCommandSupport
 import SoraMedia
@@ -69,7 +68,7 @@ private final class PlayJob {
   private let expectedPSNR: Double?
   private let hasWindow: Bool
   private let outputs: CallOutputs
-  private let speaker: SpeakerOutput?
+  private let speaker: SoundDevice?
   private let console: Console
   private var streams: PlayedStreams
   private var last = PlayedMoment(at: .zero)
@@ -107,11 +106,11 @@ private final class PlayJob {
     hasWindow = command.view
     outputs = try CallOutputs(options, framesPerSecond: command.fps, received: received)
     if case .speaker(let name) = audio {
-      speaker = try SpeakerOutput(name: name)
+      speaker = try SoundDevice(speaker: name)
     } else {
       speaker = nil
     }
-    streams = PlayedStreams(outputs: outputs, speaker: speaker)
+    streams = PlayedStreams(outputs: outputs, arePlayed: speaker != nil)
     console = Console(isJSON: options.json)
   }
 
@@ -121,6 +120,7 @@ private final class PlayJob {
     call.endOnFailure(of: console)
     try openWindow(call)
     defer { streams.grid?.close() }
+    speaker?.attach(console)
     let channel: MediaChannel
     do {
       channel = try await call.connect(configuration)
@@ -134,9 +134,8 @@ private final class PlayJob {
       outputs.streamEnded($0.streamId)
     }
     last = PlayedMoment(at: SystemClock.now)
-    startSpeaker()
     let error = await watch(call, channel)
-    speaker?.stop()
+    speaker?.close()
     endedAt = SystemClock.now
     await readStatistics(channel)
     await call.disconnect(channel)
@@ -179,20 +178,6 @@ private final class PlayJob {
     return nil
   }
 
-  /// Opens the loudspeaker. Where it can't be, the rest goes on.
-  private func startSpeaker() {
-    do throws(AudioDeviceError) {
-      try speaker?.start { [console] event in
-        switch event {
-        case .lost(let error): console.note("sora: --audio: \(error)")
-        case .restored: console.note("sora: --audio: the speaker is back")
-        }
-      }
-    } catch {
-      console.note("sora: --audio: \("\(error)".inOneLine)")
-    }
-  }
-
   private func noMedia(_ seconds: Double) -> String {
     let time = seconds.formatted()
     return streams.all.isEmpty
@@ -202,6 +187,7 @@ private final class PlayJob {
 
   /// Takes over what the connection measures, while it is there.
   private func readStatistics(_ channel: MediaChannel) async {
+    speaker?.update()
     guard channel.isAvailable else { return }
     streams.update(await channel.receivingStatistics())
     timeline = await channel.connectionTimeline()
@@ -251,7 +237,7 @@ private final class PlayJob {
     report.addTimeline(timeline)
     streams.addTo(&report, at: now, since: type == .stats ? last : nil)
     report.firstFrameMs = streams.firstPicture.map(call.milliseconds)
-    report.audioDevice = speaker?.use
+    report.audioDevice = speaker?.report
     return report
   }
 

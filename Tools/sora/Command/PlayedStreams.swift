@@ -51,16 +51,15 @@ final class PlayedStream: VideoSink, AudioSink, EncodedFrameSink {
   let audio = AudioMeter()
   let sync = SyncMeter()
   private let followed: FollowedStream
-  private let speaker: SpeakerOutput?
+  private let isPlayed: Bool
   private let grid: StreamGrid?
   private let requestKeyFrame = Mutex<@Sendable () -> Void>({})
 
-  init(
-    streamId: String, followed: FollowedStream, speaker: SpeakerOutput?, grid: StreamGrid?
-  ) {
+  /// - Parameter isPlayed: whether a loudspeaker plays it.
+  init(streamId: String, followed: FollowedStream, isPlayed: Bool, grid: StreamGrid?) {
     self.streamId = streamId
     self.followed = followed
-    self.speaker = speaker
+    self.isPlayed = isPlayed
     self.grid = grid
   }
 
@@ -74,7 +73,6 @@ final class PlayedStream: VideoSink, AudioSink, EncodedFrameSink {
     stream.removeVideoSink(self)
     stream.removeAudioSink(self)
     stream.removeEncodedFrameSink(self)
-    speaker?.remove(streamId)
   }
 
   func receive(_ frame: RawVideoFrame) {
@@ -87,10 +85,11 @@ final class PlayedStream: VideoSink, AudioSink, EncodedFrameSink {
   }
 
   func receive(_ frame: AudioFrame) {
-    speaker?.play(frame, of: streamId)
     let now = SystemClock.now
     audio.add(frame, at: now)
-    sync.add(frame, at: now)
+    // A picture is shown when it comes, and a sound is heard later.
+    let delay = isPlayed ? Sora.shared.audioDeviceUse.playoutLatency : nil
+    sync.add(frame, at: now + (delay ?? .zero))
     followed.add(frame, of: streamId, hasSounded: audio.snapshot.firstSound != nil)
   }
 
@@ -111,15 +110,15 @@ struct PlayedStreams {
   private(set) var all: [PlayedStream] = []
   private var readings: [String: StatisticsReading] = [:]
   private let followed: FollowedStream
-  private let speaker: SpeakerOutput?
+  private let arePlayed: Bool
   /// The window of --view.
   var grid: StreamGrid?
   private var heard: [String: AudioMeter.Snapshot] = [:]
 
-  /// - Parameter speaker: plays every stream; nil for none.
-  init(outputs: CallOutputs, speaker: SpeakerOutput?) {
+  /// - Parameter arePlayed: whether a loudspeaker plays every stream.
+  init(outputs: CallOutputs, arePlayed: Bool) {
     followed = FollowedStream(outputs: outputs)
-    self.speaker = speaker
+    self.arePlayed = arePlayed
   }
 
   mutating func add(_ stream: any MediaStream) {
@@ -132,7 +131,7 @@ struct PlayedStreams {
       played = known
     } else {
       played = PlayedStream(
-        streamId: stream.streamId, followed: followed, speaker: speaker, grid: grid)
+        streamId: stream.streamId, followed: followed, isPlayed: arePlayed, grid: grid)
       all.append(played)
     }
     played.attach(to: stream)

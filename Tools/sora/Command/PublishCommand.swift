@@ -74,6 +74,7 @@ private final class PublishJob {
   private let configuration: SoraSDK.Configuration
   private let videoInput: (any VideoFeed)?
   private let audioInput: (any AudioFeed)?
+  private let microphone: SoundDevice?
   /// A film of which only the sound is sent.
   private let soundFilm: FilmInput?
   private let passesThrough: Bool
@@ -103,6 +104,7 @@ private final class PublishJob {
     let inputs = try PublishInputs(command, resolution: resolution)
     videoInput = inputs.video
     audioInput = inputs.audio
+    microphone = inputs.microphone
     soundFilm = inputs.soundFilm
     warnings = inputs.warnings
     let rate = videoInput?.framesPerSecond ?? command.fps ?? 30
@@ -111,7 +113,7 @@ private final class PublishJob {
       configuration.videoCodec = ConnectionOptions.codec(codec) ?? configuration.videoCodec
     }
     configuration.videoEnabled = videoInput != nil
-    configuration.audioEnabled = audioInput != nil
+    configuration.audioEnabled = audioInput != nil || microphone != nil
     configuration.videoBitRate = try checked("--video-bit-rate", command.videoBitRate, 1...50_000)
     configuration.audioBitRate = try checked("--audio-bit-rate", command.audioBitRate, 6...510)
     outputs = try CallOutputs(options, framesPerSecond: rate, received: [])
@@ -122,6 +124,7 @@ private final class PublishJob {
   func run() async throws {
     options.setUpLog(console)
     for warning in warnings { console.note("sora: \(warning)") }
+    microphone?.attach(console)
     let call = Call(Interruption())
     call.endOnFailure(of: console)
     let channel: MediaChannel
@@ -142,6 +145,7 @@ private final class PublishJob {
     let error = await watch(call, channel)
     videoInput?.stop()
     audioInput?.stop()
+    microphone?.close()
     soundFilm?.stop()
     endedAt = SystemClock.now
     await settle(channel)
@@ -155,12 +159,16 @@ private final class PublishJob {
     if let videoInput, let source = stream.videoSource {
       feedback = FeedFeedback(videoInput, to: source, passesThrough: passesThrough)
     }
-    audioInput?.start(at: start) { [audioMeter, outputs] sound in
+    let count: @Sendable (AudioFrame) -> Void = { [audioMeter, outputs] block in
+      audioMeter.add(block, at: SystemClock.now)
+      outputs.add(block)
+    }
+    if microphone != nil { stream.addAudioSink(SentSound(count)) }
+    audioInput?.start(at: start) { [audioMeter] sound in
       switch sound {
       case .raw(let block):
         stream.send(audioFrame: block)
-        audioMeter.add(block, at: SystemClock.now)
-        outputs.add(block)
+        count(block)
       case .packet(let packet):
         stream.send(encodedAudioFrame: packet)
         audioMeter.addPacket(packet, at: SystemClock.now)
@@ -194,10 +202,10 @@ private final class PublishJob {
       case .added, .removed, .named: continue
       case .tick:
         if let failure = videoInput?.counters.failure { return "--video: \(failure)" }
-        if let failure = audioInput?.failure ?? soundFilm?.counters.failure {
+        if let failure = audioInput?.failure ?? microphone?.failure ?? soundFilm?.counters.failure {
           return "--audio: \(failure)"
         }
-        if videoInput?.isOver ?? true, audioInput?.isOver ?? true { return nil }
+        if videoInput?.isOver ?? true, audioInput?.isOver ?? (microphone == nil) { return nil }
         if let duration = options.duration, (SystemClock.now - start).inSeconds >= duration {
           return nil
         }
@@ -224,6 +232,7 @@ private final class PublishJob {
       reading = new
       timeline = await channel.connectionTimeline()
     }
+    microphone?.update()
     let now = SystemClock.now
     var report = makeReport(.stats, call, channel)
     let seconds = (now - last.at).inSeconds
@@ -275,14 +284,14 @@ private final class PublishJob {
       video.freezeCount = nil
       report.video = video
     }
-    if audioInput != nil {
+    if configuration.audioEnabled {
       let sound = audioMeter.snapshot
       var audio = Report.Audio()
       audio.codec = reading.audio.codec
       audio.seconds = sound.seconds
       audio.levelDb = sound.levelDb()
       report.audio = audio
-      report.audioDevice = audioInput?.device
+      report.audioDevice = microphone?.report
     }
     return report
   }

@@ -6,6 +6,8 @@ import WebRTC
 struct PublishInputs {
   let video: (any VideoFeed)?
   let audio: (any AudioFeed)?
+  /// Takes the place of `audio`.
+  let microphone: SoundDevice?
   /// A film of which only the sound is sent.
   let soundFilm: FilmInput?
   /// What is wrong with inputs that can be sent all the same.
@@ -45,13 +47,27 @@ struct PublishInputs {
       audio = film.sound
     } else {
       soundFilm = nil
-      audio = try (audioChoice ?? .tone).makeFeed(
-        framesPerSecond: video?.framesPerSecond ?? command.fps ?? 30,
-        processing: MicrophoneProcessing(
-          noiseSuppression: command.noiseSuppression, gainControl: command.gainControl))
+      audio = try AudioInput(
+        audioChoice ?? .tone, framesPerSecond: video?.framesPerSecond ?? command.fps ?? 30)
+    }
+    if case .microphone(let name)? = audioChoice {
+      microphone = try SoundDevice(
+        microphone: name, noiseSuppression: command.noiseSuppression,
+        gainControl: command.gainControl)
+    } else {
+      microphone = nil
     }
     warnings = [audio?.warning, film?.warning].compactMap(\.self)
   }
+}
+
+/// Gives what is sent of a microphone to whoever counts and records it.
+final class SentSound: AudioSink {
+  private let take: @Sendable (AudioFrame) -> Void
+
+  init(_ take: @escaping @Sendable (AudioFrame) -> Void) { self.take = take }
+
+  func receive(_ frame: AudioFrame) { take(frame) }
 }
 
 /// Tells a source of encoded pictures what those who receive them want.

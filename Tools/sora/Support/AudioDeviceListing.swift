@@ -37,15 +37,15 @@ package struct AudioDeviceListing: Encodable {
     return "\(column) \(mark) \(names)  (\(facts.joined(separator: ", ")))"
   }
 
-  /// The device that a person names; nil for the default, of which there is one.
-  static func choose(
+  /// Throws unless there is the device that a person names, or a default one for nil.
+  package static func check(
     _ name: String?, _ direction: AudioDevice.Direction
-  ) throws(AudioDeviceError) -> AudioDevice? {
+  ) throws(AudioDeviceError) {
     let devices = try AudioDevice.all()
-    if let name { return try devices.device(named: name, direction) }
-    guard devices.standard(direction) != nil else {
+    if let name {
+      _ = try devices.device(named: name, direction)
+    } else if devices.standard(direction) == nil {
       throw .noDevice(name: nil, direction: direction, known: [])
     }
-    return nil
   }
 }

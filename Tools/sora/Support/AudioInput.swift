@@ -5,7 +5,7 @@ package import SoraMedia
 import Synchronization
 
 /// Sound to publish, 10 ms at a time at 48 kHz on a thread of its own: the test tone, or a file that starts again at its end.
-package final class AudioInput: RawAudioFeed {
+package final class AudioInput: AudioFeed {
   /// Samples a second of what comes out.
   package static let sampleRate = 48_000
   private static let blockFrames = 480
@@ -28,7 +28,7 @@ package final class AudioInput: RawAudioFeed {
   private let thread = Mutex<PacedThread?>(nil)
 
   /// - Parameter framesPerSecond: of the video that the tone's beeps belong to.
-  /// - Returns: nil where no audio is wanted, or a microphone's (`MicrophoneInput`) or a film's (`FilmInput`).
+  /// - Returns: nil where no audio is wanted, or a microphone's, which the SDK has, or a film's (`FilmInput`).
   package init?(_ choice: AudioChoice, framesPerSecond: Double) throws(UsageError) {
     switch choice {
     case .none, .microphone, .film: return nil
@@ -79,6 +79,10 @@ package final class AudioInput: RawAudioFeed {
       return turn + 1 + (behind > Self.maximumBehind ? behind : 0)
     }
     thread.withLock { $0 = made }
+  }
+
+  package func start(at start: Instant, publish: @escaping @Sendable (PublishedSound) -> Void) {
+    self.start(at: start, deliver: { publish(.raw($0)) })
   }
 
   /// Ends the input and waits for its last block.

@@ -9,6 +9,7 @@ final class FakeSound: SoundSystem {
   private struct State: Sendable {
     var opened: [FakeSoundDevice] = []
     var refusal: AudioDeviceError?
+    var hasNoProcessing = false
   }
 
   let log = Recorder<String>()
@@ -29,32 +30,36 @@ final class FakeSound: SoundSystem {
   }
 
   func openMicrophone(
-    _ device: AudioDevice?, deliver: @escaping @Sendable (AudioFrame) -> Void,
+    _ device: AudioDevice?, title: String, deliver: @escaping @Sendable (AudioFrame) -> Void,
     notify: @escaping @Sendable (AudioStreamEvent) -> Void
   ) throws(AudioDeviceError) -> any OpenSound {
-    try open("microphone \(device?.id ?? "default")", deliver: deliver)
+    try open("microphone \(device?.id ?? "default")", deliver: deliver, notify: notify)
   }
 
   func openSpeaker(
-    _ device: AudioDevice?, fill: @escaping @Sendable (inout AudioFrame) -> Void,
+    _ device: AudioDevice?, title: String, fill: @escaping @Sendable (inout AudioFrame) -> Void,
     notify: @escaping @Sendable (AudioStreamEvent) -> Void
   ) throws(AudioDeviceError) -> any OpenSound {
-    try open("speaker \(device?.id ?? "default")", fill: fill)
+    try open("speaker \(device?.id ?? "default")", fill: fill, notify: notify)
   }
 
   func makeProcessor(
     _ settings: AudioProcessingSettings
   ) throws(AudioProcessingError) -> any SoundProcessor {
+    if state.withLock({ $0.hasNoProcessing }) { throw .noLibrary }
     processing.append(settings)
     return FakeProcessor(system: self)
   }
 
   private func open(
     _ name: String, deliver: (@Sendable (AudioFrame) -> Void)? = nil,
-    fill: (@Sendable (inout AudioFrame) -> Void)? = nil
+    fill: (@Sendable (inout AudioFrame) -> Void)? = nil,
+    notify: @escaping @Sendable (AudioStreamEvent) -> Void
   ) throws(AudioDeviceError) -> any OpenSound {
     if let refusal = state.withLock({ $0.refusal }) { throw refusal }
-    let device = FakeSoundDevice(name: name, deliver: deliver, fill: fill) { [self] device in
+    let device = FakeSoundDevice(
+      name: name, deliver: deliver, fill: fill, notify: notify
+    ) { [self] device in
       state.withLock { $0.opened.removeAll { $0 === device } }
       log.append("close \(name)")
     }
@@ -65,6 +70,9 @@ final class FakeSound: SoundSystem {
 
   func refuse(with error: AudioDeviceError?) { state.withLock { $0.refusal = error } }
 
+  /// Has no processor be made from now on.
+  func removeProcessing() { state.withLock { $0.hasNoProcessing = true } }
+
   /// A device that is open, by how its name begins.
   func running(_ name: String) -> FakeSoundDevice? {
     state.withLock { $0.opened.first { $0.name.hasPrefix(name) } }
@@ -74,7 +82,14 @@ final class FakeSound: SoundSystem {
 /// One that is open.
 final class FakeSoundDevice: OpenSound {
   let name: String
-  let latency: Duration? = .milliseconds(15)
+  let statistics: AudioStreamStatistics = {
+    var statistics = AudioStreamStatistics()
+    statistics.latency = .milliseconds(15)
+    statistics.overruns = 3
+    return statistics
+  }()
+  /// Tells the session what happens to the device.
+  let notify: @Sendable (AudioStreamEvent) -> Void
   private let deliver: (@Sendable (AudioFrame) -> Void)?
   private let fill: (@Sendable (inout AudioFrame) -> Void)?
   private let closed: @Sendable (FakeSoundDevice) -> Void
@@ -82,11 +97,13 @@ final class FakeSoundDevice: OpenSound {
   init(
     name: String, deliver: (@Sendable (AudioFrame) -> Void)?,
     fill: (@Sendable (inout AudioFrame) -> Void)?,
+    notify: @escaping @Sendable (AudioStreamEvent) -> Void,
     closed: @escaping @Sendable (FakeSoundDevice) -> Void
   ) {
     self.name = name
     self.deliver = deliver
     self.fill = fill
+    self.notify = notify
     self.closed = closed
   }
 

@@ -229,6 +229,10 @@ import WebRTC
       }
     }
     try await listen { $0 > 4_000 }
+    let use = call.sora.audioDeviceUse
+    #expect(use.speaker?.latency == .milliseconds(15))
+    // The mixer waits for 20 ms, and for more where that was too little.
+    #expect(try #require(use.playoutLatency) >= .milliseconds(35))
     let other = try #require(channel.receiverStreams.first)
     other.remoteAudioVolume = 0
     try await listen { $0 == 0 }
@@ -237,6 +241,37 @@ import WebRTC
     await channel.disconnect()
     await call.settle()
     #expect(call.system.running("speaker") == nil && call.system.running("microphone") == nil)
+  }
+
+  /// What a person at a terminal is told, too.
+  @Test func useAndEventsAreTold() async throws {
+    let call = try await Call()
+    let events = Recorder<AudioDeviceEvent>()
+    call.sora.audioDeviceHandler = { events.append($0) }
+    call.system.removeProcessing()
+    let refusal = AudioDeviceError.busy(device: "webcam")
+    call.system.refuse(with: refusal)
+    #expect(call.sora.audioDeviceUse == AudioDeviceUse())
+    _ = call.sora.setAudioMode(.videoChat)
+    let channel = try await call.connect()
+    await call.settle()
+    #expect(events.elements.contains(.refused(.input, refusal)))
+    #expect(call.sora.audioDeviceUse.microphone == nil, "it isn't open")
+    call.system.refuse(with: nil)
+    try call.sora.setAudioMode(.videoChat).get()
+    #expect(call.sora.audioDeviceUse.microphone?.overruns == 3)
+    #expect(call.sora.audioDeviceUse.speaker == nil, "there is nobody to hear")
+    let microphone = try #require(call.system.running("microphone"))
+    microphone.notify(.lost(.unplugged(device: "webcam")))
+    microphone.notify(.restored)
+    #expect(
+      events.elements.suffix(2) == [
+        .lost(.input, .unplugged(device: "webcam")), .restored(.input),
+      ])
+    #expect(events.elements.contains(.unprocessed(.noLibrary)))
+    await channel.disconnect()
+    await call.settle()
+    #expect(call.sora.audioDeviceUse == AudioDeviceUse())
   }
 
   /// One microphone for two connections; it closes with the last.

@@ -24,6 +24,8 @@ public struct AudioStreamStatistics: Sendable, Hashable {
   public var buffer: Duration = .zero
   /// What the machine permits the stream's thread.
   public var scheduling = AudioThreadScheduling.normal
+
+  public init() {}
 }
 
 /// How the thread of a stream is scheduled: as the first of these that the machine permits.

@@ -145,6 +145,17 @@ public final class Sora: Sendable {
   /// `AudioProcessingSettings.voiceDetection` of `audioDeviceSettings` is off, as it is at first. For the whole process. Linux only.
   public var voiceDetected: Bool { audio.isVoiceDetected }
 
+  /// What the sound devices that are open do: latency, buffers that ran empty, losses. For the whole process. Linux only.
+  public var audioDeviceUse: AudioDeviceUse { audio.use }
+
+  /// Told what happens to the sound devices. For the whole process. Linux only.
+  ///
+  /// It runs on the device's thread, or on the queue of `SoraDispatcher.audio`, or inside what opens the devices: it must not wait.
+  public var audioDeviceHandler: (@Sendable (AudioDeviceEvent) -> Void)? {
+    get { audio.handler }
+    set { audio.handler = newValue }
+  }
+
   /// Runs `block` while nobody else changes the configuration of sound.
   public func configureAudioSession(block: () -> Void) { audio.configure(block) }
 

@@ -10,15 +10,18 @@ public struct AudioDeviceSettings: Sendable, Hashable {
   public var speaker: String?
   /// What is done with the microphone's sound. Echo is taken out only while a loudspeaker is open.
   public var processing: AudioProcessingSettings
+  /// What the sound server calls the streams of devices that are opened from now on, in its volume control.
+  public var title: String
 
   public init(
     isEnabled: Bool = true, microphone: String? = nil, speaker: String? = nil,
-    processing: AudioProcessingSettings = AudioProcessingSettings()
+    processing: AudioProcessingSettings = AudioProcessingSettings(), title: String = "Sora"
   ) {
     self.isEnabled = isEnabled
     self.microphone = microphone
     self.speaker = speaker
     self.processing = processing
+    self.title = title
   }
 
   /// What counts at first: no device is opened.

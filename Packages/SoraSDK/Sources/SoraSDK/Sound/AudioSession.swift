@@ -59,6 +59,7 @@ package final class AudioSession: Sendable {
     var speaker: Open?
     var processor: (any SoundProcessor)?
     var isVoiceDetected = false
+    var handler: (@Sendable (AudioDeviceEvent) -> Void)?
 
     /// What is to be open.
     var plan: (microphone: SoundWishes.Choice?, speaker: SoundWishes.Choice?) {
@@ -81,6 +82,30 @@ package final class AudioSession: Sendable {
 
   /// Whether somebody spoke in the last 10 ms that the microphone heard.
   var isVoiceDetected: Bool { state.withLock { $0.isVoiceDetected } }
+
+  /// Told what happens to the devices.
+  var handler: (@Sendable (AudioDeviceEvent) -> Void)? {
+    get { state.withLock { $0.handler } }
+    set { state.withLock { $0.handler = newValue } }
+  }
+
+  /// What the devices that are open do.
+  var use: AudioDeviceUse {
+    let (microphone, speaker, inputs) = state.withLock { state in
+      (
+        state.microphone?.device, state.speaker?.device,
+        state.receivers.compactMap { $0.sink?.input.statistics }
+      )
+    }
+    var use = AudioDeviceUse()
+    use.microphone = microphone?.statistics
+    use.speaker = speaker?.statistics
+    use.underruns = inputs.reduce(0) { $0 + $1.underruns }
+    if let latency = use.speaker?.latency, let delay = inputs.map(\.delay).max() {
+      use.playoutLatency = latency + delay
+    }
+    return use
+  }
 
   /// Runs `body` while nobody else configures.
   func configure(_ body: () -> Void) {
@@ -167,12 +192,22 @@ package final class AudioSession: Sendable {
     closed.1?.device.stop()
     if closed.1 != nil { detachAll() }
     if let choice = plan.speaker, state.withLock({ $0.speaker == nil }) {
-      do { try openSpeaker(choice) } catch { failure = error }
+      do throws(AudioDeviceError) {
+        try openSpeaker(choice)
+      } catch {
+        tell(.refused(.output, error))
+        failure = error
+      }
     }
     if state.withLock({ $0.speaker != nil }) { attachAll() }
     prepareProcessor(for: plan.microphone)
     if let choice = plan.microphone, state.withLock({ $0.microphone == nil }) {
-      do { try openMicrophone(choice) } catch { failure = failure ?? error }
+      do throws(AudioDeviceError) {
+        try openMicrophone(choice)
+      } catch {
+        tell(.refused(.input, error))
+        failure = failure ?? error
+      }
     }
     return failure
   }
@@ -180,15 +215,16 @@ package final class AudioSession: Sendable {
   private func openMicrophone(_ choice: SoundWishes.Choice) throws(AudioDeviceError) {
     let device = try choice.device(.input) { () throws(AudioDeviceError) in try system.devices() }
     let open = try system.openMicrophone(
-      device, deliver: { [weak self] in self?.captured($0) },
-      notify: { Self.tell($0, "microphone") })
+      device, title: wishes.settings.title, deliver: { [weak self] in self?.captured($0) },
+      notify: { [weak self] in self?.tell($0, .input) })
     state.withLock { $0.microphone = Open(choice: choice, device: open) }
   }
 
   private func openSpeaker(_ choice: SoundWishes.Choice) throws(AudioDeviceError) {
     let device = try choice.device(.output) { () throws(AudioDeviceError) in try system.devices() }
     let open = try system.openSpeaker(
-      device, fill: { [weak self] in self?.fill(&$0) }, notify: { Self.tell($0, "loudspeaker") })
+      device, title: wishes.settings.title, fill: { [weak self] in self?.fill(&$0) },
+      notify: { [weak self] in self?.tell($0, .output) })
     state.withLock { $0.speaker = Open(choice: choice, device: open) }
   }
 
@@ -207,6 +243,7 @@ package final class AudioSession: Sendable {
     } catch {
       Logger.warn(
         type: .mediaChannel, message: "the microphone's sound is sent as it is: \(error)")
+      tell(.unprocessed(error))
     }
   }
 
@@ -239,7 +276,9 @@ package final class AudioSession: Sendable {
   }
 
   /// From the mixer to the ear; nil where no loudspeaker is open, or where it is unknown.
-  fileprivate var speakerLatency: Duration? { state.withLock { $0.speaker }?.device.latency }
+  fileprivate var speakerLatency: Duration? {
+    state.withLock { $0.speaker }?.device.statistics.latency
+  }
 
   // MARK: On the devices' threads
 
@@ -253,7 +292,8 @@ package final class AudioSession: Sendable {
     var frame = frame
     let isVoice = processor?.clean(
       &frame,
-      delay: (delay.0?.latency ?? .milliseconds(20)) + (delay.1?.latency ?? .milliseconds(40)))
+      delay: (delay.0?.statistics.latency ?? .milliseconds(20))
+        + (delay.1?.statistics.latency ?? .milliseconds(40)))
     state.withLock { $0.isVoiceDetected = isVoice ?? false }
     for stream in senders { stream.sendCaptured(frame) }
   }
@@ -263,13 +303,19 @@ package final class AudioSession: Sendable {
     state.withLock { $0.processor }?.willPlay(frame)
   }
 
-  private static func tell(_ event: AudioStreamEvent, _ kind: String) {
+  private func tell(_ event: AudioStreamEvent, _ direction: AudioDevice.Direction) {
+    let kind = direction == .input ? "microphone" : "loudspeaker"
     switch event {
     case .lost(let error):
       Logger.warn(type: .mediaChannel, message: "the \(kind) is lost until it is back: \(error)")
-    case .restored: Logger.info(type: .mediaChannel, message: "the \(kind) is back")
+      tell(.lost(direction, error))
+    case .restored:
+      Logger.info(type: .mediaChannel, message: "the \(kind) is back")
+      tell(.restored(direction))
     }
   }
+
+  private func tell(_ event: AudioDeviceEvent) { handler?(event) }
 }
 
 extension Optional where Wrapped == AudioSession.Open {

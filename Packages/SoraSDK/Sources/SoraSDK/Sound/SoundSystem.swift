@@ -8,14 +8,17 @@ package protocol SoundSystem: Sendable {
   func devices() throws(AudioDeviceError) -> [AudioDevice]
   /// Opens a microphone and starts it.
   ///
-  /// - Parameter device: nil for the default.
+  /// - Parameters:
+  ///   - device: nil for the default.
+  ///   - title: what the sound server calls the stream.
   func openMicrophone(
-    _ device: AudioDevice?, deliver: @escaping @Sendable (AudioFrame) -> Void,
+    _ device: AudioDevice?, title: String, deliver: @escaping @Sendable (AudioFrame) -> Void,
     notify: @escaping @Sendable (AudioStreamEvent) -> Void
   ) throws(AudioDeviceError) -> any OpenSound
   /// Opens a loudspeaker and starts it: stereo, 10 ms at a time.
   func openSpeaker(
-    _ device: AudioDevice?, fill: @escaping @Sendable (inout AudioFrame) -> Void,
+    _ device: AudioDevice?, title: String,
+    fill: @escaping @Sendable (inout AudioFrame) -> Void,
     notify: @escaping @Sendable (AudioStreamEvent) -> Void
   ) throws(AudioDeviceError) -> any OpenSound
   /// What cleans a microphone's mono sound, for a loudspeaker in stereo.
@@ -26,8 +29,7 @@ package protocol SoundSystem: Sendable {
 
 /// A sound device that is open.
 package protocol OpenSound: Sendable {
-  /// nil if unknown.
-  var latency: Duration? { get }
+  var statistics: AudioStreamStatistics { get }
   /// Closes it. Nothing is delivered or asked for after it has returned.
   func stop()
 }
@@ -40,13 +42,8 @@ package protocol SoundProcessor: Sendable {
   func clean(_ frame: inout AudioFrame, delay: Duration) -> Bool
 }
 
-extension AudioCapture: OpenSound {
-  package var latency: Duration? { statistics.latency }
-}
-
-extension AudioPlayback: OpenSound {
-  package var latency: Duration? { statistics.latency }
-}
+extension AudioCapture: OpenSound {}
+extension AudioPlayback: OpenSound {}
 
 extension AudioProcessor: SoundProcessor {
   package func clean(_ frame: inout AudioFrame, delay: Duration) -> Bool {
@@ -59,17 +56,18 @@ struct MachineSound: SoundSystem {
   func devices() throws(AudioDeviceError) -> [AudioDevice] { try AudioDevice.all() }
 
   func openMicrophone(
-    _ device: AudioDevice?, deliver: @escaping @Sendable (AudioFrame) -> Void,
+    _ device: AudioDevice?, title: String, deliver: @escaping @Sendable (AudioFrame) -> Void,
     notify: @escaping @Sendable (AudioStreamEvent) -> Void
   ) throws(AudioDeviceError) -> any OpenSound {
-    try AudioCapture(device, channels: 1, deliver: deliver, notify: notify)
+    try AudioCapture(device, channels: 1, title: title, deliver: deliver, notify: notify)
   }
 
   func openSpeaker(
-    _ device: AudioDevice?, fill: @escaping @Sendable (inout AudioFrame) -> Void,
+    _ device: AudioDevice?, title: String,
+    fill: @escaping @Sendable (inout AudioFrame) -> Void,
     notify: @escaping @Sendable (AudioStreamEvent) -> Void
   ) throws(AudioDeviceError) -> any OpenSound {
-    try AudioPlayback(device, channels: 2, fill: fill, notify: notify)
+    try AudioPlayback(device, channels: 2, title: title, fill: fill, notify: notify)
   }
 
   func makeProcessor(
