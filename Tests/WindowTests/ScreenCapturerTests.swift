@@ -36,7 +36,7 @@ struct ScreenCapturerTests {
     #expect(stops == 2 && !capturer.isRunning)
     // A number that nobody takes: that of the display may be another's by now.
     let nowhere = ScreenVideoCapturer(
-      source: .area(ScreenArea(x: 0, y: 0, width: 64, height: 48), display: ":4999"))
+      source: .area(PixelRectangle(x: 0, y: 0, width: 64, height: 48), display: ":4999"))
     await #expect(throws: ScreenError.noDisplay(name: ":4999")) { try await nowhere.start() }
   }
 }

@@ -58,7 +58,7 @@ struct ScreenTests {
     let display = try VirtualDisplay(width: 320, height: 240, lacking: lacking)
     try display.fill(0, 0, 320, 240, blue)
     let screen = try ScreenDevice.find(display: display.name)
-    #expect(screen.frame == ScreenArea(x: 0, y: 0, width: 320, height: 240))
+    #expect(screen.frame == PixelRectangle(x: 0, y: 0, width: 320, height: 240))
     #expect(screen.isPrimary)
     let seen = Seen()
     let capture = try seen.capture(.screen(screen), still)
@@ -127,7 +127,7 @@ struct ScreenTests {
     try display.fill(0, 0, 320, 240, blue)
     try display.fill(301, 201, 19, 39, red)
     let seen = Seen()
-    let wanted = try #require(ScreenArea("101x51+301+201"))
+    let wanted = try #require(PixelRectangle("101x51+301+201"))
     let capture = try seen.capture(.area(wanted, display: display.name), still)
     #expect(seen.wait(for: red, at: 5, 5))
     #expect(seen.frames.first?.width == 18 && seen.frames.first?.height == 38)
@@ -136,8 +136,9 @@ struct ScreenTests {
       _ = try seen.capture(
         .area(.init(x: 320, y: 0, width: 10, height: 10), display: display.name), still)
     }
-    #expect(ScreenArea("101x51") == nil && ScreenArea("0x51+1+1") == nil)
-    #expect(ScreenArea("99999999999999999999x51+1+1") == nil && ScreenArea("10x10+-1+0") == nil)
+    #expect(PixelRectangle("101x51") == nil && PixelRectangle("0x51+1+1") == nil)
+    #expect(
+      PixelRectangle("99999999999999999999x51+1+1") == nil && PixelRectangle("10x10+-1+0") == nil)
   }
 
   @Test func aMonitorIsFollowedUntilItIsUnplugged() throws {
@@ -171,7 +172,7 @@ struct ScreenTests {
     #expect(client.line("open") != nil)
     _ = try display.wait { $0.shows(red, at: 70, 50) }
     let window = try ScreenWindow.find("quarters", display: display.name)
-    #expect(window.frame == ScreenArea(x: 40, y: 30, width: 640, height: 360))
+    #expect(window.frame == PixelRectangle(x: 40, y: 30, width: 640, height: 360))
     #expect(
       try ScreenWindow.find("0x" + String(window.id, radix: 16), display: display.name) == window)
     let seen = Seen()

@@ -16,14 +16,14 @@ package final class ScreenInput: RawVideoFeed {
   package init(_ choice: VideoChoice, framesPerSecond: Double?) throws(UsageError) {
     self.framesPerSecond = framesPerSecond ?? 30
     do throws(ScreenError) {
-      let frame: ScreenArea
+      let frame: PixelRectangle
       switch choice {
       case .window(let words):
         let window = try ScreenWindow.find(words)
         source = .window(window)
         frame = window.frame
       case .screen(let name):
-        if let area = name.flatMap({ ScreenArea($0) }) {
+        if let area = name.flatMap({ PixelRectangle($0) }) {
           // A display must be there, and the area in it, before anybody is called.
           _ = try ScreenDevice.find()
           source = .area(area, display: nil)

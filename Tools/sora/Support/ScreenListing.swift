@@ -1,4 +1,5 @@
 import Foundation
+import SoraMedia
 package import SoraScreen
 
 /// A screen or a window as `sora devices` tells of it.
@@ -25,7 +26,8 @@ package struct ScreenListing: Encodable {
       frame: window.frame, isPrimary: nil)
   }
 
-  private init(type: String, name: String, title: String?, frame: ScreenArea, isPrimary: Bool?) {
+  private init(type: String, name: String, title: String?, frame: PixelRectangle, isPrimary: Bool?)
+  {
     self.type = type
     self.name = name.printable
     self.title = title?.printable

@@ -145,7 +145,7 @@ public final class ScreenCapture: Sendable {
     }
   }
 
-  private func tellSize(_ area: ScreenArea) {
+  private func tellSize(_ area: PixelRectangle) {
     counters.withLock { ($0.width, $0.height) = (area.width, area.height) }
     notify(.resized(width: area.width, height: area.height))
   }

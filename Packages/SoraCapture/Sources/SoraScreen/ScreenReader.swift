@@ -5,7 +5,7 @@ final class ScreenReader {
   let source: ScreenSource
   let display: X11Display
   /// What is read: of the desktop, or of a window. Of an even size.
-  private(set) var area: ScreenArea
+  private(set) var area: PixelRectangle
   /// Whether there are pixels to read.
   private var isShown = true
   private let showsCursor: Bool
@@ -26,7 +26,7 @@ final class ScreenReader {
     self.source = source
     self.display = display
     self.showsCursor = showsCursor
-    area = ScreenArea(x: 0, y: 0, width: 0, height: 0)
+    area = PixelRectangle(x: 0, y: 0, width: 0, height: 0)
     changedRows = 0..<0
     // The changes first: what changes while it is located is told.
     if case .window(let window) = source {
@@ -71,10 +71,10 @@ final class ScreenReader {
     if cursor == nil { cursor = try display.loadCursor() }
     let shape = cursor ?? .init()
     func covers(_ point: (x: Int, y: Int)) -> Bool {
-      let frame = ScreenArea(
+      let frame = PixelRectangle(
         x: point.x - shape.x, y: point.y - shape.y, width: shape.width, height: shape.height)
       let seen = frame.intersection(
-        ScreenArea(x: origin.x, y: origin.y, width: area.width, height: area.height))
+        PixelRectangle(x: origin.x, y: origin.y, width: area.width, height: area.height))
       return seen.width > 0 && seen.height > 0
     }
     if !isLoaded || now != pointer, covers(now) || covers(pointer) { isPointerChanged = true }
@@ -99,7 +99,7 @@ final class ScreenReader {
 
   /// Finds the place of what is captured, and makes room for it.
   private func locate() throws(ScreenError) {
-    let place: ScreenArea
+    let place: PixelRectangle
     switch source {
     case .screen(let wanted):
       guard let screen = try display.monitors().first(where: { $0.name == wanted.name }) else {
@@ -113,7 +113,8 @@ final class ScreenReader {
     case .window(let wanted):
       let (window, isShown) = try display.window(wanted.id)
       self.isShown = isShown
-      place = ScreenArea(x: 0, y: 0, width: window.frame.width, height: window.frame.height).even
+      place =
+        PixelRectangle(x: 0, y: 0, width: window.frame.width, height: window.frame.height).even
       origin = (window.frame.x, window.frame.y)
     }
     guard !place.isEmpty else { throw .gone("\(source)") }

@@ -12,7 +12,7 @@ import SoraMedia
   // @unchecked: whoever makes it hands it to the thread that uses it and keeps nothing but `wake`, which writes to a file descriptor.
 
   struct Changes {
-    var damage = ScreenArea(x: 0, y: 0, width: 0, height: 0)
+    var damage = PixelRectangle(x: 0, y: 0, width: 0, height: 0)
     var isChanged = false
     var isCursorChanged = false
   }
@@ -75,10 +75,10 @@ import SoraMedia
 
   // MARK: What there is
 
-  func desktop() throws(ScreenError) -> ScreenArea {
+  func desktop() throws(ScreenError) -> PixelRectangle {
     var area = sora_x11_rect()
     try check(unsafe sora_x11_desktop(handle, &area), "telling its size")
-    return ScreenArea(area)
+    return PixelRectangle(area)
   }
 
   func monitors() throws(ScreenError) -> [ScreenDevice] {
@@ -90,7 +90,8 @@ import SoraMedia
     let primary = listed.firstIndex { $0.is_primary != 0 } ?? 0
     let screens = listed.enumerated().map { index, monitor in
       ScreenDevice(
-        name: text(of: monitor.name), frame: ScreenArea(monitor.frame), isPrimary: index == primary,
+        name: text(of: monitor.name), frame: PixelRectangle(monitor.frame),
+        isPrimary: index == primary,
         display: name)
     }
     return screens.filter(\.isPrimary) + screens.filter { !$0.isPrimary }
@@ -113,7 +114,7 @@ import SoraMedia
 
   private func window(_ found: sora_x11_window) -> ScreenWindow {
     ScreenWindow(
-      id: found.id, title: text(of: found.title), frame: ScreenArea(found.frame), display: name)
+      id: found.id, title: text(of: found.title), frame: PixelRectangle(found.frame), display: name)
   }
 
   // MARK: Pixels
@@ -126,7 +127,7 @@ import SoraMedia
     try check(unsafe sora_x11_follow(handle, window), "following it")
   }
 
-  func makeRoom(_ area: ScreenArea) throws(ScreenError) {
+  func makeRoom(_ area: PixelRectangle) throws(ScreenError) {
     try check(
       unsafe sora_x11_make_room(handle, Int32(area.width), Int32(area.height)), "making room")
   }
@@ -134,7 +135,7 @@ import SoraMedia
   /// Reads rows of an area, which has the size of the room.
   ///
   /// - Returns: false where there are no pixels now.
-  func read(_ area: ScreenArea, rows: Range<Int>) throws(ScreenError) -> Bool {
+  func read(_ area: PixelRectangle, rows: Range<Int>) throws(ScreenError) -> Bool {
     unsafe sora_x11_forget_damage(handle)
     let status = unsafe sora_x11_read(
       handle, Int32(area.x), Int32(area.y), Int32(rows.lowerBound), Int32(rows.count))
@@ -144,7 +145,7 @@ import SoraMedia
   }
 
   /// What was read, converted once: I420 by BT.601, limited range.
-  func convert(_ area: ScreenArea, into pool: PixelBufferPool) -> PixelBuffer? {
+  func convert(_ area: PixelRectangle, into pool: PixelBufferPool) -> PixelBuffer? {
     guard let pixels = unsafe sora_x11_pixels(handle) else { return nil }
     return unsafe PixelBuffer.converting(pixels, area.width, area.height, into: pool)
   }
@@ -158,7 +159,7 @@ import SoraMedia
       handle, wakeFD, Int32(clamping: milliseconds), isPause ? 1 : 0, &changes)
     try check(status, "waiting")
     return Changes(
-      damage: ScreenArea(changes.damage), isChanged: changes.is_changed != 0,
+      damage: PixelRectangle(changes.damage), isChanged: changes.is_changed != 0,
       isCursorChanged: changes.is_cursor_changed != 0)
   }
 
@@ -188,7 +189,7 @@ import SoraMedia
   }
 }
 
-extension ScreenArea {
+extension PixelRectangle {
   fileprivate init(_ area: sora_x11_rect) {
     self.init(x: Int(area.x), y: Int(area.y), width: Int(area.width), height: Int(area.height))
   }

@@ -33,7 +33,7 @@ public import SoraMedia
   /// - Throws: `CodecError.invalidSetting` for a size below 1 or above `maximumSide`, and for a crop that isn't
   ///   inside of the source.
   public func scale(
-    _ source: PixelBuffer, crop: PictureRectangle? = nil, width: Int, height: Int,
+    _ source: PixelBuffer, crop: PixelRectangle? = nil, width: Int, height: Int,
     format: PixelFormat? = nil
   ) throws(CodecError) -> PixelBuffer {
     let sides = 1...Self.maximumSide
@@ -43,7 +43,7 @@ public import SoraMedia
         allowed: "1x1 to \(Self.maximumSide)x\(Self.maximumSide)")
     }
     let format = format ?? source.format
-    let part = try SourcePart(source, crop ?? PictureRectangle(of: source))
+    let part = try SourcePart(source, crop ?? PixelRectangle(of: source))
     if part.isWhole, source.width == width, source.height == height, source.format == format {
       return source
     }

@@ -73,7 +73,7 @@ import Testing
     for format in [PixelFormat.i420, .nv12] {
       let source = try PictureScaler().scale(picture, width: 101, height: 81, format: format)
       let part = try PictureScaler().scale(
-        source, crop: PictureRectangle(x: 11, y: 20, width: 33, height: 41), width: 33, height: 41,
+        source, crop: PixelRectangle(x: 11, y: 20, width: 33, height: 41), width: 33, height: 41,
         format: .i420)
       for y in 0..<41 {
         #expect(
@@ -90,16 +90,6 @@ import Testing
     }
   }
 
-  @Test func theMiddleOfAPictureHasTheProportionsAskedFor() {
-    let wide = Pictures.make(640, 360, index: 0)
-    #expect(
-      PictureRectangle(of: wide, withAspect: 4, 3)
-        == PictureRectangle(x: 80, y: 0, width: 480, height: 360))
-    #expect(
-      PictureRectangle(of: wide, withAspect: 2, 1)
-        == PictureRectangle(x: 0, y: 20, width: 640, height: 320))
-  }
-
   @Test func nonsenseIsRefused() {
     let picture = Pictures.make(64, 48, index: 0)
     let scaler = PictureScaler()
@@ -109,11 +99,11 @@ import Testing
       }
     }
     for crop in [
-      PictureRectangle(x: -1, y: 0, width: 4, height: 4),
-      PictureRectangle(x: 61, y: 0, width: 4, height: 4),
-      PictureRectangle(x: .max, y: 0, width: 4, height: 4),
-      PictureRectangle(x: 0, y: 0, width: 0, height: 4),
-      PictureRectangle(x: 0, y: 0, width: .max, height: 4),
+      PixelRectangle(x: -1, y: 0, width: 4, height: 4),
+      PixelRectangle(x: 61, y: 0, width: 4, height: 4),
+      PixelRectangle(x: .max, y: 0, width: 4, height: 4),
+      PixelRectangle(x: 0, y: 0, width: 0, height: 4),
+      PixelRectangle(x: 0, y: 0, width: .max, height: 4),
     ] {
       #expect(throws: CodecError.self) {
         try scaler.scale(picture, crop: crop, width: 4, height: 4)

@@ -53,8 +53,8 @@ import Testing
 
   @Test func cellsKeepTheirSpacing() {
     let cells = GridLayout.cells(count: 4, width: 101, height: 61, spacing: 3)
-    #expect(cells[0] == ViewRect(x: 0, y: 0, width: 49, height: 29))
-    #expect(cells[3] == ViewRect(x: 52, y: 32, width: 49, height: 29))
+    #expect(cells[0] == PixelRectangle(x: 0, y: 0, width: 49, height: 29))
+    #expect(cells[3] == PixelRectangle(x: 52, y: 32, width: 49, height: 29))
   }
 
   @Test func aLastRowWithFewerTilesStandsInTheMiddle() {
@@ -70,7 +70,7 @@ import Testing
 }
 
 @Suite struct FramePlacementTests {
-  private let cell = ViewRect(x: 10, y: 20, width: 100, height: 100)
+  private let cell = PixelRectangle(x: 10, y: 20, width: 100, height: 100)
 
   private func place(
     _ width: Int, _ height: Int, _ rotation: VideoRotation, _ scaling: ViewScaling
@@ -81,27 +81,27 @@ import Testing
   @Test func fillDistorts() {
     let placement = place(64, 32, .none, .fill)
     #expect(placement.destination == cell)
-    #expect(placement.source == ViewRect(x: 0, y: 0, width: 64, height: 32))
+    #expect(placement.source == PixelRectangle(x: 0, y: 0, width: 64, height: 32))
   }
 
   @Test func aspectFitLeavesRoom() {
     #expect(
       place(64, 32, .none, .aspectFit).destination
-        == ViewRect(x: 10, y: 45, width: 100, height: 50))
+        == PixelRectangle(x: 10, y: 45, width: 100, height: 50))
     #expect(
       place(64, 32, .clockwise90, .aspectFit).destination
-        == ViewRect(x: 35, y: 20, width: 50, height: 100))
+        == PixelRectangle(x: 35, y: 20, width: 50, height: 100))
   }
 
   @Test func aspectFillCutsBothSides() {
     let upright = place(64, 32, .none, .aspectFill)
     #expect(upright.destination == cell)
-    #expect(upright.source == ViewRect(x: 16, y: 0, width: 32, height: 32))
+    #expect(upright.source == PixelRectangle(x: 16, y: 0, width: 32, height: 32))
     let wide = FramePlacement(
       width: 64, height: 32, rotation: .clockwise270,
-      in: ViewRect(x: 0, y: 0, width: 40, height: 10), scaling: .aspectFill)
+      in: PixelRectangle(x: 0, y: 0, width: 40, height: 10), scaling: .aspectFill)
     // Seen on its side it is 32 wide and 64 high, of which 8 rows remain: columns, as it lies in memory.
-    #expect(wide.source == ViewRect(x: 28, y: 0, width: 8, height: 32))
+    #expect(wide.source == PixelRectangle(x: 28, y: 0, width: 8, height: 32))
   }
 
   @Test func theSmallestPicturesAndCellsHaveAPlace() {
@@ -109,7 +109,7 @@ import Testing
       for rotation in [VideoRotation.none, .clockwise90] {
         let placement = FramePlacement(
           width: 1, height: 4_000, rotation: rotation,
-          in: ViewRect(x: 0, y: 0, width: 3, height: 1), scaling: scaling)
+          in: PixelRectangle(x: 0, y: 0, width: 3, height: 1), scaling: scaling)
         #expect(placement.source.width >= 1 && placement.source.height >= 1)
         #expect(placement.destination.width >= 1 && placement.destination.height >= 1)
       }

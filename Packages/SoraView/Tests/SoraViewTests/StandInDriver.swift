@@ -25,7 +25,7 @@ final class StandInDriver: ViewDriver {
 final class StandInCanvas: ViewCanvas {
   enum Call: Equatable {
     case clear(ViewColor)
-    case fill(ViewRect, ViewColor)
+    case fill(PixelRectangle, ViewColor)
     case draw(ViewTexture, FramePlacement)
     case present
   }
@@ -73,7 +73,7 @@ final class StandInCanvas: ViewCanvas {
   }
 
   func clear(_ color: ViewColor) { calls = [.clear(color)] }
-  func fill(_ rect: ViewRect, _ color: ViewColor) { calls.append(.fill(rect, color)) }
+  func fill(_ rect: PixelRectangle, _ color: ViewColor) { calls.append(.fill(rect, color)) }
   func draw(_ texture: ViewTexture, _ placement: FramePlacement) {
     calls.append(.draw(texture, placement))
   }

@@ -13,9 +13,9 @@ public enum ViewScaling: Sendable, Hashable, CaseIterable {
 /// Which part of a picture is drawn where, and how it is turned.
 public struct FramePlacement: Sendable, Hashable {
   /// The part of the picture, in its own pixels.
-  public var source: ViewRect
+  public var source: PixelRectangle
   /// Where that part is seen, in the window's pixels.
-  public var destination: ViewRect
+  public var destination: PixelRectangle
   public var rotation: VideoRotation
   /// Whether left and right are exchanged as it is seen.
   public var isMirrored: Bool
@@ -28,14 +28,14 @@ public struct FramePlacement: Sendable, Hashable {
   ///   - scaling: how it is fitted in.
   ///   - isMirrored: whether left and right are exchanged, once it is turned.
   public init(
-    width: Int, height: Int, rotation: VideoRotation, in cell: ViewRect, scaling: ViewScaling,
+    width: Int, height: Int, rotation: VideoRotation, in cell: PixelRectangle, scaling: ViewScaling,
     isMirrored: Bool = false
   ) {
     self.rotation = rotation
     self.isMirrored = isMirrored
     let isOnSide = rotation == .clockwise90 || rotation == .clockwise270
     let shown = isOnSide ? (width: height, height: width) : (width: width, height: height)
-    source = ViewRect(x: 0, y: 0, width: width, height: height)
+    source = PixelRectangle(x: 0, y: 0, width: width, height: height)
     switch scaling {
     case .fill: destination = cell
     case .aspectFit: destination = cell.fitting(width: shown.width, height: shown.height)
@@ -49,7 +49,7 @@ public struct FramePlacement: Sendable, Hashable {
   }
 
   /// A part as it is, at a place.
-  init(source: ViewRect, destination: ViewRect) {
+  init(source: PixelRectangle, destination: PixelRectangle) {
     self.source = source
     self.destination = destination
     rotation = .none
@@ -57,7 +57,7 @@ public struct FramePlacement: Sendable, Hashable {
   }
 
   /// Where the part would stand if it weren't turned: it is turned about the middle of this.
-  var unturned: ViewRect {
+  var unturned: PixelRectangle {
     switch rotation {
     case .none, .clockwise180: destination
     case .clockwise90, .clockwise270:

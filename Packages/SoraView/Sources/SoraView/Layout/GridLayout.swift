@@ -1,3 +1,5 @@
+public import SoraMedia
+
 /// Where tiles stand in a window: in equal cells, as many beside each other as make the tiles largest.
 public enum GridLayout {
   /// The cells of `count` tiles, row by row. A last row with fewer tiles stands in the middle.
@@ -10,7 +12,7 @@ public enum GridLayout {
   ///   - spacing: pixels between cells.
   public static func cells(
     count: Int, width: Int, height: Int, aspect: Double = 16.0 / 9, spacing: Int = 0
-  ) -> [ViewRect] {
+  ) -> [PixelRectangle] {
     guard count > 0, width > 0, height > 0, aspect > 0 else { return [] }
     let columns = columns(count: count, shape: Double(width) / Double(height) / aspect)
     let rows = (count + columns - 1) / columns
@@ -23,7 +25,7 @@ public enum GridLayout {
       let left = edge(column, of: columns, in: width, spacing)
       let right = edge(column + 1, of: columns, in: width, spacing) - spacing
       let shift = missing * (width + spacing) / columns / 2
-      return ViewRect(
+      return PixelRectangle(
         x: left + shift, y: top, width: max(1, right - left), height: max(1, bottom - top))
     }
   }

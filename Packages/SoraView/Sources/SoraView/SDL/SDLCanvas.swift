@@ -129,7 +129,7 @@ import SoraMedia
 
   func clear(_ color: ViewColor) { _ = unsafe sora_sdl_clear(canvas, color.packed) }
 
-  func fill(_ rect: ViewRect, _ color: ViewColor) {
+  func fill(_ rect: PixelRectangle, _ color: ViewColor) {
     _ = unsafe sora_sdl_fill(canvas, Self.rect(rect), color.packed)
   }
 
@@ -142,7 +142,7 @@ import SoraMedia
       flips.y ? 1 : 0)
   }
 
-  private static func rect(_ rect: ViewRect) -> sora_sdl_rect {
+  private static func rect(_ rect: PixelRectangle) -> sora_sdl_rect {
     sora_sdl_rect(
       x: Int32(clamping: rect.x), y: Int32(clamping: rect.y), width: Int32(clamping: rect.width),
       height: Int32(clamping: rect.height))

@@ -1,3 +1,5 @@
+import SoraMedia
+
 /// Draws lines of text on a canvas, and keeps those that were drawn last. Confined to the render thread.
 struct TextPainter {
   private struct Key: Hashable {
@@ -27,17 +29,17 @@ struct TextPainter {
   }
 
   /// A name, at the lower edge of a tile.
-  mutating func draw(name: String, in cell: ViewRect) {
+  mutating func draw(name: String, in cell: PixelRectangle) {
     let height = Self.lineHeight(in: cell)
     guard let line = texture(name, height) else { return }
-    let strip = ViewRect(
+    let strip = PixelRectangle(
       x: cell.x, y: cell.y + cell.height - line.height, width: cell.width, height: line.height)
     canvas.fill(strip, Self.shade)
     draw(line, at: (cell.x + height / 2, strip.y), in: cell)
   }
 
   /// Lines, in the upper left corner of a tile.
-  mutating func draw(overlay lines: [String], in cell: ViewRect) {
+  mutating func draw(overlay lines: [String], in cell: PixelRectangle) {
     let height = Self.lineHeight(in: cell)
     var y = cell.y
     for text in lines {
@@ -45,25 +47,25 @@ struct TextPainter {
         continue
       }
       let width = min(cell.width, line.width + height)
-      canvas.fill(ViewRect(x: cell.x, y: y, width: width, height: line.height), Self.shade)
+      canvas.fill(PixelRectangle(x: cell.x, y: y, width: width, height: line.height), Self.shade)
       draw(line, at: (cell.x + height / 2, y), in: cell)
       y += line.height
     }
   }
 
   /// In steps, so that a window that is being resized doesn't draw every line anew.
-  private static func lineHeight(in cell: ViewRect) -> Int {
+  private static func lineHeight(in cell: PixelRectangle) -> Int {
     min(max(12, cell.height / 22), 40) & ~1
   }
 
-  private func draw(_ line: ViewTexture, at point: (x: Int, y: Int), in cell: ViewRect) {
+  private func draw(_ line: ViewTexture, at point: (x: Int, y: Int), in cell: PixelRectangle) {
     let width = min(line.width, cell.x + cell.width - point.x)
     guard width > 0 else { return }
     canvas.draw(
       line,
       FramePlacement(
-        source: ViewRect(x: 0, y: 0, width: width, height: line.height),
-        destination: ViewRect(x: point.x, y: point.y, width: width, height: line.height)))
+        source: PixelRectangle(x: 0, y: 0, width: width, height: line.height),
+        destination: PixelRectangle(x: point.x, y: point.y, width: width, height: line.height)))
   }
 
   private mutating func texture(_ text: String, _ height: Int) -> ViewTexture? {

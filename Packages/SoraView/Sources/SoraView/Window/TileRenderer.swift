@@ -84,7 +84,7 @@ final class TileRenderer {
     return new
   }
 
-  func draw(in cell: ViewRect, texts: inout TextPainter) {
+  func draw(in cell: PixelRectangle, texts: inout TextPainter) {
     if let background = appearance.background { canvas.fill(cell, background) }
     if let shown = isShown ? picture : still?.picture {
       canvas.draw(
@@ -102,12 +102,12 @@ final class TileRenderer {
     if appearance.isMarked { drawMark(around: cell, edge) }
   }
 
-  private func drawMark(around cell: ViewRect, _ edge: Int) {
+  private func drawMark(around cell: PixelRectangle, _ edge: Int) {
     for side in [
-      ViewRect(x: cell.x, y: cell.y, width: cell.width, height: edge),
-      ViewRect(x: cell.x, y: cell.y + cell.height - edge, width: cell.width, height: edge),
-      ViewRect(x: cell.x, y: cell.y, width: edge, height: cell.height),
-      ViewRect(x: cell.x + cell.width - edge, y: cell.y, width: edge, height: cell.height),
+      PixelRectangle(x: cell.x, y: cell.y, width: cell.width, height: edge),
+      PixelRectangle(x: cell.x, y: cell.y + cell.height - edge, width: cell.width, height: edge),
+      PixelRectangle(x: cell.x, y: cell.y, width: edge, height: cell.height),
+      PixelRectangle(x: cell.x + cell.width - edge, y: cell.y, width: edge, height: cell.height),
     ] {
       canvas.fill(side, Self.mark)
     }

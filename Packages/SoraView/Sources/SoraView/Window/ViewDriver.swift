@@ -61,7 +61,7 @@ package protocol ViewCanvas: AnyObject {
   var textProblem: String? { get }
 
   func clear(_ color: ViewColor)
-  func fill(_ rect: ViewRect, _ color: ViewColor)
+  func fill(_ rect: PixelRectangle, _ color: ViewColor)
   func draw(_ texture: ViewTexture, _ placement: FramePlacement)
   func present()
   /// What was drawn since the last `present`.

@@ -1,39 +1,5 @@
 import SoraCodecs
-public import SoraMedia
-
-/// A part of a picture, in pixels from its top-left corner.
-public struct PictureRectangle: Sendable, Hashable {
-  public var x: Int
-  public var y: Int
-  public var width: Int
-  public var height: Int
-
-  public init(x: Int, y: Int, width: Int, height: Int) {
-    self.x = x
-    self.y = y
-    self.width = width
-    self.height = height
-  }
-
-  /// All of a picture.
-  public init(of picture: PixelBuffer) {
-    self.init(x: 0, y: 0, width: picture.width, height: picture.height)
-  }
-
-  /// The largest part of a picture in the middle that has the proportions `width`:`height`, at an even place.
-  ///
-  /// - Precondition: `width` and `height` are above 0.
-  public init(of picture: PixelBuffer, withAspect width: Int, _ height: Int) {
-    precondition(width > 0 && height > 0)
-    let (w, h) = (Double(picture.width), Double(picture.height))
-    let aspect = Double(width) / Double(height)
-    let partWidth = max(1, min(picture.width, Int((h * aspect).rounded())))
-    let partHeight = max(1, min(picture.height, Int((w / aspect).rounded())))
-    self.init(
-      x: (picture.width - partWidth) / 2 & ~1, y: (picture.height - partHeight) / 2 & ~1,
-      width: partWidth, height: partHeight)
-  }
-}
+import SoraMedia
 
 /// What is read of a source: its planes from the corner of a rectangle on.
 struct SourcePart {
@@ -45,7 +11,7 @@ struct SourcePart {
   let isWhole: Bool
 
   /// Chroma has a sample for two pixels, so the corner moves to even pixels, up to one to the left and up.
-  init(_ picture: PixelBuffer, _ wanted: PictureRectangle) throws(CodecError) {
+  init(_ picture: PixelBuffer, _ wanted: PixelRectangle) throws(CodecError) {
     guard wanted.x >= 0, wanted.y >= 0, wanted.width > 0, wanted.height > 0,
       wanted.width <= picture.width, wanted.height <= picture.height,
       wanted.x <= picture.width - wanted.width, wanted.y <= picture.height - wanted.height
@@ -70,6 +36,6 @@ struct SourcePart {
         picture.plane(1), from: left, top / 2, width: chromaWidth, height: chromaHeight)
       v = u
     }
-    isWhole = wanted == PictureRectangle(of: picture)
+    isWhole = wanted == PixelRectangle(of: picture)
   }
 }
