@@ -55,28 +55,18 @@ public final class AudioJitterBuffer {
   public internal(set) var stats = AudioJitterBufferStats()
 
   let decoder: any AudioPayloadDecoder
-  var stretcher: TimeStretcher
   var packets: AudioPacketBuffer
-  var queue: AudioSampleQueue
+  var samples: PlayoutSamples
   var estimator = ArrivalDelayEstimator()
   var phase = PlayoutPolicy.Phase.starting
-  /// The timestamp behind what was decoded, restored or given up last.
-  var expected: Int64 = 0
-  var lastSequenceNumber: Int64 = 0
-  var generated = 0
+  var position = PlayoutPosition()
   var isSilenceAnnounced = false
   var content = Content.silence
   var isConcealing = false
-  var delays = DelayHistory()
-  var pullsUntilStretch = 0
-  var failedStretches = 0
-  var continuation: [Int16]
+  var pace = StretchPace()
 
-  private var newestSequenceNumber: Int64?
-  private var newestTimestamp: Int64 = 0
+  private var arrivals = PacketArrivals()
   private var lateRun = 0
-  /// Which packets came, a bit each: the newest one's is the lowest.
-  private var received: UInt64 = 0
 
   /// A buffer that decodes with `decoder`, which must be its alone.
   public init(
@@ -86,9 +76,7 @@ public final class AudioJitterBuffer {
     self.configuration = configuration
     channels = min(max(decoder.channels, 1), 2)
     packets = AudioPacketBuffer(capacity: min(max(configuration.maximumPackets, 4), 2_000))
-    queue = AudioSampleQueue(channels: channels)
-    stretcher = TimeStretcher(channels: channels)
-    continuation = [Int16](repeating: 0, count: Self.mergeCount * channels)
+    samples = PlayoutSamples(channels: channels)
   }
 
   /// Takes in the payload of one RTP packet (48 kHz clock) that arrived at `now`. The bytes are copied.
@@ -103,22 +91,17 @@ public final class AudioJitterBuffer {
       stats.packetsMalformed += 1
       return
     }
-    let sequence = extend(sequenceNumber)
-    let time = extend(timestamp)
-    let isNewest = newestSequenceNumber.map { sequence > $0 } ?? true
-    noteReceived(sequence)
-    if isNewest {
-      newestSequenceNumber = sequence
-      newestTimestamp = time
-    }
+    let sequence = arrivals.extend(sequenceNumber)
+    let time = arrivals.extend(timestamp)
+    let isNewest = arrivals.insert(sequence, timestamp: time)
     observe(time, at: now, within: isNewest ? nil : Self.longestRetransmissionDelay)
     // What is restored from this packet comes with it. As with whole copies, the delay grows by that only while packets are missing.
-    if phase != .starting, !hasReceived(sequence - 1) {
+    if phase != .starting, !arrivals.contains(sequence - 1) {
       let restored = decoder.redundantSampleCount(of: payload)
       if restored > 0 { observe(time &- Int64(restored), at: now, within: Self.longestCopyDelay) }
     }
 
-    if phase != .starting, time < expected {
+    if phase != .starting, time < position.expected {
       stats.packetsDiscarded += 1
       stats.packetsLate += 1
       lateRun += 1
@@ -155,22 +138,23 @@ public final class AudioJitterBuffer {
     sequenceNumber: UInt16, timestamp: UInt32, payload: Span<UInt8>, at now: Instant
   ) {
     stats.fecPacketsReceived += 1
-    guard newestSequenceNumber != nil, let sampleCount = decoder.sampleCount(of: payload),
+    guard !arrivals.isEmpty, let sampleCount = decoder.sampleCount(of: payload),
       sampleCount > 0, sampleCount <= 5_760
     else {
       stats.fecPacketsDiscarded += 1
       return
     }
-    let sequence = extend(sequenceNumber)
-    let time = extend(timestamp)
-    guard !hasReceived(sequence) else {
+    let sequence = arrivals.extend(sequenceNumber)
+    let time = arrivals.extend(timestamp)
+    guard !arrivals.contains(sequence) else {
       stats.fecPacketsDiscarded += 1
       return
     }
     observe(time, at: now, within: Self.longestCopyDelay)
     // A stream begins with the first packet that came by itself: its copies would only make the start later.
     let isUseful =
-      phase == .starting ? packets.first.map { time > $0.timestamp } ?? false : time >= expected
+      phase == .starting
+      ? packets.first.map { time > $0.timestamp } ?? false : time >= position.expected
     guard isUseful,
       case .stored = packets.insert(
         sequenceNumber: sequence, timestamp: time, sampleCount: sampleCount,
@@ -179,16 +163,14 @@ public final class AudioJitterBuffer {
       stats.fecPacketsDiscarded += 1
       return
     }
-    noteReceived(sequence)
+    _ = arrivals.insert(sequence, timestamp: time)
   }
 
   /// Forgets the stream, as at the start, but for the counters. For another SSRC.
   public func reset() {
     restart(flushing: true)
-    newestSequenceNumber = nil
-    newestTimestamp = 0
-    received = 0
-    queue.reset()
+    arrivals = PacketArrivals()
+    samples.reset()
     decoder.reset()
     isSilenceAnnounced = false
     content = .silence
@@ -201,7 +183,7 @@ public final class AudioJitterBuffer {
   public var targetDelay: Duration { .nanoseconds(target) }
 
   /// The delay of what is played at present, likewise; nil before anything was.
-  public var currentDelay: Duration? { delays.minimum.map { .nanoseconds($0) } }
+  public var currentDelay: Duration? { pace.delay.map { .nanoseconds($0) } }
 
   var target: Int64 {
     // A packet is needed at the latest one pull before its first sample is due.
@@ -212,9 +194,9 @@ public final class AudioJitterBuffer {
 
   func restart(flushing: Bool) {
     phase = .starting
-    generated = 0
+    position.dropGenerated()
     lateRun = 0
-    delays.clear()
+    pace.clear()
     if flushing {
       packets.removeAll()
       estimator.reset()
@@ -235,66 +217,5 @@ public final class AudioJitterBuffer {
       guard now.nanoseconds &- media &- fastest < limit else { return }
     }
     estimator.add(arrival: now.nanoseconds, mediaTime: media)
-  }
-
-  private func noteReceived(_ sequence: Int64) {
-    guard let newest = newestSequenceNumber else {
-      received = 1
-      return
-    }
-    let ahead = sequence - newest
-    if ahead > 0 {
-      received = ahead < 64 ? received << UInt64(ahead) | 1 : 1
-    } else if ahead > -64 {
-      received |= 1 << UInt64(-ahead)
-    }
-  }
-
-  private func hasReceived(_ sequence: Int64) -> Bool {
-    guard let newest = newestSequenceNumber, newest - sequence < 64, sequence <= newest else {
-      return true
-    }
-    return received & 1 << UInt64(newest - sequence) != 0
-  }
-
-  /// Continues 16 bits from the newest number (RFC 3550 §A.1 in spirit): the nearest one is meant.
-  private func extend(_ number: UInt16) -> Int64 {
-    guard let newest = newestSequenceNumber else { return Int64(number) }
-    return newest + Int64(Int16(truncatingIfNeeded: Int64(number) &- newest))
-  }
-
-  private func extend(_ timestamp: UInt32) -> Int64 {
-    guard newestSequenceNumber != nil else { return Int64(timestamp) }
-    return newestTimestamp &+ Int64(Int32(truncatingIfNeeded: Int64(timestamp) &- newestTimestamp))
-  }
-}
-
-/// The playout delay at the last pulls. A device may pull unevenly; what counts is the least.
-struct DelayHistory {
-  private static let length = 10
-  private var values: [Int64] = []
-  private var position = 0
-
-  init() { values.reserveCapacity(Self.length) }
-
-  /// The least of the last pulls; nil until there were enough.
-  var minimum: Int64? { values.count == Self.length ? values.min() : nil }
-
-  mutating func add(_ value: Int64) {
-    if values.count < Self.length {
-      values.append(value)
-    } else {
-      values[position] = value
-    }
-    position = (position + 1) % Self.length
-  }
-
-  mutating func shift(_ amount: Int64) {
-    for index in values.indices { values[index] &+= amount }
-  }
-
-  mutating func clear() {
-    values.removeAll(keepingCapacity: true)
-    position = 0
   }
 }
