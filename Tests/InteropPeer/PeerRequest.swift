@@ -95,7 +95,7 @@ struct PeerOptions: Decodable {
     case .native: return RTCPeerConnectionFactory()
     case .native12:
       var dtls = NativeDTLSFactory()
-      dtls.versions = [.v12]
+      dtls.settings.versions = [.v12]
       return RTCPeerConnectionFactory(dtlsFactory: dtls)
     case .libssl:
       return RTCPeerConnectionFactory(dtlsFactory: try DTLSImplementation.libssl.makeFactory())

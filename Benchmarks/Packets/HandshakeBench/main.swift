@@ -102,7 +102,7 @@ let certificates = (try DTLSCertificate.generate(), try DTLSCertificate.generate
 }
 
 var own12 = NativeDTLSFactory()
-own12.versions = [.v12]
+own12.settings.versions = [.v12]
 let own13 = NativeDTLSFactory()
 let libssl = try OpenSSLDTLSFactory()
 try measure("own 1.3 with itself", own13, own13)

@@ -36,11 +36,11 @@ import SoraWire
   private var alertSent: DTLSAlert?
 
   init(
-    context: OpaquePointer, role: DTLSRole, certificate: DTLSCertificate,
+    context: OpaquePointer, mtu: Int, role: DTLSRole, certificate: DTLSCertificate,
     expectedFingerprint: DTLSFingerprint?
   ) throws(DTLSError) {
     ERR_clear_error()
-    let mtu = Int32(OpenSSLDTLSFactory.mtu)
+    let mtu = Int32(clamping: mtu)
     guard let ssl = unsafe SSL_new(context) else { throw .library(reason: takeLibraryError()) }
     guard let bio = unsafe sora_dtls_bio_new(mtu, Int32(Self.sendQueueLimit)) else {
       unsafe SSL_free(ssl)

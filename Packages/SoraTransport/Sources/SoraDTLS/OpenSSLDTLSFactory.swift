@@ -63,7 +63,7 @@ public import SoraMedia
     role: DTLSRole, certificate: DTLSCertificate, expectedFingerprint: DTLSFingerprint?
   ) throws(DTLSError) -> OpenSSLDTLSEndpoint {
     unsafe try OpenSSLDTLSEndpoint(
-      context: context, role: role, certificate: certificate,
+      context: context, mtu: Self.mtu, role: role, certificate: certificate,
       expectedFingerprint: expectedFingerprint)
   }
 }

@@ -71,7 +71,7 @@ struct NSSTests {
   @Test(arguments: [DTLSRole.client, .server])
   func aCookieIsShown(role: DTLSRole) throws {
     var own = NativeDTLSFactory()
-    own.requiresCookie = true
+    own.settings.requiresCookie = true
     try connect(.server, own: own, version: role == .client ? .v12 : .v13)
   }
 

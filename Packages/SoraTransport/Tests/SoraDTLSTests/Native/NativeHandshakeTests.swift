@@ -43,7 +43,7 @@ import Testing
   @Test(arguments: [DTLSVersion.v12, .v13], SRTPProfile.allCases)
   func eachProfileIsNegotiated(version: DTLSVersion, profile: SRTPProfile) throws {
     var server = factory(version)
-    server.profiles = [profile]
+    server.settings.profiles = [profile]
     let link = try makeLink(server: server)
     link.connect()
     let session = try expectAgreement(link)
@@ -61,9 +61,9 @@ import Testing
     client: [DTLSVersion], server: [DTLSVersion], expected: DTLSVersion
   ) throws {
     var clientFactory = NativeDTLSFactory()
-    clientFactory.versions = Set(client)
+    clientFactory.settings.versions = Set(client)
     var serverFactory = NativeDTLSFactory()
-    serverFactory.versions = Set(server)
+    serverFactory.settings.versions = Set(server)
     let link = try makeLink(client: clientFactory, server: serverFactory)
     link.connect()
     #expect(try expectAgreement(link).tlsVersion == expected.rawValue)
@@ -105,9 +105,9 @@ import Testing
   @Test(arguments: [DTLSVersion.v12, .v13])
   func noCommonProfileFails(version: DTLSVersion) throws {
     var client = factory(version)
-    client.profiles = [.aeadAES256GCM]
+    client.settings.profiles = [.aeadAES256GCM]
     var server = factory(version)
-    server.profiles = [.aes128CMSHA1_80]
+    server.settings.profiles = [.aes128CMSHA1_80]
     let link = try makeLink(client: client, server: server)
     link.connect()
     link.run(for: .seconds(1))
@@ -149,7 +149,7 @@ import Testing
   @Test(arguments: [DTLSVersion.v12, .v13])
   func aCookieCostsARoundTrip(version: DTLSVersion) throws {
     var server = factory(version, groups: version == .v13 ? [.p256] : nil)
-    server.requiresCookie = true
+    server.settings.requiresCookie = true
     let link = try makeLink(server: server)
     let start = link.now
     link.connect()

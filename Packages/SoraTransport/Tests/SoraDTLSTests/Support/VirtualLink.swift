@@ -158,9 +158,9 @@ func factory(
   mtu: Int = 1200
 ) -> NativeDTLSFactory {
   var factory = NativeDTLSFactory()
-  factory.versions = Set(versions)
-  if let suites { factory.cipherSuites = suites }
-  if let groups { factory.groups = groups }
-  factory.mtu = mtu
+  factory.settings.versions = Set(versions)
+  if let suites { factory.settings.cipherSuites = suites }
+  if let groups { factory.settings.groups = groups }
+  factory.settings.mtu = mtu
   return factory
 }

@@ -46,7 +46,7 @@ import Testing
   @Test(arguments: [DTLSVersion.v13, .v12])
   func whatFollowsTheLastFlightIsKept(version: DTLSVersion) throws {
     var dtls = NativeDTLSFactory()
-    dtls.versions = [version]
+    dtls.settings.versions = [version]
     for seed in simulationSeeds(100) {
       let world = try HostileWorld(
         seed: seed, .open, .open, .stun,

@@ -75,7 +75,7 @@ private final class Sender: SimulatedEndpoint {
         seed: UInt64(mtu), place, place, access, conditions: conditions
       ) { configuration in
         var dtls = NativeDTLSFactory()
-        dtls.mtu = mtu - 28 - 4 - 36
+        dtls.settings.mtu = mtu - 28 - 4 - 36
         configuration.dtls = dtls
       }
       #expect(world.connect(), "\(mtu) \(access) \(world.story)")

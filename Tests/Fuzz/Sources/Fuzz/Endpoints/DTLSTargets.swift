@@ -14,13 +14,13 @@ extension FuzzTarget {
   private static func native(_ bits: UInt8) -> (any DTLSEndpointFactory)? {
     var factory = NativeDTLSFactory()
     switch bits & 3 {
-    case 0: factory.versions = [.v12]
-    case 1: factory.versions = [.v13]
+    case 0: factory.settings.versions = [.v12]
+    case 1: factory.settings.versions = [.v13]
     default: break
     }
-    if bits & 4 != 0 { factory.mtu = 300 }
-    factory.requiresCookie = bits & 8 != 0
-    if bits & 16 != 0 { factory.groups = [.p256, .x25519] }
+    if bits & 4 != 0 { factory.settings.mtu = 300 }
+    factory.settings.requiresCookie = bits & 8 != 0
+    if bits & 16 != 0 { factory.settings.groups = [.p256, .x25519] }
     return factory
   }
 

@@ -13,7 +13,7 @@ public final class NativeDTLSEndpoint: DTLSEndpoint {
   /// What happened so far.
   public internal(set) var statistics: DTLSStatistics
 
-  let settings: NativeDTLSFactory
+  let settings: NativeDTLSSettings
   let authentication: Authentication
   let random: RandomSource
 
@@ -38,7 +38,7 @@ public final class NativeDTLSEndpoint: DTLSEndpoint {
   private var started: Instant?
 
   init(
-    role: DTLSRole, settings: NativeDTLSFactory, certificate: DTLSCertificate,
+    role: DTLSRole, settings: NativeDTLSSettings, certificate: DTLSCertificate,
     keyKind: SigningKeyKind, expectedFingerprint: DTLSFingerprint?, random: RandomSource
   ) {
     self.settings = settings
