@@ -25,7 +25,7 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
   private(set) var recordings: ServerRecordings?
 
   init(
-    configuration: SoraServer.Configuration, addresses: [IPAddress], certificate: DTLSCertificate,
+    configuration: ServerConfiguration, addresses: [IPAddress], certificate: DTLSCertificate,
     loop: NetworkLoop, events: AsyncStream<SFUEvent>.Continuation
   ) throws {
     self.loop = loop
@@ -75,7 +75,7 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
 
   /// Clients that came to one address for signaling reach the relay there; else every address serves.
   private static func turnAddresses(
-    _ configuration: SoraServer.Configuration, _ media: [IPAddress]
+    _ configuration: ServerConfiguration, _ media: [IPAddress]
   ) -> [IPAddress] {
     if let host = IPAddress(configuration.host), !host.isUnspecified { return [host] }
     if configuration.host == "localhost" { return [.loopbackV4] }

@@ -11,7 +11,7 @@ final class TURNService: TURNServerNetwork {
   private let loop: NetworkLoop
   private let logger: Logger
   private let secret: [UInt8]
-  private let transports: Set<SoraServer.Configuration.TURN.Transport>
+  private let transports: Set<ServerConfiguration.TURN.Transport>
   private(set) var server: TURNServer!
   private var timer: LoopTimer?
   private let sockets = UDPSocketSet()
@@ -44,7 +44,7 @@ final class TURNService: TURNServerNetwork {
   ///
   /// - Throws: `NetworkError` where none can be opened.
   init(
-    addresses: [IPAddress], _ settings: SoraServer.Configuration.TURN, loop: NetworkLoop,
+    addresses: [IPAddress], _ settings: ServerConfiguration.TURN, loop: NetworkLoop,
     logger: Logger
   ) throws(NetworkError) {
     self.loop = loop
