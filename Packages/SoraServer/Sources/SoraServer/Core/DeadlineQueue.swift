@@ -2,10 +2,18 @@ import SoraMedia
 
 /// What a `DeadlineQueue` holds.
 protocol DeadlineQueued: AnyObject {
+  var deadlineMark: DeadlineMark { get set }
+}
+
+/// What a `DeadlineQueue` notes in each that it holds.
+struct DeadlineMark {
   /// Decides among equal deadlines: the lower first.
-  var order: UInt64 { get }
-  /// Its place in the queue, which alone sets it; negative outside of it.
-  var deadlineIndex: Int { get set }
+  fileprivate let order: UInt64
+  /// The place in the queue; negative outside of it.
+  fileprivate var index = -1
+  fileprivate var isTouched = false
+
+  init(order: UInt64) { self.order = order }
 }
 
 /// Connections in the order of their deadlines: a binary heap that knows the place of each, so that a thousand idle connections
@@ -18,24 +26,41 @@ struct DeadlineQueue<Connection: DeadlineQueued> {
   }
 
   private var heap: [Entry] = []
+  /// Connections whose deadlines may have changed since they were set.
+  private var touched: [Connection] = []
+
+  /// A connection's deadline may have changed: it is set anew before the queue is asked next (`takeTouched`).
+  mutating func touch(_ connection: Connection) {
+    guard !connection.deadlineMark.isTouched else { return }
+    connection.deadlineMark.isTouched = true
+    touched.append(connection)
+  }
+
+  /// Takes out one that was touched; nil where all deadlines are right.
+  mutating func takeTouched() -> Connection? {
+    guard let connection = touched.popLast() else { return nil }
+    connection.deadlineMark.isTouched = false
+    return connection
+  }
 
   var nextDeadline: Instant? { heap.first?.deadline }
 
   /// Sets or removes the deadline of a connection.
   mutating func set(_ deadline: Instant?, of connection: Connection) {
-    let index = connection.deadlineIndex
+    let index = connection.deadlineMark.index
     guard let deadline else {
       if index >= 0 { remove(at: index) }
       return
     }
     if index < 0 {
-      heap.append(Entry(deadline: deadline, order: connection.order, connection: connection))
-      connection.deadlineIndex = heap.count - 1
+      heap.append(
+        Entry(deadline: deadline, order: connection.deadlineMark.order, connection: connection))
+      connection.deadlineMark.index = heap.count - 1
       up(heap.count - 1)
     } else if heap[index].deadline != deadline {
       heap[index].deadline = deadline
       up(index)
-      down(connection.deadlineIndex)
+      down(connection.deadlineMark.index)
     }
   }
 
@@ -47,13 +72,13 @@ struct DeadlineQueue<Connection: DeadlineQueued> {
   }
 
   private mutating func remove(at index: Int) {
-    heap[index].connection.deadlineIndex = -1
+    heap[index].connection.deadlineMark.index = -1
     let last = heap.removeLast()
     guard index < heap.count else { return }
     heap[index] = last
-    last.connection.deadlineIndex = index
+    last.connection.deadlineMark.index = index
     up(index)
-    down(last.connection.deadlineIndex)
+    down(last.connection.deadlineMark.index)
   }
 
   private func precedes(_ one: Entry, _ other: Entry) -> Bool {
@@ -86,7 +111,7 @@ struct DeadlineQueue<Connection: DeadlineQueued> {
 
   private mutating func exchange(_ one: Int, _ other: Int) {
     heap.swapAt(one, other)
-    heap[one].connection.deadlineIndex = one
-    heap[other].connection.deadlineIndex = other
+    heap[one].connection.deadlineMark.index = one
+    heap[other].connection.deadlineMark.index = other
   }
 }

@@ -29,32 +29,15 @@ public final class SFUCore {
 
   let random: RandomSource
   let sink: any DatagramSink
-  private var peers: [SFUPeerID: Peer] = [:]
-  /// Clients that haven't sent `connect`, in the order in which they came: each is waited for equally long.
-  private var waiting: [SFUPeerID] = []
-  private var nextPeer = 1
+  private var clients = SignalingClients<SFUConnection>()
   private var nextOrder: UInt64 = 0
   private var deadlines = DeadlineQueue<SFUConnection>()
-  /// Connections whose deadlines may have changed since the queue was told.
-  private var touched: [SFUConnection] = []
   /// Tracks whose packets of this batch haven't been forwarded.
   private var running: [PublishedTrack] = []
-  /// Connections in the order of their `connect`.
-  private(set) var connections: [SFUConnection] = []
+  private var directory = ConnectionDirectory<SFUConnection>()
   private(set) var channels: [SFUChannel] = []
-  private var byID: [String: SFUConnection] = [:]
-  private var byUser: [String: SFUConnection] = [:]
-  private var byAddress: [TransportAddress: SFUConnection] = [:]
-  /// Where the last datagram came from: bursts of one sender skip the look-up.
-  private var latest: (address: TransportAddress, connection: SFUConnection)?
   private var outbox: [Outgoing] = []
   private var isDelivering = false
-
-  private struct Peer {
-    /// When `connect` has to be there.
-    var connectBy: Instant
-    var connection: SFUConnection?
-  }
 
   private enum Outgoing {
     case output(SFUOutput, SFUPeerID)
@@ -71,23 +54,22 @@ public final class SFUCore {
     self.sink = sink
   }
 
+  /// Connections in the order of their `connect`.
+  var connections: [SFUConnection] { directory.all }
+
   // MARK: Signaling
 
   /// A client has opened its WebSocket. nil where the server is full: close it with 1013.
   public func accept(at now: Instant) -> SFUPeerID? {
-    guard peers.count < configuration.maximumPeers else { return nil }
-    let id = SFUPeerID(value: nextPeer)
-    nextPeer += 1
-    peers[id] = Peer(connectBy: now + configuration.connectTimeout)
-    waiting.append(id)
-    return id
+    guard clients.count < configuration.maximumPeers else { return nil }
+    return clients.add(connectBy: now + configuration.connectTimeout)
   }
 
   /// Takes a message of a client. Messages of a client that has ended are ignored.
   public func receive(_ message: SFUMessage, from peer: SFUPeerID, at now: Instant) {
     defer { deliver(at: now) }
-    guard let known = peers[peer] else { return }
-    if let connection = known.connection {
+    guard clients.contains(peer) else { return }
+    if let connection = clients.connection(of: peer) {
       connection.receive(message, at: now)
       touch(connection)
       return
@@ -108,11 +90,10 @@ public final class SFUCore {
   /// A client's WebSocket is gone; that ends its connection.
   public func signalingLost(_ peer: SFUPeerID, at now: Instant) {
     defer { deliver(at: now) }
-    guard let known = peers[peer] else { return }
-    if let connection = known.connection {
+    if let connection = clients.connection(of: peer) {
       end(connection, nil, reason: "WEBSOCKET-CLOSED", at: now)
     } else {
-      forget(peer)
+      clients.remove(peer)
     }
   }
 
@@ -130,7 +111,7 @@ public final class SFUCore {
   /// Asks a connection's publisher for a key frame. False where there is no such connection.
   @discardableResult
   public func requestKeyFrame(connectionID: String, at now: Instant) -> Bool {
-    guard let connection = byID[connectionID] else { return false }
+    guard let connection = directory.connection(id: connectionID) else { return false }
     for track in connection.uplink.tracks { connection.requestKeyFrame(of: track, at: now) }
     return true
   }
@@ -155,9 +136,8 @@ public final class SFUCore {
     defer { deliver(at: now) }
     let close = SFUClose(code: 1001, reason: "SERVER-SHUTDOWN")
     for connection in connections { end(connection, close, reason: close.reason, at: now) }
-    for peer in waiting { emit(.close(close), to: peer) }
-    peers = [:]
-    waiting = []
+    for peer in clients.waiting { emit(.close(close), to: peer) }
+    clients.removeAll()
   }
 
   // MARK: Datagrams and time
@@ -174,7 +154,7 @@ public final class SFUCore {
     // RFC 7983 §7.
     if unsafe bytes[0] <= 3 {
       unsafe receiveSTUN(bytes, from: remote, on: local, at: now)
-    } else if let connection = connection(at: remote) {
+    } else if let connection = directory.connection(at: remote) {
       unsafe connection.transport.receive(bytes, from: remote, on: local, at: now)
       touch(connection)
     } else {
@@ -194,7 +174,7 @@ public final class SFUCore {
   public func poll(at now: Instant) {
     defer { deliver(at: now) }
     batchEnded(at: now)
-    while let peer = waiting.first, let known = peers[peer], known.connectBy <= now {
+    while let peer = clients.late(at: now) {
       refuse(peer, .refused("CONNECT-TIMEOUT: no connect came in time"), at: now)
     }
     // What one sets off at another, such as a request for a key frame, is due at once: a few rounds settle it.
@@ -214,20 +194,15 @@ public final class SFUCore {
   public var nextDeadline: Instant? {
     settleDeadlines()
     guard running.isEmpty else { return .zero }
-    return earliest(
-      waiting.first.flatMap { peers[$0]?.connectBy }, deadlines.nextDeadline)
+    return earliest(clients.nextDeadline, deadlines.nextDeadline)
   }
 
   /// A connection's deadline may have changed.
-  func touch(_ connection: SFUConnection) {
-    guard !connection.isTouched else { return }
-    connection.isTouched = true
-    touched.append(connection)
-  }
+  func touch(_ connection: SFUConnection) { deadlines.touch(connection) }
 
   /// That of a track's publisher may have.
   func touch(publisherOf track: PublishedTrack) {
-    if let publisher = byID[track.publisherID] { touch(publisher) }
+    if let publisher = directory.connection(id: track.publisherID) { touch(publisher) }
   }
 
   /// A track has something to forward: with what else comes in this batch.
@@ -237,12 +212,9 @@ public final class SFUCore {
   }
 
   private func settleDeadlines() {
-    guard !touched.isEmpty else { return }
-    for connection in touched {
-      connection.isTouched = false
+    while let connection = deadlines.takeTouched() {
       deadlines.set(connection.nextDeadline, of: connection)
     }
-    touched.removeAll(keepingCapacity: true)
   }
 
   /// All connections, in the order of their `connect`.
@@ -281,7 +253,7 @@ public final class SFUCore {
     }
     guard message.messageClass == .request else {
       // Responses to our own requests name nobody.
-      guard let connection = connection(at: remote) else {
+      guard let connection = directory.connection(at: remote) else {
         dropped.unknownAddress += 1
         return
       }
@@ -293,7 +265,7 @@ public final class SFUCore {
       return
     }
     let user = String(decoding: name.prefix { $0 != UInt8(ascii: ":") }, as: UTF8.self)
-    guard let connection = byUser[user] else {
+    guard let connection = directory.connection(user: user) else {
       dropped.unknownUser += 1
       return
     }
@@ -302,28 +274,8 @@ public final class SFUCore {
     touch(connection)
     // Counted once the message integrity has held.
     if connection.transport.ice.statistics.requestsReceived > accepted, !connection.isEnded {
-      learn(remote, connection)
+      directory.learn(remote, of: connection)
     }
-  }
-
-  private func connection(at remote: TransportAddress) -> SFUConnection? {
-    if let latest, latest.address == remote { return latest.connection }
-    guard let connection = byAddress[remote] else { return nil }
-    latest = (remote, connection)
-    return connection
-  }
-
-  /// An address belongs to the connection whose authenticated request came from it last.
-  private func learn(_ remote: TransportAddress, _ connection: SFUConnection) {
-    if let known = byAddress[remote] {
-      if known === connection { return }
-      known.addresses.removeAll { $0 == remote }
-    }
-    // A client with more ways than this has changed its network often: the oldest is forgotten.
-    if connection.addresses.count >= 32 { byAddress[connection.addresses.removeFirst()] = nil }
-    connection.addresses.append(remote)
-    byAddress[remote] = connection
-    latest = nil
   }
 
   // MARK: Coming and going
@@ -339,23 +291,17 @@ public final class SFUCore {
     let connection = SFUConnection(
       request, peer: peer, order: nextOrder, channel: channel, core: self, at: now)
     nextOrder += 1
-    peers[peer]?.connection = connection
-    waiting.removeAll { $0 == peer }
-    byID[connection.connectionID] = connection
-    connections.append(connection)
+    clients.connect(peer, connection)
+    directory.insert(
+      connection, id: connection.connectionID,
+      user: connection.transport.ice.localParameters.ufrag)
     channel.members.append(connection)
-    byUser[connection.transport.ice.localParameters.ufrag] = connection
     connection.sendOffer(at: now)
     touch(connection)
   }
 
-  private func forget(_ peer: SFUPeerID) {
-    peers[peer] = nil
-    waiting.removeAll { $0 == peer }
-  }
-
   private func refuse(_ peer: SFUPeerID, _ close: SFUClose, at now: Instant) {
-    forget(peer)
+    clients.remove(peer)
     emit(.close(close), to: peer)
     emit(.refused(peer, reason: close.reason))
   }
@@ -373,7 +319,7 @@ public final class SFUCore {
     }
     let base = notification(.created, of: connection, at: now)
     var own = base
-    own.others = others.map(\.notificationPeer)
+    own.others = others.map(\.identity)
     emit(.notify(own), to: connection.peer)
     // Others get the list too, from the newcomer's point of view, as Sora sends one message to everybody.
     for other in others { emit(.notify(own), to: other.peer) }
@@ -396,14 +342,12 @@ public final class SFUCore {
     let channel = connection.channel
     let remoteAddress = connection.transport.ice.selectedPair?.remote
     connection.finish(at: now)
-    connections.removeAll { $0 === connection }
-    forget(connection.peer)
-    byID[connection.connectionID] = nil
+    clients.remove(connection.peer)
+    directory.remove(
+      connection, id: connection.connectionID,
+      user: connection.transport.ice.localParameters.ufrag)
     deadlines.set(nil, of: connection)
     channel.members.removeAll { $0 === connection }
-    byUser[connection.transport.ice.localParameters.ufrag] = nil
-    for address in connection.addresses { byAddress[address] = nil }
-    latest = nil
     if let close { emit(.close(close), to: connection.peer) }
     synchronize(channel, at: now)
     if wasConnected {
@@ -425,7 +369,7 @@ public final class SFUCore {
     _ kind: SFUNotification.Kind, of connection: SFUConnection, at now: Instant
   ) -> SFUNotification {
     SFUNotification(
-      kind: kind, peer: connection.notificationPeer, role: connection.request.role,
+      kind: kind, peer: connection.identity, role: connection.request.role,
       sessionID: connection.channel.sessionID, audio: connection.request.audio != nil,
       video: connection.request.video != nil,
       minutes: Int(now.nanoseconds(since: connection.connectedAt ?? now) / 60_000_000_000),

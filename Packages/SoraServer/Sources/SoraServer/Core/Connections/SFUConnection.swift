@@ -8,26 +8,19 @@ import SoraTransport
 /// Confined to its core.
 final class SFUConnection: DeadlineQueued, TrackSubscriber {
   let peer: SFUPeerID
-  /// Rises from connection to connection of a core.
-  let order: UInt64
   let request: SFUConnectRequest
   let channel: SFUChannel
-  let connectionID: String
-  let clientID: String
-  let bundleID: String
+  /// Its names, as others hear of them.
+  let identity: SFUNotification.Peer
   unowned let core: SFUCore
   let transport: PeerTransport
-  /// Where its authenticated requests came from.
-  var addresses: [TransportAddress] = []
   private var phase: Phase
 
   let uplink = Uplink()
   let downlink = Downlink()
   let rtcp: RTCPEngine
-  /// Its place in the core's queue of deadlines; negative outside of it.
-  var deadlineIndex = -1
-  /// Whether its deadline may have changed since the queue was told.
-  var isTouched = false
+  /// The note of the core's queue of deadlines.
+  var deadlineMark: DeadlineMark
 
   var sections: SFUSections
   var exchange: OfferExchange
@@ -42,19 +35,21 @@ final class SFUConnection: DeadlineQueued, TrackSubscriber {
     case ended(connectedAt: Instant?)
   }
 
+  /// - Parameter order: rises from connection to connection of a core.
   init(
     _ request: SFUConnectRequest, peer: SFUPeerID, order: UInt64, channel: SFUChannel,
     core: SFUCore, at now: Instant
   ) {
     self.peer = peer
-    self.order = order
     self.request = request
     self.channel = channel
     self.core = core
     let random = core.random
-    connectionID = SFUIdentifier.make(random)
-    clientID = request.clientID ?? connectionID
-    bundleID = request.bundleID ?? connectionID
+    deadlineMark = DeadlineMark(order: order)
+    let connectionID = SFUIdentifier.make(random)
+    identity = SFUNotification.Peer(
+      connectionID: connectionID, clientID: request.clientID ?? connectionID,
+      bundleID: request.bundleID ?? connectionID, metadata: request.notifyMetadata)
     // RFC 9429 §5.2.1: 63 bits with the top bits clear.
     exchange = OfferExchange(sessionNumber: random.next() >> 2)
     sections = SFUSections(opus: SFUCodec.opus(request.audio ?? AudioOptions()))
@@ -75,6 +70,10 @@ final class SFUConnection: DeadlineQueued, TrackSubscriber {
     makeUploadSections()
   }
 
+  var connectionID: String { identity.connectionID }
+  var clientID: String { identity.clientID }
+  var bundleID: String { identity.bundleID }
+
   var isConnected: Bool {
     if case .connected = phase { true } else { false }
   }
@@ -90,12 +89,6 @@ final class SFUConnection: DeadlineQueued, TrackSubscriber {
     case .connected(let since): since
     case .ended(let connectedAt): connectedAt
     }
-  }
-
-  var notificationPeer: SFUNotification.Peer {
-    SFUNotification.Peer(
-      connectionID: connectionID, clientID: clientID, bundleID: bundleID,
-      metadata: request.notifyMetadata)
   }
 
   /// Whether a selection has it.

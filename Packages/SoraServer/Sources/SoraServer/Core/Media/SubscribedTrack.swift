@@ -32,12 +32,7 @@ final class SubscribedTrack {
   private(set) var share: BandwidthAllocator.Share?
 
   private var numbers: SequenceRewriter
-  private var timestampOffset: UInt32
-  private var isRebased = true
-  private var isStarted = false
-  private var newestNumber: UInt16 = 0
-  private var newestTimestamp: UInt32 = 0
-  private var lastSentAt = Instant.zero
+  private var timestamps: TimestampRewriter
   /// Steps back from the newest packet that the next probe takes.
   private var paddingCursor: UInt16 = 0
   private var dropped = Dropped()
@@ -78,7 +73,8 @@ final class SubscribedTrack {
       capacity: parameters.kind == .audio ? 64 : 1024,
       first: UInt16(truncatingIfNeeded: random.next()) & 0x7FFF)
     sender = RTPTrackSender(parameters, random: random)
-    timestampOffset = UInt32(truncatingIfNeeded: random.next())
+    timestamps = TimestampRewriter(
+      clockRate: Int64(source.codec.clockRate), offset: UInt32(truncatingIfNeeded: random.next()))
   }
 
   var kind: MediaKind { source.kind }
@@ -103,7 +99,7 @@ final class SubscribedTrack {
 
   /// The publisher's source changed: numbers and timestamps go on from what was sent last.
   func rebase() {
-    isRebased = true
+    timestamps.rebase()
     numbers.rebase()
     gate.reset()
   }
@@ -188,12 +184,12 @@ final class SubscribedTrack {
     _ packet: UnsafeRawBufferPointer, _ header: RTPHeader, _ values: RTPHeaderExtensions,
     as number: UInt16, at now: Instant
   ) -> Int? {
-    setTimestampOffset(header, at: now)
+    timestamps.align(to: header.timestamp, at: now)
     var out = header
     out.ssrc = ssrc
     out.payloadType = types.media
     out.sequenceNumber = number
-    out.timestamp = header.timestamp &+ timestampOffset
+    out.timestamp = timestamps.rewrite(header.timestamp)
     var extra = sender.namingValues
     extra.audioLevel = values.audioLevel
     extra.videoOrientation = values.videoOrientation
@@ -210,12 +206,7 @@ final class SubscribedTrack {
       return (writer.count, header.payloadCount)
     }
     guard let count else { return nil }
-    if !isStarted || sequenceNumber(number, isNewerThan: newestNumber) {
-      newestNumber = number
-      newestTimestamp = out.timestamp
-    }
-    isStarted = true
-    lastSentAt = now
+    timestamps.sent(number, out.timestamp, at: now)
     return count
   }
 
@@ -249,7 +240,7 @@ final class SubscribedTrack {
     out.ssrc = rtx.ssrc
     out.payloadType = rtx.payloadType
     out.sequenceNumber = sender.takeRTXNumber()
-    out.timestamp = header.timestamp &+ timestampOffset
+    out.timestamp = timestamps.rewrite(header.timestamp)
     var extra = sender.repairValues
     extra.audioLevel = stored.values.audioLevel
     extra.videoOrientation = stored.values.videoOrientation
@@ -270,7 +261,8 @@ final class SubscribedTrack {
   /// would ask for it for ever.
   func sendFiller(_ number: UInt16, at now: Instant) {
     var out = RTPHeader(
-      payloadType: types.media, sequenceNumber: number, timestamp: newestTimestamp, ssrc: ssrc)
+      payloadType: types.media, sequenceNumber: number, timestamp: timestamps.newestTimestamp,
+      ssrc: ssrc)
     out.marker = false
     let extra = sender.namingValues
     let map = sender.parameters.extensions
@@ -312,17 +304,6 @@ final class SubscribedTrack {
   /// Bytes that a header with extensions needs at most: 12, 4, and 6 elements in the two-byte form.
   private static let headerRoom = 100
 
-  private func setTimestampOffset(_ header: RTPHeader, at now: Instant) {
-    guard isRebased else { return }
-    isRebased = false
-    guard isStarted else { return }
-    // The new source's clock starts anywhere: go on by the time that has passed.
-    let ticks =
-      now.nanoseconds(since: lastSentAt) / 1000 * Int64(source.codec.clockRate) / 1_000_000
-    timestampOffset =
-      newestTimestamp &+ UInt32(truncatingIfNeeded: max(1, ticks)) &- header.timestamp
-  }
-
   /// Receivers of VP8 take a gap in the picture ids for a loss (RFC 7741 §4.2), so frames that were left out leave none.
   private func movePictureID(
     of header: RTPHeader, at offset: Int, in slot: UnsafeMutableRawBufferPointer
@@ -337,9 +318,9 @@ final class SubscribedTrack {
 
   /// A recent packet for a probe: the last ones in turn. nil before the first.
   func paddingNumber() -> UInt16? {
-    guard isActive, isStarted, kind == .video, canPad else { return nil }
+    guard isActive, kind == .video, canPad else { return nil }
     for _ in 0..<16 {
-      let number = newestNumber &- paddingCursor
+      let number = timestamps.newestNumber &- paddingCursor
       paddingCursor = (paddingCursor &+ 1) & 15
       guard let sourceNumber = numbers.source(of: number),
         let count = source.storedCount(sourceNumber)
@@ -351,7 +332,7 @@ final class SubscribedTrack {
 
   /// Whether its packets may fill probes: where a congestion signal comes back, and they can be repeated.
   var canPad: Bool {
-    isStarted && sender.parameters.rtx != nil
+    timestamps.isStarted && sender.parameters.rtx != nil
       && sender.parameters.extensions.transportSequenceNumber != nil
   }
 
@@ -360,7 +341,7 @@ final class SubscribedTrack {
   /// The sender's part of a report: the publisher's pairing of wall clock and RTP clock, moved on to now, so that audio and video
   /// of one publisher stay in step (RFC 3550 §6.4.1). nil before the publisher has reported.
   func senderInfo(at now: Instant) -> RTCPSenderInfo? {
-    guard isStarted, !isRebased, let reports = source.receiver?.senderReports,
+    guard timestamps.isAligned, let reports = source.receiver?.senderReports,
       let last = reports.last, let arrival = reports.lastArrival
     else { return nil }
     let elapsed = max(0, now.nanoseconds(since: arrival))
@@ -370,7 +351,7 @@ final class SubscribedTrack {
     let fraction = (UInt64(rest) << 32) / 1_000_000_000
     return sender.makeReport(
       ntp: NTPTime(rawValue: last.ntp.rawValue &+ UInt64(seconds) << 32 &+ fraction),
-      rtpTimestamp: last.rtpTimestamp &+ timestampOffset &+ UInt32(truncatingIfNeeded: ticks),
+      rtpTimestamp: timestamps.rewrite(last.rtpTimestamp) &+ UInt32(truncatingIfNeeded: ticks),
       at: now)
   }
 }
