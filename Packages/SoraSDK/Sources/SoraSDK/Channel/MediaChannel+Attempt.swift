@@ -21,10 +21,7 @@ extension MediaChannel {
   ) -> ConnectionTask {
     let task = ConnectionTask(channel: self)
     storage.withLock { state in
-      state.phase = .connecting
-      state.connection = .connecting
-      state.startTime = Date()
-      state.timeline.started = SystemClock.now
+      state.progress.start(at: SystemClock.now)
       state.completion = completion
       state.task = task
     }
@@ -127,11 +124,7 @@ extension MediaChannel {
       channel.sora.handlers.onConnect?(channel, nil)
       channel.handlers.onConnect?(nil)
     } when: { state in
-      guard state.phase == .connecting else { return false }
-      state.phase = .connected
-      state.stage = .connected
-      state.connection = .connected
-      return true
+      state.progress.connected()
     }
   }
 
@@ -168,7 +161,7 @@ extension MediaChannel {
       channel.hub.publish(.streamAdded(stream))
     } when: { state in
       // Our own stream, sent back.
-      guard native.streamId != state.connectionID,
+      guard native.streamId != state.names.connectionID,
         !state.streams.contains(where: { $0.streamId == native.streamId })
       else { return false }
       state.streams.append(stream)

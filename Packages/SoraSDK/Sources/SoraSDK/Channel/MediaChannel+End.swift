@@ -10,12 +10,7 @@ extension MediaChannel {
   /// The app wants to leave.
   func leave(_ error: (any Error)?) {
     let (phase, client, streams) = storage.withLock { state in
-      defer {
-        if state.phase == .connected {
-          state.phase = .leaving
-          state.connection = .disconnecting
-        }
-      }
+      defer { state.progress.leave() }
       return (state.phase, state.client, state.streams)
     }
     switch phase {
@@ -73,11 +68,7 @@ extension MediaChannel {
         wasConnecting: state.phase == .connecting,
         completion: state.phase == .connecting ? state.completion : nil, client: state.client,
         peer: state.peer, streams: state.streams, streamSinks: state.streamSinks)
-      state.phase = .ended
-      state.connection = .disconnected
-      state.failureReason = reason
-      state.contactURL = nil
-      state.connectedURL = nil
+      state.progress.end(reason: reason)
       state.streams = []
       state.streamSinks = []
       if ending.wasConnecting {

@@ -9,15 +9,10 @@ extension MediaChannel {
   func handle(_ event: SignalingClient.Event) async {
     switch event {
     case .opened(let url):
-      storage.withLock { state in
-        if state.contactURL == nil { state.contactURL = URL(string: url) }
-        state.stage = .offer
-        // The last one counts: the phase lasts over redirects.
-        state.timeline.webSocketOpened = SystemClock.now
-      }
+      storage.withLock { $0.progress.opened(url, at: SystemClock.now) }
     case .redirected(let location):
       Logger.info(type: .signalingChannel, message: "redirected to \(location)")
-      storage.withLock { $0.stage = .webSocket }
+      storage.withLock { $0.progress.redirected() }
     case .message(let message): await handle(message)
     case .undecodable(_, let error):
       Logger.warn(type: .signalingChannel, message: "a message was ignored: \(error)")
@@ -75,9 +70,8 @@ extension MediaChannel {
       let sendrecv = message.channelSendrecvConnections
     else { return }
     storage.withLock { state in
-      state.connectionCount = all
-      state.publisherCount = sendonly &+ sendrecv
-      state.subscriberCount = recvonly &+ sendrecv
+      state.counts = Counts(
+        all: all, publishers: sendonly &+ sendrecv, subscribers: recvonly &+ sendrecv)
     }
   }
 }

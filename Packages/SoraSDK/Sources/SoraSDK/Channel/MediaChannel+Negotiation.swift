@@ -19,12 +19,9 @@ extension MediaChannel {
       guard state.phase == .connecting, state.peer == nil, let client = state.client else {
         return nil
       }
-      state.stage = .negotiation
-      state.timeline.offerReceived = SystemClock.now
-      state.clientID = offer.clientId
-      state.bundleID = offer.bundleId
-      state.connectionID = offer.connectionId
-      state.connectedURL = client.connectedURL.flatMap { URL(string: $0) }
+      state.progress.offered(from: client.connectedURL, at: SystemClock.now)
+      state.names = Names(
+        clientID: offer.clientId, bundleID: offer.bundleId, connectionID: offer.connectionId)
       state.encodings = offer.encodings ?? []
       return client
     }
@@ -46,7 +43,7 @@ extension MediaChannel {
       let answer = try await answer(on: peer)
       guard storage.withLock({ $0.phase == .connecting }) else { return }
       client.send(.answer(AnswerMessage(sdp: answer)))
-      storage.withLock { $0.stage = .transport }
+      storage.withLock { $0.progress.answered() }
     } catch {
       failed(error)
     }

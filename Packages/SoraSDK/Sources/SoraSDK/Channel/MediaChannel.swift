@@ -10,29 +10,29 @@ public import WebRTC
 /// Everything may be called from any thread. Handlers run on a serial queue of the channel's own, in the order in which
 /// things happened and never two at once; a handler that blocks delays the handlers after it and nothing else.
 public final class MediaChannel: CustomStringConvertible, Equatable, Sendable {
-  enum Phase: Sendable {
-    case idle, connecting, connected, leaving, ended
-  }
+  typealias Phase = ChannelProgress.Phase
 
-  struct State: Sendable {
-    var phase = Phase.idle
-    var stage = ConnectStage.webSocket
-    var connection = ConnectionState.disconnected
-    var startTime: Date?
-    /// What the channel itself knows of it.
-    var timeline = ConnectionTimeline()
-    var contactURL: URL?
-    var connectedURL: URL?
+  /// What the server calls the connection.
+  struct Names: Sendable {
     var clientID: String?
     var bundleID: String?
     var connectionID: String?
-    var connectionCount: Int?
-    var publisherCount: Int?
-    var subscriberCount: Int?
+  }
+
+  /// Connections of the channel.
+  struct Counts: Sendable {
+    var all: Int?
+    var publishers: Int?
+    var subscribers: Int?
+  }
+
+  struct State: Sendable {
+    var progress = ChannelProgress()
+    var names = Names()
+    var counts = Counts()
     var streams: [BasicMediaStream] = []
     /// What each of the others' streams is given to.
     var streamSinks: [StreamSinks] = []
-    var failureReason: String?
 
     // The attempt and its machinery.
     var completion: (@Sendable (MediaChannel?, (any Error)?) -> Void)?
@@ -43,6 +43,8 @@ public final class MediaChannel: CustomStringConvertible, Equatable, Sendable {
     var peerEvents: PeerEvents?
     /// Of the offer; they are in force for later offers too.
     var encodings: [SignalingOffer.Encoding] = []
+
+    var phase: Phase { progress.phase }
   }
 
   /// Told what happens. At first `Configuration.mediaChannelHandlers`.
@@ -77,39 +79,39 @@ public final class MediaChannel: CustomStringConvertible, Equatable, Sendable {
   // MARK: Who and where
 
   /// The URL on which `connect` was sent first; nil before and after the connection.
-  public var contactUrl: URL? { read { $0.contactURL } }
+  public var contactUrl: URL? { read { $0.progress.contactURL } }
   /// The URL that the offer came from: another one after a redirect. nil before and after the connection.
-  public var connectedUrl: URL? { read { $0.connectedURL } }
+  public var connectedUrl: URL? { read { $0.progress.connectedURL } }
   /// The peer connection; nil before the offer and after the end.
   public var native: RTCPeerConnection? { read { $0.peer } }
   /// The ids that the server gave or confirmed; nil before its offer.
-  public var clientId: String? { read { $0.clientID } }
-  public var bundleId: String? { read { $0.bundleID } }
-  public var connectionId: String? { read { $0.connectionID } }
+  public var clientId: String? { read { $0.names.clientID } }
+  public var bundleId: String? { read { $0.names.bundleID } }
+  public var connectionId: String? { read { $0.names.connectionID } }
 
   // MARK: State
 
   /// Where the channel stands.
-  public var state: ConnectionState { read { $0.connection } }
+  public var state: ConnectionState { read { $0.progress.connection } }
   /// Whether the channel is connected.
-  public var isAvailable: Bool { read { $0.connection } == .connected }
+  public var isAvailable: Bool { read { $0.phase } == .connected }
   /// When the attempt started.
-  public var connectionStartTime: Date? { read { $0.startTime } }
+  public var connectionStartTime: Date? { read { $0.progress.startTime } }
   /// Whole seconds since the attempt started.
   public var connectionTime: Int? {
     connectionStartTime.map { Int(Date().timeIntervalSince($0)) }
   }
   /// How far the attempt has come, or came. Linux only.
-  public var connectStage: ConnectStage { read { $0.stage } }
+  public var connectStage: ConnectStage { read { $0.progress.stage } }
   /// Why the channel failed, in one line: the stage, what happened and what to do. nil while it hasn't. Linux only.
-  public var failureReason: String? { read { $0.failureReason } }
+  public var failureReason: String? { read { $0.progress.failureReason } }
 
   /// Connections of the channel, as the last event said that had all counters.
-  public var connectionCount: Int? { read { $0.connectionCount } }
+  public var connectionCount: Int? { read { $0.counts.all } }
   /// Connections of the channel that send.
-  public var publisherCount: Int? { read { $0.publisherCount } }
+  public var publisherCount: Int? { read { $0.counts.publishers } }
   /// Connections of the channel that receive.
-  public var subscriberCount: Int? { read { $0.subscriberCount } }
+  public var subscriberCount: Int? { read { $0.counts.subscribers } }
 
   // MARK: Streams
 
@@ -159,7 +161,7 @@ public final class MediaChannel: CustomStringConvertible, Equatable, Sendable {
   /// When the attempt came to which point, from `connect` to the first packet, and how long each phase took. What the peer
   /// connection knows of it goes with the end of the channel. Linux only.
   public func connectionTimeline() async -> ConnectionTimeline {
-    let (own, peer) = read { ($0.timeline, $0.peer) }
+    let (own, peer) = read { ($0.progress.timeline, $0.peer) }
     guard var timeline = await peer?.timeline() else { return own }
     timeline.started = own.started
     timeline.webSocketOpened = own.webSocketOpened
