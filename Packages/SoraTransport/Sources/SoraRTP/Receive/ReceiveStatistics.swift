@@ -24,13 +24,12 @@ public struct ReceiveStatistics: Sendable {
   /// Losses of the sequence-number spaces before a restart.
   private var lostBefore: Int64 = 0
   private var restartCandidate: UInt16?
-  private var jitterTimes16: Int64 = 0
-  private var lastTransit: Int64?
-  private var lastTimestamp: UInt32?
+  private var arrivals: InterarrivalJitter
 
   public init(ssrc: UInt32, clockRate: Int) {
     self.ssrc = ssrc
     self.clockRate = max(1, min(clockRate, 1_000_000_000))
+    arrivals = InterarrivalJitter(clockRate: self.clockRate)
   }
 
   /// RFC 3550 A.1's MAX_DROPOUT: a larger jump is a restart, once the next packet confirms it.
@@ -49,7 +48,7 @@ public struct ReceiveStatistics: Sendable {
     guard let highest = extender.highest else {
       base = extender.extend(header.sequenceNumber)
       received = 1
-      updateJitter(header.timestamp, now)
+      arrivals.add(header.timestamp, at: now)
       return
     }
     let sequence = extender.peek(header.sequenceNumber)
@@ -63,7 +62,7 @@ public struct ReceiveStatistics: Sendable {
     restartCandidate = nil
     extender.extend(header.sequenceNumber)
     received += 1
-    if !isRetransmission { updateJitter(header.timestamp, now) }
+    if !isRetransmission { arrivals.add(header.timestamp, at: now) }
   }
 
   /// A packet was restored from a retransmission stream: it is counted as arrived, and the loss that it repairs
@@ -84,31 +83,14 @@ public struct ReceiveStatistics: Sendable {
     received = 0
     expectedPrior = 0
     receivedPrior = 0
-    lastTransit = nil
-  }
-
-  /// RFC 3550 A.8. Packets of one frame share a timestamp and are sent in a burst; only the first of each tells
-  /// about the network.
-  private mutating func updateJitter(_ timestamp: UInt32, _ now: Instant) {
-    if timestamp == lastTimestamp { return }
-    lastTimestamp = timestamp
-    let (seconds, rest) = now.nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
-    let ticks = seconds &* Int64(clockRate) &+ rest * Int64(clockRate) / 1_000_000_000
-    let transit = ticks &- Int64(timestamp)
-    defer { lastTransit = transit }
-    guard let lastTransit else { return }
-    // Only 32 bits of the timestamp exist, so only as many of the difference mean something.
-    let difference = abs(Int64(Int32(truncatingIfNeeded: transit &- lastTransit)))
-    // A jump of the source's clock isn't jitter.
-    if difference > Int64(clockRate) * 5 { return }
-    jitterTimes16 += difference - ((jitterTimes16 + 8) >> 4)
+    arrivals.restart()
   }
 
   /// Interarrival jitter in units of the RTP clock.
-  public var jitterTicks: UInt32 { UInt32(clamping: jitterTimes16 >> 4) }
+  public var jitterTicks: UInt32 { arrivals.ticks }
 
   /// Interarrival jitter in seconds, as webrtc-stats wants it.
-  public var jitter: Double { Double(jitterTimes16) / 16 / Double(clockRate) }
+  public var jitter: Double { arrivals.seconds }
 
   /// Packets expected minus packets received since the beginning; negative after duplicates.
   public var packetsLost: Int64 { lostBefore + expected - received }

@@ -38,9 +38,6 @@ package final class VideoSendPipeline: VideoSink, VideoSendStage, @unchecked Sen
     var configuration: VideoSendConfiguration?
   }
 
-  /// How long to leave an encoder alone that has failed twice.
-  private static let retryInterval = Duration.milliseconds(500)
-
   private let queue: DispatchQueue
   private let shared: Mutex<Shared>
   private let makeEncoder: @Sendable (VideoEncoderSettings) throws(CodecError) -> any VideoEncoder
@@ -55,10 +52,8 @@ package final class VideoSendPipeline: VideoSink, VideoSendStage, @unchecked Sen
   private var adaptation: VideoAdaptation
   private var spacer = FrameSpacer()
   private var black: (picture: PixelBuffer, luma: UInt8)?
-  private var failures = 0
-  private var hasToldFailure = false
+  private var trouble = EncoderTrouble()
   private var hasToldSize = false
-  private var retryTime: Instant?
 
   /// - Parameters:
   ///   - track: its `isEnabled` and `contentHint` are followed.
@@ -215,7 +210,7 @@ package final class VideoSendPipeline: VideoSink, VideoSendStage, @unchecked Sen
 
   private func encode(_ work: Work) {
     let started = now()
-    if let retryTime, started < retryTime {
+    if trouble.isPaused(at: started) {
       drop(work, \.framesDroppedByEncoder)
       return
     }
@@ -270,20 +265,17 @@ package final class VideoSendPipeline: VideoSink, VideoSendStage, @unchecked Sen
         shared.withLock { $0.statistics.count(frame) }
         output(frame)
       }
-      failures = 0
-      retryTime = nil
+      trouble.succeeded()
     } catch {
       failure = error
-      failures += 1
-      // A broken encoder is made anew with the next frame, but not for every frame of a call.
-      retryTime = failures > 1 ? now() + Self.retryInterval : nil
+      trouble.failed(at: now())
     }
     tell(failure, encoder)
     let ended = now()
     if adaptation.encoded(ended - started, canBeFaster: encoder.canBeFaster, at: ended) {
       encoder.beFaster()
     }
-    if failures == 0 || failures > 1 { adaptation.setFailing(failures > 1, at: ended) }
+    if let isFailing = trouble.isFailing { adaptation.setFailing(isFailing, at: ended) }
     shared.withLock { shared in
       shared.statistics.limitation = adaptation.limitation
       for index in shared.statistics.layers.indices {
@@ -301,10 +293,7 @@ package final class VideoSendPipeline: VideoSink, VideoSendStage, @unchecked Sen
 
   /// What would be lost in silence, once.
   private func tell(_ failure: CodecError?, _ encoder: SimulcastEncoder) {
-    if let failure, failures > 1, !hasToldFailure {
-      hasToldFailure = true
-      failed(.videoEncoder(failure))
-    }
+    if let failure, trouble.takeNews() { failed(.videoEncoder(failure)) }
     guard failure == nil, !hasToldSize else { return }
     let limit = VideoDecoderSettings().maximumPixels
     for index in configuration.layers.indices {
