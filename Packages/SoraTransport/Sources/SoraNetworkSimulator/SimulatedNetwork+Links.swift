@@ -53,13 +53,13 @@ extension SimulatedNetwork {
     if !conditions.isUp {
       // The head stays until its departure event, which finds the link down and drops it.
       var kept: [Int32] = []
-      while let slot = direction.headSlot {
-        unsafe direction.dequeue(wireBytes: pool.header(slot).pointee.wireBytes)
+      while let slot = direction.queue.head {
+        unsafe direction.queue.removeHead(wireBytes: pool.header(slot).pointee.wireBytes)
         kept.append(slot)
       }
       for (position, slot) in kept.enumerated() {
         if position == 0 && direction.isSending {
-          unsafe direction.enqueue(slot, wireBytes: pool.header(slot).pointee.wireBytes)
+          unsafe direction.queue.append(slot, wireBytes: pool.header(slot).pointee.wireBytes)
         } else {
           direction.statistics.droppedWhileDown += 1
           drop(slot, .linkDown)
@@ -112,7 +112,7 @@ extension SimulatedNetwork {
         !direction.isSending
           || direction.waitingTime(at: now.nanoseconds) <= limit.wholeNanoseconds
       case .bytes(let limit):
-        !direction.isSending || direction.queuedBytes + wireBytes <= limit
+        !direction.isSending || direction.queue.bytes + wireBytes <= limit
       }
     guard fits || direction.conditions.bitsPerSecond == nil else {
       direction.statistics.droppedByQueue += 1
@@ -120,9 +120,9 @@ extension SimulatedNetwork {
       return
     }
     unsafe header.pointee.queuedAt = now.nanoseconds
-    direction.enqueue(slot, wireBytes: wireBytes)
+    direction.queue.append(slot, wireBytes: wireBytes)
     direction.statistics.largestQueueBytes = max(
-      direction.statistics.largestQueueBytes, direction.queuedBytes)
+      direction.statistics.largestQueueBytes, direction.queue.bytes)
     if !direction.isSending { startSending(direction) }
   }
 
@@ -142,13 +142,13 @@ extension SimulatedNetwork {
     guard let codel = direction.conditions.codel, direction.conditions.bitsPerSecond != nil else {
       return
     }
-    while let slot = direction.headSlot {
+    while let slot = direction.queue.head {
       let header = unsafe pool.header(slot).pointee
       let drops = direction.codel.drops(
-        now.nanoseconds - header.queuedAt, backlog: direction.queuedBytes - header.wireBytes,
+        now.nanoseconds - header.queuedAt, backlog: direction.queue.bytes - header.wireBytes,
         codel, at: now.nanoseconds)
       guard drops else { return }
-      direction.dequeue(wireBytes: header.wireBytes)
+      direction.queue.removeHead(wireBytes: header.wireBytes)
       direction.statistics.droppedByCoDel += 1
       drop(slot, .droppedByCoDel)
     }
@@ -156,28 +156,27 @@ extension SimulatedNetwork {
 
   private func startSending(_ direction: LinkDirection) {
     manageQueue(direction)
-    guard let slot = direction.headSlot else {
-      direction.isSending = false
-      direction.headBytes = 0
+    guard let slot = direction.queue.head else {
+      direction.sending = nil
       direction.codel.emptied()
       return
     }
     let header = unsafe pool.header(slot)
-    direction.isSending = true
-    direction.headBytes = unsafe header.pointee.wireBytes
-    direction.headDone = unsafe now.nanoseconds + direction.sendingTime(header.pointee.wireBytes)
+    let wireBytes = unsafe header.pointee.wireBytes
+    let done = now.nanoseconds + direction.sendingTime(wireBytes)
+    direction.sending = (done, wireBytes)
     let waited = unsafe Duration.nanoseconds(now.nanoseconds - header.pointee.queuedAt)
     direction.statistics.totalQueueTime += waited
     direction.statistics.longestQueueTime = max(direction.statistics.longestQueueTime, waited)
-    heap.push(.departure, at: direction.headDone, index: direction.index)
+    heap.push(.departure, at: done, index: direction.index)
   }
 
   func departed(_ direction: LinkDirection) {
-    guard let slot = direction.headSlot else {
-      direction.isSending = false
+    guard let slot = direction.queue.head else {
+      direction.sending = nil
       return
     }
-    unsafe direction.dequeue(wireBytes: pool.header(slot).pointee.wireBytes)
+    unsafe direction.queue.removeHead(wireBytes: pool.header(slot).pointee.wireBytes)
     if direction.conditions.isUp {
       travel(slot, direction, from: now.nanoseconds)
     } else {

@@ -1,19 +1,6 @@
 public import SoraMedia
 
-/// A callback that waits in a simulated network, for cancelling it.
-public struct SimulationCallback: Sendable, Hashable {
-  let index: Int32
-  let generation: Int32
-}
-
 extension SimulatedNetwork {
-  struct CallbackRecord {
-    var action: ((Instant) -> Void)?
-    var generation: Int32
-    /// Nanoseconds between repetitions; 0 for once.
-    var interval: Int64
-  }
-
   // MARK: Callbacks
 
   /// Calls `action` when the network reaches `instant`, or at once when `run` continues if that has passed.
@@ -39,46 +26,22 @@ extension SimulatedNetwork {
   }
 
   /// Forgets a callback. Nothing happens where it was called already.
-  public func cancel(_ callback: SimulationCallback) {
-    let index = Int(callback.index)
-    guard callbacks[index].generation == callback.generation, callbacks[index].action != nil
-    else { return }
-    release(index)
-  }
+  public func cancel(_ callback: SimulationCallback) { callbacks.remove(callback) }
 
   private func addCallback(
     _ time: Int64, interval: Int64, _ action: @escaping (Instant) -> Void
   ) -> SimulationCallback {
-    let index: Int32
-    if let free = freeCallbacks.popLast() {
-      index = free
-      callbacks[Int(index)].action = action
-      callbacks[Int(index)].interval = interval
-    } else {
-      index = Int32(callbacks.count)
-      callbacks.append(CallbackRecord(action: action, generation: 0, interval: interval))
-    }
-    let generation = callbacks[Int(index)].generation
-    heap.push(.callback, at: time, index: index, extra: generation)
-    return SimulationCallback(index: index, generation: generation)
-  }
-
-  private func release(_ index: Int) {
-    callbacks[index].action = nil
-    callbacks[index].generation &+= 1
-    freeCallbacks.append(Int32(index))
+    let callback = callbacks.add(interval: interval, action)
+    heap.push(.callback, at: time, index: callback.index, extra: callback.generation)
+    return callback
   }
 
   private func call(_ event: SimulationEvent) {
-    let index = Int(event.index)
-    guard callbacks[index].generation == event.extra, let action = callbacks[index].action
-    else { return }
-    if callbacks[index].interval > 0 {
+    let callback = SimulationCallback(index: event.index, generation: event.extra)
+    guard let (action, interval) = callbacks.take(callback) else { return }
+    if interval > 0 {
       heap.push(
-        .callback, at: event.time + callbacks[index].interval, index: event.index,
-        extra: event.extra)
-    } else {
-      release(index)
+        .callback, at: event.time + interval, index: event.index, extra: event.extra)
     }
     action(now)
     deadlinesChanged()

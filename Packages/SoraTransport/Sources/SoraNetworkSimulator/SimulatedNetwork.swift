@@ -49,8 +49,7 @@ public final class SimulatedNetwork: DatagramSink {
   var routes: [RouteKey: Int32] = [:]
   var bindings: [TransportAddress: Int] = [:]
   var endpoints: [EndpointRecord] = []
-  var callbacks: [CallbackRecord] = []
-  var freeCallbacks: [Int32] = []
+  var callbacks = CallbackTable()
   var pipes: [MessagePipe] = []
   var listeners: [TransportAddress: (SimulatedStream) -> Void] = [:]
   var streams: [SimulatedStream] = []
@@ -209,7 +208,7 @@ public final class SimulatedNetwork: DatagramSink {
   /// Lets go of every endpoint and callback, which breaks cycles of references at the end of a test.
   public func removeAllEndpoints() {
     for record in endpoints where !record.isRemoved { remove(record.endpoint) }
-    for index in callbacks.indices { callbacks[index].action = nil }
+    callbacks.clear()
     for host in hosts { host.addressObservers = [] }
     listeners = [:]
     streams = []
