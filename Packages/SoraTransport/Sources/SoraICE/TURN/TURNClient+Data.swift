@@ -69,7 +69,7 @@ extension TURNClient {
         TURNLimits.firstChannel + UInt16(truncatingIfNeeded: index), into: &slot,
         pads: configuration.isStream, body)
     }
-    guard let permission = permissions[peer.ip], !permission.isRefused else { return 0 }
+    guard permissions.allows(peer.ip) else { return 0 }
     return TURNFrame.writeIndication(
       TURNFrame.sendIndication, peer: peer, id: STUNTransactionID(random: random), into: &slot, body
     )

@@ -1,29 +1,6 @@
 import SoraMedia
 import SoraWire
 
-/// The methods of RFC 8656 §17.
-enum TURNMethod {
-  static let allocate: UInt16 = 3
-  static let refresh: UInt16 = 4
-  static let send: UInt16 = 6
-  static let data: UInt16 = 7
-  static let createPermission: UInt16 = 8
-  static let channelBind: UInt16 = 9
-}
-
-enum TURNLimits {
-  /// IP's number of UDP, in REQUESTED-TRANSPORT.
-  static let udp: UInt8 = 17
-  /// RFC 8656 §12: 0x4000 to 0x4FFF.
-  static let firstChannel: UInt16 = 0x4000
-  /// RFC 5766 §11 let clients choose up to here, and some still do.
-  static let lastOldChannel: UInt16 = 0x7FFE
-  /// RFC 8656 §9.
-  static let permissionLifetime = Duration.seconds(300)
-  /// RFC 8656 §12.
-  static let channelLifetime = Duration.seconds(600)
-}
-
 extension TURNClient {
   func send(_ purpose: Purpose, attempt: Int = 0, at now: Instant) {
     var attributes: [STUNAttribute] = []
@@ -62,7 +39,7 @@ extension TURNClient {
       key: challenge?.key, fingerprint: true, integrity: challenge?.integrity ?? .sha1)
     var rule = configuration.retransmission
     // While something is wrong, a server that comes back shall hear of us soon: no more than two messages a second.
-    if unansweredSince != nil, purpose == .refresh {
+    if lease.unansweredSince != nil, purpose == .refresh {
       rule.maximumTimeout = min(rule.maximumTimeout, .milliseconds(500))
     }
     let pending = STUNPendingRequest(
@@ -114,9 +91,9 @@ extension TURNClient {
     case .clear: send(.allocate, at: now)
     case .refresh:
       // There is a minute left until the allocation runs out: the path may come back.
-      refreshAt = now + .seconds(1)
+      lease.askAgain(at: now + .seconds(1))
     case .permissions(let addresses):
-      for ip in addresses { permissions[ip]?.refreshAt = now + .seconds(1) }
+      for ip in addresses { permissions.askAgain(ip, at: now + .seconds(1)) }
     case .channel(let index):
       guard channels.indices.contains(index) else { return }
       channels[index].refreshAt = now + .seconds(1)

@@ -58,14 +58,9 @@ extension TURNClient {
     case .clear: send(.allocate, at: now)
     case .refresh:
       guard let lifetime = message.lifetime, lifetime > 0 else { return fail(.allocationLost) }
-      unansweredSince = nil
-      schedule(lifetime: lifetime, at: now)
+      lease.granted(lifetime, at: now)
     case .permissions(let addresses):
-      for ip in addresses {
-        permissions[ip]?.isInstalled = true
-        permissions[ip]?.isRefused = false
-        permissions[ip]?.refreshAt = now + TURNLimits.permissionLifetime - .seconds(60)
-      }
+      for ip in addresses { permissions.install(ip, at: now) }
     case .channel(let index):
       guard channels.indices.contains(index) else { return }
       channels[index].isBound = true
@@ -82,16 +77,9 @@ extension TURNClient {
       relayed.port != 0, relayed.ip.isV4 == (configuration.family == .ipv4)
     else { return fail(.malformedResponse) }
     state = .allocated(relayed: relayed)
-    schedule(lifetime: lifetime, at: now)
-    if !configuration.isStream { keepaliveAt = now + configuration.keepalive }
+    lease.granted(lifetime, at: now)
+    if !configuration.isStream { lease.keepAlive(at: now + configuration.keepalive) }
     events.append(.allocated(relayed: relayed, mapped: message.mappedAddress))
-  }
-
-  private func schedule(lifetime: UInt32, at now: Instant) {
-    // An hour is the most that RFC 8656 §7.2 has a server grant; a day bounds nonsense.
-    let seconds = Int64(min(lifetime, 86_400))
-    expiresAt = now + .seconds(seconds)
-    refreshAt = now + .seconds(seconds > 120 ? seconds - 60 : max(1, seconds / 2))
   }
 
   // MARK: Errors (RFC 8656 §7.4, §8.3, §10.3, §12.3)
@@ -131,9 +119,8 @@ extension TURNClient {
       if addresses.count > 1 {
         // One of them is at fault; the others shall not suffer.
         for ip in addresses { send(.permissions([ip]), at: now) }
-      } else if let ip = addresses.first, permissions[ip] != nil {
-        permissions[ip]?.isRefused = true
-        permissions[ip]?.isInstalled = false
+      } else if let ip = addresses.first, permissions.contains(ip) {
+        permissions.refuse(ip)
         events.append(.permissionRefused(ip, code: code))
       }
     case .channel(let index):

@@ -66,13 +66,6 @@ public final class TURNClient {
   public internal(set) var state = State.idle
   public internal(set) var statistics = Statistics()
 
-  struct Permission {
-    var isInstalled = false
-    var isRefused = false
-    /// When to ask again; nil while a request is under way.
-    var refreshAt: Instant?
-  }
-
   struct Channel {
     let peer: TransportAddress
     var isBound = false
@@ -115,15 +108,10 @@ public final class TURNClient {
   var requests: [Request] = []
   var visited: [TransportAddress] = []
   var mismatches = 0
-  var refreshAt: Instant?
-  /// Since when the server has owed an answer to `verify`.
-  public internal(set) var unansweredSince: Instant?
-  var expiresAt: Instant?
-  var keepaliveAt: Instant?
+  var lease = TURNLease()
   /// What a busy server is asked again, later.
   var retries: [(at: Instant, purpose: Purpose, attempt: Int)] = []
-  var permissions: [IPAddress: Permission] = [:]
-  var permissionOrder: [IPAddress] = []
+  var permissions = TURNPermissions()
   /// By channel number from 0x4000 on: a number is never used for another peer (RFC 8656 §12).
   var channels: [Channel] = []
   var outbox: [[UInt8]] = []
@@ -142,6 +130,9 @@ public final class TURNClient {
     return nil
   }
 
+  /// Since when the server has owed an answer to `verify`.
+  public var unansweredSince: Instant? { lease.unansweredSince }
+
   /// Asks for an allocation. Over a stream: once it is open.
   public func start(at now: Instant) {
     guard state == .idle else { return }
@@ -153,20 +144,15 @@ public final class TURNClient {
   ///
   /// Call it for each remote candidate before the first check (RFC 8656 §9): what arrives right behind the request is relayed.
   public func permit(_ ip: IPAddress, at now: Instant) {
-    guard case .allocated = state, permissions[ip] == nil,
+    guard case .allocated = state, !permissions.contains(ip),
       (configuration.family == .ipv4) == ip.isV4
     else { return }
-    if permissionOrder.count >= configuration.maxPermissions {
+    if permissions.count >= configuration.maxPermissions {
       // The oldest that has no channel makes room.
-      guard
-        let index = permissionOrder.firstIndex(where: { old in
-          !channels.contains { $0.peer.ip == old }
-        })
-      else { return }
-      permissions[permissionOrder.remove(at: index)] = nil
+      let hasRoom = permissions.removeOldest { old in !channels.contains { $0.peer.ip == old } }
+      guard hasRoom else { return }
     }
-    permissions[ip] = Permission()
-    permissionOrder.append(ip)
+    permissions.insert(ip)
     send(.permissions([ip]), at: now)
   }
 
@@ -184,8 +170,7 @@ public final class TURNClient {
   /// any more. One that is gone fails with `.allocationLost` a few round trips later, not when it would have run out.
   public func verify(at now: Instant) {
     guard case .allocated = state, unansweredSince == nil else { return }
-    unansweredSince = now
-    refreshAt = nil
+    lease.verify(at: now)
     requests.removeAll { $0.purpose == .refresh }
     send(.refresh, at: now)
   }
@@ -211,24 +196,17 @@ public final class TURNClient {
     }
     retries.removeAll { $0.at <= now }
     guard case .allocated = state else { return }
-    if let expiresAt, expiresAt <= now { return fail(.allocationLost) }
-    if let due = refreshAt, due <= now {
-      refreshAt = nil
-      send(.refresh, at: now)
-    }
-    if let due = keepaliveAt, due <= now {
-      keepaliveAt = now + configuration.keepalive
+    if lease.isOver(at: now) { return fail(.allocationLost) }
+    if lease.takeRefresh(at: now) { send(.refresh, at: now) }
+    if lease.isKeepaliveDue(at: now) {
+      lease.keepAlive(at: now + configuration.keepalive)
       // What is sent anyway does as well.
       if outbox.isEmpty {
         let id = STUNTransactionID(random: random)
         outbox.append(STUNMessage(.indication, transactionID: id).encoded(key: nil))
       }
     }
-    var due: [IPAddress] = []
-    for ip in permissionOrder where permissions[ip]?.refreshAt.map({ $0 <= now }) ?? false {
-      permissions[ip]?.refreshAt = nil
-      due.append(ip)
-    }
+    var due = permissions.takeDue(at: now)
     // One request may carry many (RFC 8656 §10.1); no more than fit into any path's datagram.
     while !due.isEmpty {
       send(.permissions(Array(due.prefix(16))), at: now)
@@ -244,10 +222,9 @@ public final class TURNClient {
 
   /// When `poll` wants to be called next; `nil` for never.
   public var nextDeadline: Instant? {
-    var deadline = earliest(earliest(refreshAt, expiresAt), keepaliveAt)
+    var deadline = earliest(lease.nextDeadline, permissions.nextDeadline)
     for retry in retries { deadline = earliest(deadline, retry.at) }
     for request in requests { deadline = earliest(deadline, request.pending.deadline) }
-    for permission in permissions.values { deadline = earliest(deadline, permission.refreshAt) }
     for channel in channels { deadline = earliest(deadline, channel.refreshAt) }
     return deadline
   }
@@ -273,12 +250,8 @@ public final class TURNClient {
 
   private func stopTimers() {
     retries = []
-    refreshAt = nil
-    unansweredSince = nil
-    expiresAt = nil
-    keepaliveAt = nil
-    permissions = [:]
-    permissionOrder = []
+    lease = TURNLease()
+    permissions = TURNPermissions()
     channels = []
   }
 }
