@@ -1,5 +1,4 @@
 import Dispatch
-import Foundation
 import SoraSignaling
 import WebRTC
 
@@ -30,13 +29,11 @@ enum ProcessPreparation {
 
   /// What a publisher with settings of its own says.
   private static var connect: ConnectMessage {
-    var configuration = Configuration(
-      urlCandidates: [], channelId: "", role: .sendrecv)
-    configuration.videoCodec = .vp8
-    configuration.videoBitRate = 1
-    configuration.audioCodec = .opus
-    configuration.audioBitRate = 1
-    return SignalingConnect(configuration, sdp: "").message
+    var connect = ConnectMessage(role: .sendrecv, channelID: "")
+    connect.sdp = ""
+    connect.audio = .options(AudioOptions { $0.codecType = "OPUS" })
+    connect.video = .options(VideoOptions { $0.codecType = "VP8" })
+    return connect
   }
 
   /// What a server answers, with each kind of object that an offer has.
