@@ -85,8 +85,9 @@ private struct Factors {
     let (steps, newSteps) = (source.steps, target.steps)
     let chroma = newSteps.chroma / steps.chroma
     let lumaOfChroma = newSteps.luma / steps.chroma
+    // Rounded by hand: the library's function would be all that this module needs of libm.
     func fixed(_ factor: Double) -> Int32 {
-      Int32((factor * Double(1 << Self.bits)).rounded())
+      Int32(factor * Double(1 << Self.bits) + (factor < 0 ? -0.5 : 0.5))
     }
     luma = fixed(newSteps.luma / steps.luma)
     lumaOfU = fixed(yOfU * lumaOfChroma)
