@@ -72,10 +72,15 @@ final class Transmitter {
     guard value.byteCount >= 12 + 4 * (blocks + repeated), target >= outstanding.cumulative,
       target <= outstanding.last
     else { return false }
+    // In order, so that each TSN is looked at once (RFC 9260 §3.3.4).
+    var before: UInt16 = 0
     for index in 0..<blocks {
       let first = value.u16(12 + 4 * index)
       let last = value.u16(14 + 4 * index)
-      guard first > 0, first <= last, target + Int64(last) <= outstanding.last else { return false }
+      guard first > before, first <= last, target + Int64(last) <= outstanding.last else {
+        return false
+      }
+      before = last
     }
     let isLimited = outstanding.flight + options.mtu >= congestion.window
     let hadNoRoom = peerWindow < options.mtu

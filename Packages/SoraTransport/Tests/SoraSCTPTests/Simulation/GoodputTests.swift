@@ -63,7 +63,7 @@ import Testing
     #expect(world.b.messages.map(\.payload) == (0..<40).map { pattern(50_000, $0) })
   }
 
-  /// The last packet of a burst or packets of a burst are lost: the message is there within about three round trips, before any timeout.
+  /// The last packets of a burst are lost: the message is there within about three round trips, before any timeout.
   @Test(arguments: [1, 2, 3])
   func aLostTailIsSentAgainSoon(lost: Int) throws {
     let world = World(link: .init(delay: .milliseconds(25)), seed: 8)
