@@ -143,8 +143,12 @@ let package = Package(
       swiftSettings: settings + [.strictMemorySafety(), .enableExperimentalFeature("Lifetimes")]),
     .target(name: "CSoraX11", path: "Packages/SoraCapture/Sources/CSoraX11"),
     .target(
+      name: "CSoraPipeWire",
+      path: "Packages/SoraCapture/Sources/CSoraPipeWire",
+      cSettings: [.headerSearchPath("headers")]),
+    .target(
       name: "SoraScreen",
-      dependencies: ["CSoraX11", "SoraMedia", "SoraClock", "CYUV"],
+      dependencies: ["CSoraX11", "CSoraPipeWire", "SoraMedia", "SoraClock", "CYUV"],
       path: "Packages/SoraCapture/Sources/SoraScreen",
       swiftSettings: settings + [.strictMemorySafety()]),
     .testTarget(

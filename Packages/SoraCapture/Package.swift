@@ -44,10 +44,13 @@ let package = Package(
       swiftSettings: safe),
     // libxcb is loaded when a screen is captured first: its headers are for building alone.
     .target(name: "CSoraX11"),
+    // So are PipeWire and D-Bus. `headers` has links to PipeWire's, which name each other as if their folders were searched: pkg-config, which
+    // knows those, would have the library linked.
+    .target(name: "CSoraPipeWire", cSettings: [.headerSearchPath("headers")]),
     .target(
       name: "SoraScreen",
       dependencies: [
-        "CSoraX11",
+        "CSoraX11", "CSoraPipeWire",
         .product(name: "SoraMedia", package: "SoraMedia"),
         .product(name: "SoraClock", package: "SoraMedia"),
         .product(name: "CYUV", package: "SoraMedia"),

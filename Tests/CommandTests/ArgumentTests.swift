@@ -21,6 +21,8 @@ import Testing
     #expect(try VideoChoice("a/b.Y4M") == .file("a/b.Y4M"))
     #expect(try VideoChoice("camera") == .camera(nil))
     #expect(try VideoChoice("camera:/dev/video3") == .camera("/dev/video3"))
+    #expect(try VideoChoice("screen") == .screen(nil))
+    #expect(try VideoChoice("screen:portal") == .screen("portal"))
     #expect(try VideoChoice("a/film.mp4") == .film("a/film.mp4"))
     #expect(try VideoChoice("film.webm") == .film("film.webm"))
     for text in ["camera:", "camera:front", "film", ""] {

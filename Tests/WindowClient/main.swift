@@ -162,7 +162,7 @@ func call(_ url: String) async throws {
   let names = [
     "libvpx", "libaom", "libdav1d", "libde265", "libopenh264", "libx264", "libx265", "libavcodec",
     "libavformat", "libSDL2", "libpulse", "libasound", "libwebrtc_audio_processing", "libxcb",
-    "libX11",
+    "libX11", "libpipewire",
   ]
   func loaded() throws -> String {
     let data = try FileHandle(forReadingFrom: URL(fileURLWithPath: "/proc/self/maps")).readToEnd()

@@ -27,7 +27,8 @@ for _ in 0..<count {
     let start = SystemClock.now
     let channel = try await sora.connect(configuration: configuration)
     let milliseconds = (SystemClock.now - start).inMilliseconds
-    FileHandle.standardOutput.write(Data("{\"type\":\"connection\",\"connectMs\":\(milliseconds)}\n".utf8))
+    let line = "{\"type\":\"connection\",\"connectMs\":\(milliseconds)}\n"
+    FileHandle.standardOutput.write(Data(line.utf8))
     await channel.disconnect()
   } catch {
     fail("\(error)")

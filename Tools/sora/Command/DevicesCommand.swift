@@ -48,6 +48,13 @@ struct DevicesCommand: ParsableCommand {
       // Most servers have none.
       if !json { console.output("\(error)".inOneLine) }
     }
+    do throws(ScreenError) {
+      guard let listing = PortalListing(try PortalScreen.offered()) else { return }
+      console.output(json ? listing.jsonLine : listing.line)
+    } catch {
+      // Nor has X11 any.
+      if !json { console.output("\(error)".inOneLine) }
+    }
   }
 
   private func listSound(_ console: Console) {

@@ -15,10 +15,10 @@ struct PublishCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "What to show: test-pattern, camera (the first), camera:/dev/videoN, screen (the primary one), screen:NAME, screen:WxH+X+Y, window:TITLE (see sora devices), FILE.y4m (again and again), FILE.webm, .mp4, .mkv and any other film (frames of the calls' codecs go as they are in the file), numbered pictures such as shot-%04d.png, or none.",
+      "What to show: test-pattern, camera (the first), camera:/dev/videoN, screen (the primary one), screen:NAME, screen:WxH+X+Y, window:TITLE (see sora devices), screen:portal or window:portal (chosen in the desktop's dialog, as on Wayland), FILE.y4m (again and again), FILE.webm, .mp4, .mkv and any other film (frames of the calls' codecs go as they are in the file), numbered pictures such as shot-%04d.png, or none.",
       valueName: "what"),
     completion: MediaCompletion.words(
-      ["test-pattern", "camera", "screen", "none"],
+      ["test-pattern", "camera", "screen", "screen:portal", "none"],
       files: "y4m *.webm *.mp4 *.mkv *.mov *.avi *.png *.jpg"))
   var video = "test-pattern"
 

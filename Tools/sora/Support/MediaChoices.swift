@@ -31,9 +31,9 @@ package enum VideoChoice: Equatable, Sendable {
   case film(String)
   /// A camera, by its file; nil for the first.
   case camera(String?)
-  /// A screen by its name, or a part of the desktop as `WIDTHxHEIGHT+X+Y`; nil for the primary screen.
+  /// A screen by its name, a part of the desktop as `WIDTHxHEIGHT+X+Y`, or `portal` for the user's choice; nil for the primary screen.
   case screen(String?)
-  /// A window, by words of its title or its number.
+  /// A window, by words of its title or its number, or `portal` for the user's choice.
   case window(String)
   case none
 
@@ -52,7 +52,7 @@ package enum VideoChoice: Equatable, Sendable {
     case _ where FilmInput.isName(text): self = .film(text)
     default:
       throw UsageError(
-        "--video \(text): use test-pattern, camera, camera:/dev/videoN, screen, screen:NAME, window:TITLE,"
+        "--video \(text): use test-pattern, camera, camera:/dev/videoN, screen, screen:NAME, screen:portal, window:TITLE,"
           + " FILE.y4m, .webm, .mp4 or .mkv, or none")
     }
   }

@@ -4,9 +4,10 @@ import Synchronization
 
 /// Pictures to publish from a screen, a part of the desktop or a window, when they change.
 package final class ScreenInput: RawVideoFeed {
-  package let resolution: Resolution
   package let framesPerSecond: Double
   private let source: ScreenSource
+  /// nil while nobody has chosen.
+  private let knownResolution: Resolution?
   private let state = Mutex(VideoFeedCounters())
   private let capture = Mutex<ScreenCapture?>(nil)
 
@@ -16,8 +17,17 @@ package final class ScreenInput: RawVideoFeed {
   package init(_ choice: VideoChoice, framesPerSecond: Double?) throws(UsageError) {
     self.framesPerSecond = framesPerSecond ?? 30
     do throws(ScreenError) {
-      let frame: PixelRectangle
+      let frame: PixelRectangle?
       switch choice {
+      case .window(Self.portal):
+        source = try Self.portal(.window)
+        frame = nil
+      case .screen(Self.portal):
+        source = try Self.portal(.monitor)
+        frame = nil
+      case .screen(nil):
+        source = try .preferred()
+        if case .screen(let screen) = source { frame = screen.frame } else { frame = nil }
       case .window(let words):
         let window = try ScreenWindow.find(words)
         source = .window(window)
@@ -35,10 +45,26 @@ package final class ScreenInput: RawVideoFeed {
         }
       case .testPattern, .file, .film, .camera, .none: throw .noScreen(name: "there", known: [])
       }
-      resolution = Resolution(width: frame.width, height: frame.height)
+      knownResolution = frame.map { Resolution(width: $0.width, height: $0.height) }
     } catch {
       throw UsageError("--video screen: \(error)")
     }
+  }
+
+  /// What asks for the desktop's dialog, in place of a name.
+  private static let portal = "portal"
+
+  private static func portal(_ kind: PortalScreen.Kind) throws(ScreenError) -> ScreenSource {
+    guard try PortalScreen.offered().contains(kind) else {
+      throw .noPortal(reason: "this desktop's shows no \(kind)s to others")
+    }
+    return .portal(PortalScreen(kinds: [kind], persistence: .none))
+  }
+
+  package var resolution: Resolution {
+    if let knownResolution { return knownResolution }
+    let statistics = capture.withLock { $0 }?.statistics
+    return Resolution(width: statistics?.width ?? 0, height: statistics?.height ?? 0)
   }
 
   package var counters: VideoFeedCounters { state.withLock { $0 } }

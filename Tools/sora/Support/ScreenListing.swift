@@ -2,6 +2,27 @@ import Foundation
 import SoraMedia
 package import SoraScreen
 
+/// What the desktop's portal lets its user choose from, as `sora devices` tells of it.
+package struct PortalListing: Encodable {
+  let type = "portal"
+  /// What `--video` takes.
+  let names: [String]
+
+  /// nil where it offers nothing.
+  package init?(_ offered: Set<PortalScreen.Kind>) {
+    guard !offered.isEmpty else { return nil }
+    names =
+      (offered.contains(.monitor) ? ["screen:portal"] : [])
+      + (offered.contains(.window) ? ["window:portal"] : [])
+  }
+
+  /// For people: one line.
+  package var line: String {
+    let column = type.padding(toLength: 10, withPad: " ", startingAt: 0)
+    return "\(column)   \(names.joined(separator: ", "))  (chosen in the desktop's dialog)"
+  }
+}
+
 /// A screen or a window as `sora devices` tells of it.
 package struct ScreenListing: Encodable {
   let type: String

@@ -21,16 +21,20 @@ public struct ScreenCaptureSettings: Sendable, Hashable {
   }
 }
 
-/// A screen, a part of one or a window of an X11 display that is being captured, from `init` to `stop`.
+/// A screen, a part of one or a window that is being captured, from `init` to `stop`.
 ///
-/// A frame comes when something was drawn (XDamage) or the pointer moved, and otherwise now and then. Pixels come through shared memory
-/// where the display is on this machine, and are converted once, by libyuv. Frames and events come on a thread of the capture's own,
-/// one after the other; who is slow there gets fewer. Nothing of X11 is loaded before the first use, and no X error ends the process.
+/// A frame comes when something was drawn or the pointer moved, and otherwise now and then: XDamage tells that on X11, and PipeWire
+/// brings no others. Pixels come through shared memory where the display is on this machine, and are converted once, by libyuv. Frames and events come on a thread of the capture's own,
+/// one after the other; who is slow there gets fewer. No library is loaded before its first use, and no X error ends the process.
 public final class ScreenCapture: Sendable {
   public enum Event: Sendable, Equatable {
-    /// Frames have another size from now on, in pixels.
+    /// The user has chosen what is captured through a portal. The value has the token with which the same is had again, where the
+    /// portal gave one. The first event there, and none of X11's.
+    case allowed(PortalScreen)
+    /// Frames have another size from now on, in pixels. Told of the first one, too, where it isn't known before.
     case resized(width: Int, height: Int)
-    /// No frame comes any more: the monitor, the window or the display is gone. The last event, and not told after `stop`.
+    /// No frame comes any more: the monitor, the window or the display is gone, or the user has refused or ended it. The last event,
+    /// and not told after `stop`.
     case ended(ScreenError)
   }
 
@@ -39,7 +43,9 @@ public final class ScreenCapture: Sendable {
     public var frames = 0
     /// Those of them that came again because nothing had changed.
     public var framesRepeated = 0
-    /// The size of the newest frame, or of the first one that will come, in pixels.
+    /// Frames that came with less memory than they told, and weren't delivered.
+    public var framesDropped = 0
+    /// The size of the newest frame, or of the first one that will come, in pixels; 0 while a portal hasn't told.
     public var width = 0
     public var height = 0
   }
@@ -49,7 +55,7 @@ public final class ScreenCapture: Sendable {
   /// Whether pixels come through memory that is shared with the display, and not through its connection.
   public let sharesMemory: Bool
 
-  private let display: X11Display
+  private let connection: any ScreenConnection
   private let deliver: @Sendable (RawVideoFrame) -> Void
   private let notify: @Sendable (Event) -> Void
   private let counters: Mutex<Statistics>
@@ -57,38 +63,44 @@ public final class ScreenCapture: Sendable {
   private let running = DispatchGroup()
   private static let isInside = DispatchSpecificKey<ObjectIdentifier>()
 
-  /// Connects to the display and begins.
+  /// Connects to the display or the portal, and begins. Nobody's choice is waited for: `notify` tells of it.
   ///
   /// - Parameters:
   ///   - source: what to capture.
   ///   - settings: how.
-  ///   - deliver: takes each frame, with the time at which it was read, on the capture's thread.
-  ///   - notify: told of another size and of the end, on the capture's thread.
-  /// - Throws: `ScreenError`, such as `noDisplay` or `gone`.
+  ///   - deliver: takes each frame, with the time at which it was made or read, on the capture's thread.
+  ///   - notify: told of the user's permission, of another size and of the end, on the capture's thread.
+  /// - Throws: `ScreenError`, such as `noDisplay`, `gone` or `noPortal`.
   public init(
     _ source: ScreenSource, settings: ScreenCaptureSettings = .init(),
     deliver: @escaping @Sendable (RawVideoFrame) -> Void,
     notify: @escaping @Sendable (Event) -> Void = { _ in }
   ) throws(ScreenError) {
-    let reader = try ScreenReader(source, showsCursor: settings.showsCursor)
+    let reader: any ScreenReading
+    if case .portal(let screen) = source {
+      reader = try PortalReader(
+        screen, framesPerSecond: settings.framesPerSecond, showsCursor: settings.showsCursor)
+    } else {
+      reader = try DisplayReader(source, showsCursor: settings.showsCursor)
+    }
     self.source = source
     self.settings = settings
     self.deliver = deliver
     self.notify = notify
-    display = reader.display
-    sharesMemory = display.sharesMemory
-    counters = Mutex(Statistics(width: reader.area.width, height: reader.area.height))
+    connection = reader.connection
+    sharesMemory = connection.sharesMemory
+    counters = Mutex(Statistics(width: reader.size.width, height: reader.size.height))
     let queue = DispatchQueue(label: "sora.screen", qos: .userInitiated)
-    queue.setSpecific(key: Self.isInside, value: ObjectIdentifier(display))
+    queue.setSpecific(key: Self.isInside, value: ObjectIdentifier(connection))
     let handed = Handed(reader)
     queue.async(group: running) { [self] in run(handed.reader) }
   }
 
   private struct Handed: @unchecked Sendable {
     // @unchecked: who made the reader keeps nothing of it.
-    let reader: ScreenReader
+    let reader: any ScreenReading
 
-    init(_ reader: ScreenReader) { self.reader = reader }
+    init(_ reader: any ScreenReading) { self.reader = reader }
   }
 
   public var statistics: Statistics { counters.withLock { $0 } }
@@ -96,38 +108,44 @@ public final class ScreenCapture: Sendable {
   /// Ends the capture and waits for its last frame, unless it is called from there. Frames that are held stay readable.
   public func stop() {
     isStopped.withLock { $0 = true }
-    display.wake()
-    guard DispatchQueue.getSpecific(key: Self.isInside) != ObjectIdentifier(display) else { return }
+    connection.wake()
+    guard DispatchQueue.getSpecific(key: Self.isInside) != ObjectIdentifier(connection) else {
+      return
+    }
     running.wait()
   }
 
   // MARK: On the thread
 
-  private func run(_ reader: ScreenReader) {
+  private func run(_ reader: any ScreenReading) {
+    defer { reader.end() }
     do throws(ScreenError) {
-      try follow(reader)
+      if let allowed = try reader.begin(), !isStopped.withLock({ $0 }) { notify(.allowed(allowed)) }
+      if !isStopped.withLock({ $0 }) { try follow(reader) }
     } catch {
       if !isStopped.withLock({ $0 }) { notify(.ended(error)) }
     }
   }
 
-  private func follow(_ reader: ScreenReader) throws(ScreenError) {
+  private func follow(_ reader: any ScreenReading) throws(ScreenError) {
     let interval = Duration.seconds(1 / min(max(settings.framesPerSecond, 0.1), 240))
     var last: PixelBuffer?
     var (ticked, sent) = (SystemClock.now - interval, SystemClock.now)
+    var stamped = sent
     while true {
       let now = SystemClock.now
       let next = ticked + interval
       // The pointer is asked for its place each time; without it, the next change or repetition is waited for.
-      let isPause = reader.isChanged || settings.showsCursor
+      let isPause = reader.isChanged || reader.followsPointer
       let deadline = isPause ? next : max(next, sent + settings.repeatInterval)
       let wait = max(0, (deadline - now).wholeNanoseconds + 999_999) / 1_000_000
       let isResized = try reader.wait(
         milliseconds: Int(min(wait, 10_000)), isPause: isPause)
       if isStopped.withLock({ $0 }) { return }
+      counters.withLock { $0.framesDropped = reader.framesDropped }
       if isResized {
         last = nil
-        tellSize(reader.area)
+        tellSize(reader.size)
       }
       let time = SystemClock.now
       guard time >= next else { continue }
@@ -135,19 +153,21 @@ public final class ScreenCapture: Sendable {
       ticked = time - next < interval ? next : time
       try reader.followPointer()
       if last == nil || reader.isChanged, let picture = try reader.picture() {
-        last = picture
+        last = picture.buffer
+        // A maker whose clock is another tells times that can't be.
+        stamped = picture.time.flatMap { stamped < $0 && $0 <= time ? $0 : nil } ?? time
         sent = time
-        send(picture, at: time, isRepeated: false)
+        send(picture.buffer, at: stamped, isRepeated: false)
       } else if let last, time - sent >= settings.repeatInterval {
-        sent = time
+        (sent, stamped) = (time, time)
         send(last, at: time, isRepeated: true)
       }
     }
   }
 
-  private func tellSize(_ area: PixelRectangle) {
-    counters.withLock { ($0.width, $0.height) = (area.width, area.height) }
-    notify(.resized(width: area.width, height: area.height))
+  private func tellSize(_ size: (width: Int, height: Int)) {
+    counters.withLock { ($0.width, $0.height) = size }
+    notify(.resized(width: size.width, height: size.height))
   }
 
   private func send(_ picture: PixelBuffer, at time: Instant, isRepeated: Bool) {

@@ -15,6 +15,18 @@ public enum ScreenError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The X server refused a request, by X11's number of the error.
   case refused(operation: String, code: Int)
   case noMemory
+  /// The session has no portal that shows screens, or what speaks to it isn't installed.
+  case noPortal(reason: String)
+  /// PipeWire isn't installed or doesn't answer.
+  case noPipeWire(reason: String)
+  /// The user didn't allow it.
+  case declined
+  /// The portal doesn't do what it was asked for.
+  case portalRefused(operation: String, reason: String)
+  /// The user or the desktop has ended what was allowed.
+  case endedByDesktop
+  /// No frames come from PipeWire any more.
+  case streamEnded(reason: String)
 
   public var description: String {
     switch self {
@@ -31,6 +43,16 @@ public enum ScreenError: Error, Sendable, Hashable, CustomStringConvertible {
     case .refused(let operation, let code):
       "the display refused \(operation) (X11 error \(code))"
     case .noMemory: "there is no memory for the screen's pixels"
+    case .noPortal(let reason):
+      "no portal shows this desktop: \(reason); install xdg-desktop-portal with the desktop's part of it (-gnome, -kde, -wlr ...)"
+    case .noPipeWire(let reason):
+      "no PipeWire: \(reason); install Debian's libpipewire-0.3-0 and pipewire, and start the latter"
+    case .declined: "the user didn't allow the screen; ask again when they want to show it"
+    case .portalRefused(let operation, let reason):
+      "the desktop's portal refused \(operation): \(reason)"
+    case .endedByDesktop:
+      "the user or the desktop has ended the capture; start it again to ask anew"
+    case .streamEnded(let reason): "the screen's stream ended: \(reason)"
     }
   }
 }

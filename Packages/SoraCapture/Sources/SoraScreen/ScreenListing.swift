@@ -1,4 +1,4 @@
-// What there is on a display.
+// What there is to capture.
 
 extension ScreenDevice {
   /// The monitors of a display, the primary one first.
@@ -45,5 +45,16 @@ extension ScreenWindow {
       throw .gone("a window called \(words)")
     }
     return found
+  }
+}
+
+extension PortalScreen {
+  /// What the desktop's portal offers. Asks it, which starts it where it doesn't run, for ten seconds at most.
+  ///
+  /// - Parameter bus: the address of a D-Bus; nil for the session's.
+  /// - Throws: `ScreenError.noPortal` where there is none, or none that shows screens.
+  public static func offered(bus: String? = nil) throws(ScreenError) -> Set<Kind> {
+    let offer = try ScreenCast().connect(bus: bus)
+    return Set(Kind.allCases.filter { offer.kinds & $0.bit != 0 })
   }
 }

@@ -8,7 +8,7 @@ import SoraMedia
 #endif
 
 /// A connection to an X server. Confined to one thread, but for `wake`.
-@safe final class X11Display: @unchecked Sendable {
+@safe final class X11Display: ScreenConnection, @unchecked Sendable {
   // @unchecked: whoever makes it hands it to the thread that uses it and keeps nothing but `wake`, which writes to a file descriptor.
 
   struct Changes {
@@ -147,7 +147,8 @@ import SoraMedia
   /// What was read, converted once: I420 by BT.601, limited range.
   func convert(_ area: PixelRectangle, into pool: PixelBufferPool) -> PixelBuffer? {
     guard let pixels = unsafe sora_x11_pixels(handle) else { return nil }
-    return unsafe PixelBuffer.converting(pixels, area.width, area.height, into: pool)
+    return unsafe PixelBuffer.converting(
+      pixels, width: area.width, height: area.height, stride: area.width * 4, into: pool)
   }
 
   // MARK: Changes

@@ -4,6 +4,9 @@ import Synchronization
 
 /// Takes frames from a screen, a part of one or a window, and sends them to a stream. Linux only.
 ///
+/// A screen of a portal's is captured when the user has allowed it: until then it is being started, which `stop` ends. What they chose
+/// then takes the place of `source`, so that they needn't choose again at the next start, where the portal can do that.
+///
 /// Everything may be called from any thread. Starting and stopping run later on the queue of `SoraDispatcher.camera`, one after the
 /// other; completion handlers and `handlers` run there too. Of the frames that come while that queue is busy the newest is kept.
 public final class ScreenVideoCapturer: Sendable {
@@ -13,23 +16,27 @@ public final class ScreenVideoCapturer: Sendable {
   private struct Run: Sendable {
     var relay: FrameRelay
     var capture: ScreenCapture
+    /// Who waits for the user's permission.
+    var waiting: CompletionHandler?
   }
 
   private struct State: Sendable {
+    var source: ScreenSource
     var stream: (any MediaStream)?
     var run: Run?
   }
 
-  /// What is captured.
-  public let source: ScreenSource
   /// Told what this capturer does.
   public let handlers = ScreenVideoCapturerHandlers()
-  private let state = Mutex(State())
+  private let state: Mutex<State>
 
   /// A capturer of a screen's. Nothing is opened before it is started.
-  public init(source: ScreenSource) { self.source = source }
+  public init(source: ScreenSource) { state = Mutex(State(source: source)) }
 
-  /// The monitors of the display that `DISPLAY` names, the primary one first; none where there is no display.
+  /// What is captured; of a portal's screen with the token of what the user has allowed, once they have.
+  public var source: ScreenSource { state.withLock { $0.source } }
+
+  /// The monitors of the X11 display that `DISPLAY` names, the primary one first; none where there is no display.
   public static var screens: [ScreenDevice] { (try? ScreenDevice.all()) ?? [] }
   /// The windows of that display, those at the top last.
   public static var windows: [ScreenWindow] { (try? ScreenWindow.all()) ?? [] }
@@ -45,7 +52,7 @@ public final class ScreenVideoCapturer: Sendable {
 
   // MARK: Starting and stopping
 
-  /// Begins to capture. An error where it runs already.
+  /// Begins to capture, after the user's permission where `source` needs it. An error where it runs already or they refuse.
   ///
   /// - Parameters:
   ///   - settings: frames per second, the pointer, and how often a frame comes again where nothing changes.
@@ -55,25 +62,25 @@ public final class ScreenVideoCapturer: Sendable {
   ) {
     SoraDispatcher.async(on: .camera) { [self] in
       do {
-        try begin(settings)
+        try begin(settings, waiting: source.asksUser ? completionHandler : nil)
       } catch {
         completionHandler(error)
         return
       }
-      completionHandler(nil)
-      handlers.onStart?(self)
+      if !source.asksUser { started(completionHandler) }
     }
   }
 
   /// Ends the capture. An error where it doesn't run.
   public func stop(completionHandler: @escaping CompletionHandler) {
     SoraDispatcher.async(on: .camera) { [self] in
-      guard halt() else {
+      guard let run = halt() else {
         completionHandler(SoraError.cameraError(reason: "\(source) isn't captured; start it first"))
         return
       }
       completionHandler(nil)
-      handlers.onStop?(self)
+      let reason = "\(source) was stopped before the user had allowed it; start it again"
+      ended(run, with: SoraError.cameraError(reason: reason))
     }
   }
 
@@ -89,7 +96,7 @@ public final class ScreenVideoCapturer: Sendable {
 
   // MARK: On the camera's queue
 
-  private func begin(_ settings: ScreenCaptureSettings) throws {
+  private func begin(_ settings: ScreenCaptureSettings, waiting: CompletionHandler?) throws {
     guard !isRunning else {
       throw SoraError.cameraError(reason: "\(source) is captured already; stop that first")
     }
@@ -99,12 +106,23 @@ public final class ScreenVideoCapturer: Sendable {
       notify: { [weak self] event in
         SoraDispatcher.async(on: .camera) { [weak self] in self?.told(event, by: relay) }
       })
-    state.withLock { $0.run = Run(relay: relay, capture: capture) }
-    Logger.info(type: .cameraVideoCapturer, message: "\(source) is captured")
+    state.withLock { $0.run = Run(relay: relay, capture: capture, waiting: waiting) }
+    let what = waiting == nil ? "is captured" : "is asked for"
+    Logger.info(type: .cameraVideoCapturer, message: "\(source) \(what)")
   }
 
-  /// Whether there was anything to end.
-  private func halt() -> Bool {
+  private func started(_ completionHandler: CompletionHandler) {
+    completionHandler(nil)
+    handlers.onStart?(self)
+  }
+
+  /// Tells that a run is over: who still waits for its beginning, or who was told of that.
+  private func ended(_ run: Run, with error: any Error) {
+    if let waiting = run.waiting { waiting(error) } else { handlers.onStop?(self) }
+  }
+
+  /// Returns what has ended; nil where nothing ran.
+  private func halt() -> Run? {
     let run = state.withLock { state in
       let run = state.run
       state.run = nil
@@ -112,7 +130,7 @@ public final class ScreenVideoCapturer: Sendable {
     }
     run?.capture.stop()
     run?.relay.clear()
-    return run != nil
+    return run
   }
 
   private func captured(_ frame: VideoFrame, by relay: FrameRelay) {
@@ -125,11 +143,18 @@ public final class ScreenVideoCapturer: Sendable {
   private func told(_ event: ScreenCapture.Event, by relay: FrameRelay) {
     guard state.withLock({ $0.run?.relay }) === relay else { return }
     switch event {
+    case .allowed(let screen):
+      let waiting = state.withLock { state in
+        state.source = .portal(screen)
+        return state.run?.waiting.take()
+      }
+      Logger.info(type: .cameraVideoCapturer, message: "\(source) is captured")
+      if let waiting { started(waiting) }
     case .resized(let width, let height):
       Logger.info(type: .cameraVideoCapturer, message: "\(source) is \(width)x\(height) now")
     case .ended(let error):
       Logger.error(type: .cameraVideoCapturer, message: "\(source) has ended: \(error)")
-      if halt() { handlers.onStop?(self) }
+      if let run = halt() { ended(run, with: error) }
     }
   }
 }

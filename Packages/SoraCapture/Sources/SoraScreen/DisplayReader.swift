@@ -1,11 +1,11 @@
 import SoraMedia
 
-/// Reads what is captured from its display, as far as it has changed. Confined to one thread.
-final class ScreenReader {
-  let source: ScreenSource
-  let display: X11Display
+/// Reads what is captured from its X11 display, as far as it has changed. Confined to one thread.
+final class DisplayReader: ScreenReading {
+  private let source: ScreenSource
+  private let display: X11Display
   /// What is read: of the desktop, or of a window. Of an even size.
-  private(set) var area: PixelRectangle
+  private var area: PixelRectangle
   /// Whether there are pixels to read.
   private var isShown = true
   private let showsCursor: Bool
@@ -37,14 +37,19 @@ final class ScreenReader {
     try locate()
   }
 
-  /// Whether there is something new to read.
+  var connection: any ScreenConnection { display }
+  var size: (width: Int, height: Int) { (area.width, area.height) }
+  var followsPointer: Bool { showsCursor }
+  /// Each is read from the display itself.
+  var framesDropped: Int { 0 }
+
   var isChanged: Bool {
     isShown && (!changedRows.isEmpty || isPointerChanged || !display.tellsDamage)
   }
 
-  /// Waits for changes; returns whether the area got another size.
-  ///
-  /// - Parameter isPause: only for the time, or for `X11Display.wake`.
+  /// Nobody is asked.
+  func begin() -> PortalScreen? { nil }
+
   func wait(milliseconds: Int, isPause: Bool) throws(ScreenError) -> Bool {
     let changes = try display.wait(milliseconds: milliseconds, isPause: isPause)
     if changes.isCursorChanged { cursor = nil }
@@ -81,8 +86,7 @@ final class ScreenReader {
     pointer = now
   }
 
-  /// Reads what has changed; nil where there are no pixels now.
-  func picture() throws(ScreenError) -> PixelBuffer? {
+  func picture() throws(ScreenError) -> ScreenPicture? {
     let rows = display.tellsDamage ? changedRows : 0..<area.height
     if !rows.isEmpty {
       guard try display.read(area, rows: rows) else { return nil }
@@ -93,9 +97,12 @@ final class ScreenReader {
     return display.withCursor(
       x: pointer.x - shape.x - origin.x, y: pointer.y - shape.y - origin.y
     ) {
-      display.convert(area, into: pool)
+      display.convert(area, into: pool).map { ScreenPicture(buffer: $0) }
     }
   }
+
+  /// The connection goes with its last reference.
+  func end() {}
 
   /// Finds the place of what is captured, and makes room for it.
   private func locate() throws(ScreenError) {
@@ -116,6 +123,9 @@ final class ScreenReader {
       place =
         PixelRectangle(x: 0, y: 0, width: window.frame.width, height: window.frame.height).even
       origin = (window.frame.x, window.frame.y)
+    case .portal:
+      // No display knows what its user will choose.
+      throw .gone("\(source)")
     }
     guard !place.isEmpty else { throw .gone("\(source)") }
     if place.width != area.width || place.height != area.height { try display.makeRoom(place) }
