@@ -11,6 +11,8 @@ final class BenchPair<End: BenchEnd> {
   private let forth: BenchLink
   private let back: BenchLink
   private(set) var now = Instant.zero
+  /// How many packets an end gets before it sends what it has to say of them.
+  private var batch = 1
   /// Where usrsctp's time, which only grows, was at the beginning.
   private let base: Int64
 
@@ -76,10 +78,18 @@ final class BenchPair<End: BenchEnd> {
     forth.now = now
     back.now = now
     sender.work(at: now)
-    forth.deliver(at: now) { receiver.receive($0, at: now) }
-    receiver.work(at: now)
-    back.deliver(at: now) { sender.receive($0, at: now) }
-    sender.work(at: now)
+    deliver(from: forth, to: receiver)
+    deliver(from: back, to: sender)
+  }
+
+  private func deliver(from link: BenchLink, to end: End) {
+    var count = 0
+    link.deliver(at: now) { packet in
+      end.receive(packet, at: now)
+      count += 1
+      if count % batch == 0 { end.work(at: now) }
+    }
+    end.work(at: now)
   }
 
   struct Work {
@@ -92,6 +102,9 @@ final class BenchPair<End: BenchEnd> {
 
   /// Sends messages as fast as this thread can, in the time that passes meanwhile, until all have come.
   func pour(_ message: [UInt8], count: Int) throws -> Work {
+    // As many as a loop reads from a socket at a time.
+    batch = 16
+    defer { batch = 1 }
     let start = Self.monotonic()
     let begin = now
     let cpu = packet_loop_thread_cpu()
