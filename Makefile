@@ -7,7 +7,9 @@ TEST = $(SWIFT) test -c $(CONFIGURATION) --skip-build
 # The root's own test targets, which need peers from outside (Tools/manifest/root.json), as a regular expression.
 INTEGRATION = ^($(shell Tools/manifest/generate.py --integration | paste -sd '|'))\.
 # Tests with sockets and limits of real time. They run by themselves, after all that computes or blocks its thread.
-LIVE = ^(Sora(Signaling|TURNStream|SDK)Tests|RelayTests|WindowTests)\.|^CommandTests\.ViewTests|^SoraTransportTests\.Loop|^SoraServerTests\.(API|RealServer|TURNService)|^WebRTCTests\.(?!Core|LossyCodec|BrowserOffer|LipSync|PerfectNegotiation)
+LIVE = ^(Sora(Signaling|TURNStream|SDK)Tests|RelayTests)\.|^WindowTests\.(?!Portal|MissingPortal)|^CommandTests\.ViewTests|^SoraTransportTests\.Loop|^SoraServerTests\.(API|RealServer|TURNService)|^WebRTCTests\.(?!Core|LossyCodec|BrowserOffer|LipSync|PerfectNegotiation)
+# And those that hold their thread while a desktop's programs start, twenty times.
+PORTAL = ^WindowTests\.(Missing)?PortalTests
 SWIFT_SOURCES = Package.swift $(wildcard Packages Tools Tests Benchmarks)
 PREFIX ?= /usr/local
 DOCS = .build/docs
@@ -38,8 +40,9 @@ samples: ## Compile the Swift blocks of all documentation, and run the programs 
 	@Tools/samples/samples.py $(SAMPLES)
 
 test-unit: ## Run the packages' own tests (after `make build`)
-	$(TEST) --skip '$(INTEGRATION)' --skip '$(LIVE)'
+	$(TEST) --skip '$(INTEGRATION)' --skip '$(LIVE)' --skip '$(PORTAL)'
 	$(TEST) --filter '$(LIVE)'
+	$(TEST) --filter '$(PORTAL)'
 
 # A program of their own: in that of all packages another counter's malloc is linked.
 test-allocations: ## Count what the codecs' modules allocate for a frame

@@ -7,7 +7,8 @@ import Testing
 
 /// Screens that a user shows through a portal and PipeWire.
 @Suite(
-  .timeLimit(.minutes(3)), .enabled(if: StandInPortal.isAvailable, "\(StandInPortal.reason)"))
+  .serialized, .timeLimit(.minutes(3)),
+  .enabled(if: StandInPortal.isAvailable, "\(StandInPortal.reason)"))
 struct PortalTests {
   private let settings = ScreenCaptureSettings(showsCursor: false)
 
