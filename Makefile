@@ -7,7 +7,7 @@ TEST = $(SWIFT) test -c $(CONFIGURATION) --skip-build
 # The root's own test targets, which need peers from outside (Tools/manifest/root.json), as a regular expression.
 INTEGRATION = ^($(shell Tools/manifest/generate.py --integration | paste -sd '|'))\.
 # Tests with sockets and limits of real time. They run by themselves, after all that computes or blocks its thread.
-LIVE = ^(Sora(Signaling|TURNStream|SDK)Tests|RelayTests)\.|^WindowTests\.(?!Portal|MissingPortal)|^CommandTests\.ViewTests|^SoraTransportTests\.Loop|^SoraServerTests\.(API|RealServer|TURNService)|^WebRTCTests\.(?!Core|LossyCodec|BrowserOffer|LipSync|PerfectNegotiation)
+LIVE = ^(Sora(Signaling|TURNStream|SDK)Tests|RelayTests)\.|^WindowTests\.(?!Portal|MissingPortal)|^CommandTests\.(View|Serve|Doctor)Tests|^SoraAudioDevicesTests\.StandIn|^SoraRecordingTests\.PlayerTests|^SoraTransportTests\.Loop|^SoraServerTests\.(API|RealServer|TURNService)|^WebRTCTests\.(?!Core|LossyCodec|BrowserOffer|LipSync|PerfectNegotiation)
 # And those that hold their thread while a desktop's programs start, twenty times.
 PORTAL = ^WindowTests\.(Missing)?PortalTests
 SWIFT_SOURCES = Package.swift $(wildcard Packages Tools Tests Benchmarks)

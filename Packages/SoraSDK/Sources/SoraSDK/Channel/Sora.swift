@@ -68,6 +68,7 @@ public final class Sora: Sendable {
     configuration: Configuration, webRTCConfiguration: WebRTCConfiguration = WebRTCConfiguration(),
     handler: @escaping @Sendable (_ mediaChannel: MediaChannel?, _ error: (any Error)?) -> Void
   ) -> ConnectionTask {
+    ProcessPreparation.connectionBegins()
     var configuration = configuration
     if !webRTCConfiguration.isDefault { configuration.webRTCConfiguration = webRTCConfiguration }
     let channel = MediaChannel(sora: self, configuration: configuration)
