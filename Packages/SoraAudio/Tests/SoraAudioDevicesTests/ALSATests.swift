@@ -5,7 +5,7 @@ import SoundServer
 import Testing
 
 /// ALSA with a configuration of these tests' own: without a card, but with plugins that end in nothing, in a file, or in a sound server.
-@Suite(.serialized, .timeLimit(.minutes(1)))
+@Suite(.serialized, .timeLimit(.minutes(5)))
 struct ALSATests {
   private static let folder: URL = {
     let folder = FileManager.default.temporaryDirectory
