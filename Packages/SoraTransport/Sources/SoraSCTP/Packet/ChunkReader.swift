@@ -18,22 +18,23 @@ struct Chunk: ~Escapable {
   }
 }
 
-/// Reads a packet's chunks one behind the other (RFC 9260 §3.2).
-struct ChunkReader: ~Escapable {
+/// Reads what chunks and parameters have in common, one behind the other: four bytes, the last two of which are the length with them, a
+/// value, and padding to a multiple of four (RFC 9260 §3.2, §3.2.1).
+private struct ItemReader: ~Escapable {
   private let bytes: RawSpan
   private var offset: Int
-  /// What was left couldn't be a chunk.
+  /// What was left couldn't be an item.
   private(set) var isMalformed = false
 
-  @_lifetime(copy packet)
-  init(packet: RawSpan) {
-    bytes = packet
-    offset = CommonHeader.count
+  @_lifetime(copy bytes)
+  init(_ bytes: RawSpan, from offset: Int) {
+    self.bytes = bytes
+    self.offset = offset
   }
 
   @_lifetime(copy self)
   @_lifetime(self: copy self)
-  mutating func next() -> Chunk? {
+  mutating func next() -> RawSpan? {
     let left = bytes.byteCount - offset
     guard left >= 4 else {
       if left > 0 { isMalformed = true }
@@ -44,10 +45,29 @@ struct ChunkReader: ~Escapable {
       isMalformed = true
       return nil
     }
-    let chunk = Chunk(bytes.part(offset, length))
-    // The last chunk's padding may be missing: nothing is read there.
+    let item = bytes.part(offset, length)
+    // The last one's padding may be missing: nothing is read there.
     offset = min(bytes.byteCount, offset + (length + 3) & ~3)
-    return chunk
+    return item
+  }
+}
+
+/// Reads a packet's chunks one behind the other (RFC 9260 §3.2).
+struct ChunkReader: ~Escapable {
+  private var items: ItemReader
+  /// What was left couldn't be a chunk.
+  var isMalformed: Bool { items.isMalformed }
+
+  @_lifetime(copy packet)
+  init(packet: RawSpan) {
+    items = ItemReader(packet, from: CommonHeader.count)
+  }
+
+  @_lifetime(copy self)
+  @_lifetime(self: copy self)
+  mutating func next() -> Chunk? {
+    guard let item = items.next() else { return nil }
+    return Chunk(item)
   }
 }
 
@@ -67,30 +87,18 @@ struct Parameter: ~Escapable {
 
 /// Reads parameters one behind the other.
 struct ParameterReader: ~Escapable {
-  private let bytes: RawSpan
-  private var offset = 0
-  private(set) var isMalformed = false
+  private var items: ItemReader
+  var isMalformed: Bool { items.isMalformed }
 
   @_lifetime(copy bytes)
   init(_ bytes: RawSpan) {
-    self.bytes = bytes
+    items = ItemReader(bytes, from: 0)
   }
 
   @_lifetime(copy self)
   @_lifetime(self: copy self)
   mutating func next() -> Parameter? {
-    let left = bytes.byteCount - offset
-    guard left >= 4 else {
-      if left > 0 { isMalformed = true }
-      return nil
-    }
-    let length = Int(bytes.u16(offset + 2))
-    guard length >= 4, length <= left else {
-      isMalformed = true
-      return nil
-    }
-    let parameter = Parameter(bytes.part(offset, length))
-    offset = min(bytes.byteCount, offset + (length + 3) & ~3)
-    return parameter
+    guard let item = items.next() else { return nil }
+    return Parameter(item)
   }
 }
