@@ -29,6 +29,7 @@ let package = Package(
     .library(name: "SoraSRTP", targets: ["SoraSRTP"]),
     .library(name: "SoraCongestion", targets: ["SoraCongestion"]),
     .library(name: "SoraSCTP", targets: ["SoraSCTP"]),
+    .library(name: "SoraDataChannel", targets: ["SoraDataChannel"]),
     .library(name: "SoraTransport", targets: ["SoraTransport"]),
     .library(name: "SoraNetworkSimulator", targets: ["SoraNetworkSimulator"]),
     // For tests of hot paths in other packages.
@@ -62,10 +63,12 @@ let package = Package(
     .target(name: "CSoraCRC32C"),
     .target(name: "SoraSCTP", dependencies: [media, wire, "CSoraCRC32C"], swiftSettings: safe),
     .target(
+      name: "SoraDataChannel", dependencies: [media, wire, "SoraSCTP"], swiftSettings: safe),
+    .target(
       name: "SoraTransport",
       dependencies: [
-        media, clock, "CSoraNetwork", "SoraRTP", "SoraICE", "SoraDTLS", "SoraSRTP",
-        "SoraCongestion",
+        media, wire, clock, "CSoraNetwork", "SoraRTP", "SoraICE", "SoraDTLS", "SoraSRTP",
+        "SoraCongestion", "SoraDataChannel",
       ],
       swiftSettings: strict),
     .target(
@@ -90,6 +93,10 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "SoraSCTPInteropTests", dependencies: ["SoraSCTP", "CSoraUsrsctp", media],
+      swiftSettings: settings),
+    .testTarget(
+      name: "SoraDataChannelTests",
+      dependencies: ["SoraDataChannel", "SoraSCTP", "CSoraMallocCount", wire, media],
       swiftSettings: settings),
     .testTarget(
       name: "SoraTransportTests",

@@ -1,4 +1,5 @@
 public import SoraMedia
+import SoraWire
 
 /// What happened to an association. After `closed` or `failed` nothing further comes.
 public enum DTLSEvent: Hashable, Sendable {
@@ -23,6 +24,11 @@ public protocol DTLSEndpoint: AnyObject {
   /// Takes one datagram whose first byte says DTLS (20...63, RFC 7983 §7). Anything that isn't DTLS is dropped.
   func receive(_ datagram: RawSpan, at now: Instant)
 
+  /// Takes one datagram as `receive(_:at:)` does, and decrypts it where it is, if it is no more than one message of the peer's.
+  ///
+  /// - Returns: where the message lies in the datagram; `nil` where what came is told by events, if at all.
+  func receiveInPlace(_ datagram: inout MutableRawSpan, at now: Instant) -> Range<Int>?
+
   /// Resends what is due.
   func poll(at now: Instant)
 
@@ -35,16 +41,49 @@ public protocol DTLSEndpoint: AnyObject {
   /// The next event, or `nil`.
   func nextEvent() -> DTLSEvent?
 
+  /// Bytes of the largest message that can be sent; of use once connected.
+  var maximumMessageCount: Int { get }
+
   /// Sends one message.
   ///
   /// - Throws: ``DTLSError/notConnected``, or ``DTLSError/messageTooLarge(count:limit:)``.
   func send(_ applicationData: RawSpan, at now: Instant) throws(DTLSError)
+
+  /// Writes the datagram of one message into memory that the caller sends.
+  ///
+  /// - Parameters:
+  ///   - applicationData: the message; at least one byte.
+  ///   - datagram: at least 64 bytes longer than the message: 1.2's header, explicit nonce and tag are 37.
+  ///   - now: the present time.
+  /// - Returns: how many bytes the datagram has.
+  /// - Throws: as `send(_:at:)` does.
+  func write(
+    _ applicationData: RawSpan, into datagram: inout MutableRawSpan, at now: Instant
+  ) throws(DTLSError) -> Int
 
   /// Ends the association; the peer is told with a `close_notify`.
   func close(at now: Instant)
 
   /// What happened so far. A library that doesn't tell why it drops records leaves those reasons at 0.
   var statistics: DTLSStatistics { get }
+}
+
+/// For endpoints over a library that has buffers of its own.
+extension DTLSEndpoint {
+  public func receiveInPlace(_ datagram: inout MutableRawSpan, at now: Instant) -> Range<Int>? {
+    receive(datagram.bytes, at: now)
+    return nil
+  }
+
+  public func write(
+    _ applicationData: RawSpan, into datagram: inout MutableRawSpan, at now: Instant
+  ) throws(DTLSError) -> Int {
+    try send(applicationData, at: now)
+    // Whatever waited before it goes first; the rest follows when the owner drains.
+    guard let bytes = nextTransmit(), bytes.count <= datagram.byteCount else { return 0 }
+    datagram.put(bytes.rawSpan, at: 0)
+    return bytes.count
+  }
 }
 
 /// Makes endpoints, so that a transport doesn't know who speaks DTLS for it.

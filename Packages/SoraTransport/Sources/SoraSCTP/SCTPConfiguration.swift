@@ -9,8 +9,10 @@ public struct SCTPConfiguration: Sendable, Hashable {
   public var outgoingStreams: UInt16 = 65535
   public var incomingStreams: UInt16 = 65535
 
-  /// Bytes of the largest message that is sent or put together. A larger one of the peer's ends the association.
+  /// Bytes of the largest message that is put together. A larger one of the peer's ends the association.
   public var maximumMessageSize = 256 * 1024
+  /// Bytes of the largest message that `send` takes; what the peer puts together is for the application to know.
+  public var maximumSentMessageSize = 256 * 1024
 
   /// Bytes that may wait to be sent or acknowledged, in all streams together; `send` throws beyond that.
   public var sendBufferLimit = 8 * 1024 * 1024
@@ -78,7 +80,8 @@ extension SCTPConfiguration {
     result.mtu = min(max(576, mtu), 65_532) & ~3
     result.maximumMTU = min(max(result.mtu, maximumMTU), 65_532) & ~3
     result.maximumMessageSize = min(max(1, maximumMessageSize), Int(Int32.max))
-    result.sendBufferLimit = max(result.maximumMessageSize, sendBufferLimit)
+    result.maximumSentMessageSize = min(max(1, maximumSentMessageSize), Int(Int32.max))
+    result.sendBufferLimit = max(result.maximumSentMessageSize, sendBufferLimit)
     result.receiveWindow = min(max(4096, receiveWindow), Int(UInt32.max))
     result.minimumRTO = max(.milliseconds(1), minimumRTO)
     result.maximumRTO = min(max(result.minimumRTO, maximumRTO), .seconds(600))

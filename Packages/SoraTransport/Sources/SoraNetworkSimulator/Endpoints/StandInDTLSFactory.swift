@@ -124,6 +124,8 @@ final class StandInDTLSEndpoint: DTLSEndpoint {
 
   func nextEvent() -> DTLSEvent? { events.isEmpty ? nil : events.removeFirst() }
 
+  var maximumMessageCount: Int { Self.messageLimit }
+
   func send(_ applicationData: RawSpan, at now: Instant) throws(DTLSError) {
     guard state == .connected else { throw .notConnected }
     guard applicationData.byteCount <= Self.messageLimit else {

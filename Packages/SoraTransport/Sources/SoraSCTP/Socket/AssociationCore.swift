@@ -64,8 +64,8 @@ final class AssociationCore {
     }
     let count = payload.byteCount
     guard count > 0 else { throw .empty }
-    guard count <= settings.maximumMessageSize else {
-      throw .messageTooLarge(count: count, limit: settings.maximumMessageSize)
+    guard count <= settings.maximumSentMessageSize else {
+      throw .messageTooLarge(count: count, limit: settings.maximumSentMessageSize)
     }
     let streams = capabilities?.outgoingStreams ?? settings.outgoingStreams
     guard stream < streams else { throw .noSuchStream(stream, limit: streams) }

@@ -1,33 +1,35 @@
 /// A queue that keeps its memory.
-struct Ring<Element> {
+package struct Ring<Element> {
   private var slots: [Element?] = []
   private var head = 0
-  private(set) var count = 0
+  package private(set) var count = 0
 
-  var isEmpty: Bool { count == 0 }
+  package init() {}
+
+  package var isEmpty: Bool { count == 0 }
 
   /// The element `index` places behind the first.
-  subscript(index: Int) -> Element? {
+  package subscript(index: Int) -> Element? {
     guard index >= 0, index < count else { return nil }
     return slots[(head + index) & (slots.count - 1)]
   }
 
-  var first: Element? { self[0] }
+  package var first: Element? { self[0] }
 
-  mutating func append(_ element: Element) {
+  package mutating func append(_ element: Element) {
     if count == slots.count { grow() }
     slots[(head + count) & (slots.count - 1)] = element
     count += 1
   }
 
-  mutating func prepend(_ element: Element) {
+  package mutating func prepend(_ element: Element) {
     if count == slots.count { grow() }
     head = (head - 1) & (slots.count - 1)
     slots[head] = element
     count += 1
   }
 
-  mutating func popFirst() -> Element? {
+  package mutating func popFirst() -> Element? {
     guard count > 0 else { return nil }
     let element = slots[head].take()
     head = (head + 1) & (slots.count - 1)
@@ -35,7 +37,7 @@ struct Ring<Element> {
     return element
   }
 
-  mutating func removeAll() {
+  package mutating func removeAll() {
     while popFirst() != nil {}
   }
 

@@ -13,6 +13,16 @@ package struct DTLSTransport {
     case ended(DTLSStatistics?)
   }
 
+  /// What became of a datagram of the peer's.
+  package enum Received {
+    /// It was one message, which lies here, decrypted.
+    case message(Range<Int>)
+    /// Events tell the rest.
+    case taken
+    /// It came too early, and isn't kept.
+    case dropped
+  }
+
   private static let maximumEarlyDatagrams = 8
 
   package private(set) var state = DTLSTransportState.new
@@ -96,19 +106,34 @@ package struct DTLSTransport {
 
   // MARK: Datagrams and events
 
-  /// Takes a datagram of the peer's; `false` where it came too early and isn't kept.
-  package mutating func receive(_ datagram: RawSpan, at now: Instant) -> Bool {
+  /// Takes a datagram of the peer's, and decrypts a message where it is.
+  package mutating func receive(_ datagram: inout MutableRawSpan, at now: Instant) -> Received {
     switch association {
     case .new(var early):
-      let isKept = early.keep(datagram)
+      let isKept = early.keep(datagram.bytes)
       association = .new(early: early)
-      return isKept
+      return isKept ? .taken : .dropped
     case .begun(let endpoint):
-      endpoint.receive(datagram, at: now)
-      return true
-    case .ended: return false
+      return endpoint.receiveInPlace(&datagram, at: now).map { .message($0) } ?? .taken
+    case .ended: return .dropped
     }
   }
+
+  // MARK: Messages
+
+  /// Bytes of the largest message; 0 without an association.
+  package var maximumMessageCount: Int { endpoint?.maximumMessageCount ?? 0 }
+
+  /// Writes the datagram of a message, and returns its size; 0 where it can't be sent.
+  package func write(
+    _ message: RawSpan, into datagram: inout MutableRawSpan, at now: Instant
+  ) -> Int {
+    guard let endpoint else { return 0 }
+    return (try? endpoint.write(message, into: &datagram, at: now)) ?? 0
+  }
+
+  /// Bytes that a datagram has beside its message, at most.
+  package static let overhead = 64
 
   package func poll(at now: Instant) { endpoint?.poll(at: now) }
 

@@ -1,4 +1,5 @@
 import SoraICE
+public import SoraMedia
 import SoraSRTP
 
 extension PeerTransport {
@@ -49,6 +50,31 @@ extension PeerTransport {
     unsafe sendInPlace(capacity: capacity, write) { srtp, slot, count throws(SRTPError) in
       unsafe try srtp.protectRTCP(slot, count: count)
     }
+  }
+
+  /// Bytes of the largest message that `sendData` takes; 0 before DTLS has agreed on keys.
+  public var maximumDataSize: Int { dtlsState == .connected ? dtls.maximumMessageCount : 0 }
+
+  /// Sends one message inside of DTLS, written straight into the datagram that carries it.
+  ///
+  /// - Returns: whether it was handed to the sink.
+  @discardableResult
+  public func sendData(_ message: RawSpan, at now: Instant) -> Bool {
+    guard dtlsState == .connected, let path = traffic.path else {
+      statistics.dropped.notConnected &+= 1
+      return false
+    }
+    var sent = false
+    unsafe carry(on: path, capacity: message.byteCount + DTLSTransport.overhead) { slot in
+      let count = unsafe slot.withMutableRawSpan { dtls.write(message, into: &$0, at: now) }
+      guard count > 0 else { return 0 }
+      sent = true
+      countSent(count)
+      return count
+    }
+    // A renewal of keys may follow.
+    flushDTLS()
+    return sent
   }
 
   /// Bytes that SRTP and SRTCP add at most: a 16-byte tag, a 4-byte index (RFC 7714 §9), and slack for alignment.

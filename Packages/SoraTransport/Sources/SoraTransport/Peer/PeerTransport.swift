@@ -72,7 +72,7 @@ public final class PeerTransport {
   /// Whether anything can come from a STUN or TURN server: asked for every packet.
   let hasServers: Bool
   private var remote: RemoteDescription?
-  private var dtls: DTLSTransport
+  private(set) var dtls: DTLSTransport
   private(set) var srtp = SRTPTransport()
   var candidates: LocalCandidates
   var traffic = PathTraffic()
@@ -221,8 +221,7 @@ public final class PeerTransport {
         return
       }
       countReceived(bytes.count, from: remote, on: local)
-      if unsafe !dtls.receive(bytes.bytes, at: now) { statistics.dropped.beforeKeys &+= 1 }
-      drain(at: now)
+      unsafe receiveRecords(bytes, at: now)
     case 64...79: statistics.dropped.unknownRelay &+= 1
     default: statistics.dropped.unknownProtocol &+= 1
     }
@@ -285,6 +284,25 @@ public final class PeerTransport {
     }
   }
 
+  private func receiveRecords(_ bytes: UnsafeMutableRawBufferPointer, at now: Instant) {
+    switch unsafe bytes.withMutableRawSpan({ dtls.receive(&$0, at: now) }) {
+    case .message(let range):
+      // The one case that comes thousands of times a second; nothing else can have changed.
+      unsafe receivedData(UnsafeRawBufferPointer(rebasing: bytes[range]).bytes, at: now)
+    case .taken: drain(at: now)
+    case .dropped:
+      statistics.dropped.beforeKeys &+= 1
+      drain(at: now)
+    }
+  }
+
+  private func receivedData(_ message: RawSpan, at now: Instant) {
+    ice.noteTraffic(at: now)
+    if delegate?.transport(self, receivedData: message, at: now) != true {
+      statistics.dropped.applicationData &+= 1
+    }
+  }
+
   /// Of a stranger, and before a handshake begins, nothing is kept.
   private func keepEarly(
     _ bytes: UnsafeMutableRawBufferPointer, from remote: TransportAddress
@@ -318,7 +336,7 @@ public final class PeerTransport {
     if !isEnded { updateICEState(at: now) }
   }
 
-  private func flushDTLS() {
+  func flushDTLS() {
     guard let path = traffic.path else { return }
     while let datagram = dtls.nextTransmit() {
       unsafe carry(on: path, capacity: datagram.count) { slot in
@@ -388,7 +406,7 @@ public final class PeerTransport {
       } catch {
         fail(.srtp(error), at: now)
       }
-    case .applicationData: statistics.dropped.applicationData &+= 1
+    case .applicationData(let message): receivedData(message.rawSpan, at: now)
     case .closed: fail(.closedByPeer, at: now)
     case .failed(let error): fail(.dtls(error), at: now)
     }

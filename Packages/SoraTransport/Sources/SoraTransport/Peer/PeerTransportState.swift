@@ -30,6 +30,10 @@ public protocol PeerTransportDelegate: AnyObject {
   /// One compound RTCP packet, decrypted in place. The memory is lent for the call.
   func transport(
     _ transport: PeerTransport, receivedRTCP packet: UnsafeRawBufferPointer, at now: Instant)
+  /// One message inside of DTLS (RFC 8261: a packet of SCTP). The memory is lent for the call. Returns whether anybody takes it.
+  func transport(
+    _ transport: PeerTransport, receivedData message: RawSpan, at now: Instant
+  ) -> Bool
   /// The state changed. `.closed`, and `.failed` with an error that isn't recoverable, come once and last.
   func transport(
     _ transport: PeerTransport, changedTo state: PeerTransportState, at now: Instant)
@@ -53,8 +57,11 @@ public protocol PeerTransportDelegate: AnyObject {
   func transport(_ transport: PeerTransport, needsAddressesOf name: String)
 }
 
-/// For who gathers nothing from servers, and for whom the state of the whole path is enough.
+/// For who has no data channels, gathers nothing from servers, and for whom the state of the whole path is enough.
 extension PeerTransportDelegate {
+  public func transport(
+    _ transport: PeerTransport, receivedData message: RawSpan, at now: Instant
+  ) -> Bool { false }
   public func transport(
     _ transport: PeerTransport, iceChangedTo state: ICEConnectionState, at now: Instant
   ) {}

@@ -92,27 +92,27 @@ import SoraWire
     }
   }
 
-  /// The plaintext of bytes that end in their tag; `nil` if that is wrong.
-  func open(nonce: RawSpan, header: RawSpan, sealed: RawSpan) -> [UInt8]? {
+  /// Decrypts bytes that end in their tag where they are; `false` if that is wrong, and what was there is lost.
+  func open(nonce: RawSpan, header: RawSpan, sealed: inout MutableRawSpan) -> Bool {
     let count = sealed.byteCount - Self.tagLength
-    guard count >= 0, begin(nonce: nonce, authenticating: header) else { return nil }
-    var plaintext = [UInt8](repeating: 0, count: count)
-    let isGenuine = plaintext.withMutableRawSpan { target -> Bool in
-      guard update(sealed.part(0, count), into: &target, at: 0) else { return false }
-      var written: Int32 = 0
-      // A stream cipher's last step writes nothing; libcrypto wants an address all the same.
-      var rest: UInt8 = 0
-      return unsafe sealed.part(from: count).withUnsafeBytes { tag in
-        unsafe EVP_CIPHER_CTX_ctrl(
-          context, EVP_CTRL_AEAD_SET_TAG, Int32(Self.tagLength),
-          UnsafeMutableRawPointer(mutating: tag.baseAddress)) == 1
-      } && EVP_CipherFinal_ex(context, &rest, &written) == 1
+    guard count >= 0, begin(nonce: nonce, authenticating: header) else { return false }
+    var written: Int32 = 0
+    // A stream cipher's last step writes nothing; libcrypto wants an address all the same.
+    var rest: UInt8 = 0
+    let isGenuine = unsafe sealed.withUnsafeMutableBytes { memory in
+      let bytes = unsafe memory.baseAddress?.assumingMemoryBound(to: UInt8.self)
+      if count > 0,
+        unsafe EVP_CipherUpdate(context, bytes, &written, bytes, Int32(truncatingIfNeeded: count))
+          != 1
+      {
+        return false
+      }
+      return unsafe EVP_CIPHER_CTX_ctrl(
+        context, EVP_CTRL_AEAD_SET_TAG, Int32(Self.tagLength), bytes.map { unsafe $0 + count }) == 1
+        && EVP_CipherFinal_ex(context, &rest, &written) == 1
     }
-    guard isGenuine else {
-      ERR_clear_error()
-      return nil
-    }
-    return plaintext
+    if !isGenuine { ERR_clear_error() }
+    return isGenuine
   }
 }
 

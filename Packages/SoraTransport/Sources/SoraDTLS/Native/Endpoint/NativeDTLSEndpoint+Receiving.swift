@@ -20,7 +20,7 @@ extension NativeDTLSEndpoint {
     }
   }
 
-  private func count(_ reason: RecordDrop) {
+  func count(_ reason: RecordDrop) {
     switch reason {
     case .malformed: statistics.dropped.malformed += 1
     case .unauthenticated: statistics.dropped.unauthenticated += 1
@@ -29,7 +29,7 @@ extension NativeDTLSEndpoint {
     }
   }
 
-  private func take(_ record: Record, at now: Instant) {
+  func take(_ record: Record, at now: Instant) {
     switch record.type {
     case ContentType.handshake: takeHandshake(record, at: now)
     case ContentType.alert: takeAlert(record, at: now)

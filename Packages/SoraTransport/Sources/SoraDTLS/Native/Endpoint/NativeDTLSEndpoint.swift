@@ -86,6 +86,22 @@ public final class NativeDTLSEndpoint: DTLSEndpoint {
     if step != .ended { afterDatagram(at: now) }
   }
 
+  public func receiveInPlace(_ datagram: inout MutableRawSpan, at now: Instant) -> Range<Int>? {
+    guard step == .connected, datagram.byteCount <= Int(UInt16.max) else {
+      receive(datagram.bytes, at: now)
+      return nil
+    }
+    switch records.openSingle(&datagram) {
+    case .applicationData(let range): return range.isEmpty ? nil : range
+    case .record(let record):
+      take(record, at: now)
+      if step != .ended { afterDatagram(at: now) }
+    case .dropped(let reason): count(reason)
+    case .other: receive(datagram.bytes, at: now)
+    }
+    return nil
+  }
+
   public func poll(at now: Instant) {
     guard step != .ended else { return }
     if let due = acknowledgements.deadline, due <= now { sendAcknowledgement(at: now) }
@@ -109,21 +125,41 @@ public final class NativeDTLSEndpoint: DTLSEndpoint {
   public func send(
     _ applicationData: RawSpan, at now: Instant
   ) throws(DTLSError) {
+    guard applicationData.byteCount > 0 else { return }
+    var datagram = [UInt8](
+      repeating: 0, count: applicationData.byteCount + records.overhead(records.writeEpoch))
+    _ = try datagram.withMutableRawSpan { memory throws(DTLSError) in
+      try seal(applicationData, into: &memory)
+    }
+    outgoing.append(datagram)
+    renewKeysIfWorn(at: now)
+  }
+
+  public func write(
+    _ applicationData: RawSpan, into datagram: inout MutableRawSpan, at now: Instant
+  ) throws(DTLSError) -> Int {
+    let count = applicationData.byteCount + records.overhead(records.writeEpoch)
+    guard applicationData.byteCount > 0, count <= datagram.byteCount else { return 0 }
+    var memory = datagram.part(0, count)
+    try seal(applicationData, into: &memory)
+    renewKeysIfWorn(at: now)
+    return count
+  }
+
+  /// Writes a record of data into memory that holds just it.
+  private func seal(
+    _ applicationData: RawSpan, into memory: inout MutableRawSpan
+  ) throws(DTLSError) {
     guard step == .connected else { throw .notConnected }
     guard applicationData.byteCount <= maximumMessageCount else {
       throw .messageTooLarge(count: applicationData.byteCount, limit: maximumMessageCount)
     }
-    guard applicationData.byteCount > 0 else { return }
-    var datagram: [UInt8] = []
-    datagram.reserveCapacity(applicationData.byteCount + records.overhead(records.writeEpoch))
     do throws(HandshakeFailure) {
-      _ = try records.seal(
-        ContentType.applicationData, epoch: records.writeEpoch, applicationData, into: &datagram)
+      _ = try records.write(
+        ContentType.applicationData, epoch: records.writeEpoch, applicationData, into: &memory)
     } catch {
       throw .library(reason: error.reason)
     }
-    outgoing.append(datagram)
-    renewKeysIfWorn(at: now)
   }
 
   public func close(at now: Instant) {

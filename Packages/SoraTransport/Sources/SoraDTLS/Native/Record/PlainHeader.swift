@@ -66,13 +66,18 @@ struct PlainHeader {
       into: &body)
   }
 
-  /// The content of a protected record of 1.2, or `nil` where it isn't genuine.
-  func open(_ body: RawSpan, _ keys: RecordProtection) -> [UInt8]? {
-    let count = body.byteCount - keys.explicitNonceLength - AEADCipher.tagLength
+  /// Decrypts a protected record of 1.2 where it is.
+  ///
+  /// - Parameter body: what follows the header.
+  /// - Returns: where the content lies in it, or `nil` where it isn't genuine.
+  func open(_ body: inout MutableRawSpan, _ keys: RecordProtection) -> Range<Int>? {
+    let start = keys.explicitNonceLength
+    let count = body.byteCount - start - AEADCipher.tagLength
     guard count >= 0, count <= Record.contentLimit else { return nil }
-    let nonce = keys.explicitNonceLength == 8 ? body.u64(0) : combined
-    return keys.open(
-      number: nonce, header: authenticated(contentLength: count).rawSpan,
-      sealed: body.part(from: keys.explicitNonceLength))
+    let nonce = start == 8 ? body.bytes.u64(0) : combined
+    let header = authenticated(contentLength: count)
+    var sealed = body.part(start, count + AEADCipher.tagLength)
+    return keys.open(number: nonce, header: header.rawSpan, sealed: &sealed)
+      ? start..<(start + count) : nil
   }
 }

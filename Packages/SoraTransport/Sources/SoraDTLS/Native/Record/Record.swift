@@ -27,6 +27,24 @@ enum OpenedRecord {
   case malformed
 }
 
+/// What the memory of a protected record holds after decryption.
+enum DecryptedRecord {
+  /// Where the content lies in the record's bytes.
+  case content(type: UInt8, RecordNumber, Range<Int>)
+  case dropped(RecordDrop)
+}
+
+/// What a datagram was that may be a single record of data.
+enum OpenedDatagram {
+  /// The message lies here.
+  case applicationData(Range<Int>)
+  /// It was another genuine record.
+  case record(Record)
+  case dropped(RecordDrop)
+  /// Nothing was touched: `open` has to take it.
+  case other
+}
+
 /// Why a record is of no use.
 enum RecordDrop {
   case malformed

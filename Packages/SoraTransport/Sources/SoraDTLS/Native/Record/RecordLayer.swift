@@ -73,6 +73,21 @@ struct RecordLayer {
   mutating func seal(
     _ type: UInt8, epoch: UInt64, _ payload: RawSpan, into datagram: inout [UInt8]
   ) throws(HandshakeFailure) -> RecordNumber {
+    let start = datagram.count
+    let total = overhead(epoch) + payload.byteCount
+    datagram.append(contentsOf: repeatElement(0, count: total))
+    return try datagram.withMutableRawSpan { all throws(HandshakeFailure) in
+      var memory = all.part(start, total)
+      return try write(type, epoch: epoch, payload, into: &memory)
+    }
+  }
+
+  /// Writes a record into memory that holds just it; `overhead` says how much that is.
+  ///
+  /// Fails where the epoch has no keys, or no numbers left.
+  mutating func write(
+    _ type: UInt8, epoch: UInt64, _ payload: RawSpan, into memory: inout MutableRawSpan
+  ) throws(HandshakeFailure) -> RecordNumber {
     guard let index = writing.firstIndex(where: { $0.epoch == epoch }),
       payload.byteCount <= Record.contentLimit
     else { throw .library("a record for an epoch without keys") }
@@ -81,22 +96,15 @@ struct RecordLayer {
       throw .library("an epoch ran out of record numbers")
     }
     writing[index].next += 1
-    let start = datagram.count
-    let total = overhead(epoch) + payload.byteCount
-    datagram.append(contentsOf: repeatElement(0, count: total))
-    let keys = writing[index].keys
-    let version = version
-    let isSealed = datagram.withMutableRawSpan { all -> Bool in
-      var memory = all.part(start, total)
-      guard let keys else {
-        PlainHeader(type: type, number: number, length: payload.byteCount).write(to: &memory)
-        memory.put(payload, at: PlainHeader.length)
-        return true
-      }
-      return version == .v13
-        ? UnifiedHeader.seal(type, number, payload, keys, into: &memory)
-        : PlainHeader.seal(type, number, payload, keys, into: &memory)
+    guard let keys = writing[index].keys else {
+      PlainHeader(type: type, number: number, length: payload.byteCount).write(to: &memory)
+      memory.put(payload, at: PlainHeader.length)
+      return number
     }
+    let isSealed =
+      version == .v13
+      ? UnifiedHeader.seal(type, number, payload, keys, into: &memory)
+      : PlainHeader.seal(type, number, payload, keys, into: &memory)
     guard isSealed else { throw .library(takeLibraryError()) }
     return number
   }

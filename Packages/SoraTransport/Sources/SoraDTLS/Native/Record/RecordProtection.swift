@@ -63,10 +63,10 @@ final class RecordProtection {
       nonce: nonce.span, header: header, content: content, trailer: trailer, into: &destination)
   }
 
-  /// The plaintext of ciphertext with its tag behind it, or `nil` where the tag is wrong.
-  func open(number: UInt64, header: RawSpan, sealed: RawSpan) -> [UInt8]? {
+  /// Decrypts ciphertext with its tag behind it where it is; `false` where the tag is wrong.
+  func open(number: UInt64, header: RawSpan, sealed: inout MutableRawSpan) -> Bool {
     setNonce(number)
     let nonce = nonce
-    return cipher.open(nonce: nonce.span, header: header, sealed: sealed)
+    return cipher.open(nonce: nonce.span, header: header, sealed: &sealed)
   }
 }

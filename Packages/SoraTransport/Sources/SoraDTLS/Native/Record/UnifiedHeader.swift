@@ -71,16 +71,16 @@ struct UnifiedHeader {
     return true
   }
 
-  /// The content of a record, or why there is none: it is a replay, or isn't genuine.
-  func open(
-    _ bytes: RawSpan, _ state: inout EpochReading
-  ) -> OpenedRecord {
+  /// Decrypts a record where it is: what it holds, or why it is of no use, a replay or not genuine.
+  ///
+  /// - Parameter bytes: the record with its header.
+  func open(_ bytes: inout MutableRawSpan, _ state: inout EpochReading) -> DecryptedRecord {
     guard let keys = state.keys,
-      let mask = keys.numberCipher?.mask(bytes.part(length, Self.sampleLength))
+      let mask = keys.numberCipher?.mask(bytes.bytes.part(length, Self.sampleLength))
     else { return .dropped(.unauthenticated) }
     // The header as it was before its number was hidden; it has five bytes at most.
     var header = InlineArray<5, UInt8>(repeating: 0)
-    for position in 0..<length { header[position] = bytes.u8(position) }
+    for position in 0..<length { header[position] = bytes.bytes.u8(position) }
     header[1] ^= mask.0
     var truncated = UInt64(header[1])
     if numberLength == 2 {
@@ -91,19 +91,18 @@ struct UnifiedHeader {
       truncated, bits: UInt64(8 * numberLength), expected: state.window.expected)
     // Replays are dropped before they cost a decryption.
     guard state.window.isFresh(sequence) else { return .dropped(.replayed) }
-    guard sequence < RecordNumber.sequenceLimit,
-      var content = keys.open(
-        number: sequence, header: header.rawSpan.part(0, length),
-        sealed: bytes.part(length, bodyLength))
+    guard sequence < RecordNumber.sequenceLimit else { return .dropped(.unauthenticated) }
+    var sealed = bytes.part(length, bodyLength)
+    guard keys.open(number: sequence, header: header.rawSpan.part(0, length), sealed: &sealed)
     else { return .dropped(.unauthenticated) }
     state.window.take(sequence)
     // RFC 8446 §5.4: zeros pad, the last other byte is the type.
-    while content.last == 0 { content.removeLast() }
-    guard let type = content.popLast(), content.count <= Record.contentLimit else {
-      return .dropped(.malformed)
-    }
-    return .record(
-      Record(
-        type: type, number: RecordNumber(epoch: state.epoch, sequence: sequence), payload: content))
+    let content = sealed.bytes
+    var end = bodyLength - AEADCipher.tagLength
+    while end > 0, content.u8(end - 1) == 0 { end -= 1 }
+    guard end > 0, end - 1 <= Record.contentLimit else { return .dropped(.malformed) }
+    return .content(
+      type: content.u8(end - 1), RecordNumber(epoch: state.epoch, sequence: sequence),
+      length..<(length + end - 1))
   }
 }
