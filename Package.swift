@@ -58,6 +58,7 @@ let package = Package(
     .library(name: "SoraSRTP", targets: ["SoraSRTP"]),
     .library(name: "SoraCongestion", targets: ["SoraCongestion"]),
     .library(name: "SoraSCTP", targets: ["SoraSCTP"]),
+    .library(name: "SoraDataChannel", targets: ["SoraDataChannel"]),
     .library(name: "SoraTransport", targets: ["SoraTransport"]),
     .library(name: "SoraNetworkSimulator", targets: ["SoraNetworkSimulator"]),
     .library(name: "CSoraMallocCount", targets: ["CSoraMallocCount"]),
@@ -702,9 +703,15 @@ let package = Package(
       path: "Packages/SoraTransport/Sources/SoraSCTP",
       swiftSettings: settings + [.strictMemorySafety(), .enableExperimentalFeature("Lifetimes")]),
     .target(
+      name: "SoraDataChannel",
+      dependencies: ["SoraMedia", "SoraWire", "SoraSCTP"],
+      path: "Packages/SoraTransport/Sources/SoraDataChannel",
+      swiftSettings: settings + [.strictMemorySafety(), .enableExperimentalFeature("Lifetimes")]),
+    .target(
       name: "SoraTransport",
       dependencies: [
         "SoraMedia",
+        "SoraWire",
         "SoraClock",
         "CSoraNetwork",
         "SoraRTP",
@@ -712,6 +719,7 @@ let package = Package(
         "SoraDTLS",
         "SoraSRTP",
         "SoraCongestion",
+        "SoraDataChannel",
       ],
       path: "Packages/SoraTransport/Sources/SoraTransport",
       swiftSettings: settings + [.strictMemorySafety()]),
@@ -759,6 +767,11 @@ let package = Package(
       name: "SoraSCTPInteropTests",
       dependencies: ["SoraSCTP", "CSoraUsrsctp", "SoraMedia"],
       path: "Packages/SoraTransport/Tests/SoraSCTPInteropTests",
+      swiftSettings: settings),
+    .testTarget(
+      name: "SoraDataChannelTests",
+      dependencies: ["SoraDataChannel", "SoraSCTP", "CSoraMallocCount", "SoraWire", "SoraMedia"],
+      path: "Packages/SoraTransport/Tests/SoraDataChannelTests",
       swiftSettings: settings),
     .testTarget(
       name: "SoraTransportTests",
@@ -819,6 +832,8 @@ let package = Package(
         "SoraSRTP",
         "SoraCongestion",
         "SoraTransport",
+        "SoraDataChannel",
+        "SoraSCTP",
         "SoraCodecs",
         "SoraNAL",
         "SoraSimulcast",

@@ -45,6 +45,7 @@ let package = Package(
         .product(name: "SoraCamera", package: "SoraCapture"), transport("SoraSDP"),
         transport("SoraRTP"), transport("SoraICE"), transport("SoraDTLS"), transport("SoraSRTP"),
         transport("SoraCongestion"), transport("SoraTransport"),
+        transport("SoraDataChannel"), transport("SoraSCTP"),
         .product(name: "SoraCodecs", package: "SoraCodecs"),
         .product(name: "SoraNAL", package: "SoraCodecs"),
         .product(name: "SoraSimulcast", package: "SoraCodecs"),

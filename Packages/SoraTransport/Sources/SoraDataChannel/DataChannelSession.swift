@@ -130,10 +130,7 @@ public final class DataChannelSession {
       channel.isOpen, let stream = channel.stream
     else { throw .notOpen }
     let count = payload.byteCount
-    let limit =
-      peer.maximumMessageSize == 0
-      ? configuration.sendBufferLimit
-      : min(Int(clamping: peer.maximumMessageSize), configuration.sendBufferLimit)
+    let limit = limit(of: peer)
     guard count <= limit else { throw .messageTooLarge(count: count, limit: limit) }
     if count > 0 {
       try Self.send(
@@ -147,6 +144,17 @@ public final class DataChannelSession {
     }
     table[id]?.counters.messagesSent &+= 1
     table[id]?.counters.bytesSent &+= UInt64(count)
+  }
+
+  /// Bytes of the largest message that can be sent; 0 before the peer is known, and after the end.
+  public var maximumMessageSize: Int {
+    if case .running(_, let peer) = phase { limit(of: peer) } else { 0 }
+  }
+
+  private func limit(of peer: DataChannelPeer) -> Int {
+    peer.maximumMessageSize == 0
+      ? configuration.sendBufferLimit
+      : min(Int(clamping: peer.maximumMessageSize), configuration.sendBufferLimit)
   }
 
   private static func send(

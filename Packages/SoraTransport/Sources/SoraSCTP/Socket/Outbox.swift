@@ -1,3 +1,5 @@
+import SoraMedia
+
 /// Chunks and packets that are rare and wait to leave. A peer that asks for more answers than fit gets fewer.
 struct Outbox {
   /// One that goes alone, with a tag of its own.

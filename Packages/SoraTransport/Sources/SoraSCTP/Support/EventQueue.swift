@@ -1,3 +1,5 @@
+import SoraMedia
+
 /// What waits for the reader.
 final class EventQueue {
   private var events = Ring<SCTPEvent>()

@@ -1,3 +1,5 @@
+import SoraMedia
+
 import SoraWire
 
 /// Messages that wait for their first sending, by stream, and whose turn it is.

@@ -64,6 +64,7 @@ extension PeerTransport {
       statistics.dropped.notConnected &+= 1
       return false
     }
+    advance(to: now)
     var sent = false
     unsafe carry(on: path, capacity: message.byteCount + DTLSTransport.overhead) { slot in
       let count = unsafe slot.withMutableRawSpan { dtls.write(message, into: &$0, at: now) }

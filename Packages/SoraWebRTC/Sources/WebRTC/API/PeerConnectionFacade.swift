@@ -1,4 +1,5 @@
 import Dispatch
+import SoraDataChannel
 import SoraICE
 import SoraMedia
 import SoraTransport
@@ -26,6 +27,8 @@ final class PeerConnectionFacade: Sendable {
   private let state = Mutex(State())
   private let target = Mutex(Target())
   private let queue = DispatchQueue(label: "sora.peer")
+  /// Messages of data channels that the app hasn't taken.
+  let backlog = DataBacklog()
 
   // MARK: From any thread
 
@@ -164,6 +167,30 @@ final class PeerConnectionFacade: Sendable {
       }
       if !state.isClosed { state.snapshot = snapshot }
     }
+  }
+
+  // MARK: Data channels
+
+  /// Makes the object of a data channel.
+  func makeChannel(
+    _ parameters: DataChannelParameters, stream: UInt16?, isNegotiated: Bool,
+    readyState: RTCDataChannelState, actor: PeerConnectionActor
+  ) -> RTCDataChannel {
+    let queue = queue
+    return RTCDataChannel(
+      parameters, stream: stream, isNegotiated: isNegotiated, readyState: readyState, actor: actor,
+      backlog: backlog
+    ) { body in queue.async(execute: body) }
+  }
+
+  /// The other side has opened a channel.
+  func announceChannel(
+    _ parameters: DataChannelParameters, stream: UInt16, actor: PeerConnectionActor
+  ) -> RTCDataChannel {
+    let channel = makeChannel(
+      parameters, stream: stream, isNegotiated: false, readyState: .open, actor: actor)
+    tell { $0.peerConnection($1, didOpen: channel) }
+    return channel
   }
 
   // MARK: Streams

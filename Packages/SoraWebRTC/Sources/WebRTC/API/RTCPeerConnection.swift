@@ -2,6 +2,7 @@ import Dispatch
 import Foundation
 import SoraClock
 import SoraDTLS
+import SoraDataChannel
 import SoraICE
 import SoraMedia
 import SoraRTP
@@ -71,6 +72,8 @@ public final class RTCPeerConnection: Sendable {
         wallClock: WallClock(unixNanoseconds: SystemClock.realtimeNanoseconds, at: now))
       core.videoCodecs = videoCapabilities
       core.audioRedundancy = settings.audioRedundancy
+      core.acceptsDataChannels = settings.acceptsDataChannels
+      core.data.maximumMessageSize = settings.maximumMessageSize
       core.gathering = gathering
       core.ice.consentTimeout = settings.consentTimeout
       core.ice.relayedConsentTimeout = settings.relayedConsentTimeout
@@ -79,7 +82,10 @@ public final class RTCPeerConnection: Sendable {
       core.maximumBitrate = settings.maxBitrate
       let driver = PeerConnectionDriver(
         loop: loop, configuration: core, settings: settings, random: .system(),
-        media: MediaPipelines(environment: environment))
+        media: MediaPipelines(environment: environment), backlog: facade.backlog)
+      driver.data.announce = { parameters, stream in
+        facade.announceChannel(parameters, stream: stream, actor: actor)
+      }
       driver.onEvent = { [unowned driver] event in
         switch event {
         case .serverAddressesNeeded(let name): NameResolution.resolveServer(name, actor: actor)

@@ -22,6 +22,8 @@ public protocol RTCPeerConnectionDelegate: AnyObject, Sendable {
   /// An offer is wanted (W3C `negotiationneeded`): for tracks that were added, or a restart that was asked for. Not called again
   /// before the signaling state has been stable anew.
   func peerConnectionShouldNegotiate(_ peerConnection: RTCPeerConnection)
+  /// The other side has opened a data channel.
+  func peerConnection(_ peerConnection: RTCPeerConnection, didOpen dataChannel: RTCDataChannel)
   /// The connection failed; called before the state changes to `failed`, each time it does. Where the error `isRecoverable`, `restartIce` and
   /// a new offer lead out of it.
   func peerConnection(_ peerConnection: RTCPeerConnection, didFailWith error: PeerTransportError)
@@ -35,6 +37,7 @@ public protocol RTCPeerConnectionDelegate: AnyObject, Sendable {
 }
 
 extension RTCPeerConnectionDelegate {
+  public func peerConnection(_: RTCPeerConnection, didOpen: RTCDataChannel) {}
   public func peerConnection(_: RTCPeerConnection, didChange: RTCSignalingState) {}
   public func peerConnection(_: RTCPeerConnection, didAdd: RTCMediaStream) {}
   public func peerConnection(_: RTCPeerConnection, didRemove: RTCMediaStream) {}

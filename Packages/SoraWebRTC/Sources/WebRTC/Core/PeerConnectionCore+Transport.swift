@@ -18,9 +18,16 @@ extension PeerConnectionCore: PeerTransportDelegate {
   }
 
   public func transport(
+    _ transport: PeerTransport, receivedData message: RawSpan, at now: Instant
+  ) -> Bool {
+    data.receive(message, at: now)
+  }
+
+  public func transport(
     _ transport: PeerTransport, changedTo state: PeerTransportState, at now: Instant
   ) {
     isSnapshotStale = true
+    if state == .connected { data.transportChanged(at: now) }
     tell(.transportStateChanged(state), at: now)
   }
 

@@ -1,5 +1,6 @@
 import SoraCongestion
 public import SoraDTLS
+public import SoraDataChannel
 public import SoraICE
 public import SoraMedia
 public import SoraRTP
@@ -23,6 +24,9 @@ public final class PeerConnectionCore {
     /// to those that prefer it.
     public var audioRedundancy: Int?
     public var videoCodecs: [CodecCapability] = [.vp8]
+    /// Whether a section for data channels that the other side offers is taken; of channels of our own one always is.
+    public var acceptsDataChannels = true
+    public var data = DataChannelConfiguration()
     /// STUN and TURN servers, and which candidates are used.
     public var gathering = ICEGatherer.Configuration()
     /// ICE's patience and timers; which side controls is the descriptions' to say.
@@ -40,6 +44,8 @@ public final class PeerConnectionCore {
   public weak var delegate: (any PeerConnectionCoreDelegate)?
   public let transport: PeerTransport
   public let session: RTPSession
+  /// The channels, where the other side has any.
+  public let data: DataTransport
   public let negotiator: JSEPNegotiator
   /// The sections in use after the last exchange.
   public var media: [NegotiatedMedia] { negotiator.session?.media ?? [] }
@@ -82,6 +88,9 @@ public final class PeerConnectionCore {
       fingerprints: [SDPFingerprint(configuration.certificate.fingerprint)])
     negotiation.audioCodecs = configuration.audioCodecs
     negotiation.videoCodecs = configuration.videoCodecs
+    negotiation.acceptsDataChannels = configuration.acceptsDataChannels
+    negotiation.sctpPort = configuration.data.localPort
+    negotiation.maximumMessageSize = UInt64(configuration.data.maximumMessageSize)
     negotiator = JSEPNegotiator(configuration: negotiation, random: random.fork())
     var sessionConfiguration = RTPSession.Configuration(
       cname: negotiator.cname, wallClock: configuration.wallClock)
@@ -94,9 +103,12 @@ public final class PeerConnectionCore {
     bandwidth = SendBandwidth(
       start: Bitrate(bitsPerSecond: configuration.startBitrate),
       maximum: Bitrate(bitsPerSecond: configuration.maximumBitrate))
+    data = DataTransport(
+      configuration: configuration.data, random: random.fork(), transport: transport)
     audioRedundancy = configuration.audioRedundancy
     transport.delegate = self
     session.delegate = self
+    data.delegate = self
   }
 
   // MARK: Descriptions
@@ -217,6 +229,7 @@ public final class PeerConnectionCore {
   /// Lets timers run.
   public func poll(at now: Instant) {
     transport.poll(at: now)
+    data.poll(at: now)
     guard transport.isWritable else { return }
     if let roundTrip = transport.ice.selectedPair?.roundTripTime {
       session.noteRoundTrip(roundTrip)
@@ -226,8 +239,8 @@ public final class PeerConnectionCore {
 
   /// When `poll` wants to be called next.
   public var nextDeadline: Instant? {
-    transport.isWritable
-      ? earliest(transport.nextDeadline, session.nextDeadline) : transport.nextDeadline
+    let deadline = earliest(transport.nextDeadline, data.nextDeadline)
+    return transport.isWritable ? earliest(deadline, session.nextDeadline) : deadline
   }
 
   /// Ends the connection: BYE for every stream, then close_notify.
@@ -235,6 +248,7 @@ public final class PeerConnectionCore {
     // In the order they were made, so that every run sends the same.
     for stream in session.sendStreams { session.removeSendStream(stream) }
     sendStreams = [:]
+    data.close(at: now)
     transport.close(at: now)
     negotiator.close()
     isSnapshotStale = true
@@ -274,7 +288,9 @@ public final class PeerConnectionCore {
     bandwidth.setMedia(negotiated.media, at: now)
     session.setMaximumBitrate(bandwidth.useful.bitsPerSecond, at: now)
     applyReceiving(negotiated.media, at: now)
-    if let transport = negotiated.transport { start(transport, at: now) }
+    guard let transport = negotiated.transport else { return }
+    start(transport, at: now)
+    if let section = negotiated.data { start(section, over: transport, at: now) }
   }
 
   private func start(_ remote: NegotiatedTransport, at now: Instant) {
@@ -385,6 +401,12 @@ extension PeerConnectionCore: RTPSessionDelegate {
   }
 }
 
+extension PeerConnectionCore: DataTransportDelegate {
+  public func data(_ data: DataTransport, event: DataChannelEvent, at now: Instant) {
+    delegate?.core(self, data: event, at: now)
+  }
+}
+
 /// Takes what a `PeerConnectionCore` gives. Called on the loop that drives the core, inside its calls.
 public protocol PeerConnectionCoreDelegate: AnyObject {
   func core(_ core: PeerConnectionCore, event: PeerConnectionEvent, at now: Instant)
@@ -396,4 +418,10 @@ public protocol PeerConnectionCoreDelegate: AnyObject {
   func core(
     _ core: PeerConnectionCore, receivedAudio payload: UnsafeRawBufferPointer, header: RTPHeader,
     transceiverID: Int, at now: Instant)
+  /// What happens to data channels.
+  func core(_ core: PeerConnectionCore, data event: DataChannelEvent, at now: Instant)
+}
+
+extension PeerConnectionCoreDelegate {
+  public func core(_ core: PeerConnectionCore, data event: DataChannelEvent, at now: Instant) {}
 }

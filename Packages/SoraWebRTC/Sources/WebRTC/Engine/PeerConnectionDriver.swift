@@ -1,4 +1,5 @@
 import SoraDTLS
+import SoraDataChannel
 import SoraICE
 import SoraMedia
 import SoraRTP
@@ -10,6 +11,7 @@ final class PeerConnectionDriver {
   let loop: NetworkLoop
   let core: PeerConnectionCore
   let media: MediaPipelines
+  let data: DataChannelHub
   /// Told of everything that isn't media; on the loop.
   var onEvent: ((PeerConnectionEvent) -> Void)?
 
@@ -27,12 +29,13 @@ final class PeerConnectionDriver {
 
   init(
     loop: NetworkLoop, configuration: PeerConnectionCore.Configuration, settings: RTCSettings,
-    random: RandomSource, media: MediaPipelines
+    random: RandomSource, media: MediaPipelines, backlog: DataBacklog
   ) {
     self.loop = loop
     self.settings = settings
     self.media = media
     core = PeerConnectionCore(configuration: configuration, random: random, sink: sockets)
+    data = DataChannelHub(core: core, backlog: backlog) { loop.now }
     streams = settings.streamConnector.map { ICEStreamSet(loop: loop, connector: $0) }
     core.delegate = self
     core.transport.streams = streams
@@ -103,6 +106,7 @@ final class PeerConnectionDriver {
     guard !isClosed else { return }
     isClosed = true
     core.close(at: loop.now)
+    data.end()
     media.stopAll()
     timer?.cancel()
     timer = nil
@@ -118,6 +122,7 @@ final class PeerConnectionDriver {
   private func advance(to now: Instant) {
     guard !isClosed else { return }
     core.poll(at: now)
+    data.updateAmounts()
     if now >= nextAudioFit {
       nextAudioFit = now + .seconds(1)
       fitAudio(at: now)
@@ -204,6 +209,10 @@ extension PeerConnectionDriver: PeerConnectionCoreDelegate {
       }
     }
     unsafe media.decode(payload, header, transceiverID: transceiverID, at: now)
+  }
+
+  func core(_ core: PeerConnectionCore, data event: DataChannelEvent, at now: Instant) {
+    data.handle(event)
   }
 
   private func fitAudio(at now: Instant) {

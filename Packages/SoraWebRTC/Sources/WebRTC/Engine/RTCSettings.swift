@@ -29,6 +29,10 @@ public struct RTCSettings: Sendable {
   /// Earlier packets that each audio packet repeats (RED, RFC 2198) where the other side takes that, 0 to 4. A copy
   /// makes good a lost packet and costs as much again. nil sends one to those that prefer it, as browsers do.
   public var audioRedundancy: Int?
+  /// Whether a section for data channels that the other side offers is taken. Channels of our own are offered in any case.
+  public var acceptsDataChannels = true
+  /// Bytes of the largest message of a data channel that is taken; the other side is told (`a=max-message-size`).
+  public var maximumMessageSize = 256 * 1024
 
   public init() {}
 

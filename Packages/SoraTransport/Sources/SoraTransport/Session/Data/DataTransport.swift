@@ -102,14 +102,23 @@ public final class DataTransport {
     flush(at: now)
   }
 
-  /// Sends messages that were gathered, and what follows from them once.
-  ///
-  /// - Parameter body: calls `DataChannelSession.send` and the like.
-  public func batch<Result>(at now: Instant, _ body: (DataChannelSession) -> Result) -> Result {
-    let result = body(session)
-    flush(at: now)
-    return result
+  /// Calls several methods of the session, and sends once what follows from them: many messages, or a channel that has to be known
+  /// before it is told of.
+  public func batch<Result, Failure>(
+    at now: Instant, _ body: (DataChannelSession) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    defer { flush(at: now) }
+    return try body(session)
   }
+
+  /// Bytes that wait to be sent for the first time, of one channel.
+  public func bufferedAmount(of id: DataChannelID) -> Int { session.bufferedAmount(of: id) }
+
+  /// Bytes of the largest message that can be sent; 0 before the other side is known, and after the end.
+  public var maximumMessageSize: Int { session.maximumMessageSize }
+
+  /// Takes back a message's bytes, to put a later one there.
+  public func recycle(_ payload: consuming [UInt8]) { session.recycle(payload) }
 
   /// Closes a channel when all that waits on it has been sent.
   public func close(_ id: DataChannelID, at now: Instant) {

@@ -1,0 +1,207 @@
+import SoraDataChannel
+import SoraMedia
+import Synchronization
+
+/// A channel for messages to the other side, beside media or without any (W3C `RTCDataChannel`).
+///
+/// Safe from any thread. What comes waits until a delegate is set or ``messages`` is read; of these two the first one takes all.
+/// A channel whose messages nobody takes is closed beyond 16 MiB of them.
+public final class RTCDataChannel: Sendable {
+  private struct State: Sendable {
+    var readyState: RTCDataChannelState
+    var stream: UInt16?
+    var isClosing = false
+    weak var delegate: (any RTCDataChannelDelegate)?
+  }
+
+  /// The name that it was made with; not unique.
+  public let label: String
+  /// Whether messages come in the order in which they were sent.
+  public let isOrdered: Bool
+  /// What is spoken over it.
+  public let `protocol`: String
+  /// Whether both sides made it, without a word between them.
+  public let isNegotiated: Bool
+  private let reliability: DataChannelReliability
+  private let state: Mutex<State>
+  let inbox: DataChannelInbox
+  let outbox = DataChannelOutbox()
+  private let actor: PeerConnectionActor
+  /// Runs on the connection's serial queue.
+  private let onQueue: @Sendable (@escaping @Sendable () -> Void) -> Void
+
+  init(
+    _ parameters: DataChannelParameters, stream: UInt16?, isNegotiated: Bool,
+    readyState: RTCDataChannelState, actor: PeerConnectionActor, backlog: DataBacklog,
+    onQueue: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
+  ) {
+    label = parameters.label
+    isOrdered = parameters.isOrdered
+    `protocol` = parameters.protocol
+    reliability = parameters.reliability
+    self.isNegotiated = isNegotiated
+    self.actor = actor
+    self.onQueue = onQueue
+    state = Mutex(State(readyState: readyState, stream: stream))
+    inbox = DataChannelInbox(backlog: backlog) {
+      actor.execute { driver in driver.perform { _, _ in driver.data.resume() } }
+    }
+  }
+
+  // MARK: State
+
+  public var readyState: RTCDataChannelState { state.withLock { $0.readyState } }
+  /// The stream's number; -1 until it has one.
+  public var channelId: Int32 { state.withLock { $0.stream.map(Int32.init) ?? -1 } }
+  /// How often a message is sent again; 65,535 without a limit, as libwebrtc has it.
+  public var maxRetransmits: UInt16 {
+    if case .maximumRetransmits(let count) = reliability { count } else { .max }
+  }
+  /// Milliseconds for which a message is sent again; 65,535 without a limit, as libwebrtc has it.
+  public var maxPacketLifeTime: UInt16 {
+    if case .maximumLifetime(let milliseconds) = reliability {
+      UInt16(clamping: milliseconds)
+    } else {
+      .max
+    }
+  }
+  /// Whether every message comes, unless the connection fails.
+  public var isReliable: Bool { reliability == .reliable }
+  /// Bytes that were given to `sendData` and haven't left.
+  public var bufferedAmount: UInt64 { UInt64(outbox.amount) }
+  /// What `bufferedAmount` has to fall to for the delegate to be told; at first 0. Not libwebrtc's.
+  public var bufferedAmountLowThreshold: UInt64 {
+    get { UInt64(outbox.lowThreshold) }
+    set { outbox.lowThreshold = Int(clamping: newValue) }
+  }
+
+  /// Held weakly.
+  public var delegate: (any RTCDataChannelDelegate)? {
+    get { state.withLock { $0.delegate } }
+    set {
+      state.withLock { $0.delegate = newValue }
+      if newValue != nil, inbox.startDelegate() { schedule() }
+    }
+  }
+
+  // MARK: Messages
+
+  /// Sends a message.
+  ///
+  /// - Returns: whether it was taken: the channel is open, and no more than 16 MiB wait with it.
+  @discardableResult
+  public func sendData(_ data: RTCDataBuffer) -> Bool {
+    do throws(RTCDataChannelError) {
+      try insert(data)
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  /// Sends a message as soon as no more than 1 MiB waits. From several tasks at once, in no order between them. Not libwebrtc's.
+  public func send(_ data: RTCDataBuffer) async throws(RTCDataChannelError) {
+    await outbox.waitForRoom()
+    try insert(data)
+  }
+
+  private func insert(_ data: RTCDataBuffer) throws(RTCDataChannelError) {
+    let now = readyState
+    guard now == .open else { throw .notOpen(now) }
+    switch outbox.insert(data) {
+    case .refused(let error): throw error
+    case .accepted(let schedule):
+      if schedule {
+        actor.execute { [self] driver in driver.perform { _, _ in driver.data.flush(self) } }
+      }
+    }
+  }
+
+  /// What comes, in order; ends with the channel. For one task at a time, in place of a delegate; a task that is slow makes the other
+  /// side wait. Not libwebrtc's.
+  public var messages: Messages { Messages(inbox: inbox) }
+
+  /// The messages of a channel.
+  public struct Messages: AsyncSequence, Sendable {
+    fileprivate let inbox: DataChannelInbox
+
+    public func makeAsyncIterator() -> Iterator { Iterator(inbox: inbox) }
+
+    public struct Iterator: AsyncIteratorProtocol {
+      fileprivate let inbox: DataChannelInbox
+
+      public mutating func next() async -> RTCDataBuffer? { await inbox.next() }
+    }
+  }
+
+  /// Closes the channel once all that waits has been sent; nothing more can be sent.
+  public func close() {
+    let isNew = state.withLock { state in
+      guard !state.isClosing, state.readyState != .closed else { return false }
+      state.isClosing = true
+      state.readyState = .closing
+      return true
+    }
+    guard isNew else { return }
+    tell(.stateChanged)
+    actor.execute { [self] driver in driver.perform { _, _ in driver.data.close(self) } }
+  }
+
+  // MARK: From the loop
+
+  /// The engine's word on the channel. What the app has closed doesn't open any more.
+  func update(_ readyState: RTCDataChannelState, stream: UInt16? = nil) {
+    let hasChanged = state.withLock { state in
+      if let stream { state.stream = stream }
+      guard state.readyState != readyState, state.readyState != .closed,
+        !state.isClosing || readyState == .closed
+      else { return false }
+      state.readyState = readyState
+      return true
+    }
+    if hasChanged { tell(.stateChanged) }
+    guard readyState == .closed else { return }
+    outbox.end()
+    inbox.end()
+  }
+
+  /// - Returns: whether the connection is to take nothing more for now.
+  func receive(_ message: RTCDataBuffer) -> Bool {
+    let (insertion, isFull) = inbox.insert(message)
+    switch insertion {
+    case .none: break
+    case .schedule: schedule()
+    case .overflow: close()
+    }
+    return isFull
+  }
+
+  /// Notes how many bytes of those that were taken from the outbox haven't left.
+  func update(handed: Int) {
+    guard let (amount, isLow) = outbox.update(handed: handed) else { return }
+    tell(.amountChanged(UInt64(amount), isLow: isLow))
+  }
+
+  // MARK: To the delegate
+
+  private func tell(_ item: DataChannelInbox.Item) {
+    if inbox.insert(item) { schedule() }
+  }
+
+  private func schedule() {
+    onQueue { [self] in
+      while let item = inbox.nextForDelegate() {
+        let delegate = delegate
+        switch item {
+        case .message(let message):
+          delegate?.dataChannel(self, didReceiveMessageWith: message)
+          inbox.taken(message)
+        case .stateChanged: delegate?.dataChannelDidChangeState(self)
+        case .amountChanged(let amount, let isLow):
+          delegate?.dataChannel(self, didChangeBufferedAmount: amount)
+          if isLow { delegate?.dataChannelDidReachLowBufferedAmount(self) }
+        }
+      }
+    }
+  }
+}

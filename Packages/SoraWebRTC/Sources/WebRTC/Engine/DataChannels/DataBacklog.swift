@@ -1,0 +1,36 @@
+import Synchronization
+
+/// Bytes of received messages that the app hasn't taken, of all channels of a connection that have a reader. Safe from any thread.
+///
+/// While too many wait the connection takes no more, and the other side's window closes: SCTP has one for all channels.
+final class DataBacklog: Sendable {
+  /// Beyond `high` nothing more is taken, until no more than `low` wait.
+  static let high = 4 << 20
+  static let low = 1 << 20
+
+  private let state = Mutex((bytes: 0, isFull: false))
+
+  /// Adds what waits now.
+  ///
+  /// - Returns: whether that makes it full.
+  func add(_ bytes: Int) -> Bool {
+    state.withLock { state in
+      state.bytes += bytes
+      guard !state.isFull, state.bytes > Self.high else { return false }
+      state.isFull = true
+      return true
+    }
+  }
+
+  /// Takes away what was taken.
+  ///
+  /// - Returns: whether the connection may go on.
+  func remove(_ bytes: Int) -> Bool {
+    state.withLock { state in
+      state.bytes -= bytes
+      guard state.isFull, state.bytes <= Self.low else { return false }
+      state.isFull = false
+      return true
+    }
+  }
+}
