@@ -15,13 +15,15 @@ enum PeerRequest: Decodable {
   case answer(sdp: String)
   /// The other end's candidate line.
   case candidate(String)
+  /// Something with a data channel.
+  case channel(ChannelRequest)
   /// Asks for `stats`: every object of the W3C's report.
   case stats
   /// Ends the connection.
   case close
 
   private enum Name: String, Decodable {
-    case open, create, offer, answer, candidate, stats, close
+    case open, create, offer, answer, candidate, channel, stats, close
   }
 
   private enum Key: CodingKey {
@@ -37,6 +39,7 @@ enum PeerRequest: Decodable {
     case .offer: self = .offer(sdp: try values.decode(String.self, forKey: .sdp))
     case .answer: self = .answer(sdp: try values.decode(String.self, forKey: .sdp))
     case .candidate: self = .candidate(try values.decode(String.self, forKey: .candidate))
+    case .channel: self = .channel(try ChannelRequest(from: decoder))
     case .stats: self = .stats
     case .close: self = .close
     }
@@ -73,6 +76,8 @@ struct PeerOptions: Decodable {
   var dtls: DTLS?
   /// Whether pictures and sound are sent; without them the sections are negotiated all the same.
   var media: Bool?
+  /// Whether there are sections of media at all; without them a connection has data channels alone.
+  var sections: Bool?
 
   func configuration() -> RTCConfiguration {
     var configuration = RTCConfiguration()

@@ -8,6 +8,7 @@ final class PeerSession: RTCPeerConnectionDelegate {
   private let connection: RTCPeerConnection
   private let video: VideoInput?
   private let audio: AudioInput?
+  private let channels: PeerChannels
 
   init(_ options: PeerOptions) async throws {
     let factory = try options.factory()
@@ -18,9 +19,10 @@ final class PeerSession: RTCPeerConnectionDelegate {
       throw PeerRefusal(description: "no connection could be made")
     }
     self.connection = connection
+    channels = PeerChannels(connection)
     let pictures = factory.videoSource()
     let sound = factory.audioSource()
-    let sends = options.media ?? true
+    let sends = (options.media ?? true) && (options.sections ?? true)
     // Small, because both ends share the machine.
     video = try VideoInput(
       sends ? .testPattern : .none, resolution: Resolution(width: 320, height: 180),
@@ -30,7 +32,7 @@ final class PeerSession: RTCPeerConnectionDelegate {
     let stream = factory.mediaStream(withStreamId: "peer")
     stream.addVideoTrack(factory.videoTrack(with: pictures, trackId: "video"))
     stream.addAudioTrack(factory.audioTrack(with: sound, trackId: "audio"))
-    try await connection.add(stream)
+    if options.sections ?? true { try await connection.add(stream) }
     let start = SystemClock.now
     video?.start(at: start) { pictures.push($0) }
     audio?.start(at: start) { sound.push($0) }
@@ -57,6 +59,7 @@ final class PeerSession: RTCPeerConnectionDelegate {
     case .answer(let sdp):
       try await connection.setRemoteDescription(RTCSessionDescription(type: .answer, sdp: sdp))
     case .candidate(let line): try await connection.add(RTCIceCandidate(sdp: line))
+    case .channel(let request): try await channels.perform(request)
     case .stats: await report()
     case .close: close()
     }
@@ -86,6 +89,11 @@ final class PeerSession: RTCPeerConnectionDelegate {
 
   func peerConnection(_: RTCPeerConnection, didGenerate candidate: RTCIceCandidate) {
     JSONLines.write(["type": "candidate", "candidate": candidate.sdp])
+  }
+
+  func peerConnection(_: RTCPeerConnection, didOpen channel: RTCDataChannel) {
+    JSONLines.write(["type": "channelOpened", "label": channel.label])
+    channels.add(channel)
   }
 
   func peerConnection(_: RTCPeerConnection, didFailWith error: PeerTransportError) {

@@ -83,12 +83,11 @@ final class DataChannelInbox: Sendable {
     return (insertion, backlog.add(cost))
   }
 
-  /// Has the delegate told, after all messages before. Returns whether to have it called.
+  /// Has a delegate told that is there, after all messages before. Returns whether to have it called.
   func insert(_ item: Item) -> Bool {
     state.withLock { state in
-      guard state.reader != .sequence else { return false }
-      state.items.append(item)
       guard state.reader == .delegate else { return false }
+      state.items.append(item)
       defer { state.isScheduled = true }
       return !state.isScheduled
     }
