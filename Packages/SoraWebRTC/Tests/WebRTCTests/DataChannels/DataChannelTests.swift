@@ -115,7 +115,7 @@ import WebRTC
     #expect(!channel.sendData(RTCDataBuffer(text: "late")))
     try await notes.waitUntil { $0.states.last == .closed }
     try await own.waitUntil { $0.states.last == .closed }
-    #expect(own.notes.withLock { $0.states } == [.closing, .closed])
+    #expect(own.notes.withLock { $0.states } == [.open, .closing, .closed])
     #expect(notes.notes.withLock { $0.states.first } == .closing)
     a.connection.close()
     b.connection.close()

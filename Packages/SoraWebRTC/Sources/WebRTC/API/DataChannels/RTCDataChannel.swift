@@ -75,7 +75,7 @@ public final class RTCDataChannel: Sendable {
     set { outbox.lowThreshold = Int(clamping: newValue) }
   }
 
-  /// Held weakly.
+  /// Held weakly. One that is set late is told all the same what came, and what the state is by then.
   public var delegate: (any RTCDataChannelDelegate)? {
     get { state.withLock { $0.delegate } }
     set {

@@ -83,11 +83,14 @@ final class DataChannelInbox: Sendable {
     return (insertion, backlog.add(cost))
   }
 
-  /// Has a delegate told that is there, after all messages before. Returns whether to have it called.
+  /// Has the delegate told, after all messages before. One that comes later misses no state. Returns whether to have it called.
   func insert(_ item: Item) -> Bool {
     state.withLock { state in
+      switch (state.reader, item) {
+      case (.delegate, _), (.none, .stateChanged): state.items.append(item)
+      default: return false
+      }
       guard state.reader == .delegate else { return false }
-      state.items.append(item)
       defer { state.isScheduled = true }
       return !state.isScheduled
     }
