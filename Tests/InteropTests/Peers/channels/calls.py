@@ -20,8 +20,9 @@ BULK = int(os.environ.get("CHANNEL_BYTES", 8 << 20))
 class Limits:
     """What another peer takes and does."""
 
-    def __init__(self, largest=262_144, many=1000, bulk=BULK, size=65_536, seconds=60):
+    def __init__(self, largest=262_144, many=1000, bulk=BULK, size=65_536, seconds=60, agreed=True, empty=True):
         self.largest, self.many, self.bulk, self.size, self.seconds = largest, many, bulk, size, seconds
+        self.agreed, self.empty = agreed, empty
 
 
 class Channels:
@@ -52,19 +53,25 @@ class Channels:
                 label = f"{prefix} {kind}"
                 opener.open(label, **options)
                 self.wait(label, lambda: self.is_open(label))
-        for end in (self.ours, self.theirs):
-            end.open("agreed", id=AGREED)
-        self.wait("agreed", lambda: self.is_open("agreed"))
+        if self.limits.agreed:
+            for end in (self.ours, self.theirs):
+                end.open("agreed", id=AGREED)
+            self.wait("agreed", lambda: self.is_open("agreed"))
         facts = ("id", "ordered", "protocol", "maxRetransmits", "maxPacketLifeTime")
-        for label in ["agreed"] + [f"{prefix} {kind}" for prefix in ("ours", "theirs") for kind in KINDS]:
+        for label in self.agreed() + [f"{prefix} {kind}" for prefix in ("ours", "theirs") for kind in KINDS]:
             ours, theirs = self.both(label)
             result[label] = {"ours": {key: ours[key] for key in facts}, "theirs": {key: theirs[key] for key in facts}}
         return result
+
+    def agreed(self):
+        return ["agreed"] if self.limits.agreed else []
 
     def messages(self, label):
         """Of every kind, both ways; what was sent and what came, short."""
         messages = [
             "grüße, 世界", "", b"", b"\0", bytes(range(256)), "x" * 40_000, bytes(range(256)) * (self.limits.largest // 256)]
+        if not self.limits.empty:
+            messages = [message for message in messages if message]
 
         def brief(message):
             data = message.encode() if isinstance(message, str) else bytes(message)
@@ -137,7 +144,7 @@ def walk(world, name, theirs, ours_offers, limits=None, whole=True, dtls="native
     ours, theirs = channels.ours, channels.theirs
     result = {
         "kinds": channels.kinds(),
-        "messages": {label: channels.messages(label) for label in ("ours reliable", "theirs reliable", "agreed")},
+        "messages": {label: channels.messages(label) for label in ["ours reliable", "theirs reliable"] + channels.agreed()},
     }
     if whole:
         result["bulk"] = {

@@ -21,30 +21,24 @@ from aiortc import RTCSessionDescription
 
 from ends.aiortc_end import AiortcEnd
 from ends.direct import OurEnd, PageEnd
+from ends.gstreamer_end import GStreamerEnd
+from ends.pattern import pattern
 
 # What a limit is where there is none.
 UNLIMITED = 65535
 
 
-def pattern(number, size):
-    """The bytes of a bulk message."""
-    block = bytes((n * 31) & 255 for n in range(256))
-    shifted = bytes((value + number) & 255 for value in block)
-    return (shifted * (size // 256 + 1))[:size]
-
-
-class OurDataEnd(OurEnd):
-    def __init__(self, world, name="ours", **options):
-        super().__init__(world, name, sections=False, **options)
+class ChannelLines:
+    """The channels of an end that is a process with lines of JSON, `self.process`; `tell_channel` writes one."""
 
     def open(self, label, **options):
-        self.tell("channel", action="open", label=label, **options)
+        self.tell_channel(action="open", label=label, **options)
 
     def send(self, label, message):
         if isinstance(message, str):
-            self.tell("channel", action="send", label=label, text=message)
+            self.tell_channel(action="send", label=label, text=message)
         else:
-            self.tell("channel", action="send", label=label, base64=base64.b64encode(message).decode())
+            self.tell_channel(action="send", label=label, base64=base64.b64encode(message).decode())
 
     def messages(self, label):
         found = [line for line in self.process.messages("message") if line["label"] == label]
@@ -52,10 +46,10 @@ class OurDataEnd(OurEnd):
         return [data if binary else data.decode() for binary, data in texts]
 
     def quiet(self, label):
-        self.tell("channel", action="quiet", label=label)
+        self.tell_channel(action="quiet", label=label)
 
     def bulk(self, label, count, size):
-        self.tell("channel", action="bulk", label=label, count=count, size=size)
+        self.tell_channel(action="bulk", label=label, count=count, size=size)
 
         def sent():
             return next((line for line in self.process.messages("bulkSent") if line["label"] == label), None)
@@ -63,11 +57,51 @@ class OurDataEnd(OurEnd):
         return self.process.wait_for("bulk", sent, 900)["sum"]
 
     def shut(self, label):
-        self.tell("channel", action="close", label=label)
+        self.tell_channel(action="close", label=label)
+
+
+class OurDataEnd(ChannelLines, OurEnd):
+    def __init__(self, world, name="ours", **options):
+        super().__init__(world, name, sections=False, **options)
+
+    def tell_channel(self, **values):
+        self.tell("channel", **values)
 
     def channel(self, label):
-        known = {line.get("label") for line in list(self.process.lines) if line.get("type") in ("channelOpened", "channelState")}
+        known = {
+            line.get("label") for line in list(self.process.lines) if line.get("type") in ("channelOpened", "channelState")}
         return self.ask("channel", "channel", action="report", label=label) if label in known else None
+
+
+class GStreamerDataEnd(ChannelLines, GStreamerEnd):
+    """webrtcbin answers only."""
+
+    def tell_channel(self, **values):
+        self.ask(type="channel", **values)
+
+    def answer(self, sdp):
+        return super().answer(sdp, {})
+
+    def add(self, candidate):
+        """Nothing: ours are in its description."""
+
+    def candidates(self):
+        found = [line["candidate"] for line in self.process.messages("candidate")[self.taken :]]
+        self.taken += len(found)
+        return found
+
+    def state(self):
+        return self.report()["state"]
+
+    def states(self):
+        return [self.state()]
+
+    def channel(self, label):
+        before = len(self.process.messages("channel"))
+        self.tell_channel(action="report", label=label)
+        self.process.wait_for("channel", lambda: len(self.process.messages("channel")) > before)
+        found = self.process.last("channel")
+        return found if found["known"] else None
 
 
 class DataPageEnd(PageEnd):

@@ -1,13 +1,16 @@
 """GStreamer's webrtcbin as a process of its own, because its bindings belong to Debian's Python.
 
-Takes lines of JSON: an `offer` with its `sdp` and with `mids`, the sections on which to send; `report`. Its end is the
-end of standard input. Tells `answer`, `candidate`, `report` and `error`.
+Takes lines of JSON: an `offer` with its `sdp` and with `mids`, the sections on which to send; `report`; `channel` with
+an `action` and the `label` of a data channel (see data.py). Its end is the end of standard input. Tells `answer`,
+`candidate`, `report`, `channel`, `message` and `error`.
 """
 
+import base64
 import json
 import sys
 import threading
 import time
+import zlib
 
 import gi
 
@@ -71,6 +74,7 @@ class Peer:
         self.sent = 0
         self.codec = None
         self.keyframes = 0
+        self.channels = {}
         # Replies and descriptions live as long as webrtcbin may look at them.
         self.kept = []
         self.pipeline = Gst.Pipeline.new("peer")
@@ -79,6 +83,7 @@ class Peer:
         self.webrtc.connect("on-ice-candidate", lambda _, line, text: tell("candidate", candidate=text))
         self.webrtc.connect("on-new-transceiver", lambda _, transceiver: transceiver.set_property("do-nack", True))
         self.webrtc.connect("pad-added", self.on_pad)
+        self.webrtc.connect("on-data-channel", lambda _, channel: self.adopt(channel))
         self.pipeline.add(self.webrtc)
         bus = self.pipeline.get_bus()
         bus.add_signal_watch()
@@ -185,6 +190,75 @@ class Peer:
         self.samples += sample.get_buffer().get_size() // 2 // channels
         return Gst.FlowReturn.OK
 
+    # Data channels
+
+    def adopt(self, channel):
+        label = channel.get_property("label")
+        record = {"channel": channel, "messages": 0, "bytes": 0, "sum": 0, "quiet": False}
+        self.channels[label] = record
+
+        def receive(data, binary):
+            record["messages"] += 1
+            record["bytes"] += len(data)
+            record["sum"] = zlib.crc32(data, record["sum"])
+            if not record["quiet"]:
+                tell("message", label=label, binary=binary, base64=base64.b64encode(data).decode())
+
+        channel.connect("on-message-string", lambda _, text: receive((text or "").encode(), False))
+        channel.connect("on-message-data", lambda _, data: receive(data.get_data() if data else b"", True))
+        channel.connect("on-error", lambda _, error: tell("error", error=error.message))
+
+    def channel(self, action, label, **values):
+        record = self.channels.get(label)
+        if action == "open":
+            options = Gst.Structure.new_empty("options")
+            for key, name in (("ordered", "ordered"), ("maxRetransmits", "max-retransmits"),
+                              ("maxPacketLifeTime", "max-packet-lifetime"), ("protocol", "protocol"), ("id", "id")):
+                if key in values:
+                    options.set_value(name, values[key])
+            if "id" in values:
+                options.set_value("negotiated", True)
+            self.adopt(self.webrtc.emit("create-data-channel", label, options))
+        elif action == "send" and "text" in values:
+            record["channel"].emit("send-string", values["text"])
+        elif action == "send":
+            data = base64.b64decode(values["base64"])
+            record["channel"].emit("send-data", GLib.Bytes.new(data) if data else None)
+        elif action == "bulk":
+            threading.Thread(target=self.bulk, args=(record["channel"], label, values["count"], values["size"]), daemon=True).start()
+        elif action == "quiet":
+            record["quiet"] = True
+        elif action == "close":
+            record["channel"].emit("close")
+        elif action == "report":
+            self.tell_channel(label, record)
+
+    def bulk(self, channel, label, count, size):
+        from ends.pattern import pattern
+
+        total = 0
+        for number in range(count):
+            while channel.get_property("buffered-amount") > 4 << 20:
+                time.sleep(0.005)
+            if channel.get_property("ready-state").value_nick != "open":
+                break
+            data = pattern(number, size)
+            total = zlib.crc32(data, total)
+            channel.emit("send-data", GLib.Bytes.new(data))
+        tell("bulkSent", label=label, sum=total)
+
+    def tell_channel(self, label, record):
+        if record is None:
+            tell("channel", label=label, known=False)
+            return
+        channel = record["channel"]
+        limit = {name: channel.get_property(name) for name in ("max-retransmits", "max-packet-lifetime")}
+        tell("channel", label=label, known=True, state=channel.get_property("ready-state").value_nick, id=channel.get_property("id"),
+             ordered=channel.get_property("ordered"), protocol=channel.get_property("protocol") or "",
+             maxRetransmits=65535 if limit["max-retransmits"] < 0 else limit["max-retransmits"],
+             maxPacketLifeTime=65535 if limit["max-packet-lifetime"] < 0 else limit["max-packet-lifetime"],
+             messages=record["messages"], bytes=record["bytes"], sum=record["sum"])
+
     def report(self):
         tell("report", state=self.webrtc.get_property("connection-state").value_nick, codec=self.codec, sent={"frames": self.sent, "keyFrames": self.keyframes},
              received={**self.meter.report(), "audioSeconds": round(self.samples / 48000, 2)})
@@ -200,6 +274,8 @@ def main():
             peer.offered(message["sdp"], message["mids"])
         elif message["type"] == "report":
             peer.report()
+        elif message.pop("type") == "channel":
+            peer.channel(**message)
 
     def listen():
         for line in sys.stdin:

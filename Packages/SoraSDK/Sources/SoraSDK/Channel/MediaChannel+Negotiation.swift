@@ -61,6 +61,8 @@ extension MediaChannel {
     var settings = configuration.webRTCConfiguration.native
     settings.settings = configuration.engine
     settings.settings.streamConnector = configuration.streamConnector
+    // A server whose channels are taken goes on to signal over them.
+    settings.settings.acceptsDataChannels = false
     if let ice = offer.configuration {
       settings.iceServers = ice.iceServerInfos.map(\.native)
       settings.iceTransportPolicy = ice.iceTransportPolicy == .relay ? .relay : .all

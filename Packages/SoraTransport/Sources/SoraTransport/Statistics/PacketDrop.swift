@@ -15,6 +15,8 @@ public struct PacketDrop: Sendable, Hashable, CustomStringConvertible {
     case transport
     /// Packets and reports of the session's streams.
     case rtp
+    /// Packets of SCTP, and messages of data channels.
+    case data
     case videoBuffer
     case audioBuffer
     /// Between the session and the codecs.

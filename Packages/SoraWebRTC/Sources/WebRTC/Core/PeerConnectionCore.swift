@@ -129,7 +129,7 @@ public final class PeerConnectionCore {
 
   /// What was lost here, by reason, from the datagram to the frame; those that occurred.
   public var drops: [PacketDrop] {
-    transport.drops + session.drops
+    transport.drops + session.drops + data.report.drops
       + PacketDrop.list(
         .connection, ["framesNotSent": framesNotSent, "mediaNotTaken": mediaNotTaken])
   }

@@ -9,7 +9,7 @@ import SoraTransport
 /// Members that aren't W3C's: `packetsDropped`, `packetsDroppedByReason`, `connectDurations`, `dtlsHandshakeDuration`,
 /// `dtlsRetransmissions` and `dtlsRecordsDropped` of the transport.
 extension StatisticsCollector {
-  private static let transportID = "transport"
+  static let transportID = "transport"
 
   func transport() -> [RTCStatistics] {
     let pairs = path.ice.pairs

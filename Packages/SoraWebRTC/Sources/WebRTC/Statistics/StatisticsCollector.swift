@@ -52,7 +52,7 @@ package struct StatisticsCollector {
       if section.send != nil { all += outbound(section) }
       if section.receive != nil { all += inbound(section) }
     }
-    all += transport()
+    all += transport() + dataChannels()
     return RTCStatisticsReport(
       timestamp_us: timestamp, statistics: all, packetDrops: drops, timeline: core.timeline)
   }

@@ -9,3 +9,27 @@ public struct DataReport: Sendable, Hashable {
   /// nil before there was an association.
   public var association: SCTPStatistics?
 }
+
+extension DataReport {
+  /// Packets and messages of the other side that weren't taken, by reason; those that occurred.
+  public var drops: [PacketDrop] {
+    let channels = statistics.dropped
+    var all = PacketDrop.list(
+      .data,
+      [
+        "malformedEstablishment": channels.malformed, "streamConflict": channels.streamConflict,
+        "tooManyChannels": channels.tooManyChannels, "unknownChannel": channels.unknownChannel,
+        "notOpen": channels.notOpen, "unknownPayloadProtocol": channels.unknownPayloadProtocol,
+      ])
+    if let packets = association?.dropped {
+      all += PacketDrop.list(
+        .data,
+        [
+          "malformed": packets.malformed, "badChecksum": packets.badChecksum,
+          "badTag": packets.badTag, "outOfTheBlue": packets.outOfTheBlue,
+          "beyondWindow": packets.data, "uselessAcknowledgement": packets.acknowledgements,
+        ])
+    }
+    return all
+  }
+}

@@ -28,6 +28,8 @@ extension RTCStatsReport {
   public var localCandidates: [RTCIceCandidateStats] { typed("local-candidate") }
   /// Addresses of the other side.
   public var remoteCandidates: [RTCIceCandidateStats] { typed("remote-candidate") }
+  /// Data channels that aren't closed.
+  public var dataChannels: [RTCDataChannelStats] { typed("data-channel") }
   /// Both sides' certificates.
   public var certificates: [RTCCertificateStats] { typed("certificate") }
 
