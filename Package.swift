@@ -534,6 +534,7 @@ let package = Package(
         "SoraMedia",
         "SoraClock",
         "SoraVersion",
+        "SoraWire",
         "SoraSignalingMessages",
         "SoraSignaling",
         "SoraSDP",
@@ -543,6 +544,7 @@ let package = Package(
         "SoraSRTP",
         "SoraCongestion",
         "SoraTransport",
+        "SoraDataChannel",
         "SoraTURNStream",
         "SoraRecording",
         .product(name: "Logging", package: "swift-log"),
@@ -1019,6 +1021,7 @@ let package = Package(
       dependencies: [
         "SoraMedia",
         "SoraClock",
+        "SoraDataChannel",
         "SoraICE",
         "SoraRTP",
         "SoraSDP",

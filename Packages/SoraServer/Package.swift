@@ -38,10 +38,12 @@ let package = Package(
     .target(
       name: "SoraServer",
       dependencies: [
-        media, clock, version, messages, signaling, transport("SoraSDP"), transport("SoraRTP"),
-        transport("SoraICE"),
+        media, clock, version, .product(name: "SoraWire", package: "SoraMedia"), messages,
+        signaling,
+        transport("SoraSDP"), transport("SoraRTP"), transport("SoraICE"),
         transport("SoraDTLS"), transport("SoraSRTP"), transport("SoraCongestion"),
-        transport("SoraTransport"), .product(name: "SoraTURNStream", package: "SoraTURNStream"),
+        transport("SoraTransport"), transport("SoraDataChannel"),
+        .product(name: "SoraTURNStream", package: "SoraTURNStream"),
         .product(name: "SoraRecording", package: "SoraRecording"),
         .product(name: "Logging", package: "swift-log"),
       ],

@@ -19,16 +19,17 @@ struct Room {
 
   func join(
     _ name: String, _ number: Int, role: SFURole, _ conditions: LinkConditions,
-    gathering: ICEGatherer.Configuration = ICEGatherer.Configuration()
+    gathering: ICEGatherer.Configuration = ICEGatherer.Configuration(),
+    change: (inout ConnectMessage) -> Void = { _ in }
   ) throws -> SimulatedClient {
     let host = network.addHost(name, "10.0.0.\(number + 1)")
     network.link(host, hub, conditions)
+    var request = ConnectMessage(role: role, channelID: "room") {
+      $0.video = .options(VideoOptions { $0.codecType = "VP8" })
+    }
+    change(&request)
     let client = try SimulatedClient(
-      name, number, network, on: host, server: server,
-      request: ConnectMessage(role: role, channelID: "room") {
-        $0.video = .options(VideoOptions { $0.codecType = "VP8" })
-      },
-      gathering: gathering)
+      name, number, network, on: host, server: server, request: request, gathering: gathering)
     client.connect()
     return client
   }

@@ -1,3 +1,4 @@
+import SoraDataChannel
 import SoraICE
 import SoraMedia
 import SoraNetworkSimulator
@@ -35,6 +36,10 @@ final class SimulatedClient: SimulatedEndpoint, PeerConnectionCoreDelegate {
   private(set) var state = PeerTransportState.new
   private(set) var counters: SFUCounters?
   private(set) var streams: Set<String> = []
+  /// What was told of data channels.
+  private(set) var dataEvents: [DataChannelEvent] = []
+  /// Called with each of them.
+  var onData: ((DataChannelEvent, Instant) -> Void)?
   private(set) var closed: SFUClose?
   private(set) var errors: [String] = []
   private(set) var framesSent = 0
@@ -191,6 +196,11 @@ final class SimulatedClient: SimulatedEndpoint, PeerConnectionCoreDelegate {
     case .streamRemoved(let id): streams.remove(id)
     default: break
     }
+  }
+
+  func core(_ core: PeerConnectionCore, data event: DataChannelEvent, at now: Instant) {
+    dataEvents.append(event)
+    onData?(event, now)
   }
 
   func core(

@@ -1,3 +1,4 @@
+import SoraDataChannel
 import SoraICE
 import SoraMedia
 import SoraNetworkSimulator
@@ -9,6 +10,8 @@ import SoraTransport
 final class SimulatedServer: SimulatedEndpoint, SFUCoreDelegate {
   let core: SFUCore
   private let network: SimulatedNetwork
+  /// Takes what is told of data channels, with the id of the connection.
+  var onData: ((String, DataChannelEvent, Instant) -> Void)?
   private var clients: [SFUPeerID: SimulatedClient] = [:]
   /// One-way time of a signaling message.
   private let signalingDelay: Duration
@@ -61,5 +64,11 @@ final class SimulatedServer: SimulatedEndpoint, SFUCoreDelegate {
       network.note("left \(channel) \(role.rawValue) \(reason)")
     case .refused(_, let reason): network.note("refused \(reason)")
     }
+  }
+
+  func core(
+    _ core: SFUCore, data event: DataChannelEvent, connectionID: String, at now: Instant
+  ) {
+    onData?(connectionID, event, now)
   }
 }

@@ -1,4 +1,5 @@
 public import SoraDTLS
+public import SoraDataChannel
 public import SoraICE
 public import SoraRTP
 import SoraVersion
@@ -28,6 +29,14 @@ extension SFUCore {
     public var answerTimeout = Duration.seconds(30)
     /// The least time between two requests for a key frame to one publisher.
     public var keyFrameInterval = Duration.milliseconds(300)
+    /// What data channels of a connection may take. A client is one of a thousand, and small messages are what it has to say.
+    public var data = {
+      var data = DataChannelConfiguration()
+      data.sendBufferLimit = 4 * 1024 * 1024
+      data.receiveWindow = 1024 * 1024
+      data.maximumChannels = 256
+      return data
+    }()
     /// Clients at once, whether they are connected already or not.
     public var maximumPeers = 1000
 

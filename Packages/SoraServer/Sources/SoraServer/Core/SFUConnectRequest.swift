@@ -39,6 +39,9 @@ struct SFUConnectRequest {
     }
   }
 
+  /// Whether the client asks for data channels.
+  var wantsDataChannels: Bool { message.dataChannelSignaling == true }
+
   subscript<Value>(dynamicMember field: KeyPath<ConnectFields, Field<Value>>) -> Value {
     message[dynamicMember: field]
   }

@@ -1,3 +1,4 @@
+public import SoraDataChannel
 public import SoraICE
 public import SoraMedia
 import SoraRTP
@@ -42,6 +43,7 @@ public final class SFUCore {
   private enum Outgoing {
     case output(SFUOutput, SFUPeerID)
     case event(SFUEvent)
+    case data(DataChannelEvent, connectionID: String)
   }
 
   /// - Parameters:
@@ -56,6 +58,8 @@ public final class SFUCore {
 
   /// Connections in the order of their `connect`.
   var connections: [SFUConnection] { directory.all }
+
+  func connection(id: String) -> SFUConnection? { directory.connection(id: id) }
 
   // MARK: Signaling
 
@@ -384,8 +388,12 @@ public final class SFUCore {
 
   func emit(_ event: SFUEvent) { outbox.append(.event(event)) }
 
+  func emit(_ event: DataChannelEvent, of connectionID: String) {
+    outbox.append(.data(event, connectionID: connectionID))
+  }
+
   /// Hands out what was collected, once the core is at rest, so that a delegate may call the core.
-  private func deliver(at now: Instant) {
+  func deliver(at now: Instant) {
     guard !isDelivering else { return }
     isDelivering = true
     defer { isDelivering = false }
@@ -396,6 +404,8 @@ public final class SFUCore {
         switch item {
         case .output(let output, let peer): delegate?.core(self, sends: output, to: peer, at: now)
         case .event(let event): delegate?.core(self, event: event, at: now)
+        case .data(let event, let id):
+          delegate?.core(self, data: event, connectionID: id, at: now)
         }
       }
     }
@@ -406,4 +416,13 @@ public final class SFUCore {
 public protocol SFUCoreDelegate: AnyObject {
   func core(_ core: SFUCore, sends output: SFUOutput, to peer: SFUPeerID, at now: Instant)
   func core(_ core: SFUCore, event: SFUEvent, at now: Instant)
+  /// What happens on the data channels of a connection.
+  func core(
+    _ core: SFUCore, data event: DataChannelEvent, connectionID: String, at now: Instant)
+}
+
+extension SFUCoreDelegate {
+  public func core(
+    _ core: SFUCore, data event: DataChannelEvent, connectionID: String, at now: Instant
+  ) {}
 }

@@ -19,6 +19,8 @@ final class SFUConnection: DeadlineQueued, TrackSubscriber {
   let uplink = Uplink()
   let downlink = Downlink()
   let rtcp: RTCPEngine
+  /// nil where the client asks for no data channels.
+  let data: DataTransport?
   /// The note of the core's queue of deadlines.
   var deadlineMark: DeadlineMark
 
@@ -64,7 +66,12 @@ final class SFUConnection: DeadlineQueued, TrackSubscriber {
       random: random, sink: core.sink)
     rtcp = RTCPEngine(
       cname: channel.sessionID, controller: downlink.controller, random: random, output: transport)
+    data =
+      request.wantsDataChannels
+      ? DataTransport(
+        configuration: core.configuration.data, random: random, transport: transport) : nil
     rtcp.delegate = self
+    data?.delegate = self
     transport.delegate = self
     for address in core.configuration.mediaAddresses { _ = transport.addLocalCandidate(address) }
     makeUploadSections()
@@ -134,6 +141,7 @@ final class SFUConnection: DeadlineQueued, TrackSubscriber {
     phase = .ended(connectedAt: connectedAt)
     for subscription in downlink.subscriptions { detach(subscription) }
     uplink.end()
+    data?.close(at: now)
     transport.close(at: now)
   }
 
@@ -143,6 +151,7 @@ final class SFUConnection: DeadlineQueued, TrackSubscriber {
     guard !isEnded else { return }
     if let deadline = transport.nextDeadline, deadline <= now { transport.poll(at: now) }
     guard !isEnded else { return }
+    data?.poll(at: now)
     if transport.isWritable { pollMedia(at: now) }
     guard !isEnded else { return }
     if let answerBy = exchange.answerBy, answerBy <= now {
@@ -165,6 +174,7 @@ final class SFUConnection: DeadlineQueued, TrackSubscriber {
 
   var nextDeadline: Instant? {
     var deadline = earliest(transport.nextDeadline, exchange.answerBy)
+    deadline = earliest(deadline, data?.nextDeadline)
     switch phase {
     case .connecting(let mediaBy): deadline = earliest(deadline, mediaBy)
     case .connected: deadline = earliest(deadline, keepalive.nextDeadline)
@@ -205,6 +215,12 @@ extension SFUConnection: PeerTransportDelegate {
   }
 
   func transport(
+    _ transport: PeerTransport, receivedData message: RawSpan, at now: Instant
+  ) -> Bool {
+    data?.receive(message, at: now) ?? false
+  }
+
+  func transport(
     _ transport: PeerTransport, receivedRTCP packet: UnsafeRawBufferPointer, at now: Instant
   ) {
     unsafe rtcp.receive(packet, at: now)
@@ -215,7 +231,9 @@ extension SFUConnection: PeerTransportDelegate {
   ) {
     guard !isEnded else { return }
     switch state {
-    case .connected: connected(at: now)
+    case .connected:
+      data?.transportChanged(at: now)
+      connected(at: now)
     // A client that says goodbye on the media path has nothing else to say on the signaling path.
     case .failed(.closedByPeer): end(SFUClose(code: 1000, reason: "CLOSED-BY-PEER"), at: now)
     case .failed(let error): end(.lost("MEDIA-CONNECTION-LOST: \(error)"), at: now)

@@ -30,10 +30,19 @@ struct SFUAnswer {
     var endOfCandidates: Bool
   }
 
+  /// What the client says of its end of data channels.
+  struct Data {
+    var port: UInt16
+    /// Bytes; 0 means any (RFC 8841 §6).
+    var maximumMessageSize: UInt64
+  }
+
   var sections: [Section] = []
+  /// nil where the client takes none.
+  var data: Data?
   var transport: Transport
 
-  init(parsing text: String, to offered: [SFUSection]) throws(SFUAnswerError) {
+  init(parsing text: String, to offered: SFUSections) throws(SFUAnswerError) {
     let sdp: SessionDescription
     do throws(SDPError) {
       sdp = try SessionDescription(parsing: text)
@@ -41,11 +50,16 @@ struct SFUAnswer {
       throw SFUAnswerError(reason: "\(error)")
     }
     // RFC 3264 §6.
-    guard sdp.media.count == offered.count else {
+    let count = offered.all.count + (offered.dataIndex == nil ? 0 : 1)
+    guard sdp.media.count == count else {
       throw SFUAnswerError(
-        reason: "it has \(sdp.media.count) sections, the offer had \(offered.count)")
+        reason: "it has \(sdp.media.count) sections, the offer had \(count)")
     }
-    for (index, media) in sdp.media.enumerated() {
+    var answered = sdp.media
+    if let index = offered.dataIndex {
+      data = try SFUAnswer.data(answered.remove(at: index), index)
+    }
+    for (index, media) in answered.enumerated() {
       guard media.kind == offered[index].kind.rawValue else {
         throw SFUAnswerError(reason: "section \(index) is not \(offered[index].kind.rawValue)")
       }
@@ -68,6 +82,17 @@ struct SFUAnswer {
       throw SFUAnswerError(reason: "every section is rejected")
     }
     transport = try SFUAnswer.transport(first, sdp)
+  }
+
+  private static func data(
+    _ media: MediaDescription, _ index: Int
+  ) throws(SFUAnswerError) -> Data? {
+    guard media.kind == "application" else {
+      throw SFUAnswerError(reason: "section \(index) is not application")
+    }
+    if media.port == 0 && !media.isBundleOnly { return nil }
+    return Data(
+      port: media.sctpPort ?? 5000, maximumMessageSize: media.maximumMessageSize ?? 65_536)
   }
 
   /// The transport of the bundle: what its first section says, or the session.

@@ -1,4 +1,5 @@
 import SoraDTLS
+import SoraDataChannel
 import SoraICE
 import SoraMedia
 import SoraRTP
@@ -23,7 +24,9 @@ extension SFUConnection {
         SFUSection(
           kind: codec.kind, mid: track.mid, content: .upload(track), codec: codec, types: types))
     }
-    if codecs.isEmpty {
+    if request.wantsDataChannels {
+      sections.putData()
+    } else if codecs.isEmpty {
       sections.put(
         SFUSection(
           kind: .audio, mid: SFUIdentifier.makeMid(.audio, core.random), content: .anchor,
@@ -67,7 +70,9 @@ extension SFUConnection {
   private func describe(at now: Instant) -> String {
     exchange.offer(answerBy: now + core.configuration.answerTimeout)
     return SFUDescription(
-      exchange: exchange, sections: sections.all, ice: transport.ice.localParameters,
+      exchange: exchange, sections: sections,
+      maximumMessageSize: core.configuration.data.maximumMessageSize,
+      ice: transport.ice.localParameters,
       candidates: transport.ice.localCandidates,
       fingerprint: core.configuration.certificate.fingerprint, request: request
     ).offer
@@ -149,7 +154,7 @@ extension SFUConnection {
     }
     let answer: SFUAnswer
     do throws(SFUAnswerError) {
-      answer = try SFUAnswer(parsing: text, to: sections.all)
+      answer = try SFUAnswer(parsing: text, to: sections)
     } catch {
       return end(.refused("INVALID-ANSWER: \(error.reason)"), at: now)
     }
@@ -157,7 +162,10 @@ extension SFUConnection {
     for index in sections.indices {
       apply(answer.sections[index], index, isFirst: isFirst, at: now)
     }
-    if isFirst { start(answer.transport, at: now) }
+    if isFirst {
+      start(answer.transport, at: now)
+      if let remote = answer.data { start(remote, over: answer.transport, at: now) }
+    }
     if !isEnded, exchange.isWanted { synchronize(at: now) }
   }
 

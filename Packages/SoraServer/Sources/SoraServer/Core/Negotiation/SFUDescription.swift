@@ -14,7 +14,9 @@ struct SFUDescription {
   ]
 
   let exchange: OfferExchange
-  let sections: [SFUSection]
+  let sections: SFUSections
+  /// Bytes of the largest message of a data channel that the server takes.
+  let maximumMessageSize: Int
   let ice: ICEParameters
   let candidates: [ICECandidate]
   let fingerprint: DTLSFingerprint
@@ -25,22 +27,45 @@ struct SFUDescription {
     var sdp = SessionDescription(
       origin: SDPOrigin(
         sessionID: "\(exchange.sessionNumber)", version: exchange.version))
-    sdp.bundle = sections.filter { !$0.isStopped }.map(\.mid)
+    // Those in use have a mid for the bundle.
+    var described = sections.all.map { (mid: $0.isStopped ? nil : $0.mid, media: describe($0)) }
+    if let index = sections.dataIndex {
+      described.insert((Self.dataMid, describeData()), at: index)
+    }
+    // RFC 9143 §7.2: in a bundle the first section's candidates are everybody's.
+    if let first = described.firstIndex(where: { $0.mid != nil }) {
+      described[first].media.candidates = candidates.map(\.sdp)
+      described[first].media.endOfCandidates = true
+    }
+    sdp.bundle = described.compactMap(\.mid)
     sdp.append(attribute: "extmap-allow-mixed")
     sdp.msidSemantic = " WMS *"
     sdp.isICELite = true
-    var hasCandidates = false
-    for section in sections {
-      var media = describe(section)
-      // RFC 9143 §7.2: in a bundle the first section's candidates are everybody's.
-      if !section.isStopped, !hasCandidates {
-        hasCandidates = true
-        media.candidates = candidates.map(\.sdp)
-        media.endOfCandidates = true
-      }
-      sdp.media.append(media)
-    }
+    sdp.media = described.map(\.media)
     return sdp.text
+  }
+
+  static let dataMid = "data"
+
+  /// RFC 8841.
+  private func describeData() -> MediaDescription {
+    var media = MediaDescription(
+      kind: "application", proto: "UDP/DTLS/SCTP", formats: ["webrtc-datachannel"])
+    media.lines.append(SDPLine(type: "c", value: "IN IP4 0.0.0.0"))
+    media.mid = Self.dataMid
+    describeTransport(&media)
+    media.sctpPort = 5000
+    media.maximumMessageSize = UInt64(maximumMessageSize)
+    return media
+  }
+
+  private func describeTransport(_ media: inout MediaDescription) {
+    media.iceUfrag = ice.ufrag
+    media.icePassword = ice.password
+    media.fingerprints = [
+      SDPFingerprint(algorithm: fingerprint.algorithm, bytes: fingerprint.bytes)
+    ]
+    media.setup = .actpass
   }
 
   private func describe(_ section: SFUSection) -> MediaDescription {
@@ -56,12 +81,7 @@ struct SFUDescription {
       append(codec, types, to: &media)
       return media
     }
-    media.iceUfrag = ice.ufrag
-    media.icePassword = ice.password
-    media.fingerprints = [
-      SDPFingerprint(algorithm: fingerprint.algorithm, bytes: fingerprint.bytes)
-    ]
-    media.setup = .actpass
+    describeTransport(&media)
     for (kind, id) in Self.extensionIDs where kind.belongs(to: section.kind) {
       media.append(SDPExtension(id: id, uri: kind.uri))
     }

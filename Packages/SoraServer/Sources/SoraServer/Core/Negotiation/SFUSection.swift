@@ -27,6 +27,8 @@ struct SFUSections {
   private static let maximumCount = 400
 
   private(set) var all: [SFUSection] = []
+  /// Where the section of data channels stands among them in descriptions; nil without one. It never moves.
+  private(set) var dataIndex: Int?
   /// One setting of Opus for all sections: a payload type has one meaning, and what a receiver may send matters to nobody here.
   let opus: SFUCodec
   private var payloadTypes = SFUPayloadTypes()
@@ -54,6 +56,9 @@ struct SFUSections {
   mutating func put(_ section: SFUSection, at place: Int? = nil) {
     if let place, place < all.count { all[place] = section } else { all.append(section) }
   }
+
+  /// Puts the section of data channels behind the media sections that there are.
+  mutating func putData() { dataIndex = all.count }
 
   /// What a section forwarded is gone. Its place is free once the client has agreed.
   mutating func stop(_ index: Int) {
