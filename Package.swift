@@ -784,6 +784,7 @@ let package = Package(
         "SoraDTLS",
         "SoraRTP",
         "SoraCongestion",
+        "SoraDataChannel",
         "CSoraMallocCount",
         "SoraMedia",
         "SoraClock",

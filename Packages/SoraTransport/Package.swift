@@ -102,7 +102,7 @@ let package = Package(
       name: "SoraTransportTests",
       dependencies: [
         "SoraTransport", "SoraNetworkSimulator", "SoraICE", "SoraDTLS", "SoraRTP", "SoraCongestion",
-        "CSoraMallocCount", media, clock,
+        "SoraDataChannel", "CSoraMallocCount", media, clock,
       ],
       swiftSettings: settings),
     .testTarget(

@@ -142,8 +142,8 @@ public final class DataChannelSession {
         placeholder.rawSpan, isText ? PayloadProtocol.emptyString : PayloadProtocol.emptyBinary,
         of: channel, on: stream, over: association, at: now)
     }
-    table[id]?.counters.messagesSent &+= 1
-    table[id]?.counters.bytesSent &+= UInt64(count)
+    channel.counters.messagesSent &+= 1
+    channel.counters.bytesSent &+= UInt64(count)
   }
 
   /// Bytes of the largest message that can be sent; 0 before the peer is known, and after the end.
@@ -188,7 +188,7 @@ public final class DataChannelSession {
     case .closing: return
     case .connecting: finish(id, nil)
     case .open:
-      table[id]?.phase = .closing(hasReset: false, peerHasReset: false)
+      channel.phase = .closing(hasReset: false, peerHasReset: false)
       reset(id, at: now)
     }
   }
@@ -202,7 +202,7 @@ public final class DataChannelSession {
   /// Sets what the amount that waits has to fall to for `bufferedAmountLow`, in bytes; at first 0.
   public func setBufferedAmountLowThreshold(_ bytes: Int, of id: DataChannelID) {
     guard let channel = table[id] else { return }
-    table[id]?.bufferedAmountLowThreshold = bytes
+    channel.bufferedAmountLowThreshold = bytes
     if let stream = channel.stream {
       association?.setBufferedAmountLowThreshold(bytes, of: stream)
     }
@@ -289,7 +289,7 @@ public final class DataChannelSession {
       let stream = channel.stream
         ?? table.assignStream(id, isClient: peer.isClient, limit: limit), stream < limit
     else { return finish(id, .noStream(limit: limit)) }
-    table[id]?.phase = .open
+    channel.phase = .open
     prepare(stream, channel, association)
     if !channel.isNegotiated {
       // Reliable and in order, whatever the channel is (RFC 8832 §6). It has room: the limit is above any name's length.
@@ -329,8 +329,8 @@ public final class DataChannelSession {
       return
     }
     let id = table.insert(parameters, stream: stream, isNegotiated: false, isKnownToPeer: true)
-    table[id]?.phase = .open
     guard let channel = table[id] else { return }
+    channel.phase = .open
     prepare(stream, channel, association)
     let answer = DCEPMessage.acknowledgement.encoded
     // Where too much waits already, any message of this end's says as much.
@@ -346,11 +346,11 @@ public final class DataChannelSession {
     guard message.ppid != PayloadProtocol.establishment else {
       return takeEstablishment(message, of: association, at: now)
     }
-    guard let id = table[message.stream] else {
+    guard let id = table[message.stream], let channel = table[id] else {
       counted.dropped.unknownChannel &+= 1
       return association.recycle(message.payload)
     }
-    table[id]?.isKnownToPeer = true
+    channel.isKnownToPeer = true
     let received: DataChannelMessage
     switch message.ppid {
     case PayloadProtocol.string:
@@ -363,12 +363,12 @@ public final class DataChannelSession {
       counted.dropped.unknownPayloadProtocol &+= 1
       return association.recycle(message.payload)
     }
-    guard table[id]?.isOpen == true else {
+    guard channel.isOpen else {
       counted.dropped.notOpen &+= 1
       return association.recycle(message.payload)
     }
-    table[id]?.counters.messagesReceived &+= 1
-    table[id]?.counters.bytesReceived &+= UInt64(received.payload.count)
+    channel.counters.messagesReceived &+= 1
+    channel.counters.bytesReceived &+= UInt64(received.payload.count)
     events.append(.message(id, received))
   }
 

@@ -1,5 +1,5 @@
-/// A channel as its session keeps it.
-struct Channel {
+/// A channel as its session keeps it. Changed in place, message by message.
+final class Channel {
   enum Phase {
     /// There is no association yet, or no number for it.
     case connecting
@@ -18,6 +18,17 @@ struct Channel {
   var isKnownToPeer: Bool
   var counters = DataChannelCounters()
   var bufferedAmountLowThreshold = 0
+
+  init(
+    id: DataChannelID, parameters: DataChannelParameters, isNegotiated: Bool, stream: UInt16?,
+    isKnownToPeer: Bool
+  ) {
+    self.id = id
+    self.parameters = parameters
+    self.isNegotiated = isNegotiated
+    self.stream = stream
+    self.isKnownToPeer = isKnownToPeer
+  }
 
   var state: DataChannelState {
     switch phase {

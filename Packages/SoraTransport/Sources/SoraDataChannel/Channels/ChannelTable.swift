@@ -13,10 +13,7 @@ struct ChannelTable {
   /// In the order they were made.
   var ids: [DataChannelID] { channels.keys.sorted { $0.number < $1.number } }
 
-  subscript(id: DataChannelID) -> Channel? {
-    get { channels[id] }
-    _modify { yield &channels[id] }
-  }
+  subscript(id: DataChannelID) -> Channel? { channels[id] }
 
   subscript(stream: UInt16) -> DataChannelID? { channelOfStream[stream] }
 
