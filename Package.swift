@@ -61,6 +61,7 @@ let package = Package(
     .library(name: "SoraTransport", targets: ["SoraTransport"]),
     .library(name: "SoraNetworkSimulator", targets: ["SoraNetworkSimulator"]),
     .library(name: "CSoraMallocCount", targets: ["CSoraMallocCount"]),
+    .library(name: "CongestionScenarios", targets: ["CongestionScenarios"]),
     .library(name: "SoraView", targets: ["SoraView"]),
     .library(name: "WebRTC", targets: ["WebRTC"]),
   ],
@@ -750,6 +751,23 @@ let package = Package(
       dependencies: ["SoraCongestion", "SoraNetworkSimulator", "SoraICE", "SoraMedia"],
       path: "Packages/SoraTransport/Tests/SoraCongestionTests",
       swiftSettings: settings),
+    .target(
+      name: "CongestionScenarios",
+      dependencies: [
+        "SoraNetworkSimulator",
+        "SoraTransport",
+        "SoraRTP",
+        "SoraCongestion",
+        "SoraWire",
+        "SoraMedia",
+      ],
+      path: "Packages/SoraTransport/Tests/CongestionScenarios",
+      swiftSettings: settings),
+    .testTarget(
+      name: "CongestionScenariosTests",
+      dependencies: ["CongestionScenarios", "SoraNetworkSimulator", "SoraMedia"],
+      path: "Packages/SoraTransport/Tests/CongestionScenariosTests",
+      swiftSettings: settings),
     .testTarget(
       name: "SoraSCTPTests",
       dependencies: ["SoraSCTP", "CSoraMallocCount", "SoraWire", "SoraMedia"],
@@ -1069,6 +1087,11 @@ let package = Package(
       name: "DataBench",
       dependencies: ["CPacketLoop", "CSoraMallocCount", "CSoraUsrsctp", "SoraMedia", "SoraSCTP"],
       path: "Benchmarks/Data/DataBench",
+      swiftSettings: settings),
+    .executableTarget(
+      name: "Scorecard",
+      dependencies: ["CongestionScenarios", "SoraNetworkSimulator", "SoraMedia"],
+      path: "Benchmarks/Congestion/Scorecard",
       swiftSettings: settings),
     .executableTarget(
       name: "AudioTrace",

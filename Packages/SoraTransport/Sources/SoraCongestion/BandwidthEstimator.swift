@@ -52,6 +52,13 @@ public final class BandwidthEstimator {
   public private(set) var estimate: Bitrate
   /// The smoothed round-trip time, from feedback or from `roundTripReport`; `nil` before either.
   public var roundTripTime: Duration? { roundTrip.known.map { .nanoseconds($0) } }
+  /// How long an answer to a packet takes without a queue of this sender's own, by feedback: the shortest round-trip time of the latest
+  /// three to six seconds, and where others fill the queue the smoothed one; `nil` without feedback.
+  public var answerTime: Duration? {
+    roundTrip.recentLeast.map {
+      .nanoseconds(competition.isCompeting ? max($0, roundTrip.smoothed) : $0)
+    }
+  }
   /// What the delay says at the moment.
   public var usage: NetworkUsage {
     guard delay.usage == .overuse, configuration.leastQueue > .zero,
@@ -69,9 +76,16 @@ public final class BandwidthEstimator {
   /// Whether much less than the estimate is being sent.
   public var isApplicationLimited: Bool { limit.isLimited }
   public private(set) var statistics = Statistics()
+  /// Whether other flows keep the bottleneck's queue filled, so that loss steers and delay doesn't.
+  public var isCompeting: Bool { competition.isCompeting }
+
+  /// RFC 9438 §4.6: what is left after a loss.
+  private static let competingDecrease = 0.7
 
   private var configuration: Configuration
   private var delay = DelayTrend()
+  private var trains = TrainDispersion()
+  private var competition = CompetitionWatch()
   private var acknowledged = AcknowledgedRate()
   private var control: RateControl
   private var loss = LossControl()
@@ -156,6 +170,7 @@ public final class BandwidthEstimator {
     var shortestRound = Int64.max
     var shortestTrip = Int64.max
     let known = statistics.packetsAcknowledged
+    let lost = statistics.packetsLost
     for result in results {
       guard let arrival = result.arrivalTime else {
         loss.add(sequence: result.sequence, isLost: true)
@@ -168,12 +183,14 @@ public final class BandwidthEstimator {
       shortestTrip = min(shortestTrip, arrival.nanoseconds(since: result.sendTime))
       arrived(result, arrival.nanoseconds)
     }
-    roundTrip.addFeedback(shortestRound)
+    roundTrip.addFeedback(shortestRound, at: now.nanoseconds)
     if shortestTrip != .max {
       queue.note(
-        shortestTrip, packets: statistics.packetsAcknowledged - known, at: now.nanoseconds)
+        shortestTrip, packets: statistics.packetsAcknowledged - known,
+        isFilled: competition.isCompeting, at: now.nanoseconds)
+      watchCompetition(at: now.nanoseconds)
     }
-    step(at: now.nanoseconds)
+    step(hasLoss: statistics.packetsLost > lost, at: now.nanoseconds)
   }
 
   private func arrived(_ result: PacketFeedback, _ arrival: Int64) {
@@ -181,30 +198,50 @@ public final class BandwidthEstimator {
     acknowledged.add(
       size: result.size, arrived: arrival, isApplicationLimited: limit.isLimited)
     if delay.arrived(sent: sent, at: arrival) { statistics.overuses += 1 }
+    if result.probeCluster == nil { trains.arrived(sent: sent, at: arrival) }
     if let cluster = result.probeCluster {
       probes.add(cluster: cluster, size: result.size, sent: sent, arrived: arrival)
     }
   }
 
-  private func step(at now: Int64) {
+  private func watchCompetition(at now: Int64) {
+    let verdict = competition.note(
+      queued: queue.queued, rate: control.rate, isLimited: limit.isLimited, at: now)
+    if verdict == .pathIsLonger { queue.startOver() }
+  }
+
+  private func step(hasLoss: Bool, at now: Int64) {
     var usage = usage
     if usage == .overuse {
       queue.overused(at: now)
     } else if queue.isFull(loss: loss.fraction, at: now) {
       usage = .overuse
     }
-    if usage == .overuse { probing.overused(at: now) }
+    if usage == .overuse || competition.isCompeting {
+      probing.overused(at: now)
+      trains.reset()
+    }
+    if competition.isCompeting {
+      // What the delay does is the others' doing.
+      usage = .normal
+      if hasLoss, competition.answersLoss(roundTrip: roundTrip.smoothed, at: now) {
+        control.lower(by: Self.competingDecrease)
+      }
+    }
     let target = Double(estimate.bitsPerSecond)
     // What arrives says what the link takes only while enough is sent.
     let arriving =
-      usage == .overuse && limit.wasLimited(at: now)
+      usage == .overuse && (limit.wasLimited(at: now) || !queue.isBusy)
       ? acknowledged.burstRate
       : queue.isBusy ? acknowledged.busyRate : acknowledged.estimate
-    control.update(usage, acknowledged: arriving, roundTrip: roundTrip.smoothed, at: now)
-    if let measured = probes.result() {
+    control.update(
+      usage, acknowledged: arriving, roundTrip: roundTrip.smoothed,
+      isCompeting: competition.isCompeting, at: now)
+    if let result = probes.result() {
+      let measured = result.rate
       statistics.probesMeasured = probes.measuredCount
       if usage != .overuse {
-        control.raise(to: measured)
+        control.raise(to: measured, limit: result.limit)
         acknowledged.raise(to: min(measured, control.rate))
         loss.raise(to: min(measured, control.rate))
       }
@@ -223,9 +260,11 @@ public final class BandwidthEstimator {
     guard configuration.probes, watch.hasFeedback else { return }
     let maximum = min(
       control.bounds.upperBound, Double(receiverCap?.bitsPerSecond ?? .max))
-    probing.update(
+    let isAsking = probing.update(
       estimate: Double(estimate.bitsPerSecond), maximum: maximum, usage: usage,
-      limitedSince: limit.since, isLossy: loss.bound != nil && loss.fraction > 0.02, at: now)
+      limitedSince: limit.since, isLossy: loss.bound != nil && loss.fraction > 0.02,
+      showsRoom: trains.showsRoom, at: now)
+    if isAsking { trains.reset() }
   }
 
   /// The receiver's own estimate (REMB, draft-alvestrand-rmcat-remb-03), a cap until the next one.

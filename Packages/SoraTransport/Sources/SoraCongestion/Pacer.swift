@@ -45,6 +45,11 @@ public final class Pacer {
   /// The probe that what `next(at:)` or `paddingSize(at:)` returned last belongs to.
   public private(set) var probeCluster: Int?
 
+  private static let longHold: Int64 = 200_000_000
+  /// What has waited for so long is a backlog, which leaves at no more than this multiple of the rate.
+  private static let backlogWait = 150_000_000.0
+  private static let backlogFactor = 1.2
+
   private var factor: Double
   private let burst: Int64
   private let maximumQueueTime: Int64
@@ -55,6 +60,14 @@ public final class Pacer {
   private var debt = 0.0
   private var lastUpdate: Int64?
   private var lastSeen: Int64 = 0
+
+  /// Until when only audio leaves, and probes that have begun.
+  private var heldUntil: Int64 = .min
+  private var heldSince: Int64?
+  /// What was sent before.
+  private var rateBeforeHold = Bitrate.unlimited
+  /// When holding ended last: waiting begins anew with it.
+  private var releasedAt: Int64 = .min / 2
 
   // The probe that is being sent and those that wait.
   private var probe: ProbeRequest?
@@ -119,9 +132,30 @@ public final class Pacer {
       countProbe(Int(entry.size), at: time)
       return entry.token
     }
-    guard debt <= allowance(at: time), let entry = popPaced() else { return nil }
+    guard time >= heldUntil, debt <= allowance(at: time), let entry = popPaced() else { return nil }
     debt += Double(entry.size)
     return entry.token
+  }
+
+  /// Keeps what isn't audio from leaving until then.
+  ///
+  /// - Parameters:
+  ///   - instant: when the next packet may leave, unless `release(at:)` comes before.
+  ///   - rate: what was sent up to now, which what waits meanwhile won't exceed by much.
+  ///   - now: the present time.
+  public func hold(until instant: Instant, sending rate: Bitrate, at now: Instant) {
+    heldUntil = instant.nanoseconds
+    guard heldSince == nil else { return }
+    heldSince = now.nanoseconds
+    rateBeforeHold = queuedPackets > 0 && averageWait(at: now).wholeNanoseconds > Int64(Self.backlogWait) ? max(rate, rateBeforeHold) : rate
+  }
+
+  /// Ends `hold`. What waited meanwhile follows little faster than what comes new.
+  public func release(at now: Instant) {
+    guard let since = heldSince else { return }
+    heldSince = nil
+    heldUntil = .min
+    if now.nanoseconds &- since > Self.longHold { releasedAt = now.nanoseconds }
   }
 
   /// A packet left past the queues: it counts against those that wait.
@@ -200,10 +234,10 @@ public final class Pacer {
     if !waitingProbes.isEmpty { return Instant(nanoseconds: lastSeen) }
     guard queuedPackets > 0, let lastUpdate else { return nil }
     let excess = debt - allowance(at: lastUpdate)
-    if excess <= 0 { return Instant(nanoseconds: lastUpdate) }
+    if excess <= 0 { return Instant(nanoseconds: max(lastUpdate, heldUntil)) }
     // A nanosecond more, so that rounding doesn't make the poll come too early.
-    return Instant(
-      nanoseconds: lastUpdate &+ pacingRate(at: lastUpdate).nanoseconds(forBytes: excess) &+ 1)
+    let due = lastUpdate &+ pacingRate(at: lastUpdate).nanoseconds(forBytes: excess) &+ 1
+    return Instant(nanoseconds: max(due, heldUntil))
   }
 
   private func advance(to time: Int64) {
@@ -220,15 +254,29 @@ public final class Pacer {
     pacingRate(at: time).bytes(inNanoseconds: burst)
   }
 
-  /// The factor times the rate, or what it takes to empty the queues within the maximum queue time.
-  private func pacingRate(at time: Int64) -> Bitrate {
-    let base = rate * factor
+  /// How long the packets that wait have waited, on average.
+  public func averageWait(at now: Instant) -> Duration {
+    .nanoseconds(Int64(max(0, Double(now.nanoseconds) - averageEnqueued(at: now.nanoseconds))))
+  }
+
+  private func averageEnqueued(at time: Int64) -> Double {
     let count = queuedPackets
-    guard count > 0 else { return base }
+    guard count > 0 else { return Double(time) }
     let sum =
       queues.0.enqueuedSum + queues.1.enqueuedSum + queues.2.enqueuedSum + queues.3.enqueuedSum
-    let averageWait = max(0, Double(time) - sum / Double(count))
-    let left = max(Double(maximumQueueTime) - averageWait, 1_000_000)
+    return sum / Double(count)
+  }
+
+  /// The factor times the rate, or what it takes to empty the queues within the maximum queue time.
+  private func pacingRate(at time: Int64) -> Bitrate {
+    guard queuedPackets > 0 else { return rate * factor }
+    let enqueued = averageEnqueued(at: time)
+    let wait = Double(time) - enqueued
+    let base =
+      wait > Self.backlogWait
+      ? min(rate, rateBeforeHold) * min(factor, Self.backlogFactor) : rate * factor
+    let sinceHold = max(0, Double(time) - max(enqueued, Double(releasedAt)))
+    let left = max(Double(maximumQueueTime) - sinceHold, 1_000_000)
     let needed = Double(queuedBytes) * 8e9 / left
     return max(base, Bitrate(bitsPerSecond: Int(min(needed, 1e12))))
   }

@@ -168,6 +168,12 @@ extension SimulatedNetwork {
     let waited = unsafe Duration.nanoseconds(now.nanoseconds - header.pointee.queuedAt)
     direction.statistics.totalQueueTime += waited
     direction.statistics.longestQueueTime = max(direction.statistics.longestQueueTime, waited)
+    if let observer = direction.onDeparture {
+      let (source, destination) = unsafe (header.pointee.source, header.pointee.destination)
+      observer(
+        SimulatedLink.QueuedDatagram(
+          source: source, destination: destination, wireBytes: wireBytes, waited: waited), now)
+    }
     heap.push(.departure, at: done, index: direction.index)
   }
 

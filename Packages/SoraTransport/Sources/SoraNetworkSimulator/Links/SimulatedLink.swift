@@ -1,3 +1,4 @@
+public import SoraICE
 public import SoraMedia
 
 /// A link between two hosts or routers. Each direction has conditions of its own, which may change at any time.
@@ -29,6 +30,23 @@ public final class SimulatedLink {
   public var forwardStatistics: LinkStatistics { forward.statistics }
   /// Counters from the second to the first end.
   public var backwardStatistics: LinkStatistics { backward.statistics }
+
+  /// Called for each datagram that begins to be sent from the first to the second end at the link's rate, with the time that it
+  /// waited in the queue.
+  public var onForwardDeparture: ((_ datagram: QueuedDatagram, _ now: Instant) -> Void)? {
+    get { forward.onDeparture }
+    set { forward.onDeparture = newValue }
+  }
+
+  /// A datagram that leaves a link's queue.
+  public struct QueuedDatagram: Sendable {
+    public var source: TransportAddress
+    public var destination: TransportAddress
+    /// Headers of UDP and IP included.
+    public var wireBytes: Int
+    /// How long it was in the queue.
+    public var waited: Duration
+  }
 
   /// Takes both directions up or down, and keeps the other conditions.
   public func setUp(_ isUp: Bool) {

@@ -1,0 +1,3 @@
+public enum RFC8869 {
+  public static var all: [Scenario] { [] }
+}
