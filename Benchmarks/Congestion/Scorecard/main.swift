@@ -20,8 +20,13 @@ func printSeries(_ outcome: Outcome) {
 
 func progress(_ text: String) { FileHandle.standardError.write(Data((text + "\n").utf8)) }
 
-if let only, environment["SCORECARD_SERIES"] != nil {
-  for goal in Goal.all where isWanted(goal.name) { printSeries(try goal.scenario.run(seed: 1)) }
+if environment["SCORECARD_SERIES"] != nil {
+  for goal in Goal.all where isWanted(goal.name) { printSeries(try goal.scenario.run(seed: seeds)) }
+  for one in RFC8867.all where isWanted(one.origin + " " + one.name) {
+    let outcome = try one.run(seed: seeds)
+    printSeries(outcome)
+    print(outcome.loss, outcome.mediaShare ?? 0)
+  }
   exit(0)
 }
 

@@ -82,7 +82,12 @@ public final class BandwidthEstimator {
   /// RFC 9438 §4.6: what is left after a loss.
   private static let competingDecrease = 0.7
 
+  /// How long after a probe's result a queue this short is taken for the probe's.
+  private static let probeEcho: Int64 = 300_000_000
+  private static let probeQueue: Int64 = 50_000_000
+
   private var configuration: Configuration
+  private var lastProbeResult: Int64 = .min / 2
   private var delay = DelayTrend()
   private var trains = TrainDispersion()
   private var competition = CompetitionWatch()
@@ -217,6 +222,12 @@ public final class BandwidthEstimator {
     } else if queue.isFull(loss: loss.fraction, at: now) {
       usage = .overuse
     }
+    if usage == .overuse, queue.queued < Self.probeQueue,
+      now &- lastProbeResult < roundTrip.smoothed &+ Self.probeEcho
+    {
+      // What a probe put into the queue, which empties by itself.
+      usage = .underuse
+    }
     if usage == .overuse || competition.isCompeting {
       probing.overused(at: now)
       trains.reset()
@@ -240,6 +251,7 @@ public final class BandwidthEstimator {
     if let result = probes.result() {
       let measured = result.rate
       statistics.probesMeasured = probes.measuredCount
+      lastProbeResult = now
       if usage != .overuse {
         control.raise(to: measured, limit: result.limit)
         acknowledged.raise(to: min(measured, control.rate))

@@ -5,12 +5,12 @@
 /// do, and it answers loss instead, as the others do, until the queue has been empty. Times in nanoseconds.
 struct CompetitionWatch {
   /// A queue this long isn't empty, and one this short is.
-  private static let filled: Int64 = 50_000_000
+  private static let filled: Int64 = 70_000_000
   private static let empty: Int64 = 25_000_000
   /// How much a queue wavers that a window opens and closes on.
   private static let wavering: Int64 = 40_000_000
   /// How long the queue has to be filled.
-  private static let patience: Int64 = 3_000_000_000
+  private static let patience: Int64 = 4_500_000_000
   /// A delay that stays the same for so long, at less than half of what it was, is a path that became longer.
   private static let flatTime: Int64 = 1_000_000_000
   private static let flat: Int64 = 15_000_000
@@ -50,7 +50,7 @@ struct CompetitionWatch {
       shortest = .max
       longest = 0
     } else if let since, now &- since > Self.patience, longest &- shortest > Self.wavering,
-      rate < 0.75 * rateThen, !isLimited
+      rate < 0.5 * rateThen, !isLimited
     {
       isCompeting = true
     }

@@ -45,11 +45,6 @@ public final class Pacer {
   /// The probe that what `next(at:)` or `paddingSize(at:)` returned last belongs to.
   public private(set) var probeCluster: Int?
 
-  private static let longHold: Int64 = 200_000_000
-  /// What has waited for so long is a backlog, which leaves at no more than this multiple of the rate.
-  private static let backlogWait = 150_000_000.0
-  private static let backlogFactor = 1.2
-
   private var factor: Double
   private let burst: Int64
   private let maximumQueueTime: Int64
@@ -61,13 +56,8 @@ public final class Pacer {
   private var lastUpdate: Int64?
   private var lastSeen: Int64 = 0
 
-  /// Until when only audio leaves, and probes that have begun.
-  private var heldUntil: Int64 = .min
-  private var heldSince: Int64?
-  /// What was sent before.
-  private var rateBeforeHold = Bitrate.unlimited
-  /// When holding ended last: waiting begins anew with it.
-  private var releasedAt: Int64 = .min / 2
+  /// Keeps what isn't audio back, and probes that haven't begun.
+  private var held = PacerHold()
 
   // The probe that is being sent and those that wait.
   private var probe: ProbeRequest?
@@ -132,7 +122,11 @@ public final class Pacer {
       countProbe(Int(entry.size), at: time)
       return entry.token
     }
-    guard time >= heldUntil, debt <= allowance(at: time), let entry = popPaced() else { return nil }
+    guard time >= held.until, debt <= allowance(at: time) else { return nil }
+    guard let entry = popPaced() else {
+      held.emptied()
+      return nil
+    }
     debt += Double(entry.size)
     return entry.token
   }
@@ -144,19 +138,11 @@ public final class Pacer {
   ///   - rate: what was sent up to now, which what waits meanwhile won't exceed by much.
   ///   - now: the present time.
   public func hold(until instant: Instant, sending rate: Bitrate, at now: Instant) {
-    heldUntil = instant.nanoseconds
-    guard heldSince == nil else { return }
-    heldSince = now.nanoseconds
-    rateBeforeHold = queuedPackets > 0 && averageWait(at: now).wholeNanoseconds > Int64(Self.backlogWait) ? max(rate, rateBeforeHold) : rate
+    held.hold(until: instant.nanoseconds, sending: rate, at: now.nanoseconds)
   }
 
   /// Ends `hold`. What waited meanwhile follows little faster than what comes new.
-  public func release(at now: Instant) {
-    guard let since = heldSince else { return }
-    heldSince = nil
-    heldUntil = .min
-    if now.nanoseconds &- since > Self.longHold { releasedAt = now.nanoseconds }
-  }
+  public func release(at now: Instant) { held.release(at: now.nanoseconds) }
 
   /// A packet left past the queues: it counts against those that wait.
   public func sentUnpaced(_ size: Int, at now: Instant) {
@@ -234,10 +220,10 @@ public final class Pacer {
     if !waitingProbes.isEmpty { return Instant(nanoseconds: lastSeen) }
     guard queuedPackets > 0, let lastUpdate else { return nil }
     let excess = debt - allowance(at: lastUpdate)
-    if excess <= 0 { return Instant(nanoseconds: max(lastUpdate, heldUntil)) }
+    if excess <= 0 { return Instant(nanoseconds: max(lastUpdate, held.until)) }
     // A nanosecond more, so that rounding doesn't make the poll come too early.
     let due = lastUpdate &+ pacingRate(at: lastUpdate).nanoseconds(forBytes: excess) &+ 1
-    return Instant(nanoseconds: max(due, heldUntil))
+    return Instant(nanoseconds: max(due, held.until))
   }
 
   private func advance(to time: Int64) {
@@ -271,11 +257,8 @@ public final class Pacer {
   private func pacingRate(at time: Int64) -> Bitrate {
     guard queuedPackets > 0 else { return rate * factor }
     let enqueued = averageEnqueued(at: time)
-    let wait = Double(time) - enqueued
-    let base =
-      wait > Self.backlogWait
-      ? min(rate, rateBeforeHold) * min(factor, Self.backlogFactor) : rate * factor
-    let sinceHold = max(0, Double(time) - max(enqueued, Double(releasedAt)))
+    let base = held.rate(rate, factor: factor)
+    let sinceHold = max(0, Double(time) - max(enqueued, Double(held.releasedAt)))
     let left = max(Double(maximumQueueTime) - sinceHold, 1_000_000)
     let needed = Double(queuedBytes) * 8e9 / left
     return max(base, Bitrate(bitsPerSecond: Int(min(needed, 1e12))))

@@ -218,10 +218,9 @@ struct ProbeEstimator {
       ?? Double(cluster.bytes - cluster.firstArrivalSize) * 8e9 / Double(arriving)
     // Packets can't come out twice as fast as they went in: something on the way gathers them.
     guard arrivalRate < 2 * sendRate else { return nil }
-    // A burst that was slowed down filled the link: stay a little below it, or over-use follows at once.
-    return arrivalRate < 0.9 * sendRate
-      ? Result(rate: 0.92 * arrivalRate, limit: arrivalRate)
-      : Result(rate: min(sendRate, arrivalRate))
+    // A burst that was slowed down filled the link: stay below it, or over-use follows at once.
+    if arrivalRate < 0.9 * sendRate { return Result(rate: 0.92 * arrivalRate, limit: arrivalRate) }
+    return Result(rate: arrivalRate < 0.98 * sendRate ? 0.94 * arrivalRate : min(sendRate, arrivalRate))
   }
 }
 

@@ -14,8 +14,10 @@ struct RateControl {
   private static let additive = 80_000.0
   private static let usualRate = 2_000_000.0
   /// What of the rate it is at most, so that slow links aren't overshot.
-  private static let additiveShare = 0.1
+  private static let additiveShare = 0.08
 
+  private static let calm = 2e9
+  private static let mostHaste = 3.0
   private static let packet = 9_600.0
 
   private(set) var rate: Double
@@ -68,16 +70,16 @@ struct RateControl {
       // A packet more each round trip (RFC 5681 §3.1).
       let trip = max(Double(roundTrip) / 1e9, 0.05)
       rate = clamp(rate + Self.packet / (trip * trip) * elapsed)
-    case .increase: increase(acknowledged, elapsed: elapsed)
+    case .increase: increase(acknowledged, elapsed: elapsed, at: now)
     case .decrease: decrease(acknowledged, roundTrip: roundTrip, at: now)
     }
   }
 
-  private mutating func increase(_ acknowledged: Double?, elapsed: Double) {
+  private mutating func increase(_ acknowledged: Double?, elapsed: Double, at now: Int64) {
     if let acknowledged, let upper = upperCapacity, acknowledged > upper { capacity = nil }
     var increased = rate
     if capacity != nil {
-      let growth = Self.additive * min(max(Self.usualRate / rate, 0.5), 2)
+      let growth = Self.additive * min(max(Self.usualRate / rate, 0.5), 2) * haste(at: now)
       increased += max(min(growth, Self.additiveShare * rate), 4_000) * elapsed
     } else {
       increased = rate * pow108(elapsed) + 1_000 * elapsed
@@ -85,6 +87,12 @@ struct RateControl {
     // §5.5: not beyond one and a half times what arrives, or an application with little to send would raise it for ever.
     if let acknowledged { increased = min(increased, max(rate, 1.5 * acknowledged + 10_000)) }
     rate = clamp(increased)
+  }
+
+  /// The longer ago the latest decrease is, the farther away the capacity seems to be.
+  private func haste(at now: Int64) -> Double {
+    guard let lastDecrease else { return 1 }
+    return min(max(Double(now &- lastDecrease) / Self.calm, 1), Self.mostHaste)
   }
 
   private mutating func decrease(_ acknowledged: Double?, roundTrip: Int64, at now: Int64) {

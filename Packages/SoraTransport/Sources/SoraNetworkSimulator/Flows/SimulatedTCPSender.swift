@@ -1,17 +1,17 @@
 import SoraICE
 import SoraMedia
 
-/// The sending half of a `SimulatedTCPFlow`. Loss is found by selective acknowledgements (RFC 6675) or by the timer (RFC 6298).
+/// The sending half of a `SimulatedTCPFlow`. Loss is found by the time of
+/// leaving (RFC 8985), with selective acknowledgements, or by the timer (RFC 6298).
 final class SimulatedTCPSender: SimulatedEndpoint {
-  /// RFC 6675 §2: DupThresh.
-  private static let reordering: Int64 = 3
+  /// RFC 8985 §6.2: packets may overtake each other by this part of a round trip.
+  private static let reordering: Int64 = 4
   /// RFC 6298 asks for a second at least; systems take 200 ms.
   private static let leastTimeout: Int64 = 200_000_000
   private static let longestTimeout: Int64 = 60_000_000_000
 
   private struct Segment {
     var sentAt: Int64
-    var isSent = true
     var isSacked = false
     var isLost = false
     var wasRepeated = false
@@ -38,6 +38,8 @@ final class SimulatedTCPSender: SimulatedEndpoint {
   private var first: Int64 = 0
   private var end: Int64 = 0
   private var recovery = Recovery.none
+  /// When the newest segment left that has come.
+  private var newestDelivered: Int64 = .min / 2
   private var timer = RetransmissionTimer(
     least: SimulatedTCPSender.leastTimeout, longest: SimulatedTCPSender.longestTimeout)
 
@@ -80,13 +82,13 @@ final class SimulatedTCPSender: SimulatedEndpoint {
       newlyDelivered += mark(from: from, to: to)
       offset += 16
     }
-    findLosses()
+    let newlyLost = findLosses()
     switch recovery {
     case .fast(let point), .afterTimeout(let point):
       if first >= point { recovery = .none }
     case .none: break
     }
-    if case .none = recovery, outstanding.contains(where: { $0.isLost }) {
+    if newlyLost > 0, mayGrow {
       recovery = .fast(until: next)
       window.lost(onTheWay: Double(outstanding.count))
     }
@@ -109,7 +111,10 @@ final class SimulatedTCPSender: SimulatedEndpoint {
     let count = Int(cumulative - first)
     guard count > 0 else { return 0 }
     var fresh = 0
-    for segment in outstanding[..<count] where !segment.isSacked { fresh += 1 }
+    for segment in outstanding[..<count] where !segment.isSacked {
+      fresh += 1
+      newestDelivered = max(newestDelivered, segment.sentAt)
+    }
     // RFC 6298 §3: not of segments that were sent twice.
     let last = outstanding[count - 1]
     if !last.wasRepeated, !last.isSacked { timer.sample(now - last.sentAt) }
@@ -124,24 +129,24 @@ final class SimulatedTCPSender: SimulatedEndpoint {
     for number in from..<to where !outstanding[Int(number - first)].isSacked {
       outstanding[Int(number - first)].isSacked = true
       outstanding[Int(number - first)].isLost = false
+      newestDelivered = max(newestDelivered, outstanding[Int(number - first)].sentAt)
       fresh += 1
     }
     return fresh
   }
 
-  /// RFC 6675 §4, IsLost: three that were sent later have come. One that was sent again isn't judged twice but by the timer.
-  private func findLosses() {
-    guard let highest = outstanding.lastIndex(where: { $0.isSacked }) else { return }
-    var above: Int64 = 0
-    var index = highest
-    while index >= 0 {
-      if outstanding[index].isSacked {
-        above += 1
-      } else if above >= Self.reordering, !outstanding[index].wasRepeated {
+  /// RFC 8985 §6.2: lost is what left clearly before something that has come, sent again or not. Returns how many are newly so.
+  private func findLosses() -> Int {
+    let patience = timer.smoothed / Self.reordering
+    var count = 0
+    for index in outstanding.indices {
+      let segment = outstanding[index]
+      if !segment.isSacked, !segment.isLost, segment.sentAt < newestDelivered - patience {
         outstanding[index].isLost = true
+        count += 1
       }
-      index -= 1
     }
+    return count
   }
 
   // MARK: Sending
@@ -149,7 +154,7 @@ final class SimulatedTCPSender: SimulatedEndpoint {
   /// RFC 6675 §4: pipe.
   private var onTheWay: Int {
     var count = 0
-    for segment in outstanding where segment.isSent && !segment.isSacked && !segment.isLost {
+    for segment in outstanding where !segment.isSacked && !segment.isLost {
       count += 1
     }
     return count

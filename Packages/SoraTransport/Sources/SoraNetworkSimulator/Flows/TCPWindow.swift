@@ -68,8 +68,8 @@ struct TCPWindow {
   mutating func lost(onTheWay: Double) {
     switch algorithm {
     case .newReno:
-      // RFC 5681 §3.2, equation (4).
-      threshold = max(onTheWay / 2, 2)
+      // RFC 5681 §3.2, equation (4). What has come out of order is still unacknowledged, but not on the way.
+      threshold = max(min(onTheWay, size) / 2, 2)
     case .cubic:
       noteDecrease()
       threshold = max(size * Self.cubicFactor, 2)
@@ -80,7 +80,7 @@ struct TCPWindow {
   /// Nothing was acknowledged for a timeout (RFC 5681 §3.1, RFC 9438 §4.8).
   mutating func timedOut(onTheWay: Double) {
     switch algorithm {
-    case .newReno: threshold = max(onTheWay / 2, 2)
+    case .newReno: threshold = max(min(onTheWay, size) / 2, 2)
     case .cubic:
       noteDecrease()
       threshold = max(size * Self.cubicFactor, 2)

@@ -41,6 +41,8 @@ public final class SendController {
     public var retransmissionsNotNeeded = 0
     /// Packets that the pacer had no room for.
     public var pacerFull = 0
+    /// Times that packets were held back because too many were unanswered.
+    public var timesHeld = 0
     /// Transport-wide feedback messages.
     public var feedbackMessages: UInt64 = 0
     /// The receiver's own estimate (REMB); nil before one came.
@@ -70,6 +72,9 @@ public final class SendController {
   private var reordering = ReorderingMeter()
   private var held = RetransmissionQueue()
   private var window = SendWindow()
+  private var isHeld = false
+  /// The number of the newest feedback message.
+  private var lastFeedback: UInt8?
   /// Whether the receiver has said anything that the estimate can stand on.
   private var isSteered = false
   /// What is sent, where there is no estimate to measure a budget by.
@@ -168,11 +173,14 @@ public final class SendController {
   /// Holds packets back while too much is unanswered.
   private func applyWindow(at now: Instant) {
     guard statistics.feedbackMessages > 0, let roundTrip = estimator.answerTime,
-      window.isFull(estimate: estimator.estimate, roundTrip: roundTrip)
+      window.isFull(estimate: estimator.estimate, roundTrip: roundTrip, at: now)
     else {
       pacer.release(at: now)
+      isHeld = false
       return
     }
+    if !isHeld { statistics.timesHeld += 1 }
+    isHeld = true
     pacer.hold(until: now + SendWindow.trickle, sending: sending.rate(at: now), at: now)
   }
 
@@ -247,6 +255,8 @@ public final class SendController {
   /// Transport-wide feedback (draft-holmer-rmcat-transport-wide-cc-extensions-01).
   public func received(_ message: TransportFeedback, at now: Instant) {
     statistics.feedbackMessages &+= 1
+    if let last = lastFeedback, message.feedbackCount != last &+ 1 { window.feedbackLost(at: now) }
+    lastFeedback = message.feedbackCount
     results.removeAll(keepingCapacity: true)
     let reference = timeline.reference(of: message)
     for status in message {
