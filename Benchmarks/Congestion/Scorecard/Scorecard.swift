@@ -53,7 +53,9 @@ struct GoalRow {
 /// A table in Markdown, its columns aligned.
 func table(_ head: [String], _ rows: [[String]]) -> String {
   var widths = head.map(\.count)
-  for row in rows { for (column, cell) in row.enumerated() { widths[column] = max(widths[column], cell.count) } }
+  for row in rows {
+    for (column, cell) in row.enumerated() { widths[column] = max(widths[column], cell.count) }
+  }
   func line(_ cells: [String]) -> String {
     let padded = zip(cells, widths).map { cell, width in
       cell + String(repeating: " ", count: max(0, width - cell.count))

@@ -14,7 +14,13 @@ func isWanted(_ name: String) -> Bool { only.map { name.contains($0) } ?? true }
 func printSeries(_ outcome: Outcome) {
   let flows = outcome.flows.map { outcome.series(of: $0) }
   for tick in flows[0].indices {
-    print(String(format: "%.1f", Double(tick) / 10), flows.map { String(format: "%7.0f %7.0f %7.0f %5.0f", $0[tick].sent, $0[tick].received, $0[tick].estimate, $0[tick].queue) }.joined(separator: " |"))
+    print(
+      String(format: "%.1f", Double(tick) / 10),
+      flows.map {
+        String(
+          format: "%7.0f %7.0f %7.0f %5.0f", $0[tick].sent, $0[tick].received, $0[tick].estimate,
+          $0[tick].queue)
+      }.joined(separator: " |"))
   }
 }
 

@@ -220,7 +220,8 @@ struct ProbeEstimator {
     guard arrivalRate < 2 * sendRate else { return nil }
     // A burst that was slowed down filled the link: stay below it, or over-use follows at once.
     if arrivalRate < 0.9 * sendRate { return Result(rate: 0.92 * arrivalRate, limit: arrivalRate) }
-    return Result(rate: arrivalRate < 0.98 * sendRate ? 0.94 * arrivalRate : min(sendRate, arrivalRate))
+    return Result(
+      rate: arrivalRate < 0.98 * sendRate ? 0.94 * arrivalRate : min(sendRate, arrivalRate))
   }
 }
 

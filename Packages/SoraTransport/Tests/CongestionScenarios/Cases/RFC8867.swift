@@ -10,7 +10,8 @@ public enum RFC8867 {
 
   public static var all: [Scenario] {
     [
-      singleFlow, multipleFlows, congestedFeedback, competingMedia, roundTripFairness, longTCP(.cubic),
+      singleFlow, multipleFlows, congestedFeedback, competingMedia, roundTripFairness,
+      longTCP(.cubic),
       longTCP(.newReno), shortTCP, pauseAndResume, multipleBottlenecks,
     ].map { scenario in
       var scenario = scenario
@@ -19,7 +20,8 @@ public enum RFC8867 {
     }
   }
 
-  private static func steps(_ rates: (Double, Double)..., unit: Int = 1_000_000) -> [Scenario.Step] {
+  private static func steps(_ rates: (Double, Double)..., unit: Int = 1_000_000) -> [Scenario.Step]
+  {
     rates.map { .init(at: $0.0, rate: Int($0.1 * Double(unit))) }
   }
 
