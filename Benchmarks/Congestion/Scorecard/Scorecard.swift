@@ -65,3 +65,24 @@ func table(_ head: [String], _ rows: [[String]]) -> String {
   let rule = "|" + widths.map { String(repeating: "-", count: $0 + 2) }.joined(separator: "|") + "|"
   return ([line(head), rule] + rows.map(line)).joined(separator: "\n")
 }
+
+/// Writes the tables into a document, between the marks that it has for them.
+func replaceTables(in path: String, _ goals: [GoalRow], _ cases: [CaseRow], _ seeds: UInt64) throws
+{
+  var text = try String(contentsOfFile: path, encoding: .utf8)
+  let parts = [
+    (
+      "seeds", "Seeds 1 to \(seeds); every figure is of virtual time, and the same on each machine."
+    ),
+    ("goals", table(GoalRow.head, goals.map(\.cells))),
+    ("cases", table(CaseRow.head, cases.map(\.cells))),
+  ]
+  for (name, content) in parts {
+    guard let start = text.range(of: "<!-- scorecard: \(name) -->\n"),
+      let end = text.range(
+        of: "<!-- end -->", range: start.upperBound..<text.endIndex)
+    else { continue }
+    text.replaceSubrange(start.upperBound..<end.lowerBound, with: content + "\n")
+  }
+  try text.write(toFile: path, atomically: true, encoding: .utf8)
+}

@@ -70,6 +70,7 @@ public struct Outcome: Sendable {
   /// The longest time that it took, after the bottleneck had become wider, until 90 % of what could be used came through (over half a
   /// second); nil where it never becomes wider. What isn't reached before the next change counts in full.
   public var stepTime: Double? {
+    guard scenario.measuresSteps else { return nil }
     var longest: Double?
     for (index, step) in scenario.capacity.enumerated().dropFirst()
     where step.rate > scenario.capacity[index - 1].rate {

@@ -73,6 +73,8 @@ public struct Scenario: Sendable {
   /// When nothing passes.
   public var outage: ClosedRange<Double>?
   public var flows: [Flow]
+  /// Whether the capacity's steps are long enough to be reached.
+  public var measuresSteps = true
   /// From when on delay, loss and utilisation are measured.
   public var measuredFrom = 0.0
 
