@@ -56,7 +56,8 @@ public final class BandwidthEstimator {
   /// three to six seconds, and where others fill the queue the smoothed one; `nil` without feedback.
   public var answerTime: Duration? {
     roundTrip.recentLeast.map {
-      .nanoseconds(competition.isCompeting ? max($0, roundTrip.smoothed) : $0)
+      let time = competition.isCompeting ? max($0, roundTrip.smoothed) : $0
+      return .nanoseconds(time) + configuration.leastQueue / 2
     }
   }
   /// What the delay says at the moment.
@@ -110,7 +111,8 @@ public final class BandwidthEstimator {
     estimate = min(max(configuration.start, lowest), highest)
     control = RateControl(
       rate: Double(estimate.bitsPerSecond),
-      bounds: Double(lowest.bitsPerSecond)...Double(highest.bitsPerSecond))
+      bounds: Double(lowest.bitsPerSecond)...Double(highest.bitsPerSecond),
+      isCautious: configuration.leastQueue > .zero)
   }
 
   /// Changes the most that the application can use, as when layers are switched on or off.
@@ -131,7 +133,7 @@ public final class BandwidthEstimator {
     control = RateControl(
       rate: min(
         max(Double(rate.bitsPerSecond), control.bounds.lowerBound), control.bounds.upperBound),
-      bounds: control.bounds)
+      bounds: control.bounds, isCautious: configuration.leastQueue > .zero)
     combine()
   }
 
@@ -209,7 +211,12 @@ public final class BandwidthEstimator {
     }
   }
 
+  /// Whether what is sent follows the estimate, bit by bit: what others encode doesn't.
+  public var isEncoder: Bool { configuration.leastQueue == .zero }
+
   private func watchCompetition(at now: Int64) {
+    // Who forwards can't send a little less to see whether that helps.
+    guard isEncoder else { return }
     let verdict = competition.note(
       queued: queue.queued, rate: control.rate, isLimited: limit.isLimited, at: now)
     if verdict == .pathIsLonger { queue.startOver() }
@@ -222,7 +229,7 @@ public final class BandwidthEstimator {
     } else if queue.isFull(loss: loss.fraction, at: now) {
       usage = .overuse
     }
-    if usage == .overuse, queue.queued < Self.probeQueue,
+    if isEncoder, usage == .overuse, queue.queued < Self.probeQueue,
       now &- lastProbeResult < roundTrip.smoothed &+ Self.probeEcho
     {
       // What a probe put into the queue, which empties by itself.
@@ -242,7 +249,7 @@ public final class BandwidthEstimator {
     let target = Double(estimate.bitsPerSecond)
     // What arrives says what the link takes only while enough is sent.
     let arriving =
-      usage == .overuse && (limit.wasLimited(at: now) || !queue.isBusy)
+      usage == .overuse && (limit.wasLimited(at: now) || !queue.isBusy && isEncoder)
       ? acknowledged.burstRate
       : queue.isBusy ? acknowledged.busyRate : acknowledged.estimate
     control.update(
@@ -272,10 +279,11 @@ public final class BandwidthEstimator {
     guard configuration.probes, watch.hasFeedback else { return }
     let maximum = min(
       control.bounds.upperBound, Double(receiverCap?.bitsPerSecond ?? .max))
+    // Trains of what others encode and pace say little: only an encoder's are this sender's own.
     let isAsking = probing.update(
       estimate: Double(estimate.bitsPerSecond), maximum: maximum, usage: usage,
       limitedSince: limit.since, isLossy: loss.bound != nil && loss.fraction > 0.02,
-      showsRoom: trains.showsRoom, at: now)
+      showsRoom: isEncoder && trains.showsRoom, at: now)
     if isAsking { trains.reset() }
   }
 

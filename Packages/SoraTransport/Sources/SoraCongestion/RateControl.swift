@@ -30,9 +30,13 @@ struct RateControl {
   private var capacity: Double?
   private var capacityDeviation = 0.4
 
-  init(rate: Double, bounds: ClosedRange<Double>) {
+  /// Whether it grows near the capacity as §5.5 has it, for who can't make what is sent a little smaller.
+  private let isCautious: Bool
+
+  init(rate: Double, bounds: ClosedRange<Double>, isCautious: Bool) {
     self.rate = rate
     self.bounds = bounds
+    self.isCautious = isCautious
   }
 
   /// Takes the rate that a probe measured.
@@ -70,23 +74,36 @@ struct RateControl {
       // A packet more each round trip (RFC 5681 §3.1).
       let trip = max(Double(roundTrip) / 1e9, 0.05)
       rate = clamp(rate + Self.packet / (trip * trip) * elapsed)
-    case .increase: increase(acknowledged, elapsed: elapsed, at: now)
+    case .increase: increase(acknowledged, roundTrip: roundTrip, elapsed: elapsed, at: now)
     case .decrease: decrease(acknowledged, roundTrip: roundTrip, at: now)
     }
   }
 
-  private mutating func increase(_ acknowledged: Double?, elapsed: Double, at now: Int64) {
+  private mutating func increase(
+    _ acknowledged: Double?, roundTrip: Int64, elapsed: Double, at now: Int64
+  ) {
     if let acknowledged, let upper = upperCapacity, acknowledged > upper { capacity = nil }
     var increased = rate
     if capacity != nil {
-      let growth = Self.additive * min(max(Self.usualRate / rate, 0.5), 2) * haste(at: now)
-      increased += max(min(growth, Self.additiveShare * rate), 4_000) * elapsed
+      increased += max(additiveGrowth(roundTrip: roundTrip, at: now), 4_000) * elapsed
     } else {
       increased = rate * pow108(elapsed) + 1_000 * elapsed
     }
     // §5.5: not beyond one and a half times what arrives, or an application with little to send would raise it for ever.
     if let acknowledged { increased = min(increased, max(rate, 1.5 * acknowledged + 10_000)) }
     rate = clamp(increased)
+  }
+
+  /// Bits per second, per second.
+  private func additiveGrowth(roundTrip: Int64, at now: Int64) -> Double {
+    if isCautious {
+      // §5.5: half a packet per response time.
+      let frame = rate / 30
+      let packets = max(1, (frame / Self.packet).rounded(.up))
+      return frame / packets / (2 * (Double(roundTrip) / 1e9 + 0.1))
+    }
+    let growth = Self.additive * min(max(Self.usualRate / rate, 0.5), 2) * haste(at: now)
+    return min(growth, Self.additiveShare * rate)
   }
 
   /// The longer ago the latest decrease is, the farther away the capacity seems to be.

@@ -9,9 +9,6 @@ public import SoraMedia
 public struct SendWindow: Sendable {
   /// What a queue may hold beyond the round trip and the receiver's time between two feedback messages, together.
   private static let allowance: Int64 = 70_000_000
-  /// Less of that once there was by far too much: that queue should empty, not stay at its bound.
-  private static let relief: Int64 = 40_000_000
-  private static let byFar = 1.5
   /// More of that where feedback has been lost of late, so that the next one answers for both.
   private static let lossAllowance: Int64 = 100_000_000
   private static let lossMemory = Duration.seconds(10)
@@ -22,7 +19,6 @@ public struct SendWindow: Sendable {
 
   private var sent = 0
   private var answered = 0
-  private var wasFarTooMuch = false
   private var lossesUntil = Instant.zero
 
   public init() {}
@@ -41,14 +37,9 @@ public struct SendWindow: Sendable {
 
   /// Whether nothing more should be sent for now. The round trip is the shortest of the latest seconds: one's own new queue
   /// isn't in it, others' standing queues and a path that became longer are, soon.
-  public mutating func isFull(estimate: Bitrate, roundTrip: Duration, at now: Instant) -> Bool {
+  public func isFull(estimate: Bitrate, roundTrip: Duration, at now: Instant) -> Bool {
     let allowance = Self.allowance + (now < lossesUntil ? Self.lossAllowance : 0)
     let time = max(0, roundTrip.wholeNanoseconds) + allowance
-    let room = max(
-      Self.least, estimate.bytes(inNanoseconds: time - (wasFarTooMuch ? Self.relief : 0)))
-    let unanswered = Double(sent - answered)
-    if unanswered > Self.byFar * room { wasFarTooMuch = true }
-    if unanswered <= room { wasFarTooMuch = false }
-    return unanswered > room
+    return Double(sent - answered) > max(Self.least, estimate.bytes(inNanoseconds: time))
   }
 }

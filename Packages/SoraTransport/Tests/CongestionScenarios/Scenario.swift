@@ -22,9 +22,9 @@ public struct Scenario: Sendable {
     /// Video that follows its target, and audio.
     case media(maximumVideo: Int)
     /// A transfer without an end.
-    case tcp(SimulatedTCPFlow.Algorithm)
+    case tcp(SimulatedTCPAlgorithm)
     /// Downloads with idle times between them (RFC 8867 §5.7).
-    case web(SimulatedTCPFlow.Algorithm, startsIdle: Bool)
+    case web(SimulatedTCPAlgorithm, startsIdle: Bool)
   }
 
   /// Which bottlenecks a flow crosses, where there are two.

@@ -18,8 +18,8 @@ import Testing
 
   @Test func twoOfUsShare() throws { try expect(.sharing) }
 
-  @Test(arguments: [SimulatedTCPFlow.Algorithm.cubic, .newReno])
-  func tcpLeavesAFifth(_ algorithm: SimulatedTCPFlow.Algorithm) throws {
+  @Test(arguments: [SimulatedTCPAlgorithm.cubic, .newReno])
+  func tcpLeavesAFifth(_ algorithm: SimulatedTCPAlgorithm) throws {
     try expect(.tcp(algorithm))
   }
 

@@ -7,14 +7,6 @@ public import SoraMedia
 /// It behaves like TCP on the wire (sizes included: 1,500 bytes of IP for a full segment, 52 for an acknowledgement) and carries no
 /// content. Connections are open from the start. Confined to the network's thread.
 public final class SimulatedTCPFlow {
-  /// How the window grows and falls.
-  public enum Algorithm: Sendable, Hashable {
-    /// RFC 5681 and RFC 6582.
-    case newReno
-    /// RFC 9438.
-    case cubic
-  }
-
   /// Bytes of content in a full segment: 1,500 less the headers of IPv4 and TCP with timestamps.
   public static let segmentContent = 1_448
 
@@ -29,7 +21,7 @@ public final class SimulatedTCPFlow {
   ///   - algorithm: its congestion control.
   public init(
     _ network: SimulatedNetwork, from source: SimulatedHost, to destination: SimulatedHost,
-    algorithm: Algorithm = .cubic
+    algorithm: SimulatedTCPAlgorithm = .cubic
   ) {
     self.network = network
     let local = network.freePort(on: source.addresses[0])
@@ -66,21 +58,4 @@ public final class SimulatedTCPFlow {
   /// Segments that were sent again, and how often the timer ran out.
   public var retransmissions: Int { sender.retransmissions }
   public var timeouts: Int { sender.timeouts }
-}
-
-/// What datagrams of a simulated TCP flow hold: numbers of segments, eight bytes each.
-enum TCPWire {
-  /// So that a datagram, with the simulator's 28 bytes of IP and UDP, is as large as the TCP packet that it stands for.
-  static let fullSegment = 1_472
-  static let acknowledgement = 24
-
-  static func write(_ numbers: [Int64], size: Int) -> [UInt8] {
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(max(size, 8 * numbers.count))
-    for number in numbers {
-      for shift in 0..<8 { bytes.append(UInt8(truncatingIfNeeded: number >> Int64(8 * shift))) }
-    }
-    while bytes.count < size { bytes.append(0) }
-    return bytes
-  }
 }

@@ -45,7 +45,7 @@ final class SimulatedTCPSender: SimulatedEndpoint {
 
   init(
     _ network: SimulatedNetwork, from local: TransportAddress, to remote: TransportAddress,
-    algorithm: SimulatedTCPFlow.Algorithm
+    algorithm: SimulatedTCPAlgorithm
   ) {
     self.network = network
     self.local = local

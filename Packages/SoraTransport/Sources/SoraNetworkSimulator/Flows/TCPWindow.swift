@@ -1,3 +1,11 @@
+/// How a simulated TCP flow's window grows and falls.
+public enum SimulatedTCPAlgorithm: Sendable, Hashable {
+  /// RFC 5681 and RFC 6582.
+  case newReno
+  /// RFC 9438.
+  case cubic
+}
+
 /// How much a simulated TCP flow may have on the way, in segments: NewReno's rules (RFC 5681, RFC 6582) or CUBIC's (RFC 9438).
 ///
 /// A rival for media flows in simulations, with the behaviour of TCP as others build it: so it shares no code with the
@@ -11,7 +19,7 @@ struct TCPWindow {
   /// RFC 6928: ten segments.
   private static let initial = 10.0
 
-  private let algorithm: SimulatedTCPFlow.Algorithm
+  private let algorithm: SimulatedTCPAlgorithm
   private(set) var size = TCPWindow.initial
   private(set) var threshold = Double.infinity
   // RFC 9438 §4.1.2: the window before the latest decrease, when the present epoch began, and what Reno would have.
@@ -22,7 +30,7 @@ struct TCPWindow {
   private var friendly = 0.0
   private var priorSize = 0.0
 
-  init(_ algorithm: SimulatedTCPFlow.Algorithm) { self.algorithm = algorithm }
+  init(_ algorithm: SimulatedTCPAlgorithm) { self.algorithm = algorithm }
 
   var isSlowStart: Bool { size < threshold }
 

@@ -30,7 +30,7 @@ final class LinkDirection {
     random = SimulationRandom(seed: seed)
   }
 
-  var onDeparture: ((SimulatedLink.QueuedDatagram, Instant) -> Void)?
+  var onDeparture: ((QueuedDatagram, Instant) -> Void)?
 
   var isSending: Bool { sending != nil }
 

@@ -1,4 +1,3 @@
-public import SoraICE
 public import SoraMedia
 
 /// A link between two hosts or routers. Each direction has conditions of its own, which may change at any time.
@@ -36,16 +35,6 @@ public final class SimulatedLink {
   public var onForwardDeparture: ((_ datagram: QueuedDatagram, _ now: Instant) -> Void)? {
     get { forward.onDeparture }
     set { forward.onDeparture = newValue }
-  }
-
-  /// A datagram that leaves a link's queue.
-  public struct QueuedDatagram: Sendable {
-    public var source: TransportAddress
-    public var destination: TransportAddress
-    /// Headers of UDP and IP included.
-    public var wireBytes: Int
-    /// How long it was in the queue.
-    public var waited: Duration
   }
 
   /// Takes both directions up or down, and keeps the other conditions.

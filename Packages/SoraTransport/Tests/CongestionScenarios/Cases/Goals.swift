@@ -91,7 +91,7 @@ extension Goal {
   }
 
   /// A TCP flow leaves us a fifth.
-  public static func tcp(_ algorithm: SimulatedTCPFlow.Algorithm) -> Goal {
+  public static func tcp(_ algorithm: SimulatedTCPAlgorithm) -> Goal {
     let scenario = Scenario(
       "against TCP", "goal", seconds: 120, capacity: [.init(at: 0, rate: 2_000_000)],
       flows: [flow(5_000_000, 0...120), .init(.tcp(algorithm), 10...120)])

@@ -66,7 +66,7 @@ public enum RFC8867 {
       ])
   }
 
-  static func longTCP(_ algorithm: SimulatedTCPFlow.Algorithm) -> Scenario {
+  static func longTCP(_ algorithm: SimulatedTCPAlgorithm) -> Scenario {
     Scenario(
       "against a long TCP flow (\(algorithm == .cubic ? "CUBIC" : "NewReno"))", "RFC 8867 §5.6",
       seconds: 120, capacity: steps((0, 2)),

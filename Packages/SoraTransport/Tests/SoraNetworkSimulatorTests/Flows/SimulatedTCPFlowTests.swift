@@ -17,12 +17,12 @@ import Testing
       backward: LinkConditions(delay: .milliseconds(50)))
   }
 
-  private func flow(_ algorithm: SimulatedTCPFlow.Algorithm) -> SimulatedTCPFlow {
+  private func flow(_ algorithm: SimulatedTCPAlgorithm) -> SimulatedTCPFlow {
     SimulatedTCPFlow(network, from: hosts.0, to: hosts.1, algorithm: algorithm)
   }
 
-  @Test(arguments: [SimulatedTCPFlow.Algorithm.newReno, .cubic])
-  func aLongFlowFillsLinkAndQueue(_ algorithm: SimulatedTCPFlow.Algorithm) {
+  @Test(arguments: [SimulatedTCPAlgorithm.newReno, .cubic])
+  func aLongFlowFillsLinkAndQueue(_ algorithm: SimulatedTCPAlgorithm) {
     let flow = flow(algorithm)
     flow.send(nil)
     network.run(for: .seconds(10))
@@ -53,7 +53,7 @@ import Testing
   /// RFC 5681 §3.1: NewReno halves and then adds a segment per round trip; RFC 9438 §4.2: CUBIC keeps 70 % and comes back within
   /// K = cbrt(0.3 W / 0.4) seconds.
   @Test func decreaseAndGrowthAreThoseOfTheRFCs() throws {
-    for (algorithm, factor) in [(SimulatedTCPFlow.Algorithm.newReno, 0.5), (.cubic, 0.7)] {
+    for (algorithm, factor) in [(SimulatedTCPAlgorithm.newReno, 0.5), (.cubic, 0.7)] {
       link.forwardConditions.bitsPerSecond = nil
       let flow = flow(algorithm)
       flow.send(nil)
