@@ -16,7 +16,7 @@ DOCS = .build/docs
 
 .DEFAULT_GOAL := help
 .PHONY: help deps demo build check test samples test-allocations test-unit test-devices test-interop test-packages test-alone guard metrics \
-	fuzz sanitize bench bench-codecs bench-packets bench-forwarding bench-data bench-realtime bench-sound audio-quality bench-short manifest manifest-check \
+	fuzz sanitize bench bench-codecs bench-packets bench-forwarding bench-data bench-realtime bench-sound audio-quality scorecard bench-short manifest manifest-check \
 	install format lint docs clean
 
 help: ## Show this list
@@ -119,6 +119,10 @@ bench-sound: ## Measure from mouth to ear beside the official SDK, and count buf
 audio-quality: ## Score speech over bad networks beside libwebrtc, Chromium and aiortc, fed the same packets (Docs/audio-quality.md)
 	@Benchmarks/audio_quality.sh
 
+scorecard: ## Score congestion control in virtual time: our goals, RFC 8867, RFC 8869 (SCORECARD_FILE=Docs/congestion.md writes it)
+	@$(SWIFT) build -c release --product Scorecard
+	@.build/release/Scorecard
+
 # Figures of so short a run mean nothing. What it is for: that each of them still builds, starts and ends well.
 bench-short: ## Run every benchmark for some seconds, as CI does
 	BENCH_SECONDS=2 BENCH_WARMUP=1 BENCH_ROUNDS=1 $(MAKE) --no-print-directory bench
@@ -126,6 +130,7 @@ bench-short: ## Run every benchmark for some seconds, as CI does
 	BENCH_ROUNDS=1 CONNECTIONS=3 $(MAKE) --no-print-directory bench-packets
 	FORWARDING_SECONDS=1 FORWARDING_SUBSCRIBERS="10 50" FORWARDING_IDLE=100 $(MAKE) --no-print-directory bench-forwarding
 	BENCH_ROUNDS=1 DATA_MEGABYTES=8 DATA_SECONDS=1 $(MAKE) --no-print-directory bench-data
+	SCORECARD_SHORT=1 $(MAKE) --no-print-directory scorecard
 	AUDIO_POINTS=short AUDIO_SEGMENTS=1 AUDIO_PEERS=virtual,ours,official $(MAKE) --no-print-directory audio-quality
 	SOUND_SECONDS=8 SOUND_PEERS=ours $(MAKE) --no-print-directory bench-sound
 	$(MAKE) --no-print-directory bench-codecs CODEC_OPTIONS="--sizes 360p --scenes text --frames 10 --rounds 1"

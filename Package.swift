@@ -62,6 +62,7 @@ let package = Package(
     .library(name: "SoraTransport", targets: ["SoraTransport"]),
     .library(name: "SoraNetworkSimulator", targets: ["SoraNetworkSimulator"]),
     .library(name: "CSoraMallocCount", targets: ["CSoraMallocCount"]),
+    .library(name: "CongestionScenarios", targets: ["CongestionScenarios"]),
     .library(name: "SoraView", targets: ["SoraView"]),
     .library(name: "WebRTC", targets: ["WebRTC"]),
   ],
@@ -760,6 +761,23 @@ let package = Package(
       dependencies: ["SoraCongestion", "SoraNetworkSimulator", "SoraICE", "SoraMedia"],
       path: "Packages/SoraTransport/Tests/SoraCongestionTests",
       swiftSettings: settings),
+    .target(
+      name: "CongestionScenarios",
+      dependencies: [
+        "SoraNetworkSimulator",
+        "SoraTransport",
+        "SoraRTP",
+        "SoraCongestion",
+        "SoraWire",
+        "SoraMedia",
+      ],
+      path: "Packages/SoraTransport/Tests/CongestionScenarios",
+      swiftSettings: settings),
+    .testTarget(
+      name: "CongestionScenariosTests",
+      dependencies: ["CongestionScenarios", "SoraNetworkSimulator", "SoraMedia"],
+      path: "Packages/SoraTransport/Tests/CongestionScenariosTests",
+      swiftSettings: settings),
     .testTarget(
       name: "SoraSCTPTests",
       dependencies: ["SoraSCTP", "CSoraMallocCount", "SoraWire", "SoraMedia"],
@@ -1088,6 +1106,11 @@ let package = Package(
       name: "DataBench",
       dependencies: ["CPacketLoop", "CSoraMallocCount", "CSoraUsrsctp", "SoraMedia", "SoraSCTP"],
       path: "Benchmarks/Data/DataBench",
+      swiftSettings: settings),
+    .executableTarget(
+      name: "Scorecard",
+      dependencies: ["CongestionScenarios", "SoraNetworkSimulator", "SoraMedia"],
+      path: "Benchmarks/Congestion/Scorecard",
       swiftSettings: settings),
     .executableTarget(
       name: "AudioTrace",

@@ -34,6 +34,8 @@ let package = Package(
     .library(name: "SoraNetworkSimulator", targets: ["SoraNetworkSimulator"]),
     // For tests of hot paths in other packages.
     .library(name: "CSoraMallocCount", targets: ["CSoraMallocCount"]),
+    // For the scorecard, which has more of the same than the tests.
+    .library(name: "CongestionScenarios", targets: ["CongestionScenarios"]),
   ],
   dependencies: [.package(path: "../SoraMedia")],
   targets: [
@@ -87,6 +89,16 @@ let package = Package(
     .testTarget(
       name: "SoraCongestionTests",
       dependencies: ["SoraCongestion", "SoraNetworkSimulator", "SoraICE", media],
+      swiftSettings: settings),
+    .target(
+      name: "CongestionScenarios",
+      dependencies: [
+        "SoraNetworkSimulator", "SoraTransport", "SoraRTP", "SoraCongestion", wire, media,
+      ],
+      path: "Tests/CongestionScenarios", swiftSettings: settings),
+    .testTarget(
+      name: "CongestionScenariosTests",
+      dependencies: ["CongestionScenarios", "SoraNetworkSimulator", media],
       swiftSettings: settings),
     .testTarget(
       name: "SoraSCTPTests", dependencies: ["SoraSCTP", "CSoraMallocCount", wire, media],

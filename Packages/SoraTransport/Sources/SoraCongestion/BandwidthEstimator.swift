@@ -52,6 +52,14 @@ public final class BandwidthEstimator {
   public private(set) var estimate: Bitrate
   /// The smoothed round-trip time, from feedback or from `roundTripReport`; `nil` before either.
   public var roundTripTime: Duration? { roundTrip.known.map { .nanoseconds($0) } }
+  /// How long an answer to a packet takes without a queue of this sender's own, by feedback: the shortest round-trip time of the latest
+  /// three to six seconds, and where others fill the queue the smoothed one; `nil` without feedback.
+  public var answerTime: Duration? {
+    roundTrip.recentLeast.map {
+      let time = competition.isCompeting ? max($0, roundTrip.smoothed) : $0
+      return .nanoseconds(time) + configuration.leastQueue / 2
+    }
+  }
   /// What the delay says at the moment.
   public var usage: NetworkUsage {
     guard delay.usage == .overuse, configuration.leastQueue > .zero,
@@ -69,9 +77,21 @@ public final class BandwidthEstimator {
   /// Whether much less than the estimate is being sent.
   public var isApplicationLimited: Bool { limit.isLimited }
   public private(set) var statistics = Statistics()
+  /// Whether other flows keep the bottleneck's queue filled, so that loss steers and delay doesn't.
+  public var isCompeting: Bool { competition.isCompeting }
+
+  /// RFC 9438 §4.6: what is left after a loss.
+  private static let competingDecrease = 0.7
+
+  /// How long after a probe's result a queue this short is taken for the probe's.
+  private static let probeEcho: Int64 = 300_000_000
+  private static let probeQueue: Int64 = 50_000_000
 
   private var configuration: Configuration
+  private var lastProbeResult: Int64 = .min / 2
   private var delay = DelayTrend()
+  private var trains = TrainDispersion()
+  private var competition = CompetitionWatch()
   private var acknowledged = AcknowledgedRate()
   private var control: RateControl
   private var loss = LossControl()
@@ -91,7 +111,8 @@ public final class BandwidthEstimator {
     estimate = min(max(configuration.start, lowest), highest)
     control = RateControl(
       rate: Double(estimate.bitsPerSecond),
-      bounds: Double(lowest.bitsPerSecond)...Double(highest.bitsPerSecond))
+      bounds: Double(lowest.bitsPerSecond)...Double(highest.bitsPerSecond),
+      isCautious: configuration.leastQueue > .zero)
   }
 
   /// Changes the most that the application can use, as when layers are switched on or off.
@@ -112,7 +133,7 @@ public final class BandwidthEstimator {
     control = RateControl(
       rate: min(
         max(Double(rate.bitsPerSecond), control.bounds.lowerBound), control.bounds.upperBound),
-      bounds: control.bounds)
+      bounds: control.bounds, isCautious: configuration.leastQueue > .zero)
     combine()
   }
 
@@ -156,6 +177,7 @@ public final class BandwidthEstimator {
     var shortestRound = Int64.max
     var shortestTrip = Int64.max
     let known = statistics.packetsAcknowledged
+    let lost = statistics.packetsLost
     for result in results {
       guard let arrival = result.arrivalTime else {
         loss.add(sequence: result.sequence, isLost: true)
@@ -168,12 +190,14 @@ public final class BandwidthEstimator {
       shortestTrip = min(shortestTrip, arrival.nanoseconds(since: result.sendTime))
       arrived(result, arrival.nanoseconds)
     }
-    roundTrip.addFeedback(shortestRound)
+    roundTrip.addFeedback(shortestRound, at: now.nanoseconds)
     if shortestTrip != .max {
       queue.note(
-        shortestTrip, packets: statistics.packetsAcknowledged - known, at: now.nanoseconds)
+        shortestTrip, packets: statistics.packetsAcknowledged - known,
+        isFilled: competition.isCompeting, at: now.nanoseconds)
+      watchCompetition(at: now.nanoseconds)
     }
-    step(at: now.nanoseconds)
+    step(hasLoss: statistics.packetsLost > lost, at: now.nanoseconds)
   }
 
   private func arrived(_ result: PacketFeedback, _ arrival: Int64) {
@@ -181,30 +205,62 @@ public final class BandwidthEstimator {
     acknowledged.add(
       size: result.size, arrived: arrival, isApplicationLimited: limit.isLimited)
     if delay.arrived(sent: sent, at: arrival) { statistics.overuses += 1 }
+    if result.probeCluster == nil { trains.arrived(sent: sent, at: arrival) }
     if let cluster = result.probeCluster {
       probes.add(cluster: cluster, size: result.size, sent: sent, arrived: arrival)
     }
   }
 
-  private func step(at now: Int64) {
+  /// Whether what is sent follows the estimate, bit by bit: what others encode doesn't.
+  public var isEncoder: Bool { configuration.leastQueue == .zero }
+
+  private func watchCompetition(at now: Int64) {
+    // Who forwards can't send a little less to see whether that helps.
+    guard isEncoder else { return }
+    let verdict = competition.note(
+      queued: queue.queued, rate: control.rate, isLimited: limit.isLimited, at: now)
+    if verdict == .pathIsLonger { queue.startOver() }
+  }
+
+  private func step(hasLoss: Bool, at now: Int64) {
     var usage = usage
     if usage == .overuse {
       queue.overused(at: now)
     } else if queue.isFull(loss: loss.fraction, at: now) {
       usage = .overuse
     }
-    if usage == .overuse { probing.overused(at: now) }
+    if isEncoder, usage == .overuse, queue.queued < Self.probeQueue,
+      now &- lastProbeResult < roundTrip.smoothed &+ Self.probeEcho
+    {
+      // What a probe put into the queue, which empties by itself.
+      usage = .underuse
+    }
+    if usage == .overuse || competition.isCompeting {
+      probing.overused(at: now)
+      trains.reset()
+    }
+    if competition.isCompeting {
+      // What the delay does is the others' doing.
+      usage = .normal
+      if hasLoss, competition.answersLoss(roundTrip: roundTrip.smoothed, at: now) {
+        control.lower(by: Self.competingDecrease)
+      }
+    }
     let target = Double(estimate.bitsPerSecond)
     // What arrives says what the link takes only while enough is sent.
     let arriving =
-      usage == .overuse && limit.wasLimited(at: now)
+      usage == .overuse && (limit.wasLimited(at: now) || !queue.isBusy && isEncoder)
       ? acknowledged.burstRate
       : queue.isBusy ? acknowledged.busyRate : acknowledged.estimate
-    control.update(usage, acknowledged: arriving, roundTrip: roundTrip.smoothed, at: now)
-    if let measured = probes.result() {
+    control.update(
+      usage, acknowledged: arriving, roundTrip: roundTrip.smoothed,
+      isCompeting: competition.isCompeting, at: now)
+    if let result = probes.result() {
+      let measured = result.rate
       statistics.probesMeasured = probes.measuredCount
+      lastProbeResult = now
       if usage != .overuse {
-        control.raise(to: measured)
+        control.raise(to: measured, limit: result.limit)
         acknowledged.raise(to: min(measured, control.rate))
         loss.raise(to: min(measured, control.rate))
       }
@@ -223,9 +279,12 @@ public final class BandwidthEstimator {
     guard configuration.probes, watch.hasFeedback else { return }
     let maximum = min(
       control.bounds.upperBound, Double(receiverCap?.bitsPerSecond ?? .max))
-    probing.update(
+    // Trains of what others encode and pace say little: only an encoder's are this sender's own.
+    let isAsking = probing.update(
       estimate: Double(estimate.bitsPerSecond), maximum: maximum, usage: usage,
-      limitedSince: limit.since, isLossy: loss.bound != nil && loss.fraction > 0.02, at: now)
+      limitedSince: limit.since, isLossy: loss.bound != nil && loss.fraction > 0.02,
+      showsRoom: isEncoder && trains.showsRoom, at: now)
+    if isAsking { trains.reset() }
   }
 
   /// The receiver's own estimate (REMB, draft-alvestrand-rmcat-remb-03), a cap until the next one.

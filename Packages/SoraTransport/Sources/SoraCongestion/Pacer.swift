@@ -56,6 +56,9 @@ public final class Pacer {
   private var lastUpdate: Int64?
   private var lastSeen: Int64 = 0
 
+  /// Keeps what isn't audio back, and probes that haven't begun.
+  private var held = PacerHold()
+
   // The probe that is being sent and those that wait.
   private var probe: ProbeRequest?
   private var probeStart: Int64 = 0
@@ -119,10 +122,27 @@ public final class Pacer {
       countProbe(Int(entry.size), at: time)
       return entry.token
     }
-    guard debt <= allowance(at: time), let entry = popPaced() else { return nil }
+    guard time >= held.until, debt <= allowance(at: time) else { return nil }
+    guard let entry = popPaced() else {
+      held.emptied()
+      return nil
+    }
     debt += Double(entry.size)
     return entry.token
   }
+
+  /// Keeps what isn't audio from leaving until then.
+  ///
+  /// - Parameters:
+  ///   - instant: when the next packet may leave, unless `release(at:)` comes before.
+  ///   - rate: what was sent up to now, which what waits meanwhile won't exceed by much.
+  ///   - now: the present time.
+  public func hold(until instant: Instant, sending rate: Bitrate, at now: Instant) {
+    held.hold(until: instant.nanoseconds, sending: rate, at: now.nanoseconds)
+  }
+
+  /// Ends `hold`. What waited meanwhile follows little faster than what comes new.
+  public func release(at now: Instant) { held.release(at: now.nanoseconds) }
 
   /// A packet left past the queues: it counts against those that wait.
   public func sentUnpaced(_ size: Int, at now: Instant) {
@@ -200,10 +220,10 @@ public final class Pacer {
     if !waitingProbes.isEmpty { return Instant(nanoseconds: lastSeen) }
     guard queuedPackets > 0, let lastUpdate else { return nil }
     let excess = debt - allowance(at: lastUpdate)
-    if excess <= 0 { return Instant(nanoseconds: lastUpdate) }
+    if excess <= 0 { return Instant(nanoseconds: max(lastUpdate, held.until)) }
     // A nanosecond more, so that rounding doesn't make the poll come too early.
-    return Instant(
-      nanoseconds: lastUpdate &+ pacingRate(at: lastUpdate).nanoseconds(forBytes: excess) &+ 1)
+    let due = lastUpdate &+ pacingRate(at: lastUpdate).nanoseconds(forBytes: excess) &+ 1
+    return Instant(nanoseconds: max(due, held.until))
   }
 
   private func advance(to time: Int64) {
@@ -220,15 +240,26 @@ public final class Pacer {
     pacingRate(at: time).bytes(inNanoseconds: burst)
   }
 
-  /// The factor times the rate, or what it takes to empty the queues within the maximum queue time.
-  private func pacingRate(at time: Int64) -> Bitrate {
-    let base = rate * factor
+  /// How long the packets that wait have waited, on average.
+  public func averageWait(at now: Instant) -> Duration {
+    .nanoseconds(Int64(max(0, Double(now.nanoseconds) - averageEnqueued(at: now.nanoseconds))))
+  }
+
+  private func averageEnqueued(at time: Int64) -> Double {
     let count = queuedPackets
-    guard count > 0 else { return base }
+    guard count > 0 else { return Double(time) }
     let sum =
       queues.0.enqueuedSum + queues.1.enqueuedSum + queues.2.enqueuedSum + queues.3.enqueuedSum
-    let averageWait = max(0, Double(time) - sum / Double(count))
-    let left = max(Double(maximumQueueTime) - averageWait, 1_000_000)
+    return sum / Double(count)
+  }
+
+  /// The factor times the rate, or what it takes to empty the queues within the maximum queue time.
+  private func pacingRate(at time: Int64) -> Bitrate {
+    guard queuedPackets > 0 else { return rate * factor }
+    let enqueued = averageEnqueued(at: time)
+    let base = held.rate(rate, factor: factor)
+    let sinceHold = max(0, Double(time) - max(enqueued, Double(held.releasedAt)))
+    let left = max(Double(maximumQueueTime) - sinceHold, 1_000_000)
     let needed = Double(queuedBytes) * 8e9 / left
     return max(base, Bitrate(bitsPerSecond: Int(min(needed, 1e12))))
   }

@@ -20,6 +20,8 @@ public struct ProbeRequest: Sendable, Hashable {
 struct ProbeController {
   private static let limitedInterval: Int64 = 5_000_000_000
   private static let steadyInterval: Int64 = 10_000_000_000
+  /// Where trains of packets have shown room.
+  private static let roomInterval: Int64 = 1_000_000_000
   private static let recoveryInterval: Int64 = 3_000_000_000
   /// How long after over-use nothing is probed outside of recovery.
   private static let quietTime: Int64 = 5_000_000_000
@@ -82,32 +84,37 @@ struct ProbeController {
     goOnAbove = 0.7 * lastRate
   }
 
-  /// Looks whether a burst is due; called with each feedback and poll.
+  /// Looks whether a burst is due; called with each feedback and poll. Whether one is now.
   mutating func update(
     estimate: Double, maximum: Double, usage: NetworkUsage, limitedSince: Int64?, isLossy: Bool,
-    at now: Int64
-  ) {
+    showsRoom: Bool, at now: Int64
+  ) -> Bool {
     isJittery = lastReordering.map { now &- $0 < Self.reorderingMemory } ?? false
     if estimate >= recentBest || now &- recentBestAt > 30_000_000_000 {
       recentBest = estimate
       recentBestAt = now
     }
     if waiting.isEmpty, now &- lastProbe > Self.patience { goOnAbove = nil }
-    guard hasStarted, usage == .normal, estimate < 0.95 * maximum, !isLossy else { return }
+    guard hasStarted, usage == .normal, estimate < 0.95 * maximum, !isLossy else { return false }
     let sinceProbe = now &- lastProbe
     let sinceOveruse = now &- (lastOveruse ?? (.min / 2))
     if estimate < 0.66 * recentBest {
       // After a fall: see early whether the link is back.
-      guard sinceProbe > Self.recoveryInterval, sinceOveruse > Self.recoveryInterval else { return }
+      guard sinceProbe > Self.recoveryInterval, sinceOveruse > Self.recoveryInterval
+      else { return false }
       request(min(max(0.85 * recentBest, 1.5 * estimate), 2 * estimate, maximum), at: now)
+    } else if showsRoom, limitedSince == nil {
+      guard sinceProbe > Self.roomInterval, sinceOveruse > Self.roomInterval else { return false }
+      request(min(2 * estimate, maximum), at: now)
     } else if let limitedSince, now &- limitedSince > 1_000_000_000 {
-      guard sinceProbe > Self.limitedInterval, sinceOveruse > Self.quietTime else { return }
+      guard sinceProbe > Self.limitedInterval, sinceOveruse > Self.quietTime else { return false }
       request(min(2 * estimate, maximum), at: now)
     } else {
-      guard sinceProbe > Self.steadyInterval, sinceOveruse > Self.quietTime else { return }
+      guard sinceProbe > Self.steadyInterval, sinceOveruse > Self.quietTime else { return false }
       request(min(2 * estimate, maximum), at: now)
     }
     goOnAbove = 0.7 * lastRate
+    return true
   }
 
   private mutating func request(_ rate: Double, at now: Int64) {
@@ -177,19 +184,27 @@ struct ProbeEstimator {
   }
 
   /// What the bursts that have news since the last call show, the fastest of them; bits per second.
-  mutating func result() -> Double? {
-    var best: Double?
+  mutating func result() -> Result? {
+    var best: Result?
     for index in clusters.indices where clusters[index].hasNews {
       clusters[index].hasNews = false
-      guard let rate = measure(clusters[index]) else { continue }
+      guard let result = measure(clusters[index]) else { continue }
       if !clusters[index].isMeasured { measuredCount += 1 }
       clusters[index].isMeasured = true
-      best = max(best ?? 0, rate)
+      if result.rate > best?.rate ?? 0 { best = result }
     }
     return best
   }
 
-  private func measure(_ cluster: Cluster) -> Double? {
+  /// What a burst has shown.
+  struct Result {
+    /// What can be sent.
+    var rate: Double
+    /// The most that arrives, where the burst was slowed down.
+    var limit: Double?
+  }
+
+  private func measure(_ cluster: Cluster) -> Result? {
     guard cluster.packets >= cluster.minimumPackets, cluster.bytes >= cluster.minimumBytes
     else { return nil }
     let sending = cluster.lastSend &- cluster.firstSend
@@ -203,8 +218,10 @@ struct ProbeEstimator {
       ?? Double(cluster.bytes - cluster.firstArrivalSize) * 8e9 / Double(arriving)
     // Packets can't come out twice as fast as they went in: something on the way gathers them.
     guard arrivalRate < 2 * sendRate else { return nil }
-    // A burst that was slowed down filled the link: stay a little below it.
-    return arrivalRate < 0.9 * sendRate ? 0.95 * arrivalRate : min(sendRate, arrivalRate)
+    // A burst that was slowed down filled the link: stay below it, or over-use follows at once.
+    if arrivalRate < 0.9 * sendRate { return Result(rate: 0.92 * arrivalRate, limit: arrivalRate) }
+    return Result(
+      rate: arrivalRate < 0.98 * sendRate ? 0.94 * arrivalRate : min(sendRate, arrivalRate))
   }
 }
 

@@ -33,13 +33,19 @@ struct QueueDrain {
 
   /// Takes the shortest trip of a feedback message's packets, from leaving to arriving, in nanoseconds: of two clocks, so only its
   /// changes mean something. Unlike a round trip it knows nothing of what delays the feedback.
-  mutating func note(_ trip: Int64, packets: Int, at now: Int64) {
+  ///
+  /// - Parameters:
+  ///   - trip: the shortest of the message's.
+  ///   - packets: of how many packets.
+  ///   - isFilled: whether others keep the queue filled, so that its emptiness is remembered for as long as that lasts.
+  ///   - now: when the message came.
+  mutating func note(_ trip: Int64, packets: Int, isFilled: Bool, at now: Int64) {
     if recentCount > 0,
       (trip &- recent[(recentCount &- 1) % recent.count].trip).magnitude > Self.clockJump
     {
       self = QueueDrain()
     }
-    if now &- (memoryStart ?? .min / 2) > Self.memory {
+    if !isFilled, now &- (memoryStart ?? .min / 2) > Self.memory {
       previousShortest = shortest
       shortest = trip
       memoryStart = now
@@ -49,6 +55,9 @@ struct QueueDrain {
     recent[recentCount % recent.count] = (trip, packets)
     recentCount &+= 1
   }
+
+  /// The path has become longer: the present trip is the empty one.
+  mutating func startOver() { self = QueueDrain() }
 
   /// What none of the newest packets was without: a queue that stands, where single late ones may be jitter.
   var standing: Int64 {

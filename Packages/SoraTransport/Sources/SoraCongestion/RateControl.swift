@@ -8,6 +8,18 @@ struct RateControl {
   /// §5.5: eta, per second.
   private static let increasePerSecond = 1.08
 
+  /// Near the capacity, at the usual rate: bits per second, per second. §5.5's half a packet per response time is a fourth of it, with
+  /// which two flows take minutes to share a link, and one takes half a minute to come back from a decrease that it needn't have made.
+  /// Slower flows grow faster and the other way round: that brings them together though they don't notice over-use equally often.
+  private static let additive = 80_000.0
+  private static let usualRate = 2_000_000.0
+  /// What of the rate it is at most, so that slow links aren't overshot.
+  private static let additiveShare = 0.08
+
+  private static let calm = 2e9
+  private static let mostHaste = 3.0
+  private static let packet = 9_600.0
+
   private(set) var rate: Double
   var bounds: ClosedRange<Double>
   private var state = State.hold
@@ -18,25 +30,35 @@ struct RateControl {
   private var capacity: Double?
   private var capacityDeviation = 0.4
 
-  init(rate: Double, bounds: ClosedRange<Double>) {
+  /// Whether it grows near the capacity as §5.5 has it, for who can't make what is sent a little smaller.
+  private let isCautious: Bool
+
+  init(rate: Double, bounds: ClosedRange<Double>, isCautious: Bool) {
     self.rate = rate
     self.bounds = bounds
+    self.isCautious = isCautious
   }
 
   /// Takes the rate that a probe measured.
-  mutating func raise(to measured: Double) {
+  ///
+  /// - Parameters:
+  ///   - measured: what the path carries.
+  ///   - limit: what it carries at most, where the probe has seen that.
+  mutating func raise(to measured: Double, limit: Double? = nil) {
     guard measured > rate else { return }
     rate = clamp(measured)
     // Beyond where over-use was seen: the link has changed.
     if let upper = upperCapacity, measured > upper { capacity = nil }
+    if let limit, capacity == nil { noteCapacity(limit / 1_000) }
   }
 
   /// Lowers the rate for a reason of its own (no feedback).
   mutating func lower(by factor: Double) { rate = clamp(rate * factor) }
 
-  /// One step after feedback.
+  /// One step after feedback; among flows that fill the queue it grows as they do.
   mutating func update(
-    _ usage: NetworkUsage, acknowledged: Double?, roundTrip: Int64, at now: Int64
+    _ usage: NetworkUsage, acknowledged: Double?, roundTrip: Int64, isCompeting: Bool = false,
+    at now: Int64
   ) {
     // §5.5: the state machine.
     switch usage {
@@ -48,27 +70,46 @@ struct RateControl {
     lastUpdate = now
     switch state {
     case .hold: break
-    case .increase: increase(acknowledged, roundTrip: roundTrip, elapsed: elapsed)
+    case .increase where isCompeting:
+      // A packet more each round trip (RFC 5681 §3.1).
+      let trip = max(Double(roundTrip) / 1e9, 0.05)
+      rate = clamp(rate + Self.packet / (trip * trip) * elapsed)
+    case .increase: increase(acknowledged, roundTrip: roundTrip, elapsed: elapsed, at: now)
     case .decrease: decrease(acknowledged, roundTrip: roundTrip, at: now)
     }
   }
 
-  private mutating func increase(_ acknowledged: Double?, roundTrip: Int64, elapsed: Double) {
+  private mutating func increase(
+    _ acknowledged: Double?, roundTrip: Int64, elapsed: Double, at now: Int64
+  ) {
     if let acknowledged, let upper = upperCapacity, acknowledged > upper { capacity = nil }
     var increased = rate
     if capacity != nil {
-      // §5.5: near the capacity, half a packet per response time.
-      let frame = rate / 30
-      let packets = max(1, (frame / (1200 * 8)).rounded(.up))
-      let packet = frame / packets
-      let response = 2 * (Double(roundTrip) / 1e9 + 0.1)
-      increased += max(packet / response, 4_000) * elapsed
+      increased += max(additiveGrowth(roundTrip: roundTrip, at: now), 4_000) * elapsed
     } else {
       increased = rate * pow108(elapsed) + 1_000 * elapsed
     }
     // §5.5: not beyond one and a half times what arrives, or an application with little to send would raise it for ever.
     if let acknowledged { increased = min(increased, max(rate, 1.5 * acknowledged + 10_000)) }
     rate = clamp(increased)
+  }
+
+  /// Bits per second, per second.
+  private func additiveGrowth(roundTrip: Int64, at now: Int64) -> Double {
+    if isCautious {
+      // §5.5: half a packet per response time.
+      let frame = rate / 30
+      let packets = max(1, (frame / Self.packet).rounded(.up))
+      return frame / packets / (2 * (Double(roundTrip) / 1e9 + 0.1))
+    }
+    let growth = Self.additive * min(max(Self.usualRate / rate, 0.5), 2) * haste(at: now)
+    return min(growth, Self.additiveShare * rate)
+  }
+
+  /// The longer ago the latest decrease is, the farther away the capacity seems to be.
+  private func haste(at now: Int64) -> Double {
+    guard let lastDecrease else { return 1 }
+    return min(max(Double(now &- lastDecrease) / Self.calm, 1), Self.mostHaste)
   }
 
   private mutating func decrease(_ acknowledged: Double?, roundTrip: Int64, at now: Int64) {

@@ -6,6 +6,18 @@ struct SmoothedRoundTrip {
   /// Of the latest feedback.
   private(set) var latest: Int64 = 0
 
+  /// The shortest of the latest seconds, of this span and the one before.
+  private static let memory: Int64 = 3_000_000_000
+  private var least: (now: Int64, before: Int64) = (.max, .max)
+  private var spanStart: Int64 = .min / 2
+
+  /// The shortest round trip of the latest three to six seconds: without the queue that this sender has made just now. `nil` before
+  /// the first feedback.
+  var recentLeast: Int64? {
+    let shortest = min(least.now, least.before)
+    return shortest == .max ? nil : shortest
+  }
+
   /// `nil` before the first sample.
   var known: Int64? { isKnown ? smoothed : nil }
 
@@ -15,9 +27,14 @@ struct SmoothedRoundTrip {
   }
 
   /// The shortest round trip of a feedback message's packets. What can't be is left out.
-  mutating func addFeedback(_ shortest: Int64) {
+  mutating func addFeedback(_ shortest: Int64, at now: Int64) {
     guard shortest >= 0, shortest < 60_000_000_000 else { return }
     add(shortest)
     latest = shortest
+    if now &- spanStart > Self.memory {
+      least = (.max, now &- spanStart > 2 &* Self.memory ? .max : least.now)
+      spanStart = now
+    }
+    least.now = min(least.now, shortest)
   }
 }

@@ -168,6 +168,12 @@ extension SimulatedNetwork {
     let waited = unsafe Duration.nanoseconds(now.nanoseconds - header.pointee.queuedAt)
     direction.statistics.totalQueueTime += waited
     direction.statistics.longestQueueTime = max(direction.statistics.longestQueueTime, waited)
+    if let observer = direction.onDeparture {
+      let (source, destination) = unsafe (header.pointee.source, header.pointee.destination)
+      observer(
+        QueuedDatagram(
+          source: source, destination: destination, wireBytes: wireBytes, waited: waited), now)
+    }
     heap.push(.departure, at: done, index: direction.index)
   }
 
@@ -253,8 +259,7 @@ extension SimulatedNetwork {
       if let middlebox = node.middlebox {
         var source = unsafe header.pointee.source
         var destination = unsafe header.pointee.destination
-        let bytes = unsafe UnsafeMutableRawBufferPointer(
-          rebasing: pool.buffer(slot)[0..<Int(header.pointee.count)])
+        let bytes = unsafe pool.payload(slot)
         let goesOn = unsafe middlebox.forward(
           source: &source, destination: &destination, payload: bytes,
           over: links[Int(direction.index) / 2], at: now)
@@ -285,8 +290,7 @@ extension SimulatedNetwork {
       return
     }
     record(.delivered, slot)
-    let bytes = unsafe UnsafeMutableRawBufferPointer(
-      rebasing: pool.buffer(slot)[0..<Int(header.count)])
+    let bytes = unsafe pool.payload(slot)
     unsafe endpoints[index].endpoint.received(
       bytes, from: header.source, on: header.destination, at: now)
     pool.free(slot)

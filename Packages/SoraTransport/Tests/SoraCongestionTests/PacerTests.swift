@@ -98,4 +98,45 @@ import Testing
     #expect(abs(Double(bytes) * 8 / seconds - 2_000_000) < 20_000)
     #expect(pacer.nextDeadline == nil)
   }
+
+  @Test func whatIsHeldWaitsAndAudioDoesNot() {
+    let pacer = Pacer(rate: .megabits(1))
+    for token in 0..<3 { _ = pacer.enqueue(size: 1_000, priority: .video, token: token, at: .zero) }
+    pacer.hold(until: .zero + .milliseconds(200), sending: .megabits(1), at: .zero)
+    _ = pacer.enqueue(size: 100, priority: .audio, token: 10, at: .zero)
+    #expect(pacer.next(at: .zero) == 10)
+    #expect(pacer.next(at: .zero) == nil)
+    #expect(pacer.nextDeadline == .zero + .milliseconds(200))
+    #expect(pacer.averageWait(at: .zero + .milliseconds(100)) == .milliseconds(100))
+    // Then one may leave, or all once there is room.
+    #expect(pacer.next(at: .zero + .milliseconds(200)) == 0)
+    pacer.hold(
+      until: .zero + .milliseconds(400), sending: .megabits(1), at: .zero + .milliseconds(200))
+    #expect(pacer.next(at: .zero + .milliseconds(200)) == nil)
+    pacer.release(at: .zero + .milliseconds(250))
+    #expect(pacer.next(at: .zero + .milliseconds(250)) == 1)
+  }
+
+  /// Two seconds of video that waited through an outage don't leave at once, nor at the estimate, which may be far above what is sent.
+  @Test func whatHasWaitedLeavesAtTheRateBefore() {
+    let pacer = Pacer(rate: .megabits(5))
+    pacer.hold(until: .zero + .seconds(2), sending: .megabits(1), at: .zero)
+    for token in 0..<200 {
+      let time = Instant.zero + .milliseconds(10) * token
+      _ = pacer.enqueue(size: 1_250, priority: .video, token: token, at: time)
+    }
+    let released = Instant.zero + .seconds(2)
+    pacer.release(at: released)
+    let left = drain(pacer, from: released)
+    #expect(left.count == 200)
+    // Two megabits at 1.1 Mbit/s.
+    let seconds = (left[199].time - released).inSeconds
+    #expect(seconds > 1.6 && seconds < 1.9, "\(seconds)")
+    // Behind the backlog everything is as before.
+    for token in 0..<100 {
+      _ = pacer.enqueue(size: 1_250, priority: .video, token: token, at: left[199].time)
+    }
+    let next = drain(pacer, from: left[199].time)
+    #expect((next[99].time - left[199].time).inSeconds < 0.1)
+  }
 }

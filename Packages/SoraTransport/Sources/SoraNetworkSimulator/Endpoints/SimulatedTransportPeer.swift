@@ -38,11 +38,28 @@ public import SoraTransport
   public private(set) var lastPacketAt: Instant?
   /// Whether candidates that are found reach the other end; those found meanwhile are lost for good.
   public var isSignalingUp = true
-  /// Called with each plain RTP packet, lent for the call.
-  public var onPacket: ((UnsafeMutableRawBufferPointer, Instant) -> Void)?
+  /// Called for each RTP packet.
+  public var onPacket: ((Instant) -> Void)?
+  /// What is sent and received over the transport; driven along with it, where there is one.
+  public var session: RTPSession?
+  /// Datagrams that left and came, with the headers of UDP and IP.
+  public var sent: Traffic { sink.sent }
+  public private(set) var received = Traffic()
+
+  /// Datagrams and their bytes on the wire, headers of UDP and IP included.
+  public struct Traffic: Sendable, Equatable {
+    public var packets = 0
+    public var wireBytes = 0
+
+    mutating func add(_ payload: Int, to address: TransportAddress) {
+      packets += 1
+      wireBytes += payload + (address.ip.isV4 ? 28 : 48)
+    }
+  }
 
   private unowned let network: SimulatedNetwork
   private unowned let host: SimulatedHost
+  private let sink: CountingSink
   private let configuration: Configuration
   private var streams: SimulatedICEStreams?
   private weak var other: SimulatedTransportPeer?
@@ -70,8 +87,9 @@ public import SoraTransport
       ice: ice, certificate: certificate, dtls: configuration.dtls)
     parts.gathering.servers = configuration.servers
     parts.gathering.policy = configuration.policy
+    sink = CountingSink(network)
     transport = PeerTransport(
-      configuration: parts, random: network.random.fork(), sink: UnownedSink(network))
+      configuration: parts, random: network.random.fork(), sink: sink)
     transport.delegate = self
     streams = SimulatedICEStreams(network, on: host, for: transport)
     bases = host.addresses.map { open($0) }
@@ -169,12 +187,19 @@ public import SoraTransport
     _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress,
     on local: TransportAddress, at now: Instant
   ) {
+    received.add(bytes.count, to: local)
     unsafe transport.receive(bytes, from: source, on: local, at: now)
   }
 
-  public func poll(at now: Instant) { transport.poll(at: now) }
+  public func poll(at now: Instant) {
+    transport.poll(at: now)
+    if transport.isWritable { session?.poll(at: now) }
+  }
 
-  public var nextDeadline: Instant? { transport.nextDeadline }
+  public var nextDeadline: Instant? {
+    transport.isWritable
+      ? earliest(transport.nextDeadline, session?.nextDeadline) : transport.nextDeadline
+  }
 
   // MARK: PeerTransportDelegate
 
@@ -183,12 +208,15 @@ public import SoraTransport
   ) {
     packetsReceived += 1
     lastPacketAt = now
-    unsafe onPacket?(packet, now)
+    unsafe session?.receiveRTP(packet, at: now)
+    onPacket?(now)
   }
 
   public func transport(
     _ transport: PeerTransport, receivedRTCP packet: UnsafeRawBufferPointer, at now: Instant
-  ) {}
+  ) {
+    unsafe session?.receiveRTCP(packet, at: now)
+  }
 
   public func transport(
     _ transport: PeerTransport, changedTo state: PeerTransportState, at now: Instant
@@ -223,9 +251,10 @@ public import SoraTransport
   }
 }
 
-/// Breaks the cycle of a network that keeps its endpoints and their transports that send into it.
-private final class UnownedSink: DatagramSink {
+/// Counts what is sent, and breaks the cycle of a network that keeps its endpoints and their transports that send into it.
+private final class CountingSink: DatagramSink {
   unowned let network: SimulatedNetwork
+  private(set) var sent = SimulatedTransportPeer.Traffic()
 
   init(_ network: SimulatedNetwork) { self.network = network }
 
@@ -233,6 +262,10 @@ private final class UnownedSink: DatagramSink {
     from local: TransportAddress, to remote: TransportAddress, capacity: Int,
     _ write: (UnsafeMutableRawBufferPointer) -> Int
   ) {
-    unsafe network.send(from: local, to: remote, capacity: capacity, write)
+    unsafe network.send(from: local, to: remote, capacity: capacity) { memory in
+      let count = unsafe write(memory)
+      if count > 0 { sent.add(count, to: remote) }
+      return count
+    }
   }
 }

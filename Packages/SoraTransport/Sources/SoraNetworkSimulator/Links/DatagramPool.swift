@@ -93,6 +93,11 @@ struct DatagramHeader {
       count: headers[Int(slot)].isLarge ? DatagramPool.largeCapacity : DatagramPool.smallCapacity)
   }
 
+  /// The datagram's bytes, in the slot's memory.
+  func payload(_ slot: Int32) -> UnsafeMutableRawBufferPointer {
+    unsafe .init(start: memory[Int(slot)], count: Int(headers[Int(slot)].count))
+  }
+
   private mutating func grow() {
     let moreHeaders = UnsafeMutablePointer<DatagramHeader>.allocate(capacity: capacity * 2)
     let moreMemory = UnsafeMutablePointer<UnsafeMutableRawPointer>.allocate(capacity: capacity * 2)

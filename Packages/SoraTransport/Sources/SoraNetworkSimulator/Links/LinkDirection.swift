@@ -1,3 +1,5 @@
+import SoraMedia
+
 /// One direction of a link: the queue in front of its rate limit, its random draws and its statistics.
 /// What it does to a datagram is in `SimulatedNetwork+Links.swift`.
 final class LinkDirection {
@@ -27,6 +29,8 @@ final class LinkDirection {
     self.conditions = conditions
     random = SimulationRandom(seed: seed)
   }
+
+  var onDeparture: ((QueuedDatagram, Instant) -> Void)?
 
   var isSending: Bool { sending != nil }
 

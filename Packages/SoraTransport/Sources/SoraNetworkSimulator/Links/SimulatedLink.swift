@@ -30,6 +30,13 @@ public final class SimulatedLink {
   /// Counters from the second to the first end.
   public var backwardStatistics: LinkStatistics { backward.statistics }
 
+  /// Called for each datagram that begins to be sent from the first to the second end at the link's rate, with the time that it
+  /// waited in the queue.
+  public var onForwardDeparture: ((_ datagram: QueuedDatagram, _ now: Instant) -> Void)? {
+    get { forward.onDeparture }
+    set { forward.onDeparture = newValue }
+  }
+
   /// Takes both directions up or down, and keeps the other conditions.
   public func setUp(_ isUp: Bool) {
     forwardConditions.isUp = isUp

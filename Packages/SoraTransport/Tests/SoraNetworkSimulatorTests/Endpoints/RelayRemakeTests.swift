@@ -16,7 +16,7 @@ import Testing
       network = world.network
       last = [network.now, network.now]
       for (index, peer) in [world.a, world.b].enumerated() {
-        peer.onPacket = { [unowned self] _, now in
+        peer.onPacket = { [unowned self] now in
           longest[index] = max(longest[index], now - last[index])
           last[index] = now
         }

@@ -41,6 +41,8 @@ public final class SendController {
     public var retransmissionsNotNeeded = 0
     /// Packets that the pacer had no room for.
     public var pacerFull = 0
+    /// Times that packets were held back because too many were unanswered.
+    public var timesHeld = 0
     /// Transport-wide feedback messages.
     public var feedbackMessages: UInt64 = 0
     /// The receiver's own estimate (REMB); nil before one came.
@@ -69,6 +71,10 @@ public final class SendController {
   private var budget = RetransmissionBudget()
   private var reordering = ReorderingMeter()
   private var held = RetransmissionQueue()
+  private var window = SendWindow()
+  private var isHeld = false
+  /// The number of the newest feedback message.
+  private var lastFeedback: UInt8?
   /// Whether the receiver has said anything that the estimate can stand on.
   private var isSteered = false
   /// What is sent, where there is no estimate to measure a budget by.
@@ -96,6 +102,9 @@ public final class SendController {
     guard isSteered || pacesBeforeFeedback else { return .zero }
     return .nanoseconds(estimator.estimate.nanoseconds(forBytes: Double(pacer.queuedBytes)))
   }
+
+  /// How long what waits in the pacer has waited, on average.
+  public func waiting(at now: Instant) -> Duration { pacer.averageWait(at: now) }
 
   /// The most that the application can use; the path isn't probed for more.
   public func setMaximum(_ rate: Bitrate, at now: Instant) { estimator.setMaximum(rate, at: now) }
@@ -152,11 +161,27 @@ public final class SendController {
   ///   - now: the present time.
   /// - Returns: the number, extended; packets carry its low 16 bits.
   public func number(packetOf size: Int, at now: Instant) -> Int64 {
-    let sequence = sent.append(size: size, probeCluster: pacer.probeCluster, at: now)
+    let sequence = sent.append(
+      size: size, probeCluster: pacer.probeCluster, bytesUpTo: window.send(size), at: now)
     estimator.packetSent(sequence: sequence, size: size, at: now, probeCluster: pacer.probeCluster)
     sending.add(size, at: now)
     if firstSent == nil { firstSent = now }
+    applyWindow(at: now)
     return sequence
+  }
+
+  /// Holds packets back while too much is unanswered.
+  private func applyWindow(at now: Instant) {
+    guard statistics.feedbackMessages > 0, let roundTrip = estimator.answerTime,
+      window.isFull(estimate: estimator.estimate, roundTrip: roundTrip, at: now)
+    else {
+      pacer.release(at: now)
+      isHeld = false
+      return
+    }
+    if !isHeld { statistics.timesHeld += 1 }
+    isHeld = true
+    pacer.hold(until: now + SendWindow.trickle, sending: sending.rate(at: now), at: now)
   }
 
   /// The number that `number(packetOf:at:)` gives out next.
@@ -230,6 +255,8 @@ public final class SendController {
   /// Transport-wide feedback (draft-holmer-rmcat-transport-wide-cc-extensions-01).
   public func received(_ message: TransportFeedback, at now: Instant) {
     statistics.feedbackMessages &+= 1
+    if let last = lastFeedback, message.feedbackCount != last &+ 1 { window.feedbackLost(at: now) }
+    lastFeedback = message.feedbackCount
     results.removeAll(keepingCapacity: true)
     let reference = timeline.reference(of: message)
     for status in message {
@@ -240,6 +267,7 @@ public final class SendController {
       }
       // A packet reported lost may still be reported as arrived by a later message.
       if arrival != nil { sent.markReported(sequence) }
+      window.answered(upTo: entry.bytesUpTo)
       results.append(
         PacketFeedback(
           sequence: sequence, size: Int(entry.size), sendTime: entry.sendTime, arrivalTime: arrival,
@@ -250,6 +278,7 @@ public final class SendController {
     isSteered = true
     reordering.note(results)
     estimator.feedback(results, isReordering: reordering.patience > .zero, at: now)
+    applyWindow(at: now)
     applyEstimate()
   }
 

@@ -11,6 +11,8 @@ struct SentPacketRing {
     var size: Int32
     /// -1 outside of probes.
     var probeCluster: Int32
+    /// All bytes up to and with this packet, by `SendWindow`.
+    var bytesUpTo: Int
   }
 
   private static let initialCapacity = 128
@@ -26,13 +28,15 @@ struct SentPacketRing {
   private(set) var nextSequence: Int64 = 1
 
   /// Takes the next number for a packet that leaves now.
-  mutating func append(size: Int, probeCluster: Int?, at now: Instant) -> Int64 {
+  mutating func append(
+    size: Int, probeCluster: Int?, bytesUpTo: Int = 0, at now: Instant
+  ) -> Int64 {
     let sequence = nextSequence
     nextSequence += 1
     if entries.isEmpty || isNeeded(entries[slot(sequence)], at: now) { grow() }
     entries[slot(sequence)] = Entry(
       sequence: sequence, sendTime: now, size: Int32(clamping: max(0, size)),
-      probeCluster: Int32(truncatingIfNeeded: probeCluster ?? -1))
+      probeCluster: Int32(truncatingIfNeeded: probeCluster ?? -1), bytesUpTo: bytesUpTo)
     return sequence
   }
 
@@ -71,7 +75,8 @@ struct SentPacketRing {
   private mutating func grow() {
     let old = entries
     entries = Array(
-      repeating: Entry(sequence: -1, sendTime: .zero, size: Self.reported, probeCluster: -1),
+      repeating: Entry(
+        sequence: -1, sendTime: .zero, size: Self.reported, probeCluster: -1, bytesUpTo: 0),
       count: max(Self.initialCapacity, old.count * 2))
     for entry in old where entry.sequence > 0 { entries[slot(entry.sequence)] = entry }
   }

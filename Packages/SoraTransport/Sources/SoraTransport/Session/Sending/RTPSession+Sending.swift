@@ -4,6 +4,12 @@ import SoraRTP
 
 // What leaves.
 extension RTPSession: PacedPacketSource {
+  /// A key frame's packets wait as long without harm.
+  private static let usualWait = Duration.milliseconds(150)
+  /// Seconds beyond that, with which hardly anything is encoded.
+  private static let longWait = 0.5
+  private static let leastShare = 0.1
+
   public var canPad: Bool { sendStreams.contains { $0.lastSent != nil && $0.canPad } }
 
   public func send(_ token: PacketToken, at now: Instant) {
@@ -107,9 +113,15 @@ extension RTPSession: PacedPacketSource {
     return sequence
   }
 
+  /// What waits in the pacer is paid for by what is encoded next: the longer it has waited, the less there is for new frames.
+  private func backlogShare(at now: Instant) -> Double {
+    let excess = (controller.waiting(at: now) - Self.usualWait).inSeconds
+    return min(1, max(Self.leastShare, 1 - excess / Self.longWait))
+  }
+
   /// Tells the encoders what the network leaves them.
   func applyEstimate(at now: Instant) {
-    let target = controller.available(at: now).bitsPerSecond
+    let target = (controller.available(at: now) * backlogShare(at: now)).bitsPerSecond
     guard abs(target - lastTarget) > lastTarget / 50 else { return }
     lastTarget = target
     delegate?.session(self, changedTargetBitrate: target, at: now)

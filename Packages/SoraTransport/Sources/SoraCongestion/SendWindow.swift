@@ -1,0 +1,45 @@
+public import SoraMedia
+
+/// Bounds what is on the way: where packets stay unanswered for longer than a round trip, a queue has them, and more would only
+/// lengthen it.
+///
+/// The delay's trend needs some tenths of a second to notice that a link became narrow; at five times what it carries, each of
+/// them is half a second of queue. What is unanswered is known at once. As in libwebrtc's congestion window and RFC 8298 §4.1.2.
+/// Plain memory.
+public struct SendWindow: Sendable {
+  /// What a queue may hold beyond the round trip and the receiver's time between two feedback messages, together.
+  private static let allowance: Int64 = 70_000_000
+  /// More of that where feedback has been lost of late, so that the next one answers for both.
+  private static let lossAllowance: Int64 = 100_000_000
+  private static let lossMemory = Duration.seconds(10)
+  /// Bytes that may be on the way at any estimate.
+  private static let least = 6_000.0
+  /// While it is full one packet may leave this often, so that the receiver has something to answer.
+  public static let trickle = Duration.milliseconds(200)
+
+  private var sent = 0
+  private var answered = 0
+  private var lossesUntil = Instant.zero
+
+  public init() {}
+
+  /// A packet leaves. Returns all bytes up to it, which `answered(upTo:)` takes back.
+  public mutating func send(_ size: Int) -> Int {
+    sent += size
+    return sent
+  }
+
+  /// The receiver has said what became of everything up to a packet.
+  public mutating func answered(upTo count: Int) { answered = max(answered, count) }
+
+  /// A feedback message was lost on its way.
+  public mutating func feedbackLost(at now: Instant) { lossesUntil = now + Self.lossMemory }
+
+  /// Whether nothing more should be sent for now. The round trip is the shortest of the latest seconds: one's own new queue
+  /// isn't in it, others' standing queues and a path that became longer are, soon.
+  public func isFull(estimate: Bitrate, roundTrip: Duration, at now: Instant) -> Bool {
+    let allowance = Self.allowance + (now < lossesUntil ? Self.lossAllowance : 0)
+    let time = max(0, roundTrip.wholeNanoseconds) + allowance
+    return Double(sent - answered) > max(Self.least, estimate.bytes(inNanoseconds: time))
+  }
+}
