@@ -692,7 +692,7 @@ let package = Package(
       swiftSettings: settings + [.strictMemorySafety()]),
     .target(
       name: "SoraCongestion",
-      dependencies: ["SoraMedia"],
+      dependencies: ["SoraMedia", "SoraWire"],
       path: "Packages/SoraTransport/Sources/SoraCongestion",
       swiftSettings: settings + [.strictMemorySafety()]),
     .target(name: "CSoraCRC32C", path: "Packages/SoraTransport/Sources/CSoraCRC32C"),
@@ -705,6 +705,7 @@ let package = Package(
       name: "SoraTransport",
       dependencies: [
         "SoraMedia",
+        "SoraWire",
         "SoraClock",
         "CSoraNetwork",
         "SoraRTP",
@@ -727,7 +728,7 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "SoraRTPTests",
-      dependencies: ["SoraRTP", "SoraMedia"],
+      dependencies: ["SoraRTP", "SoraWire", "SoraMedia"],
       path: "Packages/SoraTransport/Tests/SoraRTPTests",
       swiftSettings: settings),
     .testTarget(
@@ -747,7 +748,7 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "SoraCongestionTests",
-      dependencies: ["SoraCongestion", "SoraNetworkSimulator", "SoraICE", "SoraMedia"],
+      dependencies: ["SoraCongestion", "SoraNetworkSimulator", "SoraICE", "SoraWire", "SoraMedia"],
       path: "Packages/SoraTransport/Tests/SoraCongestionTests",
       swiftSettings: settings),
     .testTarget(
@@ -771,6 +772,7 @@ let package = Package(
         "SoraCongestion",
         "CSoraMallocCount",
         "SoraMedia",
+        "SoraWire",
         "SoraClock",
       ],
       path: "Packages/SoraTransport/Tests/SoraTransportTests",

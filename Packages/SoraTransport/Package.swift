@@ -58,13 +58,13 @@ let package = Package(
     .target(
       name: "SoraSRTP", dependencies: [media, "CSRTP", "CSoraOpenSSL", "COpenSSL"],
       swiftSettings: strict),
-    .target(name: "SoraCongestion", dependencies: [media], swiftSettings: strict),
+    .target(name: "SoraCongestion", dependencies: [media, wire], swiftSettings: strict),
     .target(name: "CSoraCRC32C"),
     .target(name: "SoraSCTP", dependencies: [media, wire, "CSoraCRC32C"], swiftSettings: safe),
     .target(
       name: "SoraTransport",
       dependencies: [
-        media, clock, "CSoraNetwork", "SoraRTP", "SoraICE", "SoraDTLS", "SoraSRTP",
+        media, wire, clock, "CSoraNetwork", "SoraRTP", "SoraICE", "SoraDTLS", "SoraSRTP",
         "SoraCongestion",
       ],
       swiftSettings: strict),
@@ -73,7 +73,8 @@ let package = Package(
       dependencies: [media, wire, "SoraRTP", "SoraICE", "SoraDTLS", "SoraTransport"],
       swiftSettings: strict),
     .testTarget(name: "SoraSDPTests", dependencies: ["SoraSDP"], swiftSettings: settings),
-    .testTarget(name: "SoraRTPTests", dependencies: ["SoraRTP", media], swiftSettings: settings),
+    .testTarget(
+      name: "SoraRTPTests", dependencies: ["SoraRTP", wire, media], swiftSettings: settings),
     .testTarget(
       name: "SoraICETests", dependencies: ["SoraICE", wire, media], swiftSettings: settings),
     .testTarget(
@@ -83,7 +84,7 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "SoraCongestionTests",
-      dependencies: ["SoraCongestion", "SoraNetworkSimulator", "SoraICE", media],
+      dependencies: ["SoraCongestion", "SoraNetworkSimulator", "SoraICE", wire, media],
       swiftSettings: settings),
     .testTarget(
       name: "SoraSCTPTests", dependencies: ["SoraSCTP", "CSoraMallocCount", wire, media],
@@ -95,7 +96,7 @@ let package = Package(
       name: "SoraTransportTests",
       dependencies: [
         "SoraTransport", "SoraNetworkSimulator", "SoraICE", "SoraDTLS", "SoraRTP", "SoraCongestion",
-        "CSoraMallocCount", media, clock,
+        "CSoraMallocCount", media, wire, clock,
       ],
       swiftSettings: settings),
     .testTarget(

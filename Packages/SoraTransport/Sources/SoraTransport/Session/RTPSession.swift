@@ -80,6 +80,8 @@ public final class RTPSession {
   private var endedVideoDiscards = VideoJitterBufferStatistics.Discarded()
   /// Round-trip time of the newest report, or of whatever else measured one before the first.
   public var roundTrip: Duration? { rtcp.roundTrip }
+  /// Round trips that were measured without sending media (RFC 3611 §4.4).
+  public var referencedRoundTrips: ReferencedRoundTrips { rtcp.referencedRoundTrips }
 
   static let maximumSources = 256
   static let maximumRetired = 32
@@ -113,7 +115,8 @@ public final class RTPSession {
     controller = SendController(
       configuration: SendController.Configuration(estimator: configuration.estimator))
     rtcp = RTCPEngine(
-      cname: configuration.cname, controller: controller, random: random, output: output)
+      cname: configuration.cname, controller: controller, random: random, output: output,
+      wallClock: configuration.wallClock)
     lastTarget = configuration.estimator.start.bitsPerSecond
     rtcp.delegate = self
   }
@@ -152,6 +155,8 @@ public final class RTPSession {
     sendStreams.remove(at: position)
     streamSlots[stream.index] = nil
     controller.forget(stream: stream.index)
+    controller.forget(ssrc: stream.parameters.ssrc)
+    if let rtx = stream.parameters.rtx { controller.forget(ssrc: rtx.ssrc) }
     nameFeedback()
     rtcp.sendGoodbye(of: stream.sender)
   }
@@ -171,6 +176,8 @@ public final class RTPSession {
         receiveExtensions[kind] = section.extensions[kind]
       }
     }
+    rtcp.feedbackKind = CongestionFeedbackKind.common(to: sections)
+    rtcp.sendsReferenceTime = sections.contains(where: \.sendsReferenceTime)
     for stream in receiveStreams {
       guard let section = sections.first(where: { $0.mid == stream.mid }) else {
         remove(stream, at: now)
@@ -182,7 +189,11 @@ public final class RTPSession {
 
   func remove(_ stream: RTPReceiveStream, at now: Instant) {
     retire(stream.ssrc, at: now)
-    if let rtx = stream.rtxSSRC { retire(rtx, at: now) }
+    rtcp.forgetArrivals(of: stream.ssrc)
+    if let rtx = stream.rtxSSRC {
+      retire(rtx, at: now)
+      rtcp.forgetArrivals(of: rtx)
+    }
     if let buffer = stream.jitterBuffer { endedVideoDiscards += buffer.statistics.packetsDiscarded }
     receiveStreams.removeAll { $0 === stream }
     sources = sources.filter { _, source in

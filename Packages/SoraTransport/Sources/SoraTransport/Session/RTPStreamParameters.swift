@@ -34,6 +34,8 @@ public struct RTPSendParameters: Sendable, Equatable {
   public var extensions: RTPHeaderExtensionMap
   /// Whether the receiver may ask for lost packets.
   public var acceptsNack: Bool
+  /// How the receiver tells what became of packets.
+  public var feedback = CongestionFeedbackKind.transportWide
 
   public init(
     mid: String, rid: String? = nil, kind: MediaKind, ssrc: UInt32, payloadType: UInt8,
@@ -61,7 +63,7 @@ public struct RTPSendParameters: Sendable, Equatable {
       && a.formatParameters == b.formatParameters && a.clockRate == b.clockRate
       && a.rtx?.ssrc == b.rtx?.ssrc && a.rtx?.payloadType == b.rtx?.payloadType
       && a.redundancy == b.redundancy && a.extensions == b.extensions
-      && a.acceptsNack == b.acceptsNack
+      && a.acceptsNack == b.acceptsNack && a.feedback == b.feedback
   }
 }
 
@@ -99,6 +101,10 @@ public struct RTPReceiveParameters: Sendable, Equatable {
   public var retransmissionPairs: [(primary: UInt32, rtx: UInt32)]
   /// Whether lost packets may be asked for.
   public var sendsNack: Bool
+  /// How the sender is told what became of its packets.
+  public var feedback = CongestionFeedbackKind.transportWide
+  /// Whether the sender answers reference times (RFC 3611 §4.5).
+  public var sendsReferenceTime = false
 
   public init(
     mid: String, kind: MediaKind, payloads: [Payload],
@@ -117,6 +123,7 @@ public struct RTPReceiveParameters: Sendable, Equatable {
   public static func == (a: RTPReceiveParameters, b: RTPReceiveParameters) -> Bool {
     a.mid == b.mid && a.kind == b.kind && a.payloads == b.payloads && a.extensions == b.extensions
       && a.signalledSSRCs == b.signalledSSRCs && a.sendsNack == b.sendsNack
+      && a.feedback == b.feedback && a.sendsReferenceTime == b.sendsReferenceTime
       && a.retransmissionPairs.map { $0.primary } == b.retransmissionPairs.map { $0.primary }
       && a.retransmissionPairs.map { $0.rtx } == b.retransmissionPairs.map { $0.rtx }
   }

@@ -60,15 +60,19 @@ final class MediaCall {
 
   init(
     _ pair: PeerPair, maximumVideo: Int, nack: Bool = true, rtx: Bool = true,
-    audioFirst: Duration = .zero, videoStops: Instant? = nil
+    audioFirst: Duration = .zero, videoStops: Instant? = nil,
+    sending: (inout RTPSendParameters) -> Void = { _ in },
+    receiving: (inout RTPReceiveParameters) -> Void = { _ in }
   ) throws {
     self.pair = pair
     self.maximumVideo = maximumVideo
-    video = try #require(
-      pair.a.session.addSendStream(TestStreams.video(rtx: rtx, nack: nack)))
-    audio = try #require(pair.a.session.addSendStream(TestStreams.audio()))
-    pair.b.session.setReceiveSections(
-      [TestStreams.audioSection(), TestStreams.videoSection(nack: nack)], at: pair.network.now)
+    var parameters = [TestStreams.video(rtx: rtx, nack: nack), TestStreams.audio()]
+    var sections = [TestStreams.audioSection(), TestStreams.videoSection(nack: nack)]
+    for index in parameters.indices { sending(&parameters[index]) }
+    for index in sections.indices { receiving(&sections[index]) }
+    video = try #require(pair.a.session.addSendStream(parameters[0]))
+    audio = try #require(pair.a.session.addSendStream(parameters[1]))
+    pair.b.session.setReceiveSections(sections, at: pair.network.now)
     try #require(pair.connect())
     let start = pair.network.now
     let network = pair.network

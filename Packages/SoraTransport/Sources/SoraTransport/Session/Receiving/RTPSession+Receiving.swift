@@ -1,18 +1,19 @@
 public import SoraMedia
 import SoraRTP
+public import SoraWire
 
 extension RTPSession {
-  /// Takes one plain RTP packet from the transport.
-  public func receiveRTP(_ packet: UnsafeMutableRawBufferPointer, at now: Instant) {
+  /// Takes one plain RTP packet from the transport. `ecn` says how its datagram was marked.
+  public func receiveRTP(
+    _ packet: UnsafeMutableRawBufferPointer, ecn: ECNCodepoint = .notECT, at now: Instant
+  ) {
     let bytes = UnsafeRawBufferPointer(packet)
     guard let header = unsafe try? RTPHeader(parsing: bytes) else {
       counted.malformedRTP += 1
       return
     }
     let values = unsafe RTPHeaderExtensions(of: header, in: bytes, map: receiveExtensions)
-    if let number = values.transportSequenceNumber {
-      rtcp.noteArrival(number, ssrc: header.ssrc, at: now)
-    }
+    rtcp.noteArrival(header, values, packetCount: bytes.count, ecn: ecn, at: now)
     guard let source = sources[header.ssrc] ?? newSource(header, values, at: now) else { return }
     switch source {
     case .media(let stream):

@@ -103,7 +103,7 @@ public final class RTPSendStream {
     enqueue: (_ sequenceNumber: UInt16, _ size: Int) -> Void
   ) {
     var values = sender.namingValues
-    values.transportSequenceNumber = 0
+    if parameters.feedback != .bySource { values.transportSequenceNumber = 0 }
     values.absSendTime = 0
     values.audioLevel = level
     // 3GPP TS 26.114 §7.4.5: receivers keep the last orientation, so the way back has to be told too.
@@ -160,7 +160,7 @@ public final class RTPSendStream {
   /// Whether this stream's packets may fill probes: where a congestion signal comes back, and they can be repeated.
   var canPad: Bool {
     parameters.kind == .video && parameters.rtx != nil
-      && parameters.extensions.transportSequenceNumber != nil
+      && (parameters.feedback == .bySource || parameters.extensions.transportSequenceNumber != nil)
   }
 
   /// A stored packet for a probe, with its number: the last ones in turn, of two neighbours the larger, so that a probe isn't

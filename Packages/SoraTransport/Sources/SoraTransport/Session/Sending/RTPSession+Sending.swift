@@ -26,7 +26,7 @@ extension RTPSession: PacedPacketSource {
       counted.unsendable += 1
       return
     }
-    let sequence = unsafe stamp(packet, header, map: stream.parameters.extensions, at: now)
+    let sequence = unsafe stamp(packet, header, of: stream, at: now)
     if unsafe output.sendRTP(UnsafeRawBufferPointer(packet)) {
       stream.sender.sent(
         token.number, count: packet.count, payload: header.payloadCount,
@@ -58,7 +58,7 @@ extension RTPSession: PacedPacketSource {
     guard let rtx = stream.parameters.rtx else { return nil }
     let map = stream.parameters.extensions
     var values = stream.sender.repairValues
-    values.transportSequenceNumber = 0
+    if stream.parameters.feedback != .bySource { values.transportSequenceNumber = 0 }
     values.absSendTime = 0
     return unsafe scratch.withUnsafeMutableBytes { scratch -> Int? in
       guard
@@ -74,7 +74,7 @@ extension RTPSession: PacedPacketSource {
         counted.unsendable += 1
         return nil
       }
-      let sequence = unsafe stamp(packet, header, map: map, at: now)
+      let sequence = unsafe stamp(packet, header, of: stream, at: now)
       guard unsafe output.sendRTP(UnsafeRawBufferPointer(packet)) else {
         if sending == .retransmission { stream.sender.statistics.packetsDropped &+= 1 }
         return nil
@@ -90,13 +90,18 @@ extension RTPSession: PacedPacketSource {
   ///
   /// - Returns: the number, extended; nil without one.
   private func stamp(
-    _ packet: UnsafeMutableRawBufferPointer, _ header: RTPHeader, map: RTPHeaderExtensionMap,
+    _ packet: UnsafeMutableRawBufferPointer, _ header: RTPHeader, of stream: RTPSendStream,
     at now: Instant
   ) -> Int64? {
     let bytes = UnsafeRawBufferPointer(packet)
+    let map = stream.parameters.extensions
     if let id = map.absSendTime, let range = unsafe header.extensionRange(id: id, in: bytes) {
       unsafe RTPPacket.setAbsSendTime(
         RTPHeaderExtensions.absSendTime(at: now), at: range.lowerBound, in: packet)
+    }
+    if stream.parameters.feedback == .bySource {
+      return controller.number(
+        packetOf: packet.count, source: (header.ssrc, header.sequenceNumber), at: now)
     }
     guard let id = map.transportSequenceNumber,
       let range = unsafe header.extensionRange(id: id, in: bytes)
