@@ -138,6 +138,7 @@ public final class RTPSession {
       let stream = RTPSendStream(
         parameters, index: streamSlots.count, cname: configuration.cname, random: random)
     else { return nil }
+    if sources[parameters.ssrc] != nil { stream.change(ssrc: freeSSRC()) }
     sendStreams.append(stream)
     streamSlots.append(stream)
     nameFeedback()
@@ -164,6 +165,41 @@ public final class RTPSession {
   /// Feedback comes from a source of ours where there is one.
   private func nameFeedback() {
     rtcp.feedbackSSRC = sendStreams.first?.parameters.ssrc ?? rtcp.reporterSSRC
+  }
+
+  // MARK: Collisions
+
+  /// The peer sends from a source that is one of ours, too: ours ends with a BYE and goes on under another identifier
+  /// (RFC 3550 §8.2).
+  func resolveCollision(over ssrc: UInt32) {
+    if ssrc == rtcp.reporterSSRC { rtcp.reporterSSRC = freeSSRC() }
+    for stream in sendStreams {
+      if stream.parameters.ssrc == ssrc {
+        rtcp.sendGoodbye(of: stream.sender)
+        controller.forget(ssrc: ssrc)
+        stream.change(ssrc: freeSSRC())
+        delegate?.session(self, changedSSRCOf: stream, from: ssrc)
+      } else if stream.parameters.rtx?.ssrc == ssrc {
+        controller.forget(ssrc: ssrc)
+        stream.change(rtxSSRC: freeSSRC())
+        delegate?.session(self, changedSSRCOf: stream, from: ssrc)
+      }
+    }
+    nameFeedback()
+  }
+
+  /// Whether a source identifier is one of ours.
+  func isOurs(_ ssrc: UInt32) -> Bool {
+    ssrc == rtcp.reporterSSRC
+      || sendStreams.contains { $0.parameters.ssrc == ssrc || $0.parameters.rtx?.ssrc == ssrc }
+  }
+
+  /// A source identifier that nobody uses.
+  private func freeSSRC() -> UInt32 {
+    while true {
+      let ssrc = UInt32(truncatingIfNeeded: random.next())
+      if ssrc != 0, sources[ssrc] == nil, !isOurs(ssrc) { return ssrc }
+    }
   }
 
   /// Sets what may be received from now on. Streams of sections that are gone end.
@@ -255,7 +291,7 @@ public final class RTPSession {
   public var nextDeadline: Instant? {
     var deadline = earliest(controller.nextDeadline, rtcp.nextDeadline(reports: hasStreams))
     for stream in sendStreams {
-      deadline = earliest(deadline, stream.keyFrameDemand.deadline(roundTrip: nil))
+      deadline = earliest(deadline, stream.keyFrameDemand.deadline)
     }
     for stream in receiveStreams {
       deadline = earliest(deadline, stream.receiver.nextDeadline(roundTrip: roundTrip))
@@ -278,16 +314,12 @@ public final class RTPSession {
 
   /// Tells the owner that the receiver wants a key frame, if it is time for it.
   private func demandKeyFrame(of stream: RTPSendStream, at now: Instant) {
-    guard stream.keyFrameDemand.take(roundTrip: nil, at: now) else { return }
+    guard stream.keyFrameDemand.take(at: now) else { return }
     delegate?.session(self, wantsKeyFrameOn: stream, at: now)
   }
 }
 
 extension RTPSession: RTCPEngineDelegate {
-  /// The least time between two demands for a key frame: a request that comes sooner waits, as the key frame under way may be
-  /// the answer to it, or lost.
-  private static let keyFrameInterval = Duration.milliseconds(300)
-
   public func trackSender(ssrc: UInt32) -> RTPTrackSender? {
     for stream in sendStreams where stream.parameters.ssrc == ssrc { return stream.sender }
     return nil
@@ -314,7 +346,7 @@ extension RTPSession: RTCPEngineDelegate {
 
   public func keyFrameWanted(of sender: RTPTrackSender, at now: Instant) {
     guard let stream = sendStreams.first(where: { $0.sender === sender }) else { return }
-    stream.keyFrameDemand.askOnce(interval: Self.keyFrameInterval, at: now)
+    stream.keyFrameDemand.ask(roundTrip: roundTrip, at: now)
     demandKeyFrame(of: stream, at: now)
   }
 
@@ -326,6 +358,8 @@ extension RTPSession: RTCPEngineDelegate {
   public func sourceEnded(ssrc: UInt32, at now: Instant) {
     if case .media(let stream)? = sources[ssrc] { remove(stream, at: now) }
   }
+
+  public func sourceCollided(ssrc: UInt32) { resolveCollision(over: ssrc) }
 
   public func roundTripChanged(to roundTrip: Duration) {
     for stream in receiveStreams { stream.setRoundTrip(roundTrip) }
@@ -347,4 +381,13 @@ public protocol RTPSessionDelegate: AnyObject {
   /// The estimated bandwidth for all media together changed; bits a second.
   func session(
     _ session: RTPSession, changedTargetBitrate bitsPerSecond: Int, at now: Instant)
+  /// The peer uses the source identifier of a stream of ours, which has another now (RFC 3550 §8.2). The next description should name
+  /// it; until then the mid in its packets tells the peer what they are.
+  func session(_ session: RTPSession, changedSSRCOf stream: RTPSendStream, from ssrc: UInt32)
+}
+
+extension RTPSessionDelegate {
+  public func session(
+    _ session: RTPSession, changedSSRCOf stream: RTPSendStream, from ssrc: UInt32
+  ) {}
 }

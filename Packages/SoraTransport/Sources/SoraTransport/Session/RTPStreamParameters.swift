@@ -103,6 +103,8 @@ public struct RTPReceiveParameters: Sendable, Equatable {
   public var sendsNack: Bool
   /// How the sender is told what became of its packets.
   public var feedback = CongestionFeedbackKind.transportWide
+  /// The layers that the sender announced (RFC 8853), each a stream of its own; empty where the section carries one stream.
+  public var rids: [String] = []
   /// Whether the sender answers reference times (RFC 3611 §4.5).
   public var sendsReferenceTime = false
 
@@ -124,6 +126,7 @@ public struct RTPReceiveParameters: Sendable, Equatable {
     a.mid == b.mid && a.kind == b.kind && a.payloads == b.payloads && a.extensions == b.extensions
       && a.signalledSSRCs == b.signalledSSRCs && a.sendsNack == b.sendsNack
       && a.feedback == b.feedback && a.sendsReferenceTime == b.sendsReferenceTime
+      && a.rids == b.rids
       && a.retransmissionPairs.map { $0.primary } == b.retransmissionPairs.map { $0.primary }
       && a.retransmissionPairs.map { $0.rtx } == b.retransmissionPairs.map { $0.rtx }
   }

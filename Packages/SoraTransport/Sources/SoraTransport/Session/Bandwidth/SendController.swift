@@ -167,6 +167,9 @@ public final class SendController {
     return sequence
   }
 
+  /// A packet leaves again under its old number: feedback is about this time then.
+  func sentAgain(_ sequence: Int64, at now: Instant) { sent.noteAgain(sequence, at: now) }
+
   /// The number that `number(packetOf:at:)` gives out next.
   public var nextSequence: Int64 { sent.nextSequence }
 

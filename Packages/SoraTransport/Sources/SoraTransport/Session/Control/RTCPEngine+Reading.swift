@@ -23,6 +23,7 @@ extension RTCPEngine {
   private func handle(_ packet: RTCPPacket, at now: Instant) {
     switch packet {
     case .senderReport(let info, let blocks):
+      if info.ssrc == reporterSSRC { delegate?.sourceCollided(ssrc: info.ssrc) }
       delegate?.trackReceiver(ssrc: info.ssrc)?.receive(info, roundTrip: roundTrip, at: now)
       handle(blocks, at: now)
     case .receiverReport(_, let blocks): handle(blocks, at: now)
@@ -91,7 +92,7 @@ extension RTCPEngine {
   /// RFC 4585 §6.2.1: what is still stored is sent again, at most once a round trip and within its budget.
   private func handle(_ nack: RTCPNack, at now: Instant) {
     guard let sender = requested(nack.media), sender.parameters.acceptsNack,
-      sender.parameters.rtx != nil
+      sender.parameters.rtx != nil || sender.parameters.repeatsPackets
     else { return }
     sender.statistics.nackCount &+= 1
     for number in nack {

@@ -20,6 +20,12 @@ public protocol RTCPEngineDelegate: AnyObject {
   func sourceEnded(ssrc: UInt32, at now: Instant)
   /// A report shows a new round-trip time.
   func roundTripChanged(to roundTrip: Duration)
+  /// The peer sends from the source that reports come from (RFC 3550 §8.2).
+  func sourceCollided(ssrc: UInt32)
+}
+
+extension RTCPEngineDelegate {
+  public func sourceCollided(ssrc: UInt32) {}
 }
 
 /// RTCP of one transport: reads what arrives, and sends reports, requests for packets and key frames, and congestion
@@ -39,7 +45,7 @@ public final class RTCPEngine {
   public internal(set) var dropped = Dropped()
   public weak var delegate: (any RTCPEngineDelegate)?
   /// The source that reports and feedback come from where nothing is sent.
-  public let reporterSSRC: UInt32
+  public internal(set) var reporterSSRC: UInt32
   /// The source that feedback comes from.
   public var feedbackSSRC: UInt32
   /// Whether the peer answers reference times (RFC 3611 §4.4): who sends nothing sends them in place of sender reports, to learn its

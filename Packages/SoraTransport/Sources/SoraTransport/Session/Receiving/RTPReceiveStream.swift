@@ -18,6 +18,8 @@ public final class RTPReceiveStream {
   }
 
   public let mid: String
+  /// The layer of the section that it is (RFC 8852); nil where the section has only one stream.
+  public let rid: String?
   public let receiver: RTPTrackReceiver
   public internal(set) var rtxSSRC: UInt32?
   /// Video only: reorders packets and completes frames.
@@ -34,12 +36,13 @@ public final class RTPReceiveStream {
   private var newestPayloadType: UInt8
 
   init(
-    _ section: RTPReceiveParameters, ssrc: UInt32, payload: RTPReceiveParameters.Payload
+    _ section: RTPReceiveParameters, rid: String? = nil, ssrc: UInt32,
+    payload: RTPReceiveParameters.Payload
   ) {
     mid = section.mid
+    self.rid = rid
     receiver = RTPTrackReceiver(
-      kind: section.kind, ssrc: ssrc, clockRate: payload.clockRate,
-      sendsNack: section.sendsNack && section.kind == .video)
+      kind: section.kind, ssrc: ssrc, clockRate: payload.clockRate, sendsNack: section.sendsNack)
     codecName = payload.codecName
     newestPayloadType = payload.type
     if section.kind == .video { jitterBuffer = VideoJitterBuffer() }
@@ -62,7 +65,9 @@ public final class RTPReceiveStream {
 
   /// Takes over what the payload types carry.
   func setFormats(of section: RTPReceiveParameters) {
-    receiver.sendsNack = section.sendsNack && section.kind == .video
+    receiver.sendsNack = section.sendsNack
+    let hasRetransmissions = section.payloads.contains { $0.associatedType != nil }
+    receiver.setRepair(inPlace: !hasRetransmissions, longestUse: longestUse)
     for old in payloads where section.payload(old.type) == nil {
       jitterBuffer?.setFormat(nil, payloadType: old.type)
     }
@@ -89,6 +94,21 @@ public final class RTPReceiveStream {
     newestPayloadType = type
     codecName = payloads[index].codecName
   }
+
+  /// A sound's playout delay where nobody says otherwise: as much as conversation bears (ITU-T G.114).
+  private static let usualPlayoutDelay = Duration.milliseconds(150)
+  private var playoutDelay = usualPlayoutDelay
+
+  /// How long sound waits from its arrival to its playout: packets that would come later aren't asked for. From the loop.
+  public func setPlayoutDelay(_ delay: Duration) {
+    guard kind == .audio, delay != playoutDelay else { return }
+    playoutDelay = delay
+    receiver.setRepair(
+      inPlace: !payloads.contains { $0.associatedType != nil }, longestUse: longestUse)
+  }
+
+  /// The video's jitter buffer tells itself what it doesn't need any more.
+  private var longestUse: Duration? { kind == .audio ? playoutDelay : nil }
 
   func setRoundTrip(_ roundTrip: Duration) {
     receiver.setRoundTrip(roundTrip)

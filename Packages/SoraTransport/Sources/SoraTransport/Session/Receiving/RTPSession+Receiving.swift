@@ -116,9 +116,10 @@ extension RTPSession {
       counted.unknownSource += 1
       return nil
     }
+    if isOurs(header.ssrc) { resolveCollision(over: header.ssrc) }
     let source: Source
     if payload.associatedType != nil {
-      guard let stream = repairedStream(header.ssrc, in: section) else {
+      guard let stream = repairedStream(header.ssrc, values.repairedRid, in: section) else {
         counted.unknownSource += 1
         return nil
       }
@@ -126,9 +127,16 @@ extension RTPSession {
       stream.rtxSSRC = header.ssrc
       source = .retransmission(of: stream)
     } else {
-      // One section carries one stream: a new source takes the old one's place.
-      for old in receiveStreams where old.mid == section.mid { remove(old, at: now) }
-      let stream = RTPReceiveStream(section, ssrc: header.ssrc, payload: payload)
+      let rid = section.rids.isEmpty ? nil : values.rid?.description
+      guard section.rids.isEmpty || rid.map({ section.rids.contains($0) }) ?? false else {
+        counted.unknownSource += 1
+        return nil
+      }
+      // One section, or one layer of it, carries one stream: a new source takes the old one's place.
+      for old in receiveStreams where old.mid == section.mid && old.rid == rid {
+        remove(old, at: now)
+      }
+      let stream = RTPReceiveStream(section, rid: rid, ssrc: header.ssrc, payload: payload)
       if let roundTrip { stream.setRoundTrip(roundTrip) }
       receiveStreams.append(stream)
       source = .media(stream)
@@ -179,15 +187,18 @@ extension RTPSession {
     retired.append((ssrc, now + .seconds(1)))
   }
 
-  /// The stream that a retransmission source repairs: the one that the description pairs it with, else the section's.
+  /// The stream that a retransmission source repairs: the one that the description pairs it with, or that its packets name
+  /// (RFC 8852 §3.2), else the section's.
   private func repairedStream(
-    _ ssrc: UInt32, in section: RTPReceiveParameters
+    _ ssrc: UInt32, _ rid: RTPExtensionText?, in section: RTPReceiveParameters
   ) -> RTPReceiveStream? {
     if let pair = section.retransmissionPairs.first(where: { $0.rtx == ssrc }),
       let stream = receiveStreams.first(where: { $0.ssrc == pair.primary })
     {
       return stream
     }
-    return receiveStreams.first { $0.mid == section.mid }
+    guard !section.rids.isEmpty else { return receiveStreams.first { $0.mid == section.mid } }
+    guard let rid = rid?.description else { return nil }
+    return receiveStreams.first { $0.mid == section.mid && $0.rid == rid }
   }
 }

@@ -27,7 +27,7 @@ public final class RTPSendStream {
   /// The number of the packet that left last.
   var lastSent: UInt16?
   /// When the owner is to be told that the receiver wants a key frame.
-  var keyFrameDemand = KeyFrameRequests()
+  var keyFrameDemand = KeyFrameDemand()
   /// Packets back from the newest that the next probe takes.
   private var paddingCursor: UInt16 = 0
   private var payloader: any RTPPayloader
@@ -53,6 +53,18 @@ public final class RTPSendStream {
     setDependencies(random)
   }
 
+  /// Goes on as another source (RFC 3550 §8.2): what is sent from now on has its name, and tells the receiver what it is.
+  func change(ssrc: UInt32) {
+    parameters.ssrc = ssrc
+    sender.begin(as: ssrc)
+  }
+
+  /// Sends retransmissions from another source.
+  func change(rtxSSRC ssrc: UInt32) {
+    parameters.rtx?.ssrc = ssrc
+    sender.parameters.rtx?.ssrc = ssrc
+  }
+
   /// A stream that is described at all is so from a key frame on.
   private func setDependencies(_ random: RandomSource) {
     guard parameters.extensions.dependencyDescriptor != nil, payloader.tellsLayerParts else {
@@ -63,8 +75,12 @@ public final class RTPSendStream {
   }
 
   /// Takes over the outcome of a later negotiation.
-  func update(_ parameters: RTPSendParameters, random: RandomSource) {
+  func update(_ new: RTPSendParameters, random: RandomSource) {
     let old = self.parameters
+    var parameters = new
+    // Changed since a collision, of which the description may not know yet.
+    parameters.ssrc = old.ssrc
+    if let rtx = old.rtx { parameters.rtx?.ssrc = rtx.ssrc }
     if parameters.codecName != old.codecName
       || parameters.formatParameters != old.formatParameters
       || parameters.redundancy != old.redundancy
@@ -141,7 +157,10 @@ public final class RTPSendStream {
     }
     lastFrame = (timestamp, frame.timestamp)
     sender.statistics.framesSent &+= 1
-    if frame.isKeyFrame { sender.statistics.keyFramesSent &+= 1 }
+    if frame.isKeyFrame {
+      sender.statistics.keyFramesSent &+= 1
+      keyFrameDemand.keyFrameLeaves(at: now)
+    }
   }
 
   /// Writes a packet's header with all its extensions.
@@ -197,9 +216,11 @@ public final class RTPSendStream {
 extension RTPSendParameters {
   /// What of it concerns the source rather than its frames.
   fileprivate func ofSource(cname: String) -> RTPTrackSender.Parameters {
-    RTPTrackSender.Parameters(
+    var parameters = RTPTrackSender.Parameters(
       kind: kind, ssrc: ssrc, rtx: rtx, mid: RTPExtensionText(mid),
       rid: rid.flatMap { RTPExtensionText($0) }, extensions: extensions, clockRate: clockRate,
       acceptsNack: acceptsNack, cname: cname)
+    parameters.repeatsPackets = true
+    return parameters
   }
 }

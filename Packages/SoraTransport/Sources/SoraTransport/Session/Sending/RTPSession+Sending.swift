@@ -18,13 +18,22 @@ extension RTPSession: PacedPacketSource {
       return
     }
     if token.isRetransmission {
-      unsafe retransmit(
-        UnsafeRawBufferPointer(packet), token.number, on: stream, as: .retransmission, at: now)
+      if stream.parameters.rtx == nil {
+        unsafe sendAgain(UnsafeRawBufferPointer(packet), token.number, on: stream, at: now)
+      } else {
+        unsafe retransmit(
+          UnsafeRawBufferPointer(packet), token.number, on: stream, as: .retransmission, at: now)
+      }
       return
     }
-    guard let header = unsafe try? RTPHeader(parsing: UnsafeRawBufferPointer(packet)) else {
+    guard var header = unsafe try? RTPHeader(parsing: UnsafeRawBufferPointer(packet)) else {
       counted.unsendable += 1
       return
+    }
+    if header.ssrc != stream.parameters.ssrc {
+      // It has waited since before a collision.
+      header.ssrc = stream.parameters.ssrc
+      unsafe RTPPacket.setSSRC(header.ssrc, in: packet)
     }
     let sequence = unsafe stamp(packet, header, of: stream, at: now)
     if unsafe output.sendRTP(UnsafeRawBufferPointer(packet)) {
@@ -38,6 +47,24 @@ extension RTPSession: PacedPacketSource {
     } else {
       stream.sender.statistics.packetsDropped &+= 1
     }
+  }
+
+  /// Sends a stored packet again as it left, bit by bit: SRTP gives one number one keystream, so no time and no transport-wide number
+  /// of it may change.
+  private func sendAgain(
+    _ packet: UnsafeRawBufferPointer, _ number: UInt16, on stream: RTPSendStream, at now: Instant
+  ) {
+    guard let header = unsafe try? RTPHeader(parsing: packet),
+      header.ssrc == stream.parameters.ssrc, unsafe output.sendRTPAgain(packet)
+    else {
+      stream.sender.statistics.packetsDropped &+= 1
+      return
+    }
+    let sequence = stream.sender.transportSequence(of: number)
+    if let sequence { controller.sentAgain(sequence, at: now) }
+    stream.sender.sent(
+      number, count: packet.count, payload: header.payloadCount, transportSequence: sequence,
+      as: .retransmission, at: now)
   }
 
   /// Fills a probe with one of the last packets of a video stream sent again, which repairs a loss if there was one.
