@@ -106,6 +106,7 @@ public final class RTPSession {
   enum Source {
     case media(RTPReceiveStream)
     case retransmission(of: RTPReceiveStream)
+    case repair(of: RTPReceiveStream)
   }
 
   public init(configuration: Configuration, random: RandomSource, output: any RTPSessionOutput) {
@@ -234,7 +235,7 @@ public final class RTPSession {
     receiveStreams.removeAll { $0 === stream }
     sources = sources.filter { _, source in
       switch source {
-      case .media(let other), .retransmission(let other): other !== stream
+      case .media(let other), .retransmission(let other), .repair(let other): other !== stream
       }
     }
   }
@@ -252,8 +253,7 @@ public final class RTPSession {
     _ frame: EncodedFrame, on stream: RTPSendStream, level: RTPAudioLevel? = nil, at now: Instant
   ) {
     let priority: Pacer.Priority = stream.parameters.kind == .audio ? .audio : .video
-    stream.packetize(frame, level: level, at: now) { number, size in
-      let token = PacketToken(stream: stream.index, number: number)
+    stream.packetize(frame, level: level, at: now) { token, size in
       if !controller.enqueue(token, size: size, priority: priority, at: now) {
         stream.sender.statistics.packetsDropped &+= 1
       }

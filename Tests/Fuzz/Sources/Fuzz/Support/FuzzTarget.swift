@@ -23,7 +23,8 @@ extension FuzzTarget {
   static var all: [FuzzTarget] {
     [
       stun, candidate, fingerprint, sdp, rtp, retransmission, rtcp, transportFeedback,
-      feedbackGenerator, congestionFeedbackGenerator, vp8Payload, vp9Payload, av1Payload,
+      feedbackGenerator, congestionFeedbackGenerator, repairPacket, repairDecoder, vp8Payload,
+      vp9Payload, av1Payload,
       h264Payload, h265Payload, redPayload,
       dependencyDescriptor, videoJitterBuffer, videoJitterBufferVP9, videoJitterBufferAV1,
       videoJitterBufferH264, videoJitterBufferH265, audioJitterBuffer, audioJitterBufferOpus, opus,

@@ -13,6 +13,8 @@ public final class RTPReceiveStream {
     public var packetsDiscarded: UInt64 = 0
     /// Retransmissions whose original had come already, or that were empty.
     public var retransmissionsDiscarded: UInt64 = 0
+    /// Repair packets; those of sound inside its codec aren't seen here.
+    public var fec = FECDecoder.Statistics()
     public var framesReceived: UInt64 = 0
     public var keyFramesReceived: UInt64 = 0
   }
@@ -30,6 +32,17 @@ public final class RTPReceiveStream {
   /// What the stream itself counts; requests are the receiver's.
   var counted = Statistics()
 
+  /// What a payload type is for.
+  enum Role {
+    case media, retransmission
+    /// A video's packets and repair packets inside RED.
+    case red
+    case repair
+  }
+
+  /// Makes lost packets anew, where repair packets were negotiated.
+  private(set) var fec: FECDecoder?
+  private(set) var roles: [Role] = []
   /// What the payload types of the section carry.
   private(set) var payloads: [RTPReceiveParameters.Payload] = []
   /// The payload type that `codecName` is of.
@@ -60,6 +73,7 @@ public final class RTPReceiveStream {
     var statistics = counted
     statistics.nackCount = receiver.statistics.nackCount
     statistics.pliCount = receiver.statistics.pliCount
+    if let fec { statistics.fec = fec.statistics }
     return statistics
   }
 
@@ -79,6 +93,13 @@ public final class RTPReceiveStream {
         payloadType: payload.type)
     }
     payloads = section.payloads
+    roles = payloads.map { payload in
+      if payload.associatedType != nil { return .retransmission }
+      guard kind == .video else { return .media }
+      return payload.isRED ? .red : payload.repairFormat != nil ? .repair : .media
+    }
+    let format = payloads.lazy.compactMap(\.repairFormat).first
+    if fec?.format != format { fec = format.map { FECDecoder(format: $0, ssrc: ssrc) } }
   }
 
   /// Where `payloads` has a type.
@@ -117,4 +138,17 @@ public final class RTPReceiveStream {
 
   /// Asks the sender for a key frame with the session's next `poll`, and again until one comes. From the loop.
   public func requestKeyFrame() { receiver.keyFrames.askUntilAnswered() }
+}
+
+extension RTPReceiveParameters.Payload {
+  fileprivate var isRED: Bool { codecName.lowercased() == "red" }
+
+  /// How repair packets of this payload type are laid out; nil for other payload types.
+  var repairFormat: FECFormat? {
+    switch codecName.lowercased() {
+    case "ulpfec": .uneven
+    case "flexfec-03": .flexible03
+    default: nil
+    }
+  }
 }

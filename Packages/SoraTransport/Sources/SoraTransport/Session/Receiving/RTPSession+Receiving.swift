@@ -18,15 +18,14 @@ extension RTPSession {
     switch source {
     case .media(let stream):
       guard let index = stream.payloadIndex(header.payloadType),
-        stream.payloads[index].associatedType == nil
+        stream.roles[index] == .media || stream.roles[index] == .red
       else {
         stream.counted.packetsDiscarded &+= 1
         counted.unknownPayloadType += 1
         return
       }
-      stream.noteCodec(index)
       stream.receiver.receive(header, packetCount: bytes.count, at: now)
-      unsafe take(header, bytes, values, on: stream, isRetransmission: false, at: now)
+      unsafe unwrap(header, bytes, values, index, on: stream, isRetransmission: false, at: now)
     case .retransmission(let stream):
       guard let index = stream.payloadIndex(header.payloadType),
         let original = stream.payloads[index].associatedType,
@@ -38,11 +37,86 @@ extension RTPSession {
         return
       }
       let before = stream.jitterBuffer?.statistics.packetsDiscarded.total ?? 0
-      unsafe take(restored, bytes, values, on: stream, isRetransmission: true, at: now)
+      unsafe unwrap(
+        restored, bytes, values, stream.payloadIndex(original), on: stream, isRetransmission: true,
+        at: now)
       if stream.jitterBuffer?.statistics.packetsDiscarded.total ?? 0 > before {
         stream.counted.retransmissionsDiscarded &+= 1
       }
+    case .repair(let stream):
+      guard let index = stream.payloadIndex(header.payloadType), stream.roles[index] == .repair,
+        let fec = stream.fec
+      else {
+        stream.counted.packetsDiscarded &+= 1
+        counted.unknownPayloadType += 1
+        return
+      }
+      unsafe fec.receivedRepair(header.payload(in: bytes).bytes)
+      takeRecovered(on: stream, at: now)
     }
+  }
+
+  // MARK: Repair
+
+  /// Takes a packet of a stream, or the one inside its RED (RFC 2198), and lets repair packets have it too.
+  private func unwrap(
+    _ header: RTPHeader, _ packet: UnsafeRawBufferPointer, _ values: RTPHeaderExtensions,
+    _ index: Int?, on stream: RTPReceiveStream, isRetransmission: Bool, at now: Instant
+  ) {
+    guard let index else { return }
+    guard let fec = stream.fec else {
+      if stream.roles[index] == .media { stream.noteCodec(index) }
+      return unsafe take(
+        header, packet, values, on: stream, isRetransmission: isRetransmission, at: now)
+    }
+    var media = header
+    var block = index
+    if stream.roles[index] == .red {
+      // One block, as everybody sends it. What stands in front of others would be copies of older packets.
+      guard header.payloadCount > REDPayload.primaryHeaderCount,
+        let inside = unsafe stream.payloadIndex(packet[header.payloadOffset])
+      else {
+        stream.counted.packetsDiscarded &+= 1
+        return
+      }
+      block = inside
+      unsafe media.payloadType = packet[header.payloadOffset]
+      media.payloadOffset += REDPayload.primaryHeaderCount
+      media.payloadCount -= REDPayload.primaryHeaderCount
+    }
+    switch stream.roles[block] {
+    case .repair:
+      unsafe fec.receivedRepair(media.payload(in: packet).bytes)
+      // Its number is no gap.
+      media.payloadCount = 0
+      unsafe take(media, packet, values, on: stream, isRetransmission: isRetransmission, at: now)
+    case .media:
+      stream.noteCodec(block)
+      if !isRetransmission {
+        let protected = unsafe FECPacket(
+          packet.bytes, header: header, red: media.payloadOffset - header.payloadOffset,
+          payloadType: media.payloadType, map: receiveExtensions)
+        unsafe fec.received(packet.bytes, protected, number: header.sequenceNumber)
+      }
+      unsafe take(media, packet, values, on: stream, isRetransmission: isRetransmission, at: now)
+    case .red, .retransmission: stream.counted.packetsDiscarded &+= 1
+    }
+    takeRecovered(on: stream, at: now)
+  }
+
+  /// Packets that repair packets have made anew go the way of those that came.
+  private func takeRecovered(on stream: RTPReceiveStream, at now: Instant) {
+    guard let fec = stream.fec else { return }
+    while fec.nextRecovered({ packet in
+      unsafe packet.withUnsafeBytes { bytes in
+        guard let header = unsafe try? RTPHeader(parsing: bytes),
+          let index = stream.payloadIndex(header.payloadType), stream.roles[index] == .media
+        else { return }
+        stream.receiver.recovered(header.sequenceNumber, at: now)
+        let values = unsafe RTPHeaderExtensions(of: header, in: bytes, map: receiveExtensions)
+        unsafe take(header, bytes, values, on: stream, isRetransmission: true, at: now)
+      }
+    }) {}
   }
 
   private func take(
@@ -118,7 +192,13 @@ extension RTPSession {
     }
     if isOurs(header.ssrc) { resolveCollision(over: header.ssrc) }
     let source: Source
-    if payload.associatedType != nil {
+    if payload.repairFormat == .flexible03 {
+      guard let stream = protectedStream(header.ssrc, in: section) else {
+        counted.unknownSource += 1
+        return nil
+      }
+      source = .repair(of: stream)
+    } else if payload.associatedType != nil {
       guard let stream = repairedStream(header.ssrc, values.repairedRid, in: section) else {
         counted.unknownSource += 1
         return nil
@@ -154,6 +234,7 @@ extension RTPSession {
     if let section = sections.first(where: { section in
       section.signalledSSRCs.contains(header.ssrc)
         || section.retransmissionPairs.contains { $0.rtx == header.ssrc }
+        || section.repairPairs.contains { $0.repair == header.ssrc }
     }) {
       return section
     }
@@ -165,7 +246,8 @@ extension RTPSession {
     // A source that nothing but its payload type speaks for doesn't take the place of one that was signalled.
     if let match, let live = receiveStreams.first(where: { $0.mid == match.mid }),
       match.signalledSSRCs.contains(live.ssrc),
-      match.payload(header.payloadType)?.associatedType == nil
+      let payload = match.payload(header.payloadType), payload.associatedType == nil,
+      payload.repairFormat == nil
     {
       return nil
     }
@@ -200,5 +282,16 @@ extension RTPSession {
     guard !section.rids.isEmpty else { return receiveStreams.first { $0.mid == section.mid } }
     guard let rid = rid?.description else { return nil }
     return receiveStreams.first { $0.mid == section.mid && $0.rid == rid }
+  }
+
+  /// The stream that a source of repair packets protects: the one that the description pairs it with, else the section's.
+  private func protectedStream(
+    _ ssrc: UInt32, in section: RTPReceiveParameters
+  ) -> RTPReceiveStream? {
+    if let pair = section.repairPairs.first(where: { $0.repair == ssrc }) {
+      return receiveStreams.first { $0.ssrc == pair.primary }
+    }
+    let streams = receiveStreams.filter { $0.mid == section.mid }
+    return streams.count == 1 ? streams[0] : nil
   }
 }

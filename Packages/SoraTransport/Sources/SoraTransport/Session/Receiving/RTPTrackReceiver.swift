@@ -78,6 +78,11 @@ public final class RTPTrackReceiver {
     return restored
   }
 
+  /// A packet was made anew from repair packets: it isn't asked for any more, and stays lost in reports.
+  func recovered(_ number: UInt16, at now: Instant) {
+    nack.received(sequenceNumber: number, isRetransmission: true, at: now)
+  }
+
   /// Nobody waits for packets before this one any more.
   public func discardMissing(before number: UInt16) { nack.discard(before: number) }
 

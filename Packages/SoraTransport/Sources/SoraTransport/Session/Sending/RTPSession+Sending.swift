@@ -11,6 +11,7 @@ extension RTPSession: PacedPacketSource {
       counted.overtaken += 1
       return
     }
+    if token.isRepair { return sendRepair(token.number, of: stream, at: now) }
     guard let packet = unsafe stream.history.stored(sequenceNumber: token.number) else {
       // It waited for so long that newer packets took its slot.
       stream.sender.statistics.packetsDropped &+= 1
@@ -49,6 +50,20 @@ extension RTPSession: PacedPacketSource {
     }
   }
 
+  /// Sends a repair packet of a source of its own.
+  private func sendRepair(_ number: UInt16, of stream: RTPSendStream, at now: Instant) {
+    guard let packet = unsafe stream.repair?.history?.stored(sequenceNumber: number),
+      let header = unsafe try? RTPHeader(parsing: UnsafeRawBufferPointer(packet))
+    else {
+      counted.overtaken += 1
+      return
+    }
+    _ = unsafe stamp(packet, header, of: stream, at: now)
+    if unsafe !output.sendRTP(UnsafeRawBufferPointer(packet)) {
+      stream.sender.statistics.packetsDropped &+= 1
+    }
+  }
+
   /// Sends a stored packet again as it left, bit by bit: SRTP gives one number one keystream, so no time and no transport-wide number
   /// of it may change.
   private func sendAgain(
@@ -82,7 +97,8 @@ extension RTPSession: PacedPacketSource {
     _ original: UnsafeRawBufferPointer, _ number: UInt16, on stream: RTPSendStream,
     as sending: RTPTrackSender.Sending, at now: Instant
   ) -> Int? {
-    guard let rtx = stream.parameters.rtx else { return nil }
+    guard let rtx = stream.parameters.rtx, let payloadType = stream.retransmissionPayloadType
+    else { return nil }
     let map = stream.parameters.extensions
     var values = stream.sender.repairValues
     if stream.parameters.feedback != .bySource { values.transportSequenceNumber = 0 }
@@ -91,7 +107,7 @@ extension RTPSession: PacedPacketSource {
       guard
         let writer = unsafe try? Retransmission.build(
           of: original, ssrc: rtx.ssrc, sequenceNumber: stream.sender.takeRTXNumber(),
-          payloadType: rtx.payloadType, extensions: values, map: map, into: scratch)
+          payloadType: payloadType, extensions: values, map: map, into: scratch)
       else {
         counted.unsendable += 1
         return nil
@@ -141,7 +157,9 @@ extension RTPSession: PacedPacketSource {
 
   /// Tells the encoders what the network leaves them.
   func applyEstimate(at now: Instant) {
-    let target = controller.available(at: now).bitsPerSecond
+    // Repair packets come on top of what encoders make.
+    let share = sendStreams.reduce(0.0) { max($0, $1.repair?.share ?? 0) }
+    let target = Int(Double(controller.available(at: now).bitsPerSecond) / (1 + share))
     guard abs(target - lastTarget) > lastTarget / 50 else { return }
     lastTarget = target
     delegate?.session(self, changedTargetBitrate: target, at: now)

@@ -18,6 +18,9 @@ public final class RTPTrackSender {
     /// Stored packets sent again to fill probes, and their payload bytes; not among the retransmissions.
     public var paddingPacketsSent: UInt64 = 0
     public var paddingBytesSent: UInt64 = 0
+    /// Repair packets, and the bytes of their payloads.
+    public var fecPacketsSent: UInt64 = 0
+    public var fecBytesSent: UInt64 = 0
     public var framesSent: UInt64 = 0
     public var keyFramesSent: UInt64 = 0
     public var nackCount: UInt64 = 0
