@@ -1,5 +1,3 @@
-import SoraRTP
-
 /// How a receiver tells a sender what the network does to its packets. A session uses one way, never two at once.
 public enum CongestionFeedbackKind: Sendable, Hashable, CaseIterable {
   /// By transport-wide numbers in a header extension (draft-holmer-rmcat-transport-wide-cc-extensions-01).
@@ -8,16 +6,4 @@ public enum CongestionFeedbackKind: Sendable, Hashable, CaseIterable {
   case bySource
   /// The receiver estimates the bandwidth itself (draft-alvestrand-rmcat-remb-03).
   case receiverEstimate
-}
-
-extension CongestionFeedbackKind {
-  /// The one for all sections, which share a transport: the most precise that was agreed on for any.
-  static func common(to sections: [RTPReceiveParameters]) -> CongestionFeedbackKind {
-    if sections.contains(where: { $0.feedback == .bySource }) { return .bySource }
-    let estimates = sections.contains { $0.feedback == .receiverEstimate }
-    let counts = sections.contains {
-      $0.feedback == .transportWide && $0.extensions.transportSequenceNumber != nil
-    }
-    return estimates && !counts ? .receiverEstimate : .transportWide
-  }
 }

@@ -213,7 +213,7 @@ public final class RTPSession {
         receiveExtensions[kind] = section.extensions[kind]
       }
     }
-    rtcp.feedbackKind = CongestionFeedbackKind.common(to: sections)
+    rtcp.feedbackKind = sections.feedback
     rtcp.sendsReferenceTime = sections.contains(where: \.sendsReferenceTime)
     for stream in receiveStreams {
       guard let section = sections.first(where: { $0.mid == stream.mid }) else {

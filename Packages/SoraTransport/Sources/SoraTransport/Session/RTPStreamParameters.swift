@@ -152,3 +152,16 @@ public struct RTPReceiveParameters: Sendable, Equatable {
 
   func payload(_ type: UInt8) -> Payload? { payloads.first { $0.type == type } }
 }
+
+extension [RTPReceiveParameters] {
+  /// How the peer is told what became of its packets: all sections share a transport, so it is the most precise that was agreed on
+  /// for any.
+  var feedback: CongestionFeedbackKind {
+    if contains(where: { $0.feedback == .bySource }) { return .bySource }
+    let estimates = contains { $0.feedback == .receiverEstimate }
+    let counts = contains {
+      $0.feedback == .transportWide && $0.extensions.transportSequenceNumber != nil
+    }
+    return estimates && !counts ? .receiverEstimate : .transportWide
+  }
+}

@@ -65,7 +65,8 @@ public final class RTPSendStream {
       return
     }
     if repair?.kind != kind {
-      repair = RepairSender(kind, ssrc: parameters.ssrc, random: random)
+      repair = RepairSender(
+        kind, ssrc: parameters.ssrc, maximumPayload: Self.maximumPacket, random: random)
     }
   }
 

@@ -17,14 +17,18 @@ final class RepairSender {
   private var encoder: FECEncoder
   private var number: UInt16
   private var frames = 0
-  private var payload = [UInt8](repeating: 0, count: RTPSendStream.maximumPacket)
+  private var payload: [UInt8]
   /// Repair packets for each packet, 0...0.5.
   private(set) var share = 0.0
   private var loss = 0.0
   private var reports: UInt64 = 0
 
-  init(_ kind: RTPForwardErrorCorrection, ssrc: UInt32, random: RandomSource) {
+  /// - Parameter maximumPayload: bytes of a repair packet's payload at most.
+  init(
+    _ kind: RTPForwardErrorCorrection, ssrc: UInt32, maximumPayload: Int, random: RandomSource
+  ) {
     self.kind = kind
+    payload = [UInt8](repeating: 0, count: maximumPayload)
     number = UInt16(truncatingIfNeeded: random.next()) & 0x7FFF
     switch kind {
     case .uneven:
