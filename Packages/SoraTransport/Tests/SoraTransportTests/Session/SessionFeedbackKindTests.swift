@@ -1,3 +1,5 @@
+import CSoraMallocCount
+import SoraCongestion
 import SoraMedia
 import SoraNetworkSimulator
 import SoraRTP
@@ -127,5 +129,37 @@ import Testing
     )
     #expect(pair.a.session.estimatedBitrate > 1_000_000)
     #expect(highest < 2.5)
+  }
+
+  /// Both halves of feedback by source, packet for packet: noted when it leaves, when it comes, and when it is told of.
+  @Test(.needsOptimizer) func feedbackBySourceAllocatesNothing() throws {
+    let controller = SendController(
+      configuration: .init(estimator: .init(start: .megabits(2), probes: false)))
+    let generator = CongestionFeedbackGenerator()
+    let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 1200, alignment: 16)
+    defer { memory.deallocate() }
+    var before: UInt64 = 0
+    for index in 0..<12_000 {
+      if index == 6000 { before = sora_malloc_count() }
+      let now = Instant.zero + .milliseconds(2 * index)
+      let ssrc: UInt32 = index % 5 == 0 ? 8 : 7
+      let number = UInt16(truncatingIfNeeded: ssrc == 8 ? index / 5 : index)
+      _ = controller.number(packetOf: 1000, source: (ssrc, number), at: now)
+      let arrival = now + .milliseconds(20)
+      if index % 50 != 9 {
+        generator.received(ssrc: ssrc, sequenceNumber: number, ecn: .ect0, at: arrival)
+      }
+      guard generator.isDue(at: arrival) else { continue }
+      var writer = RTCPWriter(into: memory)
+      _ = try generator.write(into: &writer, sender: 5, reportTime: 0, at: arrival)
+      var reader = RTCPReader(UnsafeRawBufferPointer(rebasing: memory[..<writer.count]))
+      if case .congestionFeedback(let message)? = try reader.next() {
+        controller.received(message, at: arrival + .milliseconds(20))
+      }
+      controller.poll(at: now)
+    }
+    let allocations = sora_malloc_count() - before
+    #expect(controller.statistics.feedbackMessages > 400)
+    #expect(allocations == 0)
   }
 }

@@ -23,18 +23,14 @@ import Testing
       sending: { if $0.kind == .video { $0.repair = kind } },
       receiving: { section in
         guard section.kind == .video else { return }
-        switch kind {
-        case .uneven:
-          section.payloads += [
-            .init(type: 98, codecName: "red", clockRate: 90_000),
-            .init(type: 99, codecName: "ulpfec", clockRate: 90_000),
-            .init(type: 100, codecName: "rtx", clockRate: 90_000, associatedType: 98),
-          ]
-        case .flexible:
-          section.payloads.append(
-            .init(type: 35, codecName: "flexfec-03", clockRate: 90_000))
-        case nil: break
-        }
+        // Both may be agreed on; what is sent is one of them.
+        guard kind != nil else { return }
+        section.payloads += [
+          .init(type: 98, codecName: "red", clockRate: 90_000),
+          .init(type: 99, codecName: "ulpfec", clockRate: 90_000),
+          .init(type: 100, codecName: "rtx", clockRate: 90_000, associatedType: 98),
+          .init(type: 35, codecName: "flexfec-03", clockRate: 90_000),
+        ]
       })
     return (pair, call)
   }

@@ -1,5 +1,6 @@
 import SoraMedia
 import SoraNetworkSimulator
+import SoraSDP
 import SoraTransport
 import Testing
 import WebRTC

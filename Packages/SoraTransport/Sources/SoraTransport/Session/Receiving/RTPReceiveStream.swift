@@ -98,8 +98,19 @@ public final class RTPReceiveStream {
       guard kind == .video else { return .media }
       return payload.isRED ? .red : payload.repairFormat != nil ? .repair : .media
     }
-    let format = payloads.lazy.compactMap(\.repairFormat).first
-    if fec?.format != format { fec = format.map { FECDecoder(format: $0, ssrc: ssrc) } }
+    let formats = payloads.compactMap(\.repairFormat)
+    if let fec, formats.contains(fec.format) { return }
+    fec = formats.first.map { FECDecoder(format: $0, ssrc: ssrc) }
+  }
+
+  /// The decoder of repair packets of a payload type; nil for another layout than before. Where both were agreed on, the first packet
+  /// decides.
+  func repairDecoder(_ index: Int) -> FECDecoder? {
+    guard let format = payloads[index].repairFormat else { return nil }
+    if let fec, fec.format != format, fec.statistics.fecPacketsReceived == 0 {
+      self.fec = FECDecoder(format: format, ssrc: ssrc)
+    }
+    return fec?.format == format ? fec : nil
   }
 
   /// Where `payloads` has a type.

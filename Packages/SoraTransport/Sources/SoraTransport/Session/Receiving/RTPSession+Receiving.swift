@@ -45,7 +45,7 @@ extension RTPSession {
       }
     case .repair(let stream):
       guard let index = stream.payloadIndex(header.payloadType), stream.roles[index] == .repair,
-        let fec = stream.fec
+        let fec = stream.repairDecoder(index)
       else {
         stream.counted.packetsDiscarded &+= 1
         counted.unknownPayloadType += 1
@@ -86,7 +86,7 @@ extension RTPSession {
     }
     switch stream.roles[block] {
     case .repair:
-      unsafe fec.receivedRepair(media.payload(in: packet).bytes)
+      unsafe stream.repairDecoder(block)?.receivedRepair(media.payload(in: packet).bytes)
       // Its number is no gap.
       media.payloadCount = 0
       unsafe take(media, packet, values, on: stream, isRetransmission: isRetransmission, at: now)
