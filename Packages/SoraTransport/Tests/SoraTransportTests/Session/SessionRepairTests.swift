@@ -91,6 +91,38 @@ import Testing
     #expect(pair.b.frames.count >= Int(call.video.statistics.framesSent) - 5)
   }
 
+  /// Repair packets make no stream, and take no stream's place.
+  @Test func repairAloneIsNoStream() throws {
+    let bench = SessionBench()
+    var section = TestStreams.videoSection()
+    section.payloads += [
+      .init(type: 98, codecName: "red", clockRate: 90_000),
+      .init(type: 99, codecName: "ulpfec", clockRate: 90_000),
+      .init(type: 35, codecName: "flexfec-03", clockRate: 90_000),
+    ]
+    section.repairPairs = [(primary: 1000, repair: 1777)]
+    bench.session.setReceiveSections([section], at: bench.now)
+    for type in [99, 35] as [UInt8] {
+      bench.receive(
+        SessionBench.videoPacket(number: 1, timestamp: 0, ssrc: 1777, payloadType: type))
+    }
+    #expect(bench.session.receiveStreams.isEmpty && bench.session.dropped.unknownSource == 2)
+    bench.receive(SessionBench.videoPacket(number: 1, timestamp: 0))
+    bench.receive(SessionBench.videoPacket(number: 5, timestamp: 0, ssrc: 1778, payloadType: 99))
+    bench.receive(SessionBench.videoPacket(number: 5, timestamp: 0, ssrc: 1777, payloadType: 35))
+    // Of the stream itself, without RED around it; and RED with nothing inside that is known.
+    bench.receive(SessionBench.videoPacket(number: 2, timestamp: 0, payloadType: 99))
+    bench.receive(SessionBench.videoPacket(number: 3, timestamp: 0, payloadType: 98))
+    let stream = try #require(bench.session.receiveStreams.first)
+    #expect(bench.session.receiveStreams.count == 1 && stream.ssrc == 1000)
+    #expect(bench.session.dropped.unknownSource == 3)
+    #expect(bench.session.dropped.unknownPayloadType == 1)
+    #expect(stream.statistics.packetsDiscarded == 2)
+    #expect(stream.statistics.fec.fecPacketsReceived == 1)
+    #expect(stream.statistics.fec.fecPacketsDiscarded == 1)
+    #expect(bench.frames.count == 1)
+  }
+
   /// In steady state neither making repair packets nor using them allocates.
   @Test(.needsOptimizer, arguments: FECFormat.allCases)
   func repairAllocatesNothing(_ format: FECFormat) throws {

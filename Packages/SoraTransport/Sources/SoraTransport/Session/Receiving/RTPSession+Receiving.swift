@@ -192,8 +192,9 @@ extension RTPSession {
     }
     if isOurs(header.ssrc) { resolveCollision(over: header.ssrc) }
     let source: Source
-    if payload.repairFormat == .flexible03 {
-      guard let stream = protectedStream(header.ssrc, in: section) else {
+    if let format = payload.repairFormat {
+      // ULPFEC has no source of its own.
+      guard format == .flexible03, let stream = protectedStream(header.ssrc, in: section) else {
         counted.unknownSource += 1
         return nil
       }
