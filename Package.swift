@@ -696,7 +696,7 @@ let package = Package(
       swiftSettings: settings + [.strictMemorySafety()]),
     .target(
       name: "SoraCongestion",
-      dependencies: ["SoraMedia"],
+      dependencies: ["SoraMedia", "SoraWire"],
       path: "Packages/SoraTransport/Sources/SoraCongestion",
       swiftSettings: settings + [.strictMemorySafety()]),
     .target(name: "CSoraCRC32C", path: "Packages/SoraTransport/Sources/CSoraCRC32C"),
@@ -738,7 +738,7 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "SoraRTPTests",
-      dependencies: ["SoraRTP", "SoraMedia"],
+      dependencies: ["SoraRTP", "SoraWire", "SoraMedia"],
       path: "Packages/SoraTransport/Tests/SoraRTPTests",
       swiftSettings: settings),
     .testTarget(
@@ -758,7 +758,7 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "SoraCongestionTests",
-      dependencies: ["SoraCongestion", "SoraNetworkSimulator", "SoraICE", "SoraMedia"],
+      dependencies: ["SoraCongestion", "SoraNetworkSimulator", "SoraICE", "SoraWire", "SoraMedia"],
       path: "Packages/SoraTransport/Tests/SoraCongestionTests",
       swiftSettings: settings),
     .target(
@@ -805,6 +805,7 @@ let package = Package(
         "SoraDataChannel",
         "CSoraMallocCount",
         "SoraMedia",
+        "SoraWire",
         "SoraClock",
       ],
       path: "Packages/SoraTransport/Tests/SoraTransportTests",

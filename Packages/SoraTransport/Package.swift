@@ -61,7 +61,7 @@ let package = Package(
     .target(
       name: "SoraSRTP", dependencies: [media, "CSRTP", "CSoraOpenSSL", "COpenSSL"],
       swiftSettings: strict),
-    .target(name: "SoraCongestion", dependencies: [media], swiftSettings: strict),
+    .target(name: "SoraCongestion", dependencies: [media, wire], swiftSettings: strict),
     .target(name: "CSoraCRC32C"),
     .target(name: "SoraSCTP", dependencies: [media, wire, "CSoraCRC32C"], swiftSettings: safe),
     .target(
@@ -78,7 +78,8 @@ let package = Package(
       dependencies: [media, wire, "SoraRTP", "SoraICE", "SoraDTLS", "SoraTransport"],
       swiftSettings: strict),
     .testTarget(name: "SoraSDPTests", dependencies: ["SoraSDP"], swiftSettings: settings),
-    .testTarget(name: "SoraRTPTests", dependencies: ["SoraRTP", media], swiftSettings: settings),
+    .testTarget(
+      name: "SoraRTPTests", dependencies: ["SoraRTP", wire, media], swiftSettings: settings),
     .testTarget(
       name: "SoraICETests", dependencies: ["SoraICE", wire, media], swiftSettings: settings),
     .testTarget(
@@ -88,7 +89,7 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "SoraCongestionTests",
-      dependencies: ["SoraCongestion", "SoraNetworkSimulator", "SoraICE", media],
+      dependencies: ["SoraCongestion", "SoraNetworkSimulator", "SoraICE", wire, media],
       swiftSettings: settings),
     .target(
       name: "CongestionScenarios",
@@ -114,7 +115,7 @@ let package = Package(
       name: "SoraTransportTests",
       dependencies: [
         "SoraTransport", "SoraNetworkSimulator", "SoraICE", "SoraDTLS", "SoraRTP", "SoraCongestion",
-        "SoraDataChannel", "CSoraMallocCount", media, clock,
+        "SoraDataChannel", "CSoraMallocCount", media, wire, clock,
       ],
       swiftSettings: settings),
     .testTarget(

@@ -1,6 +1,7 @@
 public import SoraMedia
+import SoraWire
 
-/// Estimates how much may be sent, from what transport-wide feedback says about what was sent.
+/// Estimates how much may be sent, from what feedback says about each packet: transport-wide, or by source (RFC 8888).
 ///
 /// Google congestion control as in draft-ietf-rmcat-gcc-02: a delay-based rate (§5: arrival-time differences, trend,
 /// over-use detector, rate control) and a loss-based bound (§6), plus probing, a receiver's REMB as a cap, and a way
@@ -46,6 +47,9 @@ public final class BandwidthEstimator {
     /// Packets reported as arrived, and as lost when first reported.
     public var packetsAcknowledged = 0
     public var packetsLost = 0
+    /// Packets reported with a mark of congestion (RFC 3168), and times that the rate was lowered for them.
+    public var packetsMarked = 0
+    public var markDecreases = 0
   }
 
   /// The rate to send at, everything included.
@@ -95,6 +99,7 @@ public final class BandwidthEstimator {
   private var acknowledged = AcknowledgedRate()
   private var control: RateControl
   private var loss = LossControl()
+  private var marks = MarkControl()
   private var queue = QueueDrain()
   private var limit = ApplicationLimit()
   private var probing = ProbeController()
@@ -202,6 +207,10 @@ public final class BandwidthEstimator {
 
   private func arrived(_ result: PacketFeedback, _ arrival: Int64) {
     let sent = result.sendTime.nanoseconds
+    if let ecn = result.ecn {
+      if ecn == .congestionExperienced { statistics.packetsMarked += 1 }
+      marks.add(ecn)
+    }
     acknowledged.add(
       size: result.size, arrived: arrival, isApplicationLimited: limit.isLimited)
     if delay.arrived(sent: sent, at: arrival) { statistics.overuses += 1 }
@@ -234,6 +243,16 @@ public final class BandwidthEstimator {
     {
       // What a probe put into the queue, which empties by itself.
       usage = .underuse
+    }
+    switch marks.update(roundTrip: roundTrip.smoothed, at: now) {
+    case .nothing: break
+    case .overuse:
+      usage = .overuse
+      statistics.markDecreases += 1
+    case .reduce(let factor):
+      control.lower(by: factor)
+      if usage == .normal { usage = .underuse }
+      statistics.markDecreases += 1
     }
     if usage == .overuse || competition.isCompeting {
       probing.overused(at: now)

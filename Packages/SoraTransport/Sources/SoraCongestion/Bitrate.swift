@@ -1,4 +1,5 @@
 public import SoraMedia
+public import SoraWire
 
 /// An amount of data in a time, in whole bits per second.
 public struct Bitrate: Hashable, Comparable, Sendable, CustomStringConvertible {
@@ -75,14 +76,18 @@ public struct PacketFeedback: Sendable, Equatable {
   public var arrivalTime: Instant?
   /// The probe that it was part of.
   public var probeCluster: Int?
+  /// How it was marked where it arrived; nil where the feedback doesn't say.
+  public var ecn: ECNCodepoint?
 
   public init(
-    sequence: Int64, size: Int, sendTime: Instant, arrivalTime: Instant?, probeCluster: Int? = nil
+    sequence: Int64, size: Int, sendTime: Instant, arrivalTime: Instant?, probeCluster: Int? = nil,
+    ecn: ECNCodepoint? = nil
   ) {
     self.sequence = sequence
     self.size = size
     self.sendTime = sendTime
     self.arrivalTime = arrivalTime
     self.probeCluster = probeCluster
+    self.ecn = ecn
   }
 }

@@ -17,6 +17,13 @@ final class LibSRTPTransform: SRTPTransform {
       profile: profile, master: remote, kind: ssrc_any_inbound, window: window, streams: streams)
   }
 
+  /// libsrtp decides that when a session is made, for all packets: here it never repeats one.
+  func protectRTPAgain(
+    _ source: UnsafeRawPointer, into destination: UnsafeMutableRawPointer, count: Int, header: Int
+  ) throws(SRTPError) -> Int {
+    throw .replayed
+  }
+
   func protectRTP(
     _ source: UnsafeRawPointer, into destination: UnsafeMutableRawPointer, count: Int, header: Int
   ) throws(SRTPError) -> Int {

@@ -17,6 +17,8 @@ public enum SRTPError: Error, Hashable, Sendable, CustomStringConvertible {
   case replayed
   /// The packet is older than the replay window reaches.
   case tooOld
+  /// A packet is to be protected again that never was.
+  case neverProtected
   /// The session already knows as many SSRCs as it is allowed to keep state for.
   case tooManyStreams(limit: Int)
   /// The stream has used up every packet index of its key (RFC 3711 §9.2): negotiate a new key.
@@ -35,6 +37,7 @@ public enum SRTPError: Error, Hashable, Sendable, CustomStringConvertible {
     case .authenticationFailed: "the SRTP authentication tag doesn't match"
     case .replayed: "a packet with this SRTP index was already processed"
     case .tooOld: "the packet is older than the SRTP replay window"
+    case .neverProtected: "a packet is to be repeated that hasn't been sent"
     case .tooManyStreams(let limit):
       "more than \(limit) SSRCs in one SRTP session: raise maximumStreams or end unused streams"
     case .keyExhausted: "every packet index of this SRTP key is used up: negotiate a new key"

@@ -138,6 +138,34 @@ public final class SRTPSession {
     }
   }
 
+  /// Protects a packet once more that left before, for a receiver that lost it: the outcome is the same, byte by byte.
+  ///
+  /// - Parameters:
+  ///   - source: exactly the packet, unchanged since. One that was changed in any bit would share its key stream with what left before,
+  ///     and under GCM give the authentication key away (RFC 7714 §8.1).
+  ///   - destination: as for `protectRTP(from:into:)`.
+  /// - Returns: the protected packet's length.
+  /// - Throws: `SRTPError.neverProtected` for one that hasn't left, `.tooOld` behind the window, and `.replayed` always where
+  ///   libsrtp does the cryptography.
+  public func protectRTPAgain(
+    from source: UnsafeRawBufferPointer, into destination: UnsafeMutableRawBufferPointer
+  ) throws(SRTPError) -> Int {
+    do throws(SRTPError) {
+      guard let base = source.baseAddress,
+        let header = unsafe SRTPPacket.rtpHeaderLength(base, count: source.count)
+      else { throw .malformed }
+      guard let target = destination.baseAddress, destination.count >= source.count + tagLength
+      else { throw .bufferTooSmall(needed: source.count + tagLength) }
+      let length = unsafe try transform.protectRTPAgain(
+        base, into: target, count: source.count, header: header)
+      counters.packetsProtected &+= 1
+      return length
+    } catch {
+      counters.count(error)
+      throw error
+    }
+  }
+
   /// Authenticates and decrypts an SRTP packet in place. When it throws, the packet's bytes are undefined.
   ///
   /// - Returns: the plain packet's length.

@@ -107,6 +107,16 @@ struct SRTPStream {
     if unsafe words[Int(bit >> 6)] & (1 << (bit & 63)) != 0 { throw .replayed }
   }
 
+  /// Whether an index was seen; throws if it is too old to know.
+  func contains(_ index: UInt64) throws(SRTPError) -> Bool {
+    do throws(SRTPError) {
+      try check(index)
+      return false
+    } catch .replayed {
+      return true
+    }
+  }
+
   /// Remembers an index that `check` let pass.
   @inline(__always)
   package mutating func insert(_ index: UInt64) {

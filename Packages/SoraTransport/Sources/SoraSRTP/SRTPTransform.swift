@@ -10,6 +10,11 @@ protocol SRTPTransform: AnyObject {
     _ source: UnsafeRawPointer, into destination: UnsafeMutableRawPointer, count: Int, header: Int
   ) throws(SRTPError) -> Int
 
+  /// Protects a packet that was protected before, bit by bit the same; returns the protected length.
+  func protectRTPAgain(
+    _ source: UnsafeRawPointer, into destination: UnsafeMutableRawPointer, count: Int, header: Int
+  ) throws(SRTPError) -> Int
+
   /// Authenticates and decrypts in place; returns the plain length.
   func unprotectRTP(
     _ packet: UnsafeMutableRawPointer, count: Int, header: Int

@@ -41,6 +41,35 @@ import Testing
     #expect(receiver.run(.unprotectRTCP, forged).judgement == .refused(.malformed))
   }
 
+  /// A packet that is sent again is the same in every byte; one that hasn't left, or is too old to know, isn't sent again.
+  @Test(arguments: SRTPProfile.allCases)
+  func aPacketIsRepeatedAsItWas(profile: SRTPProfile) throws {
+    let (sender, receiver) = try makeSessions(profile, .evp, .evp, replayWindow: 64)
+    let random = RandomSource(seed: 3)
+    let packets = (65_530..<65_600).map {
+      makeRTP(sequence: UInt16(truncatingIfNeeded: $0), random: random)
+    }
+    func again(_ packet: [UInt8]) -> Result<[UInt8], SRTPError> {
+      var room = [UInt8](repeating: 0, count: packet.count + 32)
+      return packet.withUnsafeBytes { source in
+        room.withUnsafeMutableBytes { target in
+          Result { () throws(SRTPError) in
+            Array(target[..<(try sender.protectRTPAgain(from: source, into: target))])
+          }
+        }
+      }
+    }
+    #expect(again(packets[0]) == .failure(.neverProtected))
+    let first = try packets[..<60].map { try sender.run(.protectRTP, $0).get() }
+    for (packet, protected) in zip(packets, first) { #expect(try again(packet).get() == protected) }
+    #expect(again(packets[60]) == .failure(.neverProtected))
+    #expect(
+      receiver.run(.unprotectRTP, try again(packets[5]).get()).judgement == .accepted(packets[5]))
+    for packet in packets[60...] { _ = try sender.run(.protectRTP, packet).get() }
+    #expect(again(packets[0]) == .failure(.tooOld))
+    #expect(again([1, 2, 3]) == .failure(.malformed))
+  }
+
   @Test(arguments: combinations)
   func packetsOlderThanTheWindowAreRefused(
     profile: SRTPProfile, implementation: SRTPSession.Implementation

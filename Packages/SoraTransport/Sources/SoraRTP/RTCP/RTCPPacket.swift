@@ -19,9 +19,13 @@ public enum RTCPPacket {
   case nack(RTCPNack)
   /// draft-holmer-rmcat-transport-wide-cc-extensions-01 §3.1.
   case transportFeedback(TransportFeedback)
+  /// RFC 8888 §3.1.
+  case congestionFeedback(RTCPCongestionFeedback)
+  /// XR, RFC 3611 §2.
+  case extendedReport(RTCPExtendedReport)
   /// Receiver estimated maximum bitrate, draft-alvestrand-rmcat-remb-03 §2.2.
   case receiverEstimate(RTCPReceiverEstimate)
-  /// APP (RFC 3550 §6.7), XR and whatever else this stack has no use for, raw.
+  /// APP (RFC 3550 §6.7) and whatever else this stack has no use for, raw.
   case unknown(RTCPRawPacket)
 }
 
@@ -33,8 +37,10 @@ enum RTCPType {
   static let goodbye: UInt8 = 203
   static let transportFeedback: UInt8 = 205
   static let payloadFeedback: UInt8 = 206
+  static let extendedReport: UInt8 = 207
 
   static let nackFormat: UInt8 = 1
+  static let congestionFormat: UInt8 = 11
   static let transportWideFormat: UInt8 = 15
   static let pictureLossFormat: UInt8 = 1
   static let fullIntraFormat: UInt8 = 4

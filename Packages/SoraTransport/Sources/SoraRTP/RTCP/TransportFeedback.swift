@@ -4,7 +4,7 @@ public import SoraMedia
 /// (draft-holmer-rmcat-transport-wide-cc-extensions-01 §3.1).
 ///
 /// A view into the memory that was read; iterate it before that memory goes.
-@safe public struct TransportFeedback: Sequence {
+public struct TransportFeedback: Sequence {
   /// One reported packet.
   public struct Status: Hashable, Sendable {
     public var sequenceNumber: UInt16
@@ -22,7 +22,7 @@ public import SoraMedia
   /// Counts messages, to notice lost ones.
   public let feedbackCount: UInt8
 
-  private let packet: UnsafeRawBufferPointer
+  private let packet: LentBytes
   private let deltaOffset: Int
 
   /// Units of receive deltas: 250 us.
@@ -32,22 +32,22 @@ public import SoraMedia
   static let chunksOffset = 20
 
   /// Checks the whole message, so that iterating can't fail; `nil` when it contradicts itself.
-  init?(_ packet: UnsafeRawBufferPointer) {
+  init?(_ packet: LentBytes) {
     guard packet.count >= TransportFeedback.chunksOffset else { return nil }
-    sender = unsafe packet.u32(4)
-    media = unsafe packet.u32(8)
-    baseSequenceNumber = unsafe packet.u16(12)
-    statusCount = unsafe Int(packet.u16(14))
-    referenceTime = unsafe packet.u24(16)
-    feedbackCount = unsafe packet.u8(19)
-    unsafe self.packet = unsafe packet
+    sender = packet.u32(4)
+    media = packet.u32(8)
+    baseSequenceNumber = packet.u16(12)
+    statusCount = Int(packet.u16(14))
+    referenceTime = packet.u24(16)
+    feedbackCount = packet.u8(19)
+    self.packet = packet
 
     var left = statusCount
     var offset = TransportFeedback.chunksOffset
     var deltaBytes = 0
     while left > 0 {
       guard offset + 2 <= packet.count else { return nil }
-      var chunk = unsafe StatusChunk(packet.u16(offset), limit: left)
+      var chunk = StatusChunk(packet.u16(offset), limit: left)
       offset += 2
       left -= chunk.remaining
       if let run = chunk.runSymbol {
@@ -65,11 +65,11 @@ public import SoraMedia
     deltaOffset = offset
   }
 
-  public func makeIterator() -> Iterator { unsafe Iterator(packet, self, deltaOffset) }
+  public func makeIterator() -> Iterator { Iterator(packet, self, deltaOffset) }
 
   /// Walks the reported packets in order of their sequence numbers.
-  @safe public struct Iterator: IteratorProtocol {
-    private let packet: UnsafeRawBufferPointer
+  public struct Iterator: IteratorProtocol {
+    private let packet: LentBytes
     private var chunkOffset = TransportFeedback.chunksOffset
     private var deltaOffset: Int
     private var left: Int
@@ -77,8 +77,8 @@ public import SoraMedia
     private var chunk = StatusChunk.empty
     private var ticks: Int64 = 0
 
-    init(_ packet: UnsafeRawBufferPointer, _ feedback: TransportFeedback, _ deltaOffset: Int) {
-      unsafe self.packet = unsafe packet
+    init(_ packet: LentBytes, _ feedback: TransportFeedback, _ deltaOffset: Int) {
+      self.packet = packet
       self.deltaOffset = deltaOffset
       left = feedback.statusCount
       sequenceNumber = feedback.baseSequenceNumber
@@ -87,7 +87,7 @@ public import SoraMedia
     public mutating func next() -> Status? {
       guard left > 0 else { return nil }
       while chunk.remaining == 0 {
-        chunk = unsafe StatusChunk(packet.u16(chunkOffset), limit: left)
+        chunk = StatusChunk(packet.u16(chunkOffset), limit: left)
         chunkOffset += 2
       }
       let symbol = chunk.next() ?? 0
@@ -96,10 +96,10 @@ public import SoraMedia
       sequenceNumber &+= 1
       switch symbol {
       case 1:
-        unsafe ticks += Int64(packet.u8(deltaOffset))
+        ticks += Int64(packet.u8(deltaOffset))
         deltaOffset += 1
       case 2:
-        unsafe ticks += Int64(Int16(bitPattern: packet.u16(deltaOffset)))
+        ticks += Int64(Int16(bitPattern: packet.u16(deltaOffset)))
         deltaOffset += 2
       default: return status
       }

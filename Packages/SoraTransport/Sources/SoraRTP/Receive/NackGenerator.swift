@@ -44,6 +44,11 @@ public struct NackGenerator: Sendable {
   /// Set when so much is missing that only a key frame helps. The owner resets it once it has asked for one.
   public var keyFrameNeeded = false
 
+  /// How long after its time a packet is of use, where that is known: it isn't asked for where the answer would come later.
+  public var longestUse: Duration?
+  /// Whether what is sent again comes as it was, in the same stream, instead of in one of its own (RFC 4588).
+  public var repairsInPlace = false
+
   private let configuration: Configuration
   private var extender = SequenceNumberExtender()
   /// In rising order of sequence.
@@ -69,35 +74,37 @@ public struct NackGenerator: Sendable {
   public var missingCount: Int { missing.count }
 
   /// A packet of the source arrived, or was restored from a retransmission.
+  ///
+  /// - Returns: whether it is one that was asked for, as far as that can be told.
+  @discardableResult
   public mutating func received(
     sequenceNumber: UInt16, isRetransmission: Bool = false, at now: Instant
-  ) {
+  ) -> Bool {
     guard let highest = extender.highest else {
       // A retransmission can't say where the stream stands.
       if !isRetransmission { extender.extend(sequenceNumber) }
-      return
+      return false
     }
     let sequence = extender.peek(sequenceNumber)
     if sequence <= highest {
       if highest - sequence > NackGenerator.restartDistance, !isRetransmission {
         noteJump(sequenceNumber)
       }
-      remove(sequence, isRetransmission, now)
-      return
+      return remove(sequence, isRetransmission, now)
     }
     if sequence - highest > NackGenerator.restartDistance {
       if !isRetransmission { noteJump(sequenceNumber) }
-      return
+      return false
     }
     restartCandidate = nil
     extender.extend(sequenceNumber)
     let gap = Int(sequence - highest - 1)
-    if gap == 0 { return }
+    if gap == 0 { return false }
     if gap + missing.count > configuration.maximumMissing {
       statistics.overflows += 1
       giveUpAll()
       keyFrameNeeded = true
-      return
+      return false
     }
     let firstTry = now + .nanoseconds(reorderingDelay)
     for offset in 1...gap {
@@ -105,6 +112,7 @@ public struct NackGenerator: Sendable {
         Missing(sequence: highest + Int64(offset), detectedAt: now, nextTry: firstTry, tries: 0))
     }
     earliestTry = SoraMedia.earliest(earliestTry, firstTry)
+    return false
   }
 
   /// Forgets packets before `sequenceNumber`: whoever wanted them does no more.
@@ -129,11 +137,15 @@ public struct NackGenerator: Sendable {
     let interval = roundTrip + max(5_000_000, roundTrip / 8)
     let maximumAge = configuration.maximumAge.wholeNanoseconds
     let maximumTries = configuration.maximumTries
+    // A request that is answered after the packet's use isn't worth its bytes.
+    let latestRequest = longestUse.map { $0.wholeNanoseconds - roundTrip } ?? maximumAge
     var lost: UInt64 = 0
     var asked: UInt64 = 0
     missing.removeAll { entry in
-      guard now.nanoseconds(since: entry.detectedAt) > maximumAge || entry.tries >= maximumTries
-      else { return false }
+      let age = now.nanoseconds(since: entry.detectedAt)
+      guard age > min(maximumAge, latestRequest) || entry.tries >= maximumTries else {
+        return false
+      }
       // The last request gets its round trip too.
       guard entry.nextTry <= now else { return false }
       lost += 1
@@ -170,16 +182,19 @@ public struct NackGenerator: Sendable {
     earliestTry = nil
   }
 
-  private mutating func remove(_ sequence: Int64, _ isRetransmission: Bool, _ now: Instant) {
+  private mutating func remove(
+    _ sequence: Int64, _ isRetransmission: Bool, _ now: Instant
+  ) -> Bool {
     var low = 0
     var high = missing.count
     while low < high {
       let middle = (low + high) / 2
       if missing[middle].sequence < sequence { low = middle + 1 } else { high = middle }
     }
-    guard low < missing.count, missing[low].sequence == sequence else { return }
+    guard low < missing.count, missing[low].sequence == sequence else { return false }
     let entry = missing.remove(at: low)
-    if isRetransmission {
+    let isRepair = isRetransmission || repairsInPlace && entry.tries > 0
+    if isRepair {
       statistics.recovered += 1
     } else {
       statistics.reordered += 1
@@ -190,6 +205,7 @@ public struct NackGenerator: Sendable {
         limit, max(lateness + lateness / 4, reorderingDelay - reorderingDelay / 32))
     }
     updateEarliest()
+    return isRepair
   }
 
   private mutating func updateEarliest() {

@@ -11,13 +11,32 @@ extension PeerTransport {
   /// - Returns: whether it was handed to the sink.
   @discardableResult
   public func sendRTP(_ packet: UnsafeRawBufferPointer) -> Bool {
+    unsafe send(packet) { srtp, slot throws(SRTPError) in
+      unsafe try srtp.protectRTP(from: packet, into: slot)
+    }
+  }
+
+  /// Sends a plain RTP packet once more that left before; it must not have changed in any bit since.
+  ///
+  /// - Returns: whether it was handed to the sink.
+  @discardableResult
+  public func sendRTPAgain(_ packet: UnsafeRawBufferPointer) -> Bool {
+    unsafe send(packet) { srtp, slot throws(SRTPError) in
+      unsafe try srtp.protectRTPAgain(from: packet, into: slot)
+    }
+  }
+
+  private func send(
+    _ packet: UnsafeRawBufferPointer,
+    protect: (SRTPSession, UnsafeMutableRawBufferPointer) throws(SRTPError) -> Int
+  ) -> Bool {
     guard let srtp = srtp.session, let path = traffic.path else {
       statistics.dropped.notConnected &+= 1
       return false
     }
     var sent = false
     unsafe carry(on: path, capacity: packet.count + Self.protectionOverhead) { slot in
-      guard let count = unsafe try? srtp.protectRTP(from: packet, into: slot) else {
+      guard let count = unsafe try? protect(srtp, slot) else {
         statistics.dropped.protectionFailed &+= 1
         return 0
       }

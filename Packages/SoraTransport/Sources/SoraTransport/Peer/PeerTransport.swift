@@ -2,6 +2,7 @@ public import SoraDTLS
 public import SoraICE
 public import SoraMedia
 import SoraSRTP
+public import SoraWire
 
 /// One peer's path: ICE finds it, DTLS agrees on keys over it, SRTP protects what goes through it.
 ///
@@ -68,6 +69,8 @@ public final class PeerTransport {
   /// What DTLS counted, also after its end; nil before it began.
   public var dtlsStatistics: DTLSStatistics? { dtls.statistics }
 
+  /// How the datagram under way was marked; what `receive` was told.
+  public private(set) var receivedECN = ECNCodepoint.notECT
   let sink: any DatagramSink
   /// Whether anything can come from a STUN or TURN server: asked for every packet.
   let hasServers: Bool
@@ -168,13 +171,15 @@ public final class PeerTransport {
   ///   - bytes: lent for the call, decrypted in place.
   ///   - remote: the address that it came from.
   ///   - local: the address that it came to.
+  ///   - ecn: how it was marked.
   ///   - now: the present time.
   public func receive(
     _ bytes: UnsafeMutableRawBufferPointer, from remote: TransportAddress,
-    on local: TransportAddress,
+    on local: TransportAddress, ecn: ECNCodepoint = .notECT,
     at now: Instant
   ) {
     advance(to: now)
+    receivedECN = ecn
     statistics.datagramsReceived &+= 1
     statistics.bytesReceived &+= UInt64(bytes.count)
     guard !isEnded else {

@@ -80,6 +80,8 @@ public final class RTPSession {
   private var endedVideoDiscards = VideoJitterBufferStatistics.Discarded()
   /// Round-trip time of the newest report, or of whatever else measured one before the first.
   public var roundTrip: Duration? { rtcp.roundTrip }
+  /// Round trips that were measured without sending media (RFC 3611 §4.4).
+  public var referencedRoundTrips: ReferencedRoundTrips { rtcp.referencedRoundTrips }
 
   static let maximumSources = 256
   static let maximumRetired = 32
@@ -104,6 +106,7 @@ public final class RTPSession {
   enum Source {
     case media(RTPReceiveStream)
     case retransmission(of: RTPReceiveStream)
+    case repair(of: RTPReceiveStream)
   }
 
   public init(configuration: Configuration, random: RandomSource, output: any RTPSessionOutput) {
@@ -113,7 +116,8 @@ public final class RTPSession {
     controller = SendController(
       configuration: SendController.Configuration(estimator: configuration.estimator))
     rtcp = RTCPEngine(
-      cname: configuration.cname, controller: controller, random: random, output: output)
+      cname: configuration.cname, controller: controller, random: random, output: output,
+      wallClock: configuration.wallClock)
     lastTarget = configuration.estimator.start.bitsPerSecond
     rtcp.delegate = self
   }
@@ -135,6 +139,7 @@ public final class RTPSession {
       let stream = RTPSendStream(
         parameters, index: streamSlots.count, cname: configuration.cname, random: random)
     else { return nil }
+    if sources[parameters.ssrc] != nil { stream.change(ssrc: freeSSRC()) }
     sendStreams.append(stream)
     streamSlots.append(stream)
     nameFeedback()
@@ -152,6 +157,8 @@ public final class RTPSession {
     sendStreams.remove(at: position)
     streamSlots[stream.index] = nil
     controller.forget(stream: stream.index)
+    controller.forget(ssrc: stream.parameters.ssrc)
+    if let rtx = stream.parameters.rtx { controller.forget(ssrc: rtx.ssrc) }
     nameFeedback()
     rtcp.sendGoodbye(of: stream.sender)
   }
@@ -159,6 +166,41 @@ public final class RTPSession {
   /// Feedback comes from a source of ours where there is one.
   private func nameFeedback() {
     rtcp.feedbackSSRC = sendStreams.first?.parameters.ssrc ?? rtcp.reporterSSRC
+  }
+
+  // MARK: Collisions
+
+  /// The peer sends from a source that is one of ours, too: ours ends with a BYE and goes on under another identifier
+  /// (RFC 3550 §8.2).
+  func resolveCollision(over ssrc: UInt32) {
+    if ssrc == rtcp.reporterSSRC { rtcp.reporterSSRC = freeSSRC() }
+    for stream in sendStreams {
+      if stream.parameters.ssrc == ssrc {
+        rtcp.sendGoodbye(of: stream.sender)
+        controller.forget(ssrc: ssrc)
+        stream.change(ssrc: freeSSRC())
+        delegate?.session(self, changedSSRCOf: stream, from: ssrc)
+      } else if stream.parameters.rtx?.ssrc == ssrc {
+        controller.forget(ssrc: ssrc)
+        stream.change(rtxSSRC: freeSSRC())
+        delegate?.session(self, changedSSRCOf: stream, from: ssrc)
+      }
+    }
+    nameFeedback()
+  }
+
+  /// Whether a source identifier is one of ours.
+  func isOurs(_ ssrc: UInt32) -> Bool {
+    ssrc == rtcp.reporterSSRC
+      || sendStreams.contains { $0.parameters.ssrc == ssrc || $0.parameters.rtx?.ssrc == ssrc }
+  }
+
+  /// A source identifier that nobody uses.
+  private func freeSSRC() -> UInt32 {
+    while true {
+      let ssrc = UInt32(truncatingIfNeeded: random.next())
+      if ssrc != 0, sources[ssrc] == nil, !isOurs(ssrc) { return ssrc }
+    }
   }
 
   /// Sets what may be received from now on. Streams of sections that are gone end.
@@ -171,6 +213,8 @@ public final class RTPSession {
         receiveExtensions[kind] = section.extensions[kind]
       }
     }
+    rtcp.feedbackKind = sections.feedback
+    rtcp.sendsReferenceTime = sections.contains(where: \.sendsReferenceTime)
     for stream in receiveStreams {
       guard let section = sections.first(where: { $0.mid == stream.mid }) else {
         remove(stream, at: now)
@@ -182,12 +226,16 @@ public final class RTPSession {
 
   func remove(_ stream: RTPReceiveStream, at now: Instant) {
     retire(stream.ssrc, at: now)
-    if let rtx = stream.rtxSSRC { retire(rtx, at: now) }
+    rtcp.forgetArrivals(of: stream.ssrc)
+    if let rtx = stream.rtxSSRC {
+      retire(rtx, at: now)
+      rtcp.forgetArrivals(of: rtx)
+    }
     if let buffer = stream.jitterBuffer { endedVideoDiscards += buffer.statistics.packetsDiscarded }
     receiveStreams.removeAll { $0 === stream }
     sources = sources.filter { _, source in
       switch source {
-      case .media(let other), .retransmission(let other): other !== stream
+      case .media(let other), .retransmission(let other), .repair(let other): other !== stream
       }
     }
   }
@@ -205,8 +253,7 @@ public final class RTPSession {
     _ frame: EncodedFrame, on stream: RTPSendStream, level: RTPAudioLevel? = nil, at now: Instant
   ) {
     let priority: Pacer.Priority = stream.parameters.kind == .audio ? .audio : .video
-    stream.packetize(frame, level: level, at: now) { number, size in
-      let token = PacketToken(stream: stream.index, number: number)
+    stream.packetize(frame, level: level, at: now) { token, size in
       if !controller.enqueue(token, size: size, priority: priority, at: now) {
         stream.sender.statistics.packetsDropped &+= 1
       }
@@ -244,7 +291,7 @@ public final class RTPSession {
   public var nextDeadline: Instant? {
     var deadline = earliest(controller.nextDeadline, rtcp.nextDeadline(reports: hasStreams))
     for stream in sendStreams {
-      deadline = earliest(deadline, stream.keyFrameDemand.deadline(roundTrip: nil))
+      deadline = earliest(deadline, stream.keyFrameDemand.deadline)
     }
     for stream in receiveStreams {
       deadline = earliest(deadline, stream.receiver.nextDeadline(roundTrip: roundTrip))
@@ -267,16 +314,12 @@ public final class RTPSession {
 
   /// Tells the owner that the receiver wants a key frame, if it is time for it.
   private func demandKeyFrame(of stream: RTPSendStream, at now: Instant) {
-    guard stream.keyFrameDemand.take(roundTrip: nil, at: now) else { return }
+    guard stream.keyFrameDemand.take(at: now) else { return }
     delegate?.session(self, wantsKeyFrameOn: stream, at: now)
   }
 }
 
 extension RTPSession: RTCPEngineDelegate {
-  /// The least time between two demands for a key frame: a request that comes sooner waits, as the key frame under way may be
-  /// the answer to it, or lost.
-  private static let keyFrameInterval = Duration.milliseconds(300)
-
   public func trackSender(ssrc: UInt32) -> RTPTrackSender? {
     for stream in sendStreams where stream.parameters.ssrc == ssrc { return stream.sender }
     return nil
@@ -303,7 +346,7 @@ extension RTPSession: RTCPEngineDelegate {
 
   public func keyFrameWanted(of sender: RTPTrackSender, at now: Instant) {
     guard let stream = sendStreams.first(where: { $0.sender === sender }) else { return }
-    stream.keyFrameDemand.askOnce(interval: Self.keyFrameInterval, at: now)
+    stream.keyFrameDemand.ask(roundTrip: roundTrip, at: now)
     demandKeyFrame(of: stream, at: now)
   }
 
@@ -315,6 +358,8 @@ extension RTPSession: RTCPEngineDelegate {
   public func sourceEnded(ssrc: UInt32, at now: Instant) {
     if case .media(let stream)? = sources[ssrc] { remove(stream, at: now) }
   }
+
+  public func sourceCollided(ssrc: UInt32) { resolveCollision(over: ssrc) }
 
   public func roundTripChanged(to roundTrip: Duration) {
     for stream in receiveStreams { stream.setRoundTrip(roundTrip) }
@@ -336,4 +381,13 @@ public protocol RTPSessionDelegate: AnyObject {
   /// The estimated bandwidth for all media together changed; bits a second.
   func session(
     _ session: RTPSession, changedTargetBitrate bitsPerSecond: Int, at now: Instant)
+  /// The peer uses the source identifier of a stream of ours, which has another now (RFC 3550 §8.2). The next description should name
+  /// it; until then the mid in its packets tells the peer what they are.
+  func session(_ session: RTPSession, changedSSRCOf stream: RTPSendStream, from ssrc: UInt32)
+}
+
+extension RTPSessionDelegate {
+  public func session(
+    _ session: RTPSession, changedSSRCOf stream: RTPSendStream, from ssrc: UInt32
+  ) {}
 }

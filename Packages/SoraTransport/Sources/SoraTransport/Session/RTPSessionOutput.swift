@@ -3,9 +3,17 @@ public protocol RTPSessionOutput: AnyObject {
   /// Sends a plain RTP packet. Returns whether it was handed on.
   @discardableResult
   func sendRTP(_ packet: UnsafeRawBufferPointer) -> Bool
+  /// Sends a plain RTP packet once more that left before and hasn't changed since. Returns whether it was handed on.
+  @discardableResult
+  func sendRTPAgain(_ packet: UnsafeRawBufferPointer) -> Bool
   /// Lends memory to write a plain compound RTCP packet into.
   @discardableResult
   func sendRTCP(capacity: Int, _ write: (UnsafeMutableRawBufferPointer) -> Int) -> Bool
+}
+
+extension RTPSessionOutput {
+  /// Outputs that don't say otherwise send nothing twice.
+  public func sendRTPAgain(_ packet: UnsafeRawBufferPointer) -> Bool { false }
 }
 
 extension PeerTransport: RTPSessionOutput {}

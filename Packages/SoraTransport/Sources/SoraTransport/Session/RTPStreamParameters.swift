@@ -14,6 +14,19 @@ public struct RTPRedundancy: Sendable, Hashable {
   }
 }
 
+/// Repair packets beside a stream, from which its receiver makes lost ones anew.
+public enum RTPForwardErrorCorrection: Sendable, Hashable {
+  /// ULPFEC (RFC 5109): all packets of the stream go inside RED (RFC 2198).
+  ///
+  /// - Parameters:
+  ///   - red: RED's payload type.
+  ///   - payloadType: that of repair packets inside.
+  ///   - rtx: that of retransmissions of RED; nil where there are none.
+  case uneven(red: UInt8, payloadType: UInt8, rtx: UInt8?)
+  /// FlexFEC (draft-ietf-payload-flexible-fec-scheme-03), from a source of its own.
+  case flexible(ssrc: UInt32, payloadType: UInt8)
+}
+
 /// How one stream is sent: the outcome of negotiation for a sending m-section (or one rid of it).
 public struct RTPSendParameters: Sendable, Equatable {
   public var mid: String
@@ -34,6 +47,10 @@ public struct RTPSendParameters: Sendable, Equatable {
   public var extensions: RTPHeaderExtensionMap
   /// Whether the receiver may ask for lost packets.
   public var acceptsNack: Bool
+  /// How the receiver tells what became of packets.
+  public var feedback = CongestionFeedbackKind.transportWide
+  /// Video only: nil sends no repair packets.
+  public var repair: RTPForwardErrorCorrection?
 
   public init(
     mid: String, rid: String? = nil, kind: MediaKind, ssrc: UInt32, payloadType: UInt8,
@@ -61,7 +78,8 @@ public struct RTPSendParameters: Sendable, Equatable {
       && a.formatParameters == b.formatParameters && a.clockRate == b.clockRate
       && a.rtx?.ssrc == b.rtx?.ssrc && a.rtx?.payloadType == b.rtx?.payloadType
       && a.redundancy == b.redundancy && a.extensions == b.extensions
-      && a.acceptsNack == b.acceptsNack
+      && a.acceptsNack == b.acceptsNack && a.feedback == b.feedback
+      && a.repair == b.repair
   }
 }
 
@@ -95,10 +113,18 @@ public struct RTPReceiveParameters: Sendable, Equatable {
   public var extensions: RTPHeaderExtensionMap
   /// Sources that the description names; others are recognised by their mid or payload type.
   public var signalledSSRCs: [UInt32]
+  /// Pairs of a source and the source of its repair packets (`a=ssrc-group:FEC-FR`).
+  public var repairPairs: [(primary: UInt32, repair: UInt32)] = []
   /// Pairs of a source and its retransmission source (`a=ssrc-group:FID`).
   public var retransmissionPairs: [(primary: UInt32, rtx: UInt32)]
   /// Whether lost packets may be asked for.
   public var sendsNack: Bool
+  /// How the sender is told what became of its packets.
+  public var feedback = CongestionFeedbackKind.transportWide
+  /// The layers that the sender announced (RFC 8853), each a stream of its own; empty where the section carries one stream.
+  public var rids: [String] = []
+  /// Whether the sender answers reference times (RFC 3611 §4.5).
+  public var sendsReferenceTime = false
 
   public init(
     mid: String, kind: MediaKind, payloads: [Payload],
@@ -117,9 +143,25 @@ public struct RTPReceiveParameters: Sendable, Equatable {
   public static func == (a: RTPReceiveParameters, b: RTPReceiveParameters) -> Bool {
     a.mid == b.mid && a.kind == b.kind && a.payloads == b.payloads && a.extensions == b.extensions
       && a.signalledSSRCs == b.signalledSSRCs && a.sendsNack == b.sendsNack
+      && a.feedback == b.feedback && a.sendsReferenceTime == b.sendsReferenceTime
+      && a.rids == b.rids && a.repairPairs.map { $0.primary } == b.repairPairs.map { $0.primary }
+      && a.repairPairs.map { $0.repair } == b.repairPairs.map { $0.repair }
       && a.retransmissionPairs.map { $0.primary } == b.retransmissionPairs.map { $0.primary }
       && a.retransmissionPairs.map { $0.rtx } == b.retransmissionPairs.map { $0.rtx }
   }
 
   func payload(_ type: UInt8) -> Payload? { payloads.first { $0.type == type } }
+}
+
+extension [RTPReceiveParameters] {
+  /// How the peer is told what became of its packets: all sections share a transport, so it is the most precise that was agreed on
+  /// for any.
+  var feedback: CongestionFeedbackKind {
+    if contains(where: { $0.feedback == .bySource }) { return .bySource }
+    let estimates = contains { $0.feedback == .receiverEstimate }
+    let counts = contains {
+      $0.feedback == .transportWide && $0.extensions.transportSequenceNumber != nil
+    }
+    return estimates && !counts ? .receiverEstimate : .transportWide
+  }
 }

@@ -1,5 +1,6 @@
 import SoraMedia
 import SoraRTP
+import SoraWire
 import Testing
 
 @Suite struct RTCPTests {
@@ -191,6 +192,14 @@ import Testing
       _ = try generator.write(into: &writer, sender: 1, at: .zero + .seconds(4))
       try writer.receiverEstimate(sender: 1, bitsPerSecond: 1_000_000, sources: [1])
       try writer.fullIntraRequest(sender: 1, media: 1, sequenceNumber: 1)
+      try writer.receiverReferenceTime(sender: 1, ntp: NTPTime(rawValue: 5))
+      try writer.receiverDelays(
+        sender: 1, [RTCPReceiverDelay(ssrc: 1, lastReferenceTime: 2, delay: 3)])
+      let sources = CongestionFeedbackGenerator()
+      for number in [1, 2, 9] as [UInt16] {
+        sources.received(ssrc: 7, sequenceNumber: number, ecn: .ect0, at: .zero)
+      }
+      _ = try sources.write(into: &writer, sender: 1, reportTime: 9, at: .zero)
       try writer.goodbye(ssrc: 1)
     }
     let feedback = try rtcp { writer in
@@ -228,6 +237,14 @@ import Testing
           var timeline = TransportFeedbackTimeline()
           _ = timeline.reference(of: feedback)
           for status in feedback { _ = status }
+        case .congestionFeedback(let feedback):
+          var timeline = CongestionFeedbackTimeline()
+          _ = timeline.reportTime(feedback.reportTime)
+          for status in feedback { _ = status }
+        case .extendedReport(let report):
+          for case .receiverDelays(let delays) in report {
+            for delay in delays { _ = delay }
+          }
         case .receiverEstimate(let estimate): for source in estimate { _ = source }
         case .unknown(let raw): _ = raw.bytes.reduce(0) { $0 &+ Int($1) }
         }

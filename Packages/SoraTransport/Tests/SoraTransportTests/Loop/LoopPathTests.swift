@@ -2,6 +2,7 @@ import Foundation
 import SoraICE
 import SoraMedia
 import SoraTransport
+import SoraWire
 import Testing
 
 /// What IP says beside the datagram: ECN bits, path MTUs and ICMP messages, on real sockets.

@@ -1,6 +1,7 @@
 import SoraICE
 import SoraMedia
 import SoraTransport
+import SoraWire
 
 /// A counting handler: keeps what arrives and resumes those who wait for an amount of it. Confined to its loop.
 final class LoopRecorder: DatagramHandler {

@@ -5,6 +5,7 @@ import SoraMedia
 import SoraNetworkSimulator
 import SoraRTP
 import SoraTransport
+import SoraWire
 import Testing
 
 /// One end of a simulated call: a transport and a session over it, and notes of what came out of both.
@@ -29,6 +30,8 @@ final class SimulatedPeer: SimulatedEndpoint, PeerTransportDelegate, RTPSessionD
   private(set) var keyFrameDemands: [Instant] = []
   private(set) var targets: [Int] = []
   var onFrame: ((EncodedFrame, Instant) -> Void)?
+  /// How a router has marked a datagram of so many bytes.
+  var mark: ((Int, Instant) -> ECNCodepoint)?
 
   // What it sends.
   var wantsKeyFrame = true
@@ -76,7 +79,8 @@ final class SimulatedPeer: SimulatedEndpoint, PeerTransportDelegate, RTPSessionD
     _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress,
     on local: TransportAddress, at now: Instant
   ) {
-    transport.receive(bytes, from: source, on: local, at: now)
+    transport.receive(
+      bytes, from: source, on: local, ecn: mark?(bytes.count, now) ?? .notECT, at: now)
   }
 
   func poll(at now: Instant) {
@@ -95,7 +99,7 @@ final class SimulatedPeer: SimulatedEndpoint, PeerTransportDelegate, RTPSessionD
     _ transport: PeerTransport, receivedRTP packet: UnsafeMutableRawBufferPointer, at now: Instant
   ) {
     rtpPackets += 1
-    if usesSession { session.receiveRTP(packet, at: now) }
+    if usesSession { session.receiveRTP(packet, ecn: transport.receivedECN, at: now) }
   }
 
   func transport(

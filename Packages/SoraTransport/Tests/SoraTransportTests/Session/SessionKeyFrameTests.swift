@@ -46,20 +46,59 @@ import Testing
     #expect(pair.b.frames.dropFirst(frames).contains { $0.isKeyFrame })
   }
 
-  @Test func aFloodOfRequestsIsThrottled() throws {
+  /// Asked all the time, an encoder that answers at once is asked now and then, and one that doesn't is left in peace for longer.
+  @Test(arguments: [true, false])
+  func aFloodOfRequestsIsThrottled(isAnswered: Bool) throws {
     let bench = SessionBench()
     let stream = try #require(bench.session.addSendStream(TestStreams.video()))
+    var answered = 0
     for _ in 0..<1000 {
       bench.receiveRTCP(SessionBench.pli(1000))
       bench.pass(.milliseconds(1))
+      guard isAnswered, bench.keyFrameDemands.count > answered else { continue }
+      answered = bench.keyFrameDemands.count
+      sendKeyFrame(bench, stream)
     }
     #expect(stream.statistics.pliCount == 1000)
-    #expect(bench.keyFrameDemands.count >= 3 && bench.keyFrameDemands.count <= 5)
+    let demands = bench.keyFrameDemands.count
+    #expect(isAnswered ? (3...5).contains(demands) : demands == 1, "\(demands)")
     bench.pass(.seconds(5))
-    // The last one waited for its turn, and that was all.
-    #expect(bench.keyFrameDemands.count <= 5)
+    #expect(bench.keyFrameDemands.count <= demands + 1, "the last one waited for its turn")
+    bench.receiveRTCP(SessionBench.pli(1000))
+    bench.pass(.milliseconds(1))
+    #expect(bench.keyFrameDemands.count > demands, "an encoder that gave none is asked again")
     bench.receiveRTCP(SessionBench.pli(1234))
-    #expect(stream.statistics.pliCount == 1000, "another stream's")
+    #expect(stream.statistics.pliCount == 1001, "another stream's")
+  }
+
+  /// What was asked before the key frame can have come, asked for that one.
+  @Test func requestsThatCrossAKeyFrameAreAnswered() throws {
+    let bench = SessionBench()
+    let stream = try #require(bench.session.addSendStream(TestStreams.video()))
+    bench.session.noteRoundTrip(.milliseconds(800))
+    bench.receiveRTCP(SessionBench.pli(1000))
+    #expect(bench.keyFrameDemands.count == 1)
+    // A slow encoder: it is asked once.
+    for _ in 0..<9 {
+      bench.pass(.milliseconds(100))
+      bench.receiveRTCP(SessionBench.pli(1000))
+    }
+    #expect(bench.keyFrameDemands.count == 1)
+    sendKeyFrame(bench, stream)
+    for _ in 0..<7 {
+      bench.pass(.milliseconds(100))
+      bench.receiveRTCP(SessionBench.pli(1000))
+    }
+    #expect(bench.keyFrameDemands.count == 1)
+    bench.pass(.milliseconds(150))
+    bench.receiveRTCP(SessionBench.pli(1000))
+    #expect(bench.keyFrameDemands.count == 2, "the key frame was lost, it seems")
+  }
+
+  private func sendKeyFrame(_ bench: SessionBench, _ stream: RTPSendStream) {
+    bench.session.send(
+      StampedFrame.video(index: 0, isKeyFrame: true, size: 100, at: bench.now), on: stream,
+      at: bench.now)
   }
 
   @Test func aFullIntraRequestCountsOncePerNumber() throws {

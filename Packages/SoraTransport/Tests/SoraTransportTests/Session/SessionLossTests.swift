@@ -52,6 +52,49 @@ import Testing
     #expect(stream.statistics.nackCount == 0)
   }
 
+  /// Sound is asked for where it was agreed on, and sent again as it was: nothing but the first copy's number and bytes.
+  @Test func soundIsRepairedWhereThatIsNegotiated() throws {
+    let pair = try PeerPair(seed: 4, LinkConditions(delay: .milliseconds(30), loss: 0.05))
+    let call = try MediaCall(
+      pair, maximumVideo: 300_000,
+      sending: { $0.acceptsNack = true }, receiving: { $0.sendsNack = true })
+    pair.network.run(for: .seconds(40))
+    let sent = call.audio.statistics
+    let stream = try #require(pair.b.session.receiveStreams.first { $0.kind == .audio })
+    let share = Double(Set(pair.b.audioPackets.map(\.number)).count) / 2000
+    print(
+      "sound with NACK at 5 % loss: \(share) came, \(sent.retransmittedPacketsSent) sent again, "
+        + "\(stream.nackStatistics)")
+    #expect(share > 0.985, "\(share)")
+    #expect(sent.retransmittedPacketsSent > 60 && sent.retransmittedPacketsSent < 200)
+    #expect(stream.nackStatistics.recovered > 60 && stream.nackStatistics.reordered < 10)
+    #expect(stream.received.retransmittedPacketsReceived == stream.nackStatistics.recovered)
+    // What the network loses is reported as lost, and the wait isn't jitter.
+    #expect(stream.received.packetsLost > 60 && stream.received.jitter < 0.002)
+    #expect(call.audio.remote.packetsLost > 60)
+    #expect(pair.a.session.estimatedBitrate > 1_000_000)
+  }
+
+  /// A sound that would come too late for its turn isn't asked for.
+  @Test func soundThatCantComeInTimeIsntAskedFor() throws {
+    let pair = try PeerPair(seed: 4, LinkConditions(delay: .milliseconds(60), loss: 0.05))
+    let call = try MediaCall(
+      pair, maximumVideo: 300_000,
+      sending: { $0.acceptsNack = true }, receiving: { $0.sendsNack = true })
+    pair.network.run(for: .seconds(1))
+    let stream = try #require(pair.b.session.receiveStreams.first { $0.kind == .audio })
+    pair.b.session.noteRoundTrip(.milliseconds(120))
+    stream.setPlayoutDelay(.milliseconds(100))
+    let before = stream.statistics.nackCount
+    pair.network.run(for: .seconds(20))
+    #expect(stream.statistics.nackCount == before)
+    stream.setPlayoutDelay(.milliseconds(160))
+    pair.network.run(for: .seconds(20))
+    #expect(stream.statistics.nackCount > before + 20)
+    #expect(stream.nackStatistics.recovered > 20)
+    _ = call
+  }
+
   @Test func withoutNackKeyFramesRepair() throws {
     let pair = try PeerPair(seed: 6, LinkConditions(delay: .milliseconds(20), loss: 0.01))
     let call = try MediaCall(pair, maximumVideo: 500_000, nack: false)

@@ -195,4 +195,77 @@ import Testing
     #expect(reported.count == 60)
     #expect(senders.count == 60)
   }
+
+  // MARK: Layers
+
+  /// RFC 8852: sources that no description names are known by the rids in their packets, their retransmissions by the repaired ones.
+  @Test func layersAreStreamsOfTheirOwn() throws {
+    let bench = SessionBench()
+    var section = TestStreams.videoSection()
+    section.rids = ["r0", "r1"]
+    bench.session.setReceiveSections([section], at: bench.now)
+    for number in [1, 2, 4] as [UInt16] {
+      for (ssrc, rid) in [(5000, "r0"), (6000, "r1")] as [(UInt32, String)] {
+        bench.receive(
+          SessionBench.videoPacket(
+            number: number, timestamp: UInt32(number) * 3000, ssrc: ssrc, rid: rid))
+      }
+    }
+    #expect(bench.session.receiveStreams.map(\.rid) == ["r0", "r1"])
+    #expect(bench.session.receiveStreams.map(\.ssrc) == [5000, 6000])
+    // A layer that nobody announced, one without a name, and a repair of nothing.
+    bench.receive(SessionBench.videoPacket(number: 1, timestamp: 0, ssrc: 7000, rid: "r2"))
+    bench.receive(SessionBench.videoPacket(number: 1, timestamp: 0, ssrc: 7001))
+    bench.receive(
+      SessionBench.videoPacket(
+        number: 1, timestamp: 0, ssrc: 7002, payloadType: 97, original: 3))
+    #expect(bench.session.dropped.unknownSource == 3)
+    // The missing packet of the second layer comes again.
+    bench.receive(
+      SessionBench.videoPacket(
+        number: 1, timestamp: 9000, ssrc: 6001, payloadType: 97, repairs: "r1", original: 3))
+    #expect(bench.session.receiveStreams.map(\.rtxSSRC) == [nil, 6001])
+    #expect(
+      bench.session.receiveStreams.map { $0.received.retransmittedPacketsReceived } == [0, 1])
+    // Another source of a layer takes the place of the first, and of no other layer's.
+    bench.receive(SessionBench.videoPacket(number: 1, timestamp: 0, ssrc: 8000, rid: "r0"))
+    #expect(Set(bench.session.receiveStreams.map(\.ssrc)) == [6000, 8000])
+  }
+
+  // MARK: Collisions
+
+  /// RFC 3550 §8.2: the peer uses our identifier, so ours ends and goes on under another.
+  @Test func aCollisionChangesTheSource() throws {
+    let bench = SessionBench()
+    let stream = try #require(bench.session.addSendStream(TestStreams.video()))
+    bench.session.setReceiveSections([TestStreams.videoSection(mid: "9")], at: bench.now)
+    let frame = StampedFrame.video(index: 0, isKeyFrame: true, size: 3000, at: bench.now)
+    bench.session.send(frame, on: stream, at: bench.now)
+    let waiting = Int(stream.statistics.framesSent) * 3 - bench.rtp.count
+    let before = bench.takeRTP().count
+    bench.receive(SessionBench.videoPacket(number: 1, timestamp: 0, mid: "9"))
+    let new = stream.parameters.ssrc
+    #expect(new != 1000 && stream.parameters.rtx?.ssrc == 1001)
+    #expect(bench.changedSSRCs == [1000])
+    #expect(bench.session.receiveStreams.map(\.ssrc) == [1000])
+    let goodbye = try #require(bench.takeRTCP().compactMap { $0.packet(203) }.first)
+    #expect(Array(goodbye[4..<8]) == [0, 0, 3, 0xE8])
+    // What waited in the pacer goes as the new source, and so does all that follows.
+    bench.pass(.milliseconds(500))
+    bench.session.send(frame, on: stream, at: bench.now)
+    bench.pass(.milliseconds(500))
+    let sent = bench.takeRTP().filter { $0[1] & 0x7F == 96 }
+    #expect(sent.count >= waiting + 3, "\(sent.count) \(before)")
+    let sources = Set(sent.map { $0[8..<12].reduce(UInt32(0)) { $0 << 8 | UInt32($1) } })
+    #expect(sources == [new])
+    bench.receiveRTCP(SessionBench.pli(new))
+    #expect(stream.statistics.pliCount == 1)
+    // Retransmissions' source, and a stream that is added with an identifier in use.
+    bench.receive(
+      SessionBench.videoPacket(number: 1, timestamp: 0, ssrc: 1001, mid: "9"))
+    #expect(stream.parameters.rtx?.ssrc != 1001 && bench.changedSSRCs == [1000, 1001])
+    let other = try #require(
+      bench.session.addSendStream(TestStreams.video(mid: "2", ssrc: 1001)))
+    #expect(other.parameters.ssrc != 1001)
+  }
 }

@@ -13,6 +13,8 @@ enum TestStreams {
     map.audioLevel = 3
     map.transportSequenceNumber = 4
     map.videoOrientation = 5
+    map.rid = 6
+    map.repairedRid = 7
     return map
   }
 
@@ -60,15 +62,19 @@ final class MediaCall {
 
   init(
     _ pair: PeerPair, maximumVideo: Int, nack: Bool = true, rtx: Bool = true,
-    audioFirst: Duration = .zero, videoStops: Instant? = nil
+    audioFirst: Duration = .zero, videoStops: Instant? = nil,
+    sending: (inout RTPSendParameters) -> Void = { _ in },
+    receiving: (inout RTPReceiveParameters) -> Void = { _ in }
   ) throws {
     self.pair = pair
     self.maximumVideo = maximumVideo
-    video = try #require(
-      pair.a.session.addSendStream(TestStreams.video(rtx: rtx, nack: nack)))
-    audio = try #require(pair.a.session.addSendStream(TestStreams.audio()))
-    pair.b.session.setReceiveSections(
-      [TestStreams.audioSection(), TestStreams.videoSection(nack: nack)], at: pair.network.now)
+    var parameters = [TestStreams.video(rtx: rtx, nack: nack), TestStreams.audio()]
+    var sections = [TestStreams.audioSection(), TestStreams.videoSection(nack: nack)]
+    for index in parameters.indices { sending(&parameters[index]) }
+    for index in sections.indices { receiving(&sections[index]) }
+    video = try #require(pair.a.session.addSendStream(parameters[0]))
+    audio = try #require(pair.a.session.addSendStream(parameters[1]))
+    pair.b.session.setReceiveSections(sections, at: pair.network.now)
     try #require(pair.connect())
     let start = pair.network.now
     let network = pair.network
@@ -112,6 +118,7 @@ final class SessionBench: RTPSessionDelegate, RTPSessionOutput {
   private(set) var frames: [EncodedFrame] = []
   private(set) var audio: [UInt16] = []
   private(set) var keyFrameDemands: [Instant] = []
+  private(set) var changedSSRCs: [UInt32] = []
   var now = Instant(nanoseconds: 1_000_000_000)
   var isWritable = true
 
@@ -139,6 +146,8 @@ final class SessionBench: RTPSessionDelegate, RTPSessionOutput {
     if isWritable { rtp.append(Array(packet)) }
     return isWritable
   }
+
+  func sendRTPAgain(_ packet: UnsafeRawBufferPointer) -> Bool { sendRTP(packet) }
 
   func sendRTCP(capacity: Int, _ write: (UnsafeMutableRawBufferPointer) -> Int) -> Bool {
     guard isWritable else { return false }
@@ -193,19 +202,25 @@ final class SessionBench: RTPSessionDelegate, RTPSessionOutput {
     keyFrameDemands.append(now)
   }
   func session(_ session: RTPSession, changedTargetBitrate bitsPerSecond: Int, at now: Instant) {}
+  func session(_ session: RTPSession, changedSSRCOf stream: RTPSendStream, from ssrc: UInt32) {
+    changedSSRCs.append(ssrc)
+  }
 }
 
 extension SessionBench {
   /// A plain video packet that is a whole key frame by itself.
   static func videoPacket(
     number: UInt16, timestamp: UInt32, ssrc: UInt32 = 1000, mid: String? = "1",
-    payloadType: UInt8 = 96, isKeyFrame: Bool = true, pictureID: UInt16 = 0
+    payloadType: UInt8 = 96, isKeyFrame: Bool = true, pictureID: UInt16 = 0, rid: String? = nil,
+    repairs: String? = nil, original: UInt16? = nil
   ) -> [UInt8] {
     var packet = [UInt8](repeating: 0, count: 200)
     let count = packet.withUnsafeMutableBytes { memory -> Int in
       var writer = RTPPacketWriter(into: memory)
       var values = RTPHeaderExtensions()
       values.mid = mid.flatMap { RTPExtensionText($0) }
+      values.rid = rid.flatMap { RTPExtensionText($0) }
+      values.repairedRid = repairs.flatMap { RTPExtensionText($0) }
       values.transportSequenceNumber = number
       let header = RTPHeader(
         payloadType: payloadType, sequenceNumber: number, timestamp: timestamp, ssrc: ssrc,
@@ -214,12 +229,14 @@ extension SessionBench {
         (try? writer.writeHeader(header, extensions: values, map: TestStreams.extensions)) != nil
       else { return 0 }
       var frame = [UInt8](repeating: 0, count: 40)
-      StampedFrame.fill(&frame, index: UInt32(number), isKeyFrame: isKeyFrame)
+      StampedFrame.fill(&frame, index: UInt32(original ?? number), isKeyFrame: isKeyFrame)
       // X, S; I; a 15-bit picture id (RFC 7741 §4.2).
       let descriptor: [UInt8] = [
         0x90, 0x80, 0x80 | UInt8(pictureID >> 8 & 0x7F), UInt8(truncatingIfNeeded: pictureID),
       ]
-      let payload = descriptor + frame
+      // RFC 4588 §4: a retransmission has the original's number first.
+      let number = original.map { [UInt8($0 >> 8), UInt8(truncatingIfNeeded: $0)] } ?? []
+      let payload = number + descriptor + frame
       writer.free.copyBytes(from: payload)
       writer.advance(by: payload.count)
       return writer.count

@@ -1,3 +1,4 @@
+import SoraMedia
 import SoraDTLS
 import SoraRTP
 import SoraSDP
@@ -25,6 +26,15 @@ extension RTPSendParameters {
       redundancy: redundancy,
       extensions: section.extensionMap,
       acceptsNack: send.codec.feedback.contains(.nack))
+    feedback = send.feedbackBySource ? .bySource : .transportWide
+    // One stream is protected; of layers, lower ones stand in for what higher ones lose.
+    guard section.kind == .video, send.encodings.count == 1 else { return }
+    if let type = send.repair?.flexible, let ssrc = encoding.repairSSRC {
+      repair = .flexible(ssrc: ssrc, payloadType: type)
+    } else if let uneven = send.repair?.uneven, rtx == nil || uneven.rtx != nil {
+      // Packets inside RED are sent again inside RED, or not at all.
+      repair = .uneven(red: uneven.red, payloadType: uneven.payloadType, rtx: uneven.rtx)
+    }
   }
 }
 
@@ -43,6 +53,17 @@ extension RTPReceiveParameters {
             associatedType: codec.payloadType))
       }
     }
+    if let uneven = receive.repair?.uneven {
+      payloads.append(Payload(type: uneven.red, codecName: "red", clockRate: 90_000))
+      payloads.append(Payload(type: uneven.payloadType, codecName: "ulpfec", clockRate: 90_000))
+      if let rtx = uneven.rtx {
+        payloads.append(
+          Payload(type: rtx, codecName: "rtx", clockRate: 90_000, associatedType: uneven.red))
+      }
+    }
+    if let flexible = receive.repair?.flexible {
+      payloads.append(Payload(type: flexible, codecName: "flexfec-03", clockRate: 90_000))
+    }
     self.init(
       mid: section.mid, kind: section.kind, payloads: payloads, extensions: section.extensionMap,
       signalledSSRCs: receive.sources.map(\.ssrc),
@@ -50,6 +71,24 @@ extension RTPReceiveParameters {
         source.rtxSSRC.map { (source.ssrc, $0) }
       },
       sendsNack: receive.codecs.contains { $0.feedback.contains(.nack) })
+    repairPairs = receive.sources.compactMap { source in
+      source.repairSSRC.map { (source.ssrc, $0) }
+    }
+    rids = receive.rids
+    sendsReferenceTime = receive.referenceTimes
+    feedback = receive.congestionFeedback(
+      hasNumbers: extensions.transportSequenceNumber != nil)
+  }
+}
+
+extension ReceiveParameters {
+  /// The one way in which the peer is told what becomes of its packets. Without numbers there is nothing to tell of them.
+  fileprivate func congestionFeedback(hasNumbers: Bool) -> CongestionFeedbackKind {
+    if feedbackBySource { return .bySource }
+    if hasNumbers, codecs.contains(where: { $0.feedback.contains(.transportCC) }) {
+      return .transportWide
+    }
+    return codecs.contains { $0.feedback.contains(.remb) } ? .receiverEstimate : .transportWide
   }
 }
 

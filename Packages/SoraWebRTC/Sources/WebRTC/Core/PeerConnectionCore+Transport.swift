@@ -8,7 +8,7 @@ extension PeerConnectionCore: PeerTransportDelegate {
   public func transport(
     _ transport: PeerTransport, receivedRTP packet: UnsafeMutableRawBufferPointer, at now: Instant
   ) {
-    unsafe session.receiveRTP(packet, at: now)
+    unsafe session.receiveRTP(packet, ecn: transport.receivedECN, at: now)
   }
 
   public func transport(

@@ -217,13 +217,13 @@ public final class PeerConnectionCore {
 
   // MARK: Driving
 
-  /// Takes one datagram of the sockets. The memory is lent for the call.
+  /// Takes one datagram of the sockets, and how it was marked. The memory is lent for the call.
   public func receive(
     _ bytes: UnsafeMutableRawBufferPointer, from remote: TransportAddress,
-    on local: TransportAddress,
+    on local: TransportAddress, ecn: ECNCodepoint = .notECT,
     at now: Instant
   ) {
-    unsafe transport.receive(bytes, from: remote, on: local, at: now)
+    unsafe transport.receive(bytes, from: remote, on: local, ecn: ecn, at: now)
   }
 
   /// Lets timers run.
@@ -329,7 +329,7 @@ public final class PeerConnectionCore {
     }
     for stream in session.sendStreams {
       guard let key = sendStreams.first(where: { $0.value === stream })?.key else { continue }
-      if let parameters = wanted[key], parameters.ssrc == stream.parameters.ssrc,
+      if let parameters = wanted[key], parameters.ssrc == stream.describedSSRC,
         parameters.codecName == stream.parameters.codecName
       {
         session.update(stream, parameters)
@@ -345,7 +345,7 @@ public final class PeerConnectionCore {
         continue
       }
       sendStreams[key] = stream
-      transceiverOfSSRC[parameters.ssrc] = key.transceiverID
+      transceiverOfSSRC[stream.parameters.ssrc] = key.transceiverID
     }
   }
 
@@ -391,6 +391,13 @@ extension PeerConnectionCore: RTPSessionDelegate {
   ) {
     guard let id = transceiverOfSSRC[stream.parameters.ssrc] else { return }
     tell(.keyFrameWanted(transceiverID: id), at: now)
+  }
+
+  public func session(
+    _ session: RTPSession, changedSSRCOf stream: RTPSendStream, from ssrc: UInt32
+  ) {
+    guard let id = transceiverOfSSRC.removeValue(forKey: ssrc) else { return }
+    transceiverOfSSRC[stream.parameters.ssrc] = id
   }
 
   public func session(

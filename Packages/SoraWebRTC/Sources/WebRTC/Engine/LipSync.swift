@@ -22,6 +22,10 @@ struct LipSync {
   ) {
     guard next <= now else { return }
     next = now + Self.interval
+    for section in core.media where section.kind == .audio && section.receive != nil {
+      guard let played = media.audioPlayed(section.transceiverID) else { continue }
+      core.receiveStream(transceiverID: section.transceiverID)?.setPlayoutDelay(played.delay)
+    }
     let pairs = Self.pairs(of: core.media)
     for pair in synchronizers.keys where !pairs.contains(pair) {
       synchronizers[pair] = nil

@@ -348,6 +348,10 @@ final class MediaPipelines {
   func videoReceiveStatistics(_ id: Int) -> VideoReceivePipeline.Statistics? {
     videoReceiving[id]?.pipeline.statistics
   }
+  /// Frames of a transceiver's video that were decoded within the last second.
+  func videoFramesPerSecond(_ id: Int, at now: Instant) -> Int? {
+    videoReceiving[id]?.pipeline.framesPerSecond(at: now)
+  }
   func audioSendSettings(_ id: Int) -> OpusEncoderSettings? {
     audioSending[id]?.pipeline.encoderSettings
   }

@@ -150,7 +150,8 @@ extension PeerConnectionDriver: DatagramHandler {
     _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress, on socket: UDPSocket,
     at now: Instant
   ) {
-    unsafe core.receive(bytes, from: source, on: socket.localAddress, at: now)
+    unsafe core.receive(
+      bytes, from: source, on: socket.localAddress, ecn: socket.receivedECN, at: now)
   }
 
   func batchEnded(at now: Instant) { advance(to: now) }

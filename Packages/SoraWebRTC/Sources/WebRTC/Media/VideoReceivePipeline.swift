@@ -24,6 +24,12 @@ package final class VideoReceivePipeline: @unchecked Sendable {
     /// Pauses between shown frames longer than max(3 × average interval, average + 150 ms) (W3C `freezeCount`).
     package var freezeCount: UInt64 = 0
     package var totalFreezesDuration: Duration = .zero
+    /// Pauses between shown frames of five seconds or more (W3C `pauseCount`).
+    package var pauseCount: UInt64 = 0
+    package var totalPausesDuration: Duration = .zero
+    /// Time between shown frames, and of its squares in seconds.
+    package var totalInterFrameDelay: Duration = .zero
+    package var totalSquaredInterFrameDelay = 0.0
     package var width = 0
     package var height = 0
     /// `VideoDecoder.implementationName`; nil before the first frame.
@@ -45,6 +51,7 @@ package final class VideoReceivePipeline: @unchecked Sendable {
     var lastTimestamp: UInt32 = 0
     var averageInterval = 0.0
     var hasToldFailure = false
+    var window = FrameWindow()
     var statistics = Statistics()
   }
 
@@ -87,6 +94,11 @@ package final class VideoReceivePipeline: @unchecked Sendable {
     self.needsKeyFrame = needsKeyFrame
     self.output = output
     self.failed = failed
+  }
+
+  /// Frames that were decoded within the last second.
+  package func framesPerSecond(at now: Instant) -> Int {
+    shared.withLock { $0.window.count(at: now) }
   }
 
   package var statistics: Statistics { shared.withLock { $0.statistics } }
@@ -229,6 +241,12 @@ extension VideoReceivePipeline.Shared {
     statistics.height = decoded.height
     if let last = lastShown {
       let interval = (shown - last).inSeconds
+      statistics.totalInterFrameDelay += shown - last
+      statistics.totalSquaredInterFrameDelay += interval * interval
+      if interval >= 5 {
+        statistics.pauseCount &+= 1
+        statistics.totalPausesDuration += shown - last
+      }
       // W3C webrtc-stats freezeCount.
       if averageInterval > 0, interval > max(3 * averageInterval, averageInterval + 0.15) {
         statistics.freezeCount &+= 1
@@ -238,6 +256,7 @@ extension VideoReceivePipeline.Shared {
       }
     }
     lastShown = shown
+    window.add(shown)
     lastTimestamp = frame.rtpTimestamp
   }
 }

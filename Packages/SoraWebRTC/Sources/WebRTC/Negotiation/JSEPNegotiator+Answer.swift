@@ -145,9 +145,15 @@ extension JSEPNegotiator {
     if direction.receives, configuration.receivesSimulcast {
       simulcast.receive = offer.simulcastLayers(.send)
     }
+    var codecs = matches.flatMap(\.answer)
+    if transceiver.kind == .video, configuration.acceptsRepair {
+      codecs += NegotiatedRepair.answer(to: offer.codecs)
+    }
+    let feedback = SectionFeedback(offer).intersection(
+      SectionFeedback(referenceTimes: configuration.usesReferenceTimes, bySource: true))
     return mediaSection(
       transceiver, mid: mid, proto: offer.proto, direction: direction,
-      codecs: matches.flatMap(\.answer), extensions: extensions, setup: setup,
-      simulcast: simulcast, reducedSizeRTCP: offer.rtcpReducedSize)
+      codecs: codecs, extensions: extensions, setup: setup,
+      simulcast: simulcast, reducedSizeRTCP: offer.rtcpReducedSize, feedback: feedback)
   }
 }

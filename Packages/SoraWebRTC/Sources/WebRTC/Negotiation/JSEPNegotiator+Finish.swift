@@ -111,6 +111,7 @@ extension JSEPNegotiator {
       && (remote.allowsMixedExtensions || remoteDescription.allowsMixedExtensions)
     let direction = transceiver.currentDirection ?? .inactive
     let codecs = commonCodecs(transceiver, local: local, remote: remote, isOfferer: isOfferer)
+    let feedback = SectionFeedback(local).intersection(SectionFeedback(remote))
     var result = NegotiatedMedia(
       mid: transceiver.mid ?? "", index: index, transceiverID: transceiver.id,
       kind: transceiver.kind, direction: direction, send: nil, receive: nil,
@@ -120,6 +121,7 @@ extension JSEPNegotiator {
         codec: codec, codecs: codecs.map(\.send), redundancy: codecs.map(\.send).redundancy,
         encodings: encodings(
           transceiver, remote: remote, hasRTX: codec.rtxPayloadType != nil),
+        repair: repairs(of: remote, and: local), feedbackBySource: feedback.bySource,
         maximumBitrate: remote.maximumBitrate ?? remoteDescription.maximumBitrate, cname: cname,
         streamIDs: transceiver.sender.streamIDs, trackID: transceiver.sender.trackID,
         reducedSizeRTCP: local.rtcpReducedSize && remote.rtcpReducedSize)
@@ -129,9 +131,21 @@ extension JSEPNegotiator {
       result.receive = ReceiveParameters(
         codecs: codecs.map(\.receive), sources: remote.remoteSources,
         streamIDs: transceiver.receiver.streamIDs, trackID: transceiver.receiver.trackID,
-        rids: local.simulcastLayers(.recv).map(\.rid).filter { offered.contains($0) })
+        rids: local.simulcastLayers(.recv).map(\.rid).filter { offered.contains($0) },
+        repair: repairs(of: local, and: remote), feedbackBySource: feedback.bySource,
+        referenceTimes: feedback.referenceTimes)
     }
     return result
+  }
+
+  /// The payload types that a description has for the repair packets in both.
+  private func repairs(
+    of section: MediaDescription, and other: MediaDescription
+  ) -> NegotiatedRepair? {
+    guard section.mediaKind == .video, let theirs = NegotiatedRepair(other.codecs) else {
+      return nil
+    }
+    return NegotiatedRepair(section.codecs)?.common(with: theirs)
   }
 
   /// The codecs in both descriptions, in the order of the answer. We send with the payload types of the peer's
@@ -191,6 +205,7 @@ extension JSEPNegotiator {
     return transceiver.sender.encodings.map { encoding in
       NegotiatedEncoding(
         rid: encoding.rid, ssrc: encoding.ssrc, rtxSSRC: hasRTX ? encoding.rtxSSRC : nil,
+        repairSSRC: encoding.repairSSRC,
         isPausedByPeer: encoding.rid.map { paused.contains($0) } ?? false,
         restrictions: encoding.rid.flatMap { restrictions[$0] } ?? [:])
     }

@@ -1,3 +1,4 @@
+import SoraMedia
 public import SoraSDP
 
 /// Making an offer (RFC 9429 §5.2).
@@ -51,7 +52,11 @@ extension JSEPNegotiator {
 
   private func offerSection(_ transceiver: JSEPTransceiver, mid: String) -> MediaDescription {
     let (usable, direction) = Self.narrowed(capabilities(transceiver), transceiver.direction) { $0 }
-    let codecs = numbers.codecs(usable, negotiated: transceiver.payloadTypes)
+    var codecs = numbers.codecs(usable, negotiated: transceiver.payloadTypes)
+      .withRedundancy(of: "opus")
+    if transceiver.kind == .video, configuration.offersRepair {
+      codecs += numbers.codecs(CodecCapability.repair, negotiated: [:])
+    }
     let extensions = numbers.extensions(extensionURIs(transceiver.kind))
     var simulcast = SimulcastLines()
     if direction.sends {
@@ -64,7 +69,10 @@ extension JSEPNegotiator {
     }
     return mediaSection(
       transceiver, mid: mid, direction: direction,
-      codecs: codecs.withRedundancy(of: "opus"),
-      extensions: extensions, setup: .actpass, simulcast: simulcast, reducedSizeRTCP: true)
+      codecs: codecs,
+      extensions: extensions, setup: .actpass, simulcast: simulcast, reducedSizeRTCP: true,
+      feedback: SectionFeedback(
+        referenceTimes: configuration.usesReferenceTimes,
+        bySource: configuration.offersFeedbackBySource))
   }
 }

@@ -14,8 +14,9 @@ extension JSEPNegotiator {
   func mediaSection(
     _ transceiver: JSEPTransceiver, mid: String, proto: String = "UDP/TLS/RTP/SAVPF",
     direction: MediaDirection, codecs: [SDPCodec], extensions: [SDPExtension], setup: SDPSetup,
-    simulcast: SimulcastLines, reducedSizeRTCP: Bool
+    simulcast: SimulcastLines, reducedSizeRTCP: Bool, feedback: SectionFeedback
   ) -> MediaDescription {
+    let codecs = feedback.filtered(codecs)
     var section = MediaDescription(
       kind: transceiver.kind.rawValue, proto: proto, formats: codecs.map { "\($0.payloadType)" })
     section.lines.reserveCapacity(48)
@@ -35,6 +36,7 @@ extension JSEPNegotiator {
     section.append(attribute: "rtcp-mux")
     if reducedSizeRTCP { section.append(attribute: "rtcp-rsize") }
     for codec in codecs { section.append(codec) }
+    feedback.write(to: &section)
     if simulcast.isEmpty {
       if direction.sends { writeSources(transceiver, codecs, &section) }
     } else {
@@ -109,12 +111,25 @@ extension JSEPNegotiator {
       sources.append(encoding.rtxSSRC)
       section.append(SDPSourceGroup(semantics: "FID", ssrcs: sources))
     }
+    if NegotiatedRepair(codecs)?.flexible != nil {
+      let repair = repairSSRC(of: transceiver)
+      section.append(SDPSourceGroup(semantics: "FEC-FR", ssrcs: [encoding.ssrc, repair]))
+      sources.append(repair)
+    }
     for ssrc in sources {
       section.append(SDPSource(ssrc: ssrc, name: "cname", value: cname))
       for msid in msids(of: transceiver) {
         section.append(SDPSource(ssrc: ssrc, name: "msid", value: msid.attributeValue))
       }
     }
+  }
+
+  /// The source of a transceiver's FlexFEC, the same once it has one.
+  private func repairSSRC(of transceiver: JSEPTransceiver) -> UInt32 {
+    if let known = transceiver.sender.encodings.first?.repairSSRC { return known }
+    let ssrc = identifiers.makeSSRC()
+    transceiver.sender.encodings[0].repairSSRC = ssrc
+    return ssrc
   }
 
   private func writeSimulcast(_ simulcast: SimulcastLines, _ section: inout MediaDescription) {

@@ -9,6 +9,8 @@ public struct SendEncoding: Sendable, Hashable {
   public var isActive: Bool
   public internal(set) var ssrc: UInt32
   public internal(set) var rtxSSRC: UInt32
+  /// nil until FlexFEC is described for it.
+  public internal(set) var repairSSRC: UInt32?
 }
 
 /// The sending half of a transceiver, as far as SDP speaks of it.

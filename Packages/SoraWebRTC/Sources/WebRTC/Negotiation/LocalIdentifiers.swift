@@ -23,7 +23,8 @@ package struct LocalIdentifiers {
 
   /// An encoding with sources of its own.
   mutating func makeEncoding(rid: String?) -> SendEncoding {
-    SendEncoding(rid: rid, isActive: true, ssrc: makeSSRC(), rtxSSRC: makeSSRC())
+    SendEncoding(
+      rid: rid, isActive: true, ssrc: makeSSRC(), rtxSSRC: makeSSRC(), repairSSRC: nil)
   }
 
   /// A random id in the form of a UUID (RFC 9562 §5.4).

@@ -46,6 +46,8 @@ public struct NegotiatedEncoding: Sendable, Hashable {
   public var ssrc: UInt32
   /// nil where the codec has no retransmission.
   public var rtxSSRC: UInt32?
+  /// nil where no FlexFEC is described.
+  public var repairSSRC: UInt32?
   /// Whether the peer's description asks to send nothing of it for now (RFC 8853 §5.1, `~`). Our own pausing is a matter of the
   /// sender's parameters and needs no description.
   public var isPausedByPeer: Bool
@@ -63,6 +65,10 @@ public struct SendParameters: Sendable, Hashable {
   public var redundancy: NegotiatedRedundancy?
   /// At least one.
   public var encodings: [NegotiatedEncoding]
+  /// The payload types of repair packets; nil where there are none.
+  public var repair: NegotiatedRepair?
+  /// The peer gives feedback by source (RFC 8888), and no transport-wide one.
+  public var feedbackBySource = false
   /// The peer's limit for the section in bits per second; nil without one.
   public var maximumBitrate: Int?
   public var cname: String
@@ -76,11 +82,16 @@ public struct SendParameters: Sendable, Hashable {
 public struct RemoteSource: Sendable, Hashable {
   public var ssrc: UInt32
   public var rtxSSRC: UInt32?
+  /// The source of its FlexFEC packets; nil where it has none.
+  public var repairSSRC: UInt32?
   public var cname: String?
 
-  public init(ssrc: UInt32, rtxSSRC: UInt32? = nil, cname: String? = nil) {
+  public init(
+    ssrc: UInt32, rtxSSRC: UInt32? = nil, repairSSRC: UInt32? = nil, cname: String? = nil
+  ) {
     self.ssrc = ssrc
     self.rtxSSRC = rtxSSRC
+    self.repairSSRC = repairSSRC
     self.cname = cname
   }
 }
@@ -94,6 +105,12 @@ public struct ReceiveParameters: Sendable, Hashable {
   public var trackID: String
   /// The simulcast layers the peer sends, where it does.
   public var rids: [String]
+  /// The payload types of repair packets; nil where there are none.
+  public var repair: NegotiatedRepair?
+  /// The peer expects feedback by source (RFC 8888), and no transport-wide one.
+  public var feedbackBySource = false
+  /// The peer answers reference times (RFC 3611 §4.5).
+  public var referenceTimes = false
 
   /// The codec of a payload type, and whether it is that of retransmissions.
   public func codec(payloadType: UInt8) -> (codec: NegotiatedCodec, isRetransmission: Bool)? {

@@ -13,6 +13,14 @@ public struct NegotiationConfiguration: Sendable {
   /// URIs of header extensions for video.
   public var videoExtensions: [String] = HeaderExtensionURI.video
 
+  /// Whether receivers' reference times are offered and accepted (RFC 3611 §4.4), by which who sends nothing learns its round trip.
+  public var usesReferenceTimes = true
+  /// Whether feedback by source, with ECN marks, is offered (RFC 8888) in place of transport-wide feedback; it is accepted in any case.
+  public var offersFeedbackBySource = false
+  /// Whether repair packets (ULPFEC, FlexFEC) for video are offered, and whether they are accepted.
+  public var offersRepair = false
+  public var acceptsRepair = true
+
   /// Our ICE credentials. Change them before createOffer or createAnswer to restart ICE.
   public var iceUfrag: String
   public var icePassword: String

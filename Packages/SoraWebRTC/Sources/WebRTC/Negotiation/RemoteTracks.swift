@@ -83,17 +83,20 @@ extension MediaDescription {
       if seen.count < 64, seen.insert(source.ssrc).inserted { order.append(source.ssrc) }
       if source.name == "cname", seen.contains(source.ssrc) { names[source.ssrc] = source.value }
     }
+    var retransmission: [UInt32: UInt32] = [:]
     var repair: [UInt32: UInt32] = [:]
     var secondary: Set<UInt32> = []
     for group in sourceGroups where group.ssrcs.count == 2 {
       // FEC flows are not sources of their own either.
-      if group.semantics == "FID" { repair[group.ssrcs[0]] = group.ssrcs[1] }
+      if group.semantics == "FID" { retransmission[group.ssrcs[0]] = group.ssrcs[1] }
+      if group.semantics == "FEC-FR" { repair[group.ssrcs[0]] = group.ssrcs[1] }
       if group.semantics == "FID" || group.semantics == "FEC-FR" {
         secondary.insert(group.ssrcs[1])
       }
     }
     return order.filter { !secondary.contains($0) }.map {
-      RemoteSource(ssrc: $0, rtxSSRC: repair[$0], cname: names[$0])
+      RemoteSource(
+        ssrc: $0, rtxSSRC: retransmission[$0], repairSSRC: repair[$0], cname: names[$0])
     }
   }
 }

@@ -49,7 +49,10 @@ package struct StatisticsCollector {
     var all: [RTCStatistics] = []
     for section in core.media {
       all += codecs(of: section)
-      if section.send != nil { all += outbound(section) }
+      if section.send != nil {
+        all.append(mediaSource(section))
+        all += outbound(section)
+      }
       if section.receive != nil { all += inbound(section) }
     }
     all += transport() + dataChannels()
@@ -101,6 +104,7 @@ package struct StatisticsCollector {
         "nackCount": .integer(s.nackCount),
         "remoteId": stream.remote.reports > 0 ? .string(remoteID) : nil,
         "totalPacketSendDelay": .double(s.totalPacketSendDelay.inSeconds),
+        "mediaSourceId": .string(mediaSourceID(section)),
       ]
       if section.kind == .video {
         values["framesSent"] = .integer(s.framesSent)
@@ -159,6 +163,18 @@ package struct StatisticsCollector {
     values["qualityLimitationResolutionChanges"] = .integer(video.limitation.resolutionChanges)
   }
 
+  /// The frames that a video's source gave: those that were encoded, of the layer with the most, and those that weren't.
+  func addFrames(_ values: inout [String: RTCStatisticsValue?], _ section: NegotiatedMedia) {
+    guard section.kind == .video,
+      let rid = section.send?.encodings.first.map(\.rid),
+      let (video, _) = media?.videoSendStatistics(section.transceiverID, rid: rid),
+      let largest = video.layers.max(by: { $0.framesEncoded < $1.framesEncoded })
+    else { return }
+    values["frames"] = .integer(
+      largest.framesEncoded &+ video.framesReplaced &+ video.framesDroppedForRate
+        &+ video.framesDroppedByEncoder)
+  }
+
   private func inbound(_ section: NegotiatedMedia) -> [RTCStatistics] {
     guard let stream = core.receiveStream(transceiverID: section.transceiverID) else {
       return []
@@ -187,7 +203,10 @@ package struct StatisticsCollector {
     case .video: addVideo(&values, stream, section.transceiverID)
     case .audio: addAudio(&values, stream, section.transceiverID)
     }
-    return [object("inbound-\(stream.ssrc)", "inbound-rtp", values)]
+    let id = "inbound-\(stream.ssrc)"
+    let remote = remoteOutbound(section, stream, localID: id, codecID: values["codecId"] ?? nil)
+    values["remoteId"] = remote.map { .string($0.id) }
+    return [object(id, "inbound-rtp", values)] + (remote.map { [$0] } ?? [])
   }
 
   /// The sender's time of capture of what is played now, in milliseconds since 1900: that of what was played last, moved on by the
@@ -203,6 +222,10 @@ package struct StatisticsCollector {
     _ values: inout [String: RTCStatisticsValue?], _ stream: RTPReceiveStream, _ id: Int
   ) {
     values["framesReceived"] = .integer(stream.statistics.framesReceived)
+    let fec = stream.statistics.fec
+    values["fecPacketsReceived"] = .integer(fec.fecPacketsReceived)
+    values["fecPacketsDiscarded"] = .integer(fec.fecPacketsDiscarded)
+    values["fecBytesReceived"] = .integer(fec.fecBytesReceived)
     values["pliCount"] = .integer(stream.statistics.pliCount)
     if let buffer = stream.jitterBuffer {
       // Duplicates don't count (RFC 7002 §3), nor what could never have been used.
@@ -220,6 +243,13 @@ package struct StatisticsCollector {
     values["totalDecodeTime"] = .double(decoder.totalDecodeTime.inSeconds)
     values["freezeCount"] = .integer(decoder.freezeCount)
     values["totalFreezesDuration"] = .double(decoder.totalFreezesDuration.inSeconds)
+    values["pauseCount"] = .integer(decoder.pauseCount)
+    values["totalPausesDuration"] = .double(decoder.totalPausesDuration.inSeconds)
+    values["totalInterFrameDelay"] = .double(decoder.totalInterFrameDelay.inSeconds)
+    values["totalSquaredInterFrameDelay"] = .double(decoder.totalSquaredInterFrameDelay)
+    values["framesPerSecond"] = media?.videoFramesPerSecond(id, at: now).map {
+      .double(Double($0))
+    }
     values["frameWidth"] = .integer(Int64(decoder.width))
     values["frameHeight"] = .integer(Int64(decoder.height))
   }

@@ -135,6 +135,35 @@ import WebRTC
     #expect(streams < transport.number("packetsSent") ?? 0)
   }
 
+  /// What senders report, the tracks that are sent, and which object belongs to which.
+  @Test func bothEndsOfAStreamAreDescribed() throws {
+    let pair = try call(seed: 65, lasting: .seconds(6))
+    let report = report(pair.caller, pair)
+    let other = self.report(pair.callee, pair)
+    #expect(report.inboundRTP.count == 2 && report.remoteOutboundRTP.count == 2)
+    for inbound in report.inboundRTP {
+      let remote = try #require(report.remoteOutboundRTP.first { $0.id == inbound.remoteId })
+      #expect(remote.localId == inbound.id && remote.kind == inbound.kind)
+      #expect(remote.ssrc == inbound.ssrc && remote.codecId == inbound.codecId)
+      let sent = try #require(other.outboundRTP.first { $0.ssrc == inbound.ssrc })
+      // The last report is at most 1.5 seconds old.
+      #expect(remote.packetsSent > 0 && remote.packetsSent <= sent.packetsSent)
+      #expect(remote.bytesSent > 0 && remote.bytesSent <= sent.bytesSent)
+      #expect(remote.reportsSent >= 3)
+      // Who sends media has round trips from reports about that.
+      #expect(remote.roundTripTime == nil && remote.roundTripTimeMeasurements == 0)
+      let told = try #require(remote.remoteTimestamp)
+      #expect(abs(told.timeIntervalSince(inbound.timestamp)) < 3)
+    }
+    #expect(report.mediaSources.map(\.kind).count == 2)
+    for outbound in report.outboundRTP {
+      let source = try #require(report.mediaSources.first { $0.id == outbound.mediaSourceId })
+      #expect(
+        source.kind == outbound.kind && source.trackIdentifier == "caller-\(outbound.kind.rawValue)"
+      )
+    }
+  }
+
   @Test func dropsAreToldByReasonInOnePlace() throws {
     let pair = try call(seed: 64, lasting: .seconds(1))
     var garbage: [UInt8] = [5, 6, 7]

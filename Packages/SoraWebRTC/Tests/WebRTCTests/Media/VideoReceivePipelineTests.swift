@@ -55,6 +55,29 @@ import WebRTC
     }
   }
 
+  /// W3C's counters of how evenly frames are shown: a freeze, a pause of more than five seconds, and the last second's frames.
+  @Test func pausesAreCounted() {
+    let harness = Harness()
+    harness.feed(100..<160)
+    let clock = harness.script.clock
+    #expect(harness.pipeline.framesPerSecond(at: clock.now) == 49)
+    #expect(harness.pipeline.statistics.pauseCount == 0)
+    #expect(abs(harness.pipeline.statistics.totalInterFrameDelay.inSeconds - 59 * 0.02) < 0.001)
+    clock.advance(.seconds(1))
+    #expect(harness.pipeline.framesPerSecond(at: clock.now) == 0)
+    harness.feed(160..<165)
+    #expect(harness.pipeline.statistics.freezeCount == 1)
+    #expect(harness.pipeline.statistics.pauseCount == 0)
+    clock.advance(.seconds(6))
+    harness.feed(165..<170)
+    let statistics = harness.pipeline.statistics
+    #expect(statistics.freezeCount == 2 && statistics.pauseCount == 1)
+    #expect(abs(statistics.totalPausesDuration.inSeconds - 6.02) < 0.001)
+    #expect(statistics.totalSquaredInterFrameDelay > 36)
+    #expect(harness.pipeline.framesPerSecond(at: clock.now) == 5)
+    #expect(statistics.keyFramesDecoded == 1 && statistics.framesDecoded == 70)
+  }
+
   /// A key frame doesn't help here: whoever watches has to be told.
   @Test func picturesThatAreTooLargeAreToldOnce() {
     let harness = Harness()

@@ -30,19 +30,30 @@ enum FuzzSections {
     payloads: [.init(type: 111, codecName: "opus", clockRate: 48_000)],
     extensions: FuzzTarget.extensionMap, signalledSSRCs: [11])
 
-  static let video = RTPReceiveParameters(
-    mid: "v", kind: .video,
-    payloads: [
-      .init(type: 96, codecName: "VP8", clockRate: 90_000),
-      .init(type: 97, codecName: "rtx", clockRate: 90_000, associatedType: 96),
-    ],
-    extensions: FuzzTarget.extensionMap, signalledSSRCs: [21],
-    retransmissionPairs: [(primary: 21, rtx: 22)])
+  static var video: RTPReceiveParameters {
+    var section = RTPReceiveParameters(
+      mid: "v", kind: .video,
+      payloads: [
+        .init(type: 96, codecName: "VP8", clockRate: 90_000),
+        .init(type: 97, codecName: "rtx", clockRate: 90_000, associatedType: 96),
+        .init(type: 98, codecName: "red", clockRate: 90_000),
+        .init(type: 99, codecName: "ulpfec", clockRate: 90_000),
+        .init(type: 100, codecName: "rtx", clockRate: 90_000, associatedType: 98),
+        .init(type: 35, codecName: "flexfec-03", clockRate: 90_000),
+      ],
+      extensions: FuzzTarget.extensionMap, signalledSSRCs: [21],
+      retransmissionPairs: [(primary: 21, rtx: 22)])
+    section.repairPairs = [(primary: 21, repair: 23)]
+    section.sendsReferenceTime = true
+    return section
+  }
 
   static func sending(_ ssrc: UInt32) -> RTPSendParameters {
-    RTPSendParameters(
+    var parameters = RTPSendParameters(
       mid: "s", kind: .video, ssrc: ssrc, payloadType: 96, codecName: "VP8", clockRate: 90_000,
       rtx: (ssrc: ssrc + 1, payloadType: 97), extensions: FuzzTarget.extensionMap)
+    parameters.repair = .flexible(ssrc: ssrc + 2, payloadType: 35)
+    return parameters
   }
 }
 
@@ -122,7 +133,16 @@ extension FuzzTarget {
         let choice = input.byte()
         var sections: [RTPReceiveParameters] = []
         if choice & 1 != 0 { sections.append(FuzzSections.audio) }
-        if choice & 2 != 0 { sections.append(FuzzSections.video) }
+        if choice & 2 != 0 {
+          var video = FuzzSections.video
+          if choice & 8 != 0 { video.feedback = .bySource }
+          if choice & 16 != 0 { video.rids = ["h"] }
+          if choice & 32 != 0 {
+            video.feedback = .receiverEstimate
+            video.extensions.transportSequenceNumber = nil
+          }
+          sections.append(video)
+        }
         session.setReceiveSections(sections, at: now)
         for stream in session.receiveStreams where choice & 4 != 0 { stream.requestKeyFrame() }
       }
@@ -135,6 +155,11 @@ extension FuzzTarget {
         payloadType: [111, 96, 96, 97][Int(choice & 3)], sequenceNumber: input.number16(),
         timestamp: input.number32(), ssrc: [11, 21, 21, 22][Int(choice & 3)])
       if choice & 4 != 0 { header.ssrc = UInt32(choice) }
+      if choice & 128 != 0 {
+        // Repair packets, or what RED holds.
+        header.payloadType = choice & 1 == 0 ? 98 : 35
+        header.ssrc = choice & 1 == 0 ? 21 : 23
+      }
       header.marker = choice & 8 != 0
       var extensions = RTPHeaderExtensions()
       extensions.transportSequenceNumber = header.sequenceNumber

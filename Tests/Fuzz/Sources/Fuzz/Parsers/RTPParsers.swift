@@ -146,6 +146,22 @@ extension FuzzTarget {
           count += 1
         }
         check(count <= feedback.statusCount, "more statuses than announced")
+      case .congestionFeedback(let feedback):
+        var timeline = CongestionFeedbackTimeline()
+        _ = timeline.reportTime(feedback.reportTime)
+        var count = 0
+        for status in feedback {
+          check(status.ecn != nil || status.age == nil, "a packet that hasn't come has an age")
+          count += 1
+        }
+        check(2 * count <= datagram.count, "more packets than fit")
+      case .extendedReport(let report):
+        var count = 0
+        for block in report {
+          if case .receiverDelays(let delays) = block { for delay in delays { _ = delay } }
+          count += 1
+        }
+        check(4 * count <= datagram.count, "more blocks than fit")
       case .receiverEstimate(let estimate): for ssrc in estimate { _ = ssrc }
       case .unknown(let raw): _ = raw.bytes.count
       }
@@ -176,7 +192,14 @@ extension FuzzTarget {
         try writer.receiverEstimate(sender: 1, bitsPerSecond: 3_000_000, sources: [7, 8])
         return writer.count
       },
-      feedbackSeed(),
+      feedbackSeed(), congestionFeedbackSeed(),
+      Seeds.datagram { buffer in
+        var writer = RTCPWriter(into: buffer)
+        try writer.receiverReferenceTime(sender: 1, ntp: NTPTime(rawValue: 0xE000_0000_8000_0000))
+        try writer.receiverDelays(
+          sender: 7, [RTCPReceiverDelay(ssrc: 1, lastReferenceTime: 0x8000, delay: 65_536)])
+        return writer.count
+      },
       // An APP packet and an XR packet.
       [0x80, 204, 0, 2, 0, 0, 0, 1, 0x41, 0x42, 0x43, 0x44, 0x80, 207, 0, 1, 0, 0, 0, 1],
     ]

@@ -1,5 +1,6 @@
 import SoraMedia
 import SoraRTP
+import SoraWire
 
 extension FuzzTarget {
   static func feedbackSeed() -> [UInt8] {
@@ -56,6 +57,78 @@ extension FuzzTarget {
         }
       }
       write(generator, at: now)
+    }
+  }
+
+  static func congestionFeedbackSeed() -> [UInt8] {
+    let generator = CongestionFeedbackGenerator()
+    for index in 0..<40 where index % 7 != 3 {
+      generator.received(
+        ssrc: index % 5 == 0 ? 8 : 7, sequenceNumber: UInt16(truncatingIfNeeded: 65_520 + index),
+        ecn: index % 9 == 0 ? .congestionExperienced : .ect0,
+        at: Instant(nanoseconds: Int64(index) * 3_000_000))
+    }
+    return Seeds.datagram { buffer in
+      var writer = RTCPWriter(into: buffer)
+      _ = try generator.write(
+        into: &writer, sender: 1, reportTime: 0x1234_5678, at: Instant(nanoseconds: 100_000_000))
+      return writer.count
+    }
+  }
+
+  /// The receiver's half of feedback by source: arrivals in any order, whose feedback must parse and come to an end.
+  static var congestionFeedbackGenerator: FuzzTarget {
+    func seed() -> [[UInt8]] {
+      var script = ScriptWriter()
+      for index in 0..<40 {
+        script.byte(1)
+        script.number16(65_500 + index)
+        script.byte(3)
+        if index % 13 == 12 { script.raw([0, 100]) }
+      }
+      return [script.bytes]
+    }
+    return FuzzTarget("congestion-feedback-generator", maximumLength: 800, seeds: seed()) { bytes in
+      var input = FuzzInput(bytes)
+      let generator = CongestionFeedbackGenerator()
+      var now = Instant.zero
+      while !input.isAtEnd {
+        let choice = input.byte()
+        if choice & 3 != 0 {
+          let number = input.number16()
+          now += input.step()
+          generator.received(
+            ssrc: UInt32(choice >> 4), sequenceNumber: number,
+            ecn: ECNCodepoint(rawValue: choice >> 2 & 3) ?? .notECT, at: now)
+        } else {
+          now += input.step()
+          write(generator, at: now)
+        }
+      }
+      write(generator, at: now)
+    }
+  }
+
+  private static func write(_ generator: CongestionFeedbackGenerator, at now: Instant) {
+    var more = true
+    var rounds = 0
+    while more {
+      more = false
+      let datagram = Seeds.datagram(1_200) { buffer in
+        var writer = RTCPWriter(into: buffer)
+        more = try generator.write(into: &writer, sender: 1, reportTime: 5, at: now)
+        return writer.count
+      }
+      datagram.withUnsafeBytes { bytes in
+        walk(bytes)
+        var reader = RTCPReader(bytes)
+        guard !bytes.isEmpty else { return }
+        guard let packet = try? reader.next(), case .congestionFeedback(let feedback) = packet
+        else { return check(false, "our own feedback doesn't parse") }
+        check(feedback.contains { _ in true }, "feedback about nothing")
+      }
+      rounds += 1
+      check(rounds < 500, "feedback without end")
     }
   }
 

@@ -23,7 +23,9 @@ extension FuzzTarget {
   static var all: [FuzzTarget] {
     [
       stun, candidate, fingerprint, sdp, rtp, retransmission, rtcp, transportFeedback,
-      feedbackGenerator, vp8Payload, vp9Payload, av1Payload, h264Payload, h265Payload, redPayload,
+      feedbackGenerator, congestionFeedbackGenerator, repairPacket, repairDecoder, vp8Payload,
+      vp9Payload, av1Payload,
+      h264Payload, h265Payload, redPayload,
       dependencyDescriptor, videoJitterBuffer, videoJitterBufferVP9, videoJitterBufferAV1,
       videoJitterBufferH264, videoJitterBufferH265, audioJitterBuffer, audioJitterBufferOpus, opus,
       vp8Decoder, vp9Decoder, av1Decoder, h264Parser, h264Decoder, h264AVCodecDecoder, h265Parser,

@@ -1,5 +1,6 @@
 import CSoraNetwork
 import SoraMedia
+import SoraWire
 
 extension UDPSocket {
   /// Reads and delivers what has arrived, up to `limit` datagrams and at most one batch more. What is left is reported

@@ -1,6 +1,6 @@
 import CSoraNetwork
-public import SoraICE
 public import SoraMedia
+public import SoraWire
 
 /// A UDP socket of a loop. Made by `NetworkLoop.openUDP`, confined to that loop.
 ///

@@ -6,13 +6,18 @@ public struct PacketToken: Sendable, Hashable {
   ///   - stream: the stream's slot, which its owner gives out and never uses twice.
   ///   - number: its RTP sequence number.
   ///   - isRetransmission: whether it is sent again.
-  public init(stream: Int, number: UInt16, isRetransmission: Bool = false) {
-    value = stream << 17 | (isRetransmission ? 1 << 16 : 0) | Int(number)
+  ///   - isRepair: whether it is one of the stream's repair packets that have numbers of their own.
+  public init(
+    stream: Int, number: UInt16, isRetransmission: Bool = false, isRepair: Bool = false
+  ) {
+    value =
+      stream << 18 | (isRepair ? 1 << 17 : 0) | (isRetransmission ? 1 << 16 : 0) | Int(number)
   }
 
   init(_ value: Int) { self.value = value }
 
-  public var stream: Int { value >> 17 }
+  public var stream: Int { value >> 18 }
+  public var isRepair: Bool { value & 1 << 17 != 0 }
   public var isRetransmission: Bool { value & 1 << 16 != 0 }
   public var number: UInt16 { UInt16(truncatingIfNeeded: value) }
 }

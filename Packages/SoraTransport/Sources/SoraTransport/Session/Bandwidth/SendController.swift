@@ -1,6 +1,7 @@
 public import SoraCongestion
 public import SoraMedia
 public import SoraRTP
+import SoraWire
 
 /// Whose packets a `SendController` lets go. It keeps them; the controller only says when.
 public protocol PacedPacketSource: AnyObject {
@@ -43,7 +44,7 @@ public final class SendController {
     public var pacerFull = 0
     /// Times that packets were held back because too many were unanswered.
     public var timesHeld = 0
-    /// Transport-wide feedback messages.
+    /// Feedback messages about single packets.
     public var feedbackMessages: UInt64 = 0
     /// The receiver's own estimate (REMB); nil before one came.
     public var receiverEstimate: Bitrate?
@@ -65,7 +66,8 @@ public final class SendController {
   private let pacer: Pacer
   private let pacesBeforeFeedback: Bool
   private var sent = SentPacketRing()
-  private var timeline = TransportFeedbackTimeline()
+  private var sourceNumbers = SentSourceNumbers()
+  private var timelines = (TransportFeedbackTimeline(), CongestionFeedbackTimeline())
   /// Reused for every feedback message.
   private var results: [PacketFeedback] = []
   private var budget = RetransmissionBudget()
@@ -158,12 +160,18 @@ public final class SendController {
   ///
   /// - Parameters:
   ///   - size: bytes of the plain packet.
+  ///   - source: what feedback by source (RFC 8888) names it by; nil where the packet carries the number.
   ///   - now: the present time.
   /// - Returns: the number, extended; packets carry its low 16 bits.
-  public func number(packetOf size: Int, at now: Instant) -> Int64 {
+  public func number(
+    packetOf size: Int, source: (ssrc: UInt32, number: UInt16)? = nil, at now: Instant
+  ) -> Int64 {
     let sequence = sent.append(
       size: size, probeCluster: pacer.probeCluster, bytesUpTo: window.send(size), at: now)
     estimator.packetSent(sequence: sequence, size: size, at: now, probeCluster: pacer.probeCluster)
+    if let source {
+      sourceNumbers.note(ssrc: source.ssrc, number: source.number, sequence: sequence)
+    }
     sending.add(size, at: now)
     if firstSent == nil { firstSent = now }
     applyWindow(at: now)
@@ -183,6 +191,9 @@ public final class SendController {
     isHeld = true
     pacer.hold(until: now + SendWindow.trickle, sending: sending.rate(at: now), at: now)
   }
+
+  /// A packet leaves again under its old number: feedback is about this time then.
+  func sentAgain(_ sequence: Int64, at now: Instant) { sent.noteAgain(sequence, at: now) }
 
   /// The number that `number(packetOf:at:)` gives out next.
   public var nextSequence: Int64 { sent.nextSequence }
@@ -250,6 +261,9 @@ public final class SendController {
   /// Forgets the retransmissions that a stream which ended had waiting.
   public func forget(stream: Int) { held.removeAll(of: stream) }
 
+  /// Forgets what a source that ended has sent.
+  public func forget(ssrc: UInt32) { sourceNumbers.forget(ssrc: ssrc) }
+
   // MARK: What the receiver says
 
   /// Transport-wide feedback (draft-holmer-rmcat-transport-wide-cc-extensions-01).
@@ -258,21 +272,53 @@ public final class SendController {
     if let last = lastFeedback, message.feedbackCount != last &+ 1 { window.feedbackLost(at: now) }
     lastFeedback = message.feedbackCount
     results.removeAll(keepingCapacity: true)
-    let reference = timeline.reference(of: message)
+    let reference = timelines.0.reference(of: message)
     for status in message {
-      let sequence = sent.extend(status.sequenceNumber)
-      guard let entry = sent.unreported(sequence) else { continue }
-      let arrival = status.nanosecondsFromReference.map {
-        Instant(nanoseconds: reference.nanoseconds &+ $0)
-      }
-      // A packet reported lost may still be reported as arrived by a later message.
-      if arrival != nil { sent.markReported(sequence) }
-      window.answered(upTo: entry.bytesUpTo)
-      results.append(
-        PacketFeedback(
-          sequence: sequence, size: Int(entry.size), sendTime: entry.sendTime, arrivalTime: arrival,
-          probeCluster: entry.probeCluster >= 0 ? Int(entry.probeCluster) : nil))
+      add(
+        sent.extend(status.sequenceNumber),
+        arrival: status.nanosecondsFromReference.map {
+          Instant(nanoseconds: reference.nanoseconds &+ $0)
+        })
     }
+    takeResults(at: now)
+  }
+
+  /// Feedback by source (RFC 8888).
+  public func received(_ message: RTCPCongestionFeedback, at now: Instant) {
+    statistics.feedbackMessages &+= 1
+    results.removeAll(keepingCapacity: true)
+    let reportTime = timelines.1.reportTime(message.reportTime)
+    for status in message {
+      guard
+        let sequence = sourceNumbers.sequence(ssrc: status.ssrc, number: status.sequenceNumber)
+      else { continue }
+      if status.ecn != nil, status.age == nil {
+        // It has come, nobody knows when: neither lost, nor of use to who watches delays.
+        sent.markReported(sequence)
+        continue
+      }
+      add(
+        sequence,
+        arrival: status.age.map { reportTime - CongestionFeedbackTimeline.duration(ofAge: $0) },
+        ecn: status.ecn)
+    }
+    results.sortBySequence()
+    takeResults(at: now)
+  }
+
+  /// Notes what feedback says of one packet. What was reported lost may still be reported as arrived by a later message.
+  private func add(_ sequence: Int64, arrival: Instant?, ecn: ECNCodepoint? = nil) {
+    guard let entry = sent.unreported(sequence) else { return }
+    // A packet reported lost may still be reported as arrived by a later message.
+    if arrival != nil { sent.markReported(sequence) }
+    window.answered(upTo: entry.bytesUpTo)
+    results.append(
+      PacketFeedback(
+        sequence: sequence, size: Int(entry.size), sendTime: entry.sendTime, arrivalTime: arrival,
+        probeCluster: entry.probeCluster >= 0 ? Int(entry.probeCluster) : nil, ecn: ecn))
+  }
+
+  private func takeResults(at now: Instant) {
     guard !results.isEmpty else { return }
     if !isSteered, !pacesBeforeFeedback { startFromWhatIsSent(at: now) }
     isSteered = true
@@ -328,5 +374,27 @@ public final class SendController {
 
   private func applyEstimate() {
     if isSteered || pacesBeforeFeedback { pacer.setRate(estimator.estimate) }
+  }
+}
+
+extension [PacketFeedback] {
+  /// Heap sort: no memory, and no order that costs more than another.
+  fileprivate mutating func sortBySequence() {
+    for root in stride(from: count / 2 - 1, through: 0, by: -1) { sink(root, below: count) }
+    for end in stride(from: count - 1, to: 0, by: -1) {
+      swapAt(0, end)
+      sink(0, below: end)
+    }
+  }
+
+  private mutating func sink(_ root: Int, below end: Int) {
+    var root = root
+    while 2 * root + 1 < end {
+      var child = 2 * root + 1
+      if child + 1 < end, self[child].sequence < self[child + 1].sequence { child += 1 }
+      guard self[root].sequence < self[child].sequence else { return }
+      swapAt(root, child)
+      root = child
+    }
   }
 }

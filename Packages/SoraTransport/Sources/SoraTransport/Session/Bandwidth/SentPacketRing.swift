@@ -65,6 +65,12 @@ struct SentPacketRing {
     entries[slot(sequence)].size = Self.reported
   }
 
+  /// A packet leaves again, as it was.
+  mutating func noteAgain(_ sequence: Int64, at now: Instant) {
+    guard unreported(sequence) != nil else { return }
+    entries[slot(sequence)].sendTime = now
+  }
+
   private func slot(_ sequence: Int64) -> Int { Int(sequence) & (entries.count - 1) }
 
   private func isNeeded(_ entry: Entry, at now: Instant) -> Bool {

@@ -23,6 +23,7 @@ extension RTCPEngine {
   private func handle(_ packet: RTCPPacket, at now: Instant) {
     switch packet {
     case .senderReport(let info, let blocks):
+      if info.ssrc == reporterSSRC { delegate?.sourceCollided(ssrc: info.ssrc) }
       delegate?.trackReceiver(ssrc: info.ssrc)?.receive(info, roundTrip: roundTrip, at: now)
       handle(blocks, at: now)
     case .receiverReport(_, let blocks): handle(blocks, at: now)
@@ -41,6 +42,10 @@ extension RTCPEngine {
     case .transportFeedback(let feedback):
       controller.received(feedback, at: now)
       delegate?.bandwidthChanged(at: now)
+    case .congestionFeedback(let feedback):
+      controller.received(feedback, at: now)
+      delegate?.bandwidthChanged(at: now)
+    case .extendedReport(let report): handle(report, at: now)
     case .receiverEstimate(let estimate):
       controller.received(
         receiverEstimate: Bitrate(bitsPerSecond: Int(clamping: estimate.bitsPerSecond)), at: now)
@@ -56,10 +61,8 @@ extension RTCPEngine {
     for block in blocks {
       guard let sender = delegate?.trackSender(ssrc: block.ssrc) else { continue }
       if let measured = sender.received(block, at: now) {
-        hasReportedRoundTrip = true
-        roundTrip = measured
-        controller.received(roundTrip: measured)
-        delegate?.roundTripChanged(to: measured)
+        roundTrips.report(measured)
+        tell(roundTrip: measured)
       }
       if sender.parameters.kind == .video {
         controller.received(lossFraction: sender.remote.fractionLost, at: now)
@@ -68,10 +71,28 @@ extension RTCPEngine {
     }
   }
 
+  private func handle(_ report: RTCPExtendedReport, at now: Instant) {
+    for block in report {
+      switch block {
+      case .receiverReferenceTime(let ntp): roundTrips.heard(ntp, from: report.sender, at: now)
+      case .receiverDelays(let delays):
+        for delay in delays where delay.ssrc == reporterSSRC {
+          if let measured = roundTrips.answered(delay, at: now) { tell(roundTrip: measured) }
+        }
+      case .unknown: dropped.unknown += 1
+      }
+    }
+  }
+
+  private func tell(roundTrip measured: Duration) {
+    controller.received(roundTrip: measured)
+    delegate?.roundTripChanged(to: measured)
+  }
+
   /// RFC 4585 §6.2.1: what is still stored is sent again, at most once a round trip and within its budget.
   private func handle(_ nack: RTCPNack, at now: Instant) {
     guard let sender = requested(nack.media), sender.parameters.acceptsNack,
-      sender.parameters.rtx != nil
+      sender.parameters.rtx != nil || sender.parameters.repeatsPackets
     else { return }
     sender.statistics.nackCount &+= 1
     for number in nack {

@@ -1,5 +1,6 @@
 public import SoraMedia
 public import SoraRTP
+public import SoraWire
 
 /// Whose sources an `RTCPEngine` reports about, and who does what peers ask for. Called inside the engine's calls.
 public protocol RTCPEngineDelegate: AnyObject {
@@ -19,9 +20,15 @@ public protocol RTCPEngineDelegate: AnyObject {
   func sourceEnded(ssrc: UInt32, at now: Instant)
   /// A report shows a new round-trip time.
   func roundTripChanged(to roundTrip: Duration)
+  /// The peer sends from the source that reports come from (RFC 3550 §8.2).
+  func sourceCollided(ssrc: UInt32)
 }
 
-/// RTCP of one transport: reads what arrives, and sends reports, requests for packets and key frames, and transport-wide
+extension RTCPEngineDelegate {
+  public func sourceCollided(ssrc: UInt32) {}
+}
+
+/// RTCP of one transport: reads what arrives, and sends reports, requests for packets and key frames, and congestion
 /// feedback when they are due. A client's session and each of a server's connections have one.
 ///
 /// Sans-I/O and confined to its owner.
@@ -38,18 +45,19 @@ public final class RTCPEngine {
   public internal(set) var dropped = Dropped()
   public weak var delegate: (any RTCPEngineDelegate)?
   /// The source that reports and feedback come from where nothing is sent.
-  public let reporterSSRC: UInt32
+  public internal(set) var reporterSSRC: UInt32
   /// The source that feedback comes from.
   public var feedbackSSRC: UInt32
-  /// Round-trip time of the newest report, or of whatever else measured one before the first.
-  public internal(set) var roundTrip: Duration?
-  /// Whether `roundTrip` comes from a report, which is better than what anything else measures.
-  var hasReportedRoundTrip = false
+  /// Whether the peer answers reference times (RFC 3611 §4.4): who sends nothing sends them in place of sender reports, to learn its
+  /// round trip. Those of the peer are answered always.
+  public var sendsReferenceTime = false
+  var roundTrips = RoundTripMeter()
   let controller: SendController
   private let random: RandomSource
   private let output: any RTPSessionOutput
   private let cname: String
-  private let feedback = TransportFeedbackGenerator()
+  private let wallClock: WallClock
+  private let feedback = CongestionReporter()
   private var nextReport: Instant?
   /// Reused for every report.
   private var blocks: [RTCPReportBlock] = []
@@ -61,10 +69,13 @@ public final class RTCPEngine {
   ///   - controller: reads the feedback.
   ///   - random: for its own source identifier, and to spread reports in time (RFC 3550 §6.3).
   ///   - output: takes what is to be sent.
+  ///   - wallClock: the one of sender reports. Peers see only differences of what is taken from it here.
   public init(
     cname: String, controller: SendController, random: RandomSource,
-    output: any RTPSessionOutput
+    output: any RTPSessionOutput,
+    wallClock: WallClock = WallClock(unixNanoseconds: 0, at: .zero)
   ) {
+    self.wallClock = wallClock
     self.cname = cname
     self.controller = controller
     self.random = random
@@ -73,22 +84,48 @@ public final class RTCPEngine {
     feedbackSSRC = reporterSSRC
   }
 
+  /// Round-trip time of the newest report, or of whatever else measured one before the first.
+  public var roundTrip: Duration? { roundTrips.current }
+  /// What our own reference times have shown.
+  public var referencedRoundTrips: ReferencedRoundTrips { roundTrips.referenced }
+
   /// Takes a round-trip time from elsewhere, such as ICE's checks. It counts until a report gives one: who only receives
-  /// sends no sender reports, and so never gets one from reports.
+  /// sends no sender reports, and where the peer doesn't answer reference times never gets one from reports.
   ///
   /// - Returns: whether it is news.
-  public func note(roundTrip measured: Duration) -> Bool {
-    guard !hasReportedRoundTrip, measured != roundTrip else { return false }
-    roundTrip = measured
-    return true
-  }
+  public func note(roundTrip measured: Duration) -> Bool { roundTrips.note(measured) }
 
-  // MARK: Transport-wide feedback
+  // MARK: Congestion feedback
+
+  /// How the peer is told what became of its packets.
+  public var feedbackKind: CongestionFeedbackKind {
+    get { feedback.kind }
+    set { feedback.kind = newValue }
+  }
 
   /// A packet with a transport-wide number arrived.
   public func noteArrival(_ number: UInt16, ssrc: UInt32, at now: Instant) {
-    feedback.received(sequenceNumber: number, ssrc: ssrc, at: now)
+    feedback.noteArrival(number, ssrc: ssrc, at: now)
   }
+
+  /// A packet arrived.
+  ///
+  /// - Parameters:
+  ///   - header: the packet's.
+  ///   - values: of its header extensions.
+  ///   - packetCount: bytes of the plain packet.
+  ///   - ecn: how its datagram was marked.
+  ///   - now: the present time.
+  public func noteArrival(
+    _ header: RTPHeader, _ values: RTPHeaderExtensions, packetCount: Int, ecn: ECNCodepoint,
+    at now: Instant
+  ) {
+    feedback.noteArrival(
+      header, values, packetCount: packetCount, ecn: ecn, roundTrip: roundTrip, at: now)
+  }
+
+  /// A source that was received is gone.
+  public func forgetArrivals(of ssrc: UInt32) { feedback.forget(ssrc: ssrc) }
 
   /// Sends the feedback that is due.
   public func sendFeedback(at now: Instant) {
@@ -96,9 +133,11 @@ public final class RTCPEngine {
     while feedback.isDue(at: now) {
       let isSent = unsafe output.sendRTCP(capacity: Self.capacity) { buffer in
         var writer = unsafe RTCPWriter(into: buffer)
-        guard (try? feedback.write(into: &writer, sender: feedbackSSRC, at: now)) != nil else {
-          return 0
-        }
+        let time = wallClock.ntp(at: now).middle
+        guard
+          (try? feedback.write(into: &writer, sender: feedbackSSRC, reportTime: time, at: now))
+            != nil
+        else { return 0 }
         return writer.count
       }
       // Feedback that nobody takes must not be due for ever.
@@ -194,6 +233,8 @@ public final class RTCPEngine {
       if let block = receiver.makeReportBlock(at: now) { blocks.append(block) }
     }
     var written = 0
+    // The first that has sent something.
+    var reporter: UInt32?
     var rest = senders.makeIterator()
     var next = rest.next()
     // Every pass takes at least one source, or is the last.
@@ -216,6 +257,7 @@ public final class RTCPEngine {
             (try? writer.senderReport(info, blocks: own)) != nil
           else { continue }
           hasReport = true
+          if reporter == nil { reporter = info.ssrc }
           own = []
           try? writer.sourceDescription(ssrc: info.ssrc, cname: sender.parameters.cname)
         }
@@ -223,10 +265,27 @@ public final class RTCPEngine {
           try? writer.receiverReport(sender: reporterSSRC, blocks: own)
           try? writer.sourceDescription(ssrc: reporterSSRC, cname: cname)
         }
+        if let reporter { appendAnswers(to: &writer, from: reporter, at: now) }
+        if reporter == nil, next == nil { appendReferenceTime(to: &writer, at: now) }
         return writer.count
       }
       if !isWritten { return }
     } while next != nil || written < blocks.count
+  }
+
+  /// Answers the peer's reference times (RFC 3611 §4.5). Only who sends: a receiver's answer would tell nothing of a sender.
+  private func appendAnswers(to writer: inout RTCPWriter, from ssrc: UInt32, at now: Instant) {
+    guard roundTrips.owesAnswers else { return }
+    _ = try? writer.receiverDelays(sender: ssrc, roundTrips.takeAnswers(at: now))
+  }
+
+  /// Sends a reference time of ours in place of a sender report (RFC 3611 §4.4).
+  private func appendReferenceTime(to writer: inout RTCPWriter, at now: Instant) {
+    let ntp = wallClock.ntp(at: now)
+    guard sendsReferenceTime,
+      (try? writer.receiverReferenceTime(sender: reporterSSRC, ntp: ntp)) != nil
+    else { return }
+    roundTrips.sent(ntp, at: now)
   }
 
   // MARK: Time

@@ -40,8 +40,22 @@ public final class RTPTrackReceiver {
 
   /// A packet of the source arrived.
   public func receive(_ header: RTPHeader, packetCount: Int, at now: Instant) {
-    received.received(header, packetCount: packetCount, at: now)
-    if sendsNack { nack.received(sequenceNumber: header.sequenceNumber, at: now) }
+    if sendsNack, nack.received(sequenceNumber: header.sequenceNumber, at: now) {
+      // Sent again as it was: what the network lost stays lost in reports.
+      received.receivedRepair(header, packetCount: packetCount, at: now)
+    } else {
+      received.received(header, packetCount: packetCount, at: now)
+    }
+  }
+
+  /// Says how lost packets come, and for how long they are of use.
+  ///
+  /// - Parameters:
+  ///   - inPlace: they are sent again as they were, instead of in a stream of their own.
+  ///   - longestUse: from when they are missed; nil where something else tells what isn't needed any more.
+  public func setRepair(inPlace: Bool, longestUse: Duration?) {
+    nack.repairsInPlace = inPlace
+    nack.longestUse = longestUse
   }
 
   /// A packet of its retransmissions arrived.
@@ -62,6 +76,11 @@ public final class RTPTrackReceiver {
     received.receivedRepair(restored, packetCount: packet.count, at: now)
     nack.received(sequenceNumber: restored.sequenceNumber, isRetransmission: true, at: now)
     return restored
+  }
+
+  /// A packet was made anew from repair packets: it isn't asked for any more, and stays lost in reports.
+  func recovered(_ number: UInt16, at now: Instant) {
+    nack.received(sequenceNumber: number, isRetransmission: true, at: now)
   }
 
   /// Nobody waits for packets before this one any more.

@@ -9,6 +9,8 @@ public final class RTPSendStream {
   public typealias RemoteReport = RTPTrackSender.RemoteReport
 
   public internal(set) var parameters: RTPSendParameters
+  /// The source as its parameters named it first. A collision (RFC 3550 §8.2) changes the one in `parameters`.
+  public let describedSSRC: UInt32
   let sender: RTPTrackSender
   public var statistics: Statistics { sender.statistics }
   /// What the receiver last reported.
@@ -22,12 +24,14 @@ public final class RTPSendStream {
   /// Position in the session; part of the pacer's tokens.
   let index: Int
   let history: PacketHistory
+  /// Makes repair packets, where they were negotiated.
+  private(set) var repair: RepairSender?
   /// What became of stored packets.
   public var historyStatistics: PacketHistory.Statistics { history.statistics }
   /// The number of the packet that left last.
   var lastSent: UInt16?
   /// When the owner is to be told that the receiver wants a key frame.
-  var keyFrameDemand = KeyFrameRequests()
+  var keyFrameDemand = KeyFrameDemand()
   /// Packets back from the newest that the next probe takes.
   private var paddingCursor: UInt16 = 0
   private var payloader: any RTPPayloader
@@ -43,6 +47,7 @@ public final class RTPSendStream {
   init?(_ parameters: RTPSendParameters, index: Int, cname: String, random: RandomSource) {
     guard let payloader = Self.makePayloader(parameters, random) else { return nil }
     self.parameters = parameters
+    describedSSRC = parameters.ssrc
     self.index = index
     self.payloader = payloader
     // RFC 3550 §5.1: both start at random; the low half keeps the first wrap away from loss of the first packets.
@@ -51,6 +56,31 @@ public final class RTPSendStream {
     timestampOffset = UInt32(truncatingIfNeeded: random.next())
     history = PacketHistory(capacity: parameters.kind == .audio ? 128 : 1024)
     setDependencies(random)
+    setRepair(random)
+  }
+
+  private func setRepair(_ random: RandomSource) {
+    guard let kind = parameters.repair, parameters.kind == .video else {
+      repair = nil
+      return
+    }
+    if repair?.kind != kind {
+      repair = RepairSender(
+        kind, ssrc: parameters.ssrc, maximumPayload: Self.maximumPacket, random: random)
+    }
+  }
+
+  /// Goes on as another source (RFC 3550 §8.2): what is sent from now on has its name, and tells the receiver what it is.
+  func change(ssrc: UInt32) {
+    parameters.ssrc = ssrc
+    sender.begin(as: ssrc)
+    repair?.change(ssrc: ssrc)
+  }
+
+  /// Sends retransmissions from another source.
+  func change(rtxSSRC ssrc: UInt32) {
+    parameters.rtx?.ssrc = ssrc
+    sender.parameters.rtx?.ssrc = ssrc
   }
 
   /// A stream that is described at all is so from a key frame on.
@@ -63,8 +93,12 @@ public final class RTPSendStream {
   }
 
   /// Takes over the outcome of a later negotiation.
-  func update(_ parameters: RTPSendParameters, random: RandomSource) {
+  func update(_ new: RTPSendParameters, random: RandomSource) {
     let old = self.parameters
+    var parameters = new
+    // Changed since a collision, of which the description may not know yet.
+    parameters.ssrc = old.ssrc
+    if let rtx = old.rtx { parameters.rtx?.ssrc = rtx.ssrc }
     if parameters.codecName != old.codecName
       || parameters.formatParameters != old.formatParameters
       || parameters.redundancy != old.redundancy
@@ -77,6 +111,7 @@ public final class RTPSendStream {
     self.parameters = parameters
     sender.parameters = parameters.ofSource(cname: sender.parameters.cname)
     setDependencies(random)
+    setRepair(random)
   }
 
   private static func makePayloader(
@@ -97,13 +132,13 @@ public final class RTPSendStream {
 
   /// Cuts a frame into packets in the history.
   ///
-  /// - Parameter enqueue: called for each packet with its sequence number and size.
+  /// - Parameter enqueue: called for each packet with its token and size.
   func packetize(
     _ frame: EncodedFrame, level: RTPAudioLevel?, at now: Instant,
-    enqueue: (_ sequenceNumber: UInt16, _ size: Int) -> Void
+    enqueue: (_ token: PacketToken, _ size: Int) -> Void
   ) {
     var values = sender.namingValues
-    values.transportSequenceNumber = 0
+    if parameters.feedback != .bySource { values.transportSequenceNumber = 0 }
     values.absSendTime = 0
     values.audioLevel = level
     // 3GPP TS 26.114 §7.4.5: receivers keep the last orientation, so the way back has to be told too.
@@ -114,7 +149,10 @@ public final class RTPSendStream {
     let timestamp = frame.rtpTimestamp &+ timestampOffset
     // The descriptor with its own header, and a longer one for each of seven others where it needs the two-byte form.
     let longest = dependencies?.begin(frame) ?? 0
-    let maximumPayload = Self.maximumPayload - (longest > 0 ? longest + 12 : 0)
+    let maximumPayload =
+      Self.maximumPayload - (longest > 0 ? longest + 12 : 0)
+      - (repair == nil ? 0 : RepairSender.overhead)
+    repair?.note(sender.remote)
     guard payloader.begin(frame, maximumPayload: maximumPayload) > 0 else {
       sender.statistics.framesDropped &+= 1
       return
@@ -124,24 +162,111 @@ public final class RTPSendStream {
       let slot = unsafe history.reserve(sequenceNumber: number)
       var writer = unsafe RTPPacketWriter(into: slot)
       let header = RTPHeader(
-        payloadType: parameters.kind == .audio
-          ? parameters.redundancy?.payloadType ?? parameters.payloadType : parameters.payloadType,
-        sequenceNumber: number, timestamp: timestamp,
+        payloadType: outerPayloadType, sequenceNumber: number, timestamp: timestamp,
         ssrc: parameters.ssrc)
       guard write(header, values, to: &writer) else {
         sender.statistics.framesDropped &+= 1
         return
       }
+      startBlock(parameters.payloadType, &writer)
       guard let part = unsafe payloader.next(into: writer.free) else { break }
       writer.advance(by: part.count)
       unsafe RTPPacket.setMarker(part.marker, in: slot)
       history.commit(sequenceNumber: number, count: writer.count, at: now)
       sequenceNumber &+= 1
-      enqueue(number, writer.count)
+      enqueue(PacketToken(stream: index, number: number), writer.count)
+      protect(number, timestamp, at: now, enqueue)
     }
+    if repair?.frameEnds() == true { sendRepairs(timestamp, at: now, enqueue) }
     lastFrame = (timestamp, frame.timestamp)
     sender.statistics.framesSent &+= 1
-    if frame.isKeyFrame { sender.statistics.keyFramesSent &+= 1 }
+    if frame.isKeyFrame {
+      sender.statistics.keyFramesSent &+= 1
+      keyFrameDemand.keyFrameLeaves(at: now)
+    }
+  }
+
+  // MARK: Repair
+
+  /// The payload type of the packets, whatever is inside them.
+  private var outerPayloadType: UInt8 {
+    if parameters.kind == .audio {
+      return parameters.redundancy?.payloadType ?? parameters.payloadType
+    }
+    if case .uneven(let red, _, _)? = repair?.kind { return red }
+    return parameters.payloadType
+  }
+
+  /// The payload type of retransmissions; nil where there are none.
+  var retransmissionPayloadType: UInt8? {
+    if case .uneven(_, _, let rtx)? = repair?.kind { return rtx }
+    return parameters.rtx?.payloadType
+  }
+
+  /// RED's header of a single block (RFC 2198 §3), where packets go inside RED.
+  private func startBlock(_ payloadType: UInt8, _ writer: inout RTPPacketWriter) {
+    guard case .uneven? = repair?.kind, unsafe writer.free.count > 0 else { return }
+    unsafe writer.free[0] = payloadType & 0x7F
+    writer.advance(by: 1)
+  }
+
+  /// Adds a packet that was cut to the group that is protected together, before its time and number are stamped.
+  private func protect(
+    _ number: UInt16, _ timestamp: UInt32, at now: Instant,
+    _ enqueue: (_ token: PacketToken, _ size: Int) -> Void
+  ) {
+    guard let repair, repair.share > 0 else { return }
+    if !repair.hasRoom(for: number) { sendRepairs(timestamp, at: now, enqueue) }
+    guard let packet = unsafe history.stored(sequenceNumber: number),
+      let header = unsafe try? RTPHeader(parsing: packet.bytes)
+    else { return }
+    var red = 0
+    if case .uneven = repair.kind { red = REDPayload.primaryHeaderCount }
+    let protected = unsafe FECPacket(
+      packet.bytes, header: header, red: red, payloadType: parameters.payloadType,
+      map: parameters.extensions)
+    unsafe repair.add(packet.bytes, protected, number: number)
+  }
+
+  /// Cuts the repair packets of a complete group.
+  private func sendRepairs(
+    _ timestamp: UInt32, at now: Instant, _ enqueue: (_ token: PacketToken, _ size: Int) -> Void
+  ) {
+    guard let repair else { return }
+    var values = sender.namingValues
+    values.rid = nil
+    if parameters.feedback != .bySource { values.transportSequenceNumber = 0 }
+    values.absSendTime = 0
+    repair.takeRepairs { payload in
+      let target: PacketHistory
+      var header = RTPHeader(
+        payloadType: outerPayloadType, sequenceNumber: sequenceNumber, timestamp: timestamp,
+        ssrc: parameters.ssrc)
+      if let own = repair.history, case .flexible(let ssrc, let payloadType) = repair.kind {
+        target = own
+        header.ssrc = ssrc
+        header.payloadType = payloadType
+        header.sequenceNumber = repair.takeNumber()
+      } else {
+        target = history
+        sequenceNumber &+= 1
+      }
+      let slot = unsafe target.reserve(sequenceNumber: header.sequenceNumber)
+      var writer = unsafe RTPPacketWriter(into: slot)
+      guard
+        unsafe (try? writer.writeHeader(header, extensions: values, map: parameters.extensions))
+          != nil
+      else { return }
+      if case .uneven(_, let payloadType, _) = repair.kind { startBlock(payloadType, &writer) }
+      guard unsafe payload.withUnsafeBytes({ unsafe try? writer.append($0) }) != nil else { return }
+      target.commit(sequenceNumber: header.sequenceNumber, count: writer.count, at: now)
+      sender.statistics.fecPacketsSent &+= 1
+      sender.statistics.fecBytesSent &+= UInt64(payload.byteCount)
+      enqueue(
+        PacketToken(
+          stream: index, number: header.sequenceNumber, isRepair: target !== history),
+        writer.count)
+    }
   }
 
   /// Writes a packet's header with all its extensions.
@@ -160,7 +285,7 @@ public final class RTPSendStream {
   /// Whether this stream's packets may fill probes: where a congestion signal comes back, and they can be repeated.
   var canPad: Bool {
     parameters.kind == .video && parameters.rtx != nil
-      && parameters.extensions.transportSequenceNumber != nil
+      && (parameters.feedback == .bySource || parameters.extensions.transportSequenceNumber != nil)
   }
 
   /// A stored packet for a probe, with its number: the last ones in turn, of two neighbours the larger, so that a probe isn't
@@ -197,9 +322,11 @@ public final class RTPSendStream {
 extension RTPSendParameters {
   /// What of it concerns the source rather than its frames.
   fileprivate func ofSource(cname: String) -> RTPTrackSender.Parameters {
-    RTPTrackSender.Parameters(
+    var parameters = RTPTrackSender.Parameters(
       kind: kind, ssrc: ssrc, rtx: rtx, mid: RTPExtensionText(mid),
       rid: rid.flatMap { RTPExtensionText($0) }, extensions: extensions, clockRate: clockRate,
       acceptsNack: acceptsNack, cname: cname)
+    parameters.repeatsPackets = true
+    return parameters
   }
 }

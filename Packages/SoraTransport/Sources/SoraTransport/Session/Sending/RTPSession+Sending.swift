@@ -17,6 +17,7 @@ extension RTPSession: PacedPacketSource {
       counted.overtaken += 1
       return
     }
+    if token.isRepair { return sendRepair(token.number, of: stream, at: now) }
     guard let packet = unsafe stream.history.stored(sequenceNumber: token.number) else {
       // It waited for so long that newer packets took its slot.
       stream.sender.statistics.packetsDropped &+= 1
@@ -24,15 +25,24 @@ extension RTPSession: PacedPacketSource {
       return
     }
     if token.isRetransmission {
-      unsafe retransmit(
-        UnsafeRawBufferPointer(packet), token.number, on: stream, as: .retransmission, at: now)
+      if stream.parameters.rtx == nil {
+        unsafe sendAgain(UnsafeRawBufferPointer(packet), token.number, on: stream, at: now)
+      } else {
+        unsafe retransmit(
+          UnsafeRawBufferPointer(packet), token.number, on: stream, as: .retransmission, at: now)
+      }
       return
     }
-    guard let header = unsafe try? RTPHeader(parsing: UnsafeRawBufferPointer(packet)) else {
+    guard var header = unsafe try? RTPHeader(parsing: UnsafeRawBufferPointer(packet)) else {
       counted.unsendable += 1
       return
     }
-    let sequence = unsafe stamp(packet, header, map: stream.parameters.extensions, at: now)
+    if header.ssrc != stream.parameters.ssrc {
+      // It has waited since before a collision.
+      header.ssrc = stream.parameters.ssrc
+      unsafe RTPPacket.setSSRC(header.ssrc, in: packet)
+    }
+    let sequence = unsafe stamp(packet, header, of: stream, at: now)
     if unsafe output.sendRTP(UnsafeRawBufferPointer(packet)) {
       stream.sender.sent(
         token.number, count: packet.count, payload: header.payloadCount,
@@ -44,6 +54,38 @@ extension RTPSession: PacedPacketSource {
     } else {
       stream.sender.statistics.packetsDropped &+= 1
     }
+  }
+
+  /// Sends a repair packet of a source of its own.
+  private func sendRepair(_ number: UInt16, of stream: RTPSendStream, at now: Instant) {
+    guard let packet = unsafe stream.repair?.history?.stored(sequenceNumber: number),
+      let header = unsafe try? RTPHeader(parsing: UnsafeRawBufferPointer(packet))
+    else {
+      counted.overtaken += 1
+      return
+    }
+    _ = unsafe stamp(packet, header, of: stream, at: now)
+    if unsafe !output.sendRTP(UnsafeRawBufferPointer(packet)) {
+      stream.sender.statistics.packetsDropped &+= 1
+    }
+  }
+
+  /// Sends a stored packet again as it left, bit by bit: SRTP gives one number one keystream, so no time and no transport-wide number
+  /// of it may change.
+  private func sendAgain(
+    _ packet: UnsafeRawBufferPointer, _ number: UInt16, on stream: RTPSendStream, at now: Instant
+  ) {
+    guard let header = unsafe try? RTPHeader(parsing: packet),
+      header.ssrc == stream.parameters.ssrc, unsafe output.sendRTPAgain(packet)
+    else {
+      stream.sender.statistics.packetsDropped &+= 1
+      return
+    }
+    let sequence = stream.sender.transportSequence(of: number)
+    if let sequence { controller.sentAgain(sequence, at: now) }
+    stream.sender.sent(
+      number, count: packet.count, payload: header.payloadCount, transportSequence: sequence,
+      as: .retransmission, at: now)
   }
 
   /// Fills a probe with one of the last packets of a video stream sent again, which repairs a loss if there was one.
@@ -61,16 +103,17 @@ extension RTPSession: PacedPacketSource {
     _ original: UnsafeRawBufferPointer, _ number: UInt16, on stream: RTPSendStream,
     as sending: RTPTrackSender.Sending, at now: Instant
   ) -> Int? {
-    guard let rtx = stream.parameters.rtx else { return nil }
+    guard let rtx = stream.parameters.rtx, let payloadType = stream.retransmissionPayloadType
+    else { return nil }
     let map = stream.parameters.extensions
     var values = stream.sender.repairValues
-    values.transportSequenceNumber = 0
+    if stream.parameters.feedback != .bySource { values.transportSequenceNumber = 0 }
     values.absSendTime = 0
     return unsafe scratch.withUnsafeMutableBytes { scratch -> Int? in
       guard
         let writer = unsafe try? Retransmission.build(
           of: original, ssrc: rtx.ssrc, sequenceNumber: stream.sender.takeRTXNumber(),
-          payloadType: rtx.payloadType, extensions: values, map: map, into: scratch)
+          payloadType: payloadType, extensions: values, map: map, into: scratch)
       else {
         counted.unsendable += 1
         return nil
@@ -80,7 +123,7 @@ extension RTPSession: PacedPacketSource {
         counted.unsendable += 1
         return nil
       }
-      let sequence = unsafe stamp(packet, header, map: map, at: now)
+      let sequence = unsafe stamp(packet, header, of: stream, at: now)
       guard unsafe output.sendRTP(UnsafeRawBufferPointer(packet)) else {
         if sending == .retransmission { stream.sender.statistics.packetsDropped &+= 1 }
         return nil
@@ -96,13 +139,18 @@ extension RTPSession: PacedPacketSource {
   ///
   /// - Returns: the number, extended; nil without one.
   private func stamp(
-    _ packet: UnsafeMutableRawBufferPointer, _ header: RTPHeader, map: RTPHeaderExtensionMap,
+    _ packet: UnsafeMutableRawBufferPointer, _ header: RTPHeader, of stream: RTPSendStream,
     at now: Instant
   ) -> Int64? {
     let bytes = UnsafeRawBufferPointer(packet)
+    let map = stream.parameters.extensions
     if let id = map.absSendTime, let range = unsafe header.extensionRange(id: id, in: bytes) {
       unsafe RTPPacket.setAbsSendTime(
         RTPHeaderExtensions.absSendTime(at: now), at: range.lowerBound, in: packet)
+    }
+    if stream.parameters.feedback == .bySource {
+      return controller.number(
+        packetOf: packet.count, source: (header.ssrc, header.sequenceNumber), at: now)
     }
     guard let id = map.transportSequenceNumber,
       let range = unsafe header.extensionRange(id: id, in: bytes)
@@ -121,7 +169,10 @@ extension RTPSession: PacedPacketSource {
 
   /// Tells the encoders what the network leaves them.
   func applyEstimate(at now: Instant) {
-    let target = (controller.available(at: now) * backlogShare(at: now)).bitsPerSecond
+    // Repair packets come on top of what encoders make.
+    let repair = sendStreams.reduce(0.0) { max($0, $1.repair?.share ?? 0) }
+    let available = Double(controller.available(at: now).bitsPerSecond) * backlogShare(at: now)
+    let target = Int(available / (1 + repair))
     guard abs(target - lastTarget) > lastTarget / 50 else { return }
     lastTarget = target
     delegate?.session(self, changedTargetBitrate: target, at: now)

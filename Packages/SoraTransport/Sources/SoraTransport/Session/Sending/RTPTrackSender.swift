@@ -18,6 +18,9 @@ public final class RTPTrackSender {
     /// Stored packets sent again to fill probes, and their payload bytes; not among the retransmissions.
     public var paddingPacketsSent: UInt64 = 0
     public var paddingBytesSent: UInt64 = 0
+    /// Repair packets, and the bytes of their payloads.
+    public var fecPacketsSent: UInt64 = 0
+    public var fecBytesSent: UInt64 = 0
     public var framesSent: UInt64 = 0
     public var keyFramesSent: UInt64 = 0
     public var nackCount: UInt64 = 0
@@ -56,6 +59,8 @@ public final class RTPTrackSender {
     public var acceptsNack: Bool
     /// RTCP's name of whom the source belongs to.
     public var cname: String
+    /// Whether packets are sent again as they were where there is no stream for retransmissions.
+    public var repeatsPackets = false
 
     public init(
       kind: MediaKind, ssrc: UInt32, rtx: (ssrc: UInt32, payloadType: UInt8)?,
@@ -108,6 +113,15 @@ public final class RTPTrackSender {
     self.parameters = parameters
     numbers = SentNumbers(capacity: parameters.kind == .audio ? 128 : 1024)
     rtxNumber = UInt16(truncatingIfNeeded: random.next()) & 0x7FFF
+  }
+
+  /// Goes on as another source, of which the receiver knows nothing yet.
+  func begin(as ssrc: UInt32) {
+    parameters.ssrc = ssrc
+    reports = (nil, nil)
+    packetCount = 0
+    octetCount = 0
+    isKnownToReceiver = false
   }
 
   // MARK: Headers
@@ -169,6 +183,11 @@ public final class RTPTrackSender {
       statistics.paddingBytesSent &+= UInt64(payload)
       numbers.noteAgain(number, transportSequence: transportSequence, at: now)
     }
+  }
+
+  /// Under which transport-wide number a packet left last; nil without one, and where nothing is known of it any more.
+  func transportSequence(of number: UInt16) -> Int64? {
+    numbers[number].flatMap { $0.transportSequence > 0 ? $0.transportSequence : nil }
   }
 
   /// Whether a packet that the receiver asks for may be sent again, and under which transport-wide number it left last

@@ -51,6 +51,11 @@ public struct CodecCapability: Sendable, Hashable {
   /// `opus/48000/2`.
   public var label: String { "\(name)/\(clockRate)" + (channels.map { "/\($0)" } ?? "") }
 
+  /// Feedback that isn't offered, and taken where the peer offers it: sound is sent again where the peer wants to have it.
+  var acceptedFeedback: [String] {
+    kind == .audio && !isSameText(name, "red") ? feedback + ["nack"] : feedback
+  }
+
   /// Whether we can do with it what a section of this direction asks for.
   func serves(_ wanted: MediaDirection) -> Bool { direction.intersection(wanted) == wanted }
 

@@ -42,7 +42,7 @@ struct CodecMatch {
   var answer: [SDPCodec] {
     var codec = remote
     codec.parameters = parameters
-    codec.feedback = remote.feedback.filter { capability.feedback.contains($0) }
+    codec.feedback = remote.feedback.filter { capability.acceptedFeedback.contains($0) }
     guard let retransmission else { return [codec] }
     return [codec, .retransmission(retransmission, of: codec)]
   }

@@ -1,3 +1,4 @@
+public import Foundation
 public import SoraCongestion
 public import SoraMedia
 
@@ -15,6 +16,8 @@ public struct RTCInboundRtpStreamStats: RTCStats {
   public var trackIdentifier: String? { statistics.text("trackIdentifier") }
   /// Which of the report's `codecs`; nil before the first packet.
   public var codecId: String? { statistics.text("codecId") }
+  /// Which of the report's `remoteOutboundRTP`; nil before the sender's first report.
+  public var remoteId: String? { statistics.text("remoteId") }
 
   /// The sender's time of capture of what is played now, in milliseconds since 1900 (NTP): of a stream's audio and video the
   /// difference shows how far they are out of step. nil before a sender report has come.
@@ -69,6 +72,16 @@ public struct RTCInboundRtpStreamStats: RTCStats {
   public var decoderImplementation: String? { statistics.text("decoderImplementation") }
   public var freezeCount: Int { statistics.count("freezeCount") }
   public var totalFreezesDuration: Duration { statistics.duration("totalFreezesDuration") ?? .zero }
+  /// Pauses of five seconds or more.
+  public var pauseCount: Int { statistics.count("pauseCount") }
+  public var totalPausesDuration: Duration { statistics.duration("totalPausesDuration") ?? .zero }
+  /// Sum of the time between shown frames; `totalSquaredInterFrameDelay` of its squares, in seconds.
+  public var totalInterFrameDelay: Duration { statistics.duration("totalInterFrameDelay") ?? .zero }
+  public var totalSquaredInterFrameDelay: Double {
+    statistics.number("totalSquaredInterFrameDelay") ?? 0
+  }
+  /// Frames that were decoded within the last second; nil of audio.
+  public var framesPerSecond: Double? { statistics.number("framesPerSecond") }
 
   // MARK: Audio
 
@@ -88,6 +101,30 @@ public struct RTCInboundRtpStreamStats: RTCStats {
   }
   public var totalAudioEnergy: Double { statistics.number("totalAudioEnergy") ?? 0 }
   public var totalSamplesDuration: Duration { statistics.duration("totalSamplesDuration") ?? .zero }
+  /// Of audio copies inside later packets (RFC 2198), of video repair packets (ULPFEC, FlexFEC).
   public var fecPacketsReceived: Int { statistics.count("fecPacketsReceived") }
   public var fecPacketsDiscarded: Int { statistics.count("fecPacketsDiscarded") }
+  /// Of video only.
+  public var fecBytesReceived: Int { statistics.count("fecBytesReceived") }
+}
+
+/// What the other side says of a source that is received (W3C `RTCRemoteOutboundRtpStreamStats`).
+public struct RTCRemoteOutboundRtpStreamStats: RTCStats {
+  public let statistics: RTCStatistics
+  public init(_ statistics: RTCStatistics) { self.statistics = statistics }
+
+  public var ssrc: UInt32 { UInt32(clamping: statistics.count("ssrc")) }
+  public var kind: MediaKind { statistics.word("kind") ?? .video }
+  public var codecId: String? { statistics.text("codecId") }
+  /// Which of the report's `inboundRTP`.
+  public var localId: String? { statistics.text("localId") }
+  public var packetsSent: Int { statistics.count("packetsSent") }
+  public var bytesSent: Int { statistics.count("bytesSent") }
+  public var reportsSent: Int { statistics.count("reportsSent") }
+  /// The sender's wall clock at its last report.
+  public var remoteTimestamp: Date? { statistics.date("remoteTimestamp") }
+  /// As who sends nothing measures it (RFC 3611 §4.4); nil before, and where the sender doesn't answer.
+  public var roundTripTime: Duration? { statistics.duration("roundTripTime") }
+  public var totalRoundTripTime: Duration { statistics.duration("totalRoundTripTime") ?? .zero }
+  public var roundTripTimeMeasurements: Int { statistics.count("roundTripTimeMeasurements") }
 }

@@ -15,6 +15,8 @@ public struct RTCOutboundRtpStreamStats: RTCStats {
   public var rid: String? { statistics.text("rid") }
   /// Which of the report's `codecs`.
   public var codecId: String? { statistics.text("codecId") }
+  /// Which of the report's `mediaSources`.
+  public var mediaSourceId: String? { statistics.text("mediaSourceId") }
   /// What the other side says of it, in the report's `remoteInboundRTP`; nil before it has said anything.
   public var remoteId: String? { statistics.text("remoteId") }
 
@@ -91,4 +93,16 @@ public struct RTCRemoteInboundRtpStreamStats: RTCStats {
   public var jitter: Duration { statistics.duration("jitter") ?? .zero }
   /// nil before one could be measured.
   public var roundTripTime: Duration? { statistics.duration("roundTripTime") }
+}
+
+/// A track that is sent, before it is encoded (W3C `RTCMediaSourceStats`).
+public struct RTCMediaSourceStats: RTCStats {
+  public let statistics: RTCStatistics
+  public init(_ statistics: RTCStatistics) { self.statistics = statistics }
+
+  public var kind: MediaKind { statistics.word("kind") ?? .video }
+  /// The id of the track in SDP.
+  public var trackIdentifier: String? { statistics.text("trackIdentifier") }
+  /// Frames of video; nil of audio, and while nothing is sent.
+  public var frames: Int? { statistics.integer("frames") }
 }

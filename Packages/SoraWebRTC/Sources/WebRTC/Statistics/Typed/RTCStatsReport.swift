@@ -11,6 +11,10 @@ extension RTCStatsReport {
   public var outboundRTP: [RTCOutboundRtpStreamStats] { typed("outbound-rtp") }
   /// What the other side says of what is sent. Begins with its first report, some seconds after the first packet.
   public var remoteInboundRTP: [RTCRemoteInboundRtpStreamStats] { typed("remote-inbound-rtp") }
+  /// What the other side says of what is received. Begins with its first report, some seconds after the first packet.
+  public var remoteOutboundRTP: [RTCRemoteOutboundRtpStreamStats] { typed("remote-outbound-rtp") }
+  /// Tracks that are sent, before they are encoded.
+  public var mediaSources: [RTCMediaSourceStats] { typed("media-source") }
   /// Codecs that are negotiated.
   public var codecs: [RTCCodecStats] { typed("codec") }
   /// The path of all media, once there is a connection.

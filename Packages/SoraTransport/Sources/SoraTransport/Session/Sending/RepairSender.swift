@@ -1,0 +1,94 @@
+import SoraMedia
+import SoraRTP
+import SoraWire
+
+/// Makes the repair packets of a stream: as many as its receiver's losses want.
+final class RepairSender {
+  /// Packets that a group has at least, unless it already has several frames: below, repair packets would cost as much as the frames.
+  private static let smallGroup = 4
+  private static let maximumFrames = 3
+  /// Loss that is left to retransmissions, and the largest share of repair packets.
+  private static let negligibleLoss = 0.005
+  private static let maximumShare = 0.5
+
+  let kind: RTPForwardErrorCorrection
+  /// Packets of a stream of their own; nil where they go in the stream that they protect.
+  let history: PacketHistory?
+  private var encoder: FECEncoder
+  private var number: UInt16
+  private var frames = 0
+  private var payload: [UInt8]
+  /// Repair packets for each packet, 0...0.5.
+  private(set) var share = 0.0
+  private var loss = 0.0
+  private var reports: UInt64 = 0
+
+  /// - Parameter maximumPayload: bytes of a repair packet's payload at most.
+  init(
+    _ kind: RTPForwardErrorCorrection, ssrc: UInt32, maximumPayload: Int, random: RandomSource
+  ) {
+    self.kind = kind
+    payload = [UInt8](repeating: 0, count: maximumPayload)
+    number = UInt16(truncatingIfNeeded: random.next()) & 0x7FFF
+    switch kind {
+    case .uneven:
+      encoder = FECEncoder(format: .uneven)
+      history = nil
+    case .flexible:
+      encoder = FECEncoder(format: .flexible03)
+      history = PacketHistory(capacity: 64)
+    }
+    encoder.ssrc = ssrc
+  }
+
+  /// Bytes that a repair packet is longer than the longest packet it protects: its own header with the longest mask, and RED's.
+  static let overhead = 33
+
+  /// The stream goes on as another source.
+  func change(ssrc: UInt32) {
+    encoder.reset()
+    encoder.ssrc = ssrc
+  }
+
+  /// Takes what the receiver last reported. What is lost twice as often gets somewhat more than twice the repair, as bursts are longer.
+  func note(_ remote: RTPTrackSender.RemoteReport) {
+    guard remote.reports != reports else { return }
+    reports = remote.reports
+    // Falls slowly: bursts come again.
+    loss = max(remote.fractionLost, loss * 0.8)
+    share = loss < Self.negligibleLoss ? 0 : min(Self.maximumShare, 0.05 + 2 * loss)
+  }
+
+  /// Whether the group wants another packet. Where not, take its repair packets first.
+  func hasRoom(for number: UInt16) -> Bool { encoder.hasRoom(for: number) }
+
+  /// A packet of the stream is about to be sent.
+  func add(_ packet: RawSpan, _ protected: FECPacket, number: UInt16) {
+    guard share > 0 else { return }
+    encoder.add(packet, protected, number: number)
+  }
+
+  /// A frame is complete. Whether the group is, too.
+  func frameEnds() -> Bool {
+    frames += 1
+    return encoder.packetCount >= Self.smallGroup || frames >= Self.maximumFrames
+  }
+
+  /// Lends the payload of each repair packet of the group, and begins the next group.
+  func takeRepairs(_ body: (RawSpan) -> Void) {
+    let count = encoder.packetCount
+    let repairs = count == 0 ? 0 : max(1, Int((Double(count) * share).rounded()))
+    for index in 0..<repairs {
+      let size = payload.withMutableRawSpan { encoder.write(index, of: repairs, into: &$0) }
+      if size > 0 { body(payload.rawSpan.part(0, size)) }
+    }
+    encoder.reset()
+    frames = 0
+  }
+
+  /// The number of the next repair packet in a stream of their own.
+  func takeNumber() -> UInt16 {
+    defer { number &+= 1 }
+    return number
+  }
+}
