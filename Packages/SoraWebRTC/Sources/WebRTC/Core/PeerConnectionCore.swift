@@ -329,7 +329,8 @@ public final class PeerConnectionCore {
     }
     for stream in session.sendStreams {
       guard let key = sendStreams.first(where: { $0.value === stream })?.key else { continue }
-      if let parameters = wanted[key], parameters.ssrc == stream.describedSSRC,
+      if let parameters = wanted[key],
+        parameters.ssrc == stream.describedSSRC || parameters.ssrc == stream.parameters.ssrc,
         parameters.codecName == stream.parameters.codecName
       {
         session.update(stream, parameters)
@@ -396,8 +397,14 @@ extension PeerConnectionCore: RTPSessionDelegate {
   public func session(
     _ session: RTPSession, changedSSRCOf stream: RTPSendStream, from ssrc: UInt32
   ) {
-    guard let id = transceiverOfSSRC.removeValue(forKey: ssrc) else { return }
-    transceiverOfSSRC[stream.parameters.ssrc] = id
+    let parameters = stream.parameters
+    if let id = transceiverOfSSRC.removeValue(forKey: ssrc) {
+      transceiverOfSSRC[parameters.ssrc] = id
+    }
+    guard let id = transceiverOfSSRC[parameters.ssrc] else { return }
+    negotiator.setSources(
+      parameters.ssrc, rtx: parameters.rtx?.ssrc, rid: parameters.rid, transceiverID: id)
+    isSnapshotStale = true
   }
 
   public func session(

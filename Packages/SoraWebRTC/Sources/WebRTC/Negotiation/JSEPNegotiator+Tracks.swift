@@ -2,6 +2,15 @@ import SoraSDP
 
 /// What the peer's sections say of the tracks it sends.
 extension JSEPNegotiator {
+  /// Takes over the sources of an encoding that had to give way to the peer's (RFC 3550 §8.2), for the next description.
+  func setSources(_ ssrc: UInt32, rtx: UInt32?, rid: String?, transceiverID: Int) {
+    guard let transceiver = transceivers.first(where: { $0.id == transceiverID }),
+      let index = transceiver.sender.encodings.firstIndex(where: { $0.rid == rid })
+    else { return }
+    transceiver.sender.encodings[index].ssrc = ssrc
+    if let rtx { transceiver.sender.encodings[index].rtxSSRC = rtx }
+  }
+
   /// Notes what the peer's section says about the track it sends.
   func updateReceiver(_ transceiver: JSEPTransceiver, _ section: MediaDescription) {
     transceiver.isRemoteSending = section.direction.sends && !section.isRejected
