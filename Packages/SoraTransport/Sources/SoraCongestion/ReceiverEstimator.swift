@@ -32,7 +32,7 @@ public struct ReceiverEstimator: Sendable {
   ) {
     control = RateControl(
       rate: Double(start.bitsPerSecond),
-      bounds: Double(minimum.bitsPerSecond)...Double(maximum.bitsPerSecond))
+      bounds: Double(minimum.bitsPerSecond)...Double(maximum.bitsPerSecond), isCautious: false)
   }
 
   /// What the delay says at the moment; `.normal` without send times.
