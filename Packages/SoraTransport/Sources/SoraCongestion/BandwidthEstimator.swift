@@ -227,7 +227,7 @@ public final class BandwidthEstimator {
     // Who forwards can't send a little less to see whether that helps.
     guard isEncoder else { return }
     let verdict = competition.note(
-      queued: queue.queued, rate: control.rate, isLimited: limit.isLimited, at: now)
+      queued: queue.queued, rate: acknowledged.estimate ?? 0, isLimited: limit.isLimited, at: now)
     if verdict == .pathIsLonger { queue.startOver() }
   }
 

@@ -29,7 +29,7 @@ struct CompetitionWatch {
   /// What a feedback message leads to.
   enum Verdict { case none, pathIsLonger }
 
-  /// Takes the newest queue, as the trips above the shortest known, and the rate that is sent.
+  /// Takes the newest queue, as the trips above the shortest known, and the rate that arrives: alone, one has all of a narrow link.
   mutating func note(queued: Int64, rate: Double, isLimited: Bool, at now: Int64) -> Verdict {
     if queued < Self.empty {
       self = CompetitionWatch()

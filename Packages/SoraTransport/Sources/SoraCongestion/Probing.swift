@@ -22,6 +22,8 @@ struct ProbeController {
   private static let steadyInterval: Int64 = 10_000_000_000
   /// Where trains of packets have shown room.
   private static let roomInterval: Int64 = 1_000_000_000
+  /// Bits per second: five packets each second are too much for less.
+  private static let leastForRoom = 400_000.0
   private static let recoveryInterval: Int64 = 3_000_000_000
   /// How long after over-use nothing is probed outside of recovery.
   private static let quietTime: Int64 = 5_000_000_000
@@ -103,7 +105,7 @@ struct ProbeController {
       guard sinceProbe > Self.recoveryInterval, sinceOveruse > Self.recoveryInterval
       else { return false }
       request(min(max(0.85 * recentBest, 1.5 * estimate), 2 * estimate, maximum), at: now)
-    } else if showsRoom, limitedSince == nil {
+    } else if showsRoom, limitedSince == nil, estimate > Self.leastForRoom {
       guard sinceProbe > Self.roomInterval, sinceOveruse > Self.roomInterval else { return false }
       request(min(2 * estimate, maximum), at: now)
     } else if let limitedSince, now &- limitedSince > 1_000_000_000 {
