@@ -38,7 +38,7 @@ MODULES = [
     ["SoraSignalingMessages"],
     ["SoraClock", "SoraSDP", "SoraRTP", "SoraICE", "SoraDTLS", "SoraSRTP", "SoraSCTP", "SoraCongestion", "SoraCodecs", "SoraAudio",
      "SoraCapture", "SoraSignaling"],
-    ["SoraCamera", "SoraScreen", "SoraView", "SoraAudioDevices", "SoraAudioProcessing"],
+    ["SoraDataChannel", "SoraCamera", "SoraScreen", "SoraView", "SoraAudioDevices", "SoraAudioProcessing"],
     ["SoraVPX"],
     ["SoraNAL", "SoraScaling", "SoraVP8", "SoraVP9", "SoraAV1Decoding", "SoraAV1Encoding"],
     ["SoraAV1", "SoraAVCodec", "SoraDE265", "SoraOpenH264", "SoraX264", "SoraX265", "SoraSimulcast", "SoraRecording"],

@@ -17,7 +17,8 @@ func product(_ name: String, _ package: String) -> Target.Dependency {
 }
 
 let transport = [
-  "SoraSDP", "SoraRTP", "SoraICE", "SoraDTLS", "SoraSRTP", "SoraSCTP", "SoraCongestion",
+  "SoraSDP", "SoraRTP", "SoraICE", "SoraDTLS", "SoraSRTP", "SoraSCTP", "SoraDataChannel",
+  "SoraCongestion",
   "SoraTransport", "SoraNetworkSimulator",
 ].map { product($0, "SoraTransport") }
 

@@ -150,6 +150,15 @@ public final class Pacer {
     debt += Double(size)
   }
 
+  /// Forgets all that waits, and what it owes: the path that they were for is gone.
+  public func removeAll() {
+    while queues.0.pop() != nil {}
+    while popPaced() != nil {}
+    cancelProbes()
+    held = PacerHold()
+    debt = 0
+  }
+
   private func popPaced() -> PacerQueue.Entry? {
     queues.1.pop() ?? queues.2.pop() ?? queues.3.pop()
   }

@@ -20,11 +20,16 @@ public struct SendWindow: Sendable {
   private var sent = 0
   private var answered = 0
   private var lossesUntil = Instant.zero
+  /// Who was silent for this long has nothing on the way: no queue is as long.
+  private static let longestQueue = Duration.seconds(2)
+  private var lastSent = Instant.zero
 
   public init() {}
 
   /// A packet leaves. Returns all bytes up to it, which `answered(upTo:)` takes back.
-  public mutating func send(_ size: Int) -> Int {
+  public mutating func send(_ size: Int, at now: Instant) -> Int {
+    if now - lastSent > Self.longestQueue { answered = sent }
+    lastSent = now
     sent += size
     return sent
   }

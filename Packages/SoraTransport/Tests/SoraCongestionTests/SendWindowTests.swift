@@ -6,9 +6,9 @@ import Testing
   private static let roundTrip = Duration.milliseconds(100)
 
   /// Packets of 1,000 bytes; 1 Mbit/s is 125 of them per second.
-  private func fill(_ window: inout SendWindow, _ packets: Int) -> Int {
+  private func fill(_ window: inout SendWindow, _ packets: Int, at now: Instant = .zero) -> Int {
     var last = 0
-    for _ in 0..<packets { last = window.send(1_000) }
+    for _ in 0..<packets { last = window.send(1_000, at: now) }
     return last
   }
 
@@ -49,6 +49,19 @@ import Testing
     window.feedbackLost(at: .zero)
     #expect(!window.isFull(estimate: .megabits(1), roundTrip: Self.roundTrip, at: .zero))
     let later = Instant.zero + .seconds(11)
+    #expect(window.isFull(estimate: .megabits(1), roundTrip: Self.roundTrip, at: later))
+  }
+
+  /// What left before a link was gone for long is in no queue any more.
+  @Test func silenceEmptiesIt() {
+    var window = SendWindow()
+    _ = fill(&window, 100)
+    let later = Instant.zero + .seconds(3)
+    _ = fill(&window, 1, at: later)
+    #expect(!window.isFull(estimate: .megabits(1), roundTrip: Self.roundTrip, at: later))
+    // A packet now and then isn't silence.
+    _ = fill(&window, 30, at: later)
+    _ = fill(&window, 1, at: later + .seconds(1))
     #expect(window.isFull(estimate: .megabits(1), roundTrip: Self.roundTrip, at: later))
   }
 }

@@ -261,6 +261,9 @@ public final class RTPSession {
     controller.drain(self, at: now)
   }
 
+  /// The path is gone; another may come.
+  public func pathLost() { controller.pathLost() }
+
   // MARK: Driving
 
   /// Lets timers run: pacing, reports, requests for lost packets, feedback, frames that are due.

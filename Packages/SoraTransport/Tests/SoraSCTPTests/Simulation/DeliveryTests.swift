@@ -182,7 +182,7 @@ import Testing
 
   @Test func aFullBufferRefusesAndTells() throws {
     var configuration = SCTPConfiguration()
-    configuration.maximumMessageSize = 40_000
+    configuration.maximumSentMessageSize = 40_000
     configuration.sendBufferLimit = 100_000
     let world = World(configuration)
     #expect(world.connect())

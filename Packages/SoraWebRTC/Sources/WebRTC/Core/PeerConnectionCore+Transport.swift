@@ -28,6 +28,7 @@ extension PeerConnectionCore: PeerTransportDelegate {
   ) {
     isSnapshotStale = true
     if state == .connected { data.transportChanged(at: now) }
+    if case .failed = state { session.pathLost() }
     tell(.transportStateChanged(state), at: now)
   }
 

@@ -34,7 +34,7 @@ extension FuzzTarget {
       dtlsServer,
       dtlsClient, dtlsNativeServer, dtlsNativeClient, dtlsMessages, dtlsRecords, iceAgent,
       turnStream, turnURL, dns, turnClient, turnServer, rtpSession, peerTransport, negotiator,
-      peerConnection, wire, sctpPackets, sctpAssociations,
+      peerConnection, wire, sctpPackets, sctpAssociations, dcep, dataChannels,
     ]
   }
 }

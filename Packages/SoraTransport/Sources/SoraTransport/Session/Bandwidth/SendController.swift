@@ -167,7 +167,8 @@ public final class SendController {
     packetOf size: Int, source: (ssrc: UInt32, number: UInt16)? = nil, at now: Instant
   ) -> Int64 {
     let sequence = sent.append(
-      size: size, probeCluster: pacer.probeCluster, bytesUpTo: window.send(size), at: now)
+      size: size, probeCluster: pacer.probeCluster, bytesUpTo: window.send(size, at: now),
+      at: now)
     estimator.packetSent(sequence: sequence, size: size, at: now, probeCluster: pacer.probeCluster)
     if let source {
       sourceNumbers.note(ssrc: source.ssrc, number: source.number, sequence: sequence)
@@ -359,6 +360,13 @@ public final class SendController {
   public func received(roundTrip: Duration) { estimator.roundTripReport(roundTrip) }
 
   // MARK: Time
+
+  /// The path is gone, and with it all that was on the way. What waited for it is too old for another.
+  public func pathLost() {
+    pacer.removeAll()
+    window = SendWindow()
+    isHeld = false
+  }
 
   /// Lets timers run; call `drain` behind it.
   public func poll(at now: Instant) {

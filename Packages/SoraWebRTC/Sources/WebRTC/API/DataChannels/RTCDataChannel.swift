@@ -108,8 +108,11 @@ public final class RTCDataChannel: Sendable {
   private func insert(_ data: RTCDataBuffer) throws(RTCDataChannelError) {
     let now = readyState
     guard now == .open else { throw .notOpen(now) }
-    switch outbox.insert(data) {
-    case .refused(let error): throw error
+    switch outbox.insert(DataMessage(data: data.data, isText: !data.isBinary)) {
+    case .refused(.ended): throw .notOpen(.closed)
+    case .refused(.messageTooLarge(let count, let limit)):
+      throw .messageTooLarge(count: count, limit: limit)
+    case .refused(.full(let limit)): throw .bufferFull(limit: limit)
     case .accepted(let schedule):
       if schedule {
         actor.execute { [self] driver in driver.perform { _, _ in driver.data.flush(self) } }
@@ -130,7 +133,9 @@ public final class RTCDataChannel: Sendable {
     public struct Iterator: AsyncIteratorProtocol {
       fileprivate let inbox: DataChannelInbox
 
-      public mutating func next() async -> RTCDataBuffer? { await inbox.next() }
+      public mutating func next() async -> RTCDataBuffer? {
+        await inbox.next().map(RTCDataBuffer.init)
+      }
     }
   }
 
@@ -147,10 +152,34 @@ public final class RTCDataChannel: Sendable {
     actor.execute { [self] driver in driver.perform { _, _ in driver.data.close(self) } }
   }
 
-  // MARK: From the loop
+  // MARK: To the delegate
 
-  /// The engine's word on the channel. What the app has closed doesn't open any more.
-  func update(_ readyState: RTCDataChannelState, stream: UInt16? = nil) {
+  private func tell(_ item: DataChannelInbox.Item) {
+    if inbox.insert(item) { schedule() }
+  }
+
+  private func schedule() {
+    onQueue { [self] in
+      while let item = inbox.nextForDelegate() {
+        let delegate = delegate
+        switch item {
+        case .message(let message):
+          delegate?.dataChannel(self, didReceiveMessageWith: RTCDataBuffer(message))
+          inbox.taken(message)
+        case .stateChanged: delegate?.dataChannelDidChangeState(self)
+        case .amountChanged(let amount, let isLow):
+          delegate?.dataChannel(self, didChangeBufferedAmount: amount)
+          if isLow { delegate?.dataChannelDidReachLowBufferedAmount(self) }
+        }
+      }
+    }
+  }
+}
+
+extension RTCDataChannel: DataChannelEnd {
+  /// What the app has closed doesn't open any more.
+  func update(_ newState: DataChannelState, stream: UInt16?) {
+    let readyState = RTCDataChannelState(newState)
     let hasChanged = state.withLock { state in
       if let stream { state.stream = stream }
       guard state.readyState != readyState, state.readyState != .closed,
@@ -165,8 +194,7 @@ public final class RTCDataChannel: Sendable {
     inbox.end()
   }
 
-  /// - Returns: whether the connection is to take nothing more for now.
-  func receive(_ message: RTCDataBuffer) -> Bool {
+  func receive(_ message: DataMessage) -> Bool {
     let (insertion, isFull) = inbox.insert(message)
     switch insertion {
     case .none: break
@@ -176,32 +204,43 @@ public final class RTCDataChannel: Sendable {
     return isFull
   }
 
-  /// Notes how many bytes of those that were taken from the outbox haven't left.
   func update(handed: Int) {
     guard let (amount, isLow) = outbox.update(handed: handed) else { return }
     tell(.amountChanged(UInt64(amount), isLow: isLow))
   }
+}
 
-  // MARK: To the delegate
+extension RTCDataBuffer {
+  init(_ message: DataMessage) { self.init(data: message.data, isBinary: !message.isText) }
+}
 
-  private func tell(_ item: DataChannelInbox.Item) {
-    if inbox.insert(item) { schedule() }
-  }
-
-  private func schedule() {
-    onQueue { [self] in
-      while let item = inbox.nextForDelegate() {
-        let delegate = delegate
-        switch item {
-        case .message(let message):
-          delegate?.dataChannel(self, didReceiveMessageWith: message)
-          inbox.taken(message)
-        case .stateChanged: delegate?.dataChannelDidChangeState(self)
-        case .amountChanged(let amount, let isLow):
-          delegate?.dataChannel(self, didChangeBufferedAmount: amount)
-          if isLow { delegate?.dataChannelDidReachLowBufferedAmount(self) }
-        }
+extension RTCDataChannelState {
+  init(_ state: DataChannelState) {
+    self =
+      switch state {
+      case .connecting: .connecting
+      case .open: .open
+      case .closing: .closing
+      case .closed: .closed
       }
-    }
   }
+}
+
+/// What happens to a data channel. All calls come on the connection's serial queue, in order; none blocks the network. A delegate that is
+/// slow makes the other side wait: what comes is held back once 4 MiB wait for the app.
+public protocol RTCDataChannelDelegate: AnyObject, Sendable {
+  /// `readyState` has changed.
+  func dataChannelDidChangeState(_ dataChannel: RTCDataChannel)
+  /// A message has come.
+  func dataChannel(
+    _ dataChannel: RTCDataChannel, didReceiveMessageWith buffer: RTCDataBuffer)
+  /// Bytes have left; `amount` are those that still wait.
+  func dataChannel(_ dataChannel: RTCDataChannel, didChangeBufferedAmount amount: UInt64)
+  /// `bufferedAmount` has fallen to `bufferedAmountLowThreshold`, from above it (W3C `bufferedamountlow`). Not libwebrtc's.
+  func dataChannelDidReachLowBufferedAmount(_ dataChannel: RTCDataChannel)
+}
+
+extension RTCDataChannelDelegate {
+  public func dataChannel(_: RTCDataChannel, didChangeBufferedAmount amount: UInt64) {}
+  public func dataChannelDidReachLowBufferedAmount(_: RTCDataChannel) {}
 }

@@ -3,20 +3,20 @@ import SoraDataChannel
 import SoraMedia
 import SoraTransport
 
-/// Connects the channels of the API with those of the core. Confined to the network loop.
+/// Connects the channels' owners with those of the core. Confined to the network loop.
 final class DataChannelHub {
   private let core: PeerConnectionCore
   private let now: () -> Instant
   private let backlog: DataBacklog
   /// Makes the object of a channel that the other side has opened, and tells of it.
-  var announce: ((DataChannelParameters, _ stream: UInt16) -> RTCDataChannel)?
+  var announce: ((DataChannelParameters, _ stream: UInt16) -> any DataChannelEnd)?
 
-  private var channels: [DataChannelID: RTCDataChannel] = [:]
+  private var channels: [DataChannelID: any DataChannelEnd] = [:]
   private var ids: [ObjectIdentifier: DataChannelID] = [:]
   /// Channels of which something waits.
   private var sending: Set<DataChannelID> = []
   /// Those of which the association takes no more for now.
-  private var blocked: [RTCDataChannel] = []
+  private var blocked: [any DataChannelEnd] = []
   /// Those that the app has closed and of which something waits.
   private var closing: Set<DataChannelID> = []
 
@@ -30,7 +30,7 @@ final class DataChannelHub {
 
   /// Makes a channel; it opens when there is a connection.
   func open(
-    _ channel: RTCDataChannel, _ parameters: DataChannelParameters, negotiatedStream: UInt16?
+    _ channel: any DataChannelEnd, _ parameters: DataChannelParameters, negotiatedStream: UInt16?
   ) {
     do throws(DataChannelError) {
       try core.openDataChannel(parameters, negotiatedStream: negotiatedStream, at: now()) { id in
@@ -38,19 +38,19 @@ final class DataChannelHub {
         ids[ObjectIdentifier(channel)] = id
       }
     } catch {
-      channel.update(.closed)
+      channel.update(.closed, stream: nil)
     }
   }
 
   /// Sends what waits in a channel's outbox.
-  func flush(_ channel: RTCDataChannel) {
+  func flush(_ channel: any DataChannelEnd) {
     guard let id = ids[ObjectIdentifier(channel)] else { return }
     let now = now()
     core.data.batch(at: now) { session in
       while let message = channel.outbox.next() {
         do throws(DataChannelError) {
           try session.send(
-            message.data.bytes, isText: !message.isBinary, on: id, at: now)
+            message.data.bytes, isText: message.isText, on: id, at: now)
         } catch {
           // What is too late is lost, and what waits is counted anew below.
           guard case .bufferFull = error else { continue }
@@ -66,7 +66,7 @@ final class DataChannelHub {
   }
 
   /// Closes a channel behind all that waits in its outbox.
-  func close(_ channel: RTCDataChannel) {
+  func close(_ channel: any DataChannelEnd) {
     guard let id = ids[ObjectIdentifier(channel)] else { return }
     closing.insert(id)
     if !blocked.contains(where: { $0 === channel }) { flush(channel) }
@@ -107,7 +107,7 @@ final class DataChannelHub {
     case .message(let id, let message):
       guard let channel = channels[id] else { return }
       let isFull = channel.receive(
-        RTCDataBuffer(data: Data(message.payload), isBinary: !message.isText))
+        DataMessage(data: Data(message.payload), isText: message.isText))
       core.data.recycle(message.payload)
       if isFull { core.data.setPaused(true, at: now()) }
     case .bufferedAmountLow(let id): update(id)
@@ -115,19 +115,19 @@ final class DataChannelHub {
       let waiting = blocked
       blocked = []
       for channel in waiting { flush(channel) }
-    case .closing(let id): channels[id]?.update(.closing)
+    case .closing(let id): channels[id]?.update(.closing, stream: nil)
     case .closed(let id, _):
       guard let channel = channels.removeValue(forKey: id) else { return }
       ids[ObjectIdentifier(channel)] = nil
       sending.remove(id)
       closing.remove(id)
-      channel.update(.closed)
+      channel.update(.closed, stream: nil)
     }
   }
 
   /// The connection is closed: so are all channels (W3C webrtc §4.4.2, `close`).
   func end() {
-    for channel in channels.values { channel.update(.closed) }
+    for channel in channels.values { channel.update(.closed, stream: nil) }
     channels = [:]
     ids = [:]
     sending = []

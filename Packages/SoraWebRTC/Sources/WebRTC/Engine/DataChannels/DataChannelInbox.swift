@@ -5,7 +5,7 @@ import Synchronization
 final class DataChannelInbox: Sendable {
   /// What came, in order.
   enum Item: Sendable {
-    case message(RTCDataBuffer)
+    case message(DataMessage)
     case stateChanged
     case amountChanged(UInt64, isLow: Bool)
   }
@@ -23,7 +23,7 @@ final class DataChannelInbox: Sendable {
     var reader = Reader.none
     var isScheduled = false
     var isEnded = false
-    var waiter: (key: Int, continuation: CheckedContinuation<RTCDataBuffer?, Never>)?
+    var waiter: (key: Int, continuation: CheckedContinuation<DataMessage?, Never>)?
     var nextKey = 0
   }
 
@@ -42,7 +42,7 @@ final class DataChannelInbox: Sendable {
     self.resume = resume
   }
 
-  private static func cost(_ message: RTCDataBuffer) -> Int { message.data.count + overhead }
+  private static func cost(_ message: DataMessage) -> Int { message.data.count + overhead }
 
   // MARK: From the loop
 
@@ -56,9 +56,9 @@ final class DataChannelInbox: Sendable {
   }
 
   /// - Returns: what to do, and whether the connection is to take nothing more for now.
-  func insert(_ message: RTCDataBuffer) -> (Insertion, isFull: Bool) {
+  func insert(_ message: DataMessage) -> (Insertion, isFull: Bool) {
     let cost = Self.cost(message)
-    var waiter: CheckedContinuation<RTCDataBuffer?, Never>?
+    var waiter: CheckedContinuation<DataMessage?, Never>?
     let insertion = state.withLock { state -> Insertion in
       if let waiting = state.waiter {
         waiter = waiting.continuation
@@ -134,14 +134,14 @@ final class DataChannelInbox: Sendable {
   }
 
   /// The delegate has taken a message.
-  func taken(_ message: RTCDataBuffer) {
+  func taken(_ message: DataMessage) {
     if backlog.remove(Self.cost(message)) { resume() }
   }
 
   // MARK: A sequence
 
   /// The next message; nil where nothing more comes, or the task is cancelled.
-  func next() async -> RTCDataBuffer? {
+  func next() async -> DataMessage? {
     claim(.sequence)
     let key = state.withLock { state in
       state.nextKey += 1
@@ -154,10 +154,10 @@ final class DataChannelInbox: Sendable {
     }
   }
 
-  private func wait(_ continuation: CheckedContinuation<RTCDataBuffer?, Never>, _ key: Int) {
+  private func wait(_ continuation: CheckedContinuation<DataMessage?, Never>, _ key: Int) {
     enum Outcome {
       case waits
-      case gives(RTCDataBuffer?)
+      case gives(DataMessage?)
     }
     let outcome = state.withLock { state -> Outcome in
       while let item = state.items.popFirst() {
@@ -176,7 +176,7 @@ final class DataChannelInbox: Sendable {
   }
 
   private func cancel(_ key: Int) {
-    let waiter = state.withLock { state -> CheckedContinuation<RTCDataBuffer?, Never>? in
+    let waiter = state.withLock { state -> CheckedContinuation<DataMessage?, Never>? in
       guard let waiter = state.waiter, waiter.key == key else { return nil }
       state.waiter = nil
       return waiter.continuation

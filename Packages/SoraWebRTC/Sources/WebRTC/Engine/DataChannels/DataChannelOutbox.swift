@@ -4,7 +4,7 @@ import Synchronization
 /// Messages of one channel on their way from the app to the network loop, and how many bytes wait. Safe from any thread.
 final class DataChannelOutbox: Sendable {
   private struct State {
-    var messages = Ring<RTCDataBuffer>()
+    var messages = Ring<DataMessage>()
     var queuedBytes = 0
     /// Of those that the loop has taken: what hasn't left.
     var handedBytes = 0
@@ -32,21 +32,28 @@ final class DataChannelOutbox: Sendable {
     set { state.withLock { $0.lowThreshold = max(0, newValue) } }
   }
 
+  /// Why a message isn't taken.
+  enum Refusal {
+    case ended
+    case messageTooLarge(count: Int, limit: Int)
+    case full(limit: Int)
+  }
+
   enum Insertion {
-    case refused(RTCDataChannelError)
+    case refused(Refusal)
     /// The loop is to `take`, or knows already.
     case accepted(schedule: Bool)
   }
 
-  func insert(_ message: RTCDataBuffer) -> Insertion {
+  func insert(_ message: DataMessage) -> Insertion {
     state.withLock { state in
       let count = message.data.count
-      if state.isEnded { return .refused(.notOpen(.closed)) }
+      if state.isEnded { return .refused(.ended) }
       guard count <= state.messageLimit else {
         return .refused(.messageTooLarge(count: count, limit: state.messageLimit))
       }
       guard state.amount + count <= Self.limit else {
-        return .refused(.bufferFull(limit: Self.limit))
+        return .refused(.full(limit: Self.limit))
       }
       state.messages.append(message)
       state.queuedBytes += count
@@ -74,7 +81,7 @@ final class DataChannelOutbox: Sendable {
   }
 
   /// The next message to send; nil ends the loop's turn.
-  func next() -> RTCDataBuffer? {
+  func next() -> DataMessage? {
     state.withLock { state in
       guard let message = state.messages.popFirst() else {
         state.isScheduled = false
@@ -87,7 +94,7 @@ final class DataChannelOutbox: Sendable {
   }
 
   /// Puts a message back that couldn't be sent yet; the loop will come again by itself.
-  func putBack(_ message: RTCDataBuffer) {
+  func putBack(_ message: DataMessage) {
     state.withLock { state in
       state.messages.prepend(message)
       state.queuedBytes += message.data.count

@@ -1,0 +1,13 @@
+import SoraDataChannel
+
+/// What the loop knows of the owner of a data channel. Called on the loop.
+protocol DataChannelEnd: AnyObject, Sendable {
+  /// What waits to be sent.
+  var outbox: DataChannelOutbox { get }
+  /// The channel's state, with its stream where that has become known.
+  func update(_ state: DataChannelState, stream: UInt16?)
+  /// - Returns: whether the connection is to take nothing more for now.
+  func receive(_ message: DataMessage) -> Bool
+  /// How many bytes of those that were taken from the outbox haven't left.
+  func update(handed: Int)
+}
