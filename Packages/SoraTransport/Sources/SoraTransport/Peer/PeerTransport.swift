@@ -226,7 +226,7 @@ public final class PeerTransport {
         return
       }
       countReceived(bytes.count, from: remote, on: local)
-      unsafe receiveRecords(bytes, at: now)
+      unsafe bytes.withMutableRawSpan { receiveRecords(&$0, at: now) }
     case 64...79: statistics.dropped.unknownRelay &+= 1
     default: statistics.dropped.unknownProtocol &+= 1
     }
@@ -289,11 +289,11 @@ public final class PeerTransport {
     }
   }
 
-  private func receiveRecords(_ bytes: UnsafeMutableRawBufferPointer, at now: Instant) {
-    switch unsafe bytes.withMutableRawSpan({ dtls.receive(&$0, at: now) }) {
+  private func receiveRecords(_ bytes: inout MutableRawSpan, at now: Instant) {
+    switch dtls.receive(&bytes, at: now) {
     case .message(let range):
       // The one case that comes thousands of times a second; nothing else can have changed.
-      unsafe receivedData(UnsafeRawBufferPointer(rebasing: bytes[range]).bytes, at: now)
+      receivedData(bytes.bytes.extracting(range), at: now)
     case .taken: drain(at: now)
     case .dropped:
       statistics.dropped.beforeKeys &+= 1
