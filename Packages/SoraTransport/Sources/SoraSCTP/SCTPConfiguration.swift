@@ -11,7 +11,7 @@ public struct SCTPConfiguration: Sendable, Hashable {
 
   /// Bytes of the largest message that is put together. A larger one of the peer's ends the association.
   public var maximumMessageSize = 256 * 1024
-  /// Bytes of the largest message that `send` takes; what the peer puts together is for the application to know.
+  /// Bytes of the largest message that `send` takes, within `sendBufferLimit`; what the peer puts together is for the application to know.
   public var maximumSentMessageSize = 256 * 1024
 
   /// Bytes that may wait to be sent or acknowledged, in all streams together; `send` throws beyond that.
@@ -80,8 +80,9 @@ extension SCTPConfiguration {
     result.mtu = min(max(576, mtu), 65_532) & ~3
     result.maximumMTU = min(max(result.mtu, maximumMTU), 65_532) & ~3
     result.maximumMessageSize = min(max(1, maximumMessageSize), Int(Int32.max))
-    result.maximumSentMessageSize = min(max(1, maximumSentMessageSize), Int(Int32.max))
-    result.sendBufferLimit = max(result.maximumSentMessageSize, sendBufferLimit)
+    result.sendBufferLimit = max(1, sendBufferLimit)
+    result.maximumSentMessageSize = min(
+      max(1, maximumSentMessageSize), result.sendBufferLimit, Int(Int32.max))
     result.receiveWindow = min(max(4096, receiveWindow), Int(UInt32.max))
     result.minimumRTO = max(.milliseconds(1), minimumRTO)
     result.maximumRTO = min(max(result.minimumRTO, maximumRTO), .seconds(600))
