@@ -62,6 +62,7 @@ public final class CongestionFeedbackGenerator {
   /// then call again with another datagram.
   ///
   /// - Parameters:
+  ///   - writer: takes the packet.
   ///   - sender: who reports.
   ///   - reportTime: the time of the report as the middle 32 bits of an NTP time.
   ///   - now: the same time on the clock of `received`.
