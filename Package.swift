@@ -43,12 +43,14 @@ let package = Package(
     .library(name: "SoraWire", targets: ["SoraWire"]),
     .library(name: "SoraVersion", targets: ["SoraVersion"]),
     .library(name: "CYUV", targets: ["CYUV"]),
+    .library(name: "CZlib", targets: ["CZlib"]),
     .library(name: "SoraRecording", targets: ["SoraRecording"]),
     .library(name: "SoraSDK", targets: ["SoraSDK"]),
     .library(name: "Sora", targets: ["Sora"]),
     .library(name: "SoraServer", targets: ["SoraServer"]),
     .library(name: "SoraSignaling", targets: ["SoraSignaling"]),
     .library(name: "SoraSignalingMessages", targets: ["SoraSignalingMessages"]),
+    .library(name: "SoraSignalingChannels", targets: ["SoraSignalingChannels"]),
     .library(name: "SignalingTestSupport", targets: ["SignalingTestSupport"]),
     .library(name: "SoraTURNStream", targets: ["SoraTURNStream"]),
     .library(name: "SoraSDP", targets: ["SoraSDP"]),
@@ -440,6 +442,11 @@ let package = Package(
       name: "CYUV",
       path: "Packages/SoraMedia/Sources/CYUV",
       providers: [.apt(["libyuv-dev"])]),
+    .systemLibrary(
+      name: "CZlib",
+      path: "Packages/SoraMedia/Sources/CZlib",
+      pkgConfig: "zlib",
+      providers: [.apt(["zlib1g-dev"])]),
     .testTarget(
       name: "SoraWireTests",
       dependencies: ["SoraWire", "SoraMedia"],
@@ -537,6 +544,7 @@ let package = Package(
         "SoraVersion",
         "SoraWire",
         "SoraSignalingMessages",
+        "SoraSignalingChannels",
         "SoraSignaling",
         "SoraSDP",
         "SoraRTP",
@@ -561,6 +569,7 @@ let package = Package(
         "SoraClock",
         "SoraVersion",
         "SoraSignalingMessages",
+        "SoraSignalingChannels",
         "SoraSignaling",
         "SoraSDP",
         "SoraRTP",
@@ -576,6 +585,11 @@ let package = Package(
     .target(
       name: "SoraSignalingMessages",
       path: "Packages/SoraSignaling/Sources/SoraSignalingMessages",
+      swiftSettings: settings + [.strictMemorySafety()]),
+    .target(
+      name: "SoraSignalingChannels",
+      dependencies: ["SoraSignalingMessages", "CZlib"],
+      path: "Packages/SoraSignaling/Sources/SoraSignalingChannels",
       swiftSettings: settings + [.strictMemorySafety()]),
     .target(
       name: "SoraSignaling",
@@ -604,6 +618,11 @@ let package = Package(
       name: "SoraSignalingMessagesTests",
       dependencies: ["SoraSignalingMessages"],
       path: "Packages/SoraSignaling/Tests/SoraSignalingMessagesTests",
+      swiftSettings: settings),
+    .testTarget(
+      name: "SoraSignalingChannelsTests",
+      dependencies: ["SoraSignalingChannels", "SoraSignalingMessages"],
+      path: "Packages/SoraSignaling/Tests/SoraSignalingChannelsTests",
       swiftSettings: settings),
     .testTarget(
       name: "SoraSignalingTests",
@@ -823,11 +842,6 @@ let package = Package(
       path: "Packages/SoraTransport/Tests/SoraNetworkSimulatorTests",
       swiftSettings: settings),
     // Packages/SoraView
-    .systemLibrary(
-      name: "CZlib",
-      path: "Packages/SoraView/Sources/CZlib",
-      pkgConfig: "zlib",
-      providers: [.apt(["zlib1g-dev"])]),
     .target(name: "CSoraSDL", path: "Packages/SoraView/Sources/CSoraSDL"),
     .target(
       name: "SoraView",
@@ -880,6 +894,7 @@ let package = Package(
         "SoraICE",
         "SoraDTLS",
         "SoraRTP",
+        "SoraCongestion",
         "CSoraMallocCount",
         "SoraCapture",
         "SoraCamera",
@@ -1048,6 +1063,8 @@ let package = Package(
         "SoraTransport",
         "SoraNetworkSimulator",
         "SoraDTLS",
+        "SoraSignalingMessages",
+        "SoraSignalingChannels",
         "WebRTC",
         "SoraServer",
       ],

@@ -37,7 +37,7 @@ MODULES = [
     ["SoraMedia"],
     ["SoraSignalingMessages"],
     ["SoraClock", "SoraSDP", "SoraRTP", "SoraICE", "SoraDTLS", "SoraSRTP", "SoraSCTP", "SoraCongestion", "SoraCodecs", "SoraAudio",
-     "SoraCapture", "SoraSignaling"],
+     "SoraCapture", "SoraSignaling", "SoraSignalingChannels"],
     ["SoraDataChannel", "SoraCamera", "SoraScreen", "SoraView", "SoraAudioDevices", "SoraAudioProcessing"],
     ["SoraVPX"],
     ["SoraNAL", "SoraScaling", "SoraVP8", "SoraVP9", "SoraAV1Decoding", "SoraAV1Encoding"],

@@ -24,6 +24,8 @@ let package = Package(
     .library(name: "SoraVersion", targets: ["SoraVersion"]),
     // libyuv, for modules that convert or scale pictures.
     .library(name: "CYUV", targets: ["CYUV"]),
+    // zlib, for modules that compress messages or write PNG files.
+    .library(name: "CZlib", targets: ["CZlib"]),
   ],
   targets: [
     .target(name: "SoraWire", swiftSettings: safe),
@@ -31,6 +33,7 @@ let package = Package(
     .target(name: "SoraClock", dependencies: ["SoraMedia"], swiftSettings: strict),
     .target(name: "SoraVersion", swiftSettings: strict),
     .systemLibrary(name: "CYUV", providers: [.apt(["libyuv-dev"])]),
+    .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .testTarget(
       name: "SoraWireTests", dependencies: ["SoraWire", "SoraMedia"], swiftSettings: settings),
     .testTarget(

@@ -17,6 +17,7 @@ let package = Package(
   products: [
     .library(name: "SoraSignaling", targets: ["SoraSignaling"]),
     .library(name: "SoraSignalingMessages", targets: ["SoraSignalingMessages"]),
+    .library(name: "SoraSignalingChannels", targets: ["SoraSignalingChannels"]),
     .library(name: "SignalingTestSupport", targets: ["SignalingTestSupport"]),
   ],
   dependencies: [
@@ -28,6 +29,11 @@ let package = Package(
   targets: [
     // What is said, without what carries it: no SwiftNIO, no Foundation.
     .target(name: "SoraSignalingMessages", swiftSettings: strict),
+    // What data channels carry of it: labels, compression, RPC.
+    .target(
+      name: "SoraSignalingChannels",
+      dependencies: ["SoraSignalingMessages", .product(name: "CZlib", package: "SoraMedia")],
+      swiftSettings: strict),
     .target(
       name: "SoraSignaling",
       dependencies: [
@@ -54,6 +60,9 @@ let package = Package(
     .testTarget(
       name: "SoraSignalingMessagesTests", dependencies: ["SoraSignalingMessages"],
       swiftSettings: settings),
+    .testTarget(
+      name: "SoraSignalingChannelsTests",
+      dependencies: ["SoraSignalingChannels", "SoraSignalingMessages"], swiftSettings: settings),
     .testTarget(
       name: "SoraSignalingTests",
       dependencies: [

@@ -17,13 +17,12 @@ let package = Package(
   products: [.library(name: "SoraView", targets: ["SoraView"])],
   dependencies: [.package(path: "../SoraMedia")],
   targets: [
-    .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     // SDL2 is loaded when the first window opens: its headers are for building alone.
     .target(name: "CSoraSDL"),
     .target(
       name: "SoraView",
       dependencies: [
-        "CSoraSDL", "CZlib",
+        "CSoraSDL", .product(name: "CZlib", package: "SoraMedia"),
         .product(name: "SoraMedia", package: "SoraMedia"),
         .product(name: "SoraClock", package: "SoraMedia"),
       ],
