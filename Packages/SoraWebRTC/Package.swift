@@ -62,7 +62,7 @@ let package = Package(
       dependencies: [
         "WebRTC", media, clock, transport("SoraSDP"), transport("SoraTransport"),
         transport("SoraNetworkSimulator"), transport("SoraICE"), transport("SoraDTLS"),
-        transport("SoraRTP"),
+        transport("SoraRTP"), transport("SoraCongestion"),
         // Counting allocations.
         transport("CSoraMallocCount"),
         .product(name: "SoraCapture", package: "SoraCapture"),

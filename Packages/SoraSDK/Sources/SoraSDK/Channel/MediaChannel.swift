@@ -158,6 +158,12 @@ public final class MediaChannel: CustomStringConvertible, Equatable, Sendable {
     return Statistics(await peer.statistics())
   }
 
+  /// What may be sent, and why it isn't more, with each change, until the channel ends: `RTCPeerConnection.sendBandwidth`. Ends at once
+  /// where there is no connection. Linux only.
+  public var sendBandwidth: AsyncStream<RTCSendBandwidth> {
+    native?.sendBandwidth ?? AsyncStream { $0.finish() }
+  }
+
   /// When the attempt came to which point, from `connect` to the first packet, and how long each phase took. What the peer
   /// connection knows of it goes with the end of the channel. Linux only.
   public func connectionTimeline() async -> ConnectionTimeline {

@@ -352,6 +352,14 @@ final class MediaPipelines {
   func videoFramesPerSecond(_ id: Int, at now: Instant) -> Int? {
     videoReceiving[id]?.pipeline.framesPerSecond(at: now)
   }
+  func videoSourceStatistics(_ id: Int) -> VideoSourceStatistics? {
+    videoSending[id]?.sender.sourceStatistics
+  }
+  func audioSourceStatistics(_ id: Int) -> AudioSourceStatistics? {
+    audioSending[id]?.pipeline.sourceStatistics
+  }
+  /// What the call's received audio was played as.
+  var playoutStatistics: AudioPlayout.Statistics { environment.playout.statistics }
   func audioSendSettings(_ id: Int) -> OpusEncoderSettings? {
     audioSending[id]?.pipeline.encoderSettings
   }

@@ -23,6 +23,7 @@ final class PeerConnectionDriver {
   /// When audio is next fitted to the network.
   private var nextAudioFit = Instant.zero
   private var lipSync = LipSync()
+  let bandwidthWatch = BandwidthWatch()
   private let streams: ICEStreamSet?
   var interfaceWatch: InterfaceWatch?
   var interfaceTimer: LoopTimer?
@@ -107,6 +108,7 @@ final class PeerConnectionDriver {
     isClosed = true
     core.close(at: loop.now)
     data.end()
+    bandwidthWatch.end()
     media.stopAll()
     timer?.cancel()
     timer = nil
@@ -128,6 +130,7 @@ final class PeerConnectionDriver {
       fitAudio(at: now)
     }
     lipSync.update(core, media, at: now)
+    bandwidthWatch.update(core, media, at: now)
     reschedule()
   }
 

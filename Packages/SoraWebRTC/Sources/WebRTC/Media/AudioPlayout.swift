@@ -9,13 +9,26 @@ import Synchronization
 /// Runs only while there is something to play. Ticks that came late are made up for, so that on average exactly
 /// 48,000 samples per second are taken. Nothing of the app runs on the queue.
 package final class AudioPlayout: Sendable {
+  /// What was played; of samples at 48 kHz (W3C `RTCAudioPlayoutStats`).
+  package struct Statistics: Sendable {
+    /// That were asked for, each for all tracks at once.
+    package var samples: UInt64 = 0
+    /// The sum over all samples of the time from here to the loudspeaker, in seconds.
+    package var totalDelay = 0.0
+    /// Time for which nothing was played because this machine was too late, and how often.
+    package var synthesized = Duration.zero
+    package var synthesizedEvents: UInt64 = 0
+  }
+
   private struct State {
+    var statistics = Statistics()
     var pipelines: [AudioReceivePipeline] = []
     var timer: (any DispatchSourceTimer)?
     var next = Instant.zero
   }
 
   private static let period = Duration.milliseconds(10)
+  private static let samplesPerPeriod = 480
   /// More missed time than this is let go instead of being made up for.
   private static let maximumLag = Duration.milliseconds(500)
 
@@ -25,6 +38,8 @@ package final class AudioPlayout: Sendable {
   package init() {}
 
   deinit { state.withLock { $0.timer?.cancel() } }
+
+  package var statistics: Statistics { state.withLock { $0.statistics } }
 
   package func add(_ pipeline: AudioReceivePipeline) {
     state.withLock { state in
@@ -51,13 +66,23 @@ package final class AudioPlayout: Sendable {
   private func tick() {
     let now = SystemClock.now
     let (pipelines, periods) = state.withLock { state -> ([AudioReceivePipeline], Int) in
-      if now - state.next > Self.maximumLag { state.next = now }
+      if now - state.next > Self.maximumLag {
+        state.statistics.synthesized += now - state.next
+        state.statistics.synthesizedEvents &+= 1
+        state.next = now
+      }
       var periods = 0
       while state.next <= now {
         state.next += Self.period
         periods += 1
       }
       return (state.pipelines, periods)
+    }
+    let delay = pipelines.map(\.playoutLatency).max() ?? .zero
+    state.withLock { state in
+      let samples = periods * Self.samplesPerPeriod
+      state.statistics.samples &+= UInt64(samples)
+      state.statistics.totalDelay += Double(samples) * delay.inSeconds
     }
     for _ in 0..<periods {
       for pipeline in pipelines { pipeline.playOut(at: now) }

@@ -58,9 +58,11 @@ package final class AudioReceivePipeline: @unchecked Sendable {
   /// What was handed to the sinks last, and when it is heard; nil before the first packet was played. From any thread.
   package var played: PlayedMedia? {
     guard var played = published.withLock({ $0.played }) else { return nil }
-    played.time = played.time + track.source.broadcaster.playoutLatency
+    played.time = played.time + playoutLatency
     return played
   }
+  /// From the sinks to what is heard. From any thread.
+  var playoutLatency: Duration { track.source.broadcaster.playoutLatency }
   /// Keeps audio back for at least so long from the next 10 ms on, counted from the fastest packets. From any thread.
   package func setMinimumDelay(_ value: Duration) { minimumDelay.withLock { $0 = value } }
   /// Parts of redundant packets that are of another codec than the one that is decoded. From any thread.

@@ -53,6 +53,7 @@ package final class AudioSendPipeline: AudioSink, AudioPacketSink, @unchecked Se
     var packetsWaiting = 0
     var packetsDropped: UInt64 = 0
     var encoderSettings: OpusEncoderSettings
+    var source = AudioSourceStatistics()
   }
 
   private let queue: DispatchQueue
@@ -103,6 +104,9 @@ package final class AudioSendPipeline: AudioSink, AudioPacketSink, @unchecked Se
 
   /// The encoder's settings at present. From any thread.
   var encoderSettings: OpusEncoderSettings { shared.withLock { $0.encoderSettings } }
+
+  /// How loud the source was. From any thread.
+  var sourceStatistics: AudioSourceStatistics { shared.withLock { $0.source } }
 
   /// From any thread.
   package var losses: Losses {
@@ -157,7 +161,12 @@ package final class AudioSendPipeline: AudioSink, AudioPacketSink, @unchecked Se
     if track?.isEnabled == false {
       frame.samples = [Int16](repeating: 0, count: frame.samples.count)
     }
-    let level = AudioLevel.decibelsBelowOverload(frame.samples.span)
+    let meanSquare = AudioLevel.meanSquare(frame.samples.span)
+    let level = AudioLevel.decibelsBelowOverload(meanSquare: meanSquare)
+    shared.withLock {
+      $0.source.count(
+        meanSquare: meanSquare, seconds: Double(frame.samples.count / frame.channels) / 48_000)
+    }
     do {
       try encoder.encode(frame) { packet in
         packets.sent(packet)

@@ -34,7 +34,36 @@ extension StatisticsCollector {
       "kind": .string(section.kind.rawValue),
       "trackIdentifier": section.send.map { .string($0.trackID) },
     ]
-    addFrames(&values, section)
+    switch section.kind {
+    case .video:
+      guard let source = media?.videoSourceStatistics(section.transceiverID) else { break }
+      values["frames"] = .integer(source.frames)
+      values["framesPerSecond"] = .double(source.framesPerSecond)
+      values["width"] = source.width > 0 ? .integer(Int64(source.width)) : nil
+      values["height"] = source.height > 0 ? .integer(Int64(source.height)) : nil
+    case .audio:
+      guard let source = media?.audioSourceStatistics(section.transceiverID) else { break }
+      values["audioLevel"] = .double(source.level)
+      values["totalAudioEnergy"] = .double(source.energy)
+      values["totalSamplesDuration"] = .double(source.duration)
+    }
     return object(mediaSourceID(section), "media-source", values)
+  }
+
+  static var playoutID: String { "playout" }
+
+  /// How the call's received audio is played (W3C `RTCAudioPlayoutStats`): one for all its tracks; nil before there is any.
+  func mediaPlayout() -> RTCStatistics? {
+    guard let playout = media?.playoutStatistics, playout.samples > 0 else { return nil }
+    return object(
+      Self.playoutID, "media-playout",
+      [
+        "kind": .string(MediaKind.audio.rawValue),
+        "totalSamplesCount": .integer(playout.samples),
+        "totalSamplesDuration": .double(Double(playout.samples) / 48_000),
+        "totalPlayoutDelay": .double(playout.totalDelay),
+        "synthesizedSamplesEvents": .integer(playout.synthesizedEvents),
+        "synthesizedSamplesDuration": .double(playout.synthesized.inSeconds),
+      ])
   }
 }

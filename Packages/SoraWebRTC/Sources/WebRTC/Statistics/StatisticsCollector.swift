@@ -13,7 +13,7 @@ package struct StatisticsCollector {
   let core: PeerConnectionCore
   /// Of the transport, at the moment of the collector's making.
   let path: PeerTransportReport
-  private let media: MediaPipelines?
+  let media: MediaPipelines?
   /// With what was lost below and above the core.
   let drops: [PacketDrop]
   private let now: Instant
@@ -55,6 +55,7 @@ package struct StatisticsCollector {
       }
       if section.receive != nil { all += inbound(section) }
     }
+    if let playout = mediaPlayout() { all.append(playout) }
     all += transport() + dataChannels()
     return RTCStatisticsReport(
       timestamp_us: timestamp, statistics: all, packetDrops: drops, timeline: core.timeline)
@@ -163,18 +164,6 @@ package struct StatisticsCollector {
     values["qualityLimitationResolutionChanges"] = .integer(video.limitation.resolutionChanges)
   }
 
-  /// The frames that a video's source gave: those that were encoded, of the layer with the most, and those that weren't.
-  func addFrames(_ values: inout [String: RTCStatisticsValue?], _ section: NegotiatedMedia) {
-    guard section.kind == .video,
-      let rid = section.send?.encodings.first.map(\.rid),
-      let (video, _) = media?.videoSendStatistics(section.transceiverID, rid: rid),
-      let largest = video.layers.max(by: { $0.framesEncoded < $1.framesEncoded })
-    else { return }
-    values["frames"] = .integer(
-      largest.framesEncoded &+ video.framesReplaced &+ video.framesDroppedForRate
-        &+ video.framesDroppedByEncoder)
-  }
-
   private func inbound(_ section: NegotiatedMedia) -> [RTCStatistics] {
     guard let stream = core.receiveStream(transceiverID: section.transceiverID) else {
       return []
@@ -259,6 +248,7 @@ package struct StatisticsCollector {
   ) {
     values["audioLevel"] = stream.lastAudioLevel.map { .double(pow(10, -Double($0.level) / 20)) }
     guard let audio = media?.audioReceiveStatistics(id) else { return }
+    values["playoutId"] = .string(Self.playoutID)
     values["packetsDiscarded"] = .integer(audio.packetsDiscarded)
     values["totalSamplesReceived"] = .integer(audio.totalSamplesReceived)
     values["concealedSamples"] = .integer(audio.concealedSamples)

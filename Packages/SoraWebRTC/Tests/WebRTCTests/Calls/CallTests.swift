@@ -3,6 +3,7 @@ import Foundation
 import SoraAudio
 import SoraCapture
 import SoraClock
+import SoraCongestion
 import SoraMedia
 import SoraTransport
 import Synchronization
@@ -36,6 +37,15 @@ import WebRTC
       let copies = sound.number("fecPacketsReceived") ?? 0
       #expect((copies > 0) == (party === callee))
       #expect((sound.number("fecPacketsDiscarded") ?? 0) <= copies)
+      for source in statistics.mediaSources {
+        switch source.kind {
+        case .video: #expect(source.frames ?? 0 >= 60 && source.width ?? 0 > 0)
+        case .audio: #expect(source.audioLevel ?? 0 > 0 && source.totalAudioEnergy ?? 0 > 0)
+        }
+      }
+      let playout = try #require(statistics.mediaPlayout)
+      #expect(playout.totalSamplesCount >= 48_000)
+      #expect(statistics.inboundRTP.first { $0.kind == .audio }?.playoutId == playout.id)
       #expect(transport.text("srtpCipher") == "SRTP_AEAD_AES_128_GCM")
       #expect(party.connection.connectionState == .connected)
       #expect(party.connection.dtlsTransportState == .connected)
@@ -47,6 +57,33 @@ import WebRTC
     }
     caller.connection.close()
     try await callee.waitUntil { $0.states.contains(.failed) || $0.states.contains(.closed) }
+    callee.connection.close()
+  }
+}
+
+/// What may be sent, as it changes.
+@Suite(.serialized) struct SendBandwidthTests {
+  @Test(.timeLimit(.minutes(5))) func estimateTargetsAndReasonsAreAStream() async throws {
+    let (caller, callee) = try await Party.pair()
+    try await Party.negotiate(from: caller, to: callee)
+    caller.startMedia()
+    // What is encoded has a target and a size, and the first estimate is below what the pictures can use.
+    var limits: Set<RTCSendBandwidth.Limit> = []
+    for await bandwidth in caller.connection.sendBandwidth {
+      let video = try #require(bandwidth.tracks.first { $0.kind == .video })
+      let audio = try #require(bandwidth.tracks.first { $0.kind == .audio })
+      #expect(bandwidth.estimate.bitsPerSecond > 0 && audio.target > .zero)
+      limits.insert(video.limit)
+      guard let layer = video.layers.first, layer.target > .zero, layer.width > 0 else { continue }
+      #expect(layer.rid == nil && layer.target <= video.target)
+      if limits.contains(.bandwidth), bandwidth.estimate > .megabits(1) { break }
+    }
+    caller.stopMedia()
+    // It ends with the connection, also for who begins after that.
+    let another = caller.connection.sendBandwidth
+    caller.connection.close()
+    for await _ in another {}
+    for await _ in caller.connection.sendBandwidth {}
     callee.connection.close()
   }
 }

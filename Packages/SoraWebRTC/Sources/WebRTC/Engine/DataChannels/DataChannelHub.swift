@@ -110,6 +110,7 @@ final class DataChannelHub {
         DataMessage(data: Data(message.payload), isText: message.isText))
       core.data.recycle(message.payload)
       if isFull { core.data.setPaused(true, at: now()) }
+    case .acknowledged: break
     case .bufferedAmountLow(let id): update(id)
     case .sendBufferLow:
       let waiting = blocked

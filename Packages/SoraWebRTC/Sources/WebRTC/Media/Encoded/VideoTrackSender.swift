@@ -31,6 +31,7 @@ final class VideoTrackSender: VideoSink, EncodedVideoSink {
   private let encoded: EncodedSendPipeline
   private let gate: Gate
   private let state = Mutex(State())
+  private let given = Mutex(VideoSourceStatistics())
   private weak let track: (any VideoTrackSource)?
   private let source: EncodedVideoBroadcaster
   private let registry: VideoCodecRegistry
@@ -110,6 +111,9 @@ final class VideoTrackSender: VideoSink, EncodedVideoSink {
   var currentConfiguration: VideoSendConfiguration { current.currentConfiguration }
   var drops: EncodedSendPipeline.Drops { encoded.drops }
 
+  /// What the track's source gave.
+  var sourceStatistics: VideoSourceStatistics { given.withLock { $0 } }
+
   /// What both stages counted, and how the one is that sends now.
   var statistics: VideoSendStatistics {
     let isEncoding = mode == .frames
@@ -120,11 +124,13 @@ final class VideoTrackSender: VideoSink, EncodedVideoSink {
   // MARK: Frames
 
   func receive(_ frame: RawVideoFrame) {
+    given.withLock { $0.count(width: frame.width, height: frame.height, at: frame.timestamp) }
     switchTo(.frames)
     frames.receive(frame)
   }
 
   func receive(_ frame: EncodedFrame, codec: VideoCodecKind) {
+    given.withLock { $0.count(width: frame.width, height: frame.height, at: frame.timestamp) }
     guard track?.isEnabled != false else { return sendBlack(frame) }
     let handling = source.handling
     let isSentAsItIs =

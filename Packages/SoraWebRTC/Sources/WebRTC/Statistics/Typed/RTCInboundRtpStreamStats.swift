@@ -19,6 +19,9 @@ public struct RTCInboundRtpStreamStats: RTCStats {
   /// Which of the report's `remoteOutboundRTP`; nil before the sender's first report.
   public var remoteId: String? { statistics.text("remoteId") }
 
+  /// Of audio, the id of the report's `mediaPlayout`; nil of video.
+  public var playoutId: String? { statistics.text("playoutId") }
+
   /// The sender's time of capture of what is played now, in milliseconds since 1900 (NTP): of a stream's audio and video the
   /// difference shows how far they are out of step. nil before a sender report has come.
   public var estimatedPlayoutTimestamp: Double? { statistics.number("estimatedPlayoutTimestamp") }

@@ -103,6 +103,40 @@ public struct RTCMediaSourceStats: RTCStats {
   public var kind: MediaKind { statistics.word("kind") ?? .video }
   /// The id of the track in SDP.
   public var trackIdentifier: String? { statistics.text("trackIdentifier") }
-  /// Frames of video; nil of audio, and while nothing is sent.
+
+  // MARK: Video
+
+  /// Frames that the source gave; nil of audio, and while nothing is sent.
   public var frames: Int? { statistics.integer("frames") }
+  public var framesPerSecond: Double? { statistics.number("framesPerSecond") }
+  /// In pixels; nil before the first frame.
+  public var width: Int? { statistics.pixels("width") }
+  /// In pixels; nil before the first frame.
+  public var height: Int? { statistics.pixels("height") }
+
+  // MARK: Audio
+
+  /// 0 to 1, relative to full scale; nil of video, and while nothing is sent.
+  public var audioLevel: Double? { statistics.number("audioLevel") }
+  /// The integral of the squared level.
+  public var totalAudioEnergy: Double? { statistics.number("totalAudioEnergy") }
+  public var totalSamplesDuration: Duration? { statistics.duration("totalSamplesDuration") }
+}
+
+/// How received audio is played (W3C `RTCAudioPlayoutStats`). A sample is counted once for all tracks.
+public struct RTCAudioPlayoutStats: RTCStats {
+  public let statistics: RTCStatistics
+  public init(_ statistics: RTCStatistics) { self.statistics = statistics }
+
+  public var totalSamplesCount: Int { statistics.count("totalSamplesCount") }
+  public var totalSamplesDuration: Duration {
+    statistics.duration("totalSamplesDuration") ?? .zero
+  }
+  /// The sum over all samples of their delay to the loudspeaker; zero without one.
+  public var totalPlayoutDelay: Duration { statistics.duration("totalPlayoutDelay") ?? .zero }
+  /// Time for which there was nothing to play because this machine was too late.
+  public var synthesizedSamplesDuration: Duration {
+    statistics.duration("synthesizedSamplesDuration") ?? .zero
+  }
+  public var synthesizedSamplesEvents: Int { statistics.count("synthesizedSamplesEvents") }
 }

@@ -15,6 +15,10 @@ extension RTCStatsReport {
   public var remoteOutboundRTP: [RTCRemoteOutboundRtpStreamStats] { typed("remote-outbound-rtp") }
   /// Tracks that are sent, before they are encoded.
   public var mediaSources: [RTCMediaSourceStats] { typed("media-source") }
+  /// How received audio is played; nil before there is any.
+  public var mediaPlayout: RTCAudioPlayoutStats? {
+    all("media-playout").first.map(RTCAudioPlayoutStats.init)
+  }
   /// Codecs that are negotiated.
   public var codecs: [RTCCodecStats] { typed("codec") }
   /// The path of all media, once there is a connection.
