@@ -17,6 +17,7 @@ let clock: Target.Dependency = .product(name: "SoraClock", package: "SoraMedia")
 let version: Target.Dependency = .product(name: "SoraVersion", package: "SoraMedia")
 let signaling: Target.Dependency = .product(name: "SoraSignaling", package: "SoraSignaling")
 let messages: Target.Dependency = .product(name: "SoraSignalingMessages", package: "SoraSignaling")
+let channels: Target.Dependency = .product(name: "SoraSignalingChannels", package: "SoraSignaling")
 
 /// A module of the package that holds protocols and sockets.
 func transport(_ name: String) -> Target.Dependency {
@@ -39,7 +40,7 @@ let package = Package(
       name: "SoraServer",
       dependencies: [
         media, clock, version, .product(name: "SoraWire", package: "SoraMedia"), messages,
-        signaling,
+        channels, signaling,
         transport("SoraSDP"), transport("SoraRTP"), transport("SoraICE"),
         transport("SoraDTLS"), transport("SoraSRTP"), transport("SoraCongestion"),
         transport("SoraTransport"), transport("SoraDataChannel"),
@@ -52,7 +53,7 @@ let package = Package(
     .testTarget(
       name: "SoraServerTests",
       dependencies: [
-        "SoraServer", media, clock, version, messages, signaling, transport("SoraSDP"),
+        "SoraServer", media, clock, version, messages, channels, signaling, transport("SoraSDP"),
         transport("SoraRTP"),
         transport("SoraICE"), transport("SoraDTLS"), transport("SoraTransport"),
         transport("SoraNetworkSimulator"), transport("CSoraMallocCount"),

@@ -1,171 +1,319 @@
-import SoraDataChannel
 import SoraMedia
 import SoraNetworkSimulator
 import SoraServer
+import SoraSignalingMessages
 import SoraTransport
 import Testing
 import WebRTC
 
-/// Data channels between clients and the server: the same parts as in a call between two.
+/// Signaling, messages and calls over data channels, between whole clients and the server.
 @Suite struct DataChannelTests {
-  /// Answers what comes on a channel, and opens one to each client that is connected.
-  private final class Echo {
-    private let core: SFUCore
-    private(set) var received: [String: Int] = [:]
-    private(set) var opened: [String] = []
-    private(set) var errors: [String] = []
+  private typealias Options = DataChannelOptions
 
-    init(_ server: SimulatedServer) {
-      core = server.core
-      server.onData = { [self] in take($0, $1, $2) }
-    }
-
-    private func take(_ connectionID: String, _ event: DataChannelEvent, _ now: Instant) {
-      do {
-        switch event {
-        case .connected:
-          opened.append(connectionID)
-          let id = try core.openDataChannel(
-            DataChannelParameters(label: "signaling"), connectionID: connectionID, at: now)
-          if id == nil { errors.append("no channel for \(connectionID)") }
-        case .message(let channel, let message):
-          received[connectionID, default: 0] += 1
-          try core.send(
-            message.payload, isText: message.isText, on: channel, connectionID: connectionID,
-            at: now)
-        default: break
-        }
-      } catch {
-        errors.append("\(error)")
-      }
+  /// One label, both ways.
+  private static func label(
+    _ label: String, _ direction: DataChannelDirection = .sendrecv,
+    _ change: (inout Options) -> Void = { _ in }
+  ) -> Options {
+    Options(label: label) {
+      $0.direction = direction
+      change(&$0)
     }
   }
 
-  /// Sends numbered messages on channels of both sides, and counts those that come back in order.
-  private final class Talker {
-    let client: SimulatedClient
-    private(set) var returned: [DataChannelID: Int] = [:]
-    private(set) var wrong = 0
-    private var sent: [DataChannelID: Int] = [:]
-    private(set) var channels: [DataChannelID] = []
-    static let messages = 50
-
-    init(_ client: SimulatedClient) {
-      self.client = client
-      client.onData = { [weak self] in self?.take($0, $1) }
-    }
-
-    func open(at now: Instant) throws {
-      try client.core.openDataChannel(DataChannelParameters(label: "#chat"), at: now) { _ in }
-    }
-
-    private func take(_ event: DataChannelEvent, _ now: Instant) {
-      switch event {
-      case .opened(let id, _), .announced(let id, _, _):
-        channels.append(id)
-        send(on: id, at: now)
-      case .message(let id, let message):
-        let number = returned[id, default: 0]
-        if message.payload != Self.payload(number) { wrong += 1 }
-        returned[id] = number + 1
-        if number + 1 < Self.messages { send(on: id, at: now) }
-      default: break
-      }
-    }
-
-    private func send(on id: DataChannelID, at now: Instant) {
-      let number = sent[id, default: 0]
-      sent[id] = number + 1
-      let payload = Self.payload(number)
-      do {
-        try client.core.data.send(payload.span.bytes, isText: true, on: id, at: now)
-      } catch {
-        wrong += 1
-      }
-    }
-
-    private static func payload(_ number: Int) -> [UInt8] {
-      Array("message \(number) ".utf8) + [UInt8](repeating: UInt8(number), count: number * 37)
-    }
-  }
-
-  private func connect(
-    _ seed: UInt64, _ conditions: LinkConditions, clients: Int, hasMedia: Bool
-  ) throws -> (SimulatedNetwork, Room, Echo, [Talker]) {
+  private func makeRoom(_ seed: UInt64) throws -> (SimulatedNetwork, Room) {
     let network = SimulatedNetwork(seed: seed, retention: .everything)
-    let room = try Room(network, network.addHost("server", "10.0.0.1"))
-    let echo = Echo(room.server)
-    let talkers = try (1...clients).map { number in
-      Talker(
-        try room.join("client\(number)", number, role: .sendrecv, conditions) {
-          $0.dataChannelSignaling = true
-          if !hasMedia {
-            $0.audio = .disabled
-            $0.video = .disabled
-          }
-        })
-    }
-    return (network, room, echo, talkers)
+    return (network, try Room(network, network.addHost("server", "10.0.0.1")))
   }
 
-  @Test(arguments: [(1, true), (2, true), (3, false)] as [(UInt64, Bool)])
-  func theServerEndsChannels(seed: UInt64, hasMedia: Bool) throws {
-    let (network, room, echo, talkers) = try connect(
-      seed, LinkConditions(delay: .milliseconds(20), loss: 0.03), clients: 3, hasMedia: hasMedia)
-    if hasMedia { for talker in talkers { talker.client.startMedia() } }
-    network.run(for: .seconds(3))
-    for talker in talkers { try talker.open(at: network.now) }
+  private func join(
+    _ room: Room, _ number: Int, _ labels: [Options] = [], ignores: Bool = false,
+    hasMedia: Bool = false, delay: Duration = .milliseconds(20), loss: Double = 0,
+    _ change: @escaping (inout ConnectMessage) -> Void = { _ in }
+  ) throws -> SimulatedClient {
+    try room.join(
+      "client\(number)", number, role: .sendrecv, LinkConditions(delay: delay, loss: loss)
+    ) {
+      $0.dataChannelSignaling = true
+      $0.ignoreDisconnectWebSocket = ignores
+      $0.dataChannels = labels
+      if !hasMedia {
+        $0.audio = .disabled
+        $0.video = .disabled
+      }
+      change(&$0)
+    }
+  }
+
+  /// Nothing went wrong on either side.
+  private func expectNoErrors(_ clients: [SimulatedClient]) {
+    for client in clients {
+      #expect(client.errors.isEmpty && client.channels.errors.isEmpty, "\(client.name)")
+    }
+  }
+
+  // MARK: Signaling
+
+  /// Whoever comes and goes later is offered over the channel, with the WebSocket and without.
+  @Test(arguments: [(1, false, 0), (2, true, 0), (3, true, 0.03)] as [(UInt64, Bool, Double)])
+  func offersGoOverDataChannels(seed: UInt64, ignores: Bool, loss: Double) throws {
+    let (network, room) = try makeRoom(seed)
+    let first = try join(room, 1, ignores: ignores, hasMedia: true, loss: loss)
+    first.startMedia()
+    #expect(network.run(until: { first.channels.isSwitched }, within: .seconds(3)))
+    #expect(Set(first.channels.ids.keys) == ["signaling", "notify", "push", "stats", "rpc"])
+    let second = try join(room, 2, ignores: ignores, hasMedia: true, loss: loss)
+    second.startMedia()
     #expect(
       network.run(
         until: {
-          talkers.allSatisfy {
-            $0.returned.count == 2 && $0.returned.values.allSatisfy { $0 == Talker.messages }
-          }
-        }, within: .seconds(60)))
-    #expect(talkers.allSatisfy { $0.wrong == 0 && $0.channels.count == 2 })
-    #expect(echo.errors.isEmpty && echo.opened.count == 3)
-    #expect(echo.received.values.allSatisfy { $0 == 2 * Talker.messages })
-    #expect(talkers.allSatisfy { $0.client.errors.isEmpty })
-    if hasMedia {
-      #expect(
-        talkers.allSatisfy { talker in talker.client.reception.values.contains { $0.frames > 30 } })
-    }
-    // A client that leaves takes its channels along; the others' go on.
-    talkers[0].client.disconnect()
-    network.run(for: .seconds(2))
-    #expect(
-      talkers[0].client.dataEvents.contains { if case .disconnected = $0 { true } else { false } })
-    let others = room.server.core.status.map(\.connectionID)
-    #expect(others.count == 2)
-    for id in others {
-      let report = try #require(room.server.core.dataReport(connectionID: id))
-      #expect(report.channels.count == 2 && report.channels.allSatisfy { $0.state == .open })
-      #expect(report.drops.isEmpty)
-    }
+          [first, second].allSatisfy { $0.reception.values.contains { $0.frames > 60 } }
+        }, within: .seconds(20)))
+    #expect(first.notes.map(\.eventType) == ["connection.created"])
+    #expect(first.notes.first?.channelConnections == 2)
+    #expect(first.channels.log.contains("signaling"))
+    // Statistics are asked for, and nobody is lost for want of a pong.
+    network.run(for: .seconds(90))
+    #expect(first.channels.log.contains("stats") && first.closed == nil)
+    #expect(room.server.core.push(["a": 1], to: .init(channelID: "room"), at: network.now) == 2)
+    network.run(for: .seconds(1))
+    #expect(first.pushes == [["a": 1]])
+    // It says goodbye on the channel; the channels close, and the others hear of it.
+    second.disconnect()
+    network.run(for: .seconds(1))
+    #expect(second.channels.ids.isEmpty && second.lastWord == nil)
+    #expect((second.closed == .init(code: 1000, reason: "TYPE-DISCONNECT")) == !ignores)
+    #expect(room.server.core.status.count == 1)
+    #expect(first.notes.last?.eventType == "connection.destroyed" && first.streams.isEmpty)
+    expectNoErrors([first, second])
   }
 
-  /// Who doesn't ask for channels has no section for them.
-  @Test func channelsAreForThoseWhoAsk() throws {
-    let network = SimulatedNetwork(seed: 5)
-    let room = try Room(network, network.addHost("server", "10.0.0.1"))
-    let echo = Echo(room.server)
-    let client = try room.join("plain", 1, role: .sendrecv, LinkConditions(delay: .milliseconds(5)))
-    network.run(for: .seconds(2))
-    #expect(client.core.remoteDescription?.contains("m=application") == false)
-    #expect(client.state == .connected && echo.opened.isEmpty)
-    let id = try #require(room.server.core.status.first).connectionID
+  /// The end of the WebSocket ends the connection where the client hasn't asked to outlive it, or hasn't switched.
+  @Test(arguments: [true, false]) func theWebSocketsEnd(switches: Bool) throws {
+    let (network, room) = try makeRoom(4)
+    let client = try join(room, 1, ignores: false, hasMedia: true)
     #expect(
-      try room.server.core.openDataChannel(.init(label: "x"), connectionID: id, at: network.now)
-        == nil)
+      network.run(
+        until: { switches ? client.channels.isSwitched : client.state == .connected },
+        within: .seconds(3)))
+    client.loseSignaling()
+    network.run(for: .seconds(1))
+    #expect(room.server.core.status.isEmpty)
+    #expect(client.lastWord == (switches ? "WEBSOCKET-CLOSED" : nil))
+    expectNoErrors([client])
+  }
+
+  /// The server says why before the channels close.
+  @Test(arguments: [true, false]) func theServerEndsAConnection(ignores: Bool) throws {
+    let (network, room) = try makeRoom(5)
+    let client = try join(room, 1, [Self.label("#a")], ignores: ignores)
+    #expect(network.run(until: { client.channels.isSwitched }, within: .seconds(3)))
+    network.run(for: .milliseconds(200))
+    #expect(room.server.core.disconnect(.init(channelID: "room"), at: network.now) == 1)
+    network.run(for: .seconds(1))
+    #expect(client.lastWord == (ignores ? "DISCONNECTED-API" : nil))
+    #expect(client.channels.ids.isEmpty)
+    #expect((client.closed == .init(code: 1000, reason: "DISCONNECTED-API")) == !ignores)
+    if ignores {
+      let log = client.channels.log
+      #expect(try #require(log.lastIndex(of: "signaling")) < #require(log.firstIndex(of: "-#a")))
+    }
+    // What is left of the connection goes with the moment that it has.
+    network.run(for: .seconds(5))
+    #expect(room.server.core.nextDeadline == nil)
+  }
+
+  /// A client that answers nothing more is let go of all the same.
+  @Test func aSilentClientIsLetGoOf() throws {
+    let (network, room) = try makeRoom(6)
+    let client = try join(room, 1, ignores: true)
+    #expect(network.run(until: { client.channels.isSwitched }, within: .seconds(3)))
+    client.vanish()
+    _ = room.server.core.disconnect(.init(channelID: "room"), at: network.now)
+    network.run(for: .seconds(5))
+    #expect(room.server.core.nextDeadline == nil && room.server.core.channelIDs.isEmpty)
+  }
+
+  /// Who doesn't ask for channels has no section for them, and malformed words on one end their own connection alone.
+  @Test func channelsAreForThoseWhoAsk() throws {
+    let (network, room) = try makeRoom(7)
+    let plain = try room.join(
+      "plain", 1, role: .sendrecv, LinkConditions(delay: .milliseconds(5)))
+    let client = try join(room, 2, ignores: true)
+    #expect(network.run(until: { client.channels.isSwitched }, within: .seconds(3)))
+    #expect(plain.core.remoteDescription?.contains("m=application") == false)
+    #expect(plain.state == .connected && plain.channels.ids.isEmpty)
+    client.channels.send(Array("{\"type\":".utf8), on: "signaling", at: network.now)
+    network.run(for: .seconds(2))
+    #expect(client.lastWord?.hasPrefix("INVALID-MESSAGE") == true)
+    #expect(room.server.core.status.map(\.role) == [.sendrecv])
+    #expect(plain.state == .connected && plain.closed == nil)
+  }
+
+  // MARK: Messages
+
+  /// Numbered messages of each reach all others, whole and in order, with loss.
+  @Test(arguments: [(11, true), (12, false)] as [(UInt64, Bool)])
+  func messagesReachTheOthers(seed: UInt64, hasMedia: Bool) throws {
+    let (network, room) = try makeRoom(seed)
+    let clients = try (1...3).map {
+      try join(room, $0, [Self.label("#chat")], hasMedia: hasMedia, loss: 0.03)
+    }
+    if hasMedia { for client in clients { client.startMedia() } }
+    #expect(
+      network.run(
+        until: { clients.allSatisfy { $0.channels.isSwitched } }, within: .seconds(10)))
+    func payload(_ sender: Int, _ number: Int) -> [UInt8] {
+      [UInt8(sender), UInt8(number)] + [UInt8](repeating: UInt8(number), count: number * 97)
+    }
+    for number in 0..<50 {
+      for (index, client) in clients.enumerated() {
+        client.channels.send(payload(index, number), on: "#chat", at: network.now)
+      }
+      network.run(for: .milliseconds(50))
+    }
+    #expect(
+      network.run(
+        until: { clients.allSatisfy { $0.channels.messages.count == 100 } }, within: .seconds(20)))
+    for (index, client) in clients.enumerated() {
+      for sender in 0..<3 where sender != index {
+        let received = client.channels.messages.filter { $0.payload.first == UInt8(sender) }
+        #expect(received.map(\.payload) == (0..<50).map { payload(sender, $0) })
+      }
+    }
+    if hasMedia {
+      #expect(clients.allSatisfy { $0.reception.values.contains { $0.frames > 30 } })
+    }
+    expectNoErrors(clients)
+  }
+
+  /// Directions, headers, compression and bundles are each receiver's own.
+  @Test func eachReceivesAsItAskedTo() throws {
+    let (network, room) = try makeRoom(13)
+    let header: (inout Options) -> Void = { $0.header = [DataChannelHeader()] }
+    let sender = try join(room, 1, [Self.label("#a")]) { $0.bundleID = "one" }
+    let plain = try join(room, 2, [Self.label("#a", .recvonly)])
+    let named = try join(room, 3, [Self.label("#a", .recvonly, header)])
+    let packed = try join(
+      room, 4,
+      [
+        Self.label("#a") {
+          $0.compress = true
+          header(&$0)
+        }
+      ])
+    packed.channels.compressed = ["#a"]
+    let mute = try join(room, 5, [Self.label("#a", .sendonly)])
+    let other = try join(room, 6, [Self.label("#b")])
+    let bundled = try join(room, 7, [Self.label("#a")]) { $0.bundleID = "one" }
+    let all = [sender, plain, named, packed, mute, other, bundled]
+    #expect(
+      network.run(until: { all.allSatisfy { $0.channels.isSwitched } }, within: .seconds(5)))
+    sender.channels.send(Array("hello".utf8), isText: true, on: "#a", at: network.now)
+    packed.channels.send(Array("packed".utf8), on: "#a", at: network.now)
+    // It may not say anything.
+    plain.channels.send(Array("no".utf8), on: "#a", at: network.now)
+    network.run(for: .seconds(1))
+    let ids = room.server.core.status.map(\.connectionID)
+    func texts(_ client: SimulatedClient) -> Set<String> {
+      Set(client.channels.messages.map(\.text))
+    }
+    #expect(texts(sender) == ["packed"] && texts(bundled) == ["packed"])
+    #expect(texts(plain) == ["hello", "packed"])
+    #expect(plain.channels.messages.first { $0.text == "hello" }?.isText == true)
+    #expect(texts(named) == [ids[0] + "hello", ids[3] + "packed"])
+    #expect(texts(packed) == [ids[0] + "hello"])
+    #expect(texts(mute).isEmpty && texts(other).isEmpty)
+    expectNoErrors(all)
+  }
+
+  /// A message that can't be inflated, or would be too large, costs nobody anything.
+  @Test func damagedMessagesAreDropped() throws {
+    let (network, room) = try makeRoom(14)
+    let packed = Self.label("#a") { $0.compress = true }
+    let sender = try join(room, 1, [packed])
+    let receiver = try join(room, 2, [Self.label("#a")])
+    #expect(
+      network.run(
+        until: { [sender, receiver].allSatisfy { $0.channels.isSwitched } }, within: .seconds(5)))
+    sender.channels.send(Array("as it is".utf8), on: "#a", at: network.now)
+    sender.channels.compressed = ["#a"]
+    sender.channels.send([UInt8](repeating: 0, count: 1 << 20), on: "#a", at: network.now)
+    sender.channels.send(Array("good".utf8), on: "#a", at: network.now)
+    network.run(for: .seconds(1))
+    #expect(receiver.channels.messages.map(\.text) == ["good"])
+    #expect(room.server.core.status.first?.dropped.malformedDataMessage == 2)
   }
 
   @Test func talkRunsTheSameWayTwice() throws {
-    func run() throws -> [Int] {
-      let (network, _, _, talkers) = try connect(
-        7, LinkConditions(delay: .milliseconds(30), loss: 0.05), clients: 2, hasMedia: false)
-      network.run(for: .seconds(120))
-      return talkers.flatMap { $0.client.dataEvents.map { "\($0)".count } }
+    func run() throws -> [String] {
+      let (network, room) = try makeRoom(15)
+      let clients = try (1...2).map {
+        try join(room, $0, [Self.label("#a")], hasMedia: true, loss: 0.05)
+      }
+      network.run(for: .seconds(10))
+      for number in 0..<100 {
+        for client in clients { client.channels.send([UInt8(number)], on: "#a", at: network.now) }
+        network.run(for: .milliseconds(100))
+      }
+      return clients.flatMap(\.channels.log)
     }
     #expect(try run() == run())
+  }
+
+  // MARK: Calls
+
+  @Test func metadataIsPutByCalls() throws {
+    let (network, room) = try makeRoom(16)
+    let first = try join(room, 1) { $0.notifyMetadata = ["name": "one"] }
+    let second = try join(room, 2)
+    #expect(
+      network.run(
+        until: { [first, second].allSatisfy { $0.channels.isSwitched } }, within: .seconds(5)))
+    func call(_ text: String) -> JSONValue? {
+      let count = first.channels.calls.count
+      first.channels.send(Array(text.utf8), isText: true, on: "rpc", at: network.now)
+      network.run(for: .milliseconds(200))
+      return first.channels.calls.count > count ? first.channels.calls.last : nil
+    }
+    #expect(
+      call(
+        #"{"jsonrpc":"2.0","id":1,"method":"2025.2.0/PutSignalingNotifyMetadataItem","params":{"key":"k","value":[1],"push":true}}"#
+      ) == ["jsonrpc": "2.0", "id": 1, "result": ["name": "one", "k": [1]]])
+    let id = room.server.core.status[0].connectionID
+    #expect(
+      second.pushes == [
+        [
+          "action": "PutMetadataItem", "connection_id": .string(id), "key": "k", "value": [1],
+          "type": "signaling_notify_metadata_ext",
+        ]
+      ])
+    #expect(
+      call(
+        #"{"jsonrpc":"2.0","id":"x","method":"2025.2.0/PutSignalingNotifyMetadata","params":{"metadata":"all"}}"#
+      ) == ["jsonrpc": "2.0", "id": "x", "result": "all"])
+    // A call without an id isn't answered, and does its work.
+    #expect(
+      call(
+        #"{"jsonrpc":"2.0","method":"2025.2.0/PutSignalingNotifyMetadata","params":{"metadata":{"n":2}}}"#
+      ) == nil)
+    let errors: [(String, Int)] = [
+      (#"{"jsonrpc":"2.0","id":2,"method":"2025.2.0/Nothing","params":{}}"#, -32_601),
+      (#"{"jsonrpc":"2.0","id":2,"method":"2025.2.0/PutSignalingNotifyMetadata"}"#, -32_602),
+      (
+        #"{"jsonrpc":"2.0","id":2,"method":"2025.2.0/PutSignalingNotifyMetadata","params":{"metadata":1,"push":1}}"#,
+        -32_602
+      ), ("{", -32_700), ("[]", -32_600),
+    ]
+    for (text, code) in errors {
+      #expect(call(text)?["error"]?["code"]?.intValue == code, "\(text)")
+    }
+    // Who comes later is told what was put last.
+    let third = try join(room, 3)
+    #expect(network.run(until: { third.channels.isSwitched }, within: .seconds(5)))
+    #expect(second.pushes.count == 1)
+    let created = try #require(first.notes.last { $0.eventType == "connection.created" })
+    #expect(created.data?.contains { $0.metadata == ["n": 2] } == true)
+    expectNoErrors([first, second, third])
   }
 }

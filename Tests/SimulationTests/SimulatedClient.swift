@@ -5,6 +5,7 @@ import SoraNetworkSimulator
 import SoraRTP
 import SoraSDP
 import SoraServer
+import SoraSignalingMessages
 import SoraTransport
 import WebRTC
 
@@ -36,11 +37,14 @@ final class SimulatedClient: SimulatedEndpoint, PeerConnectionCoreDelegate {
   private(set) var state = PeerTransportState.new
   private(set) var counters: SFUCounters?
   private(set) var streams: Set<String> = []
-  /// What was told of data channels.
-  private(set) var dataEvents: [DataChannelEvent] = []
-  /// Called with each of them.
-  var onData: ((DataChannelEvent, Instant) -> Void)?
+  /// What goes over data channels.
+  private(set) var channels: SimulatedChannels!
   private(set) var closed: SFUClose?
+  /// What came over data channels.
+  private(set) var notes: [NotifyMessage] = []
+  private(set) var pushes: [JSONValue] = []
+  /// The reason in `close` over the data channel.
+  private(set) var lastWord: String?
   private(set) var errors: [String] = []
   private(set) var framesSent = 0
   private(set) var keyFramesSent = 0
@@ -64,6 +68,7 @@ final class SimulatedClient: SimulatedEndpoint, PeerConnectionCoreDelegate {
     core = PeerConnectionCore(
       configuration: configuration, random: network.random.fork(), sink: network)
     streamSink = SimulatedICEStreams(network, on: host, for: core.transport)
+    channels = SimulatedChannels(core) { [unowned self] message, now in take(message, at: now) }
     core.delegate = self
     network.bind(self, to: address)
   }
@@ -85,7 +90,30 @@ final class SimulatedClient: SimulatedEndpoint, PeerConnectionCoreDelegate {
   }
 
   private func say(_ message: SFUMessage) {
-    if let peer { server.send(message, from: peer) }
+    if channels.isSwitched, let json = message.json {
+      channels.send(json, on: "signaling", at: network.now)
+    } else if let peer {
+      server.send(message, from: peer)
+    }
+  }
+
+  /// What the server says over data channels.
+  private func take(_ message: SignalingMessage, at now: Instant) {
+    switch message {
+    case .reOffer(let offer): handle(.reOffer(sdp: offer.sdp), at: now)
+    case .notify(let event): notes.append(event)
+    case .push(let push): pushes.append(push.data)
+    case .reqStats: channels.send(["type": "stats", "reports": []], on: "stats", at: now)
+    case .close(let close): lastWord = close.reason
+    default: errors.append("unexpected: \(message.typeName)")
+    }
+  }
+
+  /// Loses its WebSocket.
+  func loseSignaling() {
+    guard let peer else { return }
+    server.close(peer)
+    self.peer = nil
   }
 
   func handle(_ output: SFUOutput, at now: Instant) {
@@ -109,7 +137,12 @@ final class SimulatedClient: SimulatedEndpoint, PeerConnectionCoreDelegate {
       closed = close
       core.close(at: now)
       network.remove(self)
-    case .push: break
+    case .push(let data): pushes.append(data)
+    case .switched(let ignores):
+      channels.isSwitched = true
+      // As the official clients do.
+      if ignores { loseSignaling() }
+    case .requestStatistics: errors.append("statistics are asked for over data channels alone")
     }
   }
 
@@ -199,8 +232,7 @@ final class SimulatedClient: SimulatedEndpoint, PeerConnectionCoreDelegate {
   }
 
   func core(_ core: PeerConnectionCore, data event: DataChannelEvent, at now: Instant) {
-    dataEvents.append(event)
-    onData?(event, now)
+    channels.handle(event, at: now)
   }
 
   func core(

@@ -1,4 +1,3 @@
-import SoraDataChannel
 import SoraICE
 import SoraMedia
 import SoraNetworkSimulator
@@ -10,8 +9,6 @@ import SoraTransport
 final class SimulatedServer: SimulatedEndpoint, SFUCoreDelegate {
   let core: SFUCore
   private let network: SimulatedNetwork
-  /// Takes what is told of data channels, with the id of the connection.
-  var onData: ((String, DataChannelEvent, Instant) -> Void)?
   private var clients: [SFUPeerID: SimulatedClient] = [:]
   /// One-way time of a signaling message.
   private let signalingDelay: Duration
@@ -19,12 +16,13 @@ final class SimulatedServer: SimulatedEndpoint, SFUCoreDelegate {
   init(_ network: SimulatedNetwork, address: TransportAddress, signalingDelay: Duration) throws {
     self.network = network
     self.signalingDelay = signalingDelay
-    core = SFUCore(
-      configuration: SFUCore.Configuration(
-        certificate: try SimulationCertificate.make(0), dtls: StandInDTLSFactory(),
-        wallClock: WallClock(unixNanoseconds: 1_700_000_000_000_000_000, at: .zero),
-        mediaAddresses: [address]),
-      random: network.random.fork(), sink: network)
+    var configuration = SFUCore.Configuration(
+      certificate: try SimulationCertificate.make(0), dtls: StandInDTLSFactory(),
+      wallClock: WallClock(unixNanoseconds: 1_700_000_000_000_000_000, at: .zero),
+      mediaAddresses: [address])
+    // Who doesn't ask for data channels has none here, so that tests of media are about that.
+    configuration.usesDataChannels = false
+    core = SFUCore(configuration: configuration, random: network.random.fork(), sink: network)
     core.delegate = self
     network.bind(self, to: address)
   }
@@ -39,6 +37,12 @@ final class SimulatedServer: SimulatedEndpoint, SFUCoreDelegate {
   /// A message of a client is on its way.
   func send(_ message: SFUMessage, from peer: SFUPeerID) {
     network.after(signalingDelay) { [core] now in core.receive(message, from: peer, at: now) }
+  }
+
+  /// A client's WebSocket ends.
+  func close(_ peer: SFUPeerID) {
+    clients[peer] = nil
+    network.after(signalingDelay) { [core] now in core.signalingLost(peer, at: now) }
   }
 
   func received(
@@ -64,11 +68,5 @@ final class SimulatedServer: SimulatedEndpoint, SFUCoreDelegate {
       network.note("left \(channel) \(role.rawValue) \(reason)")
     case .refused(_, let reason): network.note("refused \(reason)")
     }
-  }
-
-  func core(
-    _ core: SFUCore, data event: DataChannelEvent, connectionID: String, at now: Instant
-  ) {
-    onData?(connectionID, event, now)
   }
 }

@@ -58,6 +58,7 @@ final class BenchServer: DatagramHandler, SFUCoreDelegate, @unchecked Sendable {
           wallClock: WallClock(unixNanoseconds: SystemClock.realtimeNanoseconds, at: loop.now),
           mediaAddresses: [socket.localAddress])
         configuration.maximumPeers = 5000
+        configuration.usesDataChannels = false
         let core = SFUCore(configuration: configuration, random: .system(), sink: sockets)
         core.delegate = self
         self.core = core

@@ -24,6 +24,8 @@ public struct ServerConfiguration: Sendable {
   public var connectTimeout = Duration.seconds(10)
   /// From `connect` until media can flow.
   public var mediaTimeout = Duration.seconds(30)
+  /// Whether who doesn't say whether it wants data-channel signaling gets it.
+  public var dataChannelSignaling = true
   /// A TURN server of its own, which offers name to clients; nil for none.
   public var turn: TURN?
   /// What offers say: with `relay`, clients send everything through a TURN server.

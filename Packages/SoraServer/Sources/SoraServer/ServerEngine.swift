@@ -64,6 +64,8 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
     core.pongTimeout = configuration.pongTimeout
     core.connectTimeout = configuration.connectTimeout
     core.mediaTimeout = configuration.mediaTimeout
+    core.usesDataChannels = configuration.dataChannelSignaling
+    if let turn { core.turnTransport = { turn.transport(ofRelay: $0) } }
     self.core = SFUCore(configuration: core, random: .system(), sink: sockets)
     self.core.delegate = self
     relay.engine = self
@@ -145,7 +147,7 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
       webSocket.close(code: WebSocketCloseCode(rawValue: close.code), reason: close.reason)
       webSockets[peer] = nil
     } else if let message = SignalingMessage(
-      output, turnTransport: { turn?.transport(ofRelay: $0) })
+      output, turnTransport: core.configuration.turnTransport)
     {
       let authority = webSocket.request?.headers["host"]
       webSocket.send(text: withServers(message, for: authority).text)

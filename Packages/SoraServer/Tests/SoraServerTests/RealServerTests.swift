@@ -45,12 +45,22 @@ struct RealServerTests {
     #expect(object["session_id"]?.stringValue?.utf8.count == 26)
     #expect(object["version"] == .string(SoraVersion.current))
     #expect(object["config"] == ["iceServers": [], "iceTransportPolicy": "all"])
-    for key in ["simulcast", "simulcast_multicodec", "spotlight", "data_channel_signaling"] {
+    for key in [
+      "simulcast", "simulcast_multicodec", "spotlight", "ignore_disconnect_websocket",
+    ] {
       #expect(object[key] == false, "\(key)")
     }
-    for key in ["multistream", "audio", "video"] { #expect(object[key] == true, "\(key)") }
+    // Who says nothing of data-channel signaling gets it.
+    for key in ["multistream", "audio", "video", "data_channel_signaling"] {
+      #expect(object[key] == true, "\(key)")
+    }
     #expect(object["audio_codec_type"] == "OPUS" && object["video_codec_type"] == "VP9")
-    #expect(object["data_channels"] == nil && object["encodings"] == nil)
+    let channels = try #require(object["data_channels"]?.arrayValue)
+    #expect(
+      channels.map { $0["label"]?.stringValue }
+        == ["signaling", "notify", "push", "stats", "rpc"])
+    #expect(channels.allSatisfy { $0["compress"] == false && $0["direction"] == "sendrecv" })
+    #expect(object["encodings"] == nil)
     let sdp = try SessionDescription(parsing: #require(object["sdp"]?.stringValue))
     try sdp.validate()
     #expect(object["mid"]?["audio"]?.stringValue == sdp.media[0].mid)

@@ -15,6 +15,8 @@ public enum DataChannelEvent: Hashable, Sendable {
   case announced(DataChannelID, DataChannelParameters, stream: UInt16)
   /// A channel of this end can be sent on, on this stream.
   case opened(DataChannelID, stream: UInt16)
+  /// The peer has said that it knows a channel of this end (RFC 8832 §5.2).
+  case acknowledged(DataChannelID)
   /// A message of the peer.
   case message(DataChannelID, DataChannelMessage)
   /// What waits on a channel has fallen to its threshold.

@@ -381,6 +381,7 @@ public final class DataChannelSession {
       case .acknowledgement:
         if let id = table[message.stream] {
           table[id]?.isKnownToPeer = true
+          events.append(.acknowledged(id))
         } else {
           counted.dropped.unknownChannel &+= 1
         }

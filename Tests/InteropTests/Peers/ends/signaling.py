@@ -29,7 +29,7 @@ class Client:
         self.lock = threading.Lock()
         self.send({
             "type": "connect", "role": role, "channel_id": channel, "sora_client": f"{type(end).__name__} of the tests",
-            "audio": True, "video": {"codec_type": codec},
+            "audio": True, "video": {"codec_type": codec}, "data_channel_signaling": False,
         })
         self.thread = threading.Thread(target=self.run, daemon=True)
         self.thread.start()

@@ -37,6 +37,10 @@ extension SFUCore {
       data.maximumChannels = 256
       return data
     }()
+    /// Whether who doesn't say whether it wants data-channel signaling gets it. Sora's clients take it so.
+    public var usesDataChannels = true
+    /// How the owner of an address that a TURN server relays reaches that server; nil for other addresses. For notifications.
+    public var turnTransport: (TransportAddress) -> ICEServerURL.Transport? = { _ in nil }
     /// Clients at once, whether they are connected already or not.
     public var maximumPeers = 1000
 

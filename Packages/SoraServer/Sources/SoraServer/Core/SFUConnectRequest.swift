@@ -1,3 +1,4 @@
+import SoraSignalingChannels
 import SoraSignalingMessages
 
 /// A `connect` that the server can serve. Its fields are those of the message.
@@ -19,6 +20,7 @@ struct SFUConnectRequest {
     } catch {
       throw SFUObjection(error)
     }
+    messaging = try Self.channels(message.dataChannels ?? [])
     if message.multistream == false {
       throw SFUObjection(
         reason: "LEGACY-STREAM: multistream false is not supported any more; leave it out")
@@ -39,23 +41,36 @@ struct SFUConnectRequest {
     }
   }
 
-  /// Whether the client asks for data channels.
-  var wantsDataChannels: Bool { message.dataChannelSignaling == true }
+  /// The app's data channels that the client asks for.
+  let messaging: [ClientChannel]
+  /// What it may call on the data channel `rpc`.
+  var rpcMethods: [String] { RPCMethod.allCases.map(\.rawValue) }
+  /// Signaling's own data channels.
+  var labels: [SignalingLabel] {
+    SignalingLabel.allCases.filter { $0 != .rpc || !rpcMethods.isEmpty }
+  }
+
+  /// Labels may come once each.
+  private static func channels(
+    _ options: [DataChannelOptions]
+  ) throws(SFUObjection) -> [ClientChannel] {
+    guard options.count <= ClientChannel.mostLabels else {
+      throw SFUObjection(
+        reason: "INVALID-DATA-CHANNELS: at most \(ClientChannel.mostLabels) labels")
+    }
+    var channels: [ClientChannel] = []
+    for option in options {
+      let channel = try ClientChannel(option)
+      guard !channels.contains(where: { $0.label == channel.label }) else {
+        throw SFUObjection(
+          reason: "INVALID-DATA-CHANNELS: the label \(channel.label.prefix(60)) comes twice")
+      }
+      channels.append(channel)
+    }
+    return channels
+  }
 
   subscript<Value>(dynamicMember field: KeyPath<ConnectFields, Field<Value>>) -> Value {
     message[dynamicMember: field]
-  }
-}
-
-/// Why a server can't accept a `connect`, fit for a close frame.
-struct SFUObjection: Error {
-  let reason: String
-
-  init(reason: String) { self.reason = reason }
-
-  /// A field that breaks its rule: `connect.audio.bit_rate` gives `INVALID-AUDIO` and what to send.
-  init(_ error: SignalingError) {
-    let key = error.field?.split(separator: ".").dropFirst().first?.prefix { $0 != "[" }
-    reason = "INVALID-\(key?.uppercased() ?? "MESSAGE"): \(error.wayOut)"
   }
 }

@@ -1,4 +1,3 @@
-public import SoraDataChannel
 public import SoraICE
 public import SoraMedia
 import SoraRTP
@@ -43,7 +42,6 @@ public final class SFUCore {
   private enum Outgoing {
     case output(SFUOutput, SFUPeerID)
     case event(SFUEvent)
-    case data(DataChannelEvent, connectionID: String)
   }
 
   /// - Parameters:
@@ -57,9 +55,12 @@ public final class SFUCore {
   }
 
   /// Connections in the order of their `connect`.
-  var connections: [SFUConnection] { directory.all }
+  var connections: [SFUConnection] { directory.all.filter { !$0.isEnded } }
 
-  func connection(id: String) -> SFUConnection? { directory.connection(id: id) }
+  /// What statistics say of a connection's data channels; nil where it has none.
+  public func dataReport(connectionID: String) -> DataReport? {
+    directory.connection(id: connectionID)?.signaling.channels?.report
+  }
 
   // MARK: Signaling
 
@@ -91,14 +92,12 @@ public final class SFUCore {
     }
   }
 
-  /// A client's WebSocket is gone; that ends its connection.
+  /// A client's WebSocket is gone; that ends its connection, unless it has switched to data channels and asked to outlive that.
   public func signalingLost(_ peer: SFUPeerID, at now: Instant) {
     defer { deliver(at: now) }
-    if let connection = clients.connection(of: peer) {
-      end(connection, nil, reason: "WEBSOCKET-CLOSED", at: now)
-    } else {
-      clients.remove(peer)
-    }
+    guard let connection = clients.connection(of: peer) else { return clients.remove(peer) }
+    guard !connection.signaling.webSocketLost() else { return }
+    end(connection, .lost("WEBSOCKET-CLOSED"), reason: "WEBSOCKET-CLOSED", at: now)
   }
 
   /// Sends data to connections.
@@ -108,14 +107,19 @@ public final class SFUCore {
   public func push(_ data: JSONValue, to selection: SFUSelection, at now: Instant) -> Int {
     defer { deliver(at: now) }
     let chosen = connections.filter { $0.isConnected && $0.isIn(selection) }
-    for connection in chosen { emit(.push(data), to: connection.peer) }
+    for connection in chosen {
+      connection.tell(.push(data), at: now)
+      touch(connection)
+    }
     return chosen.count
   }
 
   /// Asks a connection's publisher for a key frame. False where there is no such connection.
   @discardableResult
   public func requestKeyFrame(connectionID: String, at now: Instant) -> Bool {
-    guard let connection = directory.connection(id: connectionID) else { return false }
+    guard let connection = directory.connection(id: connectionID), !connection.isEnded else {
+      return false
+    }
     for track in connection.uplink.tracks { connection.requestKeyFrame(of: track, at: now) }
     return true
   }
@@ -324,9 +328,11 @@ public final class SFUCore {
     let base = notification(.created, of: connection, at: now)
     var own = base
     own.others = others.map(\.identity)
-    emit(.notify(own), to: connection.peer)
     // Others get the list too, from the newcomer's point of view, as Sora sends one message to everybody.
-    for other in others { emit(.notify(own), to: other.peer) }
+    for member in [connection] + others {
+      member.tell(.notify(own), at: now)
+      touch(member)
+    }
   }
 
   /// Has every member offered what there is now.
@@ -345,21 +351,19 @@ public final class SFUCore {
     let wasConnected = connection.isConnected
     let channel = connection.channel
     let remoteAddress = connection.transport.ice.selectedPair?.remote
-    connection.finish(at: now)
-    clients.remove(connection.peer)
-    directory.remove(
-      connection, id: connection.connectionID,
-      user: connection.transport.ice.localParameters.ufrag)
-    deadlines.set(nil, of: connection)
+    connection.tellEnd(close, at: now)
+    let isGone = connection.leave(at: now)
+    clients.remove(connection.signaling.peer)
     channel.members.removeAll { $0 === connection }
-    if let close { emit(.close(close), to: connection.peer) }
+    if isGone { release(connection, at: now) } else { touch(connection) }
     synchronize(channel, at: now)
     if wasConnected {
       var message = notification(.destroyed, of: connection, at: now)
       message.remoteAddress = remoteAddress
       for member in channel.members
       where member.isConnected && member.bundleID != connection.bundleID {
-        emit(.notify(message), to: member.peer)
+        member.tell(.notify(message), at: now)
+        touch(member)
       }
     }
     emit(
@@ -367,6 +371,15 @@ public final class SFUCore {
         channelID: channel.id, connectionID: connection.connectionID, role: connection.request.role,
         reason: reason))
     if channel.members.isEmpty { channels.removeAll { $0 === channel } }
+  }
+
+  /// Lets go of a connection that has ended.
+  func release(_ connection: SFUConnection, at now: Instant) {
+    connection.finish(at: now)
+    directory.remove(
+      connection, id: connection.connectionID,
+      user: connection.transport.ice.localParameters.ufrag)
+    deadlines.set(nil, of: connection)
   }
 
   private func notification(
@@ -388,10 +401,6 @@ public final class SFUCore {
 
   func emit(_ event: SFUEvent) { outbox.append(.event(event)) }
 
-  func emit(_ event: DataChannelEvent, of connectionID: String) {
-    outbox.append(.data(event, connectionID: connectionID))
-  }
-
   /// Hands out what was collected, once the core is at rest, so that a delegate may call the core.
   func deliver(at now: Instant) {
     guard !isDelivering else { return }
@@ -404,8 +413,6 @@ public final class SFUCore {
         switch item {
         case .output(let output, let peer): delegate?.core(self, sends: output, to: peer, at: now)
         case .event(let event): delegate?.core(self, event: event, at: now)
-        case .data(let event, let id):
-          delegate?.core(self, data: event, connectionID: id, at: now)
         }
       }
     }
@@ -416,13 +423,4 @@ public final class SFUCore {
 public protocol SFUCoreDelegate: AnyObject {
   func core(_ core: SFUCore, sends output: SFUOutput, to peer: SFUPeerID, at now: Instant)
   func core(_ core: SFUCore, event: SFUEvent, at now: Instant)
-  /// What happens on the data channels of a connection.
-  func core(
-    _ core: SFUCore, data event: DataChannelEvent, connectionID: String, at now: Instant)
-}
-
-extension SFUCoreDelegate {
-  public func core(
-    _ core: SFUCore, data event: DataChannelEvent, connectionID: String, at now: Instant
-  ) {}
 }

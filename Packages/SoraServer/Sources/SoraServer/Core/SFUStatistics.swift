@@ -36,6 +36,10 @@ public struct SFUDropped: Sendable, Hashable {
   public var unexpectedMessage = 0
   /// Candidates that can't be read.
   public var malformedCandidate = 0
+  /// Messages of data channels that can't be read, or that the client may not send.
+  public var malformedDataMessage = 0
+  /// Messages for which a client's data channels had no room.
+  public var dataChannelFull = 0
   /// Joins that would need more sections than a description may have.
   public var tooManySections = 0
 

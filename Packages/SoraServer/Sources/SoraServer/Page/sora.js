@@ -1,11 +1,13 @@
 "use strict";
 // A complete Sora client for browsers in one file: WebSocket signaling, an answer to every offer, and a tile a stream.
-// The page's state is readable as `sora` on the console: sora.state, sora.connectionId, sora.counters, sora.error.
+// The page's state is readable as `sora` on the console: sora.state, sora.connectionId, sora.counters, sora.error, sora.messages.
+// From `switched` on, signaling goes over data channels.
 
 const element = (id) => document.getElementById(id);
-const sora = { state: "idle", role: null, connectionId: null, counters: null, error: null, streams: new Map() };
+const sora = { state: "idle", role: null, connectionId: null, counters: null, error: null, streams: new Map(), channels: new Map(), switched: false, messages: [] };
 window.sora = sora;
 
+const query = new URLSearchParams(location.search);
 let socket = null;
 let peer = null;
 let localStream = null;
@@ -118,8 +120,44 @@ function caption(tile, parts) {
   tile.caption.replaceChildren(name, rest);
 }
 
-function send(message) {
-  if (socket && socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message));
+// `pong` belongs to the WebSocket; the rest goes where signaling is.
+function send(message, label = "signaling") {
+  const channel = sora.channels.get(label);
+  if (sora.switched && message.type !== "pong" && channel && channel.readyState === "open") channel.send(JSON.stringify(message));
+  else if (socket && socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message));
+}
+
+// What everybody in the channel may read and write.
+const CHAT = "#chat";
+const SENDER_LENGTH = 26;
+
+function listen(channel, take) {
+  sora.channels.set(channel.label, channel);
+  channel.binaryType = "arraybuffer";
+  channel.onclose = () => sora.channels.delete(channel.label);
+  if (channel.label === CHAT) {
+    element("chat").hidden = false;
+    channel.onmessage = (event) => {
+      const bytes = new Uint8Array(event.data);
+      const text = (part) => new TextDecoder().decode(part);
+      addMessage(text(bytes.subarray(0, SENDER_LENGTH)), text(bytes.subarray(SENDER_LENGTH)));
+    };
+  } else {
+    channel.onmessage = (event) => take(JSON.parse(event.data));
+  }
+}
+
+function addMessage(from, text) {
+  sora.messages.push({ from, text });
+  const line = document.createElement("li");
+  const name = document.createElement("b");
+  name.textContent = from === sora.connectionId ? "you" : short(from);
+  name.title = from;
+  line.append(name, text);
+  const list = element("chat").querySelector("ol");
+  list.append(line);
+  while (list.children.length > 200) list.firstChild.remove();
+  list.scrollTop = list.scrollHeight;
 }
 
 // Why camera and microphone can't be had, and what to change.
@@ -185,15 +223,18 @@ async function connect(role) {
     wasOpen = true;
     send({
       type: "connect", role, channel_id: element("channel").value, sora_client: "Sora development page",
-      environment: navigator.userAgent, audio: wantsAudio,
+      environment: navigator.userAgent, audio: wantsAudio, data_channel_signaling: true,
+      ignore_disconnect_websocket: query.get("websocket") === "0",
+      data_channels: [{ label: CHAT, direction: "sendrecv", header: [{ type: "sender_connection_id" }] }],
       video: wantsVideo && { codec_type: element("codec").value },
     });
   };
   // Messages are handled one after another: a re-offer must find the answer before it applied.
   let queue = Promise.resolve();
-  socket.onmessage = (event) => {
-    queue = queue.then(() => handle(JSON.parse(event.data), role)).catch((error) => fail("This browser and the server don't understand each other.", String(error)));
+  const take = (message) => {
+    queue = queue.then(() => handle(message, role, take)).catch((error) => fail("This browser and the server don't understand each other.", String(error)));
   };
+  socket.onmessage = (event) => take(JSON.parse(event.data));
   socket.onclose = (event) => {
     if (sora.state === "idle") return;
     if (event.code === 1000) finish("The server ended the connection. " + event.reason);
@@ -201,7 +242,7 @@ async function connect(role) {
   };
 }
 
-async function handle(message, role) {
+async function handle(message, role, take) {
   switch (message.type) {
     case "offer": {
       sora.connectionId = message.connection_id;
@@ -212,6 +253,7 @@ async function handle(message, role) {
         const stream = event.streams[0];
         if (stream && stream.id !== sora.connectionId) addTile(stream, short(stream.id), false);
       };
+      peer.ondatachannel = (event) => listen(event.channel, take);
       peer.onicecandidate = (event) => {
         if (event.candidate && event.candidate.candidate) send({ type: "candidate", candidate: event.candidate.candidate });
       };
@@ -237,6 +279,22 @@ async function handle(message, role) {
         sora.counters = message;
         if (peer && peer.connectionState === "connected") describe();
       }
+      break;
+    case "switched":
+      sora.switched = true;
+      if (message.ignore_disconnect_websocket) {
+        socket.onclose = null;
+        socket.close(1000);
+      }
+      break;
+    // Over data channels: the server's last word.
+    case "close":
+      if (socket) socket.onclose = null;
+      if (message.code === 1000) finish("The server ended the connection. " + message.reason);
+      else fail(...closeProblem(message, true));
+      break;
+    case "req-stats":
+      if (peer) send({ type: "stats", reports: [...(await peer.getStats()).values()] }, "stats");
       break;
     case "ping": {
       const pong = { type: "pong" };
@@ -303,6 +361,11 @@ function tearDown() {
   socket = null;
   if (localStream) for (const track of localStream.getTracks()) track.stop();
   localStream = null;
+  sora.channels.clear();
+  sora.switched = false;
+  sora.messages = [];
+  element("chat").hidden = true;
+  element("chat").querySelector("ol").replaceChildren();
   for (const id of [...sora.streams.keys()]) removeTile(id);
 }
 
@@ -322,8 +385,20 @@ for (const button of document.querySelectorAll("button[data-role]")) {
   button.onclick = () => { if (element("form").reportValidity()) connect(button.dataset.role); };
 }
 element("form").onsubmit = (event) => event.preventDefault();
-element("stop").onclick = () => {
+element("chat").querySelector("form").onsubmit = (event) => {
+  event.preventDefault();
+  const field = event.target.querySelector("input");
+  const channel = sora.channels.get(CHAT);
+  if (!field.value || !channel || channel.readyState !== "open") return;
+  channel.send(field.value);
+  addMessage(sora.connectionId, field.value);
+  field.value = "";
+};
+element("stop").onclick = async () => {
+  const signaling = sora.switched && sora.channels.get("signaling");
   send({ type: "disconnect", reason: "NO-ERROR" });
+  // What is written on a data channel is gone with the connection: the server closes the channel once it has read it.
+  if (signaling) await Promise.race([new Promise((closed) => signaling.addEventListener("close", closed)), new Promise((late) => setTimeout(late, 1000))]);
   finish("Not connected.");
 };
 
@@ -340,8 +415,8 @@ if (!navigator.mediaDevices) {
 }
 element("channel").oninput = showEmpty;
 
-// ?channel=NAME&codec=VP8&role=recvonly connects at once: a link to a channel. video=0 and audio=0 untick.
-const query = new URLSearchParams(location.search);
+// ?channel=NAME&codec=VP8&role=recvonly connects at once: a link to a channel. video=0 and audio=0 untick; with websocket=0 the
+// WebSocket ends once signaling goes over data channels.
 if (query.has("channel")) element("channel").value = query.get("channel");
 if (query.has("codec")) element("codec").value = query.get("codec");
 for (const kind of ["audio", "video"]) if (query.get(kind) === "0") element(kind).checked = false;

@@ -154,6 +154,7 @@ final class ScriptedClient: SimulatedEndpoint {
       pings.append(statistics)
       if answersPings { say(.pong) }
     case .push(let data): pushes.append(data)
+    case .switched, .requestStatistics: Issue.record("\(name) has no data channels")
     case .close(let close):
       #expect(closed == nil)
       closed = close

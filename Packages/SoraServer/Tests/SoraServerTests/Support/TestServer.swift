@@ -28,6 +28,8 @@ final class TestServer: SimulatedEndpoint, SFUCoreDelegate {
       certificate: try SimulationCertificate.make(1), dtls: StandInDTLSFactory(),
       wallClock: WallClock(unixNanoseconds: 1_750_000_000_000_000_000, at: .zero),
       mediaAddresses: media)
+    // These clients speak over their WebSockets alone.
+    configuration.usesDataChannels = false
     configure(&configuration)
     core = SFUCore(
       configuration: configuration, random: network.random.fork(), sink: sink ?? network)

@@ -147,7 +147,7 @@ private final class DataChannelAttack {
         open.remove(id)
         known.removeAll { $0 == id }
       case .disconnected: hasEnded = true
-      case .connected, .bufferedAmountLow, .sendBufferLow: break
+      case .connected, .acknowledged, .bufferedAmountLow, .sendBufferLow: break
       }
     }
   }

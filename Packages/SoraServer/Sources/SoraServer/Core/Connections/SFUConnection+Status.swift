@@ -6,7 +6,8 @@ import SoraTransport
 extension SFUConnection {
   var status: SFUConnectionStatus {
     SFUConnectionStatus(
-      peer: peer, channelID: channel.id, sessionID: channel.sessionID, connectionID: connectionID,
+      peer: signaling.peer, channelID: channel.id, sessionID: channel.sessionID,
+      connectionID: connectionID,
       clientID: clientID, bundleID: bundleID, role: request.role, isConnected: isConnected,
       tracks: uplink.tracks.map { track in
         let counted = track.statistics
@@ -39,6 +40,8 @@ extension SFUConnection {
     dropped.unknownRTCP = rtcp.dropped.unknown
     dropped.requestOfUnknownSource = rtcp.dropped.requestOfUnknownSource
     dropped.retransmissionBudget = downlink.controller.statistics.retransmissionsRefused
+    dropped.malformedDataMessage = signaling.channels?.dropped.malformed ?? 0
+    dropped.dataChannelFull = signaling.channels?.dropped.full ?? 0
     dropped.pacerFull = downlink.controller.statistics.pacerFull
     return dropped
   }

@@ -1,3 +1,4 @@
+import SoraDataChannel
 import SoraICE
 import SoraMedia
 import SoraRTP
@@ -7,11 +8,10 @@ import SoraTransport
 ///
 /// Confined to its core.
 final class SFUConnection: DeadlineQueued, TrackSubscriber {
-  let peer: SFUPeerID
   let request: SFUConnectRequest
   let channel: SFUChannel
   /// Its names, as others hear of them.
-  let identity: SFUNotification.Peer
+  var identity: SFUNotification.Peer
   unowned let core: SFUCore
   let transport: PeerTransport
   private var phase: Phase
@@ -19,8 +19,7 @@ final class SFUConnection: DeadlineQueued, TrackSubscriber {
   let uplink = Uplink()
   let downlink = Downlink()
   let rtcp: RTCPEngine
-  /// nil where the client asks for no data channels.
-  let data: DataTransport?
+  let signaling: ClientSignaling
   /// The note of the core's queue of deadlines.
   var deadlineMark: DeadlineMark
 
@@ -28,12 +27,13 @@ final class SFUConnection: DeadlineQueued, TrackSubscriber {
   var exchange: OfferExchange
   /// Messages that couldn't be used, by reason.
   var dropped = SFUDropped()
-  private var keepalive: SFUKeepalive
 
   private enum Phase {
     /// Media has to flow by then.
     case connecting(mediaBy: Instant)
     case connected(since: Instant)
+    /// Nothing is forwarded any more; what was said last may still be on its way, until then at most.
+    case leaving(connectedAt: Instant?, until: Instant)
     case ended(connectedAt: Instant?)
   }
 
@@ -42,7 +42,6 @@ final class SFUConnection: DeadlineQueued, TrackSubscriber {
     _ request: SFUConnectRequest, peer: SFUPeerID, order: UInt64, channel: SFUChannel,
     core: SFUCore, at now: Instant
   ) {
-    self.peer = peer
     self.request = request
     self.channel = channel
     self.core = core
@@ -56,9 +55,6 @@ final class SFUConnection: DeadlineQueued, TrackSubscriber {
     exchange = OfferExchange(sessionNumber: random.next() >> 2)
     sections = SFUSections(opus: SFUCodec.opus(request.audio ?? AudioOptions()))
     phase = .connecting(mediaBy: now + core.configuration.mediaTimeout)
-    keepalive = SFUKeepalive(
-      interval: core.configuration.pingInterval, timeout: core.configuration.pongTimeout,
-      pingsPerStatistics: core.configuration.pingsPerStatistics)
     transport = PeerTransport(
       configuration: PeerTransport.Configuration(
         ice: ICEAgent.Configuration(isControlling: false, isLite: true),
@@ -66,10 +62,21 @@ final class SFUConnection: DeadlineQueued, TrackSubscriber {
       random: random, sink: core.sink)
     rtcp = RTCPEngine(
       cname: channel.sessionID, controller: downlink.controller, random: random, output: transport)
-    data =
-      request.wantsDataChannels
+    let data =
+      request.dataChannelSignaling ?? core.configuration.usesDataChannels
       ? DataTransport(
         configuration: core.configuration.data, random: random, transport: transport) : nil
+    signaling = ClientSignaling(
+      peer: peer,
+      channels: data.map {
+        ClientChannels(
+          request.labels.map(ClientChannel.init) + request.messaging,
+          maximumMessageSize: core.configuration.data.maximumMessageSize, data: $0)
+      },
+      ignoresWebSocket: request.ignoreDisconnectWebSocket ?? false,
+      keepalive: SFUKeepalive(
+        interval: core.configuration.pingInterval, timeout: core.configuration.pongTimeout,
+        pingsPerStatistics: core.configuration.pingsPerStatistics))
     rtcp.delegate = self
     data?.delegate = self
     transport.delegate = self
@@ -85,8 +92,12 @@ final class SFUConnection: DeadlineQueued, TrackSubscriber {
     if case .connected = phase { true } else { false }
   }
 
+  /// Whether it has left its channel.
   var isEnded: Bool {
-    if case .ended = phase { true } else { false }
+    switch phase {
+    case .connecting, .connected: false
+    case .leaving, .ended: true
+    }
   }
 
   /// When media could flow first; nil before.
@@ -94,7 +105,7 @@ final class SFUConnection: DeadlineQueued, TrackSubscriber {
     switch phase {
     case .connecting: nil
     case .connected(let since): since
-    case .ended(let connectedAt): connectedAt
+    case .leaving(let connectedAt, _), .ended(let connectedAt): connectedAt
     }
   }
 
@@ -122,7 +133,7 @@ final class SFUConnection: DeadlineQueued, TrackSubscriber {
       } else if !text.isEmpty {
         dropped.malformedCandidate += 1
       }
-    case .pong: keepalive.receivedPong(at: now)
+    case .pong, .statistics: signaling.heard(at: now)
     case .disconnect(let reason):
       core.end(self, .disconnect, reason: reason ?? "TYPE-DISCONNECT", at: now)
     case .connect:
@@ -136,22 +147,53 @@ final class SFUConnection: DeadlineQueued, TrackSubscriber {
     core.end(self, close, reason: close.reason, at: now)
   }
 
-  /// Lets go of everything. Only from the core.
-  func finish(at now: Instant) {
-    phase = .ended(connectedAt: connectedAt)
+  /// Lets go of all media, and closes data channels where there are any. Only from the core.
+  ///
+  /// - Returns: whether there is nothing to wait for: else `core.release` has to follow.
+  func leave(at now: Instant) -> Bool {
     for subscription in downlink.subscriptions { detach(subscription) }
     uplink.end()
-    data?.close(at: now)
+    guard let channels = signaling.channels, channels.areOpen, transport.isWritable else {
+      phase = .ended(connectedAt: connectedAt)
+      return true
+    }
+    phase = .leaving(connectedAt: connectedAt, until: now + Self.longestGoodbye)
+    channels.closeAll(at: now)
+    return false
+  }
+
+  /// Clients wait for up to five seconds until all channels are closed.
+  private static let longestGoodbye = Duration.seconds(3)
+
+  /// All channels are closed: what was sent last has a moment to arrive, and the client one to go by itself.
+  func channelsClosed(at now: Instant) {
+    guard case .leaving(let connectedAt, let until) = phase else { return }
+    phase = .leaving(connectedAt: connectedAt, until: min(until, now + Self.lastMoment))
+    core.touch(self)
+  }
+
+  private static let lastMoment = Duration.milliseconds(200)
+
+  /// Whether it has left its channel, and its transport is still there.
+  var isLeaving: Bool {
+    if case .leaving = phase { true } else { false }
+  }
+
+  /// Ends the transport, with what it carries. Only from the core.
+  func finish(at now: Instant) {
+    phase = .ended(connectedAt: connectedAt)
+    signaling.channels?.end(at: now)
     transport.close(at: now)
   }
 
   // MARK: Time
 
   func poll(at now: Instant) {
-    guard !isEnded else { return }
+    if case .ended = phase { return }
     if let deadline = transport.nextDeadline, deadline <= now { transport.poll(at: now) }
+    signaling.channels?.poll(at: now)
+    if case .leaving(_, let until) = phase, until <= now { return core.release(self, at: now) }
     guard !isEnded else { return }
-    data?.poll(at: now)
     if transport.isWritable { pollMedia(at: now) }
     guard !isEnded else { return }
     if let answerBy = exchange.answerBy, answerBy <= now {
@@ -163,21 +205,26 @@ final class SFUConnection: DeadlineQueued, TrackSubscriber {
         end(.refused("MEDIA-TIMEOUT: no media connection came about in time"), at: now)
       }
     case .connected:
-      switch keepalive.poll(at: now) {
-      case .ping(let statistics): core.emit(.ping(statistics: statistics), to: peer)
-      case .lost: end(.lost("PONG-TIMEOUT"), at: now)
-      case nil: break
+      for due in signaling.poll(at: now) {
+        switch due {
+        case .ping(let statistics): tell(.ping(statistics: statistics), at: now)
+        case .statistics: tell(.requestStatistics, at: now)
+        case .lost: end(.lost("PONG-TIMEOUT"), at: now)
+        }
       }
-    case .ended: break
+    case .leaving, .ended: break
     }
   }
 
   var nextDeadline: Instant? {
     var deadline = earliest(transport.nextDeadline, exchange.answerBy)
-    deadline = earliest(deadline, data?.nextDeadline)
+    deadline = earliest(deadline, signaling.channels?.nextDeadline)
     switch phase {
     case .connecting(let mediaBy): deadline = earliest(deadline, mediaBy)
-    case .connected: deadline = earliest(deadline, keepalive.nextDeadline)
+    case .connected: deadline = earliest(deadline, signaling.nextDeadline)
+    case .leaving(_, let until):
+      return earliest(
+        earliest(transport.nextDeadline, signaling.channels?.nextDeadline), until)
     case .ended: return nil
     }
     if transport.isWritable { deadline = earliest(deadline, mediaDeadline) }
@@ -187,7 +234,7 @@ final class SFUConnection: DeadlineQueued, TrackSubscriber {
   private func connected(at now: Instant) {
     guard case .connecting = phase else { return }
     phase = .connected(since: now)
-    keepalive.start(at: now)
+    signaling.start(at: now)
     for subscription in downlink.subscriptions where subscription.isActive {
       requestKeyFrame(of: subscription.source, at: now)
     }
@@ -199,7 +246,7 @@ extension SFUConnection: PeerTransportDelegate {
   func transport(
     _ transport: PeerTransport, receivedRTP packet: UnsafeMutableRawBufferPointer, at now: Instant
   ) {
-    guard
+    guard !isEnded,
       let (track, lent) = unsafe uplink.receive(
         UnsafeRawBufferPointer(packet), noting: rtcp, at: now)
     else { return }
@@ -217,22 +264,26 @@ extension SFUConnection: PeerTransportDelegate {
   func transport(
     _ transport: PeerTransport, receivedData message: RawSpan, at now: Instant
   ) -> Bool {
-    data?.receive(message, at: now) ?? false
+    signaling.channels?.receive(message, at: now) ?? false
   }
 
   func transport(
     _ transport: PeerTransport, receivedRTCP packet: UnsafeRawBufferPointer, at now: Instant
   ) {
-    unsafe rtcp.receive(packet, at: now)
+    if !isEnded { unsafe rtcp.receive(packet, at: now) }
   }
 
   func transport(
     _ transport: PeerTransport, changedTo state: PeerTransportState, at now: Instant
   ) {
-    guard !isEnded else { return }
+    guard !isEnded else {
+      // The client has nothing more to hear.
+      if case .failed = state, isLeaving { core.release(self, at: now) }
+      return
+    }
     switch state {
     case .connected:
-      data?.transportChanged(at: now)
+      signaling.channels?.transportChanged(at: now)
       connected(at: now)
     // A client that says goodbye on the media path has nothing else to say on the signaling path.
     case .failed(.closedByPeer): end(SFUClose(code: 1000, reason: "CLOSED-BY-PEER"), at: now)

@@ -24,9 +24,11 @@ extension SFUConnection {
         SFUSection(
           kind: codec.kind, mid: track.mid, content: .upload(track), codec: codec, types: types))
     }
-    if request.wantsDataChannels {
-      sections.putData()
-    } else if codecs.isEmpty {
+    if signaling.channels != nil { sections.putData() }
+    // Who hasn't asked for data channels may turn them down, and then there would be nothing to bundle.
+    let mayHaveNothingElse =
+      request.dataChannelSignaling != true && (request.audio != nil || request.video != nil)
+    if codecs.isEmpty, signaling.channels == nil || mayHaveNothingElse {
       sections.put(
         SFUSection(
           kind: .audio, mid: SFUIdentifier.makeMid(.audio, core.random), content: .anchor,
@@ -49,8 +51,10 @@ extension SFUConnection {
       $0.simulcastMulticodec = false
       $0.spotlight = false
       $0.multistream = true
-      $0.dataChannelSignaling = false
-      $0.ignoreDisconnectWebSocket = false
+      $0.dataChannelSignaling = signaling.channels != nil
+      $0.ignoreDisconnectWebSocket = signaling.ignoresWebSocket
+      $0.dataChannels = signaling.channels?.announced
+      $0.rpcMethods = signaling.channels == nil ? nil : request.rpcMethods
       $0.audio = request.audio != nil
       $0.audioCodecType = request.audio == nil ? nil : "OPUS"
       $0.audioBitRate = request.audio?.bitRate
@@ -58,13 +62,13 @@ extension SFUConnection {
       $0.videoCodecType = request.video.map { $0.codecType?.uppercased() ?? "VP9" }
       $0.videoBitRate = request.video?.bitRate
     }
-    core.emit(.offer(offer), to: peer)
+    tell(.offer(offer), at: now)
   }
 
   /// Offers what has changed in the channel, now or when the exchange under way has ended.
   func synchronize(at now: Instant) {
     guard !isEnded, exchange.want(), applyChanges() else { return }
-    core.emit(.reOffer(sdp: describe(at: now)), to: peer)
+    tell(.reOffer(sdp: describe(at: now)), at: now)
   }
 
   private func describe(at now: Instant) -> String {
@@ -164,9 +168,10 @@ extension SFUConnection {
     }
     if isFirst {
       start(answer.transport, at: now)
-      if let remote = answer.data { start(remote, over: answer.transport, at: now) }
+      start(answer.data, over: answer.transport, at: now)
     }
     if !isEnded, exchange.isWanted { synchronize(at: now) }
+    if !isEnded { switchWhereDue(at: now) }
   }
 
   private func apply(

@@ -19,6 +19,8 @@ public enum SFUMessage: Sendable, Hashable {
   case reAnswer(sdp: String)
   case candidate(String)
   case pong
+  /// Statistics on the data channel `stats`.
+  case statistics([JSONValue])
   case disconnect(reason: String?)
   /// A message that makes no difference, by its type.
   case other(String)
@@ -34,6 +36,10 @@ public enum SFUOutput: Sendable, Hashable {
   case notify(SFUNotification)
   case ping(statistics: Bool)
   case push(JSONValue)
+  /// Signaling goes over data channels from now on.
+  case switched(ignoresDisconnectWebSocket: Bool)
+  /// `req-stats`.
+  case requestStatistics
   /// Ends the signaling; nothing follows.
   case close(SFUClose)
 }

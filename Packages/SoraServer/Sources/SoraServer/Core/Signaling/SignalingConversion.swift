@@ -1,5 +1,5 @@
 package import SoraICE
-import SoraSignaling
+import SoraSignalingMessages
 
 // Between the JSON of the wire and the values of the core.
 
@@ -21,6 +21,7 @@ extension SFUMessage {
     case .update(let message): self = .reAnswer(sdp: message.sdp)
     case .candidate(let message): self = .candidate(message.candidate)
     case .pong: self = .pong
+    case .stats(let message): self = .statistics(message.reports)
     case .disconnect(let message): self = .disconnect(reason: message.reason)
     default: self = .other(message.typeName)
     }
@@ -29,7 +30,7 @@ extension SFUMessage {
 
 extension SignalingError {
   /// What fits a close frame: the field and what is wrong with it.
-  fileprivate var shortText: String { (field.map { "\($0): " } ?? "") + detail }
+  var shortText: String { (field.map { "\($0): " } ?? "") + detail }
 }
 
 extension SignalingMessage {
@@ -46,6 +47,9 @@ extension SignalingMessage {
           notification, turnTransport: notification.remoteAddress.flatMap(turnTransport)))
     case .ping(let statistics): self = .ping(PingMessage(statisticsEnabled: statistics))
     case .push(let data): self = .push(PushMessage(data: data))
+    case .switched(let ignores):
+      self = .switched(SwitchedMessage(ignoreDisconnectWebSocket: ignores))
+    case .requestStatistics: self = .reqStats(ReqStatsMessage())
     case .close: return nil
     }
   }

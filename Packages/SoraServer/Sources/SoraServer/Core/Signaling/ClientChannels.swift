@@ -1,0 +1,179 @@
+import SoraDataChannel
+import SoraMedia
+import SoraWire
+import SoraSignalingChannels
+import SoraSignalingMessages
+import SoraTransport
+
+/// The data channels of one client: which there are, how far they have come, and how messages stand on them. Confined to its
+/// connection.
+final class ClientChannels {
+  /// What came of an event.
+  enum News {
+    /// A message on a label, with the compression taken off.
+    case message(label: String, payload: [UInt8], isText: Bool)
+    /// They are gone, one that signaling needs or all: nothing more can be said on them.
+    case lost
+  }
+
+  /// The largest message that is inflated: the largest that a client takes.
+  private let maximumMessageSize: Int
+  private let data: DataTransport
+  private var channels: [ClientChannel]
+  /// Messages that weren't carried, by reason.
+  private(set) var dropped = Dropped()
+
+  struct Dropped {
+    /// That can't be inflated, are too large, or came on a label that the client may not send on.
+    var malformed = 0
+    /// For which there was no room.
+    var full = 0
+  }
+
+  /// - Parameters:
+  ///   - channels: those of signaling, and those that the client asks for.
+  ///   - data: carries them.
+  init(_ channels: [ClientChannel], maximumMessageSize: Int, data: DataTransport) {
+    self.channels = channels
+    self.maximumMessageSize = maximumMessageSize
+    self.data = data
+  }
+
+  /// What `offer.data_channels` says.
+  var announced: [DataChannelOptions] { channels.map(\.announced) }
+
+  var nextDeadline: Instant? { data.nextDeadline }
+
+  /// What statistics say of them.
+  var report: DataReport { data.report }
+
+  /// Whether any is there that isn't closed.
+  var areOpen: Bool { channels.contains { $0.id != nil } }
+
+  subscript(label: String) -> ClientChannel? { channels.first { $0.label == label } }
+
+  // MARK: The way there
+
+  /// The client has agreed to an association.
+  func start(_ remote: DataTransport.Remote, at now: Instant) {
+    data.negotiated(remote, at: now)
+  }
+
+  func transportChanged(at now: Instant) { data.transportChanged(at: now) }
+
+  func receive(_ packet: RawSpan, at now: Instant) -> Bool { data.receive(packet, at: now) }
+
+  func poll(at now: Instant) { data.poll(at: now) }
+
+  /// Closes every channel once what waits has been sent.
+  func closeAll(at now: Instant) {
+    for id in channels.compactMap(\.id) { data.close(id, at: now) }
+  }
+
+  /// Ends the association.
+  func end(at now: Instant) { data.close(at: now) }
+
+  // MARK: Events
+
+  func handle(_ event: DataChannelEvent, at now: Instant) -> News? {
+    switch event {
+    case .connected:
+      openAll(at: now)
+      return nil
+    case .acknowledged(let id):
+      note(id)
+      return nil
+    case .message(let id, let message):
+      defer { data.recycle(message.payload) }
+      guard let channel = channels.first(where: { $0.id == id }) else { return nil }
+      note(id)
+      guard let payload = inflated(message.payload, of: channel) else { return nil }
+      return .message(label: channel.label, payload: payload, isText: message.isText)
+    // Clients open none: what they open is closed.
+    case .announced(let id, _, _):
+      data.close(id, at: now)
+      return nil
+    case .closing(let id):
+      data.close(id, at: now)
+      return nil
+    case .closed(let id, _):
+      guard let index = channels.firstIndex(where: { $0.id == id }) else { return nil }
+      channels[index].id = nil
+      return channels[index].label == SignalingLabel.signaling.rawValue || !areOpen ? .lost : nil
+    case .disconnected:
+      for index in channels.indices { channels[index].id = nil }
+      return .lost
+    case .opened, .bufferedAmountLow, .sendBufferLow: return nil
+    }
+  }
+
+  private func openAll(at now: Instant) {
+    for index in channels.indices {
+      // Only names that are too long are refused, and those were checked.
+      channels[index].id = try? data.open(channels[index].parameters, at: now)
+    }
+  }
+
+  /// Whether the client knows all channels.
+  var areKnown: Bool { channels.allSatisfy { $0.isKnown && $0.id != nil } }
+
+  private func note(_ id: DataChannelID) {
+    guard let index = channels.firstIndex(where: { $0.id == id }) else { return }
+    channels[index].isKnown = true
+  }
+
+  private func inflated(_ payload: [UInt8], of channel: ClientChannel) -> [UInt8]? {
+    guard channel.isCompressed else { return payload }
+    do throws(ChannelMessageError) {
+      return try MessageCompression.inflate(payload.rawSpan, limit: maximumMessageSize)
+    } catch {
+      dropped.malformed += 1
+      return nil
+    }
+  }
+
+  // MARK: Messages
+
+  /// Says something on one of signaling's labels, as text.
+  ///
+  /// - Returns: whether it is on its way.
+  @discardableResult
+  func say(_ json: JSONValue, on label: SignalingLabel, at now: Instant) -> Bool {
+    guard let channel = self[label.rawValue] else { return false }
+    return send(json.bytes, isText: true, on: channel, at: now)
+  }
+
+  /// Hands the client a message of another's on a label of its app.
+  func hand(
+    _ payload: [UInt8], isText: Bool, of senderID: String, on label: String, at now: Instant
+  ) {
+    guard let channel = self[label], channel.direction != .sendonly else { return }
+    if channel.hasHeader {
+      send(Array(senderID.utf8) + payload, isText: false, on: channel, at: now)
+    } else {
+      send(payload, isText: isText, on: channel, at: now)
+    }
+  }
+
+  /// A message that couldn't be used came.
+  func countMalformed() { dropped.malformed += 1 }
+
+  @discardableResult
+  private func send(
+    _ payload: [UInt8], isText: Bool, on channel: ClientChannel, at now: Instant
+  ) -> Bool {
+    guard let id = channel.id else { return false }
+    do {
+      if channel.isCompressed {
+        let stream = try MessageCompression.compress(payload.rawSpan)
+        try data.send(stream.rawSpan, isText: false, on: id, at: now)
+      } else {
+        try data.send(payload.rawSpan, isText: isText, on: id, at: now)
+      }
+      return true
+    } catch {
+      dropped.full += 1
+      return false
+    }
+  }
+}

@@ -1,0 +1,5 @@
+/// What a client may call on the data channel `rpc`.
+enum RPCMethod: String, CaseIterable {
+  case putSignalingNotifyMetadata = "2025.2.0/PutSignalingNotifyMetadata"
+  case putSignalingNotifyMetadataItem = "2025.2.0/PutSignalingNotifyMetadataItem"
+}

@@ -1,0 +1,87 @@
+import SoraMedia
+import SoraSignalingChannels
+import SoraSignalingMessages
+
+// What calls on the data channel `rpc` do.
+extension SFUConnection {
+  /// Does what the client calls for.
+  func call(_ request: RPCRequest, at now: Instant) -> Result<JSONValue, RPCError> {
+    Result { () throws(RPCError) -> JSONValue in
+      guard let method = RPCMethod(rawValue: request.method),
+        self.request.rpcMethods.contains(method.rawValue)
+      else {
+        throw RPCError(
+          .methodNotFound, "\(request.method) is none of those that offer.rpc_methods lists")
+      }
+      guard case .object(let params)? = request.params else {
+        throw RPCError(.invalidParams, "params must be an object")
+      }
+      switch method {
+      case .putSignalingNotifyMetadata: return try putMetadata(params, at: now)
+      case .putSignalingNotifyMetadataItem: return try putMetadataItem(params, at: now)
+      }
+    }
+  }
+
+  /// Puts other metadata in the place of what others are told of this connection.
+  private func putMetadata(
+    _ params: [String: JSONValue], at now: Instant
+  ) throws(RPCError) -> JSONValue {
+    guard let metadata = params["metadata"] else {
+      throw RPCError(.invalidParams, "metadata is missing")
+    }
+    try setMetadata(
+      metadata, params,
+      pushing: ["action": "PutMetadata", "metadata": metadata], at: now)
+    return metadata
+  }
+
+  /// Changes one member of it.
+  private func putMetadataItem(
+    _ params: [String: JSONValue], at now: Instant
+  ) throws(RPCError) -> JSONValue {
+    guard let key = params["key"]?.stringValue, let value = params["value"] else {
+      throw RPCError(.invalidParams, "key must be a string, and value is missing or anything")
+    }
+    var members: [String: JSONValue]
+    switch identity.metadata {
+    case nil, .null?: members = [:]
+    case .object(let present)?: members = present
+    default:
+      throw RPCError(.invalidParams, "signaling_notify_metadata is no object to put an item into")
+    }
+    members[key] = value
+    try setMetadata(
+      .object(members), params,
+      pushing: ["action": "PutMetadataItem", "key": .string(key), "value": value], at: now)
+    return .object(members)
+  }
+
+  /// - Parameter news: what the others of the channel are pushed where the client wants that.
+  private func setMetadata(
+    _ metadata: JSONValue, _ params: [String: JSONValue], pushing news: [String: JSONValue],
+    at now: Instant
+  ) throws(RPCError) {
+    let isPushed: Bool
+    switch params["push"] {
+    case nil: isPushed = false
+    case .bool(let value)?: isPushed = value
+    default: throw RPCError(.invalidParams, "push must be true or false")
+    }
+    guard metadata.bytes.count <= Self.mostMetadata else {
+      throw RPCError(.invalidParams, "metadata may have \(Self.mostMetadata) bytes as JSON")
+    }
+    identity.metadata = metadata
+    guard isPushed else { return }
+    var data = news
+    data["connection_id"] = .string(connectionID)
+    data["type"] = "signaling_notify_metadata_ext"
+    for member in channel.members where member.isConnected && member !== self {
+      member.tell(.push(.object(data)), at: now)
+      core.touch(member)
+    }
+  }
+
+  /// Each newcomer is told all of it.
+  private static var mostMetadata: Int { 64 * 1024 }
+}

@@ -1,0 +1,105 @@
+"""Official clients signal over data channels, with the WebSocket and without it, and send each other messages."""
+
+import json
+import urllib.request
+
+from ends.official import Official
+from harness import main, wait_for
+
+HEADER = [{"type": "sender_connection_id"}]
+BYTES = bytes(range(256)) * 200
+
+
+class Talker(Official):
+    """One official client with channels of its app."""
+
+    def __init__(self, world, name, labels, ignores, **options):
+        self.name = name
+        self.messages = []
+        self.open = []
+        self.switched = []
+        self.pushes = []
+        self.closes = []
+        self.said = []
+        super().__init__(
+            world, "sendrecv", "room", data_channel_signaling=True, ignore_disconnect_websocket=ignores, data_channels=labels,
+            **options)
+        self.connection.on_data_channel = self.open.append
+        self.connection.on_message = lambda label, data: self.messages.append((label, bytes(data)))
+        self.connection.on_switched = lambda text: self.switched.append(json.loads(text))
+        self.connection.on_push = lambda text: self.pushes.append(json.loads(text))
+        self.connection.on_ws_close = lambda code, reason: self.closes.append((code, reason))
+        self.connection.on_signaling_message = lambda kind, direction, text: self.said.append(
+            (kind.name, direction.name, json.loads(text)["type"]))
+
+    def connect(self):
+        super().connect()
+        wait_for(f"switched of {self.name}", lambda: self.switched)
+        wait_for(f"the app's channels of {self.name}", lambda: [label for label in self.open if label.startswith("#")])
+        return self
+
+    def say(self, label, data):
+        if not self.connection.send_data_channel(label, data):
+            raise RuntimeError(f"{self.name} can't send on {label}")
+
+    def hears(self, label, data, sender):
+        wait_for(f"{len(data)} bytes of {sender.name} at {self.name} on {label}", lambda: (label, sender.header(label, self) + data) in self.messages)
+
+    def header(self, label, receiver):
+        options = next(item for item in receiver.offer["data_channels"] if item["label"] == label)
+        return self.connection_id.encode() if options.get("header") else b""
+
+
+def call(api, target, **body):
+    request = urllib.request.Request(api, json.dumps(body).encode(), {"x-sora-target": target, "content-type": "application/json"})
+    with urllib.request.urlopen(request, timeout=10) as reply:
+        return json.load(reply)
+
+
+def scenario(world):
+    outcome = {}
+    for ignores in (False, True):
+        server = world.serve("--api-port", "0", name=f"serve-{ignores}")
+        api = server.last("ready")["apiUrl"]
+        plain = [{"label": "#plain", "direction": "sendrecv"}]
+        both = plain + [{"label": "#rich", "direction": "sendrecv", "compress": True, "header": HEADER, "ordered": False, "max_retransmits": 3}]
+        first = Talker(world, "first", both, ignores).connect()
+        second = Talker(world, "second", both, ignores).connect()
+        third = Talker(world, "third", plain, ignores).connect()
+        talkers = [first, second, third]
+
+        # The media of who came later was offered over the data channel.
+        for talker in talkers:
+            for other in talkers:
+                if other is not talker:
+                    wait_for(f"media of {other.name} at {talker.name}", lambda t=talker, o=other: o.connection_id in t.streams
+                             and t.streams[o.connection_id].meter.frames > 5, 20)
+        for sender, receivers in ((first, (second, third)), (third, (first, second))):
+            sender.say("#plain", BYTES)
+            for receiver in receivers:
+                receiver.hears("#plain", BYTES, sender)
+        for data in (b"", b"a", BYTES):
+            second.say("#rich", data)
+            first.hears("#rich", data, second)
+        call(api, "Sora_20160711.PushChannel", channel_id="room", data={"a": [1, "b"]})
+        for talker in talkers:
+            wait_for(f"push at {talker.name}", lambda t=talker: t.pushes)
+        left = second.disconnect()
+        wait_for("the leaving of second at first", lambda: [
+            event for event in list(first.notifications)
+            if event["event_type"] == "connection.destroyed" and event["connection_id"] == second.connection_id])
+        call(api, "Sora_20151104.DisconnectConnection", channel_id="room", connection_id=third.connection_id)
+        wait_for("end of third", lambda: third.ended)
+        own = [label for label, data in first.messages + second.messages + third.messages if label not in ("#plain", "#rich")]
+        outcome["without" if ignores else "with"] = {
+            "labels": sorted(set(first.open)), "announced": sorted(item["label"] for item in first.offer["data_channels"]),
+            "switched": [talker.switched[0]["ignore_disconnect_websocket"] for talker in talkers],
+            "overChannels": sorted({kind for way, _, kind in first.said if way == "DATACHANNEL"}),
+            "push": first.pushes[0]["data"], "others": len(own), "left": left, "disconnected": third.ended,
+            "last": first.disconnect(),
+        }
+        server.finish()
+    return outcome
+
+
+main(scenario)
