@@ -138,7 +138,7 @@ struct ValueTests {
   }
 
   /// Settings that change nothing are told once, in one line, with what isn't as the server's offer has it.
-  @Test(.timeLimit(.minutes(1)), arguments: [false, true]) func settingsWithoutEffect(
+  @Test(.timeLimit(.minutes(5)), arguments: [false, true]) func settingsWithoutEffect(
     serverHasThem: Bool
   ) async throws {
     let far = try await FarEnd(receives: true)
