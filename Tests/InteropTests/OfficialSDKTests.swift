@@ -120,5 +120,64 @@ extension Interop {
       }
       #expect(!outcome.echoed)
     }
+
+    struct Channels: Decodable {
+      struct Push: Decodable {
+        var a: [Value]
+      }
+      enum Value: Decodable, Equatable {
+        case number(Int)
+        case text(String)
+
+        init(from decoder: any Decoder) throws {
+          let value = try decoder.singleValueContainer()
+          if let number = try? value.decode(Int.self) {
+            self = .number(number)
+          } else {
+            self = .text(try value.decode(String.self))
+          }
+        }
+      }
+      struct Run: Decodable {
+        /// Those that opened at the first client, and those that its offer announced.
+        var labels: [String]
+        var announced: [String]
+        /// What each client was told of the WebSocket.
+        var switched: [Bool]
+        /// Types of the messages of signaling that went over data channels.
+        var overChannels: [String]
+        var push: Push
+        /// Messages on labels that nobody asked for.
+        var others: Int
+        /// Who left by itself, was ended by the HTTP API, and left last.
+        var left: Ending
+        var disconnected: Ending
+        var last: Ending
+      }
+      var with: Run
+      var without: Run
+    }
+
+    /// Three clients signal over data channels and send each other messages, with their WebSockets and without them. That all
+    /// bytes came, with the sender's id where that was asked for, is the script's to see.
+    @Test func signalingAndMessagesGoOverDataChannels() async throws {
+      let outcome = try await Scenario(name: "official/channels", limit: 150).run(Channels.self)
+      let labels = ["#plain", "#rich", "notify", "push", "rpc", "signaling", "stats"]
+      for (run, ignores) in [(outcome.with, false), (outcome.without, true)] {
+        #expect(run.labels == labels && run.announced == labels)
+        #expect(run.switched == [ignores, ignores, ignores])
+        #expect(Set(run.overChannels).isSuperset(of: ["re-offer", "re-answer"]))
+        #expect(run.push.a == [.number(1), .text("b")])
+        #expect(run.others == 0)
+      }
+      #expect(outcome.with.left == .succeeded && outcome.with.last == .succeeded)
+      for ending in [outcome.without.left, outcome.without.last] {
+        #expect(ending.code == "CLOSE_SUCCEEDED" && ending.message.contains("DataChannel"))
+      }
+      for run in [outcome.with, outcome.without] {
+        #expect(run.disconnected.code == "CLOSE_SUCCEEDED")
+        #expect(run.disconnected.message.contains("DISCONNECTED-API"))
+      }
+    }
   }
 }

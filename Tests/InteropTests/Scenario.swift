@@ -153,9 +153,9 @@ struct Ending: Decodable, Equatable {
   var code: String
   var message: String
 
+  /// With signaling over data channels, which official clients get as they say nothing of it.
   static let succeeded = Ending(
-    code: "CLOSE_SUCCEEDED",
-    message: "Succeeded to close WebSocket (DC signaling is not enabled)")
+    code: "CLOSE_SUCCEEDED", message: "Succeeded to close Websocket (DC signaling is enabled)")
 }
 
 /// What a foreign peer says about its transport.

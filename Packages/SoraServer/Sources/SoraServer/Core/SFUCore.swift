@@ -351,8 +351,8 @@ public final class SFUCore {
     let wasConnected = connection.isConnected
     let channel = connection.channel
     let remoteAddress = connection.transport.ice.selectedPair?.remote
-    connection.tellEnd(close, at: now)
-    let isGone = connection.leave(at: now)
+    let isTold = connection.tellEnd(close, at: now)
+    let isGone = connection.leave(afterClose: isTold, at: now)
     clients.remove(connection.signaling.peer)
     channel.members.removeAll { $0 === connection }
     if isGone { release(connection, at: now) } else { touch(connection) }

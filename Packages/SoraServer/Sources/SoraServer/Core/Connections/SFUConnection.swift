@@ -149,8 +149,9 @@ final class SFUConnection: DeadlineQueued, TrackSubscriber {
 
   /// Lets go of all media, and closes data channels where there are any. Only from the core.
   ///
+  /// - Parameter afterClose: whether the client has been told by `close` on a data channel, and ends by itself.
   /// - Returns: whether there is nothing to wait for: else `core.release` has to follow.
-  func leave(at now: Instant) -> Bool {
+  func leave(afterClose: Bool, at now: Instant) -> Bool {
     for subscription in downlink.subscriptions { detach(subscription) }
     uplink.end()
     guard let channels = signaling.channels, channels.areOpen, transport.isWritable else {
@@ -158,7 +159,7 @@ final class SFUConnection: DeadlineQueued, TrackSubscriber {
       return true
     }
     phase = .leaving(connectedAt: connectedAt, until: now + Self.longestGoodbye)
-    channels.closeAll(at: now)
+    channels.closeAll(at: afterClose ? now + Self.lastMoment : now)
     return false
   }
 
@@ -172,6 +173,7 @@ final class SFUConnection: DeadlineQueued, TrackSubscriber {
     core.touch(self)
   }
 
+  /// sora_sdk 2025.4.0 crashes where its channels close while it takes `close`.
   private static let lastMoment = Duration.milliseconds(200)
 
   /// Whether it has left its channel, and its transport is still there.

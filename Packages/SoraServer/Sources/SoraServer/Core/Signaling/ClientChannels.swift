@@ -20,6 +20,8 @@ final class ClientChannels {
   private let maximumMessageSize: Int
   private let data: DataTransport
   private var channels: [ClientChannel]
+  /// When all are to be closed.
+  private var closingAt: Instant?
   /// Messages that weren't carried, by reason.
   private(set) var dropped = Dropped()
 
@@ -42,7 +44,7 @@ final class ClientChannels {
   /// What `offer.data_channels` says.
   var announced: [DataChannelOptions] { channels.map(\.announced) }
 
-  var nextDeadline: Instant? { data.nextDeadline }
+  var nextDeadline: Instant? { earliest(data.nextDeadline, closingAt) }
 
   /// What statistics say of them.
   var report: DataReport { data.report }
@@ -63,12 +65,16 @@ final class ClientChannels {
 
   func receive(_ packet: RawSpan, at now: Instant) -> Bool { data.receive(packet, at: now) }
 
-  func poll(at now: Instant) { data.poll(at: now) }
-
-  /// Closes every channel once what waits has been sent.
-  func closeAll(at now: Instant) {
-    for id in channels.compactMap(\.id) { data.close(id, at: now) }
+  func poll(at now: Instant) {
+    if let due = closingAt, due <= now {
+      closingAt = nil
+      for id in channels.compactMap(\.id) { data.close(id, at: now) }
+    }
+    data.poll(at: now)
   }
+
+  /// Closes every channel once what waits has been sent, at a time that `poll` waits for.
+  func closeAll(at time: Instant) { closingAt = time }
 
   /// Ends the association.
   func end(at now: Instant) { data.close(at: now) }

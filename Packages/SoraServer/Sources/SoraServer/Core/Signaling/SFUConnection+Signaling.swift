@@ -24,15 +24,15 @@ extension SFUConnection {
   /// Says that the connection ends: by the WebSocket's close frame, or without one by `close` on the data channel.
   ///
   /// - Parameter close: nil where the client can't be told any more.
-  func tellEnd(_ close: SFUClose?, at now: Instant) {
-    guard let close else { return }
-    // Who has said `disconnect` waits for the channels to close, not for a word.
-    if signaling.isSwitched, !signaling.hasWebSocket, close != .disconnect {
-      signaling.channels?.say(
-        SignalingMessage.close(CloseMessage(code: Int(close.code), reason: close.reason)).json,
-        on: .signaling, at: now)
-    }
+  /// - Returns: whether it was said on the data channel.
+  func tellEnd(_ close: SFUClose?, at now: Instant) -> Bool {
+    guard let close else { return false }
     if signaling.hasWebSocket { core.emit(.close(close), to: signaling.peer) }
+    // Who has said `disconnect` waits for the channels to close, not for a word.
+    guard signaling.isSwitched, !signaling.hasWebSocket, close != .disconnect else { return false }
+    return signaling.channels?.say(
+      SignalingMessage.close(CloseMessage(code: Int(close.code), reason: close.reason)).json,
+      on: .signaling, at: now) ?? false
   }
 
   /// Says `switched` where that is due.
