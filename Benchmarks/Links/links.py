@@ -17,7 +17,8 @@ from harness.namespaces import Link  # noqa: E402
 from link.calls import Meter  # noqa: E402
 from processes import machine_seconds, processor  # noqa: E402
 
-WIDTH, HEIGHT, RATE, KBPS = 640, 360, 30, 2500
+# Whole macroblocks: the official SDK leaves out what goes beyond them.
+WIDTH, HEIGHT, RATE, KBPS = 960, 544, 30, 2500
 PATH = {"delayMs": 25, "queueMs": 300}
 # What the link does, both ways; of a staircase what it becomes, each for an equal part of the time.
 LINKS = {

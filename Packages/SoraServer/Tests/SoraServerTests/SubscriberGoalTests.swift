@@ -1,0 +1,234 @@
+import SoraMedia
+import SoraNetworkSimulator
+import SoraServer
+import Testing
+
+/// The goals of congestion control (Docs/congestion.md) for a subscriber: what a server sends has the publisher's rate, of which only
+/// temporal layers can be left out. Each prints the row that the document has.
+@Suite struct SubscriberGoalTests {
+  /// Subscribers behind one bottleneck, whose forward way leads to them, and a publisher with a link of its own. The stream has
+  /// 1.5 Mbit/s in three layers, 330 kbit/s of them in the lowest.
+  private final class Room {
+    let network: SimulatedNetwork
+    let server: TestServer
+    let bottleneck: SimulatedLink
+    /// At both ends of the bottleneck.
+    let near: SimulatedHost
+    let far: SimulatedHost
+    let publisher: ScriptedClient
+    let players: [ScriptedClient]
+    /// How long what has left the bottleneck waited in it, in milliseconds, and when.
+    private(set) var waits: [(at: Instant, milliseconds: Double)] = []
+
+    init(
+      _ kilobits: Int, loss: Double = 0, queue: Duration = .milliseconds(300),
+      players count: Int = 1,
+      seed: UInt64
+    ) throws {
+      network = SimulatedNetwork(seed: seed, retention: .digestOnly)
+      let server = try TestServer(network)
+      self.server = server
+      let (near, far) = (network.addRouter("near"), network.addRouter("far"))
+      (self.near, self.far) = (near, far)
+      network.link(server.host, near)
+      bottleneck = network.link(
+        near, far, LinkConditions(loss: loss, bitsPerSecond: kilobits * 1000, queue: .time(queue)))
+      publisher = try ScriptedClient(
+        "publisher", 1, server, LinkConditions(delay: .milliseconds(5))
+      ).withMedia().connect(.sendonly)
+      players = try (0..<count).map { index in
+        try ScriptedClient(
+          "player\(index)", 2 + index, server, LinkConditions(delay: .milliseconds(50)),
+          behind: far
+        ).withMedia().connect(.recvonly)
+      }
+      bottleneck.onForwardDeparture = { [unowned self] datagram, now in
+        waits.append((now, datagram.waited.inMilliseconds))
+      }
+      let (publisher, players) = (publisher, players)
+      #expect(
+        network.run(
+          until: {
+            publisher.isConnected
+              && players.allSatisfy {
+                $0.isConnected && $0.sections(of: publisher, .video).count == 1
+              }
+          }, within: .seconds(5)))
+      network.run(for: .milliseconds(100))
+      try publisher.startMedia(.init(baseShare: 0.22))
+    }
+
+    var now: Instant { network.now }
+
+    /// Bytes that have left the server for the bottleneck.
+    var sentBytes: Int { Int(bottleneck.forwardStatistics.sentBytes) }
+
+    /// Of the waits since a time, the one that a share of them doesn't exceed.
+    func wait(_ share: Double, since start: Instant) -> Double {
+      let sorted = waits.filter { $0.at >= start }.map(\.milliseconds).sorted()
+      return sorted.isEmpty ? 0 : sorted[min(sorted.count - 1, Int(Double(sorted.count) * share))]
+    }
+
+    /// Frames that a player has put together since a time.
+    func frames(_ player: Int = 0, since start: Instant) -> Int {
+      players[player].media!.frames.count { $0.at >= start }
+    }
+
+    /// Bits per second that leave the server in each of so many half seconds from now on.
+    func halfSeconds(_ count: Int) -> [Double] {
+      (0..<count).map { _ in
+        let before = sentBytes
+        network.run(for: .milliseconds(500))
+        return Double(sentBytes - before) * 16
+      }
+    }
+  }
+
+  private static let seeds: ClosedRange<UInt64> = 1...5
+
+  /// One row: the figure of each seed.
+  private func row(
+    _ goal: String, _ bound: String, _ figures: [Double], _ unit: String, digits: Int = 0
+  ) {
+    let texts = figures.map { figure in
+      let scale = digits == 0 ? 1.0 : 100.0
+      let rounded = (figure * scale).rounded() / scale
+      return digits == 0 ? "\(Int(rounded))" : "\(rounded)"
+    }
+    print("| \(goal) | \(bound) | \(texts.joined(separator: ", ")) \(unit) |")
+  }
+
+  /// Packets hardly wait where the link is narrower than the stream.
+  @Test(arguments: [500, 1_000]) func ownQueueIsShort(kilobits: Int) throws {
+    var figures: [Double] = []
+    for seed in Self.seeds {
+      let room = try Room(kilobits, seed: seed)
+      room.network.run(for: .seconds(10))
+      let start = room.now
+      room.network.run(for: .seconds(60))
+      figures.append(room.wait(0.95, since: start))
+      #expect(room.frames(since: start) >= 7 * 60)
+    }
+    row("own queue on a link of \(kilobits) kbit/s", "p95 of 60 ms", figures, "ms")
+    #expect(figures.allSatisfy { $0 <= 60 }, "\(figures)")
+  }
+
+  /// Loss that the rate doesn't make isn't obeyed.
+  @Test func randomLossIsNotObeyed() throws {
+    var figures: [Double] = []
+    for seed in Self.seeds {
+      let room = try Room(3_000, loss: 0.02, seed: seed)
+      room.network.run(for: .seconds(10))
+      let start = room.now
+      room.network.run(for: .seconds(60))
+      figures.append(Double(room.frames(since: start)) / 18)
+    }
+    row("2 % random loss on 3 Mbit/s", "85 % of all frames", figures, "%")
+    #expect(figures.allSatisfy { $0 >= 85 }, "\(figures)")
+  }
+
+  /// A link that becomes wider carries the whole stream soon.
+  @Test func aStepIsFollowed() throws {
+    var figures: [Double] = []
+    for seed in Self.seeds {
+      let room = try Room(500, seed: seed)
+      room.network.run(for: .seconds(30))
+      room.bottleneck.forwardConditions.bitsPerSecond = 4_000_000
+      let start = room.now
+      // All layers, for half a second.
+      let isBack = room.network.run(
+        until: { room.frames(since: room.now - .milliseconds(500)) >= 14 }, within: .seconds(60))
+      #expect(isBack)
+      figures.append((room.now - start).inSeconds)
+    }
+    row("step from 0.5 to 4 Mbit/s", "all layers within 15 s", figures, "s", digits: 2)
+    #expect(figures.allSatisfy { $0 <= 15 }, "\(figures)")
+  }
+
+  /// A link that falls to a fifth, with room for two seconds, is drained soon.
+  @Test func aFallIsDrained() throws {
+    var figures: [Double] = []
+    for seed in Self.seeds {
+      let room = try Room(2_500, queue: .seconds(2), seed: seed)
+      room.network.run(for: .seconds(30))
+      room.bottleneck.forwardConditions.bitsPerSecond = 500_000
+      let start = room.now
+      room.network.run(for: .seconds(20))
+      var (longest, since) = (0.0, Instant?.none)
+      for (at, milliseconds) in room.waits where at >= start {
+        if milliseconds > 300 {
+          since = since ?? at
+          longest = max(longest, (at - since!).inSeconds)
+        } else {
+          since = nil
+        }
+      }
+      figures.append(longest)
+    }
+    row("drop from 2.5 to 0.5 Mbit/s", "over 300 ms for 1 s at most", figures, "s", digits: 2)
+    #expect(figures.allSatisfy { $0 <= 1 }, "\(figures)")
+  }
+
+  /// What waited during an outage doesn't leave in one burst.
+  @Test func anOutageEndsWithoutABurst() throws {
+    var figures: [Double] = []
+    for seed in Self.seeds {
+      let room = try Room(2_500, seed: seed)
+      room.network.run(for: .seconds(20))
+      let usual = room.halfSeconds(20).reduce(0, +) / 20
+      room.bottleneck.setUp(false)
+      room.network.run(for: .milliseconds(2_500))
+      room.bottleneck.setUp(true)
+      let most = room.halfSeconds(11).max() ?? 0
+      figures.append(most / usual)
+      #expect(room.frames(since: room.now - .seconds(1)) > 0)
+    }
+    row(
+      "outage of 2.5 s on 2.5 Mbit/s", "no more than 1.5 times the old rate", figures, "x",
+      digits: 2)
+    #expect(figures.allSatisfy { $0 <= 1.5 }, "\(figures)")
+  }
+
+  /// Two subscribers of one stream share a link.
+  @Test func twoShareALink() throws {
+    var figures: [Double] = []
+    for seed in Self.seeds {
+      let room = try Room(2_000, players: 2, seed: seed)
+      room.network.run(for: .seconds(40))
+      let start = room.now
+      room.network.run(for: .seconds(100))
+      let frames = [0, 1].map { Double(room.frames($0, since: start)) }
+      figures.append(100 * abs(frames[0] - frames[1]) / max(frames[0] + frames[1], 1))
+    }
+    row("two subscribers on 2 Mbit/s", "each within 10 % of a half", figures, "%")
+    #expect(figures.allSatisfy { $0 <= 10 }, "\(figures)")
+  }
+
+  /// A TCP flow leaves a subscriber a fifth.
+  @Test(arguments: [SimulatedTCPAlgorithm.cubic, .newReno])
+  func aTransferLeavesAShare(algorithm: SimulatedTCPAlgorithm) throws {
+    var figures: [Double] = []
+    for seed in Self.seeds {
+      let room = try Room(2_000, seed: seed)
+      room.network.run(for: .seconds(10))
+      let (from, to) = (
+        room.network.addHost("web", "10.0.3.1"), room.network.addHost("reader", "10.0.3.2")
+      )
+      room.network.link(from, room.near)
+      room.network.link(room.far, to, LinkConditions(delay: .milliseconds(50)))
+      let transfer = SimulatedTCPFlow(room.network, from: from, to: to, algorithm: algorithm)
+      transfer.send(nil)
+      room.network.run(for: .seconds(30))
+      let before = (transfer.wireBytesReceived, room.bottleneck.forwardStatistics.deliveredBytes)
+      room.network.run(for: .seconds(120))
+      let all = Double(room.bottleneck.forwardStatistics.deliveredBytes - before.1)
+      figures.append(100 * (1 - Double(transfer.wireBytesReceived - before.0) / all))
+      transfer.stop()
+    }
+    row(
+      "against \(algorithm == .cubic ? "CUBIC" : "NewReno") on 2 Mbit/s", "20 % of the link",
+      figures, "%")
+    // The document says where the goal is missed.
+    #expect(figures.allSatisfy { $0 >= 15 }, "\(figures)")
+  }
+}
