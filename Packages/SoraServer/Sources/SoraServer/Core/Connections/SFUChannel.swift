@@ -1,3 +1,5 @@
+import SoraMedia
+
 /// The connections that meet under one name, from the first to the last.
 ///
 /// Confined to its core.
@@ -6,6 +8,8 @@ final class SFUChannel {
   let sessionID: String
   /// In the order of their `connect`.
   var members: [SFUConnection] = []
+  /// When media could flow on one of its connections first; nil before.
+  var startedAt: Instant?
 
   init(id: String, sessionID: String) {
     self.id = id
