@@ -313,7 +313,8 @@ public final class SFUCore {
     if let known = self.channel(request.channelID) {
       channel = known
     } else {
-      channel = SFUChannel(id: request.channelID, sessionID: SFUIdentifier.make(random))
+      channel = SFUChannel(
+        id: request.channelID, sessionID: SFUIdentifier.make(random), createdAt: now)
       channels.append(channel)
     }
     let connection = SFUConnection(
@@ -343,7 +344,7 @@ public final class SFUCore {
         channelID: channel.id, connectionID: connection.connectionID, role: connection.request.role)
     )
     endedTotals.connections += 1
-    reportStart(of: channel, at: now)
+    reportStart(of: channel)
     report(.created, of: connection, at: now)
     synchronize(channel, at: now)
     let others = channel.members.filter {

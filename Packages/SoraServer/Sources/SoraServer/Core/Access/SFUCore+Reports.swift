@@ -27,26 +27,24 @@ extension SFUCore {
           eventMetadata: request.grant.settings.eventMetadata, reason: reason)))
   }
 
-  /// A channel's session begins with the first connection that can carry media.
-  func reportStart(of channel: SFUChannel, at now: Instant) {
-    guard channel.startedAt == nil else { return }
-    channel.startedAt = now
-    if let session = session(of: channel) { emit(.sessionCreated(session)) }
+  /// A session is heard of with the first connection that can carry media.
+  func reportStart(of channel: SFUChannel) {
+    guard !channel.isReported else { return }
+    channel.isReported = true
+    emit(.sessionCreated(session(of: channel)))
   }
 
   func reportEnd(of channel: SFUChannel, at now: Instant) {
-    guard let session = session(of: channel) else { return }
-    emit(.sessionDestroyed(session, unixNanoseconds: unixNanoseconds(at: now)))
+    guard channel.isReported else { return }
+    emit(.sessionDestroyed(session(of: channel), unixNanoseconds: unixNanoseconds(at: now)))
   }
 
-  /// The sessions that have begun, in the order of their channels' making.
-  public var sessions: [SFUSession] { channels.compactMap { session(of: $0) } }
+  /// The sessions of all channels, in the order of their making.
+  public var sessions: [SFUSession] { channels.map { session(of: $0) } }
 
-  private func session(of channel: SFUChannel) -> SFUSession? {
-    channel.startedAt.map {
-      SFUSession(
-        channelID: channel.id, sessionID: channel.sessionID,
-        createdUnixNanoseconds: unixNanoseconds(at: $0), counters: channel.counters)
-    }
+  private func session(of channel: SFUChannel) -> SFUSession {
+    SFUSession(
+      channelID: channel.id, sessionID: channel.sessionID,
+      createdUnixNanoseconds: unixNanoseconds(at: channel.createdAt), counters: channel.counters)
   }
 }

@@ -13,7 +13,7 @@ public enum SFUReport: Sendable, Hashable {
 public struct SFUSession: Sendable, Hashable {
   public var channelID: String
   public var sessionID: String
-  /// When media could flow first, in nanoseconds since 1970.
+  /// When its first client came, in nanoseconds since 1970.
   public var createdUnixNanoseconds: Int64
   public var counters: SFUCounters
 

@@ -8,11 +8,14 @@ final class SFUChannel {
   let sessionID: String
   /// In the order of their `connect`.
   var members: [SFUConnection] = []
-  /// When media could flow on one of its connections first; nil before.
-  var startedAt: Instant?
+  /// When its first `connect` came.
+  let createdAt: Instant
+  /// Whether a connection of it could carry media: others have heard of the session then.
+  var isReported = false
 
-  init(id: String, sessionID: String) {
+  init(id: String, sessionID: String, createdAt: Instant) {
     self.id = id
+    self.createdAt = createdAt
     self.sessionID = sessionID
   }
 
