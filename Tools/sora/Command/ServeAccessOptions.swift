@@ -6,7 +6,7 @@ import SoraServer
 struct ServeAccessOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "Clients need this key, or a JWT (HS256) signed with it, in metadata.access_token. Other users of this machine see it: --secret-key - reads it from SORA_SECRET_KEY.",
+      "Clients need this key, or a JWT (HS256) signed with it, in metadata.access_token. Other users of this machine can read it here: - takes it from SORA_SECRET_KEY.",
       valueName: "key"))
   var secretKey: String?
 

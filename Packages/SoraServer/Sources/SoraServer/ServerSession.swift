@@ -53,7 +53,11 @@ struct ServerSession: Sendable {
     let loop = engine.loop
     let asked = await loop.run { [engine] in engine.value.examine(connect, of: peer) }
     guard let asked else { return }
-    let decision = await access.decide(asked, remoteAddress: connection.remoteAddress)
+    let decision = await access.decide(
+      asked,
+      AccessOrigin(
+        address: connection.remoteIP,
+        forwardedFor: connection.request?.headers["x-forwarded-for"]))
     if case .failure(let refusal) = decision {
       logger.notice(
         "not let in",

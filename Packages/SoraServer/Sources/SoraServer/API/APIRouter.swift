@@ -65,7 +65,7 @@ struct APIRouter: Sendable {
     switch request.path {
     case "/healthz":
       // Asked on the loop: one that hangs doesn't answer.
-      _ = await backend.metrics()
+      _ = await backend.sessionID(channelID: "")
       return HTTPResponse(text: "ok\n")
     case "/metrics":
       return HTTPResponse(

@@ -57,8 +57,8 @@ struct ServerMetrics: Sendable {
       ])
     page.add(
       "sora_dropped_total", .counter, "Packets and messages that were dropped, by reason.",
-      totals.dropped.sorted { $0.key < $1.key }.map {
-        ("reason=\"\(Self.snake($0.key))\"", $0.value)
+      SFUDropped.reasons.map {
+        ("reason=\"\($0.name)\"", UInt64(clamping: totals.dropped[keyPath: $0.count]))
       })
     page.add(
       "sora_access_refusals_total", .counter, "Clients that tokens or the webhook didn't let in.",
@@ -77,18 +77,6 @@ struct ServerMetrics: Sendable {
       "sora_event_webhook_failed_tries_total", .counter,
       "Tries to hand over an event that failed.", access[.eventTriesFailed])
     return page.text
-  }
-
-  /// `malformedRTP` is `malformed_rtp`.
-  static func snake(_ name: String) -> String {
-    var text = ""
-    var wasLower = false
-    for character in name {
-      if character.isUppercase, wasLower { text += "_" }
-      wasLower = character.isLowercase
-      text += character.lowercased()
-    }
-    return text
   }
 }
 

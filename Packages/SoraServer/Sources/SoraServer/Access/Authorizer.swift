@@ -10,13 +10,20 @@ protocol Authorizer: Sendable {
 /// What an authorizer knows of a client.
 struct AccessApplicant: Sendable {
   let asked: SFUApplicant
-  /// Address and port of the client, or of a proxy before the server.
-  let remoteAddress: String
+  let origin: AccessOrigin
   /// What was granted so far.
   var grant: SFUGrant
 
   /// What the client gets as things stand.
   var effective: ConnectMessage { grant.applied(to: asked.connect) }
+}
+
+/// Where a client comes from.
+struct AccessOrigin: Sendable {
+  /// Of the client, or of a proxy before the server.
+  let address: String?
+  /// What a proxy says of the client; anybody may say it where there is no proxy.
+  let forwardedFor: String?
 }
 
 enum AccessDecision: Sendable {
@@ -41,10 +48,10 @@ struct AccessControl: Sendable {
   var isOpen: Bool { authorizers.isEmpty }
 
   func decide(
-    _ applicant: SFUApplicant, remoteAddress: String
+    _ applicant: SFUApplicant, _ origin: AccessOrigin
   ) async -> Result<SFUGrant, AccessRefusal> {
     var state = AccessApplicant(
-      asked: applicant, remoteAddress: remoteAddress,
+      asked: applicant, origin: origin,
       grant: SFUGrant(
         connectionID: applicant.connectionID,
         authnMetadata: Secrets.removed(from: applicant.connect.metadata)))

@@ -43,9 +43,10 @@ struct WebhookAuthorizer: Authorizer {
       "spotlight": .bool(connect.spotlight ?? false),
       "data_channel_signaling": .bool(connect.dataChannelSignaling ?? asked.usesDataChannels),
       "ignore_disconnect_websocket": .bool(connect.ignoreDisconnectWebSocket ?? false),
-      "remote_address": .string(applicant.remoteAddress),
       "sora_client": client(connect),
     ]
+    if let address = applicant.origin.address { fields["remote_address"] = .string(address) }
+    if let text = applicant.origin.forwardedFor { fields["x_forwarded_for"] = .string(text) }
     fields.merge(asked.counters.json) { $1 }
     // Sora sends these as they are in `connect`.
     for key in Self.passed { fields[key] = connect.json[key] }

@@ -16,7 +16,7 @@ extension SFUCore {
   /// With what connections have done that are there now.
   public var totals: SFUTotals {
     var totals = endedTotals
-    totals.add(dropped)
+    totals.dropped += dropped
     for connection in connections { connection.add(to: &totals) }
     return totals
   }
@@ -50,6 +50,6 @@ extension SFUConnection {
     totals.packetsSent += carried.datagramsSent
     totals.bytesReceived += carried.bytesReceived
     totals.bytesSent += carried.bytesSent
-    totals.add(allDropped)
+    totals.dropped += allDropped
   }
 }

@@ -9,24 +9,31 @@ public struct SFUTotals: Sendable, Hashable {
   public var packetsSent: UInt64 = 0
   public var bytesReceived: UInt64 = 0
   public var bytesSent: UInt64 = 0
-  /// What was dropped, by the names of `SFUDropped`.
-  public var dropped: [String: UInt64] = [:]
+  public var dropped = SFUDropped()
 
   public init() {}
-
-  mutating func add(_ dropped: SFUDropped) {
-    for (name, count) in dropped.byReason { self.dropped[name, default: 0] += count }
-  }
 }
 
 extension SFUDropped {
-  /// Each of its counts by its name.
-  public var byReason: [String: UInt64] {
-    var counts: [String: UInt64] = [:]
-    for child in Mirror(reflecting: self).children {
-      guard let name = child.label, let count = child.value as? Int else { continue }
-      counts[name] = UInt64(clamping: count)
-    }
-    return counts
+  /// Each of the counts, with its name as metrics have it.
+  public static let reasons:
+    [(name: String, count: any WritableKeyPath<SFUDropped, Int> & Sendable)] =
+      [
+        ("unknown_protocol", \.unknownProtocol), ("malformed_stun", \.malformedSTUN),
+        ("unknown_user", \.unknownUser), ("unknown_address", \.unknownAddress),
+        ("malformed_rtp", \.malformedRTP), ("malformed_rtcp", \.malformedRTCP),
+        ("unknown_source", \.unknownSource), ("retired_source", \.retiredSource),
+        ("too_many_sources", \.tooManySources), ("empty_retransmission", \.emptyRetransmission),
+        ("duplicate", \.duplicate), ("unknown_rtcp", \.unknownRTCP),
+        ("request_of_unknown_source", \.requestOfUnknownSource),
+        ("retransmission_budget", \.retransmissionBudget), ("pacer_full", \.pacerFull),
+        ("unexpected_message", \.unexpectedMessage), ("malformed_candidate", \.malformedCandidate),
+        ("malformed_data_message", \.malformedDataMessage),
+        ("data_channel_full", \.dataChannelFull), ("statistics_too_large", \.statisticsTooLarge),
+        ("too_many_sections", \.tooManySections),
+      ]
+
+  static func += (sum: inout SFUDropped, other: SFUDropped) {
+    for (_, count) in reasons { sum[keyPath: count] += other[keyPath: count] }
   }
 }

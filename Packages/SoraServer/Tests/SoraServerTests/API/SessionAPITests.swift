@@ -4,7 +4,7 @@ import SoraSignaling
 import Testing
 
 /// Sessions, statistics of clients and counts by the HTTP API.
-@Suite(.timeLimit(.minutes(1))) struct SessionAPITests {
+@Suite(.timeLimit(.minutes(5))) struct SessionAPITests {
   private func serving(
     _ body: (SoraServer, APIClient) async throws -> Void
   ) async throws {

@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// What an event webhook is told, and what becomes of events that it doesn't take.
-@Suite(.timeLimit(.minutes(1))) struct EventWebhookTests {
+@Suite(.timeLimit(.minutes(5))) struct EventWebhookTests {
   private func session(_ number: Int) -> SFUReport {
     .sessionCreated(
       SFUSession(

@@ -6,7 +6,7 @@ import SoraSignaling
 import Testing
 
 /// Who may connect where the server has a key.
-@Suite(.timeLimit(.minutes(1))) struct TokenTests {
+@Suite(.timeLimit(.minutes(5))) struct TokenTests {
   static let key = "0123456789abcdef0123456789abcdef"
 
   /// A token with any claims, signed in any way.
@@ -106,6 +106,23 @@ import Testing
         (Self.metadata(".."), "ACCESS-TOKEN-INVALID"),
         (Self.metadata("a.b.c"), "ACCESS-TOKEN-INVALID"),
         (Self.metadata("a.b.c.d"), "ACCESS-TOKEN-INVALID"),
+        (Self.metadata("\(Self.part(#"{"alg":"HS256"}"#)).e30=.AA"), "ACCESS-TOKEN-INVALID"),
+        (Self.metadata("\(Self.part(#"{"alg":"HS256"}"#)).e3 0.AA"), "ACCESS-TOKEN-INVALID"),
+        (Self.metadata("\(Self.part(#"{"alg":"HS256"}"#)).e30.é"), "ACCESS-TOKEN-INVALID"),
+        // Numbers that no integer holds.
+        (
+          Self.metadata("\(Self.part(#"{"alg":"HS256","x":1e300}"#)).e30.AAAA"),
+          "ACCESS-TOKEN-INVALID"
+        ),
+        (
+          Self.metadata("\(Self.part(#"{"alg":"HS256"}"#)).\(Self.part(#"{"exp":1e300}"#)).AAAA"),
+          "ACCESS-TOKEN-INVALID"
+        ),
+        (Self.metadata("\(Self.part(#"{"alg":7,"kid":{}}"#)).e30.AAAA"), "ACCESS-TOKEN-INVALID"),
+        (
+          Self.metadata("\(Self.part(#"{"alg":"HS256","kid":{}}"#)).e30.AAAA"),
+          "ACCESS-TOKEN-INVALID"
+        ),
         (
           Self.metadata("\(Self.part("[]")).\(Self.part("[]")).AAAA"), "ACCESS-TOKEN-INVALID"
         ),
