@@ -77,6 +77,8 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+    .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+    .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
   ],
   targets: [
     // Packages/SoraAudio
@@ -557,6 +559,10 @@ let package = Package(
         "SoraTURNStream",
         "SoraRecording",
         .product(name: "Logging", package: "swift-log"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "JWTKit", package: "jwt-kit"),
+        .product(name: "AsyncHTTPClient", package: "async-http-client"),
       ],
       path: "Packages/SoraServer/Sources/SoraServer",
       resources: [.embedInCode("Page/index.html"), .embedInCode("Page/sora.js")],
@@ -578,6 +584,8 @@ let package = Package(
         "SoraTransport",
         "SoraNetworkSimulator",
         "CSoraMallocCount",
+        .product(name: "JWTKit", package: "jwt-kit"),
+        .product(name: "Logging", package: "swift-log"),
       ],
       path: "Packages/SoraServer/Tests/SoraServerTests",
       swiftSettings: settings),

@@ -33,7 +33,10 @@ let package = Package(
     .package(path: "../SoraSignaling"),
     .package(path: "../SoraTURNStream"),
     .package(path: "../SoraRecording"),
+    .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
+    .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
   ],
   targets: [
     .target(
@@ -47,6 +50,10 @@ let package = Package(
         .product(name: "SoraTURNStream", package: "SoraTURNStream"),
         .product(name: "SoraRecording", package: "SoraRecording"),
         .product(name: "Logging", package: "swift-log"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "JWTKit", package: "jwt-kit"),
+        .product(name: "AsyncHTTPClient", package: "async-http-client"),
       ],
       resources: [.embedInCode("Page/index.html"), .embedInCode("Page/sora.js")],
       swiftSettings: strict),
@@ -57,6 +64,8 @@ let package = Package(
         transport("SoraRTP"),
         transport("SoraICE"), transport("SoraDTLS"), transport("SoraTransport"),
         transport("SoraNetworkSimulator"), transport("CSoraMallocCount"),
+        .product(name: "JWTKit", package: "jwt-kit"),
+        .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: settings),
   ]

@@ -84,6 +84,12 @@ struct Run {
     ["serve", "--port", "0", "--record", "/dev/null/folder"],
     ["serve", "--turn-tls-port", "5349"],
     ["serve", "--turn-port", "-1"],
+    ["serve", "--secret-key", ""],
+    ["serve", "--auth-webhook", "ftp://127.0.0.1/"],
+    ["serve", "--event-webhook", "http://user:password@127.0.0.1/"],
+    ["serve", "--webhook-timeout", "0"],
+    ["serve", "--max-connections", "0"],
+    ["serve", "--max-channel-connections", "-1"],
   ])
   func endsWithTwoAndOneLine(_ arguments: [String]) throws {
     let run = try Run(arguments)

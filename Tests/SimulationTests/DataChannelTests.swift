@@ -123,6 +123,21 @@ import WebRTC
     #expect(room.server.core.nextDeadline == nil)
   }
 
+  /// A lifetime ends with a word over the channel where there is no WebSocket any more.
+  @Test(arguments: [true, false]) func aLifetimeEnds(ignores: Bool) throws {
+    let (network, room) = try makeRoom(17)
+    room.server.grant = SFUGrant(settings: GrantSettings { $0.connectionLifetime = 4 })
+    let client = try join(room, 1, ignores: ignores)
+    #expect(network.run(until: { client.channels.isSwitched }, within: .seconds(3)))
+    #expect(network.run(until: { room.server.core.channelIDs.isEmpty }, within: .seconds(5)))
+    network.run(for: .seconds(1))
+    #expect(client.lastWord == (ignores ? "LIFETIME-EXPIRED" : nil))
+    #expect(client.channels.ids.isEmpty)
+    #expect((client.closed == .init(code: 1000, reason: "LIFETIME-EXPIRED")) == !ignores)
+    network.run(for: .seconds(5))
+    #expect(room.server.core.nextDeadline == nil)
+  }
+
   /// A client that answers nothing more is let go of all the same.
   @Test func aSilentClientIsLetGoOf() throws {
     let (network, room) = try makeRoom(6)
@@ -315,5 +330,25 @@ import WebRTC
     let created = try #require(first.notes.last { $0.eventType == "connection.created" })
     #expect(created.data?.contains { $0.metadata == ["n": 2] } == true)
     expectNoErrors([first, second, third])
+  }
+
+  @Test func aGrantSaysWhatMayBeCalled() throws {
+    let (network, room) = try makeRoom(18)
+    let item = "2025.2.0/PutSignalingNotifyMetadataItem"
+    room.server.grant = SFUGrant(settings: GrantSettings { $0.rpcMethods = [item] })
+    let client = try join(room, 1)
+    #expect(network.run(until: { client.channels.isSwitched }, within: .seconds(5)))
+    func call(_ method: String) -> JSONValue? {
+      let text =
+        #"{"jsonrpc":"2.0","id":1,"method":"\#(method)","params":{"key":"k","value":1,"metadata":2}}"#
+      let count = client.channels.calls.count
+      client.channels.send(Array(text.utf8), isText: true, on: "rpc", at: network.now)
+      network.run(for: .milliseconds(200))
+      return client.channels.calls.count > count ? client.channels.calls.last : nil
+    }
+    #expect(call(item)?["result"] == ["k": 1])
+    let other = call("2025.2.0/PutSignalingNotifyMetadata")
+    #expect(other?["error"]?["code"] == -32_601 && other?["result"] == nil)
+    expectNoErrors([client])
   }
 }

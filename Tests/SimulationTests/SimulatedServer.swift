@@ -12,6 +12,8 @@ final class SimulatedServer: SimulatedEndpoint, SFUCoreDelegate {
   private var clients: [SFUPeerID: SimulatedClient] = [:]
   /// One-way time of a signaling message.
   private let signalingDelay: Duration
+  /// What clients are let in with; nil where nobody decides about them.
+  var grant: SFUGrant?
 
   init(_ network: SimulatedNetwork, address: TransportAddress, signalingDelay: Duration) throws {
     self.network = network
@@ -36,7 +38,13 @@ final class SimulatedServer: SimulatedEndpoint, SFUCoreDelegate {
 
   /// A message of a client is on its way.
   func send(_ message: SFUMessage, from peer: SFUPeerID) {
-    network.after(signalingDelay) { [core] now in core.receive(message, from: peer, at: now) }
+    network.after(signalingDelay) { [core, grant] now in
+      if let grant, case .connect(let request) = message {
+        core.admit(request, grant, of: peer, at: now)
+      } else {
+        core.receive(message, from: peer, at: now)
+      }
+    }
   }
 
   /// A client's WebSocket ends.

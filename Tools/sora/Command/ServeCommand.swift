@@ -94,6 +94,9 @@ struct ServeCommand: AsyncParsableCommand {
     completion: .list(["all", "relay"]))
   var icePolicy = "all"
 
+  @OptionGroup(title: "Access")
+  var access: ServeAccessOptions
+
   @Flag(help: "Print JSON lines on standard output.")
   var json = false
 
@@ -172,6 +175,7 @@ struct ServeCommand: AsyncParsableCommand {
     }
     configuration.recordingFolder = record ?? recordings
     configuration.recordsEverything = record != nil
+    configuration.access = try access.access(environment: ProcessInfo.processInfo.environment)
     if let apiPort { configuration.apiPort = Int(try Self.port(apiPort, of: "--api-port")) }
     switch (tlsCertificate, tlsKey) {
     case (nil, nil): break

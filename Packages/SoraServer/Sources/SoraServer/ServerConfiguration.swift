@@ -39,6 +39,8 @@ public struct ServerConfiguration: Sendable {
   public var apiPort: Int?
   /// Nobody is asked for a password there: an address that others reach lets them end and record connections.
   public var apiHost = "127.0.0.1"
+  /// Who may connect, and who is told of it.
+  public var access = Access()
   public var logger = Logger(label: "sora.server")
 
   /// The server's own TURN server (RFC 8656), over UDP and TCP, and over TLS where it has a certificate.

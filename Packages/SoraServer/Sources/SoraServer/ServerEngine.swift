@@ -17,6 +17,7 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
   private let relay = HandlerRelay()
   private var webSockets: [SFUPeerID: WebSocketConnection] = [:]
   private let events: AsyncStream<SFUEvent>.Continuation
+  private let reports: EventWebhook?
   private let logger: Logger
   /// The relay that offers name; nil where the server has none.
   let turn: TURNService?
@@ -26,9 +27,10 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
 
   init(
     configuration: ServerConfiguration, addresses: [IPAddress], certificate: DTLSCertificate,
-    loop: NetworkLoop, events: AsyncStream<SFUEvent>.Continuation
+    loop: NetworkLoop, events: AsyncStream<SFUEvent>.Continuation, reports: EventWebhook?
   ) throws {
     self.loop = loop
+    self.reports = reports
     self.events = events
     logger = configuration.logger
     sockets = UDPSocketSet()
@@ -65,6 +67,11 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
     core.connectTimeout = configuration.connectTimeout
     core.mediaTimeout = configuration.mediaTimeout
     core.usesDataChannels = configuration.dataChannelSignaling
+    core.keepsClientStatistics = configuration.apiPort != nil
+    core.maximumConnections = configuration.access.maximumConnections
+    core.maximumPeers =
+      min(configuration.access.maximumConnections, .max - Self.mostGuests) + Self.mostGuests
+    core.maximumChannelConnections = configuration.access.maximumChannelConnections ?? .max
     if let turn { core.turnTransport = { turn.transport(ofRelay: $0) } }
     self.core = SFUCore(configuration: core, random: .system(), sink: sockets)
     self.core.delegate = self
@@ -74,6 +81,9 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
       self?.schedule()
     }
   }
+
+  /// Clients that aren't connected yet, beyond those that may be.
+  private static let mostGuests = 200
 
   /// Clients that came to one address for signaling reach the relay there; else every address serves.
   private static func turnAddresses(
@@ -104,6 +114,21 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
     return core.push(data, to: selection, at: loop.now)
   }
 
+  func endSession(channelID: String, sessionID: String?) -> String? {
+    guard let session = core.sessions.first(where: { $0.channelID == channelID }),
+      (sessionID ?? session.sessionID) == session.sessionID
+    else { return nil }
+    _ = disconnect(SFUSelection(channelID: channelID))
+    return session.sessionID
+  }
+
+  func metrics(_ access: AccessMetrics) -> ServerMetrics {
+    let connections = core.counters
+    return ServerMetrics(
+      connected: connections.connected, connecting: connections.connecting,
+      channels: core.channelIDs.count, totals: core.totals, access: access)
+  }
+
   func disconnect(_ selection: SFUSelection) -> Int {
     defer { schedule() }
     return core.disconnect(selection, at: loop.now)
@@ -124,6 +149,21 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
 
   func receive(_ message: SFUMessage, from peer: SFUPeerID) {
     core.receive(message, from: peer, at: loop.now)
+    schedule()
+  }
+
+  func examine(_ message: ConnectMessage, of peer: SFUPeerID) -> SFUApplicant? {
+    defer { schedule() }
+    return core.examine(message, of: peer, at: loop.now)
+  }
+
+  func admit(_ message: ConnectMessage, _ grant: SFUGrant, of peer: SFUPeerID) {
+    core.admit(message, grant, of: peer, at: loop.now)
+    schedule()
+  }
+
+  func refuse(_ peer: SFUPeerID, reason: String) {
+    core.refuse(peer, reason: reason, at: loop.now)
     schedule()
   }
 
@@ -189,6 +229,8 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
     case .refused(_, let reason): logger.info("refused", metadata: ["reason": "\(reason)"])
     }
   }
+
+  func core(_ core: SFUCore, reports report: SFUReport, at now: Instant) { reports?.send(report) }
 
   // MARK: Datagrams and time
 

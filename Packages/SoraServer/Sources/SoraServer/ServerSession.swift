@@ -6,11 +6,16 @@ import SoraTransport
 struct ServerSession: Sendable {
   private let connection: WebSocketConnection
   private let engine: LoopBound<ServerEngine>
+  private let access: AccessControl
   private let logger: Logger
 
-  init(_ connection: WebSocketConnection, _ engine: LoopBound<ServerEngine>, _ logger: Logger) {
+  init(
+    _ connection: WebSocketConnection, _ engine: LoopBound<ServerEngine>, _ access: AccessControl,
+    _ logger: Logger
+  ) {
     self.connection = connection
     self.engine = engine
+    self.access = access
     self.logger = logger
   }
 
@@ -27,11 +32,47 @@ struct ServerSession: Sendable {
         loop.execute { [engine] in engine.value.signalingLost(peer) }
         return
       }
-      if case .malformed(let detail) = message {
+      switch message {
+      case .malformed(let detail):
         logger.debug("malformed message", metadata: ["detail": "\(detail)"])
+      case .connect(let connect):
+        logger.debug("connect", metadata: ["message": "\(Secrets.logged(connect))"])
+        if !access.isOpen {
+          await decide(about: connect, of: peer)
+          continue
+        }
+      default: break
       }
       loop.execute { [engine] in engine.value.receive(message, from: peer) }
     }
     loop.execute { [engine] in engine.value.signalingLost(peer) }
+  }
+
+  /// Has somebody decide about a client. What it sends meanwhile waits in the WebSocket, which isn't read beyond a few megabytes.
+  private func decide(about connect: ConnectMessage, of peer: SFUPeerID) async {
+    let loop = engine.loop
+    let asked = await loop.run { [engine] in engine.value.examine(connect, of: peer) }
+    guard let asked else { return }
+    let decision = await access.decide(
+      asked,
+      AccessOrigin(
+        address: connection.remoteIP,
+        forwardedFor: connection.request?.headers["x-forwarded-for"]))
+    if case .failure(let refusal) = decision {
+      logger.notice(
+        "not let in",
+        metadata: [
+          "channel": "\(connect.channelID)", "connection": "\(asked.connectionID)",
+          "reason": "\(refusal.detail ?? refusal.reason)",
+        ])
+    }
+    // Who has gone meanwhile needs no connection.
+    guard connection.isOpen else { return }
+    loop.execute { [engine] in
+      switch decision {
+      case .success(let grant): engine.value.admit(connect, grant, of: peer)
+      case .failure(let refusal): engine.value.refuse(peer, reason: refusal.reason)
+      }
+    }
   }
 }

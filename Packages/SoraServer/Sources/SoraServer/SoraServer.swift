@@ -45,10 +45,11 @@ public final class SoraServer: Sendable {
   private let engine: LoopBound<ServerEngine>
   private let signaling: SignalingServer
   private let api: SignalingServer?
+  private let access: ServerAccess
 
   /// Starts a server.
   ///
-  /// - Throws: `SignalingError` where the port or the TLS files can't be used, `NetworkError` where no UDP socket can be
+  /// - Throws: `SignalingError` where the port, the TLS files or a webhook can't be used, `NetworkError` where no UDP socket can be
   ///   opened, or none for the relay's streams, `DTLSError` where no certificate can be made, `MediaFileError` where nothing can be
   ///   written in the folder of recordings, or libavformat is missing.
   public static func start(_ configuration: Configuration = Configuration()) async throws
@@ -65,6 +66,18 @@ public final class SoraServer: Sendable {
   }
 
   private static func open(_ configuration: Configuration) async throws -> SoraServer {
+    let access = try await ServerAccess(configuration.access, logger: configuration.logger)
+    do {
+      return try await open(configuration, access)
+    } catch {
+      await access.shutdown()
+      throw error
+    }
+  }
+
+  private static func open(
+    _ configuration: Configuration, _ access: ServerAccess
+  ) async throws -> SoraServer {
     let loop = try NetworkLoop.make()
     let certificate = try DTLSCertificate.generate()
     let addresses = try configuration.mediaAddresses ?? NetworkLoop.hostAddresses().map(\.ip)
@@ -75,7 +88,7 @@ public final class SoraServer: Sendable {
         LoopBound(
           try ServerEngine(
             configuration: configuration, addresses: addresses, certificate: certificate,
-            loop: loop, events: continuation),
+            loop: loop, events: continuation, reports: access.events),
           loop: loop)
       }
     }
@@ -84,12 +97,13 @@ public final class SoraServer: Sendable {
       try await record(configuration, engine)
       // First the relay: an offer has to name all of it.
       try await listenForStreams(configuration.turn, engine)
-      let signaling = try await listen(configuration, engine)
+      let signaling = try await listen(configuration, engine, access.control)
       var api: SignalingServer?
       do {
         if let port = configuration.apiPort {
           api = try await APIServer.start(
-            host: configuration.apiHost, port: port, backend: EngineBackend(engine: engine),
+            host: configuration.apiHost, port: port,
+            backend: EngineBackend(engine: engine, metrics: access.metrics),
             logger: configuration.logger)
         }
       } catch {
@@ -99,7 +113,8 @@ public final class SoraServer: Sendable {
       let (media, turn) = await loop.run {
         (engine.value.mediaAddresses, engine.value.turn?.urls() ?? [])
       }
-      return SoraServer(configuration, loop, engine, (signaling, api), media, turn, events)
+      return SoraServer(
+        configuration, loop, engine, (signaling, api), access, media, turn, events)
     } catch {
       if let engine = try? made.get() { await close(engine) }
       loop.shutdown()
@@ -153,7 +168,7 @@ public final class SoraServer: Sendable {
   }
 
   private static func listen(
-    _ configuration: Configuration, _ engine: LoopBound<ServerEngine>
+    _ configuration: Configuration, _ engine: LoopBound<ServerEngine>, _ access: AccessControl
   ) async throws -> SignalingServer {
     try await SignalingServer.start(
       host: configuration.host, port: configuration.port,
@@ -161,19 +176,20 @@ public final class SoraServer: Sendable {
         tls: configuration.tls, logger: configuration.logger),
       http: { ServerPage.respond(to: $0) },
       onConnection: { connection in
-        Task { await ServerSession(connection, engine, configuration.logger).run() }
+        Task { await ServerSession(connection, engine, access, configuration.logger).run() }
       })
   }
 
   private init(
     _ configuration: Configuration, _ loop: NetworkLoop, _ engine: LoopBound<ServerEngine>,
-    _ servers: (signaling: SignalingServer, api: SignalingServer?), _ media: [TransportAddress],
-    _ turn: [String],
+    _ servers: (signaling: SignalingServer, api: SignalingServer?), _ access: ServerAccess,
+    _ media: [TransportAddress], _ turn: [String],
     _ events: AsyncStream<SFUEvent>
   ) {
     self.configuration = configuration
     self.loop = loop
     self.engine = engine
+    self.access = access
     let signaling = servers.signaling
     self.signaling = signaling
     api = servers.api
@@ -209,6 +225,7 @@ public final class SoraServer: Sendable {
     await api?.stop()
     await Self.close(engine)
     await signaling.stop()
+    await access.shutdown()
     loop.shutdown()
   }
 
@@ -266,6 +283,7 @@ public final class SoraServer: Sendable {
 /// What the HTTP API works on: the engine, on its loop.
 private struct EngineBackend: APIBackend {
   let engine: LoopBound<ServerEngine>
+  let metrics: AccessMetrics
 
   private func run<Value: Sendable>(
     _ body: @escaping @Sendable (ServerEngine) -> Value
@@ -296,4 +314,16 @@ private struct EngineBackend: APIBackend {
   func requestKeyFrame(connectionID: String) async {
     await run { $0.requestKeyFrame(connectionID: connectionID) }
   }
+
+  func sessions() async -> [SFUSession] { await run { $0.core.sessions } }
+
+  func endSession(channelID: String, sessionID: String?) async -> String? {
+    await run { $0.endSession(channelID: channelID, sessionID: sessionID) }
+  }
+
+  func clientStatistics(of selection: SFUSelection?) async -> [SFUClientStatistics] {
+    await run { $0.core.clientStatistics(of: selection) }
+  }
+
+  func metrics() async -> ServerMetrics { await run { [metrics] in $0.metrics(metrics) } }
 }

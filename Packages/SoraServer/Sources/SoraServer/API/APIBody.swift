@@ -75,6 +75,11 @@ struct APIBody: Sendable {
   }
 }
 
+/// A request whose body says nothing.
+struct APINothing: Sendable {
+  init(_ body: APIBody) {}
+}
+
 extension SFUSelection {
   static func channel(_ body: APIBody) throws(APIError) -> SFUSelection {
     SFUSelection(channelID: try body.text("channel_id"))

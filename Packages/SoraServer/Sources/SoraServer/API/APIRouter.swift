@@ -15,6 +15,12 @@ protocol APIBackend: Sendable {
   /// How many there were.
   func disconnect(_ selection: SFUSelection) async -> Int
   func requestKeyFrame(connectionID: String) async
+  func sessions() async -> [SFUSession]
+  /// Ends all connections of a session; of the one that there is where none is named. Its id; nil where there is no such session.
+  func endSession(channelID: String, sessionID: String?) async -> String?
+  /// Of all connections where nothing is selected.
+  func clientStatistics(of selection: SFUSelection?) async -> [SFUClientStatistics]
+  func metrics() async -> ServerMetrics
 }
 
 /// One target of the API: reads its request, and answers it.
@@ -43,12 +49,28 @@ struct APIRouter: Sendable {
   }
 
   func respond(to request: HTTPRequest, _ backend: any APIBackend) async -> HTTPResponse {
+    if let page = await page(request, backend) { return page }
     do throws(APIError) {
       return HTTPResponse(json: try await answer(request, backend))
     } catch {
       var response = error.response
       if error.status == 405 { response.headers["Allow"] = "POST" }
       return response
+    }
+  }
+
+  /// What is there for machines that watch the server: whether it runs, and what it counts.
+  private func page(_ request: HTTPRequest, _ backend: any APIBackend) async -> HTTPResponse? {
+    guard request.method == "GET" else { return nil }
+    switch request.path {
+    case "/healthz":
+      // Asked on the loop: one that hangs doesn't answer.
+      _ = await backend.sessionID(channelID: "")
+      return HTTPResponse(text: "ok\n")
+    case "/metrics":
+      return HTTPResponse(
+        contentType: "text/plain; version=0.0.4; charset=utf-8", text: await backend.metrics().text)
+    default: return nil
     }
   }
 

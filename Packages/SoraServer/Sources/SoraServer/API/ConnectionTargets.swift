@@ -12,11 +12,11 @@ enum ConnectionTargets {
     APIRoute("Sora_20160711.PushClient", push(SFUSelection.client), push),
     APIRoute("Sora_20160711.PushConnection", push(SFUSelection.connection), push),
     APIRoute("Sora_20201120.PushChannelByRole", push(SFUSelection.role), push),
-    APIRoute("Sora_20201013.ListConnections", nothing, list),
+    APIRoute("Sora_20201013.ListConnections", APINothing.init, list),
     APIRoute("Sora_20201013.ListChannelConnections", SFUSelection.channel, list),
     APIRoute("Sora_20170529.GetStatsConnection", SFUSelection.connection, statistics),
     APIRoute("Sora_20170529.GetStatsClient", SFUSelection.client, statisticsOfClient),
-    APIRoute("Sora_20171101.GetStatsAllConnections", nothing, statisticsOfAll),
+    APIRoute("Sora_20171101.GetStatsAllConnections", APINothing.init, statisticsOfAll),
     APIRoute("Sora_20241218.RequestKeyFrame", SFUSelection.connection, requestKeyFrame),
   ]
 
@@ -24,11 +24,6 @@ enum ConnectionTargets {
     var selection: SFUSelection
     var data: JSONValue
   }
-
-  /// A request whose body says nothing.
-  struct Nothing: Sendable {}
-
-  @Sendable private static func nothing(_ body: APIBody) -> Nothing { Nothing() }
 
   private static func push(
     _ selection: @escaping @Sendable (APIBody) throws(APIError) -> SFUSelection
@@ -58,7 +53,7 @@ enum ConnectionTargets {
   }
 
   @Sendable private static func list(
-    _ request: Nothing, _ backend: any APIBackend
+    _ request: APINothing, _ backend: any APIBackend
   ) async throws(APIError) -> JSONValue {
     .array(await backend.status(of: nil).map(\.identity))
   }
@@ -87,7 +82,7 @@ enum ConnectionTargets {
   }
 
   @Sendable private static func statisticsOfAll(
-    _ request: Nothing, _ backend: any APIBackend
+    _ request: APINothing, _ backend: any APIBackend
   ) async throws(APIError) -> JSONValue {
     .array(await backend.status(of: nil).map(\.statistics))
   }

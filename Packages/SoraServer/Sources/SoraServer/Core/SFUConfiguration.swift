@@ -19,6 +19,8 @@ extension SFUCore {
     public var pingInterval = Duration.seconds(5)
     /// Every how many pings ask for statistics; 0 for none.
     public var pingsPerStatistics = 3
+    /// Whether the last statistics of each client are kept, for `clientStatistics`.
+    public var keepsClientStatistics = false
     /// How long a client may leave pings unanswered.
     public var pongTimeout = Duration.seconds(60)
     /// From the open WebSocket until `connect`.
@@ -43,6 +45,9 @@ extension SFUCore {
     public var turnTransport: (TransportAddress) -> ICEServerURL.Transport? = { _ in nil }
     /// Clients at once, whether they are connected already or not.
     public var maximumPeers = 1000
+    /// Connections at once, in all channels and in each; more are refused.
+    public var maximumConnections = Int.max
+    public var maximumChannelConnections = Int.max
 
     public init(
       certificate: DTLSCertificate, dtls: any DTLSEndpointFactory, wallClock: WallClock,

@@ -5,14 +5,18 @@ import SoraSignalingMessages
 @dynamicMemberLookup
 struct SFUConnectRequest {
   private let message: ConnectMessage
+  /// What was decided about it.
+  let grant: SFUGrant
   /// What is requested for audio; nil if the client wants none.
   let audio: AudioOptions?
   /// What is requested for video; nil if the client wants none.
   let video: VideoOptions?
 
   /// - Throws: why it can't be served.
-  init(_ message: ConnectMessage) throws(SFUObjection) {
+  init(_ connect: ConnectMessage, _ grant: SFUGrant = SFUGrant()) throws(SFUObjection) {
+    let message = grant.applied(to: connect)
     self.message = message
+    self.grant = grant
     audio = message.audio == .disabled ? nil : message.audio?.options ?? AudioOptions()
     video = message.video == .disabled ? nil : message.video?.options ?? VideoOptions()
     do throws(SignalingError) {
@@ -44,7 +48,7 @@ struct SFUConnectRequest {
   /// The app's data channels that the client asks for.
   let messaging: [ClientChannel]
   /// What it may call on the data channel `rpc`.
-  var rpcMethods: [String] { RPCMethod.allCases.map(\.rawValue) }
+  var rpcMethods: [String] { RPCMethod.allCases.filter(grant.allows).map(\.rawValue) }
   /// Signaling's own data channels.
   var labels: [SignalingLabel] {
     SignalingLabel.allCases.filter { $0 != .rpc || !rpcMethods.isEmpty }

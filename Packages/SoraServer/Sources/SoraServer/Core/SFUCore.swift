@@ -14,6 +14,8 @@ public final class SFUCore {
   public weak var delegate: (any SFUCoreDelegate)?
   /// Datagrams that belong to no connection; what connections dropped is in their status.
   public internal(set) var dropped = SFUDropped()
+  /// What connections did that are gone.
+  private(set) var endedTotals = SFUTotals()
 
   /// Takes what is published, frame by frame, before it is decoded; packets are put together only where this is set. Called in
   /// the middle of the core's calls, and calls nothing of it.
@@ -42,6 +44,7 @@ public final class SFUCore {
   private enum Outgoing {
     case output(SFUOutput, SFUPeerID)
     case event(SFUEvent)
+    case report(SFUReport)
   }
 
   /// - Parameters:
@@ -80,15 +83,67 @@ public final class SFUCore {
       return
     }
     switch message {
-    case .connect(let message):
-      do throws(SFUObjection) {
-        connect(try SFUConnectRequest(message), of: peer, at: now)
-      } catch {
-        refuse(peer, .refused(error.reason), at: now)
-      }
+    case .connect(let message): admit(message, SFUGrant(), of: peer, at: now)
     case .malformed(let detail): refuse(peer, .refused("INVALID-MESSAGE: \(detail)"), at: now)
     case .disconnect: refuse(peer, .disconnect, at: now)
     default: refuse(peer, .refused("FIRST-MESSAGE: send connect before anything else"), at: now)
+    }
+  }
+
+  /// Takes a `connect` that somebody else decides about. The client isn't waited for from now on: `admit` or `refuse` must follow.
+  ///
+  /// - Returns: nil where there is nothing to decide: the client has gone, or was refused.
+  public func examine(
+    _ message: ConnectMessage, of peer: SFUPeerID, at now: Instant
+  ) -> SFUApplicant? {
+    defer { deliver(at: now) }
+    guard clients.contains(peer) else { return nil }
+    guard clients.connection(of: peer) == nil else {
+      receive(.connect(message), from: peer, at: now)
+      return nil
+    }
+    do throws(SFUObjection) {
+      _ = try SFUConnectRequest(message)
+    } catch {
+      refuse(peer, .refused(error.reason), at: now)
+      return nil
+    }
+    clients.heard(peer)
+    return SFUApplicant(
+      peer: peer, connectionID: makeIdentifier(), connect: message,
+      counters: channel(message.channelID)?.counters ?? SFUCounters(),
+      usesDataChannels: configuration.usesDataChannels)
+  }
+
+  /// Connects a client that was let in, to what it asks for and the grant leaves of that.
+  public func admit(
+    _ message: ConnectMessage, _ grant: SFUGrant, of peer: SFUPeerID, at now: Instant
+  ) {
+    defer { deliver(at: now) }
+    guard clients.contains(peer), clients.connection(of: peer) == nil else { return }
+    do throws(SFUObjection) {
+      let request = try SFUConnectRequest(message, grant)
+      try checkRoom(in: request.channelID)
+      connect(request, of: peer, at: now)
+    } catch {
+      refuse(peer, .refused(error.reason), at: now)
+    }
+  }
+
+  /// Turns away a client that was not let in.
+  public func refuse(_ peer: SFUPeerID, reason: String, at now: Instant) {
+    defer { deliver(at: now) }
+    guard clients.contains(peer), clients.connection(of: peer) == nil else { return }
+    refuse(peer, .refused(reason), at: now)
+  }
+
+  private func checkRoom(in channelID: String) throws(SFUObjection) {
+    guard connections.count < configuration.maximumConnections else {
+      throw SFUObjection(reason: "CONNECTION-LIMIT: the server has as many as it takes")
+    }
+    let members = channel(channelID)?.members.count ?? 0
+    guard members < configuration.maximumChannelConnections else {
+      throw SFUObjection(reason: "CONNECTION-LIMIT: the channel has as many as it takes")
     }
   }
 
@@ -98,20 +153,6 @@ public final class SFUCore {
     guard let connection = clients.connection(of: peer) else { return clients.remove(peer) }
     guard !connection.signaling.webSocketLost() else { return }
     end(connection, .lost("WEBSOCKET-CLOSED"), reason: "WEBSOCKET-CLOSED", at: now)
-  }
-
-  /// Sends data to connections.
-  ///
-  /// - Returns: how many it went to.
-  @discardableResult
-  public func push(_ data: JSONValue, to selection: SFUSelection, at now: Instant) -> Int {
-    defer { deliver(at: now) }
-    let chosen = connections.filter { $0.isConnected && $0.isIn(selection) }
-    for connection in chosen {
-      connection.tell(.push(data), at: now)
-      touch(connection)
-    }
-    return chosen.count
   }
 
   /// Asks a connection's publisher for a key frame. False where there is no such connection.
@@ -124,27 +165,12 @@ public final class SFUCore {
     return true
   }
 
-  /// Ends connections as Sora's API does.
-  ///
-  /// - Returns: how many there were.
-  @discardableResult
-  public func disconnect(_ selection: SFUSelection, at now: Instant) -> Int {
-    defer { deliver(at: now) }
-    let all = connections.filter { $0.isIn(selection) }
-    for connection in all {
-      end(
-        connection, SFUClose(code: 1000, reason: "DISCONNECTED-API"), reason: "DISCONNECTED-API",
-        at: now)
-    }
-    return all.count
-  }
-
   /// Ends every connection with 1001, as the server goes.
   public func shutdown(at now: Instant) {
     defer { deliver(at: now) }
     let close = SFUClose(code: 1001, reason: "SERVER-SHUTDOWN")
     for connection in connections { end(connection, close, reason: close.reason, at: now) }
-    for peer in clients.waiting { emit(.close(close), to: peer) }
+    for peer in clients.unconnected { emit(.close(close), to: peer) }
     clients.removeAll()
   }
 
@@ -225,21 +251,15 @@ public final class SFUCore {
     }
   }
 
-  /// All connections, in the order of their `connect`.
-  public var status: [SFUConnectionStatus] { connections.map(\.status) }
-
-  /// Some connections, in the order of their `connect`.
-  public func status(of selection: SFUSelection) -> [SFUConnectionStatus] {
-    connections.filter { $0.isIn(selection) }.map(\.status)
-  }
-
   /// A new name, as connections and sessions have it.
   func makeIdentifier() -> String { SFUIdentifier.make(random) }
 
   /// A channel's session; nil where nobody is in it.
   public func sessionID(channelID: String) -> String? {
-    channels.first { $0.id == channelID }?.sessionID
+    channel(channelID)?.sessionID
   }
+
+  func channel(_ id: String) -> SFUChannel? { channels.first { $0.id == id } }
 
   /// Whether a channel's frames are taken before they are decoded.
   func takes(_ channelID: String) -> Bool {
@@ -290,10 +310,11 @@ public final class SFUCore {
 
   private func connect(_ request: SFUConnectRequest, of peer: SFUPeerID, at now: Instant) {
     let channel: SFUChannel
-    if let known = channels.first(where: { $0.id == request.channelID }) {
+    if let known = self.channel(request.channelID) {
       channel = known
     } else {
-      channel = SFUChannel(id: request.channelID, sessionID: SFUIdentifier.make(random))
+      channel = SFUChannel(
+        id: request.channelID, sessionID: SFUIdentifier.make(random), createdAt: now)
       channels.append(channel)
     }
     let connection = SFUConnection(
@@ -312,6 +333,7 @@ public final class SFUCore {
     clients.remove(peer)
     emit(.close(close), to: peer)
     emit(.refused(peer, reason: close.reason))
+    endedTotals.refusals += 1
   }
 
   /// A connection's media can flow: others hear of it, and get its tracks.
@@ -321,6 +343,9 @@ public final class SFUCore {
       .joined(
         channelID: channel.id, connectionID: connection.connectionID, role: connection.request.role)
     )
+    endedTotals.connections += 1
+    reportStart(of: channel)
+    report(.created, of: connection, at: now)
     synchronize(channel, at: now)
     let others = channel.members.filter {
       $0 !== connection && $0.isConnected && $0.bundleID != connection.bundleID
@@ -348,6 +373,7 @@ public final class SFUCore {
   /// - Parameter close: what to tell the client; nil where it can't be told any more.
   func end(_ connection: SFUConnection, _ close: SFUClose?, reason: String, at now: Instant) {
     guard !connection.isEnded else { return }
+    connection.add(to: &endedTotals)
     let wasConnected = connection.isConnected
     let channel = connection.channel
     let remoteAddress = connection.transport.ice.selectedPair?.remote
@@ -370,7 +396,11 @@ public final class SFUCore {
       .left(
         channelID: channel.id, connectionID: connection.connectionID, role: connection.request.role,
         reason: reason))
-    if channel.members.isEmpty { channels.removeAll { $0 === channel } }
+    if wasConnected { report(.destroyed, of: connection, reason: reason, at: now) }
+    if channel.members.isEmpty {
+      channels.removeAll { $0 === channel }
+      reportEnd(of: channel, at: now)
+    }
   }
 
   /// Lets go of a connection that has ended.
@@ -382,7 +412,7 @@ public final class SFUCore {
     deadlines.set(nil, of: connection)
   }
 
-  private func notification(
+  func notification(
     _ kind: SFUNotification.Kind, of connection: SFUConnection, at now: Instant
   ) -> SFUNotification {
     SFUNotification(
@@ -401,6 +431,8 @@ public final class SFUCore {
 
   func emit(_ event: SFUEvent) { outbox.append(.event(event)) }
 
+  func emit(_ report: SFUReport) { outbox.append(.report(report)) }
+
   /// Hands out what was collected, once the core is at rest, so that a delegate may call the core.
   func deliver(at now: Instant) {
     guard !isDelivering else { return }
@@ -413,6 +445,7 @@ public final class SFUCore {
         switch item {
         case .output(let output, let peer): delegate?.core(self, sends: output, to: peer, at: now)
         case .event(let event): delegate?.core(self, event: event, at: now)
+        case .report(let report): delegate?.core(self, reports: report, at: now)
         }
       }
     }
@@ -423,4 +456,10 @@ public final class SFUCore {
 public protocol SFUCoreDelegate: AnyObject {
   func core(_ core: SFUCore, sends output: SFUOutput, to peer: SFUPeerID, at now: Instant)
   func core(_ core: SFUCore, event: SFUEvent, at now: Instant)
+  /// What somebody outside may want to hear of. Needn't be there.
+  func core(_ core: SFUCore, reports report: SFUReport, at now: Instant)
+}
+
+extension SFUCoreDelegate {
+  public func core(_ core: SFUCore, reports report: SFUReport, at now: Instant) {}
 }

@@ -40,6 +40,8 @@ public struct SFUDropped: Sendable, Hashable {
   public var malformedDataMessage = 0
   /// Messages for which a client's data channels had no room.
   public var dataChannelFull = 0
+  /// Statistics of clients that were too large to be kept.
+  public var statisticsTooLarge = 0
   /// Joins that would need more sections than a description may have.
   public var tooManySections = 0
 

@@ -225,6 +225,7 @@ async function connect(role) {
       type: "connect", role, channel_id: element("channel").value, sora_client: "Sora development page",
       environment: navigator.userAgent, audio: wantsAudio, data_channel_signaling: true,
       ignore_disconnect_websocket: query.get("websocket") === "0",
+      metadata: query.has("access_token") ? { access_token: query.get("access_token") } : undefined,
       data_channels: [{ label: CHAT, direction: "sendrecv", header: [{ type: "sender_connection_id" }] }],
       video: wantsVideo && { codec_type: element("codec").value },
     });

@@ -13,6 +13,7 @@ final class TestServer: SimulatedEndpoint, SFUCoreDelegate {
   let network: SimulatedNetwork
   let host: SimulatedHost
   private(set) var events: [SFUEvent] = []
+  private(set) var reports: [SFUReport] = []
   private var clients: [SFUPeerID: ScriptedClient] = [:]
   static let signalingDelay = Duration.milliseconds(10)
 
@@ -67,6 +68,8 @@ final class TestServer: SimulatedEndpoint, SFUCoreDelegate {
   }
 
   func core(_ core: SFUCore, event: SFUEvent, at now: Instant) { events.append(event) }
+
+  func core(_ core: SFUCore, reports report: SFUReport, at now: Instant) { reports.append(report) }
 
   func status(_ client: ScriptedClient) -> SFUConnectionStatus? {
     core.status.first { $0.connectionID == client.offer?.connectionID }

@@ -55,6 +55,8 @@ public final class WebSocketConnection: Sendable {
   public let request: HTTPRequest?
   /// Address and port of the peer, or of the proxy.
   public let remoteAddress: String
+  /// The address alone, as `192.0.2.1`; nil where it has none.
+  public let remoteIP: String?
   public let maximumMessageSize: Int
 
   private let channel: any Channel
@@ -72,6 +74,7 @@ public final class WebSocketConnection: Sendable {
     self.maximumMessageSize = maximumMessageSize
     self.logger = logger
     remoteAddress = channel.remoteAddress.map { "\($0)" } ?? "unknown"
+    remoteIP = channel.remoteAddress?.ipAddress
     queue = EventQueue(highWater: Self.inboundHighWater)
     queue.onDrained { [weak channel = channel as AnyObject & Sendable] in
       (channel as? any Channel)?.triggerUserOutboundEvent(ResumeReading(), promise: nil)

@@ -1,3 +1,5 @@
+import SoraMedia
+
 /// The connections that meet under one name, from the first to the last.
 ///
 /// Confined to its core.
@@ -6,9 +8,14 @@ final class SFUChannel {
   let sessionID: String
   /// In the order of their `connect`.
   var members: [SFUConnection] = []
+  /// When its first `connect` came.
+  let createdAt: Instant
+  /// Whether a connection of it could carry media: others have heard of the session then.
+  var isReported = false
 
-  init(id: String, sessionID: String) {
+  init(id: String, sessionID: String, createdAt: Instant) {
     self.id = id
+    self.createdAt = createdAt
     self.sessionID = sessionID
   }
 

@@ -27,7 +27,7 @@ extension SFUConnection {
   }
 
   /// With what the parts of the connection count.
-  private var allDropped: SFUDropped {
+  var allDropped: SFUDropped {
     var dropped = dropped
     let media = uplink.dropped
     dropped.malformedRTP = media.malformed

@@ -15,6 +15,7 @@ final class SFUConnection: DeadlineQueued, TrackSubscriber {
   unowned let core: SFUCore
   let transport: PeerTransport
   private var phase: Phase
+  private var span: ConnectionSpan
 
   let uplink = Uplink()
   let downlink = Downlink()
@@ -25,6 +26,8 @@ final class SFUConnection: DeadlineQueued, TrackSubscriber {
 
   var sections: SFUSections
   var exchange: OfferExchange
+  /// What the client said of itself last.
+  private(set) var reports = ClientReports()
   /// Messages that couldn't be used, by reason.
   var dropped = SFUDropped()
 
@@ -47,10 +50,12 @@ final class SFUConnection: DeadlineQueued, TrackSubscriber {
     self.core = core
     let random = core.random
     deadlineMark = DeadlineMark(order: order)
-    let connectionID = SFUIdentifier.make(random)
+    span = ConnectionSpan(lifetime: request.grant.lifetime)
+    let connectionID = request.grant.connectionID ?? SFUIdentifier.make(random)
     identity = SFUNotification.Peer(
       connectionID: connectionID, clientID: request.clientID ?? connectionID,
-      bundleID: request.bundleID ?? connectionID, metadata: request.notifyMetadata)
+      bundleID: request.bundleID ?? connectionID, metadata: request.notifyMetadata,
+      authnMetadata: request.grant.authnMetadata, authzMetadata: request.grant.authzMetadata)
     // RFC 9429 §5.2.1: 63 bits with the top bits clear.
     exchange = OfferExchange(sessionNumber: random.next() >> 2)
     sections = SFUSections(opus: SFUCodec.opus(request.audio ?? AudioOptions()))
@@ -133,7 +138,12 @@ final class SFUConnection: DeadlineQueued, TrackSubscriber {
       } else if !text.isEmpty {
         dropped.malformedCandidate += 1
       }
-    case .pong, .statistics: signaling.heard(at: now)
+    case .pong: signaling.heard(at: now)
+    case .statistics(let reports):
+      signaling.heard(at: now)
+      if core.configuration.keepsClientStatistics, !self.reports.take(reports, at: now) {
+        dropped.statisticsTooLarge += 1
+      }
     case .disconnect(let reason):
       core.end(self, .disconnect, reason: reason ?? "TYPE-DISCONNECT", at: now)
     case .connect:
@@ -214,6 +224,11 @@ final class SFUConnection: DeadlineQueued, TrackSubscriber {
         case .lost: end(.lost("PONG-TIMEOUT"), at: now)
         }
       }
+      switch span.poll(at: now) {
+      case .minute: core.report(.updated, of: self, at: now)
+      case .over: end(SFUClose(code: 1000, reason: "LIFETIME-EXPIRED"), at: now)
+      case nil: break
+      }
     case .leaving, .ended: break
     }
   }
@@ -223,7 +238,8 @@ final class SFUConnection: DeadlineQueued, TrackSubscriber {
     deadline = earliest(deadline, signaling.channels?.nextDeadline)
     switch phase {
     case .connecting(let mediaBy): deadline = earliest(deadline, mediaBy)
-    case .connected: deadline = earliest(deadline, signaling.nextDeadline)
+    case .connected:
+      deadline = earliest(deadline, earliest(signaling.nextDeadline, span.nextDeadline))
     case .leaving(_, let until):
       return earliest(
         earliest(transport.nextDeadline, signaling.channels?.nextDeadline), until)
@@ -237,6 +253,7 @@ final class SFUConnection: DeadlineQueued, TrackSubscriber {
     guard case .connecting = phase else { return }
     phase = .connected(since: now)
     signaling.start(at: now)
+    span.start(at: now)
     for subscription in downlink.subscriptions where subscription.isActive {
       requestKeyFrame(of: subscription.source, at: now)
     }

@@ -52,6 +52,7 @@ extension SFUConnection {
       $0.simulcastMulticodec = false
       $0.spotlight = false
       $0.multistream = true
+      $0.metadata = request.grant.authzMetadata
       $0.dataChannelSignaling = signaling.channels != nil
       $0.ignoreDisconnectWebSocket = signaling.ignoresWebSocket
       $0.dataChannels = signaling.channels?.announced

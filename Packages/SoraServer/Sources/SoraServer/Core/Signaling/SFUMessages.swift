@@ -19,7 +19,7 @@ public enum SFUMessage: Sendable, Hashable {
   case reAnswer(sdp: String)
   case candidate(String)
   case pong
-  /// Statistics on the data channel `stats`.
+  /// Statistics, of a `pong` or on the data channel `stats`.
   case statistics([JSONValue])
   case disconnect(reason: String?)
   /// A message that makes no difference, by its type.
@@ -69,6 +69,8 @@ public struct SFUClose: Sendable, Hashable {
 public struct SFUNotification: Sendable, Hashable {
   public enum Kind: String, Sendable, Hashable {
     case created = "connection.created"
+    /// For event webhooks.
+    case updated = "connection.updated"
     case destroyed = "connection.destroyed"
   }
 
@@ -78,6 +80,9 @@ public struct SFUNotification: Sendable, Hashable {
     public var bundleID: String
     /// Its `signaling_notify_metadata`.
     public var metadata: JSONValue?
+    /// What it said to be let in, and what was decided about it.
+    public var authnMetadata: JSONValue?
+    public var authzMetadata: JSONValue?
   }
 
   public var kind: Kind
@@ -101,6 +106,8 @@ public struct SFUCounters: Sendable, Hashable {
   public var sendrecv = 0
   public var sendonly = 0
   public var recvonly = 0
+
+  public init() {}
 
   public var total: Int { sendrecv + sendonly + recvonly }
 

@@ -1,7 +1,7 @@
 import SoraMedia
 
-/// The clients whose WebSockets are open, each with its connection from `connect` on. Those that haven't sent that are waited for, all for
-/// equally long.
+/// The clients whose WebSockets are open, each with its connection from the time on when its `connect` is granted. Those that haven't
+/// sent `connect` are waited for, all for equally long; about the others somebody decides.
 struct SignalingClients<Connection: AnyObject> {
   private struct Client {
     /// When `connect` has to be there.
@@ -10,7 +10,7 @@ struct SignalingClients<Connection: AnyObject> {
   }
 
   private var clients: [SFUPeerID: Client] = [:]
-  /// Those without a connection, in the order in which they came.
+  /// Those that haven't sent `connect`, in the order in which they came.
   private(set) var waiting: [SFUPeerID] = []
   private var next = 1
 
@@ -31,7 +31,15 @@ struct SignalingClients<Connection: AnyObject> {
 
   mutating func connect(_ id: SFUPeerID, _ connection: Connection) {
     clients[id]?.connection = connection
-    waiting.removeAll { $0 == id }
+    heard(id)
+  }
+
+  /// A client has sent `connect`: it isn't waited for any more.
+  mutating func heard(_ id: SFUPeerID) { waiting.removeAll { $0 == id } }
+
+  /// Those without a connection, whether they are waited for or decided about, in the order in which they came.
+  var unconnected: [SFUPeerID] {
+    clients.filter { $0.value.connection == nil }.keys.sorted { $0.value < $1.value }
   }
 
   mutating func remove(_ id: SFUPeerID) {

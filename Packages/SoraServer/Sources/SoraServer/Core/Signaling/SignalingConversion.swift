@@ -20,7 +20,7 @@ extension SFUMessage {
     case .reAnswer(let message): self = .reAnswer(sdp: message.sdp)
     case .update(let message): self = .reAnswer(sdp: message.sdp)
     case .candidate(let message): self = .candidate(message.candidate)
-    case .pong: self = .pong
+    case .pong(let message): self = message.statistics.map { .statistics($0) } ?? .pong
     case .stats(let message): self = .statistics(message.reports)
     case .disconnect(let message): self = .disconnect(reason: message.reason)
     default: self = .other(message.typeName)
@@ -73,6 +73,8 @@ extension NotifyMessage {
     self.channelRecvonlyConnections = notification.counters.recvonly
     self.turnTransportType = turnTransport?.rawValue
     self.metadata = notification.peer.metadata
+    self.authnMetadata = notification.peer.authnMetadata
+    self.authzMetadata = notification.peer.authzMetadata
     guard notification.kind == .created else { return }
     self.data = notification.others.map { other in
       NotifyPeer {
@@ -80,6 +82,8 @@ extension NotifyMessage {
         $0.bundleID = other.bundleID
         $0.connectionID = other.connectionID
         $0.metadata = other.metadata
+        $0.authnMetadata = other.authnMetadata
+        $0.authzMetadata = other.authzMetadata
       }
     }
   }

@@ -1,0 +1,54 @@
+extension ServerConfiguration {
+  /// Who may connect, and who is told of it. By default everybody may, and nobody is told.
+  public struct Access: Sendable {
+    /// Where it is set, clients send it in `metadata.access_token`, or a token (JWT, HS256) that is signed with it.
+    public var secretKey: SecretKey?
+    /// Is asked about each client, behind the token where both are set.
+    public var authWebhook: Webhook?
+    /// Is told of connections and sessions.
+    public var eventWebhook: Webhook?
+    /// Connections at once, in all channels; more are refused.
+    public var maximumConnections = 1000
+    /// Connections at once in one channel; nil for as many as the server takes.
+    public var maximumChannelConnections: Int?
+
+    public init() {}
+  }
+
+  /// Where something is posted to as JSON.
+  public struct Webhook: Sendable, Hashable {
+    /// `http://` or `https://`.
+    public var url: String
+    /// For all of one request and its reply.
+    public var timeout: Duration
+
+    public init(url: String, timeout: Duration = .seconds(5)) {
+      self.url = url
+      self.timeout = timeout
+    }
+  }
+}
+
+/// A key that tokens are signed with. It appears in no description.
+public struct SecretKey: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
+  let bytes: [UInt8]
+
+  /// - Parameter text: nil results where it is empty. RFC 7518 §3.2 asks for 32 bytes or more.
+  public init?(_ text: String) {
+    guard !text.isEmpty else { return nil }
+    bytes = Array(text.utf8)
+  }
+
+  public var description: String { "(secret)" }
+  public var customMirror: Mirror { Mirror(self, children: []) }
+
+  /// Whether a text is the key. The time it takes doesn't tell how much of it is right.
+  func matches(_ text: String) -> Bool {
+    let other = Array(text.utf8)
+    var difference: UInt8 = other.count == bytes.count ? 0 : 1
+    for (index, byte) in bytes.enumerated() {
+      difference |= byte ^ (index < other.count ? other[index] : ~byte)
+    }
+    return difference == 0
+  }
+}

@@ -1,0 +1,50 @@
+import SoraMedia
+import SoraRTP
+import SoraTransport
+
+// What is said of connections and sessions to those outside of the channel.
+extension SFUCore {
+  /// The time of day at an instant, in nanoseconds since 1970.
+  func unixNanoseconds(at instant: Instant) -> Int64 {
+    configuration.wallClock.unixNanosecondsAtZero &+ instant.nanoseconds
+  }
+
+  func report(
+    _ kind: SFUNotification.Kind, of connection: SFUConnection, reason: String? = nil,
+    at now: Instant
+  ) {
+    let request = connection.request
+    let carried = connection.transport.statistics
+    emit(
+      .connection(
+        SFUConnectionReport(
+          channelID: connection.channel.id,
+          notification: notification(kind, of: connection, at: now),
+          createdUnixNanoseconds: unixNanoseconds(at: connection.connectedAt ?? now),
+          bytesReceived: carried.bytesReceived, bytesSent: carried.bytesSent,
+          audio: request.audio, video: request.video, simulcast: request.simulcast ?? false,
+          spotlight: request.spotlight ?? false,
+          eventMetadata: request.grant.settings.eventMetadata, reason: reason)))
+  }
+
+  /// A session is heard of with the first connection that can carry media.
+  func reportStart(of channel: SFUChannel) {
+    guard !channel.isReported else { return }
+    channel.isReported = true
+    emit(.sessionCreated(session(of: channel)))
+  }
+
+  func reportEnd(of channel: SFUChannel, at now: Instant) {
+    guard channel.isReported else { return }
+    emit(.sessionDestroyed(session(of: channel), unixNanoseconds: unixNanoseconds(at: now)))
+  }
+
+  /// The sessions of all channels, in the order of their making.
+  public var sessions: [SFUSession] { channels.map { session(of: $0) } }
+
+  private func session(of channel: SFUChannel) -> SFUSession {
+    SFUSession(
+      channelID: channel.id, sessionID: channel.sessionID,
+      createdUnixNanoseconds: unixNanoseconds(at: channel.createdAt), counters: channel.counters)
+  }
+}

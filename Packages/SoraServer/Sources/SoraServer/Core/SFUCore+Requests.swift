@@ -1,0 +1,42 @@
+public import SoraMedia
+public import SoraSignalingMessages
+
+// What somebody outside of the channels asks of some connections.
+extension SFUCore {
+  /// Sends data to connections.
+  ///
+  /// - Returns: how many it went to.
+  @discardableResult
+  public func push(_ data: JSONValue, to selection: SFUSelection, at now: Instant) -> Int {
+    defer { deliver(at: now) }
+    let chosen = connections.filter { $0.isConnected && $0.isIn(selection) }
+    for connection in chosen {
+      connection.tell(.push(data), at: now)
+      touch(connection)
+    }
+    return chosen.count
+  }
+
+  /// Ends connections as Sora's API does.
+  ///
+  /// - Returns: how many there were.
+  @discardableResult
+  public func disconnect(_ selection: SFUSelection, at now: Instant) -> Int {
+    defer { deliver(at: now) }
+    let all = connections.filter { $0.isIn(selection) }
+    for connection in all {
+      end(
+        connection, SFUClose(code: 1000, reason: "DISCONNECTED-API"), reason: "DISCONNECTED-API",
+        at: now)
+    }
+    return all.count
+  }
+
+  /// All connections, in the order of their `connect`.
+  public var status: [SFUConnectionStatus] { connections.map(\.status) }
+
+  /// Some connections, in the order of their `connect`.
+  public func status(of selection: SFUSelection) -> [SFUConnectionStatus] {
+    connections.filter { $0.isIn(selection) }.map(\.status)
+  }
+}
