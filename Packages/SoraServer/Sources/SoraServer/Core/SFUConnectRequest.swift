@@ -10,9 +10,15 @@ struct SFUConnectRequest {
   /// What is requested for video; nil if the client wants none.
   let video: VideoOptions?
 
+  /// Whether it sends and receives video in layers. Who authorizes it may decide otherwise.
+  var usesSimulcast: Bool
+  /// The layers that it shall send; nil for the server's. For who authorizes it.
+  var simulcast: SimulcastOffer?
+
   /// - Throws: why it can't be served.
   init(_ message: ConnectMessage) throws(SFUObjection) {
     self.message = message
+    usesSimulcast = message.simulcast == true
     audio = message.audio == .disabled ? nil : message.audio?.options ?? AudioOptions()
     video = message.video == .disabled ? nil : message.video?.options ?? VideoOptions()
     do throws(SignalingError) {

@@ -28,12 +28,14 @@ public final class SFUCore {
   }
 
   let random: RandomSource
+  /// What publishers with simulcast are offered where nobody has said otherwise.
+  let simulcast: SimulcastOffer
   let sink: any DatagramSink
   private var clients = SignalingClients<SFUConnection>()
   private var nextOrder: UInt64 = 0
   private var deadlines = DeadlineQueue<SFUConnection>()
-  /// Tracks whose packets of this batch haven't been forwarded.
-  private var running: [PublishedTrack] = []
+  /// Layers whose packets of this batch haven't been forwarded.
+  private var running: [PublishedLayer] = []
   private var directory = ConnectionDirectory<SFUConnection>()
   private(set) var channels: [SFUChannel] = []
   private var outbox: [Outgoing] = []
@@ -50,6 +52,7 @@ public final class SFUCore {
   ///   - sink: sends from the configured media addresses.
   public init(configuration: Configuration, random: RandomSource, sink: any DatagramSink) {
     self.configuration = configuration
+    simulcast = (try? SimulcastOffer(configuration.simulcastEncodings)) ?? .standard
     self.random = random
     self.sink = sink
   }
@@ -120,7 +123,9 @@ public final class SFUCore {
     guard let connection = directory.connection(id: connectionID), !connection.isEnded else {
       return false
     }
-    for track in connection.uplink.tracks { connection.requestKeyFrame(of: track, at: now) }
+    for track in connection.uplink.tracks {
+      for layer in track.layers { connection.requestKeyFrame(of: layer, at: now) }
+    }
     return true
   }
 
@@ -174,8 +179,9 @@ public final class SFUCore {
   /// Forwards what has come since the last time. Behind datagrams that came together; `poll` does it, too.
   public func batchEnded(at now: Instant) {
     guard !running.isEmpty else { return }
-    for track in running { track.forwardRun(at: now) }
+    for layer in running { layer.forwardRun(at: now) }
     running.removeAll(keepingCapacity: true)
+    if !outbox.isEmpty { deliver(at: now) }
   }
 
   /// Lets timers run.
@@ -213,10 +219,10 @@ public final class SFUCore {
     if let publisher = directory.connection(id: track.publisherID) { touch(publisher) }
   }
 
-  /// A track has something to forward: with what else comes in this batch.
-  func forward(_ track: PublishedTrack, at now: Instant) {
-    if track.isRunFull { return track.forwardRun(at: now) }
-    if track.isRunNew { running.append(track) }
+  /// A layer has something to forward: with what else comes in this batch.
+  func forward(_ layer: PublishedLayer, at now: Instant) {
+    if layer.isRunFull { return layer.forwardRun(at: now) }
+    if layer.isRunNew { running.append(layer) }
   }
 
   private func settleDeadlines() {
@@ -392,6 +398,12 @@ public final class SFUCore {
       minutes: Int(now.nanoseconds(since: connection.connectedAt ?? now) / 60_000_000_000),
       counters: connection.channel.counters,
       remoteAddress: connection.transport.ice.selectedPair?.remote, others: [],
+      unixNanoseconds: configuration.wallClock.unixNanosecondsAtZero &+ now.nanoseconds)
+  }
+
+  /// The time of day, as messages have it.
+  func timestamp(at now: Instant) -> String {
+    TimestampText.rfc3339(
       unixNanoseconds: configuration.wallClock.unixNanosecondsAtZero &+ now.nanoseconds)
   }
 
