@@ -296,4 +296,12 @@ private struct EngineBackend: APIBackend {
   func requestKeyFrame(connectionID: String) async {
     await run { $0.requestKeyFrame(connectionID: connectionID) }
   }
+
+  func requestSimulcastRid(
+    _ rid: SignalingRid, channelID: String, receiver: String, sender: String?
+  ) async -> Bool {
+    await run {
+      $0.requestSimulcastRid(rid, channelID: channelID, receiver: receiver, sender: sender)
+    }
+  }
 }

@@ -15,6 +15,10 @@ protocol APIBackend: Sendable {
   /// How many there were.
   func disconnect(_ selection: SFUSelection) async -> Int
   func requestKeyFrame(connectionID: String) async
+  /// Whether both are in the channel.
+  func requestSimulcastRid(
+    _ rid: SignalingRid, channelID: String, receiver: String, sender: String?
+  ) async -> Bool
 }
 
 /// One target of the API: reads its request, and answers it.

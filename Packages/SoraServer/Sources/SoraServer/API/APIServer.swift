@@ -4,7 +4,8 @@ import SoraSignaling
 /// The port of the HTTP API. Bodies, headers, times and numbers of clients have the limits of the HTTP server that signaling has, too.
 enum APIServer {
   private static let maximumConnections = 100
-  private static let router = APIRouter(ConnectionTargets.all + RecordingTargets.all)
+  private static let router = APIRouter(
+    ConnectionTargets.all + LayerTargets.all + RecordingTargets.all)
 
   /// Opens the port.
   static func start(

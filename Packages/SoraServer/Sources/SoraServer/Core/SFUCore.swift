@@ -35,7 +35,7 @@ public final class SFUCore {
   private var nextOrder: UInt64 = 0
   private var deadlines = DeadlineQueue<SFUConnection>()
   /// Layers whose packets of this batch haven't been forwarded.
-  private var running: [PublishedLayer] = []
+  private var running: [(track: PublishedTrack, layer: PublishedLayer)] = []
   private var directory = ConnectionDirectory<SFUConnection>()
   private(set) var channels: [SFUChannel] = []
   private var outbox: [Outgoing] = []
@@ -129,6 +129,27 @@ public final class SFUCore {
     return true
   }
 
+  /// Has a connection be sent another layer of simulcasts.
+  ///
+  /// - Parameters:
+  ///   - receiver: the connection's id.
+  ///   - sender: whose simulcast; nil for all.
+  /// - Returns: whether both are in the channel.
+  @discardableResult
+  public func requestSimulcastRid(
+    _ rid: SignalingRid, channelID: String, receiver: String, sender: String?, at now: Instant
+  ) -> Bool {
+    defer { deliver(at: now) }
+    func isThere(_ id: String) -> Bool {
+      directory.connection(id: id).map { !$0.isEnded && $0.channel.id == channelID } ?? false
+    }
+    guard isThere(receiver), sender.map(isThere) ?? true,
+      let connection = directory.connection(id: receiver)
+    else { return false }
+    connection.request(rid, of: sender, at: now)
+    return true
+  }
+
   /// Ends connections as Sora's API does.
   ///
   /// - Returns: how many there were.
@@ -179,7 +200,7 @@ public final class SFUCore {
   /// Forwards what has come since the last time. Behind datagrams that came together; `poll` does it, too.
   public func batchEnded(at now: Instant) {
     guard !running.isEmpty else { return }
-    for layer in running { layer.forwardRun(at: now) }
+    for (track, layer) in running { track.forwardRun(of: layer, at: now) }
     running.removeAll(keepingCapacity: true)
     if !outbox.isEmpty { deliver(at: now) }
   }
@@ -214,15 +235,15 @@ public final class SFUCore {
   /// A connection's deadline may have changed.
   func touch(_ connection: SFUConnection) { deadlines.touch(connection) }
 
-  /// That of a track's publisher may have.
-  func touch(publisherOf track: PublishedTrack) {
-    if let publisher = directory.connection(id: track.publisherID) { touch(publisher) }
+  /// That of a layer's publisher may have.
+  func touch(publisherOf layer: PublishedLayer) {
+    if let publisher = directory.connection(id: layer.publisherID) { touch(publisher) }
   }
 
   /// A layer has something to forward: with what else comes in this batch.
-  func forward(_ layer: PublishedLayer, at now: Instant) {
-    if layer.isRunFull { return layer.forwardRun(at: now) }
-    if layer.isRunNew { running.append(layer) }
+  func forward(_ layer: PublishedLayer, of track: PublishedTrack, at now: Instant) {
+    if layer.isRunFull { return track.forwardRun(of: layer, at: now) }
+    if layer.isRunNew { running.append((track, layer)) }
   }
 
   private func settleDeadlines() {

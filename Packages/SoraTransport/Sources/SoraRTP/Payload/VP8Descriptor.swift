@@ -124,37 +124,36 @@ extension VP8Descriptor {
   /// Adds to the picture id and to TL0PICIDX of a payload in place, as a forwarding server does that leaves frames out or changes
   /// its source; what a payload doesn't have stays away.
   public static func move(
-    pictureID: UInt16, baseLayerIndex: UInt8, in payload: UnsafeMutableRawBufferPointer
+    pictureID: UInt16, baseLayerIndex: UInt8, in payload: inout MutableRawSpan
   ) {
     // X.
-    guard payload.count >= 3, unsafe payload[0] & 0x80 != 0 else { return }
-    let extensions = unsafe payload[1]
+    guard payload.byteCount >= 3, payload.bytes.u8(0) & 0x80 != 0 else { return }
+    let extensions = payload.bytes.u8(1)
     var offset = 2
     if extensions & 0x80 != 0 {  // I
-      guard let count = unsafe payload.movePictureID(by: pictureID, at: offset) else { return }
+      guard let count = payload.movePictureID(by: pictureID, at: offset) else { return }
       offset += count
     }
-    if extensions & 0x40 != 0, offset < payload.count {  // L
-      unsafe payload[offset] &+= baseLayerIndex
+    if extensions & 0x40 != 0, offset < payload.byteCount {  // L
+      payload.put8(payload.bytes.u8(offset) &+ baseLayerIndex, at: offset)
     }
   }
 }
 
-extension UnsafeMutableRawBufferPointer {
+extension MutableRawSpan {
   /// Adds to a picture id of 7 or 15 bits, as VP8's and VP9's descriptors have it.
   ///
   /// - Returns: the bytes that it takes; nil where they aren't there.
-  func movePictureID(by difference: UInt16, at offset: Int) -> Int? {
-    guard offset < count else { return nil }
-    guard unsafe self[offset] & 0x80 != 0 else {
-      unsafe self[offset] =
-        unsafe UInt8(truncatingIfNeeded: UInt16(self[offset]) &+ difference)
-        & 0x7F
+  @_lifetime(self: copy self)
+  mutating func movePictureID(by difference: UInt16, at offset: Int) -> Int? {
+    guard offset < byteCount else { return nil }
+    let first = bytes.u8(offset)
+    guard first & 0x80 != 0 else {
+      put8(UInt8(truncatingIfNeeded: UInt16(first) &+ difference) & 0x7F, at: offset)
       return 1
     }
-    guard offset + 1 < count else { return nil }
-    let id = unsafe UInt16(self[offset] & 0x7F) << 8 | UInt16(self[offset + 1])
-    unsafe put16(0x8000 | ((id &+ difference) & 0x7FFF), at: offset)
+    guard offset + 1 < byteCount else { return nil }
+    put16(0x8000 | ((bytes.u16(offset) &+ difference) & 0x7FFF), at: offset)
     return 2
   }
 }

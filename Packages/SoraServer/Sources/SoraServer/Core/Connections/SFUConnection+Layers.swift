@@ -9,7 +9,7 @@ extension SFUConnection {
   }
 
   private func choose(
-    _ subscription: SubscribedTrack, _ trigger: LayerSelection.Trigger, at now: Instant
+    _ subscription: SubscribedTrack, _ trigger: LayerTrigger, at now: Instant
   ) {
     guard !isEnded else { return }
     if let layer = downlink.choose(subscription, trigger, at: now) {

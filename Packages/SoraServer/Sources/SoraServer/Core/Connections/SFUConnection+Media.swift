@@ -29,9 +29,9 @@ extension SFUConnection {
     of layer: PublishedLayer, interval: Duration? = nil, at now: Instant
   ) {
     var interval = interval ?? core.configuration.keyFrameInterval
-    if layer.track.isSimulcast { interval = max(interval, PublishedTrack.switchInterval) }
+    if layer.rid != nil { interval = max(interval, PublishedTrack.switchInterval) }
     layer.requestKeyFrame(interval: interval, at: now)
-    core.touch(publisherOf: layer.track)
+    core.touch(publisherOf: layer)
   }
 
   /// The client takes a subscription from now on.
@@ -44,8 +44,8 @@ extension SFUConnection {
   }
 
   /// Packets of a layer of this client's are lost for good.
-  func repair(_ layer: PublishedLayer, at now: Instant) {
-    if layer.track.isUsed(layer) { requestKeyFrame(of: layer, at: now) }
+  func repair(_ layer: PublishedLayer, of track: PublishedTrack, at now: Instant) {
+    if track.isUsed(layer) { requestKeyFrame(of: layer, at: now) }
   }
 
   /// Lets go of a subscription.
@@ -65,7 +65,7 @@ extension SFUConnection {
         guard let receiver = layer.receiver else { continue }
         rtcp.sendRequests(of: receiver, at: now)
         if receiver.takeLoss() != .none {
-          repair(layer, at: now)
+          repair(layer, of: track, at: now)
           rtcp.sendRequests(of: receiver, at: now)
         }
       }

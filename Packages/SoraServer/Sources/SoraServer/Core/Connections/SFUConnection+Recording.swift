@@ -13,8 +13,9 @@ extension SFUConnection {
   }
 
   /// Puts a packet together with others, where somebody takes frames.
-  func assemble(_ packet: LentPacket, of layer: PublishedLayer, at now: Instant) {
-    let track = layer.track
+  func assemble(
+    _ packet: LentPacket, of layer: PublishedLayer, _ track: PublishedTrack, at now: Instant
+  ) {
     guard core.takes(channel.id), let take = core.onPublishedFrame,
       let assembly = track.obtainAssembly(of: layer, packet.uploaded, at: now)
     else { return }

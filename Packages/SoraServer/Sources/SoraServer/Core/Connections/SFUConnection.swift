@@ -248,18 +248,18 @@ extension SFUConnection: PeerTransportDelegate {
     _ transport: PeerTransport, receivedRTP packet: UnsafeMutableRawBufferPointer, at now: Instant
   ) {
     guard !isEnded,
-      let (layer, lent) = unsafe uplink.receive(
+      let (track, layer, lent) = unsafe uplink.receive(
         UnsafeRawBufferPointer(packet), noting: rtcp, at: now)
     else { return }
-    if layer.track.kind == .video {
-      core.forward(layer, at: now)
+    if track.kind == .video {
+      core.forward(layer, of: track, at: now)
     } else {
-      for subscription in layer.track.subscriptions where subscription.isActive {
+      for subscription in track.subscriptions where subscription.isActive {
         subscription.subscriber.forward(lent, of: layer, on: subscription, at: now)
       }
     }
-    assemble(lent, of: layer, at: now)
-    if layer.receiver?.takeLoss() == .keyFrameNeeded { repair(layer, at: now) }
+    assemble(lent, of: layer, track, at: now)
+    if layer.receiver?.takeLoss() == .keyFrameNeeded { repair(layer, of: track, at: now) }
   }
 
   func transport(

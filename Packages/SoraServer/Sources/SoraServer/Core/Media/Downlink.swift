@@ -183,7 +183,7 @@ final class Downlink {
   ///
   /// - Returns: the layer that a key frame is to be asked of; nil where none is.
   func choose(
-    _ subscription: SubscribedTrack, _ trigger: LayerSelection.Trigger, at now: Instant
+    _ subscription: SubscribedTrack, _ trigger: LayerTrigger, at now: Instant
   ) -> PublishedLayer? {
     guard subscription.isActive else { return nil }
     return subscription.choose(affordable: Self.startRate, trigger, at: now)

@@ -6,7 +6,7 @@ import SoraRTP
 struct PacketRewriter {
   private(set) var numbers: SequenceRewriter
   private(set) var timestamps: TimestampRewriter
-  private var pictures: PictureRewriter
+  private(set) var pictures: PictureRewriter
 
   init(numbers: SequenceRewriter, timestamps: TimestampRewriter, pictures: PictureRewriter) {
     self.numbers = numbers
@@ -60,9 +60,4 @@ struct PacketRewriter {
 
   /// A packet was sent, with the subscriber's number and timestamp.
   mutating func sent(_ number: UInt16, _ timestamp: UInt32) { timestamps.sent(number, timestamp) }
-
-  /// Moves what a packet's payload says of its place.
-  func move(by shift: PacketShift, in payload: UnsafeMutableRawBufferPointer) {
-    unsafe pictures.move(by: shift, in: payload)
-  }
 }

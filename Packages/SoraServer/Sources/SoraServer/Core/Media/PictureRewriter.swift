@@ -49,17 +49,4 @@ package struct PictureRewriter {
     guard let format else { return (0, 0) }
     return (base.pictureID &- (format == .vp8 ? leftOut : 0), base.baseLayerIndex)
   }
-
-  /// Moves the ids of a payload in place.
-  package func move(by shift: PacketShift, in payload: UnsafeMutableRawBufferPointer) {
-    switch format {
-    case .vp8:
-      unsafe VP8Descriptor.move(
-        pictureID: shift.pictureID, baseLayerIndex: shift.baseLayerIndex, in: payload)
-    case .vp9:
-      unsafe VP9Descriptor.move(
-        pictureID: shift.pictureID, baseLayerIndex: shift.baseLayerIndex, in: payload)
-    case nil: break
-    }
-  }
 }

@@ -8,12 +8,37 @@ import SoraTransport
 ///
 /// Confined to its core.
 final class PublishedLayer {
-  unowned let track: PublishedTrack
+  let codec: SFUCodec
+  /// The connection that publishes it.
+  let publisherID: String
   /// nil without simulcast.
   let rid: RTPExtensionText?
   /// Its place among those that were offered, the lowest first.
   let rank: Int
   let types: SFUPayloadTypes.Assignment
+  private let terms: Terms
+
+  /// What the publisher's answer says of its section.
+  struct Terms {
+    var isSending = false
+    /// Ids of the header extensions.
+    var extensions = RTPHeaderExtensionMap()
+    var sendsNack = false
+  }
+
+  struct Statistics {
+    var packets: UInt64 = 0
+    var bytes: UInt64 = 0
+    var nacksSent: UInt64 = 0
+    var keyFrameRequests: UInt64 = 0
+
+    mutating func add(_ other: Statistics) {
+      packets &+= other.packets
+      bytes &+= other.bytes
+      nacksSent &+= other.nacksSent
+      keyFrameRequests &+= other.keyFrameRequests
+    }
+  }
 
   /// The source that the publisher sends now; nil before its first packet.
   private(set) var receiver: RTPTrackReceiver?
@@ -28,57 +53,74 @@ final class PublishedLayer {
   /// The packets that came last, so that subscribers needn't parse them again.
   private var parsed = ParsedPackets()
   /// Kept packets that haven't been forwarded yet: those of one batch go to one subscriber after the other.
-  private var run: [UploadedPacket] = []
-  private var counted = PublishedTrack.Statistics()
+  private(set) var run: [UploadedPacket] = []
+  private var counted = Statistics()
   /// With simulcast, whether its frames come.
   private(set) var flow = LayerFlow()
+  private var isEnded = false
 
   /// Without simulcast rates are those of the latest second. With it a key frame, as each subscriber that enters the layer asks
   /// for, must not look like a higher rate.
   private static let longMemory = Duration.milliseconds(2500)
 
-  init(of track: PublishedTrack, rid: RTPExtensionText? = nil, rank: Int = 0) {
-    self.track = track
+  /// Bytes that a packet is longer on the wire than as it is stored, about: SRTP's tag, UDP and IPv4.
+  private static let overhead = 16 + 28
+
+  init(
+    _ codec: SFUCodec, types: SFUPayloadTypes.Assignment, publisherID: String, _ terms: Terms,
+    rid: RTPExtensionText? = nil, rank: Int = 0
+  ) {
+    self.codec = codec
+    self.types = types
+    self.publisherID = publisherID
+    self.terms = terms
     self.rid = rid
     self.rank = rank
-    types = track.types
-    let isVideo = track.kind == .video
+    let isVideo = codec.kind == .video
     history = isVideo ? PacketHistory(capacity: 1024) : nil
-    depayloader = isVideo ? RTPPayloadFormats.named(track.codec.name)?.makeDepayloader() : nil
+    depayloader = isVideo ? RTPPayloadFormats.named(codec.name)?.makeDepayloader() : nil
     rates = LayerRates(memory: rid == nil ? .seconds(1) : Self.longMemory)
   }
 
   var ssrc: UInt32? { receiver?.ssrc }
 
-  var statistics: PublishedTrack.Statistics {
+  var statistics: Statistics {
     var statistics = counted
     statistics.nacksSent &+= receiver?.statistics.nackCount ?? 0
     statistics.keyFrameRequests &+= receiver?.statistics.pliCount ?? 0
     return statistics
   }
 
-  /// A new source begins: numbers and reports start over, and subscribers carry on where they were.
-  func start(_ ssrc: UInt32, at now: Instant) {
-    forwardRun(at: now)
+  /// A new source begins: numbers and reports start over.
+  ///
+  /// - Parameter epoch: names the source.
+  func start(_ ssrc: UInt32, epoch: UInt8) {
     let next = RTPTrackReceiver(
-      kind: track.kind, ssrc: ssrc, clockRate: track.codec.clockRate,
-      sendsNack: track.terms.sendsNack && track.kind == .video)
+      kind: codec.kind, ssrc: ssrc, clockRate: codec.clockRate,
+      sendsNack: terms.sendsNack && codec.kind == .video)
     if let receiver {
       counted.nacksSent &+= receiver.statistics.nackCount
       counted.keyFrameRequests &+= receiver.statistics.pliCount
       next.keyFrames = receiver.keyFrames
     }
     receiver = next
-    epoch = track.takeEpoch()
+    self.epoch = epoch
     history?.removeAll()
     parsed = ParsedPackets()
     seen = DuplicateFilter()
     flow.rebase()
-    track.layerStarted(self)
   }
 
   /// Its publisher is gone.
-  func end() { run = [] }
+  func end() {
+    run = []
+    isEnded = true
+  }
+
+  /// With simulcast: its frames come.
+  ///
+  /// - Returns: whether they didn't before.
+  func beginFlowing(at now: Instant) -> Bool { flow.begin(at: now) }
 
   /// Its frames don't come any more.
   func stopFlowing() { flow.stop() }
@@ -86,7 +128,7 @@ final class PublishedLayer {
   /// Asks for a key frame with the publisher's next poll, but not sooner than the interval after the last one. Before its
   /// first packet a publisher has no source to name, and begins with a key frame anyway.
   func requestKeyFrame(interval: Duration, at now: Instant) {
-    guard track.kind == .video, track.terms.isSending else { return }
+    guard codec.kind == .video, terms.isSending, !isEnded else { return }
     receiver?.keyFrames.askOnce(interval: interval, at: now)
   }
 
@@ -96,26 +138,27 @@ final class PublishedLayer {
   ///
   /// - Parameters:
   ///   - isRestored: whether `header` isn't `packet`'s own; it is kept as if it had come the first time.
-  /// - Returns: what subscribers are to be sent of it; nil where it came before. What is kept is in the run then.
+  /// - Returns: what subscribers are to be sent of it, and with simulcast whether it begins a frame; nil where it came before. What
+  ///   is kept is in the run then.
   func take(
     _ packet: UnsafeRawBufferPointer, _ header: RTPHeader, _ values: RTPHeaderExtensions,
     isRestored: Bool, at now: Instant
-  ) -> UploadedPacket? {
+  ) -> (uploaded: UploadedPacket, beginsFrame: Bool)? {
     guard seen.insert(header.sequenceNumber) else { return nil }
     counted.packets &+= 1
     counted.bytes &+= UInt64(header.payloadCount)
     let payload = unsafe header.payload(in: packet)
     let info = depayloader.flatMap { unsafe try? $0.parse(payload, marker: header.marker) }
     rates.add(
-      packet.count + SubscribedTrack.overhead, layer: info?.temporalLayer ?? 0, at: now)
+      packet.count + Self.overhead, layer: info?.temporalLayer ?? 0, at: now)
     let uploaded = UploadedPacket(
       header: header, values: values, info: info, count: packet.count, isRestored: isRestored)
-    if rid != nil { note(uploaded, at: now) }
-    guard let history else { return uploaded }
+    let beginsFrame = rid != nil && flow.take(header.timestamp, at: now)
+    guard let history else { return (uploaded, beginsFrame) }
     if isRestored {
       let slot = unsafe history.reserve(sequenceNumber: header.sequenceNumber)
       if let writer = unsafe try? RTPPacket.rewriteExtensions(
-        of: packet, header: header, extensions: values, map: track.terms.extensions, into: slot)
+        of: packet, header: header, extensions: values, map: terms.extensions, into: slot)
       {
         history.commit(sequenceNumber: header.sequenceNumber, count: writer.count, at: now)
       }
@@ -125,17 +168,11 @@ final class PublishedLayer {
       parsed.insert(StoredPacket(header: header, values: values))
     }
     run.append(uploaded)
-    return uploaded
+    return (uploaded, beginsFrame)
   }
 
-  /// With simulcast: frames of one layer tell whether others still come.
-  private func note(_ uploaded: UploadedPacket, at now: Instant) {
-    // Whoever waits for a key frame has it with this one.
-    if startsKeyFrame(uploaded) { receiver?.keyFrames.withdraw() }
-    guard flow.take(uploaded.header.timestamp, at: now) else { return }
-    let hasBegun = flow.begin(at: now)
-    track.frameCame(on: self, isFirst: hasBegun, at: now)
-  }
+  /// Whoever waited for a key frame has it.
+  func keyFrameCame() { receiver?.keyFrames.withdraw() }
 
   /// Whether a subscriber can be sent this layer from this packet on. Parameter sets may stand in packets of their own before the
   /// picture: without knowing what is before it, a picture alone isn't trusted to need none.
@@ -145,15 +182,8 @@ final class PublishedLayer {
     return info.parts.isKeyFrame && storedCount(uploaded.header.sequenceNumber &- 1) != nil
   }
 
-  /// Sends the run on, to one subscriber after the other, so that what each of them needs is fetched from memory once.
-  func forwardRun(at now: Instant) {
-    guard !run.isEmpty else { return }
-    for subscription in track.subscriptions where subscription.isActive && subscription.takes(self)
-    {
-      subscription.subscriber.forward(run, of: self, on: subscription, at: now)
-    }
-    run.removeAll(keepingCapacity: true)
-  }
+  /// The run was forwarded.
+  func endRun() { run.removeAll(keepingCapacity: true) }
 
   /// Whether the run has begun with the packet that was taken last.
   var isRunNew: Bool { run.count == 1 }
@@ -166,7 +196,7 @@ final class PublishedLayer {
     let bytes = UnsafeRawBufferPointer(memory)
     if let known = parsed[number] { return unsafe (bytes, known) }
     guard let header = unsafe try? RTPHeader(parsing: bytes) else { return nil }
-    let values = unsafe RTPHeaderExtensions(of: header, in: bytes, map: track.terms.extensions)
+    let values = unsafe RTPHeaderExtensions(of: header, in: bytes, map: terms.extensions)
     return unsafe (bytes, StoredPacket(header: header, values: values))
   }
 

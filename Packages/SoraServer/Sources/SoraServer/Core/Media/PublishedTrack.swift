@@ -17,15 +17,7 @@ final class PublishedTrack {
   /// The simulcast layers that the publisher is offered, the lowest first; empty without simulcast.
   let offered: SimulcastOffer
 
-  /// What the publisher's answer says of the section.
-  struct Terms {
-    var isSending = false
-    /// Ids of the header extensions.
-    var extensions = RTPHeaderExtensionMap()
-    var sendsNack = false
-    /// Those of the offered layers that the publisher has accepted, paused ones among them; empty without simulcast.
-    var rids: [String] = []
-  }
+  typealias Terms = PublishedLayer.Terms
   private(set) var terms = Terms()
   private(set) var subscriptions: [SubscribedTrack] = []
   /// The lowest first; one without simulcast; none before the publisher's answer.
@@ -36,20 +28,6 @@ final class PublishedTrack {
   /// What puts the packets of one layer together into frames; nil while nobody takes those.
   private var assembly: TrackAssembly?
   private var assembled: PublishedLayer?
-
-  struct Statistics {
-    var packets: UInt64 = 0
-    var bytes: UInt64 = 0
-    var nacksSent: UInt64 = 0
-    var keyFrameRequests: UInt64 = 0
-
-    mutating func add(_ other: Statistics) {
-      packets &+= other.packets
-      bytes &+= other.bytes
-      nacksSent &+= other.nacksSent
-      keyFrameRequests &+= other.keyFrameRequests
-    }
-  }
 
   init(
     codec: SFUCodec, types: SFUPayloadTypes.Assignment, mid: String, publisherID: String,
@@ -65,13 +43,20 @@ final class PublishedTrack {
   }
 
   /// Takes what the publisher's answer says; once.
-  func apply(_ terms: Terms) {
+  ///
+  /// - Parameter rids: those of the offered layers that the publisher has accepted, paused ones among them; empty without simulcast.
+  func apply(_ terms: Terms, rids: [String]) {
     self.terms = terms
     layers = offered.layers.enumerated().compactMap { rank, layer in
-      guard terms.rids.contains(layer.rid) else { return nil }
-      return RTPExtensionText(layer.rid).map { PublishedLayer(of: self, rid: $0, rank: rank) }
+      guard rids.contains(layer.rid), let rid = RTPExtensionText(layer.rid) else { return nil }
+      return makeLayer(rid, rank)
     }
-    if layers.isEmpty { layers = [PublishedLayer(of: self)] }
+    if layers.isEmpty { layers = [makeLayer()] }
+  }
+
+  private func makeLayer(_ rid: RTPExtensionText? = nil, _ rank: Int = 0) -> PublishedLayer {
+    PublishedLayer(
+      codec, types: types, publisherID: publisherID, terms, rid: rid, rank: rank)
   }
 
   var isSimulcast: Bool { layers.first?.rid != nil }
@@ -97,27 +82,24 @@ final class PublishedTrack {
     }
   }
 
-  var statistics: Statistics {
-    layers.reduce(into: Statistics()) { $0.add($1.statistics) }
+  var statistics: PublishedLayer.Statistics {
+    layers.reduce(into: PublishedLayer.Statistics()) { $0.add($1.statistics) }
   }
 
   // MARK: Layers
 
-  /// A name for another source.
-  func takeEpoch() -> UInt8 {
+  /// A layer has a new source: subscribers carry on where they were.
+  func start(_ ssrc: UInt32, of layer: PublishedLayer, at now: Instant) {
+    forwardRun(of: layer, at: now)
     epochs &+= 1
-    return epochs
-  }
-
-  /// A layer has a new source.
-  func layerStarted(_ layer: PublishedLayer) {
+    layer.start(ssrc, epoch: epochs)
     if assembled === layer { assembly = nil }
     for subscription in subscriptions { subscription.sourceChanged(of: layer) }
   }
 
   /// With simulcast: a frame began on a layer. Subscribers of layers that don't come any more move to others.
-  func frameCame(on layer: PublishedLayer, isFirst: Bool, at now: Instant) {
-    var hasChanged = isFirst
+  func frameCame(on layer: PublishedLayer, at now: Instant) {
+    var hasChanged = layer.beginFlowing(at: now)
     for other in layers
     where other !== layer && other.flow.isFlowing && layer.flow.hasOutrun(other.flow) {
       other.stopFlowing()
@@ -140,6 +122,15 @@ final class PublishedTrack {
     }
     switchAskedAt = now
     return true
+  }
+
+  /// Sends a layer's run on, to one subscriber after the other, so that what each of them needs is fetched from memory once.
+  func forwardRun(of layer: PublishedLayer, at now: Instant) {
+    guard !layer.run.isEmpty else { return }
+    for subscription in subscriptions where subscription.isActive && subscription.takes(layer) {
+      subscription.subscriber.forward(layer.run, of: layer, on: subscription, at: now)
+    }
+    layer.endRun()
   }
 
   // MARK: Frames for who takes them before they are decoded

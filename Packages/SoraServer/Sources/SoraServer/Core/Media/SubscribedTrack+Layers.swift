@@ -16,7 +16,7 @@ extension SubscribedTrack {
   /// - Parameter affordable: what a link may take of which nothing is known.
   /// - Returns: the layer that a key frame is to be asked of; nil where none is.
   func choose(
-    affordable: Bitrate, _ trigger: LayerSelection.Trigger, at now: Instant
+    affordable: Bitrate, _ trigger: LayerTrigger, at now: Instant
   ) -> PublishedLayer? {
     guard source.isSimulcast else { return nil }
     let layers = source.layers.map {
@@ -74,7 +74,7 @@ extension SubscribedTrack {
     let rate = Int64(source.codec.clockRate)
     // 32 bits of seconds and 32 of their fractions: reports that are more than an hour off tell nothing.
     guard difference.magnitude < 3600 << 32 else { return nil }
-    let ticks = (difference >> 16) * rate >> 16
+    let ticks = ((difference >> 16) * rate) >> 16
     return report.rtpTimestamp &+ UInt32(truncatingIfNeeded: ticks)
       &+ rewriter.timestamps.offset
   }

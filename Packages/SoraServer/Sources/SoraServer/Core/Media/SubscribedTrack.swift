@@ -40,7 +40,7 @@ final class SubscribedTrack {
   var gate = FrameGate()
   private(set) var share: BandwidthAllocator.Share?
 
-  var selection: LayerSelection
+  var selection: LayerSelection<PublishedLayer>
   var rewriter: PacketRewriter
   /// Steps back from the newest packet that the next probe takes.
   private var paddingCursor: UInt16 = 0
@@ -60,9 +60,6 @@ final class SubscribedTrack {
     var dropped: Dropped
     var frames: FrameGate.Statistics
   }
-
-  /// Bytes that a packet is longer on the wire than as it is stored, about: SRTP's tag, UDP and IPv4.
-  static let overhead = 16 + 28
 
   /// - Parameter parameters: its place towards the subscriber.
   init(
@@ -364,8 +361,15 @@ final class SubscribedTrack {
   ) {
     guard !shift.keepsPayload, offset < slot.count else { return }
     let end = min(slot.count, offset + header.payloadCount)
-    unsafe rewriter.move(
-      by: shift, in: UnsafeMutableRawBufferPointer(rebasing: slot[offset..<end]))
+    var payload = unsafe UnsafeMutableRawBufferPointer(rebasing: slot[offset..<end]).mutableBytes
+    let (pictureID, baseLayerIndex) = (shift.pictureID, shift.baseLayerIndex)
+    switch rewriter.pictures.format {
+    case .vp8:
+      VP8Descriptor.move(pictureID: pictureID, baseLayerIndex: baseLayerIndex, in: &payload)
+    case .vp9:
+      VP9Descriptor.move(pictureID: pictureID, baseLayerIndex: baseLayerIndex, in: &payload)
+    case nil: break
+    }
   }
 
   /// A recent packet for a probe: the last ones in turn. nil before the first.

@@ -6,8 +6,8 @@ import SoraTransport
 final class Uplink {
   /// What packets of a source are.
   private enum Source {
-    case media(PublishedLayer)
-    case retransmission(of: PublishedLayer)
+    case media(PublishedTrack, PublishedLayer)
+    case retransmission(PublishedTrack, PublishedLayer)
     /// Left by its publisher for another.
     case retired
   }
@@ -36,8 +36,8 @@ final class Uplink {
   func add(_ track: PublishedTrack) { tracks.append(track) }
 
   /// Takes what the client's answer says of a track.
-  func apply(_ terms: PublishedTrack.Terms, to track: PublishedTrack) {
-    track.apply(terms)
+  func apply(_ terms: PublishedTrack.Terms, rids: [String], to track: PublishedTrack) {
+    track.apply(terms, rids: rids)
     for kind in RTPHeaderExtensionKind.allCases where extensions[kind] == nil {
       extensions[kind] = terms.extensions[kind]
     }
@@ -62,7 +62,7 @@ final class Uplink {
   ///   nothing is.
   func receive(
     _ packet: UnsafeRawBufferPointer, noting rtcp: RTCPEngine, at now: Instant
-  ) -> (layer: PublishedLayer, packet: LentPacket)? {
+  ) -> (track: PublishedTrack, layer: PublishedLayer, packet: LentPacket)? {
     guard let header = unsafe try? RTPHeader(parsing: packet) else {
       dropped.malformed += 1
       return nil
@@ -76,14 +76,14 @@ final class Uplink {
       return nil
     }
     switch source {
-    case .media(let layer):
+    case .media(let track, let layer):
       guard header.payloadType == layer.types.media else {
         dropped.unknownSource += 1
         return nil
       }
       layer.receiver?.receive(header, packetCount: packet.count, at: now)
-      return unsafe take(packet, header, values, of: layer, isRestored: false, at: now)
-    case .retransmission(let layer):
+      return unsafe take(packet, header, values, of: layer, track, isRestored: false, at: now)
+    case .retransmission(let track, let layer):
       guard header.payloadType == layer.types.rtx,
         let restored = unsafe layer.receiver?.receiveRetransmission(
           header, in: packet, payloadType: layer.types.media, at: now)
@@ -91,7 +91,7 @@ final class Uplink {
         dropped.emptyRetransmission += 1
         return nil
       }
-      return unsafe take(packet, restored, values, of: layer, isRestored: true, at: now)
+      return unsafe take(packet, restored, values, of: layer, track, isRestored: true, at: now)
     case .retired:
       dropped.retiredSource += 1
       return nil
@@ -100,15 +100,20 @@ final class Uplink {
 
   private func take(
     _ packet: UnsafeRawBufferPointer, _ header: RTPHeader, _ values: RTPHeaderExtensions,
-    of layer: PublishedLayer, isRestored: Bool, at now: Instant
-  ) -> (layer: PublishedLayer, packet: LentPacket)? {
+    of layer: PublishedLayer, _ track: PublishedTrack, isRestored: Bool, at now: Instant
+  ) -> (track: PublishedTrack, layer: PublishedLayer, packet: LentPacket)? {
     guard
-      let uploaded = unsafe layer.take(packet, header, values, isRestored: isRestored, at: now)
+      let (uploaded, beginsFrame) = unsafe layer.take(
+        packet, header, values, isRestored: isRestored, at: now)
     else {
       dropped.duplicate += 1
       return nil
     }
-    return unsafe (layer, LentPacket(uploaded: uploaded, bytes: packet))
+    if layer.rid != nil {
+      if beginsFrame { track.frameCame(on: layer, at: now) }
+      if layer.startsKeyFrame(uploaded) { layer.keyFrameCame() }
+    }
+    return unsafe (track, layer, LentPacket(uploaded: uploaded, bytes: packet))
   }
 
   /// Finds out what a source is that was never seen. Sections share no payload types, so the payload type decides; a
@@ -133,10 +138,10 @@ final class Uplink {
       let source: Source
       if isMedia {
         if let old = layer.ssrc { sources[old] = .retired }
-        layer.start(header.ssrc, at: now)
-        source = .media(layer)
+        track.start(header.ssrc, of: layer, at: now)
+        source = .media(track, layer)
       } else {
-        source = .retransmission(of: layer)
+        source = .retransmission(track, layer)
       }
       sources[header.ssrc] = source
       return source

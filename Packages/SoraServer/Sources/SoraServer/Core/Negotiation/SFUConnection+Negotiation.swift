@@ -192,7 +192,7 @@ extension SFUConnection {
         PublishedTrack.Terms(
           isSending: answer.sends && answer.payloadTypes.contains(track.types.media),
           extensions: answer.extensions,
-          sendsNack: answer.nackTypes.contains(track.types.media), rids: answer.rids), to: track)
+          sendsNack: answer.nackTypes.contains(track.types.media)), rids: answer.rids, to: track)
     case .forward(let subscription):
       if answer.isRejected {
         detach(subscription)
