@@ -307,6 +307,10 @@ import WebRTC
       call(
         #"{"jsonrpc":"2.0","id":"x","method":"2025.2.0/PutSignalingNotifyMetadata","params":{"metadata":"all"}}"#
       ) == ["jsonrpc": "2.0", "id": "x", "result": "all"])
+    let layer = call(
+      #"{"jsonrpc":"2.0","id":3,"method":"2025.2.0/RequestSimulcastRid","params":{"rid":"r1"}}"#)
+    #expect(layer?["result"]?["rid"] == "r1")
+    #expect(layer?["result"]?["receiver_connection_id"] == .string(id))
     // A call without an id isn't answered, and does its work.
     #expect(
       call(
@@ -319,6 +323,14 @@ import WebRTC
         #"{"jsonrpc":"2.0","id":2,"method":"2025.2.0/PutSignalingNotifyMetadata","params":{"metadata":1,"push":1}}"#,
         -32_602
       ), ("{", -32_700), ("[]", -32_600),
+      (
+        #"{"jsonrpc":"2.0","id":2,"method":"2025.2.0/RequestSimulcastRid","params":{"rid":"r9"}}"#,
+        -32_602
+      ),
+      (
+        #"{"jsonrpc":"2.0","id":2,"method":"2025.2.0/RequestSimulcastRid","params":{"rid":"r0","sender_connection_id":"x"}}"#,
+        -32_602
+      ),
     ]
     for (text, code) in errors {
       #expect(call(text)?["error"]?["code"]?.intValue == code, "\(text)")

@@ -132,6 +132,7 @@ final class SimulatedClient: SimulatedEndpoint, PeerConnectionCoreDelegate {
     case .notify(let notification):
       counters = notification.counters
       network.note("\(name) \(notification.kind.rawValue) \(notification.counters.total)")
+    case .event(let event): network.note("\(name) \(event.eventType)")
     case .ping: say(.pong)
     case .close(let close):
       closed = close

@@ -109,6 +109,14 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
 
   // MARK: What the API asks for
 
+  func requestSimulcastRid(
+    _ rid: SignalingRid, channelID: String, receiver: String, sender: String?
+  ) -> Bool {
+    defer { schedule() }
+    return core.requestSimulcastRid(
+      rid, channelID: channelID, receiver: receiver, sender: sender, at: loop.now)
+  }
+
   func push(_ data: JSONValue, to selection: SFUSelection) -> Int {
     defer { schedule() }
     return core.push(data, to: selection, at: loop.now)

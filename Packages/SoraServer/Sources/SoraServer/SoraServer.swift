@@ -326,4 +326,12 @@ private struct EngineBackend: APIBackend {
   }
 
   func metrics() async -> ServerMetrics { await run { [metrics] in $0.metrics(metrics) } }
+
+  func requestSimulcastRid(
+    _ rid: SignalingRid, channelID: String, receiver: String, sender: String?
+  ) async -> Bool {
+    await run {
+      $0.requestSimulcastRid(rid, channelID: channelID, receiver: receiver, sender: sender)
+    }
+  }
 }

@@ -21,6 +21,10 @@ protocol APIBackend: Sendable {
   /// Of all connections where nothing is selected.
   func clientStatistics(of selection: SFUSelection?) async -> [SFUClientStatistics]
   func metrics() async -> ServerMetrics
+  /// Whether both are in the channel.
+  func requestSimulcastRid(
+    _ rid: SignalingRid, channelID: String, receiver: String, sender: String?
+  ) async -> Bool
 }
 
 /// One target of the API: reads its request, and answers it.

@@ -128,8 +128,25 @@ extension SFUConnectionStatus {
           "nacks": .integer(Int64(clamping: track.nacksSent)),
           "key_frame_requests": .integer(Int64(clamping: track.keyFrameRequests)),
           "subscribers": .integer(Int64(track.subscribers)),
+          "layers": .array(track.layers.map(\.json)),
         ]
       })
+    fields["simulcast_rids"] = .array(
+      subscriptions.compactMap { subscription in
+        subscription.rid.map {
+          ["sender_connection_id": .string(subscription.publisherID), "rid": .string($0)]
+        }
+      })
     return .object(fields)
+  }
+}
+
+extension SFUConnectionStatus.Layer {
+  fileprivate var json: JSONValue {
+    [
+      "rid": .string(rid), "flowing": .bool(isFlowing),
+      "packets": .integer(Int64(clamping: packets)), "bytes": .integer(Int64(clamping: bytes)),
+      "key_frame_requests": .integer(Int64(clamping: keyFrameRequests)),
+    ]
   }
 }

@@ -2,6 +2,7 @@ public import SoraDTLS
 public import SoraDataChannel
 public import SoraICE
 public import SoraRTP
+public import SoraSignalingMessages
 import SoraVersion
 
 extension SFUCore {
@@ -31,6 +32,9 @@ extension SFUCore {
     public var answerTimeout = Duration.seconds(30)
     /// The least time between two requests for a key frame to one publisher.
     public var keyFrameInterval = Duration.milliseconds(300)
+    /// What publishers with simulcast are offered, the lowest layer first: 1 to 4 encodings with a rid each, which go into `offer` as
+    /// they are. What can't be offered counts as Sora's three.
+    public var simulcastEncodings = SimulcastOffer.standardEncodings
     /// What data channels of a connection may take. A client is one of a thousand, and small messages are what it has to say.
     public var data = {
       var data = DataChannelConfiguration()

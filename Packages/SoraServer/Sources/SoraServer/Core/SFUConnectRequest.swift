@@ -12,11 +12,22 @@ struct SFUConnectRequest {
   /// What is requested for video; nil if the client wants none.
   let video: VideoOptions?
 
+  /// Whether it sends and receives video in layers.
+  let usesSimulcast: Bool
+  /// The layers that it shall send; nil for the server's.
+  let simulcast: SimulcastOffer?
+
   /// - Throws: why it can't be served.
   init(_ connect: ConnectMessage, _ grant: SFUGrant = SFUGrant()) throws(SFUObjection) {
     let message = grant.applied(to: connect)
     self.message = message
     self.grant = grant
+    usesSimulcast = message.simulcast == true
+    if let encodings = grant.settings.simulcastEncodings {
+      simulcast = try SimulcastOffer(encodings)
+    } else {
+      simulcast = nil
+    }
     audio = message.audio == .disabled ? nil : message.audio?.options ?? AudioOptions()
     video = message.video == .disabled ? nil : message.video?.options ?? VideoOptions()
     do throws(SignalingError) {

@@ -30,12 +30,14 @@ public final class SFUCore {
   }
 
   let random: RandomSource
+  /// What publishers with simulcast are offered where nobody has said otherwise.
+  let simulcast: SimulcastOffer
   let sink: any DatagramSink
   private var clients = SignalingClients<SFUConnection>()
   private var nextOrder: UInt64 = 0
   private var deadlines = DeadlineQueue<SFUConnection>()
-  /// Tracks whose packets of this batch haven't been forwarded.
-  private var running: [PublishedTrack] = []
+  /// Layers whose packets of this batch haven't been forwarded.
+  private var running: [(track: PublishedTrack, layer: PublishedLayer)] = []
   private var directory = ConnectionDirectory<SFUConnection>()
   private(set) var channels: [SFUChannel] = []
   private var outbox: [Outgoing] = []
@@ -53,6 +55,7 @@ public final class SFUCore {
   ///   - sink: sends from the configured media addresses.
   public init(configuration: Configuration, random: RandomSource, sink: any DatagramSink) {
     self.configuration = configuration
+    simulcast = (try? SimulcastOffer(configuration.simulcastEncodings)) ?? .standard
     self.random = random
     self.sink = sink
   }
@@ -161,7 +164,30 @@ public final class SFUCore {
     guard let connection = directory.connection(id: connectionID), !connection.isEnded else {
       return false
     }
-    for track in connection.uplink.tracks { connection.requestKeyFrame(of: track, at: now) }
+    for track in connection.uplink.tracks {
+      for layer in track.layers { connection.requestKeyFrame(of: layer, at: now) }
+    }
+    return true
+  }
+
+  /// Has a connection be sent another layer of simulcasts.
+  ///
+  /// - Parameters:
+  ///   - receiver: the connection's id.
+  ///   - sender: whose simulcast; nil for all.
+  /// - Returns: whether both are in the channel.
+  @discardableResult
+  public func requestSimulcastRid(
+    _ rid: SignalingRid, channelID: String, receiver: String, sender: String?, at now: Instant
+  ) -> Bool {
+    defer { deliver(at: now) }
+    func isThere(_ id: String) -> Bool {
+      directory.connection(id: id).map { !$0.isEnded && $0.channel.id == channelID } ?? false
+    }
+    guard isThere(receiver), sender.map(isThere) ?? true,
+      let connection = directory.connection(id: receiver)
+    else { return false }
+    connection.request(rid, of: sender, at: now)
     return true
   }
 
@@ -200,8 +226,9 @@ public final class SFUCore {
   /// Forwards what has come since the last time. Behind datagrams that came together; `poll` does it, too.
   public func batchEnded(at now: Instant) {
     guard !running.isEmpty else { return }
-    for track in running { track.forwardRun(at: now) }
+    for (track, layer) in running { track.forwardRun(of: layer, at: now) }
     running.removeAll(keepingCapacity: true)
+    if !outbox.isEmpty { deliver(at: now) }
   }
 
   /// Lets timers run.
@@ -234,15 +261,15 @@ public final class SFUCore {
   /// A connection's deadline may have changed.
   func touch(_ connection: SFUConnection) { deadlines.touch(connection) }
 
-  /// That of a track's publisher may have.
-  func touch(publisherOf track: PublishedTrack) {
-    if let publisher = directory.connection(id: track.publisherID) { touch(publisher) }
+  /// That of a layer's publisher may have.
+  func touch(publisherOf layer: PublishedLayer) {
+    if let publisher = directory.connection(id: layer.publisherID) { touch(publisher) }
   }
 
-  /// A track has something to forward: with what else comes in this batch.
-  func forward(_ track: PublishedTrack, at now: Instant) {
-    if track.isRunFull { return track.forwardRun(at: now) }
-    if track.isRunNew { running.append(track) }
+  /// A layer has something to forward: with what else comes in this batch.
+  func forward(_ layer: PublishedLayer, of track: PublishedTrack, at now: Instant) {
+    if layer.isRunFull { return track.forwardRun(of: layer, at: now) }
+    if layer.isRunNew { running.append((track, layer)) }
   }
 
   private func settleDeadlines() {
@@ -422,6 +449,12 @@ public final class SFUCore {
       minutes: Int(now.nanoseconds(since: connection.connectedAt ?? now) / 60_000_000_000),
       counters: connection.channel.counters,
       remoteAddress: connection.transport.ice.selectedPair?.remote, others: [],
+      unixNanoseconds: configuration.wallClock.unixNanosecondsAtZero &+ now.nanoseconds)
+  }
+
+  /// The time of day, as messages have it.
+  func timestamp(at now: Instant) -> String {
+    TimestampText.rfc3339(
       unixNanoseconds: configuration.wallClock.unixNanosecondsAtZero &+ now.nanoseconds)
   }
 

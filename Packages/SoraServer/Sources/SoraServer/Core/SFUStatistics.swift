@@ -61,6 +61,20 @@ public struct SFUConnectionStatus: Sendable, Hashable {
     /// Requests for a key frame that the publisher was sent.
     public var keyFrameRequests: UInt64
     public var subscribers: Int
+    /// Of a simulcast, the lowest first; else empty.
+    public var layers: [Layer]
+  }
+
+  /// A layer of a simulcast.
+  public struct Layer: Sendable, Hashable {
+    public var rid: String
+    /// Whether its frames come.
+    public var isFlowing: Bool
+    public var packets: UInt64
+    /// Payload bytes.
+    public var bytes: UInt64
+    /// Requests for a key frame that the publisher was sent.
+    public var keyFrameRequests: UInt64
   }
 
   public struct Subscription: Sendable, Hashable {
@@ -87,6 +101,9 @@ public struct SFUConnectionStatus: Sendable, Hashable {
     /// The highest temporal layer that the link has room for, and why it isn't more (`BandwidthAllocator.Reason`); nil where
     /// nothing is known of the link.
     public var layer: Int?
+    /// Of a simulcast, the layer that is sent, `none` without one, and the one that follows with its next key frame; else nil.
+    public var rid: String?
+    public var nextRid: String?
     public var limitation: String?
     public var nacks: UInt64
     public var keyFrameRequests: UInt64

@@ -101,6 +101,10 @@ import Testing
     ("Sora_20151104.DisconnectChannel", #"{"channel_id":"x"}"#, "CHANNEL-NOT-FOUND"),
     ("Sora_20151104.DisconnectClient", #"{"channel_id":"x","client_id":"y"}"#, "CLIENT-NOT-FOUND"),
     (
+      "Sora_20251217.RequestSimulcastRid",
+      #"{"channel_id":"x","receiver_connection_id":"y","rid":"r1"}"#, "CONNECTION-NOT-FOUND"
+    ),
+    (
       "Sora_20151104.DisconnectConnection", #"{"channel_id":"x","connection_id":"y"}"#,
       "CONNECTION-NOT-FOUND"
     ),

@@ -15,7 +15,7 @@ import Testing
       if let number = numbers.advance(to: source, forwards: forwards, gapIsLeftOut: false) {
         #expect(forwards)
         given.append(number)
-        #expect(numbers.source(of: number) == source)
+        #expect(numbers.origin(of: number)?.source == source)
       }
     }
     #expect(given == Array(100..<112))
@@ -32,7 +32,7 @@ import Testing
     #expect(!numbers.isNewest(11) && numbers.isNewest(14))
     numbers.fill(11)
     #expect(numbers.place(of: 11) == .forwarded(65_535))
-    #expect(numbers.source(of: 0) == 12)
+    #expect(numbers.origin(of: 0)?.source == 12)
     // Within what is left out nothing is kept.
     #expect(numbers.advance(to: 14, forwards: false, gapIsLeftOut: false) == nil)
     #expect(numbers.advance(to: 17, forwards: false, gapIsLeftOut: true) == nil)

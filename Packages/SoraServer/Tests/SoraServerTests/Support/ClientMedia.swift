@@ -9,6 +9,8 @@ import Testing
 /// with stamped frames for codecs.
 final class ClientMedia: RTPSessionDelegate {
   struct Frame {
+    /// The layer of a simulcast, the lowest first, and its frame.
+    var layer: Int
     var index: UInt32
     var isKeyFrame: Bool
     var sentAt: Instant
@@ -22,8 +24,20 @@ final class ClientMedia: RTPSessionDelegate {
   /// Arrivals of audio packets, with the numbers that the server gave them.
   private(set) var audio: [(number: UInt16, at: Instant)] = []
   private(set) var keyFrameDemands: [Instant] = []
-  private var wantsKeyFrame = true
-  private var nextIndex: UInt32 = 0
+  /// The layers that they were of.
+  private(set) var demandedLayers: [Int] = []
+  private var layers: [Layer] = []
+  /// Layers that aren't sent.
+  var starved: Set<Int> = []
+
+  /// A layer as it is sent.
+  private struct Layer {
+    var stream: RTPSendStream
+    var rate: Int
+    var keyFrameSize: Int
+    var wantsKeyFrame = true
+    var nextIndex: UInt32 = 0
+  }
 
   init(_ network: SimulatedNetwork, output: any RTPSessionOutput) {
     self.network = network
@@ -61,18 +75,33 @@ final class ClientMedia: RTPSessionDelegate {
     var keyFrameSize = 30_000
     /// Three temporal layers, the lowest with this share of the rate; nil for none.
     var baseShare: Double?
+    /// Bits per second of each layer of a simulcast; empty without one. `rate` and `keyFrameSize` are of no matter then.
+    var layers: [Int] = []
   }
 
   /// Sends 30 frames and 50 packets of audio per second from now on.
   func start(_ video: Video, _ description: SessionDescription, audioMid: String, videoMid: String)
     throws
   {
-    let stream = try #require(
-      session.addSendStream(try parameters(.video, videoMid, description, ssrc: 1111)))
+    if video.layers.isEmpty {
+      let stream = try #require(
+        session.addSendStream(try parameters(.video, videoMid, description, ssrc: 1111)))
+      layers = [Layer(stream: stream, rate: video.rate, keyFrameSize: video.keyFrameSize)]
+    }
+    for (index, rate) in video.layers.enumerated() {
+      let stream = try #require(
+        session.addSendStream(
+          try parameters(
+            .video, videoMid, description, ssrc: 1111 + UInt32(index) * 100, rid: "r\(index)")))
+      layers.append(Layer(stream: stream, rate: rate, keyFrameSize: rate / 8 / 10))
+    }
     let voice = try #require(
       session.addSendStream(try parameters(.audio, audioMid, description, ssrc: 3333)))
     network.every(.nanoseconds(33_333_333)) { [weak self] now in
-      self?.send(video, on: stream, at: now)
+      guard let self else { return }
+      for index in layers.indices where !starved.contains(index) {
+        send(video, on: index, at: now)
+      }
     }
     network.every(.milliseconds(20)) { [weak self] now in
       let payload = EncodedBuffer([UInt8](repeating: 0xFC, count: 80))
@@ -85,32 +114,37 @@ final class ClientMedia: RTPSessionDelegate {
   }
 
   private func parameters(
-    _ kind: MediaKind, _ mid: String, _ description: SessionDescription, ssrc: UInt32
+    _ kind: MediaKind, _ mid: String, _ description: SessionDescription, ssrc: UInt32,
+    rid: String? = nil
   ) throws -> RTPSendParameters {
     let media = try #require(description.media.first { $0.mid == mid })
     let codec = try #require(media.codecs.first)
     let rtx = media.codecs.first { $0.name == "rtx" }
     return RTPSendParameters(
-      mid: mid, kind: kind, ssrc: ssrc, payloadType: codec.payloadType, codecName: codec.name,
+      mid: mid, rid: rid, kind: kind, ssrc: ssrc, payloadType: codec.payloadType,
+      codecName: codec.name,
       clockRate: codec.clockRate, rtx: rtx.map { (ssrc + 1, $0.payloadType) },
       extensions: media.extensionMap, acceptsNack: kind == .video)
   }
 
-  private func send(_ video: Video, on stream: RTPSendStream, at now: Instant) {
-    let isKeyFrame = wantsKeyFrame
-    wantsKeyFrame = false
+  private func send(_ video: Video, on number: Int, at now: Instant) {
+    let isKeyFrame = layers[number].wantsKeyFrame
+    let rate = layers[number].rate
+    layers[number].wantsKeyFrame = false
+    var nextIndex = layers[number].nextIndex
     if isKeyFrame, video.baseShare != nil { nextIndex = (nextIndex + 3) / 4 * 4 }
     // T0 T2 T1 T2: a layer's frames refer to what is below them, and the second of T2 to T1 as well.
     let place = nextIndex % 4
     let layer = video.baseShare == nil ? 0 : [0, 2, 1, 2][Int(place)]
-    var size = video.rate / 8 / 30
+    var size = rate / 8 / 30
     if let base = video.baseShare {
       let rest = (1 - base) / 3
-      size = Int(Double(video.rate) / 8 / 7.5 * (layer == 0 ? base : rest))
+      size = Int(Double(rate) / 8 / 7.5 * (layer == 0 ? base : rest))
     }
     var frame = EncodedFrame(
       payload: Self.payload(
-        nextIndex, isKeyFrame: isKeyFrame, size: isKeyFrame ? video.keyFrameSize : size, at: now),
+        nextIndex | UInt32(number) << 28, isKeyFrame: isKeyFrame,
+        size: isKeyFrame ? layers[number].keyFrameSize : size, at: now),
       isKeyFrame: isKeyFrame,
       rtpTimestamp: UInt32(truncatingIfNeeded: now.microseconds * 9 / 100), timestamp: now)
     frame.temporalLayer = layer
@@ -118,8 +152,8 @@ final class ClientMedia: RTPSessionDelegate {
       frame.layers.temporalLayerCount = 3
       frame.layers.isLayerSync = place == 1 || place == 2
     }
-    nextIndex += 1
-    session.send(frame, on: stream, at: now)
+    layers[number].nextIndex = nextIndex + 1
+    session.send(frame, on: layers[number].stream, at: now)
   }
 
   /// Looks like VP8 from outside (RFC 6386 §9.1), and carries index, time and a check of every byte.
@@ -161,7 +195,8 @@ final class ClientMedia: RTPSessionDelegate {
     }
     frames.append(
       Frame(
-        index: index, isKeyFrame: frame.isKeyFrame, sentAt: Instant(nanoseconds: nanoseconds),
+        layer: Int(index >> 28), index: index & 0xFFF_FFFF, isKeyFrame: frame.isKeyFrame,
+        sentAt: Instant(nanoseconds: nanoseconds),
         at: now))
   }
 
@@ -174,7 +209,9 @@ final class ClientMedia: RTPSessionDelegate {
 
   func session(_ session: RTPSession, wantsKeyFrameOn stream: RTPSendStream, at now: Instant) {
     keyFrameDemands.append(now)
-    wantsKeyFrame = true
+    guard let index = layers.firstIndex(where: { $0.stream === stream }) else { return }
+    demandedLayers.append(index)
+    layers[index].wantsKeyFrame = true
   }
 
   func session(_ session: RTPSession, changedTargetBitrate bitsPerSecond: Int, at now: Instant) {}

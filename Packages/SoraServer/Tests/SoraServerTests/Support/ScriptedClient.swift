@@ -35,6 +35,8 @@ final class ScriptedClient: SimulatedEndpoint {
   /// Every description of the server, the first one included.
   private(set) var offers: [SessionDescription] = []
   private(set) var notifications: [SFUNotification] = []
+  /// Notifications of other kinds.
+  private(set) var events: [NotifyMessage] = []
   private(set) var pings: [Bool] = []
   private(set) var pushes: [JSONValue] = []
   private(set) var closed: SFUClose?
@@ -43,6 +45,9 @@ final class ScriptedClient: SimulatedEndpoint {
 
   /// Sections of these codecs are rejected with port 0.
   var rejectedCodecs: Set<String> = []
+  /// Simulcast layers that it refuses to send, and says it sends later.
+  var refusedRids: Set<String> = []
+  var pausedRids: Set<String> = []
   var answersPings = true
   var answersOffers = true
   /// Sources that the server sends, by what arrived.
@@ -60,7 +65,10 @@ final class ScriptedClient: SimulatedEndpoint {
   private(set) var media: ClientMedia?
   /// The server is its second end.
   private(set) var link: SimulatedLink!
-  private var sent: [UInt16: [UInt8]] = [:]
+  /// By source and number.
+  private var sent: [UInt32: [UInt16: [UInt8]]] = [:]
+  /// The layers that sources have said they are of.
+  private var rids: [UInt32: RTPExtensionText] = [:]
   private var transportNumber: UInt16 = 60_000
   private var rtxNumber: UInt16 = 100
 
@@ -151,6 +159,7 @@ final class ScriptedClient: SimulatedEndpoint {
     case .notify(let notification):
       order.append(notification.kind.rawValue)
       notifications.append(notification)
+    case .event(let event): events.append(event)
     case .ping(let statistics):
       pings.append(statistics)
       if answersPings { say(.pong) }
@@ -225,6 +234,15 @@ final class ScriptedClient: SimulatedEndpoint {
       section.direction = isRejected ? .inactive : media.direction.reversed
       section.extensions = media.extensions
       for codec in media.codecs { section.append(codec) }
+      let offered = media.simulcast?.receive.compactMap(\.first) ?? []
+      let layers = offered.filter { !refusedRids.contains($0.rid) }
+      if !layers.isEmpty {
+        section.rids = layers.map { SDPRid(id: $0.rid, direction: .send) }
+        section.simulcast = SDPSimulcast(
+          send: layers.map {
+            [.init(rid: $0.rid, isPaused: $0.isPaused || pausedRids.contains($0.rid))]
+          })
+      }
       if !isRejected {
         let ice = transport.ice.localParameters
         section.iceUfrag = ice.ufrag
@@ -256,8 +274,10 @@ final class ScriptedClient: SimulatedEndpoint {
   /// Sends one packet on the section of a kind, with a payload that tells its number.
   func send(
     _ kind: MediaKind, sequence: UInt16, timestamp: UInt32, ssrc: UInt32? = nil,
-    payloadCount: Int = 200, marker: Bool = true, losing: Bool = false
+    payloadCount: Int = 200, marker: Bool = true, rid: String? = nil, payload: [UInt8]? = nil,
+    losing: Bool = false
   ) {
+    let payloadCount = payload?.count ?? payloadCount
     let mid = kind == .audio ? offer?.mid?["audio"] : offer?.mid?["video"]
     let ssrc = ssrc ?? (kind == .audio ? 3333 : 1111)
     guard let mid, let media = offers.first?.media.first(where: { $0.mid == mid }),
@@ -268,6 +288,8 @@ final class ScriptedClient: SimulatedEndpoint {
     values.mid = RTPExtensionText(mid)
     values.transportSequenceNumber = transportNumber
     values.absSendTime = 0
+    values.rid = rid.flatMap { RTPExtensionText($0) }
+    rids[ssrc] = values.rid ?? rids[ssrc]
     if kind == .audio { values.audioLevel = RTPAudioLevel(level: 30, hasVoice: true) }
     if kind == .video { values.videoOrientation = .clockwise90 }
     transportNumber &+= 1
@@ -280,13 +302,13 @@ final class ScriptedClient: SimulatedEndpoint {
       var writer = RTPPacketWriter(into: buffer)
       try? writer.writeHeader(header, extensions: values, map: map)
       for index in 0..<payloadCount {
-        writer.free[index] = Self.payloadByte(sequence, index)
+        writer.free[index] = payload?[index] ?? Self.payloadByte(sequence, index)
       }
       writer.advance(by: payloadCount)
       return writer.count
     }
     let bytes = Array(packet[..<count])
-    if kind == .video { sent[sequence] = bytes }
+    if kind == .video { sent[ssrc, default: [:]][sequence] = bytes }
     if losing { return }
     _ = bytes.withUnsafeBytes { transport.sendRTP($0) }
   }
@@ -308,8 +330,8 @@ final class ScriptedClient: SimulatedEndpoint {
     }
   }
 
-  private func resend(_ number: UInt16) {
-    guard let packet = sent[number], let mid = offer?.mid?["video"],
+  private func resend(_ number: UInt16, of ssrc: UInt32) {
+    guard let packet = sent[ssrc]?[number], let mid = offer?.mid?["video"],
       let media = offers.first?.media.first(where: { $0.mid == mid }),
       let rtx = media.codecs.first(where: { $0.name == "rtx" })
     else { return }
@@ -317,13 +339,14 @@ final class ScriptedClient: SimulatedEndpoint {
     var values = RTPHeaderExtensions()
     values.mid = RTPExtensionText(mid)
     values.videoOrientation = .clockwise90
+    values.repairedRid = rids[ssrc]
     values.transportSequenceNumber = transportNumber
     transportNumber &+= 1
     var output = [UInt8](repeating: 0, count: 1500)
     let count = output.withUnsafeMutableBytes { buffer in
       packet.withUnsafeBytes { original in
         (try? Retransmission.build(
-          of: original, ssrc: 2222, sequenceNumber: rtxNumber, payloadType: rtx.payloadType,
+          of: original, ssrc: ssrc + 1111, sequenceNumber: rtxNumber, payloadType: rtx.payloadType,
           extensions: values, map: map, into: buffer))?.count ?? 0
       }
     }
@@ -409,7 +432,7 @@ extension ScriptedClient: PeerTransportDelegate {
       case .nack(let nack):
         for number in nack {
           nacked.append(number)
-          if retransmits { resend(number) }
+          if retransmits { resend(number, of: nack.media) }
         }
       case .pictureLossIndication(_, let media): keyFrameRequests.append(media)
       case .transportFeedback: feedbackReports += 1

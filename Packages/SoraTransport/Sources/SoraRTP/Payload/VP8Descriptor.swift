@@ -121,23 +121,40 @@ public struct VP8Descriptor: Equatable, Sendable {
 }
 
 extension VP8Descriptor {
-  /// Adds to the picture id of a payload in place, as a forwarding server does that leaves frames out; a payload without one
-  /// stays as it is.
-  public static func movePictureID(by difference: UInt16, in payload: UnsafeMutableRawBufferPointer)
-  {
-    // X and I.
-    guard payload.count >= 3, unsafe payload[0] & 0x80 != 0, unsafe payload[1] & 0x80 != 0 else {
-      return
+  /// Adds to the picture id and to TL0PICIDX of a payload in place, as a forwarding server does that leaves frames out or changes
+  /// its source; what a payload doesn't have stays away.
+  public static func move(
+    pictureID: UInt16, baseLayerIndex: UInt8, in payload: inout MutableRawSpan
+  ) {
+    // X.
+    guard payload.byteCount >= 3, payload.bytes.u8(0) & 0x80 != 0 else { return }
+    let extensions = payload.bytes.u8(1)
+    var offset = 2
+    if extensions & 0x80 != 0 {  // I
+      guard let count = payload.movePictureID(by: pictureID, at: offset) else { return }
+      offset += count
     }
-    if unsafe payload[2] & 0x80 != 0 {
-      guard payload.count >= 4 else { return }
-      let id = unsafe UInt16(payload[2] & 0x7F) << 8 | UInt16(payload[3])
-      let moved = id &+ difference
-      unsafe payload[2] = 0x80 | UInt8(truncatingIfNeeded: moved >> 8 & 0x7F)
-      unsafe payload[3] = UInt8(truncatingIfNeeded: moved)
-    } else {
-      unsafe payload[2] = unsafe UInt8(truncatingIfNeeded: UInt16(payload[2]) &+ difference) & 0x7F
+    if extensions & 0x40 != 0, offset < payload.byteCount {  // L
+      payload.put8(payload.bytes.u8(offset) &+ baseLayerIndex, at: offset)
     }
+  }
+}
+
+extension MutableRawSpan {
+  /// Adds to a picture id of 7 or 15 bits, as VP8's and VP9's descriptors have it.
+  ///
+  /// - Returns: the bytes that it takes; nil where they aren't there.
+  @_lifetime(self: copy self)
+  mutating func movePictureID(by difference: UInt16, at offset: Int) -> Int? {
+    guard offset < byteCount else { return nil }
+    let first = bytes.u8(offset)
+    guard first & 0x80 != 0 else {
+      put8(UInt8(truncatingIfNeeded: UInt16(first) &+ difference) & 0x7F, at: offset)
+      return 1
+    }
+    guard offset + 1 < byteCount else { return nil }
+    put16(0x8000 | ((bytes.u16(offset) &+ difference) & 0x7FFF), at: offset)
+    return 2
   }
 }
 

@@ -258,3 +258,25 @@ extension VP9Descriptor {
     }
   }
 }
+
+// MARK: Moving
+
+extension VP9Descriptor {
+  /// Adds to the picture id and to TL0PICIDX of a payload in place, as a forwarding server does that changes its source; what a
+  /// payload doesn't have stays away.
+  public static func move(
+    pictureID: UInt16, baseLayerIndex: UInt8, in payload: inout MutableRawSpan
+  ) {
+    guard payload.byteCount > 0 else { return }
+    let first = payload.bytes.u8(0)
+    var offset = 1
+    if first & 0x80 != 0 {  // I
+      guard let count = payload.movePictureID(by: pictureID, at: offset) else { return }
+      offset += count
+    }
+    // L without F: behind the layer indices.
+    if first & 0x30 == 0x20, offset + 1 < payload.byteCount {
+      payload.put8(payload.bytes.u8(offset + 1) &+ baseLayerIndex, at: offset + 1)
+    }
+  }
+}

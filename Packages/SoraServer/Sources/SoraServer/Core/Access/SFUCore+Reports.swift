@@ -22,7 +22,7 @@ extension SFUCore {
           notification: notification(kind, of: connection, at: now),
           createdUnixNanoseconds: unixNanoseconds(at: connection.connectedAt ?? now),
           bytesReceived: carried.bytesReceived, bytesSent: carried.bytesSent,
-          audio: request.audio, video: request.video, simulcast: request.simulcast ?? false,
+          audio: request.audio, video: request.video, simulcast: request.usesSimulcast,
           spotlight: request.spotlight ?? false,
           eventMetadata: request.grant.settings.eventMetadata, reason: reason)))
   }

@@ -5,25 +5,47 @@ import SoraTransport
 // Media of this client: forwarding to it, and what its RTCP says.
 extension SFUConnection {
   /// Sends a publisher's audio on to this client.
-  func forward(_ packet: LentPacket, on subscription: SubscribedTrack, at now: Instant) {
+  func forward(
+    _ packet: LentPacket, of layer: PublishedLayer, on subscription: SubscribedTrack,
+    at now: Instant
+  ) {
     guard !isEnded else { return }
-    downlink.forward(packet, on: subscription, at: now)
+    downlink.forward(packet, of: layer, on: subscription, at: now)
     core.touch(self)
   }
 
   /// Sends a publisher's kept packets on to this client.
-  func forward(_ run: [UploadedPacket], on subscription: SubscribedTrack, at now: Instant) {
+  func forward(
+    _ run: [UploadedPacket], of layer: PublishedLayer, on subscription: SubscribedTrack,
+    at now: Instant
+  ) {
     guard !isEnded else { return }
-    downlink.forward(run, on: subscription, at: now)
+    downlink.forward(run, of: layer, on: subscription, at: now)
     core.touch(self)
   }
 
-  /// Asks the publisher of a track for a key frame, at once where that is allowed.
+  /// Asks the publisher of a layer for a key frame, at once where that is allowed.
   func requestKeyFrame(
-    of track: PublishedTrack, interval: Duration? = nil, at now: Instant
+    of layer: PublishedLayer, interval: Duration? = nil, at now: Instant
   ) {
-    track.requestKeyFrame(interval: interval ?? core.configuration.keyFrameInterval, at: now)
-    core.touch(publisherOf: track)
+    var interval = interval ?? core.configuration.keyFrameInterval
+    if layer.rid != nil { interval = max(interval, PublishedTrack.switchInterval) }
+    layer.requestKeyFrame(interval: interval, at: now)
+    core.touch(publisherOf: layer)
+  }
+
+  /// The client takes a subscription from now on.
+  func begin(_ subscription: SubscribedTrack, at now: Instant) {
+    if subscription.source.isSimulcast {
+      layersChanged(of: subscription, at: now)
+    } else if let layer = subscription.source.layers.first {
+      requestKeyFrame(of: layer, at: now)
+    }
+  }
+
+  /// Packets of a layer of this client's are lost for good.
+  func repair(_ layer: PublishedLayer, of track: PublishedTrack, at now: Instant) {
+    if track.isUsed(layer) { requestKeyFrame(of: layer, at: now) }
   }
 
   /// Lets go of a subscription.
@@ -31,6 +53,7 @@ extension SFUConnection {
     subscription.deactivate()
     subscription.source.remove(subscription)
     downlink.remove(subscription)
+    if subscription.kind == .video { downlink.wishes.forget(subscription.source.publisherID) }
   }
 
   // MARK: Time
@@ -38,30 +61,32 @@ extension SFUConnection {
   func pollMedia(at now: Instant) {
     rtcp.sendFeedback(at: now)
     for track in uplink.tracks where track.terms.isSending {
-      guard let receiver = track.receiver else { continue }
-      rtcp.sendRequests(of: receiver, at: now)
-      if receiver.takeLoss() != .none {
-        requestKeyFrame(of: track, at: now)
+      for layer in track.layers {
+        guard let receiver = layer.receiver else { continue }
         rtcp.sendRequests(of: receiver, at: now)
+        if receiver.takeLoss() != .none {
+          repair(layer, of: track, at: now)
+          rtcp.sendRequests(of: receiver, at: now)
+        }
       }
     }
     if rtcp.areReportsDue(at: now) { sendReports(at: now) }
-    downlink.poll(at: now) { subscription, interval in
-      requestKeyFrame(of: subscription.source, interval: interval, at: now)
-    }
+    downlink.poll(at: now) { requestKeyFrame(of: $0, interval: $1, at: now) }
   }
 
   var mediaDeadline: Instant? {
     var deadline = earliest(rtcp.nextDeadline(reports: true), downlink.nextDeadline)
     for track in uplink.tracks where track.terms.isSending {
-      deadline = earliest(deadline, track.receiver?.nextDeadline(roundTrip: rtcp.roundTrip))
+      for layer in track.layers {
+        deadline = earliest(deadline, layer.receiver?.nextDeadline(roundTrip: rtcp.roundTrip))
+      }
     }
     return deadline
   }
 
   private func sendReports(at now: Instant) {
     rtcp.sendReports(
-      receivers: uplink.tracks.lazy.compactMap(\.receiver),
+      receivers: uplink.tracks.lazy.flatMap(\.layers).compactMap(\.receiver),
       senders: downlink.subscriptions.lazy.filter(\.isActive).map(\.sender), at: now
     ) { sender in
       downlink.subscription(ssrc: sender.parameters.ssrc)?.senderInfo(at: now)
@@ -87,9 +112,9 @@ extension SFUConnection: RTCPEngineDelegate {
   /// One that is sent nothing until a key frame comes is waited for already, at its own pace.
   func keyFrameWanted(of sender: RTPTrackSender, at now: Instant) {
     guard let subscription = downlink.subscription(ssrc: sender.parameters.ssrc),
-      subscription.wait == nil
+      subscription.wait == nil, let layer = subscription.selection.aim
     else { return }
-    requestKeyFrame(of: subscription.source, at: now)
+    requestKeyFrame(of: layer, at: now)
   }
 
   func bandwidthChanged(at now: Instant) {
@@ -99,6 +124,8 @@ extension SFUConnection: RTCPEngineDelegate {
   func sourceEnded(ssrc: UInt32, at now: Instant) {}
 
   func roundTripChanged(to roundTrip: Duration) {
-    for track in uplink.tracks { track.receiver?.setRoundTrip(roundTrip) }
+    for track in uplink.tracks {
+      for layer in track.layers { layer.receiver?.setRoundTrip(roundTrip) }
+    }
   }
 }

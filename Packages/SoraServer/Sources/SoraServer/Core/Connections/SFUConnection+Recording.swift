@@ -13,13 +13,15 @@ extension SFUConnection {
   }
 
   /// Puts a packet together with others, where somebody takes frames.
-  func assemble(_ packet: LentPacket, of track: PublishedTrack, at now: Instant) {
+  func assemble(
+    _ packet: LentPacket, of layer: PublishedLayer, _ track: PublishedTrack, at now: Instant
+  ) {
     guard core.takes(channel.id), let take = core.onPublishedFrame,
-      let assembly = track.obtainAssembly()
+      let assembly = track.obtainAssembly(of: layer, packet.uploaded, at: now)
     else { return }
     let needsKeyFrame = assembly.take(
-      packet, extensions: track.terms.extensions, reports: track.receiver?.senderReports, at: now
+      packet, extensions: track.terms.extensions, reports: layer.receiver?.senderReports, at: now
     ) { take(publisher, $0) }
-    if needsKeyFrame { requestKeyFrame(of: track, at: now) }
+    if needsKeyFrame { requestKeyFrame(of: layer, at: now) }
   }
 }

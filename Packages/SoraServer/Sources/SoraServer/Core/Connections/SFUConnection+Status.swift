@@ -13,9 +13,11 @@ extension SFUConnection {
         let counted = track.statistics
         return SFUConnectionStatus.Track(
           kind: track.kind, codec: track.codec.name, packets: counted.packets,
-          bytes: counted.bytes, packetsLost: track.receiver?.received.packetsLost ?? 0,
+          bytes: counted.bytes,
+          packetsLost: track.layers.reduce(0) { $0 + ($1.receiver?.received.packetsLost ?? 0) },
           nacksSent: counted.nacksSent, keyFrameRequests: counted.keyFrameRequests,
-          subscribers: track.subscriptions.count)
+          subscribers: track.subscriptions.count,
+          layers: track.layers.compactMap(\.status))
       },
       subscriptions: downlink.subscriptions.map(\.status),
       transportFeedbacks: downlink.controller.statistics.feedbackMessages,
@@ -47,6 +49,17 @@ extension SFUConnection {
   }
 }
 
+extension PublishedLayer {
+  /// nil without simulcast.
+  fileprivate var status: SFUConnectionStatus.Layer? {
+    guard let rid else { return nil }
+    let counted = statistics
+    return SFUConnectionStatus.Layer(
+      rid: rid.description, isFlowing: flow.isFlowing, packets: counted.packets,
+      bytes: counted.bytes, keyFrameRequests: counted.keyFrameRequests)
+  }
+}
+
 extension SubscribedTrack {
   fileprivate var status: SFUConnectionStatus.Subscription {
     let counted = statistics
@@ -61,7 +74,10 @@ extension SubscribedTrack {
       padding: counted.sent.paddingPacketsSent, dropped: counted.dropped.notWritable,
       overtaken: counted.dropped.overtaken, late: counted.dropped.late,
       layerFramesLeftOut: counted.frames.layerFrames,
-      congestedFramesLeftOut: counted.frames.congestedFrames, layer: share?.layer,
+      congestedFramesLeftOut: counted.frames.congestedFrames,
+      layer: share.map { source.isSimulcast ? $0.layer % LayerRates.count : $0.layer },
+      rid: source.isSimulcast ? (selection.current?.rid?.description ?? "none") : nil,
+      nextRid: selection.next?.rid?.description,
       limitation: share?.reason.rawValue, nacks: counted.sent.nackCount,
       keyFrameRequests: counted.sent.pliCount &+ counted.sent.firCount,
       fractionLost: sender.remote.fractionLost, roundTrip: sender.remote.roundTrip)

@@ -71,6 +71,7 @@ final class SFUConnection: DeadlineQueued, TrackSubscriber {
       request.dataChannelSignaling ?? core.configuration.usesDataChannels
       ? DataTransport(
         configuration: core.configuration.data, random: random, transport: transport) : nil
+    downlink.wishes = LayerWishes(request.simulcastRequestRid ?? request.simulcastRid)
     signaling = ClientSignaling(
       peer: peer,
       channels: data.map {
@@ -255,7 +256,7 @@ final class SFUConnection: DeadlineQueued, TrackSubscriber {
     signaling.start(at: now)
     span.start(at: now)
     for subscription in downlink.subscriptions where subscription.isActive {
-      requestKeyFrame(of: subscription.source, at: now)
+      begin(subscription, at: now)
     }
     core.joined(self, at: now)
   }
@@ -266,18 +267,18 @@ extension SFUConnection: PeerTransportDelegate {
     _ transport: PeerTransport, receivedRTP packet: UnsafeMutableRawBufferPointer, at now: Instant
   ) {
     guard !isEnded,
-      let (track, lent) = unsafe uplink.receive(
+      let (track, layer, lent) = unsafe uplink.receive(
         UnsafeRawBufferPointer(packet), noting: rtcp, at: now)
     else { return }
     if track.kind == .video {
-      core.forward(track, at: now)
+      core.forward(layer, of: track, at: now)
     } else {
       for subscription in track.subscriptions where subscription.isActive {
-        subscription.subscriber.forward(lent, on: subscription, at: now)
+        subscription.subscriber.forward(lent, of: layer, on: subscription, at: now)
       }
     }
-    assemble(lent, of: track, at: now)
-    if track.receiver?.takeLoss() == .keyFrameNeeded { requestKeyFrame(of: track, at: now) }
+    assemble(lent, of: layer, track, at: now)
+    if layer.receiver?.takeLoss() == .keyFrameNeeded { repair(layer, of: track, at: now) }
   }
 
   func transport(

@@ -16,12 +16,16 @@ final class Downlink {
   /// Bit rates of publishers waver, and key frames come on top: the path is probed for so much more than the streams take.
   private static let headroom = 1.5
   private static let leastMaximum = Bitrate.megabits(1)
+  /// What a link is believed to take of which nothing is known.
+  private static let startRate = Bitrate.megabits(1)
   /// Publishers pace what they send already, so where there is room frames stay together. On a link that is full little may go at
   /// once: its queue holds less than a key frame.
   private static let freePacing = 8.0
   private static let fullPacing = 1.05
 
   let controller: SendController
+  /// Which layers of simulcasts the client asks for.
+  var wishes = LayerWishes(nil)
   private(set) var subscriptions: [SubscribedTrack] = []
   private var bySSRC: [UInt32: SubscribedTrack] = [:]
   /// By the slots that tokens name; a slot is never used twice.
@@ -35,7 +39,7 @@ final class Downlink {
 
   init() {
     let estimator = BandwidthEstimator.Configuration(
-      start: .megabits(1), minimum: .kilobits(50), maximum: .megabits(8),
+      start: Self.startRate, minimum: .kilobits(50), maximum: .megabits(8),
       leastQueue: .milliseconds(60))
     maximum = estimator.maximum
     controller = SendController(
@@ -72,22 +76,25 @@ final class Downlink {
   // MARK: Forwarding
 
   /// Sends a publisher's audio on: it doesn't wait.
-  func forward(_ packet: LentPacket, on subscription: SubscribedTrack, at now: Instant) {
-    let uploaded = packet.uploaded
-    switch subscription.judge(uploaded, backlog: .zero) {
+  func forward(
+    _ packet: LentPacket, of layer: PublishedLayer, on subscription: SubscribedTrack,
+    at now: Instant
+  ) {
+    switch subscription.judge(packet.uploaded, of: layer, backlog: .zero, at: now) {
     case .leaveOut: return
     case .fill(let number): subscription.sendFiller(number, at: now)
     case .forward(let number):
-      if let count = unsafe subscription.send(
-        packet.bytes, uploaded.header, uploaded.values, as: number, at: now)
-      {
+      if let count = subscription.send(packet, as: number, at: now) {
         controller.sentUnpaced(count, at: now)
       }
     }
   }
 
   /// Sends a publisher's kept packets on, or has them wait for the link.
-  func forward(_ run: [UploadedPacket], on subscription: SubscribedTrack, at now: Instant) {
+  func forward(
+    _ run: [UploadedPacket], of layer: PublishedLayer, on subscription: SubscribedTrack,
+    at now: Instant
+  ) {
     var isQueued = false
     for uploaded in run {
       // What of the frame before may leave has left when the next one is decided.
@@ -95,7 +102,7 @@ final class Downlink {
         controller.drain(self, at: now)
         isQueued = false
       }
-      switch subscription.judge(uploaded, backlog: controller.backlog) {
+      switch subscription.judge(uploaded, of: layer, backlog: controller.backlog, at: now) {
       case .leaveOut: continue
       case .fill(let number): subscription.sendFiller(number, at: now)
       case .forward(let number):
@@ -113,8 +120,7 @@ final class Downlink {
     _ number: UInt16, of sender: RTPTrackSender
   ) -> (token: PacketToken, size: Int)? {
     guard let subscription = bySSRC[sender.parameters.ssrc],
-      let source = subscription.sourceNumber(of: number),
-      let count = subscription.source.storedCount(source)
+      let count = subscription.storedCount(number)
     else { return nil }
     return (
       PacketToken(stream: subscription.slot, number: number, isRetransmission: true), count
@@ -124,12 +130,17 @@ final class Downlink {
   // MARK: Splitting the link
 
   /// Lets timers run.
-  func poll(at now: Instant, requestKeyFrame: (SubscribedTrack, Duration) -> Void) {
+  func poll(at now: Instant, requestKeyFrame: (PublishedLayer, Duration) -> Void) {
     controller.poll(at: now)
     if let due = nextAllocation, due <= now {
       nextAllocation = hasVideo ? now + Self.allocationInterval : nil
       allocate(at: now)
       requestKeyFrames(requestKeyFrame)
+      for subscription in subscriptions where subscription.source.isSimulcast {
+        if let layer = choose(subscription, .receiver, at: now) {
+          requestKeyFrame(layer, PublishedTrack.switchInterval)
+        }
+      }
     } else if nextAllocation == nil, hasVideo {
       nextAllocation = now + Self.allocationInterval
     }
@@ -148,10 +159,8 @@ final class Downlink {
     guard controller.knownEstimate != nil else { return }
     var wanted = Bitrate.zero
     streams.removeAll(keepingCapacity: true)
-    for subscription in subscriptions where subscription.isActive {
-      let source = subscription.source
-      var rates = BandwidthAllocator.Stream.Layers()
-      for layer in 0...source.highestLayer { rates.append(source.rate(through: layer, at: now)) }
+    for subscription in subscriptions where subscription.isActive && subscription.wish != .none {
+      let rates = subscription.rates(at: now)
       wanted = wanted + (rates.last ?? .zero)
       streams.append(
         BandwidthAllocator.Stream(
@@ -170,12 +179,24 @@ final class Downlink {
     }
   }
 
-  /// Has subscribers begin anew that are sent nothing until a key frame comes.
-  private func requestKeyFrames(_ request: (SubscribedTrack, Duration) -> Void) {
+  /// Aims at the layer of a simulcast that is best now.
+  ///
+  /// - Returns: the layer that a key frame is to be asked of; nil where none is.
+  func choose(
+    _ subscription: SubscribedTrack, _ trigger: LayerTrigger, at now: Instant
+  ) -> PublishedLayer? {
+    guard subscription.isActive else { return nil }
+    return subscription.choose(affordable: Self.startRate, trigger, at: now)
+  }
+
+  /// Has subscribers begin anew that are sent nothing until a key frame comes. Those on their way to another layer wait for its.
+  private func requestKeyFrames(_ request: (PublishedLayer, Duration) -> Void) {
     for subscription in subscriptions where subscription.isActive {
-      guard let wait = subscription.wait, controller.backlog < Self.freeBacklog else { continue }
+      guard let wait = subscription.wait, let layer = subscription.selection.current,
+        subscription.selection.next == nil, controller.backlog < Self.freeBacklog
+      else { continue }
       let isStarved = wait == .full && subscription.share?.reason == .starved
-      request(subscription, isStarved ? Self.starvedKeyFrameInterval : Self.keyFrameInterval)
+      request(layer, isStarved ? Self.starvedKeyFrameInterval : Self.keyFrameInterval)
     }
   }
 

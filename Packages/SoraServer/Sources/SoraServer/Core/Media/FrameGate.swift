@@ -35,7 +35,7 @@ package struct FrameGate {
   /// and a key frame itself. A key frame alone may take a narrow link half a second.
   private static let longestLayerBacklog = Duration.milliseconds(200)
   private static let longestBacklog = Duration.milliseconds(600)
-  private static let longestKeyFrameBacklog = Duration.milliseconds(1000)
+  package static let longestKeyFrameBacklog = Duration.milliseconds(1000)
   private static let memory = 64
 
   /// The highest layer that is wanted; set by the allocation.

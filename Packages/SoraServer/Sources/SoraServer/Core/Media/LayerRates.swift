@@ -1,15 +1,15 @@
 import SoraCongestion
 import SoraMedia
 
-/// The bit rate of a published video by temporal layer, measured over the latest second or so. Plain memory.
+/// The bit rate of a published video by temporal layer, measured over the recent past. Plain memory.
 struct LayerRates {
   /// Temporal layers that are told apart; higher ones count with the last.
   static let count = 4
-  private static let memory = Duration.seconds(1)
-
-  private var layers: InlineArray<4, RecentBytes> = .init(repeating: RecentBytes(memory: memory))
+  private var layers: InlineArray<4, RecentBytes>
   /// The highest layer that was seen.
   private(set) var highest: UInt8 = 0
+
+  init(memory: Duration) { layers = .init(repeating: RecentBytes(memory: memory)) }
 
   /// A packet of a layer was forwarded; `size` with all its headers.
   mutating func add(_ size: Int, layer: UInt8, at now: Instant) {

@@ -1,9 +1,8 @@
-import SoraCongestion
 import SoraMedia
 import SoraRTP
 import SoraTransport
 
-/// One medium that a connection uploads: what arrives is counted, completed by NACK, kept, and handed to the subscribers.
+/// One medium that a connection uploads, in one layer or, with simulcast, in several.
 ///
 /// Confined to its core.
 final class PublishedTrack {
@@ -15,43 +14,24 @@ final class PublishedTrack {
   /// The track's name towards subscribers; the stream's is the publisher's connection id.
   let trackID: String
   let publisherID: String
+  /// The simulcast layers that the publisher is offered, the lowest first; empty without simulcast.
+  let offered: SimulcastOffer
 
-  /// What the publisher's answer says of the section.
-  struct Terms {
-    var isSending = false
-    /// Ids of the header extensions.
-    var extensions = RTPHeaderExtensionMap()
-    var sendsNack = false
-  }
-  var terms = Terms()
+  typealias Terms = PublishedLayer.Terms
+  private(set) var terms = Terms()
   private(set) var subscriptions: [SubscribedTrack] = []
-
-  /// The source that the publisher sends now; nil before its first packet.
-  private(set) var receiver: RTPTrackReceiver?
-  /// What was received, with the publisher's header, for every subscriber to be sent from. Video only: audio isn't kept waiting
-  /// and isn't sent again.
-  private let history: PacketHistory?
-  private let depayloader: (any RTPDepayloader)?
-  private var seen = DuplicateFilter()
-  private var rates = LayerRates()
-  /// The packets that came last, so that subscribers needn't parse them again.
-  private var parsed = ParsedPackets()
-  /// Kept packets that haven't been forwarded yet: those of one batch go to one subscriber after the other.
-  private var run: [UploadedPacket] = []
-  private var counted = Statistics()
-  /// What puts its packets together into frames; nil while nobody takes those.
+  /// The lowest first; one without simulcast; none before the publisher's answer.
+  private(set) var layers: [PublishedLayer] = []
+  private var epochs: UInt8 = 0
+  /// When a key frame was asked for last so that somebody can enter a layer.
+  private var switchAskedAt: Instant?
+  /// What puts the packets of one layer together into frames; nil while nobody takes those.
   private var assembly: TrackAssembly?
-
-  struct Statistics {
-    var packets: UInt64 = 0
-    var bytes: UInt64 = 0
-    var nacksSent: UInt64 = 0
-    var keyFrameRequests: UInt64 = 0
-  }
+  private var assembled: PublishedLayer?
 
   init(
     codec: SFUCodec, types: SFUPayloadTypes.Assignment, mid: String, publisherID: String,
-    trackID: String
+    trackID: String, offered: SimulcastOffer = SimulcastOffer()
   ) {
     kind = codec.kind
     self.mid = mid
@@ -59,49 +39,134 @@ final class PublishedTrack {
     self.types = types
     self.publisherID = publisherID
     self.trackID = trackID
-    history = codec.kind == .video ? PacketHistory(capacity: 1024) : nil
-    depayloader =
-      codec.kind == .video ? RTPPayloadFormats.named(codec.name)?.makeDepayloader() : nil
+    self.offered = offered
   }
 
-  var ssrc: UInt32? { receiver?.ssrc }
-  /// Whether receivers take a gap in its payloads' picture ids for a loss.
-  var movesPictureIDs: Bool { codec.name == "VP8" }
-
-  var statistics: Statistics {
-    var statistics = counted
-    statistics.nacksSent &+= receiver?.statistics.nackCount ?? 0
-    statistics.keyFrameRequests &+= receiver?.statistics.pliCount ?? 0
-    return statistics
-  }
-
-  /// A new source begins: numbers and reports start over, and subscribers carry on where they were.
-  func start(_ ssrc: UInt32, at now: Instant) {
-    forwardRun(at: now)
-    let next = RTPTrackReceiver(
-      kind: kind, ssrc: ssrc, clockRate: codec.clockRate,
-      sendsNack: terms.sendsNack && kind == .video)
-    if let receiver {
-      counted.nacksSent &+= receiver.statistics.nackCount
-      counted.keyFrameRequests &+= receiver.statistics.pliCount
-      next.keyFrames = receiver.keyFrames
+  /// Takes what the publisher's answer says; once.
+  ///
+  /// - Parameter rids: those of the offered layers that the publisher has accepted, paused ones among them; empty without simulcast.
+  func apply(_ terms: Terms, rids: [String]) {
+    self.terms = terms
+    layers = offered.layers.enumerated().compactMap { rank, layer in
+      guard rids.contains(layer.rid), let rid = RTPExtensionText(layer.rid) else { return nil }
+      return makeLayer(rid, rank)
     }
-    receiver = next
-    history?.removeAll()
-    parsed = ParsedPackets()
-    seen = DuplicateFilter()
-    assembly = nil
-    for subscription in subscriptions { subscription.rebase() }
+    if layers.isEmpty { layers = [makeLayer()] }
   }
 
-  /// What puts its packets together, made where there is none; nil where its codec is unknown.
-  func obtainAssembly() -> TrackAssembly? {
+  private func makeLayer(_ rid: RTPExtensionText? = nil, _ rank: Int = 0) -> PublishedLayer {
+    PublishedLayer(
+      codec, types: types, publisherID: publisherID, terms, rid: rid, rank: rank)
+  }
+
+  var isSimulcast: Bool { layers.first?.rid != nil }
+
+  func layer(rid: RTPExtensionText?) -> PublishedLayer? {
+    layers.first { $0.rid == rid }
+  }
+
+  /// The layer whose present source has this name; nil once there is another.
+  func layer(epoch: UInt8) -> PublishedLayer? {
+    for layer in layers where layer.epoch == epoch { return layer }
+    return nil
+  }
+
+  func index(of layer: PublishedLayer) -> Int? { layers.firstIndex { $0 === layer } }
+
+  /// How receivers know the order of frames from its payloads.
+  var pictureFormat: PictureRewriter.Format? {
+    switch codec.name {
+    case "VP8": .vp8
+    case "VP9": .vp9
+    default: nil
+    }
+  }
+
+  var statistics: PublishedLayer.Statistics {
+    layers.reduce(into: PublishedLayer.Statistics()) { $0.add($1.statistics) }
+  }
+
+  // MARK: Layers
+
+  /// A layer has a new source: subscribers carry on where they were.
+  func start(_ ssrc: UInt32, of layer: PublishedLayer, at now: Instant) {
+    forwardRun(of: layer, at: now)
+    epochs &+= 1
+    layer.start(ssrc, epoch: epochs)
+    if assembled === layer { assembly = nil }
+    for subscription in subscriptions { subscription.sourceChanged(of: layer) }
+  }
+
+  /// With simulcast: a frame began on a layer. Subscribers of layers that don't come any more move to others.
+  func frameCame(on layer: PublishedLayer, at now: Instant) {
+    var hasChanged = layer.beginFlowing(at: now)
+    for other in layers
+    where other !== layer && other.flow.isFlowing && layer.flow.hasOutrun(other.flow) {
+      other.stopFlowing()
+      hasChanged = true
+    }
+    guard hasChanged else { return }
+    for subscription in subscriptions where subscription.isActive {
+      subscription.subscriber.layersChanged(of: subscription, at: now)
+    }
+  }
+
+  /// The least time between two requests for a key frame so that somebody can enter a layer.
+  static let switchInterval = Duration.seconds(1)
+
+  /// Whether a layer's key frame may be asked for so that a subscriber can enter it. Of all layers together that isn't more often
+  /// than once a second, unless it is urgent.
+  func mayAskForSwitch(isUrgent: Bool, at now: Instant) -> Bool {
+    if !isUrgent, let last = switchAskedAt, last != now, now - last < Self.switchInterval {
+      return false
+    }
+    switchAskedAt = now
+    return true
+  }
+
+  /// Sends a layer's run on, to one subscriber after the other, so that what each of them needs is fetched from memory once.
+  func forwardRun(of layer: PublishedLayer, at now: Instant) {
+    guard !layer.run.isEmpty else { return }
+    for subscription in subscriptions where subscription.isActive && subscription.takes(layer) {
+      subscription.subscriber.forward(layer.run, of: layer, on: subscription, at: now)
+    }
+    layer.endRun()
+  }
+
+  // MARK: Frames for who takes them before they are decoded
+
+  /// What puts a layer's packets together, made where there is none; nil where its codec is unknown, and where another layer is
+  /// taken. The highest is: it is entered with a key frame.
+  func obtainAssembly(of layer: PublishedLayer, _ uploaded: UploadedPacket, at now: Instant)
+    -> TrackAssembly?
+  {
+    if layer !== assembled {
+      if let assembled, let present = index(of: assembled), let other = index(of: layer) {
+        guard !assembled.flow.isFlowing || other > present && layer.flow.isRipe(at: now) else {
+          return nil
+        }
+        guard layer.startsKeyFrame(uploaded) else {
+          layer.requestKeyFrame(interval: Self.switchInterval, at: now)
+          return nil
+        }
+      }
+      assembled = layer
+      assembly = nil
+    }
     if assembly == nil { assembly = TrackAssembly(codec, payloadType: types.media) }
     return assembly
   }
 
   /// Nobody takes frames any more.
-  func dropAssembly() { assembly = nil }
+  func dropAssembly() {
+    assembly = nil
+    assembled = nil
+  }
+
+  /// Whether anybody is sent a layer, or waits for it.
+  func isUsed(_ layer: PublishedLayer) -> Bool {
+    !isSimulcast || assembled === layer || subscriptions.contains { $0.takes(layer) }
+  }
 
   // MARK: Subscribers
 
@@ -113,105 +178,6 @@ final class PublishedTrack {
   func end() {
     terms.isSending = false
     subscriptions = []
-    run = []
-  }
-
-  /// Asks for a key frame with the publisher's next poll, but not sooner than the interval after the last one. Before its
-  /// first packet a publisher has no source to name, and begins with a key frame anyway.
-  func requestKeyFrame(interval: Duration, at now: Instant) {
-    guard kind == .video, terms.isSending else { return }
-    receiver?.keyFrames.askOnce(interval: interval, at: now)
-  }
-
-  // MARK: Packets
-
-  /// Takes a packet that the publisher sent, or that was restored from a retransmission.
-  ///
-  /// - Parameters:
-  ///   - isRestored: whether `header` isn't `packet`'s own; it is kept as if it had come the first time.
-  /// - Returns: what subscribers are to be sent of it; nil where it came before. What is kept is in the run then.
-  func take(
-    _ packet: UnsafeRawBufferPointer, _ header: RTPHeader, _ values: RTPHeaderExtensions,
-    isRestored: Bool, at now: Instant
-  ) -> UploadedPacket? {
-    guard seen.insert(header.sequenceNumber) else { return nil }
-    counted.packets &+= 1
-    counted.bytes &+= UInt64(header.payloadCount)
-    let payload = unsafe header.payload(in: packet)
-    let info = depayloader.flatMap { unsafe try? $0.parse(payload, marker: header.marker) }
-    rates.add(
-      packet.count + SubscribedTrack.overhead, layer: info?.temporalLayer ?? 0, at: now)
-    let uploaded = UploadedPacket(
-      header: header, values: values, info: info, count: packet.count, isRestored: isRestored)
-    guard let history else { return uploaded }
-    if isRestored {
-      let slot = unsafe history.reserve(sequenceNumber: header.sequenceNumber)
-      if let writer = unsafe try? RTPPacket.rewriteExtensions(
-        of: packet, header: header, extensions: values, map: terms.extensions, into: slot)
-      {
-        history.commit(sequenceNumber: header.sequenceNumber, count: writer.count, at: now)
-      }
-      parsed.remove(header.sequenceNumber)
-    } else {
-      unsafe history.store(packet, sequenceNumber: header.sequenceNumber, at: now)
-      parsed.insert(StoredPacket(header: header, values: values))
-    }
-    run.append(uploaded)
-    return uploaded
-  }
-
-  /// Sends the run on, to one subscriber after the other, so that what each of them needs is fetched from memory once.
-  func forwardRun(at now: Instant) {
-    guard !run.isEmpty else { return }
-    for subscription in subscriptions where subscription.isActive {
-      subscription.subscriber.forward(run, on: subscription, at: now)
-    }
-    run.removeAll(keepingCapacity: true)
-  }
-
-  /// Whether the run has begun with the packet that was taken last.
-  var isRunNew: Bool { run.count == 1 }
-  /// Whether no more fits into the run.
-  var isRunFull: Bool { run.count >= ParsedPackets.capacity }
-
-  /// A kept packet and its header; nil where it isn't kept any more. Valid until the next packet is taken.
-  func stored(_ number: UInt16) -> (bytes: UnsafeRawBufferPointer, packet: StoredPacket)? {
-    guard let memory = unsafe history?.stored(sequenceNumber: number) else { return nil }
-    let bytes = UnsafeRawBufferPointer(memory)
-    if let known = parsed[number] { return unsafe (bytes, known) }
-    guard let header = unsafe try? RTPHeader(parsing: bytes) else { return nil }
-    let values = unsafe RTPHeaderExtensions(of: header, in: bytes, map: terms.extensions)
-    return unsafe (bytes, StoredPacket(header: header, values: values))
-  }
-
-  /// Bytes of a kept packet; nil where it isn't kept any more.
-  func storedCount(_ number: UInt16) -> Int? {
-    unsafe history?.stored(sequenceNumber: number)?.count
-  }
-
-  // MARK: Rates
-
-  /// The highest temporal layer that came.
-  var highestLayer: UInt8 { rates.highest }
-
-  /// What the layers up to this one take together at the moment, with all headers.
-  func rate(through layer: UInt8, at now: Instant) -> Bitrate {
-    rates.rate(through: layer, at: now)
-  }
-}
-
-/// Remembers which sequence numbers have come, as far back as retransmissions reach.
-struct DuplicateFilter {
-  private var extender = SequenceNumberExtender()
-  /// The number in each place, extended; numbers collide only when they are too old to be told apart.
-  private var slots = [Int64](repeating: .min, count: 2048)
-
-  /// Returns false for a number that was inserted before, or is so old that nobody can tell.
-  mutating func insert(_ number: UInt16) -> Bool {
-    let sequence = extender.extend(number)
-    let slot = Int(sequence & 2047)
-    guard slots[slot] < sequence else { return false }
-    slots[slot] = sequence
-    return true
+    for layer in layers { layer.end() }
   }
 }

@@ -21,15 +21,23 @@ package struct SequenceRewriter {
     var state = State.empty
   }
 
+  /// Where a number of ours comes from.
+  package struct Origin: Hashable, Sendable {
+    package var source: UInt16
+    package var shift: PacketShift
+    fileprivate var number: UInt16
+  }
+
   private enum State: UInt8 { case empty, reserved, forwarded, leftOut }
 
   /// Gaps beyond this are a jump of the publisher's, over which numbers go on.
   private static let longestGap: UInt16 = 500
 
   private let capacity: Int
-  /// By the publisher's number, and the publisher's numbers by ours.
+  /// By the publisher's number.
   private var places: [Entry] = []
-  private var origins: [(number: UInt16, source: UInt16, isKnown: Bool)] = []
+  /// By ours. They outlive changes of the source.
+  private var origins: [Origin?] = []
   private var highest: UInt16 = 0
   private var offset: UInt16 = 0
   private var isBased = false
@@ -61,17 +69,20 @@ package struct SequenceRewriter {
   /// - Parameters:
   ///   - forwards: whether it goes to the subscriber.
   ///   - gapIsLeftOut: whether packets missing before it belong to what is left out.
+  ///   - shift: what else of it is moved, and of those missing before it.
   /// - Returns: its number; nil where it is left out.
-  package mutating func advance(to source: UInt16, forwards: Bool, gapIsLeftOut: Bool) -> UInt16? {
+  package mutating func advance(
+    to source: UInt16, forwards: Bool, gapIsLeftOut: Bool, shift: PacketShift = PacketShift()
+  ) -> UInt16? {
     if places.isEmpty {
       places = Array(repeating: Entry(), count: capacity)
-      origins = Array(repeating: (0, 0, false), count: capacity)
+      origins = Array(repeating: nil, count: capacity)
     }
     if isBased, source &- highest > Self.longestGap { rebase() }
     if isBased {
       var missing = highest &+ 1
       while missing != source {
-        if gapIsLeftOut { leaveOut(missing) } else { note(missing, .reserved) }
+        if gapIsLeftOut { leaveOut(missing) } else { note(missing, .reserved, shift) }
         missing &+= 1
       }
     } else {
@@ -83,7 +94,7 @@ package struct SequenceRewriter {
       leaveOut(source)
       return nil
     }
-    note(source, .forwarded)
+    note(source, .forwarded, shift)
     return source &+ offset
   }
 
@@ -101,16 +112,18 @@ package struct SequenceRewriter {
   }
 
   /// A packet that was missing has come and takes the number that was kept for it.
-  package mutating func fill(_ source: UInt16) {
-    guard case .reserved = place(of: source) else { return }
+  package mutating func fill(_ source: UInt16, shift: PacketShift = PacketShift()) {
+    guard case .reserved(let number) = place(of: source) else { return }
     places[slot(source)].state = .forwarded
+    origins[slot(number)]?.shift = shift
   }
 
-  /// The publisher's number of a packet that was forwarded or is expected under ours.
-  package func source(of number: UInt16) -> UInt16? {
-    guard !origins.isEmpty else { return nil }
-    let origin = origins[slot(number)]
-    return origin.isKnown && origin.number == number ? origin.source : nil
+  /// The publisher's packet that was forwarded or is expected under a number of ours, perhaps of a source before the present one.
+  package func origin(of number: UInt16) -> Origin? {
+    guard !origins.isEmpty, let origin = origins[slot(number)], origin.number == number else {
+      return nil
+    }
+    return origin
   }
 
   private mutating func leaveOut(_ source: UInt16) {
@@ -118,10 +131,10 @@ package struct SequenceRewriter {
     offset &-= 1
   }
 
-  private mutating func note(_ source: UInt16, _ state: State) {
+  private mutating func note(_ source: UInt16, _ state: State, _ shift: PacketShift) {
     let number = source &+ offset
     places[slot(source)] = Entry(source: source, number: number, state: state)
-    origins[slot(number)] = (number, source, true)
+    origins[slot(number)] = Origin(source: source, shift: shift, number: number)
   }
 
   private func slot(_ number: UInt16) -> Int { Int(number) & (capacity - 1) }

@@ -6,9 +6,18 @@ import SoraTransport
 /// Who is sent published tracks.
 protocol TrackSubscriber: AnyObject {
   /// Sends a packet that is lent, on to its link.
-  func forward(_ packet: LentPacket, on subscription: SubscribedTrack, at now: Instant)
-  /// Sends what came of the track in one batch.
-  func forward(_ run: [UploadedPacket], on subscription: SubscribedTrack, at now: Instant)
+  func forward(
+    _ packet: LentPacket, of layer: PublishedLayer, on subscription: SubscribedTrack,
+    at now: Instant)
+  /// Sends what came of a layer in one batch.
+  func forward(
+    _ run: [UploadedPacket], of layer: PublishedLayer, on subscription: SubscribedTrack,
+    at now: Instant)
+  /// Layers of its simulcast have begun or stopped to come.
+  func layersChanged(of subscription: SubscribedTrack, at now: Instant)
+  /// It is sent another layer from now on, or none.
+  func layerSwitched(
+    of subscription: SubscribedTrack, from previous: PublishedLayer?, at now: Instant)
 }
 
 /// One published medium on its way to one subscriber: its own source, numbers, ids and reports, and the frames that its link
@@ -28,11 +37,11 @@ final class SubscribedTrack {
   /// Whether the subscriber's answer takes the section and its transport can carry it.
   private(set) var isActive = false
   /// What is wanted of it, and what it gets.
-  private var gate = FrameGate()
+  var gate = FrameGate()
   private(set) var share: BandwidthAllocator.Share?
 
-  private var numbers: SequenceRewriter
-  private var timestamps: TimestampRewriter
+  var selection: LayerSelection<PublishedLayer>
+  var rewriter: PacketRewriter
   /// Steps back from the newest packet that the next probe takes.
   private var paddingCursor: UInt16 = 0
   private var dropped = Dropped()
@@ -52,9 +61,6 @@ final class SubscribedTrack {
     var frames: FrameGate.Statistics
   }
 
-  /// Bytes that a packet is longer on the wire than as it is stored, about: SRTP's tag, UDP and IPv4.
-  static let overhead = 16 + 28
-
   /// - Parameter parameters: its place towards the subscriber.
   init(
     source: PublishedTrack, subscriber: any TrackSubscriber, transport: PeerTransport,
@@ -68,16 +74,21 @@ final class SubscribedTrack {
     self.controller = controller
     self.slot = slot
     self.types = types
+    selection = LayerSelection(source.isSimulcast ? nil : source.layers.first)
     // RFC 3550 §5.1: random starts; the lower half keeps the first wrap away from the first losses.
-    numbers = SequenceRewriter(
-      capacity: parameters.kind == .audio ? 64 : 1024,
-      first: UInt16(truncatingIfNeeded: random.next()) & 0x7FFF)
+    let first = UInt16(truncatingIfNeeded: random.next()) & 0x7FFF
     sender = RTPTrackSender(parameters, random: random)
-    timestamps = TimestampRewriter(
-      clockRate: Int64(source.codec.clockRate), offset: UInt32(truncatingIfNeeded: random.next()))
+    rewriter = PacketRewriter(
+      numbers: SequenceRewriter(capacity: parameters.kind == .audio ? 64 : 1024, first: first),
+      timestamps: TimestampRewriter(
+        clockRate: Int64(source.codec.clockRate),
+        offset: UInt32(truncatingIfNeeded: random.next())),
+      pictures: PictureRewriter(source.pictureFormat))
   }
 
   var kind: MediaKind { source.kind }
+  /// Whether anything of it was sent.
+  var hasBegun: Bool { rewriter.timestamps.isStarted }
   var ssrc: UInt32 { sender.parameters.ssrc }
   var statistics: Statistics {
     Statistics(sent: sender.statistics, dropped: dropped, frames: gate.statistics)
@@ -97,10 +108,10 @@ final class SubscribedTrack {
 
   func deactivate() { isActive = false }
 
-  /// The publisher's source changed: numbers and timestamps go on from what was sent last.
-  func rebase() {
-    timestamps.rebase()
-    numbers.rebase()
+  /// A layer's source changed: if it is the one that is sent, numbers and timestamps go on from what was sent last.
+  func sourceChanged(of layer: PublishedLayer) {
+    guard layer === selection.current else { return }
+    rewriter.rebase()
     gate.reset()
   }
 
@@ -109,17 +120,23 @@ final class SubscribedTrack {
   /// Why it is sent nothing until a key frame comes; nil where it is sent.
   var wait: FrameGate.Wait? { gate.wait }
 
-  /// Sends what this share of the subscriber's link takes, from the next frame on.
+  /// Whether packets of a layer are sent, or one of them may be the key frame that is waited for.
+  func takes(_ layer: PublishedLayer) -> Bool { selection.has(layer) }
+
+  /// Takes what the subscriber's link has room for, from the next frame on.
   func apply(_ share: BandwidthAllocator.Share) {
     self.share = share
-    gate.target = share.reason == .satisfied ? .max : UInt8(clamping: share.layer)
+    aimAtTemporalLayer()
   }
+
+  // MARK: Losses
 
   /// The subscriber will never have this packet. Players wait for seconds before they ask for the key frame that they need then,
   /// and what refers to the packet's frame would be sent for nothing meanwhile.
   func lose(_ number: UInt16) {
-    guard kind == .video, let sourceNumber = numbers.source(of: number),
-      let (_, stored) = unsafe source.stored(sourceNumber)
+    guard kind == .video, let origin = rewriter.numbers.origin(of: number),
+      let layer = selection.current, layer.epoch == origin.shift.epoch,
+      let (_, stored) = unsafe layer.stored(origin.source)
     else { return }
     gate.lose(stored.header.timestamp)
   }
@@ -140,56 +157,91 @@ final class SubscribedTrack {
 
   /// Judges a packet of the publisher's.
   ///
-  /// - Parameter backlog: how long what waits for the subscriber's link takes already; asked where a frame is decided.
-  func judge(_ uploaded: UploadedPacket, backlog: @autoclosure () -> Duration) -> Verdict {
+  /// - Parameters:
+  ///   - layer: what it is of.
+  ///   - backlog: how long what waits for the subscriber's link takes already; asked where a frame is decided.
+  func judge(
+    _ uploaded: UploadedPacket, of layer: PublishedLayer, backlog: @autoclosure () -> Duration,
+    at now: Instant
+  ) -> Verdict {
     let (number, timestamp) = (uploaded.header.sequenceNumber, uploaded.header.timestamp)
-    guard numbers.isNewest(number) else { return judgeLate(number, timestamp) }
-    var forwards = true
-    var gapIsLeftOut = false
+    if layer !== selection.current {
+      guard layer === selection.next, layer.startsKeyFrame(uploaded),
+        backlog() <= FrameGate.longestKeyFrameBacklog
+      else { return .leaveOut }
+      enter(layer, with: timestamp, at: now)
+    }
+    guard rewriter.numbers.isNewest(number) else { return judgeLate(uploaded, layer.epoch) }
+    var frame: FrameGate.Decision?
+    var beginsFrame = false
     if kind == .video {
-      if gate.isNewest(timestamp), let decision = gate.decision(timestamp) {
-        forwards = decision.forwards
-        gapIsLeftOut = !forwards
-      } else {
+      frame = gate.isNewest(timestamp) ? gate.decision(timestamp) : nil
+      if frame == nil {
         let info = uploaded.info ?? RTPPayloadInfo(range: 0..<0)
-        forwards = gate.decide(timestamp, info, backlog: backlog()).forwards
+        frame = gate.decide(timestamp, info, backlog: backlog())
+        beginsFrame = true
       }
     }
+    let forwards = frame?.forwards ?? true
     guard
-      let out = numbers.advance(to: number, forwards: forwards, gapIsLeftOut: gapIsLeftOut)
+      let out = rewriter.advance(
+        to: uploaded, forwards: forwards, gapIsLeftOut: !forwards && !beginsFrame, frame: frame,
+        beginsFrame: beginsFrame, epoch: layer.epoch, at: now)
     else { return .leaveOut }
     return .forward(out)
   }
 
-  private func judgeLate(_ number: UInt16, _ timestamp: UInt32) -> Verdict {
-    guard case .reserved(let out) = numbers.place(of: number) else {
+  private func judgeLate(_ uploaded: UploadedPacket, _ epoch: UInt8) -> Verdict {
+    let number = uploaded.header.sequenceNumber
+    guard case .reserved(let out) = rewriter.numbers.place(of: number) else {
       dropped.late &+= 1
       return .leaveOut
     }
-    numbers.fill(number)
+    let frame = kind == .audio ? nil : gate.decision(uploaded.header.timestamp)
+    rewriter.fill(number, frame: frame, epoch: epoch)
     // Of a frame of which nothing else came nothing was decided: it goes on unless all is left out.
-    let forwards =
-      kind == .audio || (gate.decision(timestamp)?.forwards ?? (gate.wait == nil))
+    let forwards = kind == .audio || (frame?.forwards ?? (gate.wait == nil))
     return forwards ? .forward(out) : .fill(out)
   }
 
-  /// The publisher's packet that goes under a number of ours.
-  func sourceNumber(of number: UInt16) -> UInt16? { numbers.source(of: number) }
+  /// Bytes of the kept packet under a number of ours; nil where it isn't kept any more.
+  func storedCount(_ number: UInt16) -> Int? {
+    guard let origin = rewriter.numbers.origin(of: number) else { return nil }
+    return source.layer(epoch: origin.shift.epoch)?.storedCount(origin.source)
+  }
 
-  /// Sends one packet on, payload untouched but for VP8's picture id where frames were left out.
+  /// The kept packet under a number of ours, and what it is moved by.
+  private func stored(
+    _ number: UInt16
+  ) -> (bytes: UnsafeRawBufferPointer, packet: StoredPacket, shift: PacketShift)? {
+    guard let origin = rewriter.numbers.origin(of: number),
+      let layer = source.layer(epoch: origin.shift.epoch),
+      let (bytes, packet) = unsafe layer.stored(origin.source)
+    else { return nil }
+    return unsafe (bytes, packet, origin.shift)
+  }
+
+  /// Sends a packet on that is lent.
   ///
   /// - Returns: the bytes of the plain packet; nil where it didn't leave.
+  func send(_ packet: LentPacket, as number: UInt16, at now: Instant) -> Int? {
+    guard let origin = rewriter.numbers.origin(of: number) else { return nil }
+    return unsafe send(
+      packet.bytes, packet.uploaded.header, packet.uploaded.values, origin.shift, as: number,
+      at: now)
+  }
+
+  /// Sends one packet on, payload untouched but for picture ids where frames were left out or the layer has changed.
   @discardableResult
-  func send(
+  private func send(
     _ packet: UnsafeRawBufferPointer, _ header: RTPHeader, _ values: RTPHeaderExtensions,
-    as number: UInt16, at now: Instant
+    _ shift: PacketShift, as number: UInt16, at now: Instant
   ) -> Int? {
-    timestamps.align(to: header.timestamp, at: now)
     var out = header
     out.ssrc = ssrc
     out.payloadType = types.media
     out.sequenceNumber = number
-    out.timestamp = timestamps.rewrite(header.timestamp)
+    out.timestamp = header.timestamp &+ shift.timestamp
     var extra = sender.namingValues
     extra.audioLevel = values.audioLevel
     extra.videoOrientation = values.videoOrientation
@@ -202,23 +254,21 @@ final class SubscribedTrack {
         let writer = unsafe try? RTPPacket.rewriteExtensions(
           of: packet, header: out, extensions: extra, map: map, into: slot)
       else { return nil }
-      unsafe movePictureID(of: header, at: writer.payloadOffset, in: slot)
+      unsafe movePictureID(by: shift, of: header, at: writer.payloadOffset, in: slot)
       return (writer.count, header.payloadCount)
     }
     guard let count else { return nil }
-    timestamps.sent(number, out.timestamp, at: now)
+    rewriter.sent(number, out.timestamp)
     return count
   }
 
   /// Sends a packet that waited, if it is still kept.
   func sendStored(_ number: UInt16, at now: Instant) {
-    guard let sourceNumber = numbers.source(of: number),
-      let (bytes, stored) = unsafe source.stored(sourceNumber)
-    else {
+    guard let (bytes, stored, shift) = unsafe stored(number) else {
       dropped.overtaken &+= 1
       return
     }
-    unsafe send(bytes, stored.header, stored.values, as: number, at: now)
+    unsafe send(bytes, stored.header, stored.values, shift, as: number, at: now)
   }
 
   /// Sends a kept packet again on the retransmission source (RFC 4588 §4).
@@ -229,8 +279,7 @@ final class SubscribedTrack {
   func resend(
     _ number: UInt16, as sending: RTPTrackSender.Sending, at now: Instant
   ) -> Int? {
-    guard let rtx = sender.parameters.rtx, let sourceNumber = numbers.source(of: number),
-      let (packet, stored) = unsafe source.stored(sourceNumber)
+    guard let rtx = sender.parameters.rtx, let (packet, stored, shift) = unsafe stored(number)
     else {
       dropped.overtaken &+= 1
       return nil
@@ -240,7 +289,7 @@ final class SubscribedTrack {
     out.ssrc = rtx.ssrc
     out.payloadType = rtx.payloadType
     out.sequenceNumber = sender.takeRTXNumber()
-    out.timestamp = timestamps.rewrite(header.timestamp)
+    out.timestamp = header.timestamp &+ shift.timestamp
     var extra = sender.repairValues
     extra.audioLevel = stored.values.audioLevel
     extra.videoOrientation = stored.values.videoOrientation
@@ -252,7 +301,8 @@ final class SubscribedTrack {
           out, originalNumber: number, payload: header.payload(in: packet), extensions: extra,
           map: map, into: slot)
       else { return nil }
-      unsafe movePictureID(of: header, at: writer.payloadOffset + Retransmission.overhead, in: slot)
+      unsafe movePictureID(
+        by: shift, of: header, at: writer.payloadOffset + Retransmission.overhead, in: slot)
       return (writer.count, header.payloadCount + Retransmission.overhead)
     }
   }
@@ -261,7 +311,8 @@ final class SubscribedTrack {
   /// would ask for it for ever.
   func sendFiller(_ number: UInt16, at now: Instant) {
     var out = RTPHeader(
-      payloadType: types.media, sequenceNumber: number, timestamp: timestamps.newestTimestamp,
+      payloadType: types.media, sequenceNumber: number,
+      timestamp: rewriter.timestamps.newestTimestamp,
       ssrc: ssrc)
     out.marker = false
     let extra = sender.namingValues
@@ -304,27 +355,30 @@ final class SubscribedTrack {
   /// Bytes that a header with extensions needs at most: 12, 4, and 6 elements in the two-byte form.
   private static let headerRoom = 100
 
-  /// Receivers of VP8 take a gap in the picture ids for a loss (RFC 7741 §4.2), so frames that were left out leave none.
   private func movePictureID(
-    of header: RTPHeader, at offset: Int, in slot: UnsafeMutableRawBufferPointer
+    by shift: PacketShift, of header: RTPHeader, at offset: Int,
+    in slot: UnsafeMutableRawBufferPointer
   ) {
-    guard source.movesPictureIDs, let decision = gate.decision(header.timestamp),
-      decision.leftOut > 0, offset < slot.count
-    else { return }
+    guard !shift.keepsPayload, offset < slot.count else { return }
     let end = min(slot.count, offset + header.payloadCount)
-    unsafe VP8Descriptor.movePictureID(
-      by: 0 &- decision.leftOut, in: UnsafeMutableRawBufferPointer(rebasing: slot[offset..<end]))
+    var payload = unsafe UnsafeMutableRawBufferPointer(rebasing: slot[offset..<end]).mutableBytes
+    let (pictureID, baseLayerIndex) = (shift.pictureID, shift.baseLayerIndex)
+    switch rewriter.pictures.format {
+    case .vp8:
+      VP8Descriptor.move(pictureID: pictureID, baseLayerIndex: baseLayerIndex, in: &payload)
+    case .vp9:
+      VP9Descriptor.move(pictureID: pictureID, baseLayerIndex: baseLayerIndex, in: &payload)
+    case nil: break
+    }
   }
 
   /// A recent packet for a probe: the last ones in turn. nil before the first.
   func paddingNumber() -> UInt16? {
     guard isActive, kind == .video, canPad else { return nil }
     for _ in 0..<16 {
-      let number = timestamps.newestNumber &- paddingCursor
+      let number = rewriter.timestamps.newestNumber &- paddingCursor
       paddingCursor = (paddingCursor &+ 1) & 15
-      guard let sourceNumber = numbers.source(of: number),
-        let count = source.storedCount(sourceNumber)
-      else { continue }
+      guard let count = storedCount(number) else { continue }
       if count > 200 || paddingCursor == 0 { return number }
     }
     return nil
@@ -332,7 +386,7 @@ final class SubscribedTrack {
 
   /// Whether its packets may fill probes: where a congestion signal comes back, and they can be repeated.
   var canPad: Bool {
-    timestamps.isStarted && sender.parameters.rtx != nil
+    rewriter.timestamps.isStarted && sender.parameters.rtx != nil
       && sender.parameters.extensions.transportSequenceNumber != nil
   }
 
@@ -341,7 +395,8 @@ final class SubscribedTrack {
   /// The sender's part of a report: the publisher's pairing of wall clock and RTP clock, moved on to now, so that audio and video
   /// of one publisher stay in step (RFC 3550 §6.4.1). nil before the publisher has reported.
   func senderInfo(at now: Instant) -> RTCPSenderInfo? {
-    guard timestamps.isAligned, let reports = source.receiver?.senderReports,
+    guard rewriter.timestamps.isStarted, rewriter.timestamps.isAligned,
+      let reports = selection.current?.receiver?.senderReports,
       let last = reports.last, let arrival = reports.lastArrival
     else { return nil }
     let elapsed = max(0, now.nanoseconds(since: arrival))
@@ -351,7 +406,8 @@ final class SubscribedTrack {
     let fraction = (UInt64(rest) << 32) / 1_000_000_000
     return sender.makeReport(
       ntp: NTPTime(rawValue: last.ntp.rawValue &+ UInt64(seconds) << 32 &+ fraction),
-      rtpTimestamp: timestamps.rewrite(last.rtpTimestamp) &+ UInt32(truncatingIfNeeded: ticks),
+      rtpTimestamp: last.rtpTimestamp &+ rewriter.timestamps.offset
+        &+ UInt32(truncatingIfNeeded: ticks),
       at: now)
   }
 }

@@ -6,8 +6,8 @@ import SoraTransport
 final class Uplink {
   /// What packets of a source are.
   private enum Source {
-    case media(PublishedTrack)
-    case retransmission(of: PublishedTrack)
+    case media(PublishedTrack, PublishedLayer)
+    case retransmission(PublishedTrack, PublishedLayer)
     /// Left by its publisher for another.
     case retired
   }
@@ -36,8 +36,8 @@ final class Uplink {
   func add(_ track: PublishedTrack) { tracks.append(track) }
 
   /// Takes what the client's answer says of a track.
-  func apply(_ terms: PublishedTrack.Terms, to track: PublishedTrack) {
-    track.terms = terms
+  func apply(_ terms: PublishedTrack.Terms, rids: [String], to track: PublishedTrack) {
+    track.apply(terms, rids: rids)
     for kind in RTPHeaderExtensionKind.allCases where extensions[kind] == nil {
       extensions[kind] = terms.extensions[kind]
     }
@@ -48,7 +48,9 @@ final class Uplink {
   }
 
   func receiver(ssrc: UInt32) -> RTPTrackReceiver? {
-    for track in tracks where track.ssrc == ssrc { return track.receiver }
+    for track in tracks {
+      for layer in track.layers where layer.ssrc == ssrc { return layer.receiver }
+    }
     return nil
   }
 
@@ -56,11 +58,11 @@ final class Uplink {
   ///
   /// - Parameters:
   ///   - rtcp: is told of transport-wide numbers.
-  /// - Returns: the track and what its subscribers are to be sent: at once of audio, with the track's run of video; nil where
+  /// - Returns: the layer and what its subscribers are to be sent: at once of audio, with the layer's run of video; nil where
   ///   nothing is.
   func receive(
     _ packet: UnsafeRawBufferPointer, noting rtcp: RTCPEngine, at now: Instant
-  ) -> (track: PublishedTrack, packet: LentPacket)? {
+  ) -> (track: PublishedTrack, layer: PublishedLayer, packet: LentPacket)? {
     guard let header = unsafe try? RTPHeader(parsing: packet) else {
       dropped.malformed += 1
       return nil
@@ -74,22 +76,22 @@ final class Uplink {
       return nil
     }
     switch source {
-    case .media(let track):
-      guard header.payloadType == track.types.media else {
+    case .media(let track, let layer):
+      guard header.payloadType == layer.types.media else {
         dropped.unknownSource += 1
         return nil
       }
-      track.receiver?.receive(header, packetCount: packet.count, at: now)
-      return unsafe take(packet, header, values, of: track, isRestored: false, at: now)
-    case .retransmission(let track):
-      guard header.payloadType == track.types.rtx,
-        let restored = unsafe track.receiver?.receiveRetransmission(
-          header, in: packet, payloadType: track.types.media, at: now)
+      layer.receiver?.receive(header, packetCount: packet.count, at: now)
+      return unsafe take(packet, header, values, of: layer, track, isRestored: false, at: now)
+    case .retransmission(let track, let layer):
+      guard header.payloadType == layer.types.rtx,
+        let restored = unsafe layer.receiver?.receiveRetransmission(
+          header, in: packet, payloadType: layer.types.media, at: now)
       else {
         dropped.emptyRetransmission += 1
         return nil
       }
-      return unsafe take(packet, restored, values, of: track, isRestored: true, at: now)
+      return unsafe take(packet, restored, values, of: layer, track, isRestored: true, at: now)
     case .retired:
       dropped.retiredSource += 1
       return nil
@@ -98,19 +100,25 @@ final class Uplink {
 
   private func take(
     _ packet: UnsafeRawBufferPointer, _ header: RTPHeader, _ values: RTPHeaderExtensions,
-    of track: PublishedTrack, isRestored: Bool, at now: Instant
-  ) -> (track: PublishedTrack, packet: LentPacket)? {
+    of layer: PublishedLayer, _ track: PublishedTrack, isRestored: Bool, at now: Instant
+  ) -> (track: PublishedTrack, layer: PublishedLayer, packet: LentPacket)? {
     guard
-      let uploaded = unsafe track.take(packet, header, values, isRestored: isRestored, at: now)
+      let (uploaded, beginsFrame) = unsafe layer.take(
+        packet, header, values, isRestored: isRestored, at: now)
     else {
       dropped.duplicate += 1
       return nil
     }
-    return unsafe (track, LentPacket(uploaded: uploaded, bytes: packet))
+    if layer.rid != nil {
+      if beginsFrame { track.frameCame(on: layer, at: now) }
+      if layer.startsKeyFrame(uploaded) { layer.keyFrameCame() }
+    }
+    return unsafe (track, layer, LentPacket(uploaded: uploaded, bytes: packet))
   }
 
   /// Finds out what a source is that was never seen. Sections share no payload types, so the payload type decides; a
-  /// mid that says otherwise is refused (RFC 8843 §9.2).
+  /// mid that says otherwise is refused (RFC 8843 §9.2). With simulcast its packets say which layer they are of, or repair
+  /// (RFC 8852 §3).
   private func learn(
     _ header: RTPHeader, _ values: RTPHeaderExtensions, at now: Instant
   ) -> Source? {
@@ -125,13 +133,15 @@ final class Uplink {
       let isMedia = header.payloadType == track.types.media
       guard isMedia || header.payloadType == track.types.rtx else { continue }
       if let mid = values.mid, mid != RTPExtensionText(track.mid) { return nil }
+      let rid = isMedia ? values.rid : values.repairedRid
+      guard let layer = track.layer(rid: track.isSimulcast ? rid : nil) else { return nil }
       let source: Source
       if isMedia {
-        if let old = track.ssrc { sources[old] = .retired }
-        track.start(header.ssrc, at: now)
-        source = .media(track)
+        if let old = layer.ssrc { sources[old] = .retired }
+        track.start(header.ssrc, of: layer, at: now)
+        source = .media(track, layer)
       } else {
-        source = .retransmission(of: track)
+        source = .retransmission(track, layer)
       }
       sources[header.ssrc] = source
       return source

@@ -20,6 +20,8 @@ struct SFUAnswer {
     /// Payload types that generic NACK is agreed for.
     var nackTypes: Set<UInt8>
     var extensions: RTPHeaderExtensionMap
+    /// The simulcast layers that the client sends, or may send later.
+    var rids: [String]
   }
 
   struct Transport {
@@ -76,12 +78,21 @@ struct SFUAnswer {
           nackTypes: Set(codecs.filter { $0.feedback.contains("nack") }.map(\.payloadType)),
           extensions: RTPHeaderExtensionMap(
             media.extensions.filter { $0.direction != .inactive }
-              .map { (id: Int($0.id), uri: $0.uri) })))
+              .map { (id: Int($0.id), uri: $0.uri) }),
+          rids: SFUAnswer.sentRids(media)))
     }
     guard let first = sdp.media.first(where: { $0.port != 0 || $0.isBundleOnly }) else {
       throw SFUAnswerError(reason: "every section is rejected")
     }
     transport = try SFUAnswer.transport(first, sdp)
+  }
+
+  /// RFC 8853 §5.3: what the answer doesn't list is refused. Of alternatives the first is sent. Nobody is offered more than a few.
+  private static func sentRids(_ media: MediaDescription) -> [String] {
+    let known = media.rids.filter { $0.direction == .send }.map(\.id)
+    return (media.simulcast?.send ?? []).prefix(16).compactMap { alternatives in
+      alternatives.first { known.contains($0.rid) }?.rid
+    }
   }
 
   private static func data(

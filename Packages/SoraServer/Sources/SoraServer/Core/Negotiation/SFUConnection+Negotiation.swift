@@ -9,6 +9,8 @@ import SoraTransport
 extension SFUConnection {
   /// The client's own sections come first: official clients attach their tracks to the first of each kind.
   func makeUploadSections() {
+    let simulcast =
+      request.usesSimulcast ? request.simulcast ?? core.simulcast : SimulcastOffer()
     var codecs: [SFUCodec] = []
     if request.role.sends {
       if request.audio != nil { codecs.append(sections.opus) }
@@ -18,7 +20,8 @@ extension SFUConnection {
       let types = sections.assignment(of: codec)
       let track = PublishedTrack(
         codec: codec, types: types, mid: SFUIdentifier.makeMid(codec.kind, core.random),
-        publisherID: connectionID, trackID: SFUIdentifier.make(core.random))
+        publisherID: connectionID, trackID: SFUIdentifier.make(core.random),
+        offered: codec.kind == .video ? simulcast : SimulcastOffer())
       uplink.add(track)
       sections.put(
         SFUSection(
@@ -48,7 +51,10 @@ extension SFUConnection {
       $0.version = core.configuration.version
       $0.mid = Dictionary(
         uplink.tracks.map { ($0.kind.rawValue, $0.mid) }, uniquingKeysWith: { first, _ in first })
-      $0.simulcast = false
+      $0.simulcast = request.usesSimulcast
+      // A client may take their presence for simulcast.
+      let encodings = uplink.tracks.first { !$0.offered.isEmpty }?.offered.encodings
+      $0.encodings = encodings
       $0.simulcastMulticodec = false
       $0.spotlight = false
       $0.multistream = true
@@ -133,6 +139,7 @@ extension SFUConnection {
     let subscription = SubscribedTrack(
       source: track, subscriber: self, transport: transport, controller: downlink.controller,
       slot: downlink.nextSlot, parameters, types: types, random: core.random)
+    subscription.wish = track.offered.wish(for: downlink.wishes[track.publisherID])
     downlink.add(subscription)
     track.add(subscription)
     sections.put(
@@ -187,7 +194,7 @@ extension SFUConnection {
         PublishedTrack.Terms(
           isSending: answer.sends && answer.payloadTypes.contains(track.types.media),
           extensions: answer.extensions,
-          sendsNack: answer.nackTypes.contains(track.types.media)), to: track)
+          sendsNack: answer.nackTypes.contains(track.types.media)), rids: answer.rids, to: track)
     case .forward(let subscription):
       if answer.isRejected {
         detach(subscription)
@@ -198,7 +205,7 @@ extension SFUConnection {
         extensions: answer.extensions,
         acceptsNack: answer.nackTypes.contains(subscription.types.media)
           && subscription.types.rtx.map { answer.payloadTypes.contains($0) } ?? false)
-      if isNew, transport.isWritable { requestKeyFrame(of: subscription.source, at: now) }
+      if isNew, transport.isWritable { begin(subscription, at: now) }
     case .anchor: break
     case .none: sections.release(index)
     }

@@ -10,7 +10,7 @@ struct SFUDescription {
   /// Ids of header extensions, the same in every section and connection.
   static let extensionIDs: [(kind: RTPHeaderExtensionKind, id: UInt16)] = [
     (.audioLevel, 1), (.absSendTime, 2), (.transportSequenceNumber, 3), (.mid, 4),
-    (.videoOrientation, 5),
+    (.videoOrientation, 5), (.rid, 6), (.repairedRid, 7), (.dependencyDescriptor, 8),
   ]
 
   let exchange: OfferExchange
@@ -82,7 +82,10 @@ struct SFUDescription {
       return media
     }
     describeTransport(&media)
-    for (kind, id) in Self.extensionIDs where kind.belongs(to: section.kind) {
+    let isSimulcast =
+      if case .upload(let track) = section.content { !track.offered.isEmpty } else { false }
+    for (kind, id) in Self.extensionIDs
+    where kind.belongs(to: section.kind, isSimulcast: isSimulcast) {
       media.append(SDPExtension(id: id, uri: kind.uri))
     }
     switch section.content {
@@ -96,7 +99,11 @@ struct SFUDescription {
     media.rtcpMux = true
     media.rtcpReducedSize = true
     append(codec, types, to: &media)
-    if case .forward(let subscription) = section.content { append(subscription, to: &media) }
+    switch section.content {
+    case .upload(let track): track.offered.append(to: &media)
+    case .forward(let subscription): append(subscription, to: &media)
+    case .anchor, .none: break
+    }
     return media
   }
 
@@ -141,12 +148,13 @@ struct SFUDescription {
 }
 
 extension RTPHeaderExtensionKind {
-  /// Whether a section of this kind lists the extension. Those of simulcast and of layers are listed by nobody yet.
-  fileprivate func belongs(to kind: MediaKind) -> Bool {
+  /// Whether a section of this kind lists the extension. Dependency descriptors aren't forwarded: they would have to be numbered anew
+  /// where layers change and frames are left out.
+  fileprivate func belongs(to kind: MediaKind, isSimulcast: Bool) -> Bool {
     switch self {
     case .audioLevel: kind == .audio
     case .videoOrientation: kind == .video
-    case .rid, .repairedRid, .dependencyDescriptor: false
+    case .rid, .repairedRid, .dependencyDescriptor: isSimulcast
     case .mid, .absSendTime, .transportSequenceNumber: true
     }
   }

@@ -96,7 +96,7 @@ extension SFUOutput {
   fileprivate var label: SignalingLabel? {
     switch self {
     case .reOffer: .signaling
-    case .notify: .notify
+    case .notify, .event: .notify
     case .push: .push
     case .requestStatistics: .stats
     case .offer, .ping, .switched, .close: nil

@@ -17,10 +17,34 @@ extension SFUConnection {
         throw RPCError(.invalidParams, "params must be an object")
       }
       switch method {
+      case .requestSimulcastRid: return try requestSimulcastRid(params, at: now)
       case .putSignalingNotifyMetadata: return try putMetadata(params, at: now)
       case .putSignalingNotifyMetadataItem: return try putMetadataItem(params, at: now)
       }
     }
+  }
+
+  /// Asks for a layer of one sender's simulcast, or of everybody's.
+  private func requestSimulcastRid(
+    _ params: [String: JSONValue], at now: Instant
+  ) throws(RPCError) -> JSONValue {
+    guard let rid = params["rid"]?.stringValue.flatMap(SignalingRid.init) else {
+      throw RPCError(.invalidParams, "rid must be none, r0, r1 or r2")
+    }
+    var sender: String?
+    if let given = params["sender_connection_id"], !given.isNull {
+      sender = given.stringValue
+      guard let sender, channel.members.contains(where: { $0.connectionID == sender }) else {
+        throw RPCError(.invalidParams, "sender_connection_id is nobody's in this channel")
+      }
+    }
+    request(rid, of: sender, at: now)
+    var result: [String: JSONValue] = [
+      "channel_id": .string(channel.id), "receiver_connection_id": .string(connectionID),
+      "rid": .string(rid.rawValue),
+    ]
+    if let sender { result["sender_connection_id"] = .string(sender) }
+    return .object(result)
   }
 
   /// Puts other metadata in the place of what others are told of this connection.

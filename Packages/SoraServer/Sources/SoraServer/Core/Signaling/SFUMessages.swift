@@ -34,6 +34,8 @@ public enum SFUOutput: Sendable, Hashable {
   case offer(OfferMessage)
   case reOffer(sdp: String)
   case notify(SFUNotification)
+  /// A notification of another kind.
+  case event(NotifyMessage)
   case ping(statistics: Bool)
   case push(JSONValue)
   /// Signaling goes over data channels from now on.

@@ -45,6 +45,7 @@ extension SignalingMessage {
       self = .notify(
         NotifyMessage(
           notification, turnTransport: notification.remoteAddress.flatMap(turnTransport)))
+    case .event(let message): self = .notify(message)
     case .ping(let statistics): self = .ping(PingMessage(statisticsEnabled: statistics))
     case .push(let data): self = .push(PushMessage(data: data))
     case .switched(let ignores):

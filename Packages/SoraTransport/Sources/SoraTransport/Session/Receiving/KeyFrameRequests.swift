@@ -33,6 +33,11 @@ public struct KeyFrameRequests: Sendable {
     if case .untilAnswered = wish { wish = .none }
   }
 
+  /// What was asked for once, and not sent yet, isn't wanted any more.
+  public mutating func withdraw() {
+    if case .once = wish { wish = .none }
+  }
+
   /// How long an answer is waited for: two round trips, and longer of a sender that doesn't answer.
   private func interval(_ roundTrip: Duration?) -> Duration {
     let base = max((roundTrip ?? .milliseconds(100)) * 2, .milliseconds(200))

@@ -1,0 +1,63 @@
+import SoraMedia
+import SoraRTP
+
+/// Where a publisher's packets stand in one subscriber's stream: numbers, timestamps and picture ids, which all go on when the
+/// subscriber is sent another source. Plain memory.
+struct PacketRewriter {
+  private(set) var numbers: SequenceRewriter
+  private(set) var timestamps: TimestampRewriter
+  private(set) var pictures: PictureRewriter
+
+  init(numbers: SequenceRewriter, timestamps: TimestampRewriter, pictures: PictureRewriter) {
+    self.numbers = numbers
+    self.timestamps = timestamps
+    self.pictures = pictures
+  }
+
+  /// Another source follows.
+  ///
+  /// - Parameter expected: the subscriber's timestamp of its first packet where reports tell it.
+  mutating func rebase(expecting expected: UInt32? = nil) {
+    numbers.rebase()
+    timestamps.rebase(expecting: expected)
+    pictures.rebase()
+  }
+
+  /// Takes the newest packet of the publisher's.
+  ///
+  /// - Parameters:
+  ///   - frame: what was decided of its frame; nil of audio.
+  ///   - beginsFrame: whether that was decided with this packet.
+  ///   - epoch: of its source.
+  /// - Returns: its number; nil where it is left out.
+  mutating func advance(
+    to uploaded: UploadedPacket, forwards: Bool, gapIsLeftOut: Bool, frame: FrameGate.Decision?,
+    beginsFrame: Bool, epoch: UInt8, at now: Instant
+  ) -> UInt16? {
+    if forwards {
+      timestamps.align(to: uploaded.header.timestamp, at: now)
+      if beginsFrame, let info = uploaded.info {
+        pictures.begin(info, leftOut: frame?.leftOut ?? 0)
+      }
+    }
+    return numbers.advance(
+      to: uploaded.header.sequenceNumber, forwards: forwards, gapIsLeftOut: gapIsLeftOut,
+      shift: shift(of: frame, epoch: epoch))
+  }
+
+  /// A packet that was missing takes the number that was kept for it.
+  mutating func fill(_ number: UInt16, frame: FrameGate.Decision?, epoch: UInt8) {
+    numbers.fill(number, shift: shift(of: frame, epoch: epoch))
+  }
+
+  private func shift(of frame: FrameGate.Decision?, epoch: UInt8) -> PacketShift {
+    var shift = PacketShift()
+    shift.epoch = epoch
+    shift.timestamp = timestamps.offset
+    (shift.pictureID, shift.baseLayerIndex) = pictures.shift(leftOut: frame?.leftOut ?? 0)
+    return shift
+  }
+
+  /// A packet was sent, with the subscriber's number and timestamp.
+  mutating func sent(_ number: UInt16, _ timestamp: UInt32) { timestamps.sent(number, timestamp) }
+}
