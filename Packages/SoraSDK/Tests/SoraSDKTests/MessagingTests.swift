@@ -167,6 +167,19 @@ import WebRTC
     await call.channel.disconnect()
   }
 
+  /// What was sent before the end comes before it.
+  @Test func nothingSentIsLostByTheFarewell() async throws {
+    let call = try await SwitchedCall([DataChannelOptions(label: "#bulk")])
+    try await call.switchOver(ignoringWebSocket: true)
+    for number in 0..<20 {
+      let data = Data(repeating: UInt8(number), count: 50_000)
+      #expect(call.channel.sendMessage(label: "#bulk", data: data) == nil)
+    }
+    await call.channel.disconnect()
+    await call.received.wait { $0.count { $0.label == "#bulk" } == 20 }
+    #expect(await call.ends() == ["channel.disconnect nil"])
+  }
+
   /// A reader that doesn't read holds up its label, and no other; once it reads, everything is there.
   @Test func aSlowReaderHoldsUpItsLabelAlone() async throws {
     let call = try await SwitchedCall([

@@ -22,9 +22,7 @@ extension MediaChannel {
     case .connected:
       stopCamera(in: streams)
       sora.audio.remove(streams)
-      let message = SignalingMessage.disconnect(DisconnectMessage(reason: "NO-ERROR"))
-      let isOverChannels =
-        route.preferred == .dataChannel && dataChannels.say(message.json, on: .signaling)
+      let isOverChannels = route.preferred == .dataChannel && dataChannels.isOpen(.signaling)
       let patience = isOverChannels ? Self.channelFarewell : Self.farewell
       // Whichever comes first: the server's close, or the end of patience.
       DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(patience)) {
@@ -32,6 +30,9 @@ extension MediaChannel {
       }
       Task {
         if isOverChannels {
+          await dataChannels.drained()
+          let message = SignalingMessage.disconnect(DisconnectMessage(reason: "NO-ERROR"))
+          dataChannels.say(message.json, on: .signaling)
           await dataChannels.allClosed()
         } else {
           await client?.disconnect(reason: "NO-ERROR", timeout: .seconds(Self.farewell))

@@ -178,6 +178,16 @@ final class DataChannels: Sendable {
     }
   }
 
+  /// Waits until what was sent has left, so that a farewell on another channel doesn't overtake it.
+  func drained() async {
+    while state.withLock({ state in
+      !state.isEnded && state.channels.values.contains { $0.bufferedAmount > 0 }
+    }) {
+      // Of the channels nobody tells: their delegate would take the messages that are read.
+      do { try await Task.sleep(for: .milliseconds(5)) } catch { return }
+    }
+  }
+
   /// Waits until the server has closed all channels.
   func allClosed() async { await wait { $0.isEnded || $0.channels.isEmpty } }
 
