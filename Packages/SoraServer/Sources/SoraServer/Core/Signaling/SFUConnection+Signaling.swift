@@ -21,13 +21,15 @@ extension SFUConnection {
     }
   }
 
-  /// Says that the connection ends: by the WebSocket's close frame, or without one by `close` on the data channel.
+  /// Says that the connection ends: by the WebSocket's close frame; where the client does without one, by `close` on the data channel. It may
+  /// be closing the WebSocket just now, and not read it any more.
   ///
   /// - Parameter close: nil where the client can't be told any more.
   func tellEnd(_ close: SFUClose?, at now: Instant) {
     guard let close else { return }
     // Who has said `disconnect` waits for the channels to close, not for a word.
-    if signaling.isSwitched, !signaling.hasWebSocket, close != .disconnect {
+    let needsWord = !signaling.hasWebSocket || signaling.ignoresWebSocket
+    if signaling.isSwitched, needsWord, close != .disconnect {
       signaling.channels?.say(
         SignalingMessage.close(CloseMessage(code: Int(close.code), reason: close.reason)).json,
         on: .signaling, at: now)
