@@ -73,6 +73,38 @@ import WebRTC
     await call.channel.disconnect()
   }
 
+  /// A channel that never opens holds up the switch for a while only; the WebSocket goes where the label signaling is there.
+  @Test func aListedChannelThatNeverOpens() async throws {
+    let call = try await SwitchedCall(unopened: ["#never"])
+    try await call.switchOver(ignoringWebSocket: true)
+    await call.server.closed.wait(for: 1)
+    guard
+      case .messagingError(let reason)? = call.channel.sendMessage(label: "#never", data: Data())
+        as? SoraError
+    else { throw AnotherError() }
+    #expect(reason.contains("#never"))
+    call.send(try await call.far.reOffer(stream: "ONE"))
+    _ = try await call.message("re-answer")
+    await call.channel.disconnect()
+  }
+
+  /// The WebSocket is cut in the middle of the switch.
+  @Test(arguments: [true, false]) func theWebSocketIsCutMidSwitch(_ isIgnored: Bool) async throws {
+    let call = try await SwitchedCall(unopened: ["#never"])
+    try await call.open()
+    call.connection.send(.switched(SwitchedMessage(ignoreDisconnectWebSocket: isIgnored)))
+    await call.attempt.log.wait { $0.contains("signaling switched") }
+    call.connection.abort()
+    if isIgnored {
+      await call.attempt.log.wait { $0.contains("data channels") }
+      #expect(call.channel.isAvailable)
+      await call.channel.disconnect()
+      _ = try await call.message("disconnect")
+    } else {
+      #expect(await call.ends() == ["channel.disconnect webSocketError"])
+    }
+  }
+
   @Test func switchedWithoutChannelsIsIgnored() async throws {
     let call = try await SwitchedCall(offer: { $0.dataChannels = nil })
     call.connection.send(.switched(SwitchedMessage(ignoreDisconnectWebSocket: true)))
@@ -146,6 +178,32 @@ import WebRTC
     await call.server.closed.wait(for: 1)
     call.closeChannels()
     #expect(await call.ends() == ["channel.disconnect nil"])
+  }
+
+  /// Nothing of a channel is left when it has ended and the app has let go of it.
+  @Test(arguments: [true, false]) func nothingIsLeft(_ ignoresWebSocket: Bool) async throws {
+    let freed = Recorder<Void>()
+    try await use(Probe(freed), ignoresWebSocket)
+    await freed.wait(for: 1)
+  }
+
+  private func use(_ probe: Probe, _ ignoresWebSocket: Bool) async throws {
+    let call = try await SwitchedCall(
+      [DataChannelOptions(label: "#chat")],
+      configure: {
+        // Held by the channel's configuration alone.
+        $0.webSocketChannelHandlers = WebSocketChannelHandlers()
+        $0.webSocketChannelHandlers.onReceive = { _ in withExtendedLifetime(probe) {} }
+      })
+    try await call.switchOver(ignoringWebSocket: ignoresWebSocket)
+    let messages = call.channel.messages(label: "#chat")
+    let reader = Task { for await _ in messages {} }
+    call.send("x", on: "#chat")
+    await call.told.wait(for: 1)
+    await call.channel.disconnect()
+    await reader.value
+    // It holds the channels that it tells of.
+    call.attempt.sora.handlers.onAddMediaChannel = nil
   }
 
   /// Who leaves waits for the server's end, and not for ever.

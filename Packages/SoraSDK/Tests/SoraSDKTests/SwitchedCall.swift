@@ -31,8 +31,10 @@ final class SwitchedCall: Sendable {
   /// - Parameters:
   ///   - options: of labels that the offer lists, beside those of signaling.
   ///   - unlisted: labels that are opened all the same.
+  ///   - unopened: labels that the offer lists, and that are never opened.
   init(
-    _ options: [DataChannelOptions] = [], unlisted: [String] = [], role: Role = .recvonly,
+    _ options: [DataChannelOptions] = [], unlisted: [String] = [], unopened: [String] = [],
+    role: Role = .recvonly,
     configure: (inout Configuration) -> Void = { _ in },
     offer change: @escaping @Sendable (inout OfferMessage) -> Void = { _ in }
   ) async throws {
@@ -46,7 +48,7 @@ final class SwitchedCall: Sendable {
         connections.append(connection)
         connection.send(
           far.offer {
-            $0.dataChannels = listed
+            $0.dataChannels = listed + unopened.map { DataChannelOptions(label: $0) }
             change(&$0)
           })
       }
@@ -64,10 +66,14 @@ final class SwitchedCall: Sendable {
     handlers.onDataChannel = { [log = attempt.log] _ in log.append("data channels") }
     channel = try await attempt.channel()
     connection = try #require(connections.elements.first)
-    for channel in far.channels.values { Task { await read(channel) } }
+    for channel in far.channels.values {
+      Task { [received] in await Self.read(channel, of: far, into: received) }
+    }
   }
 
-  private func read(_ channel: RTCDataChannel) async {
+  private static func read(
+    _ channel: RTCDataChannel, of far: FarEnd, into received: Recorder<Message>
+  ) async {
     for await buffer in channel.messages {
       let message = Message(label: channel.label, buffer: buffer)
       received.append(message)
@@ -75,7 +81,9 @@ final class SwitchedCall: Sendable {
         let signaling = try? SignalingMessage(parsing: Array(buffer.data))
       else { continue }
       try? await far.handle(signaling)
-      if case .disconnect = signaling { closeChannels() }
+      if case .disconnect = signaling {
+        for channel in far.channels.values { channel.close() }
+      }
     }
   }
 

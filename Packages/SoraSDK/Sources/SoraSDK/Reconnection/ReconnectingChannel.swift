@@ -154,8 +154,8 @@ public final class ReconnectingChannel: Sendable {
           state.channel = channel
           return state.isLeaving
         }
-        if isLeaving { await channel.disconnect() }
-        return channel
+        guard isLeaving else { return channel }
+        await channel.disconnect()
       } catch let failure {
         error = failure
       }
