@@ -106,7 +106,8 @@ import WebRTC
   }
 
   @Test func switchedWithoutChannelsIsIgnored() async throws {
-    let call = try await SwitchedCall(offer: { $0.dataChannels = nil })
+    let call = try await SwitchedCall(
+      configure: { $0.dataChannelSignaling = nil }, offer: { $0.dataChannels = nil })
     call.connection.send(.switched(SwitchedMessage(ignoreDisconnectWebSocket: true)))
     await call.attempt.log.wait { $0.contains("signaling switched") }
     #expect(!call.attempt.log.elements.contains("data channels"))

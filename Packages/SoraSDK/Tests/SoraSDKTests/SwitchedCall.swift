@@ -17,6 +17,8 @@ final class SwitchedCall: Sendable {
   static let systemLabels = ["signaling", "notify", "push", "stats", "rpc"]
 
   let far: FarEnd
+  /// That the offer lists, and that are opened.
+  private let labels: [String]
   let server: ScriptedSora
   let attempt: Attempt
   let channel: MediaChannel
@@ -42,6 +44,7 @@ final class SwitchedCall: Sendable {
     let listed = system.map { DataChannelOptions(label: $0) { $0.compress = false } } + options
     let far = try await FarEnd(receives: role != .recvonly, labels: listed.map(\.label) + unlisted)
     self.far = far
+    labels = listed.map(\.label)
     let connections = Recorder<WebSocketConnection>()
     server = try await ScriptedSora { connection, message in
       if case .connect = message {
@@ -101,6 +104,8 @@ final class SwitchedCall: Sendable {
     try await open()
     connection.send(.switched(SwitchedMessage(ignoreDisconnectWebSocket: ignoringWebSocket)))
     await attempt.log.wait { $0.contains("data channels") }
+    // On a busy machine the client may have switched without them.
+    for label in labels where label.hasPrefix("#") { try await channel.ready(label: label) }
   }
 
   func send(_ message: SignalingMessage, on label: String = "signaling") {

@@ -17,7 +17,7 @@ extension MediaChannel {
   }
 
   /// How long a switch waits for channels of the offer that aren't open yet.
-  private static let switchPatience = DispatchTimeInterval.seconds(1)
+  private static let switchPatience = DispatchTimeInterval.seconds(3)
   /// How long an end that is seen on a data channel waits for what says more of it: a code, on signaling's or on the WebSocket.
   private static let endPatience = DispatchTimeInterval.seconds(1)
 

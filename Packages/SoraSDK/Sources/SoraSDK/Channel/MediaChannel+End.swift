@@ -9,6 +9,8 @@ extension MediaChannel {
   /// is sent again after a second at the earliest.
   private static let farewell = 1
   private static let channelFarewell = 3
+  /// How long what was sent on data channels may take to leave before that, in seconds.
+  private static let drain = 5
 
   /// The app wants to leave.
   func leave(_ error: (any Error)?) {
@@ -23,21 +25,24 @@ extension MediaChannel {
       stopCamera(in: streams)
       sora.audio.remove(streams)
       let isOverChannels = route.preferred == .dataChannel && dataChannels.isOpen(.signaling)
-      let patience = isOverChannels ? Self.channelFarewell : Self.farewell
       // Whichever comes first: the server's close, or the end of patience.
-      DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(patience)) {
-        self.end(error, in: [.leaving], isUser: true)
+      let end = { @Sendable (seconds: Int) in
+        DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(seconds)) {
+          self.end(error, in: [.leaving], isUser: true)
+        }
       }
+      end(isOverChannels ? Self.drain + Self.channelFarewell : Self.farewell)
       Task {
         if isOverChannels {
           await dataChannels.drained()
           let message = SignalingMessage.disconnect(DisconnectMessage(reason: "NO-ERROR"))
           dataChannels.say(message.json, on: .signaling)
+          end(Self.channelFarewell)
           await dataChannels.allClosed()
         } else {
           await client?.disconnect(reason: "NO-ERROR", timeout: .seconds(Self.farewell))
         }
-        end(error, in: [.leaving], isUser: true)
+        self.end(error, in: [.leaving], isUser: true)
       }
     case .idle, .leaving, .ended: break
     }

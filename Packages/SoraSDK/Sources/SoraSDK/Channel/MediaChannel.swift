@@ -169,8 +169,8 @@ public final class MediaChannel: CustomStringConvertible, Equatable, Sendable {
 
   // MARK: The end
 
-  /// Ends the channel: tells the server, gives it up to a second to close, or three seconds to close the data channels that signaling goes
-  /// over, then closes. Returns at once.
+  /// Ends the channel: tells the server, gives it up to a second to close, then closes. Where signaling goes over data channels, what was
+  /// sent there leaves first, within five seconds, and the server has three to close them. Returns at once.
   ///
   /// - Parameter error: handed to `onDisconnect` as it is. Where the channel is still being connected, the handler of
   ///   `connect` gets it too, or `SoraError.connectionCancelled` in place of nil.
