@@ -6,7 +6,8 @@ BUILD = $(SWIFT) build -c $(CONFIGURATION)
 TEST = $(SWIFT) test -c $(CONFIGURATION) --skip-build
 # The root's own test targets, which need peers from outside (Tools/manifest/root.json), as a regular expression.
 INTEGRATION = ^($(shell Tools/manifest/generate.py --integration | paste -sd '|'))\.
-# Tests with sockets and limits of real time. They run by themselves, after all that computes or blocks its thread.
+# Tests with sockets and limits of real time. They run by themselves, after all that computes or blocks its thread, and eight at a time:
+# were all begun at once, each would wait for a thread for longer than peers wait for it.
 LIVE = ^(Sora(Signaling|TURNStream|SDK)Tests|RelayTests)\.|^WindowTests\.(?!Portal|MissingPortal)|^CommandTests\.(View|Serve|Doctor)Tests|^SoraAudioDevicesTests\.StandIn|^SoraRecordingTests\.PlayerTests|^SoraTransportTests\.Loop|^SoraServerTests\.(API|RealServer|TURNService)|^WebRTCTests\.(?!Core|LossyCodec|BrowserOffer|LipSync|PerfectNegotiation)
 # And those that hold their thread while a desktop's programs start, twenty times.
 PORTAL = ^WindowTests\.(Missing)?PortalTests
@@ -16,7 +17,7 @@ DOCS = .build/docs
 
 .DEFAULT_GOAL := help
 .PHONY: help deps demo build check test samples test-allocations test-unit test-devices test-interop test-packages test-alone guard metrics \
-	fuzz sanitize bench bench-codecs bench-packets bench-forwarding bench-data bench-realtime bench-sound audio-quality scorecard bench-short manifest manifest-check \
+	fuzz sanitize bench bench-codecs bench-packets bench-forwarding bench-data bench-links bench-realtime bench-sound audio-quality scorecard bench-short manifest manifest-check \
 	install format lint docs clean
 
 help: ## Show this list
@@ -41,7 +42,7 @@ samples: ## Compile the Swift blocks of all documentation, and run the programs 
 
 test-unit: ## Run the packages' own tests (after `make build`)
 	$(TEST) --skip '$(INTEGRATION)' --skip '$(LIVE)' --skip '$(PORTAL)'
-	$(TEST) --filter '$(LIVE)'
+	$(TEST) --experimental-maximum-parallelization-width 8 --filter '$(LIVE)'
 	$(TEST) --filter '$(PORTAL)'
 
 # A program of their own: in that of all packages another counter's malloc is linked.
@@ -106,9 +107,13 @@ bench-forwarding: ## Measure what the server forwards beside a bare C loop, and 
 	@$(SWIFT) build -c release --product ForwardingBench
 	@.build/release/ForwardingBench
 
-bench-data: ## Measure SCTP beside usrsctp: goodput, messages, memory of an association (DATA_MEGABYTES)
+bench-data: ## Measure SCTP beside usrsctp, and data channels beside Chromium's and aiortc's (DATA_MEGABYTES, CHANNEL_SECONDS)
 	@$(SWIFT) build -c release --product DataBench
 	@.build/release/DataBench
+	@Benchmarks/Data/channels.sh
+
+bench-links: ## Publish over bad links beside the official SDK and Chromium: loss, narrow links, jitter, steps (LINK_SECONDS, LINK_CASES)
+	@Benchmarks/Links/links.sh
 
 bench-realtime: ## Publish and play each codec at default settings, and show whether this machine keeps up
 	@Benchmarks/realtime.sh
@@ -129,7 +134,8 @@ bench-short: ## Run every benchmark for some seconds, as CI does
 	REALTIME_SECONDS=2 REALTIME_WARMUP=1 $(MAKE) --no-print-directory bench-realtime
 	BENCH_ROUNDS=1 CONNECTIONS=3 $(MAKE) --no-print-directory bench-packets
 	FORWARDING_SECONDS=1 FORWARDING_SUBSCRIBERS="10 50" FORWARDING_IDLE=100 $(MAKE) --no-print-directory bench-forwarding
-	BENCH_ROUNDS=1 DATA_MEGABYTES=8 DATA_SECONDS=1 $(MAKE) --no-print-directory bench-data
+	BENCH_ROUNDS=1 DATA_MEGABYTES=8 DATA_SECONDS=1 CHANNEL_SECONDS=1 $(MAKE) --no-print-directory bench-data
+	LINK_SECONDS=3 LINK_WARMUP=1 LINK_CASES="1 % lost" $(MAKE) --no-print-directory bench-links
 	SCORECARD_SHORT=1 $(MAKE) --no-print-directory scorecard
 	AUDIO_POINTS=short AUDIO_SEGMENTS=1 AUDIO_PEERS=virtual,ours,official $(MAKE) --no-print-directory audio-quality
 	SOUND_SECONDS=8 SOUND_PEERS=ours $(MAKE) --no-print-directory bench-sound

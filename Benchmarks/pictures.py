@@ -33,35 +33,36 @@ def rows(samples, offsets, width):
 
 
 class Pattern:
-    def __init__(self):
-        self.period = HEIGHT // 2
-        self.luma = wave(self.period, WIDTH + self.period, 50, 200)
-        self.u = wave(HEIGHT, WIDTH // 2 + HEIGHT, 96, 160)
-        self.v = wave(HEIGHT, WIDTH // 2 + HEIGHT, 104, 152)
+    def __init__(self, width=WIDTH, height=HEIGHT):
+        self.width, self.height = width, height
+        self.period = height // 2
+        self.luma = wave(self.period, width + self.period, 50, 200)
+        self.u = wave(height, width // 2 + height, 96, 160)
+        self.v = wave(height, width // 2 + height, 104, 152)
 
     def planes(self, index):
         start = index % 120 * self.period // 120
-        y = rows(self.luma, (start + np.arange(HEIGHT)) % self.period, WIDTH)
-        start = index % 120 * HEIGHT // 120
-        lines = np.arange(HEIGHT // 2)
-        u = rows(self.u, (start + lines) % HEIGHT, WIDTH // 2)
-        v = rows(self.v, (2 * HEIGHT - start + lines) % HEIGHT, WIDTH // 2)
+        y = rows(self.luma, (start + np.arange(self.height)) % self.period, self.width)
+        start = index % 120 * self.height // 120
+        lines = np.arange(self.height // 2)
+        u = rows(self.u, (start + lines) % self.height, self.width // 2)
+        v = rows(self.v, (2 * self.height - start + lines) % self.height, self.width // 2)
         self.square(y, index)
         self.blocks(y, u, v, index)
         return y, u, v
 
     def square(self, y, index):
-        edge, radius = HEIGHT // 6, HEIGHT // 4
+        edge, radius = self.height // 6, self.height // 4
         quarter, part = index % 240 // 60, index % 60
         along = radius * part // 60
         across, down = [
             (along, along - radius), (radius - along, along), (-along, radius - along), (along - radius, -along),
         ][quarter]
-        left, top = WIDTH // 2 + across - edge // 2, HEIGHT // 2 + down - edge // 2
+        left, top = self.width // 2 + across - edge // 2, self.height // 2 + down - edge // 2
         y[top : top + edge, left : left + edge] = 220
 
     def blocks(self, y, u, v, index):
-        edge = WIDTH // stamps.BLOCKS
+        edge = self.width // stamps.BLOCKS
         for row, value in enumerate([index, 33 * index]):
             bits = np.array(stamps.row_bits(value))
             bits[-8:] ^= 1

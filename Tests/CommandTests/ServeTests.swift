@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// `sora serve` as a person sees it.
-@Suite(.timeLimit(.minutes(1))) struct ServeTests {
+@Suite(.timeLimit(.minutes(5))) struct ServeTests {
   /// Runs a server until it has printed a line with each of `texts`, while `body` does something with its URL; returns what it
   /// printed.
   private func serve(

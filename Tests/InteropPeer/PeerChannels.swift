@@ -1,5 +1,7 @@
 import Foundation
+import SoraClock
 import SoraCommandSupport
+import SoraMedia
 import Synchronization
 import WebRTC
 
@@ -13,6 +15,8 @@ final class PeerChannels: RTCDataChannelDelegate, Sendable {
     var received: [String: Received] = [:]
     /// Labels whose messages are counted and not told.
     var quiet: Set<String> = []
+    /// Labels whose messages go back.
+    var echoing: Set<String> = []
   }
 
   private struct Received: Sendable {
@@ -26,8 +30,17 @@ final class PeerChannels: RTCDataChannelDelegate, Sendable {
 
   init(_ connection: RTCPeerConnection) { self.connection = connection }
 
-  /// Takes a channel that was made here or by the other end.
-  func add(_ channel: RTCDataChannel) {
+  /// Takes a channel that the other end has made. Where its label begins with "echo ", its messages go back.
+  func adopt(_ channel: RTCDataChannel) {
+    if channel.label.hasPrefix(Self.echo) {
+      state.withLock { _ = $0.echoing.insert(channel.label) }
+    }
+    add(channel)
+  }
+
+  private static let echo = "echo "
+
+  private func add(_ channel: RTCDataChannel) {
     state.withLock { $0.channels[channel.label] = channel }
     channel.delegate = self
   }
@@ -54,6 +67,7 @@ final class PeerChannels: RTCDataChannelDelegate, Sendable {
         throw PeerRefusal(description: "the channel \(label) didn't take the message")
       }
     case .bulk: try await sendBulk(request, on: channel(label))
+    case .openings: try await timeOpenings(request.count ?? 1)
     case .quiet: state.withLock { _ = $0.quiet.insert(label) }
     case .close: try channel(label).close()
     case .report: try report(label)
@@ -77,6 +91,24 @@ final class PeerChannels: RTCDataChannelDelegate, Sendable {
       try await channel.send(RTCDataBuffer(data: bytes, isBinary: true))
     }
     JSONLines.write(["type": "bulkSent", "label": channel.label, "sum": Int(sum.value)])
+  }
+
+  /// From making a channel until a message has gone there and back, again and again.
+  private func timeOpenings(_ count: Int) async throws {
+    var times: [Double] = []
+    for number in 0..<count {
+      let first = FirstEcho()
+      let start = SystemClock.now
+      guard
+        let channel = connection.dataChannel(
+          forLabel: "\(Self.echo)\(number)", configuration: RTCDataChannelConfiguration())
+      else { throw PeerRefusal(description: "no channel can be made") }
+      channel.delegate = first
+      await first.wait()
+      times.append((SystemClock.now - start).inSeconds * 1000)
+      channel.close()
+    }
+    JSONLines.write(["type": "openings", "milliseconds": times])
   }
 
   private func report(_ label: String) throws {
@@ -104,6 +136,10 @@ final class PeerChannels: RTCDataChannelDelegate, Sendable {
 
   func dataChannel(_ channel: RTCDataChannel, didReceiveMessageWith buffer: RTCDataBuffer) {
     let label = channel.label
+    if state.withLock({ $0.echoing.contains(label) }) {
+      channel.sendData(buffer)
+      return
+    }
     let isQuiet = state.withLock { state in
       state.received[label, default: Received()].messages += 1
       state.received[label, default: Received()].bytes += buffer.data.count
@@ -116,6 +152,23 @@ final class PeerChannels: RTCDataChannelDelegate, Sendable {
       "base64": buffer.data.base64EncodedString(),
     ])
   }
+}
+
+/// Says something on a channel when that is open, and waits for the answer.
+private final class FirstEcho: RTCDataChannelDelegate, Sendable {
+  private let (answers, answered) = AsyncStream.makeStream(of: Void.self)
+
+  func wait() async { for await _ in answers { break } }
+
+  func dataChannelDidChangeState(_ channel: RTCDataChannel) {
+    switch channel.readyState {
+    case .open: channel.sendData(RTCDataBuffer(text: "x"))
+    case .closed: answered.finish()
+    default: break
+    }
+  }
+
+  func dataChannel(_: RTCDataChannel, didReceiveMessageWith _: RTCDataBuffer) { answered.yield() }
 }
 
 /// CRC-32 as zlib has it, which Python computes quickly, and browsers with little code.
@@ -148,6 +201,8 @@ struct ChannelRequest: Decodable {
     case send
     /// Sends `count` messages of `size` bytes, as fast as there is room; told by `bulkSent`.
     case bulk
+    /// Opens `count` channels, one after the other, each until its first message has come back; told by `openings`.
+    case openings
     /// Messages are counted from now on, and not told.
     case quiet
     case close

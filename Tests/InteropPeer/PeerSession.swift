@@ -93,7 +93,7 @@ final class PeerSession: RTCPeerConnectionDelegate {
 
   func peerConnection(_: RTCPeerConnection, didOpen channel: RTCDataChannel) {
     JSONLines.write(["type": "channelOpened", "label": channel.label])
-    channels.add(channel)
+    channels.adopt(channel)
   }
 
   func peerConnection(_: RTCPeerConnection, didFailWith error: PeerTransportError) {

@@ -5,7 +5,7 @@ import SoraSignaling
 import Testing
 
 /// How offers name the relay.
-@Suite(.timeLimit(.minutes(1))) struct RelayNameTests {
+@Suite(.timeLimit(.minutes(5))) struct RelayNameTests {
   /// By the name that the client knows, whose certificate signaling has shown already; libwebrtc takes none for an address.
   @Test func aClientThatCameByANameIsToldTheName() async throws {
     var configuration = SoraServer.Configuration()

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// `sora doctor` as it is run. With servers it is tried in `InteropTests`.
-@Suite(.timeLimit(.minutes(1))) struct DoctorTests {
+@Suite(.timeLimit(.minutes(5))) struct DoctorTests {
   private static let checks = [
     "time", "network", "udp", "port", "certificates", "codecs", "cameras", "sound",
   ]

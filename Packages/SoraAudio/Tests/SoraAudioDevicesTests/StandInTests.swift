@@ -75,7 +75,7 @@ private final class StandInPort: AudioPort {
   func close() { state.withLock { $0.isClosed = true } }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct StandInTests {
+@Suite(.timeLimit(.minutes(5))) struct StandInTests {
   @Test func framesAreTenMilliseconds() async throws {
     let system = StandIn()
     let frames = Log<AudioFrame>()

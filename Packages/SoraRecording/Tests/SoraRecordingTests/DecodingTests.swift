@@ -153,7 +153,7 @@ struct DecodingTests {
     #expect(one.video?.width == 33)
   }
 
-  @Test(.timeLimit(.minutes(1)), arguments: ["a.avi", "a.mov", "one.png"])
+  @Test(.timeLimit(.minutes(5)), arguments: ["a.avi", "a.mov", "one.png"])
   func aPlayerGivesThemAtTheirTimes(_ name: String) async throws {
     let isFilm = name != "one.png"
     let path = try make(

@@ -78,7 +78,7 @@ import Testing
     #expect(difference == .zero && sound.time >= picture.time)
   }
 
-  @Test(.timeLimit(.minutes(1))) func aPlayerKeepsTheTimes() async throws {
+  @Test(.timeLimit(.minutes(5))) func aPlayerKeepsTheTimes() async throws {
     let player = try MediaFilePlayer(path: film(), loops: true)
     #expect(player.video?.width == 160 && player.audio?.codec == .opus)
     let (stream, continuation) = AsyncStream.makeStream(of: MediaFilePlayer.Content.self)

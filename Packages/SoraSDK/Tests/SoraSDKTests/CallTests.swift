@@ -9,7 +9,7 @@ import Testing
 import WebRTC
 
 /// Whole calls with a peer connection in Sora's place.
-@Suite(.timeLimit(.minutes(1))) struct CallTests {
+@Suite(.timeLimit(.minutes(5))) struct CallTests {
   /// A server that answers `connect` with an offer, and takes part in what follows.
   private func server(
     _ far: FarEnd, offer change: @escaping @Sendable (inout OfferMessage) -> Void = { _ in },

@@ -7,7 +7,7 @@ import Testing
 import WebRTC
 
 /// The camera that a connection starts and stops by itself.
-@Suite(.timeLimit(.minutes(1))) struct CameraConnectionTests {
+@Suite(.timeLimit(.minutes(5))) struct CameraConnectionTests {
   /// A server that takes part in a call, and a connection to it that may use cameras.
   private struct Call {
     let far: FarEnd

@@ -6,7 +6,7 @@ import Testing
 import WebRTC
 
 /// A capturer's states, and who is told of them in which order.
-@Suite(.timeLimit(.minutes(1))) struct CameraVideoCapturerTests {
+@Suite(.timeLimit(.minutes(5))) struct CameraVideoCapturerTests {
   /// Cameras and a list of what was told.
   private struct Stage {
     let system: FakeCameras

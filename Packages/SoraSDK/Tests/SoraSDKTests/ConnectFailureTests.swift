@@ -5,7 +5,7 @@ import Testing
 import WebRTC
 
 /// Each failure ends in one error, told once on each way, in the same order whichever face was used.
-@Suite(.timeLimit(.minutes(1))) struct ConnectFailureTests {
+@Suite(.timeLimit(.minutes(5))) struct ConnectFailureTests {
   /// What is told of a failed attempt, with the error's case as a word.
   private func story(_ word: String, _ face: Face) -> [String] {
     ["add"] + (face == .handlers ? ["handler \(word)"] : []) + [

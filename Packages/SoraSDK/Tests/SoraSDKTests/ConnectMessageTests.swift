@@ -5,7 +5,7 @@ import SoraVersion
 import Testing
 
 /// What `connect` carries for which configuration.
-@Suite(.timeLimit(.minutes(1))) struct ConnectMessageTests {
+@Suite(.timeLimit(.minutes(5))) struct ConnectMessageTests {
   /// The JSON object that a server gets.
   private func connect(
     _ role: Role = .recvonly, _ change: (inout Configuration) -> Void

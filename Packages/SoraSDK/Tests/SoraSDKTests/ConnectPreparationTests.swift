@@ -6,7 +6,7 @@ import Testing
 import WebRTC
 
 /// What a channel makes for its connection before there is an offer.
-@Suite(.timeLimit(.minutes(1))) struct ConnectPreparationTests {
+@Suite(.timeLimit(.minutes(5))) struct ConnectPreparationTests {
   private func fingerprint(_ sdp: String?) -> String? {
     sdp?.split(whereSeparator: \.isNewline).first { $0.hasPrefix("a=fingerprint:") }.map {
       String($0.dropFirst(14))

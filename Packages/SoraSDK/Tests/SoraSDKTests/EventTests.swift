@@ -5,7 +5,7 @@ import Testing
 import WebRTC
 
 /// What somebody hears who asks for a channel's events late.
-@Suite(.timeLimit(.minutes(1))) struct EventTests {
+@Suite(.timeLimit(.minutes(5))) struct EventTests {
   private func server(_ far: FarEnd) async throws -> (ScriptedSora, Recorder<WebSocketConnection>) {
     let connections = Recorder<WebSocketConnection>()
     let server = try await ScriptedSora { connection, message in

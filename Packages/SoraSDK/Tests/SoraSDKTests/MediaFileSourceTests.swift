@@ -7,7 +7,7 @@ import Testing
 import WebRTC
 
 /// Files in the place of a camera, to the other end of a call.
-@Suite(.timeLimit(.minutes(1))) struct MediaFileSourceTests {
+@Suite(.timeLimit(.minutes(5))) struct MediaFileSourceTests {
   private let folder = FileManager.default.temporaryDirectory
     .appendingPathComponent("sora-source-\(UUID().uuidString)")
 

@@ -9,7 +9,7 @@ import Testing
 import WebRTC
 
 /// The sound devices that connections use.
-@Suite(.timeLimit(.minutes(1))) struct SoundConnectionTests {
+@Suite(.timeLimit(.minutes(5))) struct SoundConnectionTests {
   /// A server that takes part in a call, and a connection to it that may use sound devices.
   private struct Call {
     let far: FarEnd

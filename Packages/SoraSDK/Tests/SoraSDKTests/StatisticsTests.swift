@@ -7,7 +7,7 @@ import Testing
 import WebRTC
 
 /// The typed members beside the raw ones, of a call.
-@Suite(.timeLimit(.minutes(1))) struct StatisticsTests {
+@Suite(.timeLimit(.minutes(5))) struct StatisticsTests {
   /// A sender, what it sends to, and the program that feeds it with pictures and sound.
   private func call() async throws -> (MediaChannel, FarEnd, Task<Void, any Error>) {
     let far = try await FarEnd(receives: true)

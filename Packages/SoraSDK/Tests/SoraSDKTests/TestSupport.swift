@@ -150,7 +150,8 @@ final class ScriptedSora: Sendable {
   ) async throws {
     let received = Recorder<SignalingMessage>()
     let closed = Recorder<WebSocketClose>()
-    var configuration = SignalingServer.Configuration()
+    // With time for clients that wait for a thread among hundreds of tests.
+    var configuration = SignalingServer.Configuration(requestTimeout: .seconds(120))
     configuration.tls = tls
     server = try await SignalingServer.start(configuration: configuration) { connection in
       Task {

@@ -4,7 +4,7 @@ import SoraSignaling
 import Testing
 
 /// Certificates, slow handlers, and what is left behind.
-@Suite(.timeLimit(.minutes(1))) struct TrustAndLifetimeTests {
+@Suite(.timeLimit(.minutes(5))) struct TrustAndLifetimeTests {
   /// A certificate for localhost that nobody has signed but itself.
   private func certificate() async throws -> TLSOptions.Identity {
     let directory = FileManager.default.temporaryDirectory

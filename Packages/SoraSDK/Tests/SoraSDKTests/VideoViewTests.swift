@@ -6,7 +6,7 @@ import Testing
 private let hasSDL = dlopen("libSDL2-2.0.so.0", RTLD_LAZY) != nil
 
 /// Views in memory.
-@Suite(.timeLimit(.minutes(1)), .enabled(if: hasSDL, "needs Debian's libsdl2-2.0-0"))
+@Suite(.timeLimit(.minutes(5)), .enabled(if: hasSDL, "needs Debian's libsdl2-2.0-0"))
 struct VideoViewTests {
   private static let white: [UInt8] = [255, 255, 255]
   private static let black: [UInt8] = [0, 0, 0]

@@ -7,7 +7,7 @@ import SoraVersion
 import Testing
 
 /// A server on real sockets.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RealServerTests {
   /// `connect` exactly as the official Python SDK 2025.4.0 sends it.
   static let officialConnect = """

@@ -5,7 +5,7 @@ import Testing
 
 /// The server's own TURN server, with coturn's clients.
 @Suite(
-  .serialized, .timeLimit(.minutes(1)),
+  .serialized, .timeLimit(.minutes(5)),
   .enabled(
     if: FileManager.default.isExecutableFile(atPath: "/usr/bin/turnutils_uclient"),
     "coturn is missing: run `make deps`"))

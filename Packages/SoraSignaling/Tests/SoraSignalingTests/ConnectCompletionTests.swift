@@ -3,7 +3,7 @@ import SoraSignaling
 import Testing
 
 /// What `connect` says is found out while the WebSocket opens.
-@Suite(.timeLimit(.minutes(1))) struct ConnectCompletionTests {
+@Suite(.timeLimit(.minutes(5))) struct ConnectCompletionTests {
   /// Neither waits for the other: the completion goes on until the server has the WebSocket.
   @Test func itRunsBesideTheOpening() async throws {
     let opened = Recorder<Void>()

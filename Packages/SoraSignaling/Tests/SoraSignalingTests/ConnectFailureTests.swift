@@ -4,7 +4,7 @@ import SoraSignaling
 import Testing
 
 /// Each way in which opening a WebSocket fails: its stage, its code, within its time.
-@Suite(.timeLimit(.minutes(1))) struct ConnectFailureTests {
+@Suite(.timeLimit(.minutes(5))) struct ConnectFailureTests {
   /// On a busy machine even a server of this process may be late with its answer.
   private static let patient = WebSocketOptions(timeout: .seconds(40))
 

@@ -2,7 +2,7 @@ import SignalingTestSupport
 import SoraSignaling
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct HTTPServerTests {
+@Suite(.timeLimit(.minutes(5))) struct HTTPServerTests {
   private func text(_ client: RawClient, until end: String) async -> String {
     // As bytes: to a String "\r\n" is one character, which doesn't end in "\n".
     let bytes = await client.wait { $0.suffix(end.utf8.count) == Array(end.utf8)[...] }
@@ -89,7 +89,7 @@ import Testing
 
   @Test(arguments: ["", "GET / HT", "GET /signaling HTTP/1.1\r\nUpgrade: websocket\r\n"])
   func slowRequestsAreDropped(beginning: String) async throws {
-    var configuration = SignalingServer.Configuration()
+    var configuration = SignalingServer.Configuration.patient
     configuration.requestTimeout = .milliseconds(50)
     let server = try await startServer(configuration: configuration) { _ in }
     let client = try await RawClient(port: server.boundPort)
@@ -101,7 +101,7 @@ import Testing
   @Test func openWebSocketsOutliveTheRequestTimeout() async throws {
     // On a busy machine the handshake itself may take longer than a short limit.
     for limit in [0.1, 2, 20] {
-      var configuration = SignalingServer.Configuration()
+      var configuration = SignalingServer.Configuration.patient
       configuration.requestTimeout = .seconds(limit)
       let server = try await startServer(configuration: configuration, serve: echo)
       let connection = try? await WebSocketClient.connect(url: server.url)
@@ -120,7 +120,7 @@ import Testing
   }
 
   @Test func tooManyConnectionsAreTurnedAway() async throws {
-    var configuration = SignalingServer.Configuration()
+    var configuration = SignalingServer.Configuration.patient
     configuration.maximumConnections = 1
     let server = try await startServer(configuration: configuration, serve: echo)
     let connection = try await WebSocketClient.connect(url: server.url)

@@ -2,7 +2,7 @@ import SignalingTestSupport
 import SoraSignaling
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct ProxyTests {
+@Suite(.timeLimit(.minutes(5))) struct ProxyTests {
   private func exchange(_ url: String, _ options: WebSocketOptions) async throws {
     let connection = try await WebSocketClient.connect(url: url, options: options)
     connection.send(text: "through")
@@ -29,7 +29,7 @@ import Testing
   @Test func basicAuthenticationAndTLS() async throws {
     let certificates = try await Certificates.shared.value
     let proxy = try await TestProxy(credentials: "user:pa:ss é")
-    var configuration = SignalingServer.Configuration()
+    var configuration = SignalingServer.Configuration.patient
     configuration.tls = certificates.identity("server")
     let server = try await startServer(configuration: configuration, serve: echo)
     var options = WebSocketOptions()

@@ -21,7 +21,7 @@ func configuration(_ urls: [String]) -> SignalingClient.Configuration {
     urls: urls, connect: ConnectMessage(role: .sendrecv, channelID: "sora"))
 }
 
-@Suite(.timeLimit(.minutes(1))) struct SignalingClientTests {
+@Suite(.timeLimit(.minutes(5))) struct SignalingClientTests {
   @Test func connectsExchangesAndIsClosedByTheServer() async throws {
     let connects = Recorder<ConnectMessage?>()
     let answers = Recorder<WebSocketConnection.Event?>()

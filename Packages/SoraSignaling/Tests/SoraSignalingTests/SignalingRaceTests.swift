@@ -3,7 +3,7 @@ import SoraSignaling
 import Testing
 
 /// Several URLs, and redirects.
-@Suite(.timeLimit(.minutes(1))) struct SignalingRaceTests {
+@Suite(.timeLimit(.minutes(5))) struct SignalingRaceTests {
   private func accept(_ connection: WebSocketConnection) async {
     connection.send(offer())
     _ = await drain(connection)

@@ -3,13 +3,13 @@ import SignalingTestSupport
 import SoraSignaling
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct TLSTests {
+@Suite(.timeLimit(.minutes(5))) struct TLSTests {
   let certificates: Certificates
 
   init() async throws { certificates = try await Certificates.shared.value }
 
   private func server(_ name: String = "server") async throws -> SignalingServer {
-    var configuration = SignalingServer.Configuration()
+    var configuration = SignalingServer.Configuration.patient
     configuration.tls = certificates.identity(name)
     return try await startServer(
       configuration: configuration, http: { _ in HTTPResponse(text: "secure") }, serve: echo)

@@ -4,9 +4,14 @@ import NIOPosix
 import SignalingTestSupport
 import SoraSignaling
 
+extension SignalingServer.Configuration {
+  /// With time for clients that wait for a thread among hundreds of tests.
+  static var patient: Self { Self(requestTimeout: .seconds(120)) }
+}
+
 /// A `SignalingServer` whose connections are handled by a closure, each in its own task.
 func startServer(
-  configuration: SignalingServer.Configuration = .init(),
+  configuration: SignalingServer.Configuration = .patient,
   http: @escaping @Sendable (HTTPRequest) async -> HTTPResponse = { _ in .notFound },
   serve: @escaping @Sendable (WebSocketConnection) async -> Void
 ) async throws -> SignalingServer {
@@ -145,15 +150,13 @@ final class RawClient: Sendable {
   /// All bytes so far.
   var bytes: [UInt8] { received.elements.flatMap { $0 } }
 
-  /// Waits until the bytes so far satisfy a condition.
+  /// Waits until the bytes so far satisfy a condition, or nothing more can come.
   func wait(until condition: ([UInt8]) -> Bool) async -> [UInt8] {
-    var count = 0
     while true {
       let parts = received.elements
       let bytes = parts.flatMap { $0 }
-      if condition(bytes) || Task.isCancelled { return bytes }
-      count = parts.count + 1
-      await received.wait(for: count)
+      if condition(bytes) || Task.isCancelled || !closed.elements.isEmpty { return bytes }
+      await received.wait(for: parts.count + 1)
     }
   }
 
@@ -177,7 +180,11 @@ final class RawClientHandler: ChannelInboundHandler {
     received.append(Array(unwrapInboundIn(data).readableBytesView))
   }
 
-  func channelInactive(context: ChannelHandlerContext) { closed.append(()) }
+  func channelInactive(context: ChannelHandlerContext) {
+    closed.append(())
+    // Wakes who waits for bytes.
+    received.append([])
+  }
   func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 }
 

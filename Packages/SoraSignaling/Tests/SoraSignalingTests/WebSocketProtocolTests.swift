@@ -3,7 +3,7 @@ import SoraSignaling
 import Testing
 
 /// What a peer that breaks RFC 6455 gets, and what a peer that follows it in odd ways gets.
-@Suite(.timeLimit(.minutes(1))) struct WebSocketProtocolTests {
+@Suite(.timeLimit(.minutes(5))) struct WebSocketProtocolTests {
   private func clientEvents(_ frames: [UInt8]) async throws -> [WebSocketConnection.Event] {
     let server = try await RawServer { acceptance($0) + frames }
     let connection = try await WebSocketClient.connect(url: server.url)
@@ -112,7 +112,7 @@ import Testing
 
   /// The limit is checked against the frame's header, and the client needn't wait for the close timeout to learn of it.
   @Test func aMessageThatIsTooLargeEndsTheConnectionAtOnce() async throws {
-    var configuration = SignalingServer.Configuration()
+    var configuration = SignalingServer.Configuration.patient
     configuration.closeTimeout = .seconds(600)
     let server = try await startServer(configuration: configuration) { _ = await drain($0) }
     let client = try await RawClient(port: server.boundPort)

@@ -2,7 +2,7 @@ import SignalingTestSupport
 import SoraSignaling
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct WebSocketTests {
+@Suite(.timeLimit(.minutes(5))) struct WebSocketTests {
   @Test func carriesMessagesBothWaysInOrder() async throws {
     let server = try await startServer(serve: echo)
     let connection = try await WebSocketClient.connect(url: server.url)
@@ -30,7 +30,7 @@ import Testing
   ])
   func closeCodeAndReasonArriveOnce(code: WebSocketCloseCode, reason: String) async throws {
     let atServer = Recorder<WebSocketClose?>()
-    var configuration = SignalingServer.Configuration()
+    var configuration = SignalingServer.Configuration.patient
     configuration.closeTimeout = .seconds(50)
     let server = try await startServer(configuration: configuration) { connection in
       connection.send(text: "last words")

@@ -8,6 +8,8 @@ Beside what each end has there, these have
 - `quiet(label)`: messages are counted from now on, and not kept;
 - `bulk(label, count, size)`: sends messages as fast as there is room, byte `n` of message `m` being `n * 31 + m`, and gives
   their CRC-32 when all are on their way or waiting;
+- `openings(count)`: opens so many channels, one after the other, sends a message on each when it is open, and gives the
+  milliseconds until it has come back, of each; the other end sends back what comes on labels that begin with "echo ";
 - `shut(label)`: closes the channel;
 - `channel(label)`: `state`, `id`, `ordered`, `protocol`, `maxRetransmits`, `maxPacketLifeTime`, and of what came `messages`,
   `bytes` and their `sum`; None where there is no such channel.
@@ -15,6 +17,7 @@ Beside what each end has there, these have
 
 import asyncio
 import base64
+import time
 import zlib
 
 from aiortc import RTCSessionDescription
@@ -55,6 +58,12 @@ class ChannelLines:
             return next((line for line in self.process.messages("bulkSent") if line["label"] == label), None)
 
         return self.process.wait_for("bulk", sent, 900)["sum"]
+
+    def openings(self, count):
+        before = len(self.process.messages("openings"))
+        self.tell_channel(action="openings", label="", count=count)
+        self.process.wait_for("openings", lambda: len(self.process.messages("openings")) > before, 60)
+        return self.process.last("openings")["milliseconds"]
 
     def shut(self, label):
         self.tell_channel(action="close", label=label)
@@ -138,7 +147,10 @@ class DataPageEnd(PageEnd):
       };
       peer.onicecandidate = (event) => { if (event.candidate) direct.candidates.push(event.candidate.candidate); };
       peer.onconnectionstatechange = () => direct.states.push(peer.connectionState);
-      peer.ondatachannel = (event) => adopt(event.channel);
+      peer.ondatachannel = ({ channel }) => {
+        if (channel.label.startsWith("echo ")) channel.onmessage = (event) => channel.send(event.data);
+        else adopt(channel);
+      };
       direct.apply = async (description) => {
         await peer.setLocalDescription(description);
         return peer.localDescription.sdp;
@@ -166,6 +178,20 @@ class DataPageEnd(PageEnd):
           channel.send(bytes);
         }
         return sum;
+      };
+      direct.openings = async (count) => {
+        const times = [];
+        for (let number = 0; number < count; number++) {
+          const start = performance.now();
+          const channel = peer.createDataChannel(`echo ${number}`);
+          await new Promise((resolve) => {
+            channel.onopen = () => channel.send("x");
+            channel.onmessage = resolve;
+          });
+          times.push(performance.now() - start);
+          channel.close();
+        }
+        return times;
       };
       direct.report = (label) => {
         const record = direct.channels[label];
@@ -200,6 +226,9 @@ class DataPageEnd(PageEnd):
     def bulk(self, label, count, size):
         return self.page.evaluate("(bulk) => direct.bulk(...bulk)", [label, count, size])
 
+    def openings(self, count):
+        return self.page.evaluate("(count) => direct.openings(count)", count)
+
     def shut(self, label):
         self.page.evaluate("(label) => direct.channels[label].channel.close()", label)
 
@@ -214,6 +243,9 @@ class AiortcDataEnd(AiortcEnd):
         self.peer.on("datachannel", self.adopt)
 
     def adopt(self, channel):
+        if channel.label.startswith("echo "):
+            channel.on("message", channel.send)
+            return
         record = {"channel": channel, "kept": [], "messages": 0, "bytes": 0, "sum": 0, "quiet": False}
         self.channels[channel.label] = record
 
@@ -286,6 +318,21 @@ class AiortcDataEnd(AiortcEnd):
             return total
 
         return asyncio.run_coroutine_threadsafe(send(), self.loop).result(900)
+
+    def openings(self, count):
+        async def measure():
+            times = []
+            for number in range(count):
+                start, answered = time.monotonic(), asyncio.Event()
+                channel = self.peer.createDataChannel(f"echo {number}")
+                channel.on("open", lambda channel=channel: channel.send("x"))
+                channel.on("message", lambda _, answered=answered: answered.set())
+                await answered.wait()
+                times.append((time.monotonic() - start) * 1000)
+                channel.close()
+            return times
+
+        return asyncio.run_coroutine_threadsafe(measure(), self.loop).result(60)
 
     def shut(self, label):
         self.on_loop(self.channels[label]["channel"].close)

@@ -4,7 +4,7 @@ import SoraSignaling
 import Testing
 
 /// Sora's HTTP API, as it is on the wire.
-@Suite(.timeLimit(.minutes(1))) struct APITests {
+@Suite(.timeLimit(.minutes(5))) struct APITests {
   private func serving(
     recordings: URL? = nil, recordsEverything: Bool = false,
     _ body: (SoraServer, APIClient) async throws -> Void

@@ -64,15 +64,16 @@ final class ScriptedClient: SimulatedEndpoint {
   private var transportNumber: UInt16 = 60_000
   private var rtxNumber: UInt16 = 100
 
+  /// - Parameter router: what its link leads to, in place of the server.
   init(
     _ name: String, _ number: Int, _ server: TestServer, _ conditions: LinkConditions = .ideal,
-    ip: String? = nil, sink: (any DatagramSink)? = nil
+    behind router: SimulatedHost? = nil, ip: String? = nil, sink: (any DatagramSink)? = nil
   ) throws {
     self.name = name
     self.server = server
     network = server.network
     let host = network.addHost(name, ip ?? "10.0.1.\(number)")
-    link = network.link(host, server.host, conditions)
+    link = network.link(host, router ?? server.host, conditions)
     address = TransportAddress(ip: host.addresses[0], port: 5000)
     certificate = try SimulationCertificate.make(UInt64(100 + number))
 

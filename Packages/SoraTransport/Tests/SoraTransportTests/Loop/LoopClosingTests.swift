@@ -3,7 +3,7 @@ import SoraMedia
 import SoraTransport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct LoopClosingTests {
+@Suite(.timeLimit(.minutes(5))) struct LoopClosingTests {
   @Test func closingInACallbackEndsDeliveryAtOnce() async throws {
     let a = LoopEndpoint(try .make())
     let b = LoopEndpoint(try .make())

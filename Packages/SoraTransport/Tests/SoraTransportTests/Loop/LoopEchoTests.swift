@@ -3,7 +3,7 @@ import SoraMedia
 import SoraTransport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct LoopEchoTests {
+@Suite(.timeLimit(.minutes(5))) struct LoopEchoTests {
   static let families: [IPAddress] = [.loopbackV4, .loopbackV6]
 
   @Test(arguments: families, [true, false])

@@ -4,7 +4,7 @@ import SoraTransport
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct LoopExecutorTests {
+@Suite(.timeLimit(.minutes(5))) struct LoopExecutorTests {
   actor Counter {
     let loop: NetworkLoop
     var value = 0

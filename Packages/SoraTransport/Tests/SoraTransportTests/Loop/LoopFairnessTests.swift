@@ -3,7 +3,7 @@ import SoraMedia
 import SoraTransport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct LoopFairnessTests {
+@Suite(.timeLimit(.minutes(5))) struct LoopFairnessTests {
   /// A socket that is never empty doesn't keep others, timers and work from their turn.
   @Test func aFloodedSocketLeavesTheOthersTheirTurn() async throws {
     var configuration = NetworkLoop.Configuration()

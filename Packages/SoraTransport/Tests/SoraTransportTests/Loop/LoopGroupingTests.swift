@@ -4,7 +4,7 @@ import SoraTransport
 import Testing
 
 /// What is sent to many in turn leaves together by destination.
-@Suite(.timeLimit(.minutes(1))) struct LoopGroupingTests {
+@Suite(.timeLimit(.minutes(5))) struct LoopGroupingTests {
   /// One socket that sends, and many that receive. The sender has a loop of its own.
   private struct Fan {
     let sender: LoopEndpoint

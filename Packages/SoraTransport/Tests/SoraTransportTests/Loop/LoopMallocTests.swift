@@ -4,7 +4,7 @@ import SoraMedia
 import SoraTransport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct LoopMallocTests {
+@Suite(.timeLimit(.minutes(5))) struct LoopMallocTests {
   /// Two sockets of one loop play ping-pong with bursts; after a warm-up, nothing allocates.
   final class Player: DatagramHandler {
     let loop: NetworkLoop

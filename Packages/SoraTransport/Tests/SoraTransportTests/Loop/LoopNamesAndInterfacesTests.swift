@@ -5,7 +5,7 @@ import SoraTransport
 import Testing
 
 /// Names on the link, and the host's interfaces, on real sockets.
-@Suite(.timeLimit(.minutes(1))) struct LoopNamesAndInterfacesTests {
+@Suite(.timeLimit(.minutes(5))) struct LoopNamesAndInterfacesTests {
   /// Answers one question, after having ignored some.
   private final class Responder: DatagramHandler {
     var ignores: Int

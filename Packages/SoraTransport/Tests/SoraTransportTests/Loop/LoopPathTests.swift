@@ -6,7 +6,7 @@ import SoraWire
 import Testing
 
 /// What IP says beside the datagram: ECN bits, path MTUs and ICMP messages, on real sockets.
-@Suite(.timeLimit(.minutes(1))) struct LoopPathTests {
+@Suite(.timeLimit(.minutes(5))) struct LoopPathTests {
   // MARK: ECN
 
   /// Sends to a loop's socket with a system socket of its own, whose IP header it can set.

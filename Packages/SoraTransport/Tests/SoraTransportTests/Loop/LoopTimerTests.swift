@@ -2,7 +2,7 @@ import SoraMedia
 import SoraTransport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct LoopTimerTests {
+@Suite(.timeLimit(.minutes(5))) struct LoopTimerTests {
   @Test func timersFireOnceInOrderAndNotEarly() async throws {
     let loop = try NetworkLoop.make()
     let (stream, results) = AsyncStream.makeStream(of: (Int, Bool).self)

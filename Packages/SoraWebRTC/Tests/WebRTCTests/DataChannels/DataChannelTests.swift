@@ -4,7 +4,7 @@ import Testing
 import WebRTC
 
 /// Data channels between two connections of this process, over real sockets and DTLS, without media.
-@Suite(.timeLimit(.minutes(1))) struct DataChannelTests {
+@Suite(.timeLimit(.minutes(5))) struct DataChannelTests {
   private func connected(
     _ change: (inout RTCSettings) -> Void = { _ in }
   ) async throws -> (DataParty, DataParty, RTCDataChannel, RTCDataChannel) {

@@ -24,8 +24,8 @@ extension SFUConnection {
         SFUSection(
           kind: codec.kind, mid: track.mid, content: .upload(track), codec: codec, types: types))
     }
-    if signaling.channels != nil { sections.putData() }
-    // Who hasn't asked for data channels may turn them down, and then there would be nothing to bundle.
+    // Who hasn't asked for data channels may turn them down, and then there would be nothing to bundle: the first section has the
+    // transport.
     let mayHaveNothingElse =
       request.dataChannelSignaling != true && (request.audio != nil || request.video != nil)
     if codecs.isEmpty, signaling.channels == nil || mayHaveNothingElse {
@@ -34,6 +34,7 @@ extension SFUConnection {
           kind: .audio, mid: SFUIdentifier.makeMid(.audio, core.random), content: .anchor,
           codec: sections.opus, types: sections.assignment(of: sections.opus)))
     }
+    if signaling.channels != nil { sections.putData() }
   }
 
   func sendOffer(at now: Instant) {

@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Measures data channels beside other whole stacks. See ../README.md.
+#   CHANNEL_SECONDS  what each transfer takes, more or less (3)
+#   CHANNEL_MAKES    who is measured (ours,Chromium,aiortc)
+#   BENCH_ROUNDS     of each (5)
+#   BENCH_FOLDER     where logs go (.build/bench-channels)
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+"${SWIFT:-swift}" build -c release --product InteropPeer
+rounds=${BENCH_ROUNDS:-5}
+seconds=${CHANNEL_SECONDS:-3}
+support=Tests/InteropTests/Support
+python=$("$support/environment.sh" .build/interop-venv)
+# Bounded: a pair makes six transfers, and some take longer than they should.
+limit=$((120 + rounds * 3 * (30 + 12 * ${seconds%.*})))
+exec timeout --kill-after=10 "$limit" "$support/namespace.sh" \
+  "$python" -B Benchmarks/Data/channels.py --peer .build/release/InteropPeer --folder "${BENCH_FOLDER:-.build/bench-channels}" \
+  --seconds "$seconds" --rounds "$rounds" --makes "${CHANNEL_MAKES:-ours,Chromium,aiortc}"
