@@ -4,7 +4,7 @@ import SoraServer
 import Testing
 
 /// `sora message` and `sora stats` beside a server.
-@Suite(.timeLimit(.minutes(1))) struct MessageTests {
+@Suite(.timeLimit(.minutes(5))) struct MessageTests {
   /// Runs the command on a thread of its own.
   private static func run(_ arguments: [String], input: String? = nil) async throws -> Run {
     try await withCheckedThrowingContinuation { continuation in

@@ -5,7 +5,7 @@ import SoraServer
 import Testing
 
 /// The SDK and the server over data channels: both fates of the WebSocket, messages with and without compression and header, and calls.
-@Suite(.timeLimit(.minutes(2))) struct DataChannelCallTests {
+@Suite(.timeLimit(.minutes(5))) struct DataChannelCallTests {
   private func connect(
     to server: SoraServer, ignoringWebSocket: Bool, compress: Bool = false, header: Bool = true
   ) async throws -> MediaChannel {

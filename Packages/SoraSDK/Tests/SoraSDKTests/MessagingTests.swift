@@ -6,7 +6,7 @@ import Testing
 import WebRTC
 
 /// Messages of apps over data channels.
-@Suite(.timeLimit(.minutes(1))) struct MessagingTests {
+@Suite(.timeLimit(.minutes(5))) struct MessagingTests {
   private static let sender = "0123456789ABCDEFGHJKMNPQRS"
 
   private func reason(_ error: (any Error)?) -> String? {

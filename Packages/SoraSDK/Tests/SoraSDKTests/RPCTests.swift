@@ -6,7 +6,7 @@ import Testing
 import WebRTC
 
 /// Calls at the server.
-@Suite(.timeLimit(.minutes(1))) struct RPCTests {
+@Suite(.timeLimit(.minutes(5))) struct RPCTests {
   private typealias Put = PutSignalingNotifyMetadata<[String: String]>
   private typealias PutItem = PutSignalingNotifyMetadataItem<[String: Int], Int>
 

@@ -6,7 +6,7 @@ import Testing
 import WebRTC
 
 /// Connections that are made anew.
-@Suite(.timeLimit(.minutes(1))) struct ReconnectionTests {
+@Suite(.timeLimit(.minutes(5))) struct ReconnectionTests {
   /// A server with a far end for each connection.
   private final class Cluster: Sendable {
     let connections = Recorder<(WebSocketConnection, FarEnd)>()

@@ -5,7 +5,7 @@ import Testing
 import WebRTC
 
 /// Signaling that goes over data channels: the switch, both fates of the WebSocket, and ends.
-@Suite(.timeLimit(.minutes(1))) struct SwitchTests {
+@Suite(.timeLimit(.minutes(5))) struct SwitchTests {
   @Test func switchingKeepsTheWebSocket() async throws {
     let call = try await SwitchedCall()
     try await call.switchOver(ignoringWebSocket: false)
