@@ -8,7 +8,10 @@ struct Run {
   let output: String
   let errors: String
 
-  init(_ arguments: [String], environment: [String: String] = [:]) throws {
+  /// - Parameter input: what it reads from standard input; less than a pipe holds.
+  init(
+    _ arguments: [String], environment: [String: String] = [:], input: String? = nil
+  ) throws {
     let process = Process()
     process.executableURL = try Self.command()
     process.arguments = arguments
@@ -18,6 +21,12 @@ struct Run {
     process.standardOutput = output
     process.standardError = errors
     process.standardInput = FileHandle.nullDevice
+    if let input {
+      let pipe = Pipe()
+      process.standardInput = pipe
+      try pipe.fileHandleForWriting.write(contentsOf: Data(input.utf8))
+      try pipe.fileHandleForWriting.close()
+    }
     try process.run()
     // What is printed here is shorter than a pipe holds, so that reading one after the other can't block.
     self.output = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
@@ -78,6 +87,19 @@ struct Run {
     ["play", url, "--channel", "c", "--timeout", "0"],
     ["play", url, "--channel", "c", "--view", "--video", "none"],
     ["play", url, "--channel", "c", "--teleport"],
+    ["message", url, "--channel", "c"],
+    ["message", url, "--channel", "c", "--label", "chat"],
+    ["message", url, "--channel", "c", "--label", "#a", "--label", "#a"],
+    ["message", url, "--channel", "c", "--label", "#a", "--send", "-", "--send", "-"],
+    ["message", url, "--channel", "c", "--label", "#a", "--count", "0"],
+    ["message", url, "--channel", "c", "--label", "#a", "--direction", "both"],
+    ["message", url, "--channel", "c", "--label", "#a", "--direction", "recvonly", "--send", "x"],
+    ["message", url, "--channel", "c", "--label", "#a", "--no-data-channel-signaling"],
+    ["stats", url, "--channel", "c", "--interval", "0"],
+    ["stats", url, "--channel", "c", "--count", "0"],
+    [
+      "play", url, "--channel", "c", "--ignore-disconnect-websocket", "--no-data-channel-signaling",
+    ],
     ["serve", "--port", "70000"],
     ["serve", "--media-address", "everywhere"],
     ["serve", "--tls-cert", "a.pem"],
@@ -115,6 +137,8 @@ struct Run {
       ["play", url, "--channel", "c", "--record", "/nowhere/film.webm"],
       "--record: cannot create /nowhere/film.webm: No such file or directory"
     ),
+    (["message", url, "--channel", "c", "--label", "chat"], "begin it with #, as in '#chat'"),
+    (["message", url, "--channel", "c"], "--label: name a data channel, in quotes"),
     (["serve", "--port", "-3"], "--port -3: use 0 to 65535"),
     (["publish", url, "--channel", "c", "--audio", "nofile.wav"], "No such file"),
     (["publish", url, "--channel", "c", "--ca", "/dev/null"], "no PEM certificate"),
@@ -138,9 +162,10 @@ struct Run {
     #expect(run.errors.isEmpty)
   }
 
-  @Test(arguments: ["publish", "play"])
+  @Test(arguments: ["publish", "play", "message"])
   func aServerThatIsNotThereEndsWithOneAndOneLine(_ command: String) throws {
-    let run = try Run([command, Self.url, "--channel", "c", "--json"])
+    let label = command == "message" ? ["--label", "#chat"] : []
+    let run = try Run([command, Self.url, "--channel", "c", "--json"] + label)
     #expect(run.status == 1)
     let lines = run.errors.split(separator: "\n")
     #expect(lines.count == 1, "\(run.errors)")

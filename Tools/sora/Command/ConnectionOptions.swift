@@ -7,22 +7,14 @@ import WebRTC
 
 /// Options that `publish` and `play` share.
 struct ConnectionOptions: ParsableArguments {
-  @Argument(
-    help: "Where to signal, such as ws://127.0.0.1:5000/signaling.",
-    completion: .list(["ws://127.0.0.1:5000/signaling"]))
-  var url: String
-
-  @Option(help: ArgumentHelp("The channel to join.", valueName: "id"), completion: .list(["sora"]))
-  var channel: String
+  @OptionGroup
+  var call: ChannelOptions
 
   @Option(
     name: .customLong("video-codec"),
     help: ArgumentHelp("The video codec to ask the server for.", valueName: "codec"),
     completion: .list(["vp8", "vp9", "av1", "h264", "h265"]))
   var videoCodec: String?
-
-  @Option(help: ArgumentHelp("End after so many seconds.", valueName: "seconds"))
-  var duration: Double?
 
   @Option(
     help: ArgumentHelp(
@@ -36,31 +28,15 @@ struct ConnectionOptions: ParsableArguments {
     completion: .file(extensions: ["png"]))
   var snapshot: String?
 
-  @OptionGroup
-  var access: ServerAccessOptions
-
-  @Flag(help: "Print JSON lines on standard output: statistics each second, and a summary.")
-  var json = false
-
-  @Flag(help: "Log what happens on standard error.")
-  var verbose = false
+  var channel: String { call.channel }
+  var duration: Double? { call.duration }
+  var json: Bool { call.json }
+  var verbose: Bool { call.verbose }
 
   /// The configuration that the options describe.
   func makeConfiguration(role: Role) throws(UsageError) -> SoraSDK.Configuration {
-    let address = try ServerAccessOptions.signalingURL(url)
-    let channel = try ServerAccessOptions.channel(channel)
-    if let duration {
-      guard duration > 0, duration <= 1e7 else {
-        throw UsageError(
-          "--duration \(duration): use a number of seconds above 0 and up to 10000000; leave it out to run until interrupted"
-        )
-      }
-    }
-    var configuration = SoraSDK.Configuration(url: address, channelId: channel, role: role)
+    var configuration = try call.makeConfiguration(role: role)
     configuration.videoCodec = try chosenCodec(role)
-    // Frames are the command's own.
-    configuration.cameraSettings.isEnabled = false
-    try access.apply(to: &configuration)
     return configuration
   }
 
@@ -84,13 +60,7 @@ struct ConnectionOptions: ParsableArguments {
     SoraSDK.VideoCodec(rawValue: kind.encodingName.uppercased())
   }
 
-  /// Sends the SDK's log to standard error where it is wanted: standard output is for data.
-  func setUpLog(_ console: Console) {
-    Logger.shared.printsToStandardError = false
-    guard verbose else { return }
-    Logger.shared.level = .debug
-    Logger.shared.onOutputHandler = { console.note("\($0)".printable) }
-  }
+  func setUpLog(_ console: Console) { call.setUpLog(console) }
 }
 
 /// A bit rate in kbit/s within Sora's limits.

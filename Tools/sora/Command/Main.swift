@@ -10,15 +10,15 @@ import SoraVersion
 struct SoraTool: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "sora",
-    abstract: "WebRTC over the SFU Sora: serve, publish and play.",
+    abstract: "WebRTC over the SFU Sora: serve, publish, play and send messages.",
     discussion: """
       Exit status: 0 where the job was done, 1 where the connection failed, no media came or output could not be \
       written, 2 for wrong usage. Who stops reading the output ends the command, with 0.
       """,
     version: SoraVersion.current,
     subcommands: [
-      ServeCommand.self, PublishCommand.self, PlayCommand.self, CodecsCommand.self,
-      DevicesCommand.self, DoctorCommand.self,
+      ServeCommand.self, PublishCommand.self, PlayCommand.self, MessageCommand.self,
+      StatsCommand.self, CodecsCommand.self, DevicesCommand.self, DoctorCommand.self,
     ])
 
   static func main() async {
@@ -27,7 +27,7 @@ struct SoraTool: AsyncParsableCommand {
     LoggingSystem.bootstrap { PrintableLogHandler(label: $0) }
     let arguments = CommandLine.arguments.dropFirst()
     // The SDK's threads and libraries start while arguments and files are read.
-    if ["publish", "play"].contains(arguments.first) { _ = Sora.shared }
+    if ["publish", "play", "message", "stats"].contains(arguments.first) { _ = Sora.shared }
     do {
       var command = try parseAsRoot(ArgumentText.joiningNegativeNumbers(Array(arguments)))
       if var command = command as? any AsyncParsableCommand {

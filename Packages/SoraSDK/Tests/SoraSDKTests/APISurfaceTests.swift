@@ -98,6 +98,8 @@ private var properties: [AnyKeyPath] {
     \LogLevel.description,
     \LogType.description,
     \MediaChannel.bundleId,
+    \MediaChannel.closeEvent,
+    \MediaChannel.rpcMethods,
     \MediaChannel.clientId,
     \MediaChannel.configuration,
     \MediaChannel.connectedUrl,
@@ -237,6 +239,7 @@ private var properties: [AnyKeyPath] {
     \SignalingOffer.configuration,
     \SignalingOffer.connectionId,
     \SignalingOffer.dataChannels,
+    \SignalingOffer.rpcMethods,
     \SignalingOffer.encodings,
     \SignalingOffer.metadata,
     \SignalingOffer.mid,
@@ -515,6 +518,7 @@ private func payload(_ message: Signaling) -> any Sendable {
   case .push(let value): value
   case .switched(let value): value
   case .redirect(let value): value
+  case .close(let value): value
   }
 }
 

@@ -320,7 +320,8 @@ import WebRTC
       case .messagingError(let reason)? = channel.sendMessage(label: "#chat", data: Data())
         as? SoraError
     else { throw AnotherError() }
-    #expect(reason.contains("data channels"))
+    #expect(reason.contains("dataChannelSignaling"))
+    await #expect(throws: SoraError.self) { try await channel.ready(label: "#chat") }
     await channel.disconnect()
   }
 
@@ -331,6 +332,8 @@ import WebRTC
     case .streamRemoved(let stream): "stream- \(stream.streamId)"
     case .notify: "signaling notify"
     case .push: "signaling push"
+    case .dataChannelsOpened: "data channels"
+    case .message(let message): "message \(message.label)"
     case .signaling(let message): "signaling \(message.typeName())"
     case .disconnected(let error): "disconnected \(Attempt.text(error))"
     }

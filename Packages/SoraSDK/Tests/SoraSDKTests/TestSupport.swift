@@ -198,13 +198,25 @@ final class ScriptedSora: Sendable {
 final class FarEnd: Sendable {
   let peer: RTCPeerConnection
   let mids: [String: String]
+  /// The data channels that it has opened, by label.
+  let channels: [String: RTCDataChannel]
   /// Types of the messages that were acted on.
   let handled = Recorder<String>()
 
-  /// - Parameter receives: whether it wants audio and video from the client.
-  init(receives: Bool) async throws {
+  /// - Parameters:
+  ///   - receives: whether it wants audio and video from the client.
+  ///   - labels: of data channels that it opens.
+  init(receives: Bool, labels: [String] = []) async throws {
     let factory = RTCPeerConnectionFactory()
-    peer = try #require(factory.peerConnection(with: RTCConfiguration()))
+    let peer = try #require(factory.peerConnection(with: RTCConfiguration()))
+    self.peer = peer
+    channels = Dictionary(
+      uniqueKeysWithValues: try labels.map { label in
+        let configuration = RTCDataChannelConfiguration()
+        return (
+          label, try #require(peer.dataChannel(forLabel: label, configuration: configuration))
+        )
+      })
     for kind in [RTCRtpMediaType.audio, .video] {
       try await peer.addTransceiver(of: kind, direction: receives ? .recvOnly : .sendOnly)
     }
@@ -213,7 +225,7 @@ final class FarEnd: Sendable {
     var kind = ""
     for line in peer.localDescription?.sdp.split(whereSeparator: \.isNewline) ?? [] {
       if line.hasPrefix("m=") { kind = String(line.dropFirst(2).prefix { $0 != " " }) }
-      if line.hasPrefix("a=mid:") { mids[kind] = String(line.dropFirst(6)) }
+      if line.hasPrefix("a=mid:"), kind != "application" { mids[kind] = String(line.dropFirst(6)) }
     }
     self.mids = mids
   }

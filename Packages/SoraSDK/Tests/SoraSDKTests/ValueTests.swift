@@ -178,8 +178,8 @@ struct ValueTests {
         + ", spotlightEnabled (the server's offer has no spotlight)"
     #expect(
       lines.elements == [
-        "without effect on this connection: dataChannelSignaling (this version has no data channels)"
-          + ", ignoreDisconnectWebSocket (this version has no data channels)" + asked
+        "without effect on this connection: dataChannelSignaling (the server's offer has no data channels)"
+          + ", ignoreDisconnectWebSocket (the server's offer has no data channels)" + asked
       ])
   }
 

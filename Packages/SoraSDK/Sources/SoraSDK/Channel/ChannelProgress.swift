@@ -16,6 +16,7 @@ struct ChannelProgress: Sendable {
   private(set) var contactURL: URL?
   private(set) var connectedURL: URL?
   private(set) var failureReason: String?
+  private(set) var closeEvent: SoraCloseEvent?
 
   /// What apps are told of the phase.
   var connection: ConnectionState {
@@ -66,10 +67,13 @@ struct ChannelProgress: Sendable {
     if phase == .connected { phase = .leaving }
   }
 
-  /// - Parameter reason: why it failed; nil where it ended as it should.
-  mutating func end(reason: String?) {
+  /// - Parameters:
+  ///   - reason: why it failed; nil where it ended as it should.
+  ///   - event: how it ended.
+  mutating func end(reason: String?, as event: SoraCloseEvent) {
     phase = .ended
     failureReason = reason
+    closeEvent = event
     contactURL = nil
     connectedURL = nil
   }

@@ -74,12 +74,13 @@ public final class MediaChannelHandlers: Sendable {
     get { values.onReceiveSignaling }
     set { values.onReceiveSignaling = newValue }
   }
-  /// Data channels can be used from here on.
+  /// Data channels can be used from here on: the server has switched to them. Once.
   public var onDataChannel: (@Sendable (MediaChannel) -> Void)? {
     get { values.onDataChannel }
     set { values.onDataChannel = newValue }
   }
-  /// A message of a data channel: channel, label, data.
+  /// A message of any data channel, those of signaling included, decompressed: channel, label, data. Where the app has asked for the
+  /// sender's id, the data begin with it (26 bytes), as on iOS; `MediaChannel.messages(label:)` has both apart.
   public var onDataChannelMessage: (@Sendable (MediaChannel, String, Data) -> Void)? {
     get { values.onDataChannelMessage }
     set { values.onDataChannelMessage = newValue }

@@ -11,6 +11,7 @@ extension MediaChannel {
   enum Input: Sendable {
     case signaling(SignalingClient.Event)
     case peer(PeerEvents.Event)
+    case channel(ChannelInput)
   }
 
   // MARK: The attempt
@@ -83,6 +84,7 @@ extension MediaChannel {
       switch input {
       case .signaling(let event): await handle(event)
       case .peer(let event): handle(event)
+      case .channel(let event): await handle(event)
       }
     }
     attempt.cancel()
@@ -133,12 +135,13 @@ extension MediaChannel {
   private func handle(_ event: PeerEvents.Event) {
     switch event {
     case .candidate(let candidate):
-      let client = storage.withLock { $0.client }
-      client?.send(.candidate(CandidateMessage(candidate: candidate)))
+      let transport = storage.withLock { $0.route.preferred }
+      say(.candidate(CandidateMessage(candidate: candidate)), over: transport)
     case .connected: connected()
     case .failed(let error, let isFarewell): peerFailed(error, isFarewell: isFarewell)
     case .added(let stream): added(stream)
     case .removed(let stream): removed(stream)
+    case .opened(let channel): opened(channel)
     }
   }
 

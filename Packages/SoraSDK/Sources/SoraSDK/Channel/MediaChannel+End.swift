@@ -1,17 +1,22 @@
 import Dispatch
 import SoraSignaling
+import SoraSignalingChannels
 import Synchronization
 import WebRTC
 
 extension MediaChannel {
-  /// How long the server may take to close after `disconnect`.
-  private static let farewell = DispatchTimeInterval.seconds(1)
+  /// How long the server may take to close after `disconnect`, in seconds: on the WebSocket, and over data channels, where a lost packet
+  /// is sent again after a second at the earliest.
+  private static let farewell = 1
+  private static let channelFarewell = 3
+  /// How long what was sent on data channels may take to leave before that, in seconds.
+  private static let drain = 5
 
   /// The app wants to leave.
   func leave(_ error: (any Error)?) {
-    let (phase, client, streams) = storage.withLock { state in
+    let (phase, client, streams, route) = storage.withLock { state in
       defer { state.progress.leave() }
-      return (state.phase, state.client, state.streams)
+      return (state.phase, state.client, state.streams, state.route)
     }
     switch phase {
     case .connecting:
@@ -19,13 +24,25 @@ extension MediaChannel {
     case .connected:
       stopCamera(in: streams)
       sora.audio.remove(streams)
+      let isOverChannels = route.preferred == .dataChannel && dataChannels.isOpen(.signaling)
       // Whichever comes first: the server's close, or the end of patience.
-      DispatchQueue.global().asyncAfter(deadline: .now() + Self.farewell) {
-        self.end(error, in: [.leaving], isUser: true)
+      let end = { @Sendable (seconds: Int) in
+        DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(seconds)) {
+          self.end(error, in: [.leaving], isUser: true)
+        }
       }
+      end(isOverChannels ? Self.drain + Self.channelFarewell : Self.farewell)
       Task {
-        await client?.disconnect(reason: "NO-ERROR", timeout: .seconds(1))
-        end(error, in: [.leaving], isUser: true)
+        if isOverChannels {
+          await dataChannels.drained()
+          let message = SignalingMessage.disconnect(DisconnectMessage(reason: "NO-ERROR"))
+          dataChannels.say(message.json, on: .signaling)
+          end(Self.channelFarewell)
+          await dataChannels.allClosed()
+        } else {
+          await client?.disconnect(reason: "NO-ERROR", timeout: .seconds(Self.farewell))
+        }
+        self.end(error, in: [.leaving], isUser: true)
       }
     case .idle, .leaving, .ended: break
     }
@@ -42,17 +59,19 @@ extension MediaChannel {
   /// - Parameters:
   ///   - reason: the error in one line with its stage, for `failureReason` and the log.
   ///   - phases: in any other phase nothing happens. While the app is leaving, its own end counts.
+  ///   - event: how it ended, where the error doesn't say it all.
   func end(
-    _ error: (any Error)?, reason: String?, in phases: Set<Phase> = [.connecting, .connected]
+    _ error: (any Error)?, reason: String?, in phases: Set<Phase> = [.connecting, .connected],
+    as event: SoraCloseEvent? = nil
   ) {
-    end(error, attempt: error, in: phases, reason: reason)
+    end(error, attempt: error, in: phases, reason: reason, as: event)
   }
 
   /// The one way to the end. The first call counts; all that follows is told after everything told before.
   private func end(
     _ error: (any Error)?, attempt attemptError: (any Error)? = nil,
     task taskState: ConnectionTask.State = .completed, in phases: Set<Phase>,
-    reason: String? = nil, isUser: Bool = false
+    reason: String? = nil, as event: SoraCloseEvent? = nil, isUser: Bool = false
   ) {
     struct Ending {
       var wasConnecting: Bool
@@ -68,7 +87,7 @@ extension MediaChannel {
         wasConnecting: state.phase == .connecting,
         completion: state.phase == .connecting ? state.completion : nil, client: state.client,
         peer: state.peer, streams: state.streams, streamSinks: state.streamSinks)
-      state.progress.end(reason: reason)
+      state.progress.end(reason: reason, as: event ?? SoraCloseEvent(error))
       state.streams = []
       state.streamSinks = []
       if ending.wasConnecting {
@@ -94,6 +113,8 @@ extension MediaChannel {
     }
     ending.client?.close()
     ending.peer?.close()
+    dataChannels.end()
+    calls.end()
     // Last: the channel's task, once its input has ended, closes the client without the farewell above.
     input.finish()
     let isFailedAttempt = ending.wasConnecting

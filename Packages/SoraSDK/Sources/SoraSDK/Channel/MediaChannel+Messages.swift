@@ -1,6 +1,7 @@
 import Foundation
 import SoraClock
 import SoraSignaling
+import SoraSignalingChannels
 import SoraTransport
 import Synchronization
 import WebRTC
@@ -13,7 +14,7 @@ extension MediaChannel {
     case .redirected(let location):
       Logger.info(type: .signalingChannel, message: "redirected to \(location)")
       storage.withLock { $0.progress.redirected() }
-    case .message(let message): await handle(message)
+    case .message(let message): await handle(message, over: .webSocket)
     case .undecodable(_, let error):
       Logger.warn(type: .signalingChannel, message: "a message was ignored: \(error)")
     case .closed(let close): closed(close)
@@ -23,11 +24,24 @@ extension MediaChannel {
 
   /// The WebSocket ended after the offer.
   private func closed(_ close: WebSocketClose) {
+    let (meaning, phase) = storage.withLock { ($0.route.webSocketEnded(), $0.phase) }
+    switch meaning {
+    case .nothing:
+      return Logger.info(
+        type: .signalingChannel,
+        message: "the WebSocket ended; signaling goes on over data channels")
+    case .endWithFarewell where phase == .connected:
+      let reason = close.error == nil ? "WEBSOCKET-ONCLOSE" : "WEBSOCKET-ONERROR"
+      dataChannels.say(
+        SignalingMessage.disconnect(DisconnectMessage(reason: reason)).json, on: .signaling)
+    case .end, .endWithFarewell: break
+    }
     if let error = close.error {
       return end(SoraError.webSocketError(error), reason: error.description)
     }
-    let isConnected = storage.withLock { $0.phase } == .connected
-    if close.code == .normal, isConnected { return end(nil, reason: nil, in: [.connected]) }
+    if close.code == .normal, phase == .connected {
+      return end(nil, reason: nil, in: [.connected], as: .ok(code: 1000, reason: close.reason))
+    }
     let reason = close.reason.isEmpty ? nil : close.reason
     end(
       SoraError.webSocketClosed(
@@ -37,20 +51,27 @@ extension MediaChannel {
         + " check the server's log for this connection")
   }
 
-  private func handle(_ message: SignalingMessage) async {
+  /// - Parameter transport: where it came from, and what is to be answered goes.
+  func handle(_ message: SignalingMessage, over transport: SignalingTransport) async {
     switch message {
     case .offer(let offer):
       await negotiate(SignalingOffer(offer), policy: offer.configuration?.iceTransportPolicy)
     case .reOffer(let message):
-      await renegotiate(message.sdp) { .reAnswer(ReAnswerMessage(sdp: $0)) }
+      await renegotiate(message.sdp, over: transport) { .reAnswer(ReAnswerMessage(sdp: $0)) }
     case .update(let message) where configuration.usesMultistream:
-      await renegotiate(message.sdp) { .update(UpdateMessage(sdp: $0)) }
+      await renegotiate(message.sdp, over: transport) { .update(UpdateMessage(sdp: $0)) }
     case .notify(let message): count(message)
-    case .switched, .unknown:
-      // Data channels are not there yet, so signaling stays on the WebSocket as long as it is open.
+    case .switched(let message): switched(message)
+    case .unknown:
       Logger.info(type: .signalingChannel, message: "\(message.typeName) has no effect")
     default: break
     }
+    tell(message)
+    // After it was told: nothing is once the channel has ended.
+    if case .close(let close) = message, transport == .dataChannel { closed(close) }
+  }
+
+  private func tell(_ message: SignalingMessage) {
     guard let signaling = Signaling(received: message) else { return }
     deliver { channel in
       channel.handlers.onReceiveSignaling?(signaling)

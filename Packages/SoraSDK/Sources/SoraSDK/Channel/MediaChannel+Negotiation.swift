@@ -28,6 +28,8 @@ extension MediaChannel {
     guard let client else {
       return Logger.warn(type: .signalingChannel, message: "an offer out of turn was ignored")
     }
+    dataChannels.announce(offer.channels)
+    calls.methods = offer.rpcMethods ?? []
     if let policy, ICETransportPolicy(rawValue: policy) == nil {
       return end(
         SoraError.invalidSignalingMessage,
@@ -61,8 +63,8 @@ extension MediaChannel {
     var settings = configuration.webRTCConfiguration.native
     settings.settings = configuration.engine
     settings.settings.streamConnector = configuration.streamConnector
-    // A server whose channels are taken goes on to signal over them.
-    settings.settings.acceptsDataChannels = false
+    // Presence means data-channel signaling, even of an empty list.
+    settings.settings.acceptsDataChannels = offer.channels != nil
     if let ice = offer.configuration {
       settings.iceServers = ice.iceServerInfos.map(\.native)
       settings.iceTransportPolicy = ice.iceTransportPolicy == .relay ? .relay : .all
@@ -168,9 +170,12 @@ extension MediaChannel {
 
   // MARK: Later offers
 
-  func renegotiate(_ sdp: String, reply: (String) -> SignalingMessage) async {
-    let (peer, client, encodings) = storage.withLock { ($0.peer, $0.client, $0.encodings) }
-    guard let peer, let client else {
+  /// - Parameter transport: where the offer came from.
+  func renegotiate(
+    _ sdp: String, over transport: SignalingTransport, reply: (String) -> SignalingMessage
+  ) async {
+    let (peer, encodings) = storage.withLock { ($0.peer, $0.encodings) }
+    guard let peer else {
       return Logger.warn(type: .signalingChannel, message: "an offer out of turn was ignored")
     }
     let known = Dictionary(
@@ -179,7 +184,7 @@ extension MediaChannel {
     do {
       try await apply(sdp, to: peer)
       apply(encodings, to: peer, except: known)
-      client.send(reply(try await answer(on: peer)))
+      say(reply(try await answer(on: peer)), over: transport)
     } catch {
       failed(error)
     }

@@ -38,6 +38,7 @@ public final class MediaChannel: CustomStringConvertible, Equatable, Sendable {
     var completion: (@Sendable (MediaChannel?, (any Error)?) -> Void)?
     var task: ConnectionTask?
     var client: SignalingClient?
+    var route = SignalingRoute()
     var certificate: RTCCertificate?
     var peer: RTCPeerConnection?
     var peerEvents: PeerEvents?
@@ -59,6 +60,8 @@ public final class MediaChannel: CustomStringConvertible, Equatable, Sendable {
   let sora: Sora
   let storage = Mutex(State())
   let hub = MediaChannelEventHub()
+  let dataChannels = DataChannels()
+  let calls = RPCCalls()
   /// Where handlers run.
   let queue = DispatchQueue(label: "sora.channel")
   /// What the channel's task works on, one after the other.
@@ -105,6 +108,9 @@ public final class MediaChannel: CustomStringConvertible, Equatable, Sendable {
   public var connectStage: ConnectStage { read { $0.progress.stage } }
   /// Why the channel failed, in one line: the stage, what happened and what to do. nil while it hasn't. Linux only.
   public var failureReason: String? { read { $0.progress.failureReason } }
+  /// How the channel ended, with the server's code and reason where it ended it; nil before. Linux only: of the iOS SDK 2025.2 it is the
+  /// argument of `onDisconnect`.
+  public var closeEvent: SoraCloseEvent? { read { $0.progress.closeEvent } }
 
   /// Connections of the channel, as the last event said that had all counters.
   public var connectionCount: Int? { read { $0.counts.all } }
@@ -138,20 +144,6 @@ public final class MediaChannel: CustomStringConvertible, Equatable, Sendable {
   /// wait without limit for a subscriber that doesn't read.
   public var events: AsyncStream<MediaChannelEvent> { hub.subscribe() }
 
-  /// Sends a message on a data channel of the app.
-  ///
-  /// - Returns: nil when it was sent; otherwise `SoraError.messagingError`. This version has no data channels, so that
-  ///   is always the answer.
-  public func sendMessage(label: String, data: Data) -> (any Error)? {
-    if !isAvailable { return SoraError.messagingError(reason: "the channel is not connected") }
-    if !label.hasPrefix("#") {
-      return SoraError.messagingError(
-        reason: "label \(label) is not an app's own: labels of apps begin with #")
-    }
-    return SoraError.messagingError(
-      reason: "data channels are not supported by this version of the SDK yet")
-  }
-
   /// What the connection measures now (W3C webrtc-stats); without entries where there is no connection.
   public func statistics() async -> Statistics {
     guard let peer = native else { return Statistics() }
@@ -177,7 +169,8 @@ public final class MediaChannel: CustomStringConvertible, Equatable, Sendable {
 
   // MARK: The end
 
-  /// Ends the channel: tells the server, gives it up to a second to close, then closes. Returns at once.
+  /// Ends the channel: tells the server, gives it up to a second to close, then closes. Where signaling goes over data channels, what was
+  /// sent there leaves first, within five seconds, and the server has three to close them. Returns at once.
   ///
   /// - Parameter error: handed to `onDisconnect` as it is. Where the channel is still being connected, the handler of
   ///   `connect` gets it too, or `SoraError.connectionCancelled` in place of nil.

@@ -12,6 +12,10 @@ public enum MediaChannelEvent: Sendable {
   case notify(SignalingNotify)
   /// Data that was pushed through the server; not told again as `signaling`.
   case push(SignalingPush)
+  /// The data channels can be used: `MediaChannel.sendMessage`. Once. Linux only.
+  case dataChannelsOpened
+  /// A message on a data channel of the app's own. Linux only.
+  case message(DataChannelMessage)
   /// Any other message, after the SDK acted on it.
   case signaling(Signaling)
   /// The channel ended, nil when it ended as it should. The last event.
@@ -21,9 +25,14 @@ public enum MediaChannelEvent: Sendable {
 extension MediaChannelEvent {
   fileprivate var isMessage: Bool {
     switch self {
-    case .notify, .push, .signaling: true
+    case .notify, .push, .signaling, .message: true
     default: false
     }
+  }
+
+  /// Of what is kept for the first subscriber, the part that others choose the size of.
+  fileprivate var byteCount: Int {
+    if case .message(let message) = self { message.data.count } else { 0 }
   }
 }
 
@@ -35,13 +44,14 @@ final class MediaChannelEventHub: Sendable {
     /// What a subscriber has to know that comes now, in the order in which it happened: the connection and the streams. Until the first
     /// subscriber comes, messages too.
     var standing: [MediaChannelEvent] = []
+    var keptBytes = 0
     var hadSubscriber = false
     var end: MediaChannelEvent?
     var waiters: [CheckedContinuation<Void, Never>] = []
 
     mutating func note(_ event: MediaChannelEvent) {
       switch event {
-      case .connected, .streamAdded: standing.append(event)
+      case .connected, .streamAdded, .dataChannelsOpened: standing.append(event)
       case .streamRemoved(let stream):
         standing.removeAll {
           if case .streamAdded(let known) = $0 { known === stream } else { false }
@@ -49,13 +59,15 @@ final class MediaChannelEventHub: Sendable {
       case .disconnected:
         end = event
         standing = []
-      case .notify, .push, .signaling:
+      case .notify, .push, .signaling, .message:
         guard !hadSubscriber else { return }
         standing.append(event)
-        if standing.count(where: \.isMessage) > MediaChannelEventHub.keptMessages,
+        keptBytes += event.byteCount
+        while standing.count(where: \.isMessage) > MediaChannelEventHub.keptMessages
+          || keptBytes > MediaChannelEventHub.keptBytes,
           let oldest = standing.firstIndex(where: \.isMessage)
         {
-          standing.remove(at: oldest)
+          keptBytes -= standing.remove(at: oldest).byteCount
         }
       }
     }
@@ -65,6 +77,8 @@ final class MediaChannelEventHub: Sendable {
 
   /// Messages that are kept for the first subscriber.
   private static let keptMessages = 256
+  /// Bytes of messages of data channels among them.
+  private static let keptBytes = 1 << 20
 
   /// Events from now on, after those that lead to where the channel stands.
   func subscribe() -> AsyncStream<MediaChannelEvent> {

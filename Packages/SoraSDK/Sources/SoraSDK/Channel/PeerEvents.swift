@@ -11,6 +11,8 @@ final class PeerEvents: RTCPeerConnectionDelegate, Sendable {
     case failed(String, isFarewell: Bool)
     case added(RTCMediaStream)
     case removed(RTCMediaStream)
+    /// The server has opened a data channel.
+    case opened(RTCDataChannel)
   }
 
   private let tell: @Sendable (Event) -> Void
@@ -48,5 +50,9 @@ final class PeerEvents: RTCPeerConnectionDelegate, Sendable {
 
   func peerConnection(_: RTCPeerConnection, didRemove stream: RTCMediaStream) {
     tell(.removed(stream))
+  }
+
+  func peerConnection(_: RTCPeerConnection, didOpen dataChannel: RTCDataChannel) {
+    tell(.opened(dataChannel))
   }
 }

@@ -1,3 +1,5 @@
+import SoraSignaling
+
 extension Configuration {
   /// Settings that differ from their default and change nothing about this connection, each with the reason.
   ///
@@ -7,10 +9,20 @@ extension Configuration {
     func note(_ setting: String, if isIdle: Bool, _ reason: String) {
       if isIdle { found.append("\(setting) (\(reason))") }
     }
-    let noChannels = "this version has no data channels"
-    note("dataChannelSignaling", if: dataChannelSignaling == true, noChannels)
-    note("dataChannels", if: (dataChannels as? [Any])?.isEmpty == false, noChannels)
-    note("ignoreDisconnectWebSocket", if: ignoreDisconnectWebSocket == true, noChannels)
+    let noChannels = "the server's offer has no data channels"
+    let hasChannels = offer.channels != nil
+    note("dataChannelSignaling", if: dataChannelSignaling == true && !hasChannels, noChannels)
+    let missing = dataChannelConfigurations.map(\.label).filter { label in
+      offer.channels?.contains { $0.label == label } != true
+    }
+    note(
+      "dataChannels", if: !missing.isEmpty,
+      hasChannels ? "the server's offer has no \(missing.joined(separator: ", "))" : noChannels)
+    note(
+      "ignoreDisconnectWebSocket",
+      if: ignoreDisconnectWebSocket == true
+        && (!hasChannels || offer.ignoreDisconnectWebSocket == false),
+      hasChannels ? "the server's offer doesn't allow it" : noChannels)
     note(
       "cameraSettings", if: !cameraSettings.asksForDefault && !(role.sends && videoEnabled),
       "only with videoEnabled and a role that sends")

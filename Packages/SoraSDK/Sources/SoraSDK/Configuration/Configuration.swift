@@ -62,15 +62,17 @@ public struct Configuration: Sendable {
     set { notifyMetadata = FreeForm(encoding: newValue) }
   }
 
-  /// `data_channel_signaling` of `connect`. Of no effect yet: there are no data channels.
+  /// `data_channel_signaling` of `connect`: whether signaling goes over data channels, where the app's own can be then. nil leaves it to
+  /// the server.
   public var dataChannelSignaling: Bool?
   /// `data_channels` of `connect`: an array of dictionaries that JSON can express, each with a `label`. Keys that this
-  /// version doesn't know are sent as they are.
+  /// version doesn't know are sent as they are. `dataChannelConfigurations` is the same in types.
   public var dataChannels: Any? {
     get { dataChannelList.object }
     set { dataChannelList = FreeForm(object: newValue, as: [DataChannelOptions].self) }
   }
-  /// `ignore_disconnect_websocket` of `connect`. Of no effect yet: there are no data channels.
+  /// `ignore_disconnect_websocket` of `connect`: whether the connection outlives its WebSocket, which is then closed as soon as signaling
+  /// goes over data channels. nil leaves it to the server.
   public var ignoreDisconnectWebSocket: Bool?
   public var audioStreamingLanguageCode: String?
   public var proxy: Proxy?

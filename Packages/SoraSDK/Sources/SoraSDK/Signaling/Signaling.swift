@@ -20,6 +20,8 @@ public enum Signaling: Codable, Sendable {
   case push(SignalingPush)
   case switched(SignalingSwitched)
   case redirect(SignalingRedirect)
+  /// Over a data channel alone.
+  case close(SignalingClose)
 
   /// Reads a message of a server from its JSON text, free-form values included.
   ///
@@ -54,6 +56,7 @@ public enum Signaling: Codable, Sendable {
     case .push: "push"
     case .switched: "switched"
     case .redirect: "redirect"
+    case .close: "close"
     }
   }
 
@@ -81,6 +84,7 @@ public enum Signaling: Codable, Sendable {
     case .reOffer(let message): self = .reOffer(SignalingReOffer(sdp: message.sdp))
     case .switched(let message): self = .switched(SignalingSwitched(message))
     case .redirect(let message): self = .redirect(SignalingRedirect(message))
+    case .close(let message): self = .close(SignalingClose(message))
     default: return nil
     }
   }
@@ -95,7 +99,7 @@ public enum Signaling: Codable, Sendable {
     case .reAnswer(let message): .reAnswer(ReAnswerMessage(sdp: message.sdp))
     case .pong: .pong(PongMessage())
     case .disconnect(let message): .disconnect(DisconnectMessage(reason: message.reason))
-    case .offer, .notify, .ping, .push, .reOffer, .switched, .redirect: nil
+    case .offer, .notify, .ping, .push, .reOffer, .switched, .redirect, .close: nil
     }
   }
 }

@@ -116,6 +116,26 @@ public struct SignalingRedirect: Decodable, Sendable {
   init(_ message: RedirectMessage) { location = message.location }
 }
 
+/// The server ends the connection. Can only be decoded.
+public struct SignalingClose: Decodable, Sendable {
+  /// 1000 where there is nothing wrong.
+  public let code: Int
+  /// Such as `LIFETIME-EXPIRED`.
+  public let reason: String
+
+  init(_ message: CloseMessage) {
+    code = message.code
+    reason = message.reason
+  }
+
+  public init(from decoder: any Decoder) throws {
+    guard case .close(let message) = try SignalingCoding.message("close", from: decoder) else {
+      throw SoraError.invalidSignalingMessage
+    }
+    self.init(message)
+  }
+}
+
 /// The server's keep-alive. Can only be decoded.
 public struct SignalingPing: Codable, Sendable {
   /// Whether the `pong` shall carry statistics.

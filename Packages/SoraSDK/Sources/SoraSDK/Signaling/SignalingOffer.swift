@@ -103,6 +103,13 @@ public struct SignalingOffer: Codable, Sendable {
   /// kbit/s
   public var videoBitRate: Int? { message.videoBitRate }
 
+  /// What this client may call: `MediaChannel.rpc`.
+  public var rpcMethods: [String]? { message.rpcMethods }
+  /// Whether the connection is to outlive its WebSocket.
+  var ignoreDisconnectWebSocket: Bool? { message.ignoreDisconnectWebSocket }
+  /// The data channels that the server will open; nil without data-channel signaling.
+  var channels: [DataChannelOptions]? { message.dataChannels }
+
   /// What authentication added, in the types of `JSONSerialization`.
   public var metadata: Any? {
     get { message.metadata?.object }

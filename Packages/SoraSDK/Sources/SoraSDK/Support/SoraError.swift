@@ -16,6 +16,20 @@ public enum SoraError: Error, LocalizedError {
   case peerChannelError(reason: String)
   case cameraError(reason: String)
   case messagingError(reason: String)
+  /// The server ended the connection over its data channel (`close`), with a code other than 1000.
+  case dataChannelClosed(statusCode: Int, reason: String)
+  /// There is no data channel for calls, or the server doesn't permit this one.
+  case rpcUnavailable(reason: String)
+  /// The parameters of a call can't be written as JSON.
+  case rpcEncodingError(reason: String)
+  /// The result of a call isn't of the declared type.
+  case rpcDecodingError(reason: String)
+  /// The data channel for calls closed before the answer.
+  case rpcDataChannelClosed(reason: String)
+  /// The answer to a call didn't come in time.
+  case rpcTimeout
+  /// The server couldn't do what a call asked for.
+  case rpcServerError(detail: RPCErrorDetail)
 
   public var errorDescription: String? {
     switch self {
@@ -31,6 +45,13 @@ public enum SoraError: Error, LocalizedError {
     case .peerChannelError(let reason): "PeerChannel error (\(reason))"
     case .cameraError(let reason): "Camera error (\(reason))"
     case .messagingError(let reason): "Messaging error (\(reason))"
+    case .dataChannelClosed(let code, let reason): "DataChannel is closed (\(code) \(reason))"
+    case .rpcUnavailable(let reason): "RPC is unavailable (\(reason))"
+    case .rpcEncodingError(let reason): "RPC encoding error (\(reason))"
+    case .rpcDecodingError(let reason): "RPC decoding error (\(reason))"
+    case .rpcDataChannelClosed(let reason): "RPC data channel is closed (\(reason))"
+    case .rpcTimeout: "RPC is timeout"
+    case .rpcServerError(let detail): "RPC server error (\(detail.code) \(detail.message))"
     }
   }
 
@@ -51,6 +72,13 @@ public enum SoraError: Error, LocalizedError {
     case .peerChannelError: "Check the codecs of both sides, and that UDP passes between them"
     case .cameraError: "Check that the camera is there and not in use"
     case .messagingError: "Check the label, and that data channels are in use"
+    case .dataChannelClosed: "Check the server's log for this connection"
+    case .rpcUnavailable: "Use data-channel signaling, and a method of MediaChannel.rpcMethods"
+    case .rpcEncodingError: "Make the Encodable conformance of the parameters write JSON"
+    case .rpcDecodingError: "Declare the result as the server's version sends it"
+    case .rpcDataChannelClosed: "Make a new connection with Sora.connect"
+    case .rpcTimeout: "Check the network, or allow more time with the argument timeout"
+    case .rpcServerError: "Check the parameters of the call"
     }
   }
 }

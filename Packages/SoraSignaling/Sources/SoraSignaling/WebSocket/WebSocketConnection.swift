@@ -123,7 +123,7 @@ public final class WebSocketConnection: Sendable {
   }
 
   /// Closes the socket at once, without a close frame.
-  func abort() {
+  public func abort() {
     outbox.withLock { $0.isOpen = false }
     channel.close(promise: nil)
   }

@@ -21,7 +21,8 @@ extension SFUConnection {
     }
   }
 
-  /// Says that the connection ends: by the WebSocket's close frame, or without one by `close` on the data channel.
+  /// Says that the connection ends: by the WebSocket's close frame; where the client does without one, by `close` on the data channel. It may
+  /// be closing the WebSocket just now, and not read it any more.
   ///
   /// - Parameter close: nil where the client can't be told any more.
   /// - Returns: whether it was said on the data channel.
@@ -29,7 +30,8 @@ extension SFUConnection {
     guard let close else { return false }
     if signaling.hasWebSocket { core.emit(.close(close), to: signaling.peer) }
     // Who has said `disconnect` waits for the channels to close, not for a word.
-    guard signaling.isSwitched, !signaling.hasWebSocket, close != .disconnect else { return false }
+    let needsWord = !signaling.hasWebSocket || signaling.ignoresWebSocket
+    guard signaling.isSwitched, needsWord, close != .disconnect else { return false }
     return signaling.channels?.say(
       SignalingMessage.close(CloseMessage(code: Int(close.code), reason: close.reason)).json,
       on: .signaling, at: now) ?? false

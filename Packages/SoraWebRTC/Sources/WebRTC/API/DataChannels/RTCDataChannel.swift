@@ -92,7 +92,7 @@ public final class RTCDataChannel: Sendable {
   @discardableResult
   public func sendData(_ data: RTCDataBuffer) -> Bool {
     do throws(RTCDataChannelError) {
-      try insert(data)
+      try enqueue(data)
       return true
     } catch {
       return false
@@ -102,10 +102,11 @@ public final class RTCDataChannel: Sendable {
   /// Sends a message as soon as no more than 1 MiB waits. From several tasks at once, in no order between them. Not libwebrtc's.
   public func send(_ data: RTCDataBuffer) async throws(RTCDataChannelError) {
     await outbox.waitForRoom()
-    try insert(data)
+    try enqueue(data)
   }
 
-  private func insert(_ data: RTCDataBuffer) throws(RTCDataChannelError) {
+  /// Sends a message as `sendData` does, or says why it can't. Not libwebrtc's.
+  public func enqueue(_ data: RTCDataBuffer) throws(RTCDataChannelError) {
     let now = readyState
     guard now == .open else { throw .notOpen(now) }
     switch outbox.insert(DataMessage(data: data.data, isText: !data.isBinary)) {

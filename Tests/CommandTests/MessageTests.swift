@@ -1,0 +1,125 @@
+import Foundation
+import SoraCommandSupport
+import SoraServer
+import Testing
+
+/// `sora message` and `sora stats` beside a server.
+@Suite(.timeLimit(.minutes(5))) struct MessageTests {
+  /// Runs the command on a thread of its own.
+  private static func run(_ arguments: [String], input: String? = nil) async throws -> Run {
+    try await withCheckedThrowingContinuation { continuation in
+      Thread.detachNewThread {
+        continuation.resume(with: Result { try Run(arguments, input: input) })
+      }
+    }
+  }
+
+  /// A `sora message` that reads, and the lines that it prints.
+  private final class Listener {
+    let process = Process()
+    private var lines: AsyncStream<String>.Iterator
+
+    init(_ arguments: [String]) throws {
+      process.executableURL = try Run.command()
+      process.arguments = ["message"] + arguments
+      let pipe = Pipe()
+      process.standardOutput = pipe
+      process.standardError = FileHandle.nullDevice
+      process.standardInput = FileHandle.nullDevice
+      let (stream, continuation) = AsyncStream.makeStream(of: String.self)
+      lines = stream.makeAsyncIterator()
+      try process.run()
+      Thread.detachNewThread {
+        var text = ""
+        while true {
+          let data = pipe.fileHandleForReading.availableData
+          guard !data.isEmpty else { break }
+          text += String(decoding: data, as: UTF8.self)
+          while let end = text.firstIndex(of: "\n") {
+            continuation.yield(String(text[..<end]))
+            text = String(text[text.index(after: end)...])
+          }
+        }
+        continuation.finish()
+      }
+    }
+
+    func line(isolation: isolated (any Actor)? = #isolation) async -> String? {
+      await lines.next(isolation: isolation)
+    }
+
+    func object() async throws -> [String: Any] {
+      let line = try #require(await line())
+      return try #require(
+        try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+    }
+  }
+
+  @Test func linesGoFromOneToTheOther() async throws {
+    let server = try await SoraServer.start()
+    let listener = try Listener([
+      server.url, "--channel", "c", "--label", "#chat", "--header", "--compress", "--json",
+      "--count", "3", "--ignore-disconnect-websocket",
+    ])
+    let opening = try await listener.object()
+    #expect(opening["type"] as? String == "connected")
+    let sent = try await Self.run(
+      [
+        "message", server.url, "--channel", "c", "--label", "#chat", "--send", "first", "--send",
+        "-", "--json",
+      ], input: "zweite ü\nthird\u{1B}[31m\n")
+    #expect(sent.status == 0, "\(sent.errors)")
+    #expect(sent.output.contains("\"sent\":3"), "\(sent.output)")
+    let sender = try #require(
+      sent.output.split(separator: "\"").first { $0.count == 26 && $0.allSatisfy(\.isASCII) })
+    for text in ["first", "zweite ü", "third\u{1B}[31m"] {
+      let message = try await listener.object()
+      #expect(message["type"] as? String == "message" && message["label"] as? String == "#chat")
+      #expect(message["text"] as? String == text)
+      #expect(message["senderConnectionId"] as? String == String(sender))
+    }
+    let summary = try await listener.object()
+    #expect(summary["type"] as? String == "summary" && summary["received"] as? Int == 3)
+    #expect(summary["error"] == nil)
+    #expect(await listener.line() == nil)
+    listener.process.waitUntilExit()
+    #expect(listener.process.terminationStatus == 0)
+    await server.shutdown()
+  }
+
+  /// What others send can neither forge lines nor drive the terminal.
+  @Test func linesForPeople() {
+    let sender = String(repeating: "A", count: 26)
+    let forged = MessageText(
+      label: "#chat", senderConnectionId: sender, data: Data("x\n#chat B: y\u{1B}[31m".utf8))
+    #expect(forged.line == "#chat \(sender): x\\n#chat B: y\\u{1b}[31m")
+    let bytes = MessageText(label: "#chat", senderConnectionId: nil, data: Data([0xFF, 0]))
+    #expect(bytes.line == "#chat: (2 bytes)")
+    #expect(
+      bytes.jsonLine == ##"{"bytes":2,"data":"/wA=","label":"#chat","type":"message"}"##)
+  }
+
+  @Test func statistics() async throws {
+    let server = try await SoraServer.start()
+    let run = try await Self.run([
+      "stats", server.url, "--channel", "c", "--json", "--interval", "0.2", "--count", "2",
+      "--type", "transport", "--type", "data-channel",
+    ])
+    #expect(run.status == 0, "\(run.errors)")
+    let lines = run.output.split(separator: "\n")
+    #expect(lines.count == 2)
+    for line in lines {
+      let report = try #require(
+        try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+      let objects = try #require(report["statistics"] as? [[String: Any]])
+      #expect(Set(objects.compactMap { $0["type"] as? String }) == ["transport", "data-channel"])
+    }
+    let people = try await Self.run([
+      "stats", server.url, "--channel", "c", "--interval", "0.2", "--count", "1", "--type",
+      "transport",
+    ])
+    #expect(people.output.hasPrefix("transport "), "\(people.output)")
+    #expect(people.output.contains("\n  dtlsState: connected\n"), "\(people.output)")
+    await server.shutdown()
+  }
+}
