@@ -297,6 +297,16 @@ private struct EngineBackend: APIBackend {
     await run { $0.requestKeyFrame(connectionID: connectionID) }
   }
 
+  func change(
+    _ change: SFUFilterChange, channelID: String, connectionID: String?
+  ) async -> SFUFilterOutcome {
+    await run { $0.change(change, channelID: channelID, connectionID: connectionID) }
+  }
+
+  func filters(channelID: String) async -> [SFUFilterStatus]? {
+    await run { $0.core.filters(channelID: channelID) }
+  }
+
   func requestSimulcastRid(
     _ rid: SignalingRid, channelID: String, receiver: String, sender: String?
   ) async -> Bool {

@@ -5,7 +5,7 @@ import SoraSignaling
 enum APIServer {
   private static let maximumConnections = 100
   private static let router = APIRouter(
-    ConnectionTargets.all + LayerTargets.all + RecordingTargets.all)
+    ConnectionTargets.all + LayerTargets.all + FilterTargets.all + RecordingTargets.all)
 
   /// Opens the port.
   static func start(

@@ -4,6 +4,8 @@
 final class SFUChannel {
   let id: String
   let sessionID: String
+  /// What nobody is forwarded.
+  var filters = ForwardingFilters()
   /// In the order of their `connect`.
   var members: [SFUConnection] = []
 

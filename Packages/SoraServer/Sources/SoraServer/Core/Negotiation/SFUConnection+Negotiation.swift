@@ -97,7 +97,9 @@ extension SFUConnection {
     for member in channel.members
     where member !== self && member.isConnected && member.bundleID != bundleID {
       for track in member.uplink.tracks
-      where track.terms.isSending && receives(track.kind) && !sections.isRefused(track) {
+      where track.terms.isSending && receives(track.kind) && !sections.isRefused(track)
+        && lets(track.kind, from: member)
+      {
         tracks.append(track)
       }
     }
