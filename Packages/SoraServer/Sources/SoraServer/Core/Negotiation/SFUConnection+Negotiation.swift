@@ -139,7 +139,9 @@ extension SFUConnection {
     let subscription = SubscribedTrack(
       source: track, subscriber: self, transport: transport, controller: downlink.controller,
       slot: downlink.nextSlot, parameters, types: types, random: core.random)
-    subscription.wish = track.offered.wish(for: downlink.wishes[track.publisherID])
+    if track.isSimulcast {
+      subscription.wish = track.offered.wish(for: downlink.wishes[track.publisherID])
+    }
     downlink.add(subscription)
     track.add(subscription)
     sections.put(
