@@ -109,6 +109,13 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
 
   // MARK: What the API asks for
 
+  func change(
+    _ change: SFUFilterChange, channelID: String, connectionID: String?
+  ) -> SFUFilterOutcome {
+    defer { schedule() }
+    return core.change(change, channelID: channelID, connectionID: connectionID, at: loop.now)
+  }
+
   func requestSimulcastRid(
     _ rid: SignalingRid, channelID: String, receiver: String, sender: String?
   ) -> Bool {

@@ -327,6 +327,16 @@ private struct EngineBackend: APIBackend {
 
   func metrics() async -> ServerMetrics { await run { [metrics] in $0.metrics(metrics) } }
 
+  func change(
+    _ change: SFUFilterChange, channelID: String, connectionID: String?
+  ) async -> SFUFilterOutcome {
+    await run { $0.change(change, channelID: channelID, connectionID: connectionID) }
+  }
+
+  func filters(channelID: String) async -> [SFUFilterStatus]? {
+    await run { $0.core.filters(channelID: channelID) }
+  }
+
   func requestSimulcastRid(
     _ rid: SignalingRid, channelID: String, receiver: String, sender: String?
   ) async -> Bool {

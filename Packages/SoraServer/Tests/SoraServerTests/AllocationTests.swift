@@ -11,12 +11,16 @@ struct AllocationTests {
   /// Only optimized code counts: without the optimizer, Swift's own plumbing allocates.
   static let canCount = sora_malloc_count_is_on() != 0 && !_isDebugAssertConfiguration()
 
-  @Test(.enabled(if: Self.canCount, "only optimized code is free of allocations"))
-  func forwardedPacketsCostNoAllocation() throws {
+  @Test(
+    .enabled(if: Self.canCount, "only optimized code is free of allocations"),
+    arguments: [false, true])
+  func forwardedPacketsCostNoAllocation(simulcast: Bool) throws {
     let network = SimulatedNetwork(seed: 51)
     let tap = TapSink(network)
     let server = try TestServer(network, sink: tap)
-    let a = try ScriptedClient("a", 1, server, sink: tap).connect(.sendonly)
+    let a = try ScriptedClient("a", 1, server, sink: tap).connect(.sendonly) {
+      $0.simulcast = simulcast
+    }
     let viewers = try (2...4).map {
       try ScriptedClient("viewer", $0, server).connect(.recvonly)
     }
@@ -28,10 +32,15 @@ struct AllocationTests {
 
     // The publisher's packets as they are on the wire; the ring of the history is filled once before counting.
     tap.mode = .capture
+    // Each a key frame of VP8.
+    let payload = [0x10, 0x10] + [UInt8](repeating: 0, count: 898)
     for index in 0..<4000 {
+      let layer = index / 2 % 3
+      let isLayered = simulcast && index % 2 == 0
       a.send(
-        index % 2 == 0 ? .video : .audio, sequence: UInt16(index / 2), timestamp: UInt32(index),
-        payloadCount: 900)
+        index % 2 == 0 ? .video : .audio, sequence: UInt16(index / 2 / (isLayered ? 3 : 1)),
+        timestamp: UInt32(index), ssrc: isLayered ? UInt32(11 + layer) : nil, payloadCount: 900,
+        rid: isLayered ? "r\(layer)" : nil, payload: isLayered ? payload : nil)
     }
     tap.mode = .discard
     var packets = tap.take()
@@ -51,7 +60,8 @@ struct AllocationTests {
     let before = sora_malloc_count()
     feed(2500..<4000)
     let allocations = sora_malloc_count() - before
-    #expect(tap.discarded - sent == 4500)
+    // Of three layers each viewer is sent one.
+    #expect(tap.discarded - sent == (simulcast ? 3000 : 4500))
     #expect(allocations == 0)
     tap.mode = .pass
   }

@@ -246,6 +246,27 @@ import Testing
     #expect(standard.allSatisfy { $0.scalabilityMode == "L1T1" })
   }
 
+  /// Who asks for layers gets what has none as it is.
+  @Test(arguments: [SignalingRid.none, .r0])
+  func wishesAreOfNoMatterWithoutSimulcast(wish: SignalingRid) throws {
+    let network = SimulatedNetwork(seed: 8)
+    let server = try TestServer(network)
+    let publisher = try ScriptedClient("publisher", 1, server).connect(.sendonly)
+    let viewer = try ScriptedClient("viewer", 2, server)
+      .connect(.recvonly) { $0.simulcastRequestRid = wish }
+    #expect(
+      network.run(
+        until: { viewer.sections(of: publisher, .video).count == 1 }, within: .seconds(5)))
+    network.run(for: .milliseconds(300))
+    for number in 0..<10 as Range<UInt16> {
+      publisher.send(.video, sequence: number, timestamp: UInt32(number) * 3000, rid: "r0")
+    }
+    network.run(for: .milliseconds(100))
+    #expect(viewer.packets(of: publisher, .video).media.count == 10)
+    #expect(server.status(viewer)?.subscriptions.last?.rid == nil)
+    #expect(server.status(publisher)?.tracks.last?.layers.isEmpty == true)
+  }
+
   /// Layers that weren't offered, floods of sources and garbage harm nobody, and cost bounded memory.
   @Test func hostileSourcesAreDropped() throws {
     let call = try Call("VP8", wish: .r0)

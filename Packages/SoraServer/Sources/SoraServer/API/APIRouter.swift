@@ -21,6 +21,12 @@ protocol APIBackend: Sendable {
   /// Of all connections where nothing is selected.
   func clientStatistics(of selection: SFUSelection?) async -> [SFUClientStatistics]
   func metrics() async -> ServerMetrics
+  /// Changes a filter of a connection, or of the channel where none is named.
+  func change(
+    _ change: SFUFilterChange, channelID: String, connectionID: String?
+  ) async -> SFUFilterOutcome
+  /// nil where there is no such channel.
+  func filters(channelID: String) async -> [SFUFilterStatus]?
   /// Whether both are in the channel.
   func requestSimulcastRid(
     _ rid: SignalingRid, channelID: String, receiver: String, sender: String?

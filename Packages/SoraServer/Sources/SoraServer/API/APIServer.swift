@@ -5,8 +5,8 @@ import SoraSignaling
 enum APIServer {
   private static let maximumConnections = 100
   private static let router = APIRouter(
-    ConnectionTargets.all + StatisticsTargets.all + LayerTargets.all + SessionTargets.all
-      + RecordingTargets.all)
+    ConnectionTargets.all + StatisticsTargets.all + LayerTargets.all + FilterTargets.all
+      + SessionTargets.all + RecordingTargets.all)
 
   /// Opens the port.
   static func start(

@@ -35,6 +35,7 @@ struct SFUConnectRequest {
     } catch {
       throw SFUObjection(error)
     }
+    filters = try Self.filters(message)
     messaging = try Self.channels(message.dataChannels ?? [])
     if message.multistream == false {
       throw SFUObjection(
@@ -54,6 +55,26 @@ struct SFUConnectRequest {
       throw SFUObjection(
         reason: "INVALID-VIDEO: codec_type must be VP8, VP9, AV1, H264 or H265")
     }
+  }
+
+  /// What it isn't to be forwarded.
+  let filters: ForwardingFilters
+
+  private static func filters(
+    _ message: ConnectMessage
+  ) throws(SFUObjection) -> ForwardingFilters {
+    var filters = ForwardingFilters()
+    // One alone is a list of one.
+    let given = (message.forwardingFilter.map { [$0] } ?? []) + (message.forwardingFilters ?? [])
+    for filter in given {
+      switch filters.create(filter) {
+      case .done: break
+      case .nameTaken, .unknownName:
+        throw SFUObjection(reason: "INVALID-FORWARDING-FILTERS: two have one name")
+      case .tooMany: throw SFUObjection(reason: "INVALID-FORWARDING-FILTERS: too many")
+      }
+    }
+    return filters
   }
 
   /// The app's data channels that the client asks for.

@@ -69,6 +69,29 @@ import Testing
     }
   }
 
+  @Test func forwardingFiltersAreMadeListedAndDeleted() async throws {
+    try await serving { server, api in
+      let (_, id) = try await connect(server, channel: "x", role: "recvonly")
+      let filter = #""rules":[[{"field":"kind","operator":"is_in","values":["video"]}]]"#
+      let body = #"{"channel_id":"x","connection_id":"\#(id)","name":"n",\#(filter)}"#
+      let made = "Sora_20230628.CreateConnectionForwardingFilter"
+      #expect(try await api.post(made, body).status == 200)
+      #expect(try await api.post(made, body).errorType == "FILTER-EXISTS")
+      let wrong = try await api.post(
+        "Sora_20230628.CreateChannelForwardingFilter",
+        #"{"channel_id":"x","rules":[[{"field":"colour","operator":"is_in","values":[]}]]}"#)
+      #expect(wrong.status == 400 && wrong.errorType == "INVALID-FIELD")
+      let list = try await api.post(
+        "Sora_20230628.ListForwardingFilters", #"{"channel_id":"x"}"#)
+      let listed = try JSONValue(parsing: list.body)
+      #expect(listed[0]?["connection_id"]?.stringValue == id)
+      #expect(listed[0]?["name"] == "n" && listed[1] == nil)
+      let ended = "Sora_20230628.DeleteConnectionForwardingFilter"
+      #expect(try await api.post(ended, body).status == 200)
+      #expect(try await api.post(ended, body).errorType == "FILTER-NOT-FOUND")
+    }
+  }
+
   @Test(arguments: ["{", "", "[]", "7", "{\"channel_id\":}", "\u{0}", "{}{}"])
   func aBodyThatIsNoObjectIsRefused(_ body: String) async throws {
     try await serving { _, api in
@@ -100,6 +123,11 @@ import Testing
   @Test(arguments: [
     ("Sora_20151104.DisconnectChannel", #"{"channel_id":"x"}"#, "CHANNEL-NOT-FOUND"),
     ("Sora_20151104.DisconnectClient", #"{"channel_id":"x","client_id":"y"}"#, "CLIENT-NOT-FOUND"),
+    ("Sora_20230628.ListForwardingFilters", #"{"channel_id":"x"}"#, "CHANNEL-NOT-FOUND"),
+    (
+      "Sora_20230628.DeleteConnectionForwardingFilter",
+      #"{"channel_id":"x","connection_id":"y"}"#, "CONNECTION-NOT-FOUND"
+    ),
     (
       "Sora_20251217.RequestSimulcastRid",
       #"{"channel_id":"x","receiver_connection_id":"y","rid":"r1"}"#, "CONNECTION-NOT-FOUND"

@@ -6,6 +6,8 @@ import SoraMedia
 final class SFUChannel {
   let id: String
   let sessionID: String
+  /// What nobody is forwarded.
+  var filters = ForwardingFilters()
   /// In the order of their `connect`.
   var members: [SFUConnection] = []
   /// When its first `connect` came.

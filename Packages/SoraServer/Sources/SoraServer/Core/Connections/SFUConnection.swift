@@ -71,6 +71,7 @@ final class SFUConnection: DeadlineQueued, TrackSubscriber {
       request.dataChannelSignaling ?? core.configuration.usesDataChannels
       ? DataTransport(
         configuration: core.configuration.data, random: random, transport: transport) : nil
+    downlink.filters = request.filters
     downlink.wishes = LayerWishes(request.simulcastRequestRid ?? request.simulcastRid)
     signaling = ClientSignaling(
       peer: peer,

@@ -26,6 +26,8 @@ final class Downlink {
   let controller: SendController
   /// Which layers of simulcasts the client asks for.
   var wishes = LayerWishes(nil)
+  /// What the client isn't forwarded.
+  var filters = ForwardingFilters()
   private(set) var subscriptions: [SubscribedTrack] = []
   private var bySSRC: [UInt32: SubscribedTrack] = [:]
   /// By the slots that tokens name; a slot is never used twice.

@@ -99,7 +99,9 @@ extension SFUConnection {
     for member in channel.members
     where member !== self && member.isConnected && member.bundleID != bundleID {
       for track in member.uplink.tracks
-      where track.terms.isSending && receives(track.kind) && !sections.isRefused(track) {
+      where track.terms.isSending && receives(track.kind) && !sections.isRefused(track)
+        && lets(track.kind, from: member)
+      {
         tracks.append(track)
       }
     }
@@ -139,7 +141,9 @@ extension SFUConnection {
     let subscription = SubscribedTrack(
       source: track, subscriber: self, transport: transport, controller: downlink.controller,
       slot: downlink.nextSlot, parameters, types: types, random: core.random)
-    subscription.wish = track.offered.wish(for: downlink.wishes[track.publisherID])
+    if track.isSimulcast {
+      subscription.wish = track.offered.wish(for: downlink.wishes[track.publisherID])
+    }
     downlink.add(subscription)
     track.add(subscription)
     sections.put(

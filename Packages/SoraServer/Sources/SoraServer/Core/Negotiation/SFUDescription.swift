@@ -85,7 +85,7 @@ struct SFUDescription {
     let isSimulcast =
       if case .upload(let track) = section.content { !track.offered.isEmpty } else { false }
     for (kind, id) in Self.extensionIDs
-    where kind.belongs(to: section.kind, isSimulcast: isSimulcast) {
+    where kind.belongs(to: section.codec, isSimulcast: isSimulcast) {
       media.append(SDPExtension(id: id, uri: kind.uri))
     }
     switch section.content {
@@ -149,12 +149,14 @@ struct SFUDescription {
 
 extension RTPHeaderExtensionKind {
   /// Whether a section of this kind lists the extension. Dependency descriptors aren't forwarded: they would have to be numbered anew
-  /// where layers change and frames are left out.
-  fileprivate func belongs(to kind: MediaKind, isSimulcast: Bool) -> Bool {
+  /// where layers change and frames are left out. Of VP8 they aren't taken either: libwebrtc leaves temporal layers and picture ids out
+  /// of payloads where they are.
+  fileprivate func belongs(to codec: SFUCodec, isSimulcast: Bool) -> Bool {
     switch self {
-    case .audioLevel: kind == .audio
-    case .videoOrientation: kind == .video
-    case .rid, .repairedRid, .dependencyDescriptor: isSimulcast
+    case .audioLevel: codec.kind == .audio
+    case .videoOrientation: codec.kind == .video
+    case .rid, .repairedRid: isSimulcast
+    case .dependencyDescriptor: isSimulcast && codec.name != "VP8"
     case .mid, .absSendTime, .transportSequenceNumber: true
     }
   }
