@@ -30,11 +30,13 @@ struct AllocationTests {
         within: .seconds(5)))
     network.run(for: .milliseconds(300))
 
-    // The publisher's packets as they are on the wire; the ring of the history is filled once before counting.
+    // The publisher's packets as they are on the wire; the rings of the history, one a layer, are filled once
+    // before counting.
     tap.mode = .capture
     // Each a key frame of VP8.
     let payload = [0x10, 0x10] + [UInt8](repeating: 0, count: 898)
-    for index in 0..<4000 {
+    let warmup = simulcast ? 7_500 : 2_500
+    for index in 0..<warmup + 1500 {
       let layer = index / 2 % 3
       let isLayered = simulcast && index % 2 == 0
       a.send(
@@ -55,10 +57,10 @@ struct AllocationTests {
       }
       server.core.batchEnded(at: network.now)
     }
-    feed(0..<2500)
+    feed(0..<warmup)
     let sent = tap.discarded
     let before = sora_malloc_count()
-    feed(2500..<4000)
+    feed(warmup..<warmup + 1500)
     let allocations = sora_malloc_count() - before
     // Of three layers each viewer is sent one.
     #expect(tap.discarded - sent == (simulcast ? 3000 : 4500))

@@ -224,6 +224,8 @@ public final class BandwidthEstimator {
   public var isEncoder: Bool { configuration.leastQueue == .zero }
 
   private func watchCompetition(at now: Int64) {
+    // Who forwards can't send a little less to see whether that helps.
+    guard isEncoder else { return }
     let verdict = competition.note(
       queued: queue.queued, rate: acknowledged.estimate ?? 0, isLimited: limit.isLimited, at: now)
     if verdict == .pathIsLonger { queue.startOver() }

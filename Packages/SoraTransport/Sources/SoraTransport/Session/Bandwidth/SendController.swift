@@ -182,7 +182,7 @@ public final class SendController {
   /// Holds packets back while too much is unanswered.
   private func applyWindow(at now: Instant) {
     guard statistics.feedbackMessages > 0, let roundTrip = estimator.answerTime,
-      window.isFull(estimate: usedRate(at: now), roundTrip: roundTrip, at: now)
+      window.isFull(estimate: estimator.estimate, roundTrip: roundTrip, at: now)
     else {
       pacer.release(at: now)
       isHeld = false
@@ -192,16 +192,6 @@ public final class SendController {
     isHeld = true
     pacer.hold(until: now + SendWindow.trickle, sending: sending.rate(at: now), at: now)
   }
-
-  /// What of the estimate is used. What others encode has a rate of its own, and the estimate lies well above it: on a link that falls,
-  /// what that lets through would stand in its queue for a second.
-  private func usedRate(at now: Instant) -> Bitrate {
-    guard !estimator.isEncoder, pacer.probeCluster == nil else { return estimator.estimate }
-    return min(estimator.estimate, sending.rate(at: now) * Self.usedShare)
-  }
-
-  /// Room for a key frame.
-  private static let usedShare = 1.25
 
   /// A packet leaves again under its old number: feedback is about this time then.
   func sentAgain(_ sequence: Int64, at now: Instant) { sent.noteAgain(sequence, at: now) }
