@@ -22,7 +22,9 @@ public enum MessageCompression {
 
   /// The message of a stream.
   ///
-  /// - Parameter limit: the most bytes that it may have. No more are ever written: a stream of a kilobyte may hold a megabyte of zeros.
+  /// - Parameters:
+  ///   - stream: one of zlib's, from its first byte to its last.
+  ///   - limit: the most bytes that it may have. No more are ever written: a stream of a kilobyte may hold a megabyte of zeros.
   public static func inflate(
     _ stream: RawSpan, limit: Int
   ) throws(ChannelMessageError) -> [UInt8] {

@@ -77,6 +77,8 @@ extension MediaChannel {
   /// ```
   ///
   /// - Parameters:
+  ///   - method: what is called.
+  ///   - params: what it is called with.
   ///   - isNotificationRequest: whether no answer is wanted.
   ///   - timeout: seconds that the answer may take.
   /// - Returns: the answer; nil where none was wanted.

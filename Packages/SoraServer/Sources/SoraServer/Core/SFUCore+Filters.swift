@@ -47,7 +47,11 @@ public struct SFUFilterStatus: Sendable, Hashable {
 extension SFUCore {
   /// Changes a filter of a connection, or of a whole channel. Who is forwarded more or less by it is offered that.
   ///
-  /// - Parameter connectionID: nil for the channel's.
+  /// - Parameters:
+  ///   - change: what becomes of which filter.
+  ///   - channelID: the channel.
+  ///   - connectionID: nil for the channel's.
+  ///   - now: when it is changed.
   public func change(
     _ change: SFUFilterChange, channelID: String, connectionID: String?, at now: Instant
   ) -> SFUFilterOutcome {

@@ -173,8 +173,11 @@ public final class SFUCore {
   /// Has a connection be sent another layer of simulcasts.
   ///
   /// - Parameters:
+  ///   - rid: the layer, or `none`.
+  ///   - channelID: the channel of both.
   ///   - receiver: the connection's id.
   ///   - sender: whose simulcast; nil for all.
+  ///   - now: when it is asked for.
   /// - Returns: whether both are in the channel.
   @discardableResult
   public func requestSimulcastRid(
