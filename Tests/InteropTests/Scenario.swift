@@ -156,6 +156,10 @@ struct Ending: Decodable, Equatable {
   /// With signaling over data channels, which official clients get as they say nothing of it.
   static let succeeded = Ending(
     code: "CLOSE_SUCCEEDED", message: "Succeeded to close Websocket (DC signaling is enabled)")
+  /// Without data channels, where a client wants none.
+  static let succeededWithoutChannels = Ending(
+    code: "CLOSE_SUCCEEDED",
+    message: "Succeeded to close WebSocket (DC signaling is not enabled)")
 }
 
 /// What a foreign peer says about its transport.

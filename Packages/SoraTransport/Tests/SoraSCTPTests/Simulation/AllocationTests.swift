@@ -15,13 +15,17 @@ import Testing
   func bulkTransferCostsNoAllocation(size: Int, interleaving: Bool) throws {
     let transfer = Transfer(size: size, interleaving: interleaving)
     for _ in 0..<3000 { transfer.turn() }
-    let before = sora_malloc_count()
-    let bytes = transfer.received
-    for _ in 0..<3000 { transfer.turn() }
-    let allocations = sora_malloc_count() - before
-    #expect(transfer.received - bytes > 3_000_000 || size == 32)
-    #expect(transfer.received > bytes)
-    #expect(allocations == 0)
+    // A table may still grow once, when its hash values fall badly: they differ from process to process.
+    var windows: [Int] = []
+    while windows.count < 3, windows.last != 0 {
+      let before = sora_malloc_count()
+      let bytes = transfer.received
+      for _ in 0..<3000 { transfer.turn() }
+      windows.append(Int(sora_malloc_count() - before))
+      #expect(transfer.received - bytes > 3_000_000 || size == 32)
+      #expect(transfer.received > bytes)
+    }
+    #expect(windows.last == 0 && windows.allSatisfy { $0 <= 1 }, "\(windows)")
   }
 
   /// What a packet costs both ends together, printed; far above what it takes is a mistake.
