@@ -5,7 +5,7 @@ public import SoraMedia
 ///
 /// The delay's trend needs some tenths of a second to notice that a link became narrow; at five times what it carries, each of
 /// them is half a second of queue. What is unanswered is known at once. As in libwebrtc's congestion window and RFC 8298 §4.1.2.
-/// Plain memory.
+/// A key frame is more than the window by itself: as long as answers come in time, it may exceed it. Plain memory.
 public struct SendWindow: Sendable {
   /// What a queue may hold beyond the round trip and the receiver's time between two feedback messages, together.
   private static let allowance: Int64 = 70_000_000
@@ -23,19 +23,37 @@ public struct SendWindow: Sendable {
   /// Who was silent for this long has nothing on the way: no queue is as long.
   private static let longestQueue = Duration.seconds(2)
   private var lastSent = Instant.zero
+  /// When the first packet that is unanswered left.
+  private var oldest = Instant.zero
+  /// What `sent` will be when the newest key frame has left.
+  private var burstEnd = 0
 
   public init() {}
 
   /// A packet leaves. Returns all bytes up to it, which `answered(upTo:)` takes back.
   public mutating func send(_ size: Int, at now: Instant) -> Int {
     if now - lastSent > Self.longestQueue { answered = sent }
+    if answered >= sent { oldest = now }
     lastSent = now
     sent += size
     return sent
   }
 
   /// The receiver has said what became of everything up to a packet.
-  public mutating func answered(upTo count: Int) { answered = max(answered, count) }
+  ///
+  /// - Parameters:
+  ///   - count: what `send` returned for the packet.
+  ///   - next: when the packet after it left; nil where there is none yet.
+  public mutating func answered(upTo count: Int, next: Instant?) {
+    guard count > answered else { return }
+    answered = count
+    oldest = next ?? lastSent
+  }
+
+  /// A key frame is about to leave.
+  ///
+  /// - Parameter bytes: what waits, the key frame last.
+  public mutating func keyFrameWaits(behind bytes: Int) { burstEnd = sent + bytes }
 
   /// A feedback message was lost on its way.
   public mutating func feedbackLost(at now: Instant) { lossesUntil = now + Self.lossMemory }
@@ -45,6 +63,9 @@ public struct SendWindow: Sendable {
   public func isFull(estimate: Bitrate, roundTrip: Duration, at now: Instant) -> Bool {
     let allowance = Self.allowance + (now < lossesUntil ? Self.lossAllowance : 0)
     let time = max(0, roundTrip.wholeNanoseconds) + allowance
-    return Double(sent - answered) > max(Self.least, estimate.bytes(inNanoseconds: time))
+    guard Double(sent - answered) > max(Self.least, estimate.bytes(inNanoseconds: time)) else {
+      return false
+    }
+    return answered >= burstEnd || now.nanoseconds(since: oldest) > time
   }
 }

@@ -12,44 +12,66 @@ import Testing
     return last
   }
 
+  private func isFull(
+    _ window: SendWindow, estimate: Bitrate = .megabits(1), roundTrip: Duration = roundTrip,
+    at now: Instant = .zero
+  ) -> Bool {
+    window.isFull(estimate: estimate, roundTrip: roundTrip, at: now)
+  }
+
   @Test func aRoundTripsWorthMayBeOnTheWay() {
     var window = SendWindow()
     _ = fill(&window, 13)
-    #expect(!window.isFull(estimate: .megabits(1), roundTrip: Self.roundTrip, at: .zero))
+    #expect(!isFull(window))
     // A quarter of a second's.
     _ = fill(&window, 18)
-    #expect(window.isFull(estimate: .megabits(1), roundTrip: Self.roundTrip, at: .zero))
+    #expect(isFull(window))
     // A longer path holds more.
-    #expect(!window.isFull(estimate: .megabits(1), roundTrip: Self.roundTrip * 3, at: .zero))
+    #expect(!isFull(window, roundTrip: Self.roundTrip * 3))
   }
 
   @Test func answersMakeRoomAndOldOnesTakeNoneBack() {
     var window = SendWindow()
     let first = fill(&window, 20)
     _ = fill(&window, 20)
-    #expect(window.isFull(estimate: .megabits(1), roundTrip: Self.roundTrip, at: .zero))
-    window.answered(upTo: first + 10_000)
-    window.answered(upTo: first)
-    #expect(!window.isFull(estimate: .megabits(1), roundTrip: Self.roundTrip, at: .zero))
+    #expect(isFull(window))
+    window.answered(upTo: first + 10_000, next: .zero)
+    window.answered(upTo: first, next: .zero)
+    #expect(!isFull(window))
+  }
+
+  /// A key frame is more than the window: nothing is known of a queue before its first packets' answers are due.
+  @Test func aKeyFrameGoesOnAsLongAsAnswersComeInTime() {
+    var window = SendWindow()
+    window.keyFrameWaits(behind: 80_000)
+    let first = fill(&window, 40)
+    _ = fill(&window, 40, at: .zero + .milliseconds(100))
+    #expect(!isFull(window, at: .zero + .milliseconds(170)))
+    window.answered(upTo: first, next: .zero + .milliseconds(100))
+    #expect(!isFull(window, at: .zero + .milliseconds(270)))
+    #expect(isFull(window, at: .zero + .milliseconds(271)))
+    // What follows it has the usual bound.
+    window.answered(upTo: 80_000, next: nil)
+    _ = fill(&window, 40, at: .zero + .milliseconds(300))
+    #expect(isFull(window, at: .zero + .milliseconds(300)))
   }
 
   @Test func aFewPacketsMayAlwaysLeave() {
     var window = SendWindow()
     _ = fill(&window, 5)
-    #expect(!window.isFull(estimate: .kilobits(10), roundTrip: .zero, at: .zero))
+    #expect(!isFull(window, estimate: .kilobits(10), roundTrip: .zero))
     _ = fill(&window, 5)
-    #expect(window.isFull(estimate: .kilobits(10), roundTrip: .zero, at: .zero))
+    #expect(isFull(window, estimate: .kilobits(10), roundTrip: .zero))
   }
 
   /// A message that is lost is answered for by the next: that isn't a queue.
   @Test func lostFeedbackMakesRoomForAWhile() {
     var window = SendWindow()
     _ = fill(&window, 28)
-    #expect(window.isFull(estimate: .megabits(1), roundTrip: Self.roundTrip, at: .zero))
+    #expect(isFull(window))
     window.feedbackLost(at: .zero)
-    #expect(!window.isFull(estimate: .megabits(1), roundTrip: Self.roundTrip, at: .zero))
-    let later = Instant.zero + .seconds(11)
-    #expect(window.isFull(estimate: .megabits(1), roundTrip: Self.roundTrip, at: later))
+    #expect(!isFull(window))
+    #expect(isFull(window, at: .zero + .seconds(11)))
   }
 
   /// What left before a link was gone for long is in no queue any more.
@@ -58,10 +80,10 @@ import Testing
     _ = fill(&window, 100)
     let later = Instant.zero + .seconds(3)
     _ = fill(&window, 1, at: later)
-    #expect(!window.isFull(estimate: .megabits(1), roundTrip: Self.roundTrip, at: later))
+    #expect(!isFull(window, at: later))
     // A packet now and then isn't silence.
     _ = fill(&window, 30, at: later)
     _ = fill(&window, 1, at: later + .seconds(1))
-    #expect(window.isFull(estimate: .megabits(1), roundTrip: Self.roundTrip, at: later))
+    #expect(isFull(window, at: later))
   }
 }

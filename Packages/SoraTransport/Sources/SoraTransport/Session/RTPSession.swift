@@ -258,6 +258,7 @@ public final class RTPSession {
         stream.sender.statistics.packetsDropped &+= 1
       }
     }
+    if priority == .video, frame.isKeyFrame { controller.keyFrameQueued() }
     controller.drain(self, at: now)
   }
 

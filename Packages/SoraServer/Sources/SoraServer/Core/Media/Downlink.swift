@@ -111,6 +111,7 @@ final class Downlink {
         let token = PacketToken(stream: subscription.slot, number: number)
         if controller.enqueue(token, size: uploaded.count, priority: .video, at: now) {
           isQueued = true
+          if subscription.isOfKeyFrame(uploaded) { controller.keyFrameQueued() }
         }
       }
     }

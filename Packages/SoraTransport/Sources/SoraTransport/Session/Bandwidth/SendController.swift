@@ -128,6 +128,10 @@ public final class SendController {
     return true
   }
 
+  /// A packet of a key frame was queued: the frame may leave in one go while answers come in time, though it is more than may be
+  /// unanswered otherwise.
+  public func keyFrameQueued() { window.keyFrameWaits(behind: pacer.queuedBytes) }
+
   /// Sends what may leave now, probes included.
   public func drain(_ source: some PacedPacketSource, at now: Instant) {
     settleHeld(at: now)
@@ -312,7 +316,7 @@ public final class SendController {
     guard let entry = sent.unreported(sequence) else { return }
     // A packet reported lost may still be reported as arrived by a later message.
     if arrival != nil { sent.markReported(sequence) }
-    window.answered(upTo: entry.bytesUpTo)
+    window.answered(upTo: entry.bytesUpTo, next: sent.sendTime(of: sequence + 1))
     results.append(
       PacketFeedback(
         sequence: sequence, size: Int(entry.size), sendTime: entry.sendTime, arrivalTime: arrival,

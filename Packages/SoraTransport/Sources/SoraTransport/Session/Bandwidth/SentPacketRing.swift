@@ -60,6 +60,13 @@ struct SentPacketRing {
     return entry.sequence == sequence && entry.size == Self.reported
   }
 
+  /// When a packet left; nil where nothing is known of it.
+  func sendTime(of sequence: Int64) -> Instant? {
+    guard sequence > 0, sequence < nextSequence, !entries.isEmpty else { return nil }
+    let entry = entries[slot(sequence)]
+    return entry.sequence == sequence ? entry.sendTime : nil
+  }
+
   mutating func markReported(_ sequence: Int64) {
     guard !entries.isEmpty, entries[slot(sequence)].sequence == sequence else { return }
     entries[slot(sequence)].size = Self.reported
