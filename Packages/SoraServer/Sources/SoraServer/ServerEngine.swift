@@ -116,6 +116,11 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
     return core.change(change, channelID: channelID, connectionID: connectionID, at: loop.now)
   }
 
+  func change(_ change: SFUSpotlightChange, channelID: String) -> SFUSpotlightOutcome {
+    defer { schedule() }
+    return core.change(change, channelID: channelID, at: loop.now)
+  }
+
   func requestSimulcastRid(
     _ rid: SignalingRid, channelID: String, receiver: String, sender: String?
   ) -> Bool {
