@@ -67,6 +67,7 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
     core.connectTimeout = configuration.connectTimeout
     core.mediaTimeout = configuration.mediaTimeout
     core.usesDataChannels = configuration.dataChannelSignaling
+    core.spotlight = configuration.spotlight
     core.keepsClientStatistics = configuration.apiPort != nil
     core.maximumConnections = configuration.access.maximumConnections
     core.maximumPeers =
