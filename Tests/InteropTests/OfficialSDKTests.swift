@@ -158,6 +158,36 @@ extension Interop {
       var without: Run
     }
 
+    struct Turns: Decodable {
+      struct Seen: Decodable {
+        var frames: Int
+        var size: [Int]?
+        var isHeard: Bool
+      }
+      struct Turn: Decodable {
+        var speaker: [Seen]
+        var others: [Seen]
+      }
+      var offered: [Bool]
+      var turns: [Turn]
+    }
+
+    /// Each of three speaks in turn: the others see it in the middle layer and hear it, and get nothing of who is silent.
+    @Test func whoSpeaksIsInTheSpotlight() async throws {
+      let outcome = try await Scenario(name: "official/spotlight", limit: 150).run(Turns.self)
+      #expect(outcome.offered == [true, true, true])
+      #expect(outcome.turns.count == 3)
+      for turn in outcome.turns {
+        #expect(turn.speaker.count == 2 && turn.others.count == 4)
+        for seen in turn.speaker {
+          #expect(seen.frames >= 20 && seen.isHeard)
+          // Half of 640 x 352.
+          #expect(seen.size == [320, 176])
+        }
+        for seen in turn.others { #expect(seen.frames == 0 && !seen.isHeard) }
+      }
+    }
+
     /// Three clients signal over data channels and send each other messages, with their WebSockets and without them. That all
     /// bytes came, with the sender's id where that was asked for, is the script's to see.
     @Test func signalingAndMessagesGoOverDataChannels() async throws {

@@ -311,6 +311,10 @@ import WebRTC
       #"{"jsonrpc":"2.0","id":3,"method":"2025.2.0/RequestSimulcastRid","params":{"rid":"r1"}}"#)
     #expect(layer?["result"]?["rid"] == "r1")
     #expect(layer?["result"]?["receiver_connection_id"] == .string(id))
+    // Who hasn't asked for a spotlight has none.
+    let spotlight = call(
+      #"{"jsonrpc":"2.0","id":4,"method":"2025.2.0/ResetSpotlightRid","params":{}}"#)
+    #expect(spotlight?["error"]?["code"] == -32_602)
     // A call without an id isn't answered, and does its work.
     #expect(
       call(
@@ -342,6 +346,41 @@ import WebRTC
     let created = try #require(first.notes.last { $0.eventType == "connection.created" })
     #expect(created.data?.contains { $0.metadata == ["n": 2] } == true)
     expectNoErrors([first, second, third])
+  }
+
+  @Test func layersOfASpotlightAreAskedForByCalls() throws {
+    let (network, room) = try makeRoom(19)
+    let client = try join(room, 1) { $0.spotlight = true }
+    #expect(network.run(until: { client.channels.isSwitched }, within: .seconds(5)))
+    let id = room.server.core.status[0].connectionID
+    func call(_ method: String, _ params: String) -> JSONValue? {
+      let text = #"{"jsonrpc":"2.0","id":1,"method":"2025.2.0/\#(method)","params":{\#(params)}}"#
+      let count = client.channels.calls.count
+      client.channels.send(Array(text.utf8), isText: true, on: "rpc", at: network.now)
+      network.run(for: .milliseconds(200))
+      return client.channels.calls.count > count ? client.channels.calls.last : nil
+    }
+    let channel = room.server.core.status[0].channelID
+    #expect(
+      call(
+        "RequestSpotlightRid",
+        #""send_connection_id":"\#(id)","spotlight_focus_rid":"r2","spotlight_unfocus_rid":"none""#
+      )?["result"] == [
+        "channel_id": .string(channel), "recv_connection_id": .string(id),
+        "spotlight_focus_rid": "r2", "spotlight_unfocus_rid": "none",
+      ])
+    #expect(
+      call("ResetSpotlightRid", "")?["result"]
+        == ["channel_id": .string(channel), "recv_connection_id": .string(id)])
+    for wrong in [
+      #""spotlight_focus_rid":"r2""#, #""spotlight_focus_rid":"r3","spotlight_unfocus_rid":"r0""#,
+      #""spotlight_focus_rid":1,"spotlight_unfocus_rid":"r0""#,
+      #""send_connection_id":"x","spotlight_focus_rid":"r2","spotlight_unfocus_rid":"r0""#,
+    ] {
+      #expect(call("RequestSpotlightRid", wrong)?["error"]?["code"] == -32_602, "\(wrong)")
+    }
+    #expect(call("ResetSpotlightRid", #""send_connection_id":7"#)?["error"]?["code"] == -32_602)
+    expectNoErrors([client])
   }
 
   @Test func aGrantSaysWhatMayBeCalled() throws {

@@ -26,6 +26,8 @@ public struct ServerConfiguration: Sendable {
   public var mediaTimeout = Duration.seconds(30)
   /// Whether who doesn't say whether it wants data-channel signaling gets it.
   public var dataChannelSignaling = true
+  /// How channels' spotlights work.
+  public var spotlight = SFUSpotlightConfiguration()
   /// A TURN server of its own, which offers name to clients; nil for none.
   public var turn: TURN?
   /// What offers say: with `relay`, clients send everything through a TURN server.

@@ -67,6 +67,7 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
     core.connectTimeout = configuration.connectTimeout
     core.mediaTimeout = configuration.mediaTimeout
     core.usesDataChannels = configuration.dataChannelSignaling
+    core.spotlight = configuration.spotlight
     core.keepsClientStatistics = configuration.apiPort != nil
     core.maximumConnections = configuration.access.maximumConnections
     core.maximumPeers =
@@ -114,6 +115,11 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
   ) -> SFUFilterOutcome {
     defer { schedule() }
     return core.change(change, channelID: channelID, connectionID: connectionID, at: loop.now)
+  }
+
+  func change(_ change: SFUSpotlightChange, channelID: String) -> SFUSpotlightOutcome {
+    defer { schedule() }
+    return core.change(change, channelID: channelID, at: loop.now)
   }
 
   func requestSimulcastRid(

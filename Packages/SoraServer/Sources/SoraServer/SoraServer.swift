@@ -337,6 +337,10 @@ private struct EngineBackend: APIBackend {
     await run { $0.core.filters(channelID: channelID) }
   }
 
+  func change(_ change: SFUSpotlightChange, channelID: String) async -> SFUSpotlightOutcome {
+    await run { $0.change(change, channelID: channelID) }
+  }
+
   func requestSimulcastRid(
     _ rid: SignalingRid, channelID: String, receiver: String, sender: String?
   ) async -> Bool {

@@ -11,10 +11,13 @@ struct AllocationTests {
   /// Only optimized code counts: without the optimizer, Swift's own plumbing allocates.
   static let canCount = sora_malloc_count_is_on() != 0 && !_isDebugAssertConfiguration()
 
+  enum Kind: CaseIterable, Sendable { case plain, simulcast, spotlight }
+
   @Test(
     .enabled(if: Self.canCount, "only optimized code is free of allocations"),
-    arguments: [false, true])
-  func forwardedPacketsCostNoAllocation(simulcast: Bool) throws {
+    arguments: Kind.allCases)
+  func forwardedPacketsCostNoAllocation(kind: Kind) throws {
+    let simulcast = kind == .simulcast
     let network = SimulatedNetwork(seed: 51)
     let tap = TapSink(network)
     let server = try TestServer(network, sink: tap)
@@ -22,7 +25,9 @@ struct AllocationTests {
       $0.simulcast = simulcast
     }
     let viewers = try (2...4).map {
-      try ScriptedClient("viewer", $0, server).connect(.recvonly)
+      try ScriptedClient("viewer", $0, server).connect(.recvonly) {
+        $0.spotlight = kind == .spotlight
+      }
     }
     #expect(
       network.run(
@@ -62,8 +67,14 @@ struct AllocationTests {
     let before = sora_malloc_count()
     feed(warmup..<warmup + 1500)
     let allocations = sora_malloc_count() - before
-    // Of three layers each viewer is sent one.
-    #expect(tap.discarded - sent == (simulcast ? 3000 : 4500))
+    // Of three layers each viewer is sent one. In no time nobody has spoken: a spotlight leaves out all audio.
+    let expected =
+      switch kind {
+      case .plain: 4500
+      case .simulcast: 3000
+      case .spotlight: 2250
+      }
+    #expect(tap.discarded - sent == expected)
     #expect(allocations == 0)
     tap.mode = .pass
   }

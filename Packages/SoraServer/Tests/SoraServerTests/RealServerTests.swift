@@ -87,6 +87,17 @@ struct RealServerTests {
         "LEGACY-STREAM"
       ),
       (
+        #"{"type":"connect","role":"sendonly","channel_id":"a","spotlight":true,"spotlight_number":0}"#,
+        "INVALID-SPOTLIGHT_NUMBER"
+      ),
+      (
+        #"{"type":"connect","role":"sendonly","channel_id":"a","spotlight":true,"spotlight_focus_rid":"r3"}"#,
+        "INVALID-"
+      ),
+      (
+        #"{"type":"connect","role":"sendonly","channel_id":"a","spotlight":"yes"}"#, "INVALID-"
+      ),
+      (
         #"{"type":"connect","role":"sendonly","channel_id":"a","spotlight_focus_rid":"r1"}"#,
         "INVALID-SPOTLIGHT"
       ),

@@ -105,6 +105,37 @@ import Testing
     call.checkDemands(since: start)
   }
 
+  /// Who comes into the spotlight is seen as well as is asked for and the link allows; who isn't there takes nothing of it.
+  @Test func aSpotlightGoesAsFarAsTheLink() throws {
+    let call = try Call([Self.link(700), Self.link(20_000)]) {
+      $0.spotlight = true
+      $0.spotlightFocusRid = .r2
+    }
+    let id = try #require(call.publisher.offer?.connectionID)
+    func change(_ change: SFUSpotlightChange, seconds: Int64) {
+      let outcome = call.server.core.change(change, channelID: "room", at: call.network.now)
+      #expect(outcome == .done)
+      call.network.deadlinesChanged()
+      call.network.run(for: .seconds(seconds))
+    }
+    call.network.run(for: .seconds(3))
+    #expect(call.players.allSatisfy { $0.media!.frames.isEmpty })
+    let start = call.network.now
+    change(.focus(id, isFixed: true), seconds: 25)
+    for (player, layer) in zip(call.players, [1, 2]) {
+      let layers = Set(call.frames(player, seconds: 5).map(\.layer))
+      #expect(layers == [layer])
+    }
+    change(.unfocus(id), seconds: 4)
+    #expect(call.players.allSatisfy { call.frames($0, seconds: 3).isEmpty })
+    change(.focus(id, isFixed: false), seconds: 10)
+    for player in call.players {
+      #expect(call.frames(player, seconds: 5).count >= 140)
+      #expect(player.media!.damaged == 0)
+    }
+    call.checkDemands(since: start)
+  }
+
   /// A link that narrows and widens again is followed, without a freeze.
   @Test func aStaircaseIsFollowed() throws {
     let call = try Call([Self.link(4_000)])

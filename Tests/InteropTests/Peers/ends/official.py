@@ -144,6 +144,8 @@ class Source:
         self.audio, self.video = audio, video
         self.camera = Camera()
         self.frames = 0
+        # Else the microphone is silent.
+        self.speaks = True
         self.stopped = threading.Event()
         self.started = time.monotonic()
         self.thread = threading.Thread(target=self.run, daemon=True)
@@ -156,7 +158,7 @@ class Source:
         # Not a wait for something else: this is the clock of the camera.
         while not self.stopped.wait(max(0, self.started + self.frames / RATE - time.monotonic())):
             self.video.on_captured(self.camera.picture(self.frames))
-            tone = np.sin(phase + step * self.frames) * 8000
+            tone = np.sin(phase + step * self.frames) * (8000 if self.speaks else 0)
             self.audio.on_data(tone.astype(np.int16)[:, None])
             self.frames += 1
 

@@ -26,6 +26,8 @@ struct APIBody: Sendable {
     self.object = object
   }
 
+  private init(_ object: [String: JSONValue]) { self.object = object }
+
   /// The value of a key as it is; nil where it isn't there.
   func value(_ key: String) -> JSONValue? { object[key] }
 
@@ -62,6 +64,33 @@ struct APIBody: Sendable {
       throw wrong(key, "send sendonly, recvonly or sendrecv")
     }
     return role
+  }
+
+  func rid(_ key: String) throws(APIError) -> SignalingRid {
+    guard let rid = SignalingRid(rawValue: try text(key)) else {
+      throw wrong(key, "send none, r0, r1 or r2")
+    }
+    return rid
+  }
+
+  func number(_ key: String, _ range: ClosedRange<Int>) throws(APIError) -> Int {
+    guard let number = given(key)?.intValue, range.contains(number) else {
+      throw wrong(key, "send a whole number from \(range.lowerBound) to \(range.upperBound)")
+    }
+    return number
+  }
+
+  /// Objects in an array.
+  func items(_ key: String, most: Int) throws(APIError) -> [APIBody] {
+    guard let items = given(key)?.arrayValue, (1...most).contains(items.count) else {
+      throw wrong(key, "send an array of 1 to \(most) objects")
+    }
+    var bodies: [APIBody] = []
+    for item in items {
+      guard let object = item.objectValue else { throw wrong(key, "send objects in it") }
+      bodies.append(APIBody(object))
+    }
+    return bodies
   }
 
   func wrong(_ key: String, _ wayOut: String) -> APIError {

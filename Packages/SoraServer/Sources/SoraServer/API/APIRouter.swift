@@ -27,6 +27,7 @@ protocol APIBackend: Sendable {
   ) async -> SFUFilterOutcome
   /// nil where there is no such channel.
   func filters(channelID: String) async -> [SFUFilterStatus]?
+  func change(_ change: SFUSpotlightChange, channelID: String) async -> SFUSpotlightOutcome
   /// Whether both are in the channel.
   func requestSimulcastRid(
     _ rid: SignalingRid, channelID: String, receiver: String, sender: String?

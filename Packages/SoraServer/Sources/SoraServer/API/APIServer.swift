@@ -5,7 +5,8 @@ import SoraSignaling
 enum APIServer {
   private static let maximumConnections = 100
   private static let router = APIRouter(
-    ConnectionTargets.all + StatisticsTargets.all + LayerTargets.all + FilterTargets.all
+    ConnectionTargets.all + StatisticsTargets.all + LayerTargets.all + SpotlightTargets.all
+      + FilterTargets.all
       + SessionTargets.all + RecordingTargets.all)
 
   /// Opens the port.

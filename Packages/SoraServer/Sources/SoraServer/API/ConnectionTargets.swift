@@ -105,7 +105,8 @@ extension SFUConnectionStatus {
       "channel_id": .string(channelID), "session_id": .string(sessionID),
       "client_id": .string(clientID), "bundle_id": .string(bundleID),
       "connection_id": .string(connectionID), "role": .string(role.rawValue),
-      "connected": .bool(isConnected),
+      "connected": .bool(isConnected), "spotlight": .bool(spotlight.isEnabled),
+      "spotlight_focused": .bool(spotlight.isFocused), "spotlight_fixed": .bool(spotlight.isFixed),
       "audio": .bool(tracks.contains { $0.kind == .audio }),
       "video": .bool(tracks.contains { $0.kind == .video }),
     ]

@@ -17,10 +17,7 @@ enum LayerTargets {
       channelID = try body.text("channel_id")
       receiver = try body.text("receiver_connection_id")
       sender = try body.optionalText("sender_connection_id")
-      guard let rid = SignalingRid(rawValue: try body.text("rid")) else {
-        throw body.wrong("rid", "send none, r0, r1 or r2")
-      }
-      self.rid = rid
+      rid = try body.rid("rid")
     }
   }
 

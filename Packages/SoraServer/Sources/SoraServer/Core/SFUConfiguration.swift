@@ -35,6 +35,8 @@ extension SFUCore {
     /// What publishers with simulcast are offered, the lowest layer first: 1 to 4 encodings with a rid each, which go into `offer` as
     /// they are. What can't be offered counts as Sora's three.
     public var simulcastEncodings = SimulcastOffer.standardEncodings
+    /// How channels' spotlights work.
+    public var spotlight = SFUSpotlightConfiguration()
     /// What data channels of a connection may take. A client is one of a thousand, and small messages are what it has to say.
     public var data = {
       var data = DataChannelConfiguration()

@@ -23,7 +23,8 @@ struct SFUConnectRequest {
     self.message = message
     self.grant = grant
     usesSimulcast = message.simulcast == true
-    if let encodings = grant.settings.simulcastEncodings {
+    let encodings = message.spotlight == true ? grant.settings.spotlightEncodings : nil
+    if let encodings = encodings ?? grant.settings.simulcastEncodings {
       simulcast = try SimulcastOffer(encodings)
     } else {
       simulcast = nil
@@ -55,6 +56,14 @@ struct SFUConnectRequest {
       throw SFUObjection(
         reason: "INVALID-VIDEO: codec_type must be VP8, VP9, AV1, H264 or H265")
     }
+  }
+
+  /// The layers that it wants of who is in the spotlight and who isn't; nil without spotlight.
+  func spotlightRids(_ standard: SFUSpotlightRids) -> SFUSpotlightRids? {
+    guard message.spotlight == true else { return nil }
+    return SFUSpotlightRids(
+      focus: message.spotlightFocusRid ?? standard.focus,
+      unfocus: message.spotlightUnfocusRid ?? standard.unfocus)
   }
 
   /// What it isn't to be forwarded.

@@ -32,6 +32,27 @@ extension SFUCore {
     return all.count
   }
 
+  /// Has a connection be sent another layer of simulcasts.
+  ///
+  /// - Parameters:
+  ///   - rid: the layer, or `none`.
+  ///   - channelID: the channel of both.
+  ///   - receiver: the connection's id.
+  ///   - sender: whose simulcast; nil for all.
+  ///   - now: when it is asked for.
+  /// - Returns: whether both are in the channel.
+  @discardableResult
+  public func requestSimulcastRid(
+    _ rid: SignalingRid, channelID: String, receiver: String, sender: String?, at now: Instant
+  ) -> Bool {
+    defer { deliver(at: now) }
+    guard let channel = channel(channelID), let connection = channel.member(receiver),
+      sender.map({ channel.member($0) != nil }) ?? true
+    else { return false }
+    connection.request(rid, of: sender, at: now)
+    return true
+  }
+
   /// All connections, in the order of their `connect`.
   public var status: [SFUConnectionStatus] { connections.map(\.status) }
 

@@ -170,30 +170,6 @@ public final class SFUCore {
     return true
   }
 
-  /// Has a connection be sent another layer of simulcasts.
-  ///
-  /// - Parameters:
-  ///   - rid: the layer, or `none`.
-  ///   - channelID: the channel of both.
-  ///   - receiver: the connection's id.
-  ///   - sender: whose simulcast; nil for all.
-  ///   - now: when it is asked for.
-  /// - Returns: whether both are in the channel.
-  @discardableResult
-  public func requestSimulcastRid(
-    _ rid: SignalingRid, channelID: String, receiver: String, sender: String?, at now: Instant
-  ) -> Bool {
-    defer { deliver(at: now) }
-    func isThere(_ id: String) -> Bool {
-      directory.connection(id: id).map { !$0.isEnded && $0.channel.id == channelID } ?? false
-    }
-    guard isThere(receiver), sender.map(isThere) ?? true,
-      let connection = directory.connection(id: receiver)
-    else { return false }
-    connection.request(rid, of: sender, at: now)
-    return true
-  }
-
   /// Ends every connection with 1001, as the server goes.
   public func shutdown(at now: Instant) {
     defer { deliver(at: now) }
@@ -355,6 +331,7 @@ public final class SFUCore {
       connection, id: connection.connectionID,
       user: connection.transport.ice.localParameters.ufrag)
     channel.members.append(connection)
+    openSpotlight(in: channel, for: request)
     connection.sendOffer(at: now)
     touch(connection)
   }
@@ -411,6 +388,7 @@ public final class SFUCore {
     let isGone = connection.leave(afterClose: isTold, at: now)
     clients.remove(connection.signaling.peer)
     channel.members.removeAll { $0 === connection }
+    leaveSpotlight(connection, in: channel)
     if isGone { release(connection, at: now) } else { touch(connection) }
     synchronize(channel, at: now)
     if wasConnected {

@@ -95,6 +95,8 @@ public struct SFUConnectionStatus: Sendable, Hashable {
     public var overtaken: UInt64
     /// Packets of the publisher's that came too late to be of use.
     public var late: UInt64
+    /// Packets left out because the publisher isn't in the spotlight: audio.
+    public var unfocused: UInt64
     /// Frames left out because the link has no room for their temporal layer, and because it was full.
     public var layerFramesLeftOut: UInt64
     public var congestedFramesLeftOut: UInt64
@@ -111,6 +113,15 @@ public struct SFUConnectionStatus: Sendable, Hashable {
     public var roundTrip: Duration?
   }
 
+  /// Its part in the channel's spotlight.
+  public struct Spotlight: Sendable, Hashable {
+    /// Whether it sees and hears the others by it.
+    public var isEnabled: Bool
+    /// Whether it is in it, and whether it stays there until it is taken out.
+    public var isFocused: Bool
+    public var isFixed: Bool
+  }
+
   public var peer: SFUPeerID
   public var channelID: String
   public var sessionID: String
@@ -120,6 +131,7 @@ public struct SFUConnectionStatus: Sendable, Hashable {
   public var role: SFURole
   /// Whether media can flow.
   public var isConnected: Bool
+  public var spotlight: Spotlight
   public var tracks: [Track]
   public var subscriptions: [Subscription]
   /// Transport-wide feedback messages of the client, and its last REMB in bits a second.

@@ -133,6 +133,10 @@ import Testing
       #"{"channel_id":"x","receiver_connection_id":"y","rid":"r1"}"#, "CONNECTION-NOT-FOUND"
     ),
     (
+      "Sora_20200807.FocusSpotlight", #"{"channel_id":"x","connection_id":"y"}"#,
+      "CONNECTION-NOT-FOUND"
+    ),
+    (
       "Sora_20151104.DisconnectConnection", #"{"channel_id":"x","connection_id":"y"}"#,
       "CONNECTION-NOT-FOUND"
     ),

@@ -88,6 +88,44 @@ struct GrantTests {
     }
   }
 
+  @Test func aSpotlightIsGrantedAndTaken() throws {
+    let server = try TestServer(network)
+    let given = try ScriptedClient("a", 1, server)
+    let encodings = ["r0", "r1"].map { rid in SignalingEncoding { $0.rid = rid } }
+    _ = try admit(
+      given, server,
+      SFUGrant(
+        settings: GrantSettings {
+          $0.simulcast = true
+          $0.spotlight = true
+          $0.spotlightEncodings = encodings
+        }))
+    let taken = try ScriptedClient("b", 2, server)
+    _ = try admit(
+      taken, server,
+      SFUGrant(
+        settings: GrantSettings {
+          $0.spotlight = false
+          $0.signalingNotify = false
+        }),
+      ConnectMessage(role: .sendrecv, channelID: "room") {
+        $0.spotlight = true
+        $0.spotlightNumber = 2
+        $0.spotlightFocusRid = .r1
+      })
+    #expect(
+      network.run(
+        until: { given.isConnected && server.status(taken)?.isConnected == true },
+        within: .seconds(5)))
+    network.run(for: .seconds(1))
+    #expect(given.offer?.spotlight == true && given.offer?.encodings == encodings)
+    #expect(server.status(given)?.spotlight.isEnabled == true)
+    #expect(taken.offer?.spotlight == false && taken.closed == nil)
+    #expect(server.status(taken)?.spotlight.isEnabled == false)
+    // It may not hear of others either.
+    #expect(given.notifications.count == 2 && taken.notifications.isEmpty)
+  }
+
   @Test func whatWasDecidedIsToldToTheOthers() throws {
     let server = try TestServer(network)
     let first = try ScriptedClient("a", 1, server)

@@ -275,7 +275,7 @@ final class ScriptedClient: SimulatedEndpoint {
   func send(
     _ kind: MediaKind, sequence: UInt16, timestamp: UInt32, ssrc: UInt32? = nil,
     payloadCount: Int = 200, marker: Bool = true, rid: String? = nil, payload: [UInt8]? = nil,
-    losing: Bool = false
+    losing: Bool = false, level: UInt8? = 30
   ) {
     let payloadCount = payload?.count ?? payloadCount
     let mid = kind == .audio ? offer?.mid?["audio"] : offer?.mid?["video"]
@@ -290,7 +290,7 @@ final class ScriptedClient: SimulatedEndpoint {
     values.absSendTime = 0
     values.rid = rid.flatMap { RTPExtensionText($0) }
     rids[ssrc] = values.rid ?? rids[ssrc]
-    if kind == .audio { values.audioLevel = RTPAudioLevel(level: 30, hasVoice: true) }
+    if kind == .audio { values.audioLevel = level.map { RTPAudioLevel(level: $0, hasVoice: true) } }
     if kind == .video { values.videoOrientation = .clockwise90 }
     transportNumber &+= 1
     var header = RTPHeader(

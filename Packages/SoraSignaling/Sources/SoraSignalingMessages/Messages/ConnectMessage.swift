@@ -71,6 +71,6 @@ public enum SignalingRole: String, FieldText {
 }
 
 /// A simulcast layer, or no video at all.
-public enum SignalingRid: String, FieldText {
+public enum SignalingRid: String, FieldText, CaseIterable {
   case none, r0, r1, r2
 }

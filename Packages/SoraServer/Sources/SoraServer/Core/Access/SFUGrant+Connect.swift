@@ -13,6 +13,12 @@ extension SFUGrant {
     put(settings.spotlightNumber) { message.spotlightNumber = $0 }
     put(settings.spotlightFocusRid) { message.spotlightFocusRid = $0 }
     put(settings.spotlightUnfocusRid) { message.spotlightUnfocusRid = $0 }
+    if settings.spotlight == false {
+      // What belongs to it goes with it: the client isn't refused for what was taken from it.
+      message.spotlightNumber = nil
+      message.spotlightFocusRid = nil
+      message.spotlightUnfocusRid = nil
+    }
     put(settings.audioStreamingLanguageCode) { message.audioStreamingLanguageCode = $0 }
     put(settings.dataChannelSignaling) { message.dataChannelSignaling = $0 }
     put(settings.ignoreDisconnectWebSocket) { message.ignoreDisconnectWebSocket = $0 }

@@ -77,6 +77,8 @@ public struct GrantFields: OptionalFields {
   public let dataChannels = Field<[DataChannelOptions]?>("data_channels")
   public let forwardingFilter = Field<ForwardingFilter?>("forwarding_filter")
   public let forwardingFilters = Field<[ForwardingFilter]?>("forwarding_filters")
+  /// `false` keeps all notifications from the client.
+  public let signalingNotify = Field<Bool?>("signaling_notify")
   public let notifyMetadata = Field<JSONValue?>("signaling_notify_metadata")
   /// Seconds, a year at most.
   public let connectionLifetime = Field<Int?>("connection_lifetime", .range(1...31_536_000))

@@ -8,6 +8,10 @@ final class SFUChannel {
   let sessionID: String
   /// What nobody is forwarded.
   var filters = ForwardingFilters()
+  /// Who is heard and seen by those who ask for that; nil where nobody has.
+  var spotlight: Spotlight?
+  /// Whether somebody has said how many places that has.
+  var hasSpotlightNumber = false
   /// In the order of their `connect`.
   var members: [SFUConnection] = []
   /// When its first `connect` came.
@@ -19,6 +23,11 @@ final class SFUChannel {
     self.id = id
     self.createdAt = createdAt
     self.sessionID = sessionID
+  }
+
+  /// The connection with an id that hasn't left.
+  func member(_ id: String) -> SFUConnection? {
+    members.first { $0.connectionID == id && !$0.isEnded }
   }
 
   /// Only connections whose media can flow count.

@@ -21,12 +21,17 @@ extension SFUConnection {
   /// The client is to be sent another layer, of one sender or of all.
   func request(_ rid: SignalingRid, of sender: String?, at now: Instant) {
     downlink.wishes.set(rid, of: sender)
+    choose(of: sender, at: now)
+  }
+
+  /// Aims anew at the layers that are asked for, of one sender or of all.
+  func choose(of sender: String?, at now: Instant) {
     for subscription in downlink.subscriptions
     where subscription.source.isSimulcast
       && (sender ?? subscription.source.publisherID)
         == subscription.source.publisherID
     {
-      subscription.wish = subscription.source.offered.wish(for: rid)
+      subscription.wish = wish(of: subscription.source)
       choose(subscription, .receiver, at: now)
     }
   }
@@ -37,7 +42,7 @@ extension SFUConnection {
   ) {
     let (source, selection) = (subscription.source, subscription.selection)
     guard previous != nil || subscription.hasBegun else { return }
-    let wish = downlink.wishes[source.publisherID]
+    let wish = wishedRid(of: source.publisherID)
     let isHigher = (selection.current?.rank ?? -1) > (previous?.rank ?? -1)
     let event = NotifyMessage(eventType: NotifyEventType.simulcastSwitched) {
       $0.timestamp = core.timestamp(at: now)

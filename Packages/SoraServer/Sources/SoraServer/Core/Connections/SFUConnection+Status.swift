@@ -9,6 +9,7 @@ extension SFUConnection {
       peer: signaling.peer, channelID: channel.id, sessionID: channel.sessionID,
       connectionID: connectionID,
       clientID: clientID, bundleID: bundleID, role: request.role, isConnected: isConnected,
+      spotlight: spotlightStatus,
       tracks: uplink.tracks.map { track in
         let counted = track.statistics
         return SFUConnectionStatus.Track(
@@ -73,6 +74,7 @@ extension SubscribedTrack {
       retransmissionsMissing: counted.sent.retransmissionsMissing,
       padding: counted.sent.paddingPacketsSent, dropped: counted.dropped.notWritable,
       overtaken: counted.dropped.overtaken, late: counted.dropped.late,
+      unfocused: counted.dropped.unfocused,
       layerFramesLeftOut: counted.frames.layerFrames,
       congestedFramesLeftOut: counted.frames.congestedFrames,
       layer: share.map { source.isSimulcast ? $0.layer % LayerRates.count : $0.layer },

@@ -72,7 +72,11 @@ final class SFUConnection: DeadlineQueued, TrackSubscriber {
       ? DataTransport(
         configuration: core.configuration.data, random: random, transport: transport) : nil
     downlink.filters = request.filters
-    downlink.wishes = LayerWishes(request.simulcastRequestRid ?? request.simulcastRid)
+    downlink.spotlight = request.spotlightRids(core.configuration.spotlight.rids)
+      .map { SpotlightWishes($0) }
+    // What shall be seen of a spotlight has fields of its own.
+    downlink.wishes = LayerWishes(
+      downlink.spotlight == nil ? request.simulcastRequestRid ?? request.simulcastRid : nil)
     signaling = ClientSignaling(
       peer: peer,
       channels: data.map {
@@ -274,6 +278,7 @@ extension SFUConnection: PeerTransportDelegate {
     if track.kind == .video {
       core.forward(layer, of: track, at: now)
     } else {
+      speak(lent.uploaded.values.audioLevel, on: track, at: now)
       for subscription in track.subscriptions where subscription.isActive {
         subscription.subscriber.forward(lent, of: layer, on: subscription, at: now)
       }

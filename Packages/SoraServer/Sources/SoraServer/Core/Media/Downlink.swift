@@ -26,6 +26,8 @@ final class Downlink {
   let controller: SendController
   /// Which layers of simulcasts the client asks for.
   var wishes = LayerWishes(nil)
+  /// What it asks for by the channel's spotlight; nil where it doesn't use that.
+  var spotlight: SpotlightWishes?
   /// What the client isn't forwarded.
   var filters = ForwardingFilters()
   private(set) var subscriptions: [SubscribedTrack] = []
@@ -162,7 +164,8 @@ final class Downlink {
     guard controller.knownEstimate != nil else { return }
     var wanted = Bitrate.zero
     streams.removeAll(keepingCapacity: true)
-    for subscription in subscriptions where subscription.isActive && subscription.wish != .none {
+    for subscription in subscriptions
+    where subscription.isActive && subscription.wish != .none && !subscription.isMuted {
       let rates = subscription.rates(at: now)
       wanted = wanted + (rates.last ?? .zero)
       streams.append(

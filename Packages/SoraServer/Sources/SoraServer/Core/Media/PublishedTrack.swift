@@ -22,6 +22,8 @@ final class PublishedTrack {
   private(set) var subscriptions: [SubscribedTrack] = []
   /// The lowest first; one without simulcast; none before the publisher's answer.
   private(set) var layers: [PublishedLayer] = []
+  /// Of audio: whether the channel's spotlight has it heard.
+  var isHeard = true
   private var epochs: UInt8 = 0
   /// When a key frame was asked for last so that somebody can enter a layer.
   private var switchAskedAt: Instant?

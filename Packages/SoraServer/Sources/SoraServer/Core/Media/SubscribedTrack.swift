@@ -34,6 +34,8 @@ final class SubscribedTrack {
   /// Names it in the subscriber's pacer.
   let slot: Int
   let types: SFUPayloadTypes.Assignment
+  /// Whether the subscriber hears of it only what the spotlight has heard.
+  private let followsSpotlight: Bool
   /// Whether the subscriber's answer takes the section and its transport can carry it.
   private(set) var isActive = false
   /// What is wanted of it, and what it gets.
@@ -51,6 +53,8 @@ final class SubscribedTrack {
     var notWritable: UInt64 = 0
     /// Waited for so long that it isn't kept any more.
     var overtaken: UInt64 = 0
+    /// Of who isn't in the spotlight: audio.
+    var unfocused: UInt64 = 0
     /// Of a frame that was given up, or older than what is known.
     var late: UInt64 = 0
   }
@@ -61,13 +65,16 @@ final class SubscribedTrack {
     var frames: FrameGate.Statistics
   }
 
-  /// - Parameter parameters: its place towards the subscriber.
+  /// - Parameters:
+  ///   - parameters: its place towards the subscriber.
+  ///   - followsSpotlight: whether it is left out while the spotlight doesn't have it heard; audio only.
   init(
     source: PublishedTrack, subscriber: any TrackSubscriber, transport: PeerTransport,
     controller: SendController, slot: Int,
     _ parameters: RTPTrackSender.Parameters, types: SFUPayloadTypes.Assignment,
-    random: RandomSource
+    followsSpotlight: Bool, random: RandomSource
   ) {
+    self.followsSpotlight = followsSpotlight
     self.source = source
     self.subscriber = subscriber
     self.transport = transport
@@ -87,6 +94,8 @@ final class SubscribedTrack {
   }
 
   var kind: MediaKind { source.kind }
+  /// Audio that isn't sent because its publisher isn't in the spotlight.
+  var isMuted: Bool { followsSpotlight && !source.isHeard }
   /// Whether anything of it was sent.
   var hasBegun: Bool { rewriter.timestamps.isStarted }
   var ssrc: UInt32 { sender.parameters.ssrc }
@@ -187,7 +196,8 @@ final class SubscribedTrack {
         beginsFrame = true
       }
     }
-    let forwards = frame?.forwards ?? true
+    let forwards = frame?.forwards ?? !isMuted
+    if isMuted { dropped.unfocused &+= 1 }
     guard
       let out = rewriter.advance(
         to: uploaded, forwards: forwards, gapIsLeftOut: !forwards && !beginsFrame, frame: frame,

@@ -56,7 +56,7 @@ extension SFUConnection {
       let encodings = uplink.tracks.first { !$0.offered.isEmpty }?.offered.encodings
       $0.encodings = encodings
       $0.simulcastMulticodec = false
-      $0.spotlight = false
+      $0.spotlight = request.spotlight ?? false
       $0.multistream = true
       $0.metadata = request.grant.authzMetadata
       $0.dataChannelSignaling = signaling.channels != nil
@@ -140,10 +140,9 @@ extension SFUConnection {
       mid: RTPExtensionText(mid), clockRate: track.codec.clockRate, cname: track.publisherID)
     let subscription = SubscribedTrack(
       source: track, subscriber: self, transport: transport, controller: downlink.controller,
-      slot: downlink.nextSlot, parameters, types: types, random: core.random)
-    if track.isSimulcast {
-      subscription.wish = track.offered.wish(for: downlink.wishes[track.publisherID])
-    }
+      slot: downlink.nextSlot, parameters, types: types,
+      followsSpotlight: track.kind == .audio && downlink.spotlight != nil, random: core.random)
+    if track.isSimulcast { subscription.wish = wish(of: track) }
     downlink.add(subscription)
     track.add(subscription)
     sections.put(

@@ -18,6 +18,8 @@ extension SFUConnection {
       }
       switch method {
       case .requestSimulcastRid: return try requestSimulcastRid(params, at: now)
+      case .requestSpotlightRid: return try requestSpotlightRid(params, at: now)
+      case .resetSpotlightRid: return try resetSpotlightRid(params, at: now)
       case .putSignalingNotifyMetadata: return try putMetadata(params, at: now)
       case .putSignalingNotifyMetadataItem: return try putMetadataItem(params, at: now)
       }
@@ -28,16 +30,8 @@ extension SFUConnection {
   private func requestSimulcastRid(
     _ params: [String: JSONValue], at now: Instant
   ) throws(RPCError) -> JSONValue {
-    guard let rid = params["rid"]?.stringValue.flatMap(SignalingRid.init) else {
-      throw RPCError(.invalidParams, "rid must be none, r0, r1 or r2")
-    }
-    var sender: String?
-    if let given = params["sender_connection_id"], !given.isNull {
-      sender = given.stringValue
-      guard let sender, channel.members.contains(where: { $0.connectionID == sender }) else {
-        throw RPCError(.invalidParams, "sender_connection_id is nobody's in this channel")
-      }
-    }
+    let rid = try rid("rid", params)
+    let sender = try sender("sender_connection_id", params)
     request(rid, of: sender, at: now)
     var result: [String: JSONValue] = [
       "channel_id": .string(channel.id), "receiver_connection_id": .string(connectionID),
@@ -45,6 +39,57 @@ extension SFUConnection {
     ]
     if let sender { result["sender_connection_id"] = .string(sender) }
     return .object(result)
+  }
+
+  private func rid(
+    _ key: String, _ params: [String: JSONValue]
+  ) throws(RPCError) -> SignalingRid {
+    guard let rid = params[key]?.stringValue.flatMap(SignalingRid.init) else {
+      throw RPCError(.invalidParams, "\(key) must be none, r0, r1 or r2")
+    }
+    return rid
+  }
+
+  /// A connection of this channel; nil where none is named.
+  private func sender(
+    _ key: String, _ params: [String: JSONValue]
+  ) throws(RPCError) -> String? {
+    guard let given = params[key], !given.isNull else { return nil }
+    guard let sender = given.stringValue, channel.member(sender) != nil else {
+      throw RPCError(.invalidParams, "\(key) is nobody's in this channel")
+    }
+    return sender
+  }
+
+  private func requestSpotlightRid(
+    _ params: [String: JSONValue], at now: Instant
+  ) throws(RPCError) -> JSONValue {
+    let rids = SFUSpotlightRids(
+      focus: try rid("spotlight_focus_rid", params),
+      unfocus: try rid("spotlight_unfocus_rid", params))
+    let sender = try sender("send_connection_id", params)
+    guard requestSpotlight(.init(sender: sender, rids: rids), at: now) else {
+      throw Self.noSpotlight
+    }
+    return [
+      "channel_id": .string(channel.id), "recv_connection_id": .string(connectionID),
+      "spotlight_focus_rid": .string(rids.focus.rawValue),
+      "spotlight_unfocus_rid": .string(rids.unfocus.rawValue),
+    ]
+  }
+
+  private func resetSpotlightRid(
+    _ params: [String: JSONValue], at now: Instant
+  ) throws(RPCError) -> JSONValue {
+    let sender = try sender("send_connection_id", params)
+    guard resetSpotlight(of: sender, at: now) else { throw Self.noSpotlight }
+    return [
+      "channel_id": .string(channel.id), "recv_connection_id": .string(connectionID),
+    ]
+  }
+
+  private static var noSpotlight: RPCError {
+    RPCError(.invalidParams, "this connection has no spotlight: connect with spotlight true")
   }
 
   /// Puts other metadata in the place of what others are told of this connection.

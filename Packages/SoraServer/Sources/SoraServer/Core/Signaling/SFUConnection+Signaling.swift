@@ -9,6 +9,7 @@ import SoraTransport
 extension SFUConnection {
   /// Tells the client something, on the way that it is spoken to.
   func tell(_ output: SFUOutput, at now: Instant) {
+    if output.isNotification, request.grant.settings.signalingNotify == false { return }
     switch signaling.way(of: output) {
     case .webSocket: core.emit(output, to: signaling.peer)
     case .channel(let channels, let label):

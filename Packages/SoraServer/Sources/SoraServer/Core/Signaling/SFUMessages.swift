@@ -44,6 +44,13 @@ public enum SFUOutput: Sendable, Hashable {
   case requestStatistics
   /// Ends the signaling; nothing follows.
   case close(SFUClose)
+
+  var isNotification: Bool {
+    switch self {
+    case .notify, .event: true
+    default: false
+    }
+  }
 }
 
 /// How the server ends a connection.
