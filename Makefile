@@ -8,7 +8,7 @@ TEST = $(SWIFT) test -c $(CONFIGURATION) --skip-build
 INTEGRATION = ^($(shell Tools/manifest/generate.py --integration | paste -sd '|'))\.
 # Tests with sockets and limits of real time. They run by themselves, after all that computes or blocks its thread, and eight at a time:
 # were all begun at once, each would wait for a thread for longer than peers wait for it.
-LIVE = ^(Sora(Signaling|TURNStream|SDK)Tests|RelayTests)\.|^WindowTests\.(?!Portal|MissingPortal)|^CommandTests\.(View|Serve|Doctor|Message)Tests|^SoraAudioDevicesTests\.StandIn|^SoraRecordingTests\.PlayerTests|^SoraTransportTests\.Loop|^SoraServerTests\.(API|SessionAPI|SpotlightAPI|RealServer|TURNService|Token|AuthWebhook|EventWebhook)|^WebRTCTests\.(?!Core|LossyCodec|BrowserOffer|LipSync|PerfectNegotiation)
+LIVE = ^(Sora(Signaling|TURNStream|SDK)Tests|RelayTests)\.|^WindowTests\.(?!Portal|MissingPortal)|^CommandTests\.(View|Serve|ServedCall|Doctor|Message)Tests|^SoraAudioDevicesTests\.StandIn|^SoraRecordingTests\.PlayerTests|^SoraTransportTests\.Loop|^SoraServerTests\.(API|SessionAPI|SpotlightAPI|RealServer|TURNService|Token|AuthWebhook|EventWebhook)|^WebRTCTests\.(?!Core|LossyCodec|BrowserOffer|LipSync|PerfectNegotiation)
 # And those that hold their thread while a desktop's programs start, twenty times.
 PORTAL = ^WindowTests\.(Missing)?PortalTests
 SWIFT_SOURCES = Package.swift $(wildcard Packages Tools Tests Benchmarks)
@@ -75,6 +75,7 @@ guard: manifest-check ## Check the manifest, sans-I/O code, the arrows between m
 	@Tools/guard-unsafe.py
 	@Tools/metrics.py --self-test
 	@Tools/check.py --self-test
+	@Tools/man.py --self-test
 	@Tools/guard-targets.py
 	@Tools/samples/samples.py --self-test
 	@Tools/guard-version.py --self-test
@@ -149,7 +150,7 @@ manifest-check:
 	@Tools/manifest/generate.py --check
 
 # Completion scripts go where bash (bash-completion), zsh and fish look; packagers set DESTDIR.
-install: ## Install `sora` and its completion for bash, zsh and fish in PREFIX (/usr/local)
+install: ## Install `sora`, its manual pages and completion for bash, zsh and fish in PREFIX (/usr/local)
 	@SWIFT="$(SWIFT)" Tools/install.sh "$(DESTDIR)$(PREFIX)"
 
 format: ## Format the Swift sources

@@ -970,6 +970,7 @@ let package = Package(
         "SoraAudio",
         "SoraRecording",
         "SoraServer",
+        "SoraSignaling",
         "TestPrograms",
         "SoraAudioDevices",
         "SoundServer",

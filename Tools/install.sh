@@ -1,12 +1,17 @@
 #!/usr/bin/env bash
-# install.sh PREFIX: installs the release `sora`, and what shells need to complete its commands, options and files.
+# install.sh PREFIX: installs the release `sora`, its manual pages, and what shells need to complete its commands, options and files.
+# SORA=FILE installs that command, and builds none.
 set -euo pipefail
 prefix=$(mkdir -p "$1" && cd "$1" && pwd)
-cd "$(dirname "$0")/.."
+tools=$(cd "$(dirname "$0")" && pwd)
 
-swift=${SWIFT:-swift}
-"$swift" build -c release --product sora
-sora=$("$swift" build -c release --show-bin-path)/sora
+sora=${SORA:-}
+if [[ -z $sora ]]; then
+  cd "$tools/.."
+  swift=${SWIFT:-swift}
+  "$swift" build -c release --product sora
+  sora=$("$swift" build -c release --show-bin-path)/sora
+fi
 
 install -D -m 755 "$sora" "$prefix/bin/sora"
 # The script of a shell, in the file where that shell looks for it.
@@ -17,4 +22,5 @@ completion() {
 completion bash "$prefix/share/bash-completion/completions/sora"
 completion zsh "$prefix/share/zsh/site-functions/_sora"
 completion fish "$prefix/share/fish/vendor_completions.d/sora.fish"
-echo "installed $prefix/bin/sora, and completion for bash, zsh and fish"
+"$prefix/bin/sora" --experimental-dump-help | "$tools/man.py" "$prefix/share/man/man1" "$("$prefix/bin/sora" --version)"
+echo "installed $prefix/bin/sora, its manual pages (man sora), and completion for bash, zsh and fish"

@@ -28,7 +28,7 @@ import Testing
     #expect(object["type"] as? String == "summary")
     let expected: Set = [
       "type", "connectionId", "connectMs", "firstFrameMs", "video", "audio", "rttMs", "bytes",
-      "packets", "packetsLost", "nack", "pli", "error",
+      "packets", "packetsLost", "nack", "pli", "error", "reconnections",
     ]
     #expect(expected.isSubset(of: Set(object.keys)))
     let video = try #require(object["video"] as? [String: Any])

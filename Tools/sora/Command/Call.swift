@@ -3,6 +3,7 @@ import SoraClock
 import SoraCommandSupport
 import SoraMedia
 import SoraSDK
+import Synchronization
 import WebRTC
 
 /// What happens to a connection, in one line of events.
@@ -11,6 +12,10 @@ enum CallEvent: Sendable {
   case removed(any MediaStream)
   /// A connection has a name that tells people more than its id.
   case named(connectionId: String, name: String)
+  /// The connection was lost: another attempt follows.
+  case reconnecting(attempt: Int, because: any Error)
+  /// There is a new one.
+  case reconnected(MediaChannel)
   /// The channel ended: by an error, or as it should.
   case ended((any Error)?)
   case interrupted
@@ -27,6 +32,8 @@ final class Call: Sendable {
   private let continuation: AsyncStream<CallEvent>.Continuation
   private let interruption: Interruption
   private let ticker: Task<Void, Never>
+  /// Where a lost connection is made anew.
+  private let reconnecting = Mutex<ReconnectingChannel?>(nil)
 
   static let ticksPerSecond = 10
 
@@ -48,7 +55,11 @@ final class Call: Sendable {
   }
 
   /// Connects; an interruption cancels the attempt.
-  func connect(_ configuration: SoraSDK.Configuration) async throws -> MediaChannel {
+  ///
+  /// - Parameter policy: how the connection is made anew where it is lost; nil where that ends the call.
+  func connect(
+    _ configuration: SoraSDK.Configuration, reconnection policy: ReconnectionPolicy? = nil
+  ) async throws -> MediaChannel {
     let handlers = configuration.mediaChannelHandlers
     handlers.onAddStream = { [continuation] in continuation.yield(.added($0)) }
     handlers.onRemoveStream = { [continuation] in continuation.yield(.removed($0)) }
@@ -58,11 +69,41 @@ final class Call: Sendable {
         continuation.yield(.named(connectionId: connection, name: client))
       }
     }
-    handlers.onDisconnect = { [continuation] error in continuation.yield(.ended(error)) }
+    if policy == nil {
+      handlers.onDisconnect = { [continuation] error in continuation.yield(.ended(error)) }
+    }
     let settings = UncheckedConfiguration(configuration)
-    let attempt = Task { try await Sora.shared.connect(configuration: settings.value) }
+    let attempt = Task { try await connectOnce(settings.value, policy) }
     interruption.onRequest { attempt.cancel() }
     return try await attempt.value
+  }
+
+  private func connectOnce(
+    _ configuration: SoraSDK.Configuration, _ policy: ReconnectionPolicy?
+  ) async throws -> MediaChannel {
+    guard let policy else { return try await Sora.shared.connect(configuration: configuration) }
+    let connection = try await Sora.shared.connect(
+      configuration: configuration, reconnection: policy)
+    reconnecting.withLock { $0 = connection }
+    let first = connection.channel
+    Task { [continuation] in
+      for await event in connection.events {
+        switch event {
+        case .connected(let channel):
+          if channel !== first { continuation.yield(.reconnected(channel)) }
+        case .reconnecting(let attempt, _, let error):
+          continuation.yield(.reconnecting(attempt: attempt, because: error))
+        case .channel: continue
+        case .disconnected(let error): continuation.yield(.ended(error))
+        }
+      }
+    }
+    return first
+  }
+
+  /// A line about a connection that is made anew.
+  static func note(ofAttempt attempt: Int, because error: any Error) -> String {
+    "sora: the connection was lost (\(ErrorText.line(error))); attempt \(attempt) to connect anew"
   }
 
   /// Has the call end when what it tells can't be written, or nobody reads it.
@@ -76,7 +117,11 @@ final class Call: Sendable {
   /// Ends the channel and waits until it has ended.
   func disconnect(_ channel: MediaChannel) async {
     ticker.cancel()
-    await channel.disconnect()
+    if let connection = reconnecting.withLock({ $0 }) {
+      await connection.disconnect()
+    } else {
+      await channel.disconnect()
+    }
   }
 }
 

@@ -10,6 +10,12 @@ struct ConnectionOptions: ParsableArguments {
   @OptionGroup
   var call: ChannelOptions
 
+  @OptionGroup
+  var wishes: ChannelWishes
+
+  @Flag(help: "Connect anew, again and again, where the connection is lost after it stood.")
+  var reconnect = false
+
   @Option(
     name: .customLong("video-codec"),
     help: ArgumentHelp("The video codec to ask the server for.", valueName: "codec"),
@@ -33,10 +39,17 @@ struct ConnectionOptions: ParsableArguments {
   var json: Bool { call.json }
   var verbose: Bool { call.verbose }
 
+  /// How a lost connection is made anew; nil where it isn't.
+  var reconnection: ReconnectionPolicy? { reconnect ? ReconnectionPolicy() : nil }
+
   /// The configuration that the options describe.
+  ///
+  /// - Parameter role: the command's own, which `--role` widens.
   func makeConfiguration(role: Role) throws(UsageError) -> SoraSDK.Configuration {
+    let role = try wishes.role(usual: role)
     var configuration = try call.makeConfiguration(role: role)
     configuration.videoCodec = try chosenCodec(role)
+    try wishes.apply(to: &configuration)
     return configuration
   }
 

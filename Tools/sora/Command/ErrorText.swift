@@ -22,7 +22,8 @@ enum ErrorText {
         "signaling: the server closed the WebSocket with \(code.intValue())"
           + (reason.map { $0.isEmpty ? "" : " (\($0))" } ?? ""), error)
     // These two say their stage and their way out themselves.
-    case .webSocketError(let cause): "signaling: \(cause)"
+    case .webSocketError(let cause):
+      "\(cause)".hasPrefix("signaling: ") ? "\(cause)" : "signaling: \(cause)"
     case .signalingChannelError(let reason): "signaling: \(reason)"
     case .invalidSignalingMessage: joined("signaling: the server sent what can't be read", error)
     case .unknownSignalingMessageType(let type):

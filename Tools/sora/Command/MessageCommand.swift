@@ -207,6 +207,7 @@ private struct MessageJob {
       case .call(.tick):
         if let limit, Double(call.elapsedMilliseconds) >= limit { return }
       case .call(.added), .call(.removed), .call(.named): break
+      case .call(.reconnecting), .call(.reconnected): break
       case .message(let message):
         summary.received += 1
         let text = MessageText(

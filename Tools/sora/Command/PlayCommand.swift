@@ -75,6 +75,7 @@ private final class PlayJob {
   private var connectedAt: Instant?
   private var endedAt: Instant?
   private var timeline: ConnectionTimeline?
+  private var reconnections = 0
 
   init(_ command: PlayCommand) throws {
     options = command.connection
@@ -121,25 +122,31 @@ private final class PlayJob {
     try openWindow(call)
     defer { streams.grid?.close() }
     speaker?.attach(console)
-    let channel: MediaChannel
+    var channel: MediaChannel
     do {
-      channel = try await call.connect(configuration)
+      channel = try await call.connect(configuration, reconnection: options.reconnection)
     } catch {
       return try finish(call, nil, error: ErrorText.line(error))
     }
     connectedAt = SystemClock.now
-    channel.addEncodedFrameSinks { [outputs] in
-      outputs.sink(ofStream: $0.streamId)
-    } removed: { [outputs] in
-      outputs.streamEnded($0.streamId)
-    }
+    record(channel)
     last = PlayedMoment(at: SystemClock.now)
-    let error = await watch(call, channel)
+    let (end, error) = await watch(call, channel)
+    channel = end
     speaker?.close()
     endedAt = SystemClock.now
     await readStatistics(channel)
     await call.disconnect(channel)
     try finish(call, channel, error: error)
+  }
+
+  /// Has every stream of the channel recorded that is to be.
+  private func record(_ channel: MediaChannel) {
+    channel.addEncodedFrameSinks { [outputs] in
+      outputs.sink(ofStream: $0.streamId)
+    } removed: { [outputs] in
+      outputs.streamEnded($0.streamId)
+    }
   }
 
   /// Opens the window of --view before there is anything to see, so that one who can't have it knows at once.
@@ -152,30 +159,44 @@ private final class PlayJob {
     }
   }
 
-  /// Until the time is up, somebody interrupts, or the channel ends. Returns what went wrong.
-  private func watch(_ call: Call, _ channel: MediaChannel) async -> String? {
+  /// Until the time is up, somebody interrupts, or the channel ends. Returns the last connection, and what went wrong.
+  private func watch(
+    _ call: Call, _ first: MediaChannel
+  ) async -> (channel: MediaChannel, error: String?) {
+    var channel = first
     let start = SystemClock.now
     var ticks = 0
     for await event in call.events {
       switch event {
-      case .interrupted, .outputEnded: return nil
-      case .ended(let error): return channel.reason(error)
-      case .added(let stream): streams.add(stream)
+      case .interrupted, .outputEnded: return (channel, nil)
+      case .ended(let error): return (channel, channel.reason(error))
+      case .reconnecting(let attempt, let error):
+        streams.lost()
+        console.note(Call.note(ofAttempt: attempt, because: error))
+      case .reconnected(let new):
+        channel = new
+        reconnections += 1
+        record(new)
+      case .added(let stream):
+        // With --role sendrecv the local one is told, too.
+        if stream.streamId != configuration.publisherStreamId { streams.add(stream) }
       case .removed(let stream): streams.remove(stream)
       case .named(let connectionId, let name): streams.grid?.name(connectionId, name)
       case .tick:
         let now = SystemClock.now
         if let first = streams.firstMedia {
-          if let duration = options.duration, (now - first).inSeconds >= duration { return nil }
+          if let duration = options.duration, (now - first).inSeconds >= duration {
+            return (channel, nil)
+          }
         } else if let timeout, (now - start).inSeconds >= timeout {
-          return noMedia(timeout)
+          return (channel, noMedia(timeout))
         }
         streams.markSpeakers(at: now)
         ticks += 1
         if ticks % Call.ticksPerSecond == 0 { await tellStatus(call, channel) }
       }
     }
-    return nil
+    return (channel, nil)
   }
 
   private func noMedia(_ seconds: Double) -> String {
@@ -233,6 +254,7 @@ private final class PlayJob {
     var report = Report(type: type, elapsedMs: call.elapsedMilliseconds)
     report.addTotals(streams.total)
     report.connectionId = channel?.connectionId
+    report.reconnections = reconnections
     report.connectMs = connectedAt.map(call.milliseconds)
     report.addTimeline(timeline)
     streams.addTo(&report, at: now, since: type == .stats ? last : nil)

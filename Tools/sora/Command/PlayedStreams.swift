@@ -109,6 +109,8 @@ final class PlayedStream: VideoSink, AudioSink, EncodedFrameSink {
 struct PlayedStreams {
   private(set) var all: [PlayedStream] = []
   private var readings: [String: StatisticsReading] = [:]
+  /// Of connections that were lost.
+  private var earlier: [String: StatisticsReading] = [:]
   private let followed: FollowedStream
   private let arePlayed: Bool
   /// The window of --view.
@@ -135,6 +137,18 @@ struct PlayedStreams {
       all.append(played)
     }
     played.attach(to: stream)
+  }
+
+  /// The connection was lost: no stream is there until it comes again.
+  mutating func lost() {
+    for stream in all {
+      followed.remove(stream.streamId)
+      grid?.remove(stream.streamId)
+    }
+    for (streamId, reading) in readings {
+      earlier[streamId, default: StatisticsReading()].addEarlier(reading)
+    }
+    readings = [:]
   }
 
   func remove(_ stream: any MediaStream) {
@@ -171,7 +185,9 @@ struct PlayedStreams {
 
   /// The statistics of one stream.
   func reading(of stream: PlayedStream) -> StatisticsReading {
-    readings[stream.streamId] ?? StatisticsReading()
+    var reading = readings[stream.streamId] ?? StatisticsReading()
+    if let before = earlier[stream.streamId] { reading.addEarlier(before) }
+    return reading
   }
 
   /// The statistics of all streams together, those included that are over.

@@ -79,12 +79,12 @@ private final class PublishJob {
   private let soundFilm: FilmInput?
   private let passesThrough: Bool
   private let warnings: [String]
-  private var feedback: FeedFeedback?
+  private var sent: SentStream?
   private let outputs: CallOutputs
   private let console: Console
   private let audioMeter = AudioMeter()
   private let videoMeter = VideoMeter(measuresQuality: false)
-  private var reading = StatisticsReading()
+  private var totals = SentTotals()
   private var last = (reading: StatisticsReading(), audio: AudioMeter.Snapshot(), at: Instant.zero)
   private var connectedAt: Instant?
   private var endedAt: Instant?
@@ -127,9 +127,9 @@ private final class PublishJob {
     microphone?.attach(console)
     let call = Call(Interruption())
     call.endOnFailure(of: console)
-    let channel: MediaChannel
+    var channel: MediaChannel
     do {
-      channel = try await call.connect(configuration)
+      channel = try await call.connect(configuration, reconnection: options.reconnection)
     } catch {
       return try finish(call, nil, error: ErrorText.line(error))
     }
@@ -142,7 +142,8 @@ private final class PublishJob {
     }
     await FeedFeedback.untilSent(stream.videoSource, videoInput)
     startInputs(stream)
-    let error = await watch(call, channel)
+    let (last, error) = await watch(call, channel)
+    channel = last
     videoInput?.stop()
     audioInput?.stop()
     microphone?.close()
@@ -153,67 +154,80 @@ private final class PublishJob {
     try finish(call, channel, error: error)
   }
 
+  private var reading: StatisticsReading { totals.sum }
+
   private func startInputs(_ stream: any MediaStream) {
     // Both begin at the same instant, so that the beeps sound with their frames.
     let start = SystemClock.now
-    if let videoInput, let source = stream.videoSource {
-      feedback = FeedFeedback(videoInput, to: source, passesThrough: passesThrough)
-    }
     let count: @Sendable (AudioFrame) -> Void = { [audioMeter, outputs] block in
       audioMeter.add(block, at: SystemClock.now)
       outputs.add(block)
     }
-    if microphone != nil { stream.addAudioSink(SentSound(count)) }
+    let sent = SentStream(
+      stream, feed: videoInput, passesThrough: passesThrough,
+      microphoneSink: microphone.map { _ in SentSound(count) })
+    self.sent = sent
     audioInput?.start(at: start) { [audioMeter] sound in
       switch sound {
       case .raw(let block):
-        stream.send(audioFrame: block)
+        sent.send(block)
         count(block)
       case .packet(let packet):
-        stream.send(encodedAudioFrame: packet)
+        sent.send(packet: packet)
         audioMeter.addPacket(packet, at: SystemClock.now)
       }
     }
     videoInput?.start(at: start) { [videoMeter, outputs] picture in
       let now = SystemClock.now
+      sent.send(picture)
       switch picture {
       case .raw(let frame):
-        stream.send(videoFrame: VideoFrame(frame))
         videoMeter.add(
           frame, at: now, realtimeMilliseconds: SystemClock.realtimeMilliseconds)
         outputs.add(frame, at: now)
-      case .encoded(let frame, let codec):
-        stream.send(encodedVideoFrame: frame, codec: codec)
+      case .encoded(let frame, _):
         videoMeter.addEncoded(width: frame.width, height: frame.height, at: now)
       }
     }
     soundFilm?.start(at: start) { _ in }
   }
 
-  /// Until the time is up, somebody interrupts, or the channel or an input ends. Returns what went wrong.
-  private func watch(_ call: Call, _ channel: MediaChannel) async -> String? {
+  /// Until the time is up, somebody interrupts, or the channel or an input ends. Returns the last connection, and what went wrong.
+  private func watch(
+    _ call: Call, _ first: MediaChannel
+  ) async -> (channel: MediaChannel, error: String?) {
+    var channel = first
     let start = SystemClock.now
     var ticks = 0
     for await event in call.events {
       switch event {
-      case .interrupted, .outputEnded: return nil
+      case .interrupted, .outputEnded: return (channel, nil)
       case .ended(let error):
-        return channel.reason(error) ?? "signaling: the server ended the connection"
+        return (channel, channel.reason(error) ?? "signaling: the server ended the connection")
       case .added, .removed, .named: continue
+      case .reconnecting(let attempt, let error):
+        console.note(Call.note(ofAttempt: attempt, because: error))
+      case .reconnected(let new):
+        channel = new
+        totals.reconnected()
+        last.reading = totals.sum
+        if let stream = new.senderStream { sent?.move(to: stream) }
       case .tick:
-        if let failure = videoInput?.counters.failure { return "--video: \(failure)" }
+        if let failure = videoInput?.counters.failure { return (channel, "--video: \(failure)") }
         if let failure = audioInput?.failure ?? microphone?.failure ?? soundFilm?.counters.failure {
-          return "--audio: \(failure)"
+          return (channel, "--audio: \(failure)")
         }
-        if videoInput?.isOver ?? true, audioInput?.isOver ?? (microphone == nil) { return nil }
+        if videoInput?.isOver ?? true, audioInput?.isOver ?? (microphone == nil) {
+          return (channel, nil)
+        }
         if let duration = options.duration, (SystemClock.now - start).inSeconds >= duration {
-          return nil
+          return (channel, nil)
         }
         ticks += 1
         if ticks % Call.ticksPerSecond == 0 { await tellStatus(call, channel) }
       }
     }
-    return nil
+    return (channel, nil)
   }
 
   /// Waits, shortly, until what was given to the encoder is sent, so that the summary doesn't call it dropped.
@@ -221,7 +235,7 @@ private final class PublishJob {
     if channel.isAvailable { timeline = await channel.connectionTimeline() }
     for _ in 0..<10 {
       guard let new = await channel.sendingStatistics() else { return }
-      reading = new
+      totals.update(new)
       if reading.video.frames >= videoMeter.snapshot.frames { return }
       try? await Task.sleep(for: .milliseconds(20))
     }
@@ -229,7 +243,7 @@ private final class PublishJob {
 
   private func tellStatus(_ call: Call, _ channel: MediaChannel) async {
     if let new = await channel.sendingStatistics() {
-      reading = new
+      totals.update(new)
       timeline = await channel.connectionTimeline()
     }
     microphone?.update()
@@ -266,6 +280,7 @@ private final class PublishJob {
     var report = Report(type: type, elapsedMs: call.elapsedMilliseconds)
     report.addTotals(reading)
     report.connectionId = channel?.connectionId
+    report.reconnections = totals.reconnections
     report.connectMs = connectedAt.map(call.milliseconds)
     report.addTimeline(timeline)
     let now = endedAt ?? SystemClock.now

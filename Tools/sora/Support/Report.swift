@@ -34,6 +34,8 @@ package struct Report: Sendable, Encodable {
   /// Packets that were lost on this host, by layer and reason.
   package var drops: [String: Int] = [:]
   package var error: String?
+  /// How often the connection was made anew.
+  package var reconnections = 0
   /// The received stream that `video` and `audio` are about: the one that was followed last. The other members are about
   /// all.
   package var streamId: String?
@@ -217,7 +219,7 @@ package struct Report: Sendable, Encodable {
   private enum CodingKeys: String, CodingKey {
     case type, connectionId, elapsedMs, connectMs, connectPhasesMs, gatheringMs, firstFrameMs
     case video, audio, rttMs, bytes, packets, packetsLost, nack, pli, drops, error, streams
-    case streamId, streamsLive, watchedMs, goneMs, timesGone, audioDevice
+    case streamId, streamsLive, watchedMs, goneMs, timesGone, audioDevice, reconnections
   }
 
   package func encode(to encoder: any Encoder) throws {
@@ -243,6 +245,7 @@ package struct Report: Sendable, Encodable {
     try values.encode(pli, forKey: .pli)
     try values.encode(drops, forKey: .drops)
     try values.encode(error, forKey: .error)
+    try values.encode(reconnections, forKey: .reconnections)
     try values.encode(streamId, forKey: .streamId)
     try values.encode(streamsLive, forKey: .streamsLive)
     try values.encode(watchedMs, forKey: .watchedMs)

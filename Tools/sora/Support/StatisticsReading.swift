@@ -106,6 +106,14 @@ extension StatisticsReading {
     if !new.drops.isEmpty { drops = new.drops }
   }
 
+  /// Takes what another connection has counted up to its end: sums, and not how it stood.
+  package mutating func addEarlier(_ other: StatisticsReading) {
+    var sums = other
+    sums.roundTripMilliseconds = nil
+    sums.video.limitation = nil
+    add(sums)
+  }
+
   /// Adds another stream's sums.
   package mutating func add(_ other: StatisticsReading) {
     video.add(other.video)
@@ -146,7 +154,9 @@ extension StatisticsReading.Media {
     if !isSent { packetsLost += object.integer("packetsLost") }
     nack += object.integer("nackCount")
     pli += object.integer("pliCount")
-    frames += object.integer(isSent ? "framesSent" : "framesDecoded")
+    let count = object.integer(isSent ? "framesSent" : "framesDecoded")
+    // A simulcast's layers are the same frames in several sizes.
+    frames = object.texts["rid"] == nil ? frames + count : max(frames, count)
     framesDropped += object.integer("framesDropped")
     keyFrames += object.integer(isSent ? "keyFramesEncoded" : "keyFramesDecoded")
     freezeCount += object.integer("freezeCount")

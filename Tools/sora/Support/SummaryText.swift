@@ -54,6 +54,7 @@ package enum SummaryText {
         ))
       if let concealed = audio.concealedMs { rows.append(("audio concealed", "\(concealed) ms")) }
     }
+    if report.reconnections > 0 { rows.append(("connected anew", "\(report.reconnections) times")) }
     if let rtt = report.rttMs { rows.append(("round trip", String(format: "%.1f ms", rtt))) }
     let sent = max(1, report.packets + max(0, report.packetsLost))
     rows.append(

@@ -70,6 +70,7 @@ import Testing
       $0.audioBitRate = 64
       $0.simulcastEnabled = true
       $0.simulcastRid = .r1
+      $0.simulcastRequestRid = .none
       $0.spotlightEnabled = .enabled
       $0.spotlightNumber = 3
       $0.spotlightFocusRid = .r2
@@ -93,6 +94,7 @@ import Testing
       json["video"] == ["codec_type": "VP8", "bit_rate": 800, "vp9_params": ["profile_id": 2]])
     #expect(json["audio"] == ["codec_type": "OPUS", "bit_rate": 64])
     #expect(json["simulcast"] == true && json["simulcast_rid"] == "r1")
+    #expect(json["simulcast_request_rid"] == "none")
     #expect(json["spotlight"] == true && json["spotlight_number"] == 3)
     #expect(json["spotlight_focus_rid"] == "r2" && json["spotlight_unfocus_rid"] == nil)
     #expect(json["metadata"] == ["access_token": "secret"])

@@ -41,6 +41,8 @@ public struct Configuration: Sendable {
   /// Asks for simulcast; what is sent follows the server's offer. Where that has none, a line of the log says so.
   public var simulcastEnabled = false
   public var simulcastRid: SimulcastRid?
+  /// The layer to receive at first of those who send several; the server of version 2025.2 and later, which prefers it to `simulcastRid`.
+  public var simulcastRequestRid: SimulcastRequestRid = .unspecified
   /// Asks for spotlight, which is the server's work. Where it offers none, a line of the log says so.
   public var spotlightEnabled: Spotlight = .disabled
   public var spotlightNumber: Int?

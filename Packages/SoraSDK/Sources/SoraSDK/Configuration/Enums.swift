@@ -45,6 +45,17 @@ public enum SimulcastRid: String, Codable, Sendable {
   case r2
 }
 
+/// A simulcast layer to ask for when connecting, of the iOS SDK's version 2026.1.
+public enum SimulcastRequestRid: String, Codable, Sendable {
+  /// Leaves the choice to the server; never sent.
+  case unspecified
+  /// No video at all.
+  case none
+  case r0
+  case r1
+  case r2
+}
+
 /// A layer to receive of spotlighted, or other, participants.
 public enum SpotlightRid: String, Codable, Sendable {
   /// Leaves the choice to the server; never sent.

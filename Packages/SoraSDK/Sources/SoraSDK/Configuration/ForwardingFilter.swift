@@ -65,6 +65,13 @@ public struct ForwardingFilter: Encodable, Sendable {
   public func encode(to encoder: any Encoder) throws { try message.json.encode(to: encoder) }
 }
 
+extension ForwardingFilter: Decodable {
+  /// Reads a filter as the protocol writes it, such as one of an app's settings. Unknown keys are left out.
+  public init(from decoder: any Decoder) throws {
+    self.init(try SoraSignaling.ForwardingFilter.read(try JSONValue(from: decoder), path: "$"))
+  }
+}
+
 // The SDK's words in signaling's, and back.
 
 extension ForwardingFilter {

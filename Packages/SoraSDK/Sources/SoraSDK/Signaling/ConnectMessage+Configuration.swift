@@ -19,7 +19,10 @@ extension ConnectMessage {
     self.multistream = configuration.usesMultistream
     if configuration.simulcastEnabled {
       self.simulcast = true
-      if configuration.role.receives { self.simulcastRid = configuration.simulcastRid?.message }
+      if configuration.role.receives {
+        self.simulcastRid = configuration.simulcastRid?.message
+        self.simulcastRequestRid = configuration.simulcastRequestRid.message
+      }
     }
     if configuration.spotlightEnabled == .enabled {
       self.spotlight = true
@@ -81,6 +84,11 @@ extension VideoCodec {
 }
 
 extension SimulcastRid {
+  var message: SignalingRid? { SignalingRid(rawValue: rawValue) }
+}
+
+extension SimulcastRequestRid {
+  /// nil for `unspecified`, which is no rid of the protocol.
   var message: SignalingRid? { SignalingRid(rawValue: rawValue) }
 }
 

@@ -1,0 +1,204 @@
+import Foundation
+import SoraSignaling
+import Synchronization
+import Testing
+
+/// The options of `sora publish` and `sora play` about a connection's part in the channel, beside a real `sora serve`.
+@Suite(.timeLimit(.minutes(3))) struct ServedCallTests {
+  /// A `sora` that runs beside a test.
+  private final class Program: @unchecked Sendable {
+    // @unchecked: a process of its own, started in `init`; what is called here may be called from any thread.
+    private let process = Process()
+    private let output = Pipe()
+
+    /// Starts a server. Returns when it is ready.
+    static func serve(port: Int = 0) async throws -> (server: Program, port: Int) {
+      let server = try Program(["serve", "--host", "127.0.0.1", "--port", String(port)])
+      let line = try #require(try await server.line { $0.hasPrefix("ready") })
+      let address = try #require(line.split(separator: " ").last.map(String.init))
+      return (server, try #require(URL(string: address)?.port))
+    }
+
+    init(_ arguments: [String]) throws {
+      process.executableURL = try Run.command()
+      process.arguments = arguments
+      process.standardOutput = output
+      process.standardError = FileHandle.nullDevice
+      process.standardInput = FileHandle.nullDevice
+      try process.run()
+    }
+
+    /// The next line that is wanted; nil where there is none any more. Without holding a thread of the tests' pool.
+    func line(_ isWanted: @escaping @Sendable (String) -> Bool) async throws -> String? {
+      await withCheckedContinuation { continuation in
+        Thread.detachNewThread { [self] in
+          var text = ""
+          while true {
+            let byte = output.fileHandleForReading.readData(ofLength: 1)
+            guard let first = byte.first else { return continuation.resume(returning: nil) }
+            guard first == 10 else {
+              text.unicodeScalars.append(Unicode.Scalar(first))
+              continue
+            }
+            if isWanted(text) { return continuation.resume(returning: text) }
+            text = ""
+          }
+        }
+      }
+    }
+
+    /// The summary at its end.
+    func summary() async throws -> [String: Any] {
+      let line = try #require(try await line { $0.contains("\"type\":\"summary\"") })
+      return try #require(
+        try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+    }
+
+    func interrupt() {
+      process.interrupt()
+      process.waitUntilExit()
+    }
+
+    /// Ends it as a crash would.
+    func crash() {
+      kill(process.processIdentifier, SIGKILL)
+      process.waitUntilExit()
+    }
+  }
+
+  private func publisher(_ port: Int, _ options: [String]) throws -> Program {
+    try Program(
+      [
+        "publish", "ws://127.0.0.1:\(port)/signaling", "--channel", "c", "--video-codec", "vp8",
+        "--resolution", "640x360", "--fps", "15", "--json",
+      ] + options)
+  }
+
+  private func play(_ port: Int, _ options: [String]) async throws -> [String: Any] {
+    let program = try Program(
+      ["play", "ws://127.0.0.1:\(port)/signaling", "--channel", "c", "--json", "--duration", "1.5"]
+        + options)
+    defer { program.interrupt() }
+    return try await program.summary()
+  }
+
+  private func video(_ summary: [String: Any]) -> [String: Any]? {
+    summary["video"] as? [String: Any]
+  }
+
+  @Test func aLayerOfASimulcast() async throws {
+    let (server, port) = try await Program.serve()
+    defer { server.interrupt() }
+    let publisher = try publisher(port, ["--simulcast", "--role", "sendrecv"])
+    defer { publisher.interrupt() }
+    // The layers have a quarter, a half and all of the picture's width.
+    for (options, width) in [(["--rid", "r0"], 160), (["--simulcast-rid", "r1"], 320)] {
+      let summary = try await play(port, options + ["--role", "sendrecv"])
+      #expect(video(summary)?["width"] as? Int == width, "\(summary)")
+      #expect(summary["error"] is NSNull, "\(summary)")
+    }
+  }
+
+  /// What the layers have in common is counted once.
+  @Test func layersAreOnePublishersFrames() async throws {
+    let (server, port) = try await Program.serve()
+    defer { server.interrupt() }
+    let publisher = try publisher(port, ["--simulcast", "--duration", "2"])
+    let summary = try await publisher.summary()
+    let frames = try #require(video(summary)?["frames"] as? Int)
+    #expect((10...31).contains(frames), "\(summary)")
+    publisher.interrupt()
+  }
+
+  @Test func aFilterKeepsSoundAway() async throws {
+    let (server, port) = try await Program.serve()
+    defer { server.interrupt() }
+    let publisher = try publisher(port, [])
+    defer { publisher.interrupt() }
+    let filter =
+      #"{"action":"block","rules":[[{"field":"kind","operator":"is_in","values":["audio"]}]]}"#
+    for options in [
+      ["--forwarding-filter", filter],
+      [
+        "--forwarding-filter", filter, "--forwarding-filter",
+        #"{"name":"other","action":"block","rules":[]}"#,
+      ],
+    ] {
+      let summary = try await play(port, options)
+      #expect(video(summary)?["frames"] as? Int ?? 0 > 0, "\(summary)")
+      #expect(summary["audio"] is NSNull, "\(summary)")
+    }
+    #expect(try await play(port, [])["audio"] is [String: Any])
+  }
+
+  /// What `connect` carries, which a server that has no spotlight can't show.
+  @Test func theWishesAreSent() async throws {
+    let (messages, continuation) = AsyncStream.makeStream(of: SignalingMessage.self)
+    let server = try await SignalingServer.start(configuration: .init()) { connection in
+      Task {
+        for await event in connection.messages {
+          guard case .text(let text) = event, let message = try? SignalingMessage(parsing: text)
+          else { continue }
+          continuation.yield(message)
+          connection.close(code: .signalingError, reason: "SEEN")
+        }
+      }
+    }
+    let url = "ws://127.0.0.1:\(server.boundPort)/signaling"
+    let options = [
+      "play", url, "--channel", "c", "--role", "sendrecv", "--rid", "none", "--spotlight",
+      "--spotlight-number", "3", "--spotlight-focus-rid", "r2", "--spotlight-unfocus-rid", "none",
+      "--forwarding-filter", #"{"name":"f","priority":7,"rules":[],"metadata":{"m":1}}"#,
+    ]
+    let run = try await withCheckedThrowingContinuation { continuation in
+      Thread.detachNewThread { continuation.resume(with: Result { try Run(options) }) }
+    }
+    #expect(run.status == 1 && run.errors.contains("SEEN"), "\(run.errors)")
+    continuation.finish()
+    let json = try #require(await messages.first { _ in true }?.json.objectValue)
+    #expect(json["role"] == "sendrecv" && json["simulcast"] == true)
+    #expect(json["simulcast_request_rid"] == "none" && json["simulcast_rid"] == nil)
+    #expect(json["spotlight"] == true && json["spotlight_number"] == 3)
+    #expect(json["spotlight_focus_rid"] == "r2" && json["spotlight_unfocus_rid"] == "none")
+    #expect(
+      json["forwarding_filter"] == ["name": "f", "priority": 7, "rules": [], "metadata": ["m": 1]])
+    await server.stop()
+  }
+
+  /// A server that crashes and is there again: the call goes on, on both sides.
+  @Test func theConnectionIsMadeAnew() async throws {
+    let (first, port) = try await Program.serve()
+    let publisher = try publisher(port, ["--reconnect", "--duration", "60"])
+    defer { publisher.interrupt() }
+    let player = try Program([
+      "play", "ws://127.0.0.1:\(port)/signaling", "--channel", "c", "--json", "--reconnect",
+    ])
+    defer { player.interrupt() }
+    func plays(anew: Int) async throws -> Bool {
+      let live = "\"streamsLive\":1"
+      let again = "\"reconnections\":\(anew)"
+      return try await player.line {
+        $0.contains(again) && $0.contains(live) && !$0.contains("\"video\":null")
+      } != nil
+    }
+    #expect(try await plays(anew: 0))
+    first.crash()
+    let (second, _) = try await Program.serve(port: port)
+    defer { second.interrupt() }
+    #expect(try await plays(anew: 1))
+    // And what the publisher sent before the loss stays counted.
+    let line = try #require(try await publisher.line { $0.contains("\"reconnections\":1") })
+    #expect(line.contains("\"error\":null"))
+  }
+
+  /// Without the option it ends.
+  @Test func aLostConnectionEndsTheCall() async throws {
+    let (server, port) = try await Program.serve()
+    let publisher = try publisher(port, [])
+    _ = try await publisher.line { $0.contains("\"type\":\"stats\"") }
+    server.crash()
+    let summary = try await publisher.summary()
+    #expect((summary["error"] as? String)?.hasPrefix("signaling: ") == true, "\(summary)")
+    publisher.interrupt()
+  }
+}
