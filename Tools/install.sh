@@ -5,8 +5,9 @@ prefix=$(mkdir -p "$1" && cd "$1" && pwd)
 cd "$(dirname "$0")/.."
 
 swift=${SWIFT:-swift}
-"$swift" build -c release --product sora
-sora=$("$swift" build -c release --show-bin-path)/sora
+configuration=${CONFIGURATION:-release}
+"$swift" build -c "$configuration" --product sora
+sora=$("$swift" build -c "$configuration" --show-bin-path)/sora
 
 install -D -m 755 "$sora" "$prefix/bin/sora"
 # The script of a shell, in the file where that shell looks for it.
