@@ -8,7 +8,7 @@ TEST = $(SWIFT) test -c $(CONFIGURATION) --skip-build
 INTEGRATION = ^($(shell Tools/manifest/generate.py --integration | paste -sd '|'))\.
 # Tests with sockets and limits of real time. They run by themselves, after all that computes or blocks its thread, and eight at a time:
 # were all begun at once, each would wait for a thread for longer than peers wait for it.
-LIVE = ^(Sora(Signaling|TURNStream|SDK)Tests|RelayTests)\.|^WindowTests\.(?!Portal|MissingPortal)|^CommandTests\.(View|Serve|ServedCall|Doctor|Message)Tests|^SoraAudioDevicesTests\.StandIn|^SoraRecordingTests\.PlayerTests|^SoraTransportTests\.Loop|^SoraServerTests\.(API|SessionAPI|SpotlightAPI|RealServer|TURNService|Token|AuthWebhook|EventWebhook)|^WebRTCTests\.(?!Core|LossyCodec|BrowserOffer|LipSync|PerfectNegotiation)
+LIVE = ^(Sora(Signaling|TURNStream|SDK)Tests|RelayTests)\.|^WindowTests\.(?!Portal|MissingPortal)|^CommandTests\.(View|Serve|ServeOperation|ServedCall|Doctor|Message)Tests|^SoraAudioDevicesTests\.StandIn|^SoraRecordingTests\.PlayerTests|^SoraTransportTests\.Loop|^SoraServerTests\.(API|SessionAPI|SpotlightAPI|RealServer|TURNService|Token|AuthWebhook|EventWebhook|RealDrain)|^WebRTCTests\.(?!Core|LossyCodec|BrowserOffer|LipSync|PerfectNegotiation)
 # And those that hold their thread while a desktop's programs start, twenty times.
 PORTAL = ^WindowTests\.(Missing)?PortalTests
 SWIFT_SOURCES = Package.swift $(wildcard Packages Tools Tests Benchmarks)
@@ -18,7 +18,7 @@ DOCS = .build/docs
 .DEFAULT_GOAL := help
 .PHONY: help deps demo build check test samples test-allocations test-unit test-devices test-interop test-packages test-alone guard metrics \
 	fuzz sanitize bench bench-codecs bench-packets bench-forwarding bench-data bench-links bench-realtime bench-sound audio-quality scorecard bench-short manifest manifest-check \
-	install format lint docs clean
+	install package format lint docs clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -152,6 +152,11 @@ manifest-check:
 # Completion scripts go where bash (bash-completion), zsh and fish look; packagers set DESTDIR.
 install: ## Install `sora`, its manual pages and completion for bash, zsh and fish in PREFIX (/usr/local)
 	@SWIFT="$(SWIFT)" Tools/install.sh "$(DESTDIR)$(PREFIX)"
+
+# Debian's codec libraries are Recommends: what only forwards needs none.
+package: ## Make a Debian package with a systemd unit in .build/package, and check it (Docs/operations.md)
+	@SWIFT="$(SWIFT)" CONFIGURATION="$(CONFIGURATION)" Tools/package/package.sh .build/package > .build/package.name
+	@Tools/package/check.sh "$$(cat .build/package.name)"
 
 format: ## Format the Swift sources
 	$(SWIFT) format --in-place --recursive --parallel $(SWIFT_SOURCES)

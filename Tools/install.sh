@@ -9,8 +9,9 @@ sora=${SORA:-}
 if [[ -z $sora ]]; then
   cd "$tools/.."
   swift=${SWIFT:-swift}
-  "$swift" build -c release --product sora
-  sora=$("$swift" build -c release --show-bin-path)/sora
+  configuration=${CONFIGURATION:-release}
+  "$swift" build -c "$configuration" --product sora
+  sora=$("$swift" build -c "$configuration" --show-bin-path)/sora
 fi
 
 install -D -m 755 "$sora" "$prefix/bin/sora"

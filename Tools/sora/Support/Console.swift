@@ -158,7 +158,7 @@ package final class Console: Sendable {
   }
 
   /// Writes all of `text`. Returns why that failed; nil when it didn't.
-  static func write(_ text: String, to descriptor: Int32) -> OutputFailure? {
+  package static func write(_ text: String, to descriptor: Int32) -> OutputFailure? {
     var bytes = Array(text.utf8)[...]
     while !bytes.isEmpty {
       let count = unsafe bytes.withUnsafeBytes {

@@ -8,6 +8,9 @@ package final class Interruption: @unchecked Sendable {
 
   private struct State {
     var isRequested = false
+    /// The signal that asked; nil where something else did.
+    var signal: Int32?
+    var hangUp: (@Sendable () -> Void)?
     var handlers: [@Sendable () -> Void] = []
   }
   private let state = Mutex(State())
@@ -28,6 +31,14 @@ package final class Interruption: @unchecked Sendable {
 
   package var isRequested: Bool { state.withLock { $0.isRequested } }
 
+  /// Whether `SIGTERM` asked for the end, as service managers do.
+  package var isTermination: Bool { state.withLock { $0.signal == SIGTERM } }
+
+  /// From now on `SIGHUP` calls `handler` each time and ends nothing, as it is with services.
+  package func onHangUp(_ handler: @escaping @Sendable () -> Void) {
+    state.withLock { $0.hangUp = handler }
+  }
+
   /// Calls `handler` once when an end is asked for; at once where it was already.
   package func onRequest(_ handler: @escaping @Sendable () -> Void) {
     let isRequested = state.withLock { state in
@@ -39,10 +50,13 @@ package final class Interruption: @unchecked Sendable {
 
   /// Asks for an orderly end, as the first signal does. Returns false where somebody has asked before.
   @discardableResult
-  package func request() -> Bool {
+  package func request() -> Bool { request(by: nil) }
+
+  private func request(by signal: Int32?) -> Bool {
     let handlers = state.withLock { state -> [@Sendable () -> Void]? in
       guard !state.isRequested else { return nil }
       state.isRequested = true
+      state.signal = signal
       defer { state.handlers = [] }
       return state.handlers
     }
@@ -51,7 +65,8 @@ package final class Interruption: @unchecked Sendable {
   }
 
   private func receive(_ number: Int32) {
-    guard !request() else { return }
+    if number == SIGHUP, let hangUp = state.withLock({ $0.hangUp }) { return hangUp() }
+    guard !request(by: number) else { return }
     signal(number, SIG_DFL)
     kill(getpid(), number)
   }

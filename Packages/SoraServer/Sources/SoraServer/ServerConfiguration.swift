@@ -41,6 +41,8 @@ public struct ServerConfiguration: Sendable {
   public var apiPort: Int?
   /// Nobody is asked for a password there: an address that others reach lets them end and record connections.
   public var apiHost = "127.0.0.1"
+  /// What `SoraServer.drain` does.
+  public var drain = Drain()
   /// Who may connect, and who is told of it.
   public var access = Access()
   public var logger = Logger(label: "sora.server")
@@ -68,6 +70,16 @@ public struct ServerConfiguration: Sendable {
       self.port = port
       self.addresses = addresses
     }
+  }
+
+  /// How a server ends that has connections.
+  public struct Drain: Sendable {
+    /// How long connections may go on.
+    public var limit = Duration.seconds(5)
+    /// The signaling URL of another server, to which clients are sent; nil for none.
+    public var redirectURL: String?
+
+    public init() {}
   }
 
   public init() {}

@@ -24,6 +24,9 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
   private let transportPolicy: ICETransportPolicy
   /// nil where nothing is recorded.
   private(set) var recordings: ServerRecordings?
+  /// Waits for the last connection to go.
+  private var drained: AsyncStream<Void>.Continuation?
+  private var drainTimer: LoopTimer?
 
   init(
     configuration: ServerConfiguration, addresses: [IPAddress], certificate: DTLSCertificate,
@@ -161,7 +164,10 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
   func accept(_ webSocket: WebSocketConnection) -> SFUPeerID? {
     defer { schedule() }
     guard let peer = core.accept(at: loop.now) else {
-      webSocket.close(code: .tryAgainLater, reason: "SERVER-FULL")
+      let isDraining = core.isDraining
+      webSocket.close(
+        code: isDraining ? .goingAway : .tryAgainLater,
+        reason: isDraining ? "SERVER-SHUTDOWN" : "SERVER-FULL")
       return nil
     }
     webSockets[peer] = webSocket
@@ -194,7 +200,41 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
     schedule()
   }
 
+  /// Takes nobody any more.
+  ///
+  /// - Returns: what ends when the last connection has gone, at the latest after the limit.
+  func drain(_ settings: ServerConfiguration.Drain) -> AsyncStream<Void> {
+    let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
+    drained?.finish()
+    drained = continuation
+    let timer = loop.makeTimer { [weak self] _ in self?.endDrain() }
+    timer.deadline = loop.now + settings.limit
+    drainTimer = timer
+    core.drain(to: settings.redirectURL, at: loop.now)
+    logger.notice(
+      "draining",
+      metadata: [
+        "connections": "\(core.status.count)", "limit": "\(settings.limit)",
+        "redirects": "\(settings.redirectURL != nil)",
+      ])
+    endDrainWhereEmpty()
+    schedule()
+    return stream
+  }
+
+  private func endDrainWhereEmpty() {
+    if drained != nil, core.status.isEmpty { endDrain() }
+  }
+
+  private func endDrain() {
+    drained?.finish()
+    drained = nil
+    drainTimer?.cancel()
+    drainTimer = nil
+  }
+
   func shutdown() {
+    endDrain()
     core.shutdown(at: loop.now)
     timer?.cancel()
     timer = nil
@@ -238,15 +278,20 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
       recordings.end(connectionID: connection, channelID: channel)
       if !core.channelIDs.contains(channel) { recordings.endSession(channelID: channel) }
     }
+    endDrainWhereEmpty()
     switch event {
     case .joined(let channel, let connection, let role):
       logger.info(
         "joined",
-        metadata: ["channel": "\(channel)", "connection": "\(connection)", "role": "\(role)"])
+        metadata: [
+          "channel_id": "\(channel)", "connection_id": "\(connection)", "role": "\(role)",
+        ])
     case .left(let channel, let connection, _, let reason):
       logger.info(
         "left",
-        metadata: ["channel": "\(channel)", "connection": "\(connection)", "reason": "\(reason)"])
+        metadata: [
+          "channel_id": "\(channel)", "connection_id": "\(connection)", "reason": "\(reason)",
+        ])
     case .refused(_, let reason): logger.info("refused", metadata: ["reason": "\(reason)"])
     }
   }

@@ -62,7 +62,7 @@ struct ServerSession: Sendable {
       logger.notice(
         "not let in",
         metadata: [
-          "channel": "\(connect.channelID)", "connection": "\(asked.connectionID)",
+          "channel_id": "\(connect.channelID)", "connection_id": "\(asked.connectionID)",
           "reason": "\(refusal.detail ?? refusal.reason)",
         ])
     }

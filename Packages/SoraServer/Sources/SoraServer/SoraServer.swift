@@ -220,6 +220,24 @@ public final class SoraServer: Sendable {
       + others.filter(\.ip.isV6).map { "\($0.ip)" }
   }
 
+  /// Reads the certificate and key of signaling, the page and `turns:` again, for clients that come from now on. Connections that are open
+  /// go on.
+  ///
+  /// - Throws: `invalidConfiguration` with the file at fault; what was read before stays in use.
+  public func reloadTLS() async throws(SignalingError) {
+    try signaling.reloadTLS()
+    let listeners = await loop.run { [engine] in engine.value.turn?.listeners ?? [] }
+    for listener in listeners { try listener.reloadTLS() }
+  }
+
+  /// Takes no further connection and waits until all have gone, for `configuration.drain.limit` at most. `shutdown` must follow: it
+  /// ends those that are left, and finishes recordings.
+  public func drain() async {
+    let settings = configuration.drain
+    let waiting = await loop.run { [engine] in engine.value.drain(settings) }
+    for await _ in waiting {}
+  }
+
   /// Ends all connections, closes all sockets, and waits for it.
   public func shutdown() async {
     await api?.stop()
@@ -296,6 +314,8 @@ private struct EngineBackend: APIBackend {
   func sessionID(channelID: String) async -> String? {
     await run { $0.core.sessionID(channelID: channelID) }
   }
+
+  func isDraining() async -> Bool { await run { $0.core.isDraining } }
 
   func makeIdentifier() async -> String { await run { $0.core.makeIdentifier() } }
 

@@ -17,7 +17,7 @@ final class TURNService: TURNServerNetwork {
   private let sockets = UDPSocketSet()
   private var relays: [TransportAddress: Relay] = [:]
   private var streams: [TURNServer.Client: Stream] = [:]
-  private var listeners: [TURNStreamListener] = []
+  private(set) var listeners: [TURNStreamListener] = []
   private let front = Front()
   private let back = Back()
 

@@ -37,6 +37,45 @@ import Testing
     await server.stop()
   }
 
+  @Test func certificatesAreReadAnewWhileConnectionsGoOn() async throws {
+    let folder = FileManager.default.temporaryDirectory
+      .appendingPathComponent("sora-reload-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    func put(_ name: String) throws {
+      for kind in ["pem", "key"] {
+        let target = folder.appendingPathComponent("live.\(kind)")
+        try Data(contentsOf: URL(fileURLWithPath: certificates.path("\(name).\(kind)")))
+          .write(to: target)
+      }
+    }
+    try put("other")
+    var configuration = SignalingServer.Configuration.patient
+    configuration.tls = TLSOptions.Identity(
+      certificateFile: folder.appendingPathComponent("live.pem").path,
+      keyFile: folder.appendingPathComponent("live.key").path)
+    let server = try await startServer(configuration: configuration, serve: echo)
+    let url = "wss://localhost:\(server.boundPort)/signaling"
+    let trusting = TLSOptions(trust: .file(certificates.path("ca.pem")))
+    var options = WebSocketOptions()
+    options.tls = TLSOptions(insecure: true)
+    let old = try await WebSocketClient.connect(url: url, options: options)
+    // That one is for another name.
+    #expect(await errorOf { try await exchange(url, trusting) }?.code == .certificateNotVerified)
+    // What is broken changes nothing.
+    try Data("no key".utf8).write(to: folder.appendingPathComponent("live.key"))
+    #expect(throws: SignalingError.self) { try server.reloadTLS() }
+    #expect(await errorOf { try await exchange(url, trusting) }?.code == .certificateNotVerified)
+    try put("server")
+    try server.reloadTLS()
+    try await exchange(url, trusting)
+    old.send(text: "still there")
+    var messages = old.messages.makeAsyncIterator()
+    #expect(await messages.next() == .text("still there"))
+    old.close()
+    await server.stop()
+  }
+
   @Test func insecureAcceptsAnything() async throws {
     let server = try await server("other")
     try await exchange(

@@ -14,13 +14,14 @@ public final class TURNStreamListener: Sendable {
   /// Where it listens.
   public let address: TransportAddress
   /// Whether clients have to speak TLS: `turns:`.
-  public let isSecure: Bool
+  public var isSecure: Bool { tls != nil }
   private let channel: any Channel
+  private let tls: ServerTLS?
 
-  private init(_ channel: any Channel, _ address: TransportAddress, isSecure: Bool) {
+  private init(_ channel: any Channel, _ address: TransportAddress, _ tls: ServerTLS?) {
     self.channel = channel
     self.address = address
-    self.isSecure = isSecure
+    self.tls = tls
   }
 
   /// Listens on an address and port of this host.
@@ -33,7 +34,7 @@ public final class TURNStreamListener: Sendable {
   public static func start(
     on address: TransportAddress, tls: TLSOptions.Identity? = nil, accept: @escaping Acceptance
   ) async throws -> TURNStreamListener {
-    let context = try tls.map { try TLSContexts.server($0) }
+    let secured = try tls.map { try ServerTLS($0) }
     let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .serverChannelOption(.backlog, value: 64)
@@ -51,11 +52,12 @@ public final class TURNStreamListener: Sendable {
           _ = connection.attach(channel)
           relay.handler = accept(
             TURNServer.Client(local: local, remote: remote, isStream: true), connection)
-          if let context {
-            try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context))
+          if let secured {
+            try channel.pipeline.syncOperations.addHandler(
+              NIOSSLServerHandler(context: secured.context))
           }
           try channel.pipeline.syncOperations.addHandler(
-            TURNStreamHandler(connection, waitsForTLS: context != nil))
+            TURNStreamHandler(connection, waitsForTLS: secured != nil))
         }
       }
     let channel: any Channel
@@ -68,8 +70,13 @@ public final class TURNStreamListener: Sendable {
       try await channel.close()
       throw ChannelError.unknownLocalAddress
     }
-    return TURNStreamListener(channel, bound, isSecure: tls != nil)
+    return TURNStreamListener(channel, bound, secured)
   }
+
+  /// Reads certificate and key again, for connections that come from now on. Nothing happens without TLS.
+  ///
+  /// - Throws: `invalidConfiguration` with the file at fault; what was read before stays in use.
+  public func reloadTLS() throws(SignalingError) { try tls?.reload() }
 
   /// Accepts no more; connections that are open stay.
   public func stop() async { try? await channel.close() }

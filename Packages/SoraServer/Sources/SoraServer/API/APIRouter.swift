@@ -6,6 +6,8 @@ protocol APIBackend: Sendable {
   /// nil where nothing can be recorded.
   func recordings() async -> ServerRecordings?
   func sessionID(channelID: String) async -> String?
+  /// Whether no further connections are taken.
+  func isDraining() async -> Bool
   /// A name that nothing else has.
   func makeIdentifier() async -> String
   /// All connections where nothing is selected.
@@ -76,7 +78,10 @@ struct APIRouter: Sendable {
     switch request.path {
     case "/healthz":
       // Asked on the loop: one that hangs doesn't answer.
-      _ = await backend.sessionID(channelID: "")
+      guard await !backend.isDraining() else {
+        // A load balancer sends nobody here any more.
+        return HTTPResponse(status: 503, text: "draining\n")
+      }
       return HTTPResponse(text: "ok\n")
     case "/metrics":
       return HTTPResponse(

@@ -42,6 +42,8 @@ public final class SFUCore {
   private(set) var channels: [SFUChannel] = []
   private var outbox: [Outgoing] = []
   private var isDelivering = false
+  /// Set while nobody new is taken.
+  var drain: Drain?
 
   private enum Outgoing {
     case output(SFUOutput, SFUPeerID)
@@ -72,7 +74,8 @@ public final class SFUCore {
 
   /// A client has opened its WebSocket. nil where the server is full: close it with 1013.
   public func accept(at now: Instant) -> SFUPeerID? {
-    guard clients.count < configuration.maximumPeers else { return nil }
+    guard drain.map({ $0.location != nil }) ?? true, clients.count < configuration.maximumPeers
+    else { return nil }
     return clients.add(connectBy: now + configuration.connectTimeout)
   }
 
@@ -111,6 +114,10 @@ public final class SFUCore {
       refuse(peer, .refused(error.reason), at: now)
       return nil
     }
+    guard drain == nil else {
+      sendElsewhere(peer, at: now)
+      return nil
+    }
     clients.heard(peer)
     return SFUApplicant(
       peer: peer, connectionID: makeIdentifier(), connect: message,
@@ -124,6 +131,7 @@ public final class SFUCore {
   ) {
     defer { deliver(at: now) }
     guard clients.contains(peer), clients.connection(of: peer) == nil else { return }
+    guard drain == nil else { return sendElsewhere(peer, at: now) }
     do throws(SFUObjection) {
       let request = try SFUConnectRequest(message, grant)
       try checkRoom(in: request.channelID)
@@ -170,13 +178,13 @@ public final class SFUCore {
     return true
   }
 
-  /// Ends every connection with 1001, as the server goes.
-  public func shutdown(at now: Instant) {
-    defer { deliver(at: now) }
-    let close = SFUClose(code: 1001, reason: "SERVER-SHUTDOWN")
-    for connection in connections { end(connection, close, reason: close.reason, at: now) }
-    for peer in clients.unconnected { emit(.close(close), to: peer) }
-    clients.removeAll()
+  /// Forgets the clients without a connection.
+  ///
+  /// - Returns: who they were.
+  func removeUnconnected() -> [SFUPeerID] {
+    let peers = clients.unconnected
+    for peer in peers { clients.remove(peer) }
+    return peers
   }
 
   // MARK: Datagrams and time
@@ -336,7 +344,7 @@ public final class SFUCore {
     touch(connection)
   }
 
-  private func refuse(_ peer: SFUPeerID, _ close: SFUClose, at now: Instant) {
+  func refuse(_ peer: SFUPeerID, _ close: SFUClose, at now: Instant) {
     clients.remove(peer)
     emit(.close(close), to: peer)
     emit(.refused(peer, reason: close.reason))

@@ -39,6 +39,7 @@ final class ScriptedClient: SimulatedEndpoint {
   private(set) var events: [NotifyMessage] = []
   private(set) var pings: [Bool] = []
   private(set) var pushes: [JSONValue] = []
+  private(set) var redirects: [String] = []
   private(set) var closed: SFUClose?
   /// The connections whose stream or offer came, and notifications, in their order.
   private(set) var order: [String] = []
@@ -164,6 +165,7 @@ final class ScriptedClient: SimulatedEndpoint {
       pings.append(statistics)
       if answersPings { say(.pong) }
     case .push(let data): pushes.append(data)
+    case .redirect(let location): redirects.append(location)
     case .switched, .requestStatistics: Issue.record("\(name) has no data channels")
     case .close(let close):
       #expect(closed == nil)

@@ -106,6 +106,7 @@ public final class SignalingServer: Sendable {
   public let configuration: Configuration
 
   private let channel: any Channel
+  private let tls: ServerTLS?
   private let registry: Registry
 
   /// Opens the port.
@@ -128,9 +129,9 @@ public final class SignalingServer: Sendable {
         stage: .configuration, code: .invalidConfiguration, field: "port", value: "\(port)",
         detail: "the port is out of range", wayOut: "use 0 to 65535")
     }
-    let tls: NIOSSLContext?
+    let tls: ServerTLS?
     if let identity = configuration.tls {
-      tls = try TLSContexts.server(identity)
+      tls = try ServerTLS(identity)
     } else {
       tls = nil
     }
@@ -156,7 +157,8 @@ public final class SignalingServer: Sendable {
     } catch {
       throw listenError(error, host: host, port: port)
     }
-    return SignalingServer(channel: channel, configuration: configuration, registry: registry)
+    return SignalingServer(
+      channel: channel, configuration: configuration, tls: tls, registry: registry)
   }
 
   private static func listenError(_ error: any Error, host: String, port: Int) -> SignalingError {
@@ -195,13 +197,21 @@ public final class SignalingServer: Sendable {
       wayOut: wayOut)
   }
 
-  private init(channel: any Channel, configuration: Configuration, registry: Registry) {
+  private init(
+    channel: any Channel, configuration: Configuration, tls: ServerTLS?, registry: Registry
+  ) {
     self.channel = channel
+    self.tls = tls
     self.configuration = configuration
     self.registry = registry
     boundPort = channel.localAddress?.port ?? 0
     boundHost = channel.localAddress?.ipAddress ?? ""
   }
+
+  /// Reads certificate and key again, for clients that come from now on. Nothing happens without TLS.
+  ///
+  /// - Throws: `invalidConfiguration` with the file at fault; what was read before stays in use.
+  public func reloadTLS() throws(SignalingError) { try tls?.reload() }
 
   /// Closes the port, closes every WebSocket with 1001, and waits until all have ended, at the
   /// latest after the close timeout.
@@ -216,7 +226,7 @@ public final class SignalingServer: Sendable {
   // MARK: One client
 
   private static func initialize(
-    _ channel: any Channel, configuration: Configuration, tls: NIOSSLContext?,
+    _ channel: any Channel, configuration: Configuration, tls: ServerTLS?,
     registry: Registry, http: @escaping @Sendable (HTTPRequest) async -> HTTPResponse,
     onConnection: @escaping @Sendable (WebSocketConnection) -> Void
   ) throws {
@@ -226,7 +236,7 @@ public final class SignalingServer: Sendable {
     deadline.start()
     let boundDeadline = NIOLoopBound(deadline, eventLoop: channel.eventLoop)
     channel.closeFuture.whenComplete { _ in boundDeadline.value.stop() }
-    if let tls { try pipeline.addHandler(NIOSSLServerHandler(context: tls)) }
+    if let tls { try pipeline.addHandler(NIOSSLServerHandler(context: tls.context)) }
 
     let codec = HTTPServerCodec()
     try pipeline.addHandler(codec.encoder)

@@ -99,7 +99,7 @@ extension SFUOutput {
     case .notify, .event: .notify
     case .push: .push
     case .requestStatistics: .stats
-    case .offer, .ping, .switched, .close: nil
+    case .offer, .ping, .switched, .redirect, .close: nil
     }
   }
 }

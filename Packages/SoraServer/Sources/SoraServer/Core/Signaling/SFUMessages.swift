@@ -42,6 +42,8 @@ public enum SFUOutput: Sendable, Hashable {
   case switched(ignoresDisconnectWebSocket: Bool)
   /// `req-stats`.
   case requestStatistics
+  /// The client shall connect to another server.
+  case redirect(String)
   /// Ends the signaling; nothing follows.
   case close(SFUClose)
 
@@ -66,6 +68,9 @@ public struct SFUClose: Sendable, Hashable {
 
   /// The client's own `disconnect`.
   static let disconnect = SFUClose(code: 1000, reason: "TYPE-DISCONNECT")
+
+  /// The server goes.
+  static let shutdown = SFUClose(code: 1001, reason: "SERVER-SHUTDOWN")
 
   /// A `connect` or answer that can't be accepted.
   static func refused(_ reason: String) -> SFUClose { SFUClose(code: 4490, reason: reason) }

@@ -50,6 +50,7 @@ extension SignalingMessage {
     case .push(let data): self = .push(PushMessage(data: data))
     case .switched(let ignores):
       self = .switched(SwitchedMessage(ignoreDisconnectWebSocket: ignores))
+    case .redirect(let location): self = .redirect(RedirectMessage(location: location))
     case .requestStatistics: self = .reqStats(ReqStatsMessage())
     case .close: return nil
     }

@@ -71,7 +71,9 @@ struct ServeCommand: AsyncParsableCommand {
       valueName: "port"))
   var apiPort: Int?
 
-  @Flag(help: "Run a TURN server as well, and give clients credentials for it.")
+  @Flag(
+    inversion: .prefixedNo, exclusivity: .chooseLast,
+    help: "Run a TURN server as well, and give clients credentials for it.")
   var turn = false
 
   @Option(
@@ -97,16 +99,42 @@ struct ServeCommand: AsyncParsableCommand {
   @OptionGroup(title: "Access")
   var access: ServeAccessOptions
 
-  @Flag(help: "Print JSON lines on standard output.")
+  @OptionGroup(title: "Operation")
+  var operation: ServeOperationOptions
+
+  @OptionGroup(title: "Settings")
+  var settings: ServeSettingsOptions
+
+  @Flag(
+    inversion: .prefixedNo, exclusivity: .chooseLast, help: "Print JSON lines on standard output.")
   var json = false
 
-  @Flag(help: "Log what happens on standard error.")
+  @Flag(
+    inversion: .prefixedNo, exclusivity: .chooseLast,
+    help: "Log what happens on standard error; the same as --log-level debug.")
   var verbose = false
 
   /// The channel of every example, here, on the page and in the handbook.
   private static let defaultChannel = "sora"
 
   func run() async throws {
+    if settings.printConfig {
+      let console = Console(isJSON: false)
+      console.output(try Self.settingsTable().text(title: "Settings of `sora serve`."))
+      return try console.checkOutput()
+    }
+    guard let file = settings.config else {
+      if settings.checkConfig { throw UsageError("--check-config: name the file with --config") }
+      return try await serve()
+    }
+    let merged = try with(settingsIn: file)
+    guard settings.checkConfig else { return try await merged.serve() }
+    let console = Console(isJSON: false)
+    console.output("\(file): nothing is wrong with it")
+    try console.checkOutput()
+  }
+
+  private func serve() async throws {
     let configuration = try makeConfiguration()
     let console = Console(isJSON: json)
     let interruption = Interruption()
@@ -120,6 +148,10 @@ struct ServeCommand: AsyncParsableCommand {
     }
     // Whoever reads its lines, and goes, wants no server any more.
     console.onOutputFailure { interruption.request() }
+    // A service is told to read its files anew; of a server in a terminal, the terminal has gone.
+    if configuration.tls != nil || settings.config != nil {
+      interruption.onHangUp { Task { await Self.reload(server) } }
+    }
     announce(server, console)
     let requests = AsyncStream<Void> { continuation in
       interruption.onRequest { continuation.finish() }
@@ -131,83 +163,24 @@ struct ServeCommand: AsyncParsableCommand {
       }
     }
     for await _ in requests {}
+    if interruption.isTermination { await server.drain() }
     await server.shutdown()
     await watching.value
     try console.checkOutput()
   }
 
-  private func makeConfiguration() throws(UsageError) -> SoraServer.Configuration {
-    let port = Int(try Self.port(port, of: "--port"))
-    var logger = Logger(label: "sora.server")
-    logger.logLevel = verbose ? .debug : .error
-    var configuration = SoraServer.Configuration(host: host, port: port, logger: logger)
-    if !mediaAddresses.isEmpty {
-      var addresses: [IPAddress] = []
-      for text in mediaAddresses {
-        guard let address = IPAddress(text) else {
-          throw UsageError("--media-address \(text): write an IPv4 or IPv6 address of this host")
-        }
-        let known = ((try? NetworkLoop.hostAddresses(includingLinkLocalV6: true)) ?? []).map(\.ip)
-        guard known.isEmpty || known.contains(address) else {
-          let names = known.map { "\($0)" }.joined(separator: ", ")
-          throw UsageError("--media-address \(text): not of this machine; it has \(names)")
-        }
-        addresses.append(address)
-      }
-      configuration.mediaAddresses = addresses
+  private static func reload(_ server: SoraServer) async {
+    let logger = server.configuration.logger
+    guard server.configuration.tls != nil else {
+      return logger.notice("there is no certificate to read again")
     }
-    if turn || turnPort != nil || turnTLSPort != nil {
-      configuration.turn = .init(port: try Self.port(turnPort ?? 3478, of: "--turn-port"))
+    do throws(SignalingError) {
+      try await server.reloadTLS()
+      logger.notice("the certificate was read again")
+    } catch {
+      logger.error(
+        "the certificate stays as it was", metadata: ["reason": "\(ErrorText.line(error))"])
     }
-    guard let policy = ICETransportPolicy(rawValue: icePolicy), policy != .noHost else {
-      throw UsageError("--ice-policy \(icePolicy): use all or relay")
-    }
-    guard policy == .all || configuration.turn != nil else {
-      throw UsageError("--ice-policy relay: clients need a TURN server for that; add --turn")
-    }
-    configuration.iceTransportPolicy = policy
-    guard record == nil || recordings == nil else {
-      throw UsageError(
-        "--record and --recordings: everything is recorded, or what the API asks for")
-    }
-    guard recordings == nil || apiPort != nil else {
-      throw UsageError("--recordings: only the HTTP API begins those; add --api-port")
-    }
-    configuration.recordingFolder = record ?? recordings
-    configuration.recordsEverything = record != nil
-    configuration.access = try access.access(environment: ProcessInfo.processInfo.environment)
-    if let apiPort { configuration.apiPort = Int(try Self.port(apiPort, of: "--api-port")) }
-    switch (tlsCertificate, tlsKey) {
-    case (nil, nil): break
-    case (let certificate?, let key?):
-      for file in [certificate, key] where !FileManager.default.isReadableFile(atPath: file) {
-        throw UsageError("--tls-cert, --tls-key: cannot read \(file); name PEM files")
-      }
-      let identity = TLSOptions.Identity(certificateFile: certificate, keyFile: key)
-      do {
-        _ = try TLSContexts.server(identity)
-      } catch {
-        let option = error.field == "tls.keyFile" ? "--tls-key \(key)" : "--tls-cert \(certificate)"
-        throw UsageError("\(option): \(error.detail); \(error.wayOut)")
-      }
-      configuration.tls = identity
-    default: throw UsageError("--tls-cert and --tls-key go together; give both")
-    }
-    if let turnTLSPort {
-      guard let identity = configuration.tls else {
-        throw UsageError("--turn-tls-port: TLS needs a certificate; add --tls-cert and --tls-key")
-      }
-      configuration.turn?.securePort = try Self.port(turnTLSPort, of: "--turn-tls-port")
-      configuration.turn?.tls = identity
-    }
-    return configuration
-  }
-
-  private static func port(_ number: Int, of option: String) throws(UsageError) -> UInt16 {
-    guard let port = UInt16(exactly: number) else {
-      throw UsageError("\(option) \(number): use 0 to 65535; 0 takes a free port")
-    }
-    return port
   }
 
   private func announce(_ server: SoraServer, _ console: Console) {
@@ -235,53 +208,5 @@ struct ServeCommand: AsyncParsableCommand {
         Browsers give camera and microphone only on localhost or https: from other machines they can
         watch; to publish from there as well, add --tls-cert and --tls-key.
       """)
-  }
-}
-
-/// One line of `sora serve --json`.
-private struct ServerLine: Encodable {
-  var type: String
-  var url: String?
-  var httpUrl: String?
-  var httpUrls: [String]?
-  var port: Int?
-  var mediaAddresses: [String]?
-  var turnUrls: [String]?
-  var apiUrl: String?
-  var channelId: String?
-  var connectionId: String?
-  var role: String?
-  var reason: String?
-
-  static func ready(_ server: SoraServer) -> ServerLine {
-    ServerLine(
-      type: "ready", url: server.url, httpUrl: server.httpURL, httpUrls: server.httpURLs,
-      port: server.port,
-      mediaAddresses: server.mediaAddresses.map { "\($0)" },
-      turnUrls: server.turnURLs.isEmpty ? nil : server.turnURLs, apiUrl: server.apiURL)
-  }
-
-  static func text(_ event: SFUEvent) -> String {
-    switch event {
-    case .joined(let channel, let connection, let role):
-      "join   \(channel.printable)  \(connection.printable)  \(role)"
-    case .left(let channel, let connection, let role, let reason):
-      "leave  \(channel.printable)  \(connection.printable)  \(role)  \(reason.printable)"
-    case .refused(_, let reason): "refuse  \(reason.printable)"
-    }
-  }
-}
-
-extension ServerLine {
-  init(_ event: SFUEvent) {
-    switch event {
-    case .joined(let channel, let connection, let role):
-      self.init(type: "join", channelId: channel, connectionId: connection, role: "\(role)")
-    case .left(let channel, let connection, let role, let reason):
-      self.init(
-        type: "leave", channelId: channel, connectionId: connection, role: "\(role)",
-        reason: reason)
-    case .refused(_, let reason): self.init(type: "refuse", reason: reason)
-    }
   }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import SoraCommandSupport
 import SoraServer
 
@@ -9,6 +10,13 @@ struct ServeAccessOptions: ParsableArguments {
       "Clients need this key, or a JWT (HS256) signed with it, in metadata.access_token. Other users of this machine can read it here: - takes it from SORA_SECRET_KEY.",
       valueName: "key"))
   var secretKey: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "The same, with the key in a file; spaces and line breaks around it don't count.",
+      valueName: "file"),
+    completion: .file())
+  var secretKeyFile: String?
 
   @Option(
     help: ArgumentHelp(
@@ -38,7 +46,12 @@ struct ServeAccessOptions: ParsableArguments {
   /// - Parameter environment: of the process.
   func access(environment: [String: String]) throws(UsageError) -> SoraServer.Configuration.Access {
     var access = SoraServer.Configuration.Access()
-    if let secretKey {
+    if let secretKeyFile {
+      guard secretKey == nil else {
+        throw UsageError("--secret-key-file and --secret-key exclude each other; leave one out")
+      }
+      access.secretKey = try Self.key(in: secretKeyFile)
+    } else if let secretKey {
       let isElsewhere = secretKey == "-"
       let text = isElsewhere ? environment["SORA_SECRET_KEY"] ?? "" : secretKey
       guard let key = SecretKey(text) else {
@@ -60,6 +73,17 @@ struct ServeAccessOptions: ParsableArguments {
       try count(number, of: "--max-channel-connections")
     }
     return access
+  }
+
+  private static func key(in path: String) throws(UsageError) -> SecretKey {
+    guard let data = FileManager.default.contents(atPath: path),
+      let text = String(data: data.prefix(65_536), encoding: .utf8)
+    else { throw UsageError("--secret-key-file \(path): cannot read the file, or it isn't text") }
+    guard let key = SecretKey(text.trimmingCharacters(in: .whitespacesAndNewlines)) else {
+      throw UsageError(
+        "--secret-key-file \(path): the file is empty; write a key of 32 bytes or more")
+    }
+    return key
   }
 
   private func webhook(

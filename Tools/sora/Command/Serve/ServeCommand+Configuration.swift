@@ -1,0 +1,124 @@
+import Foundation
+import Logging
+import SoraCommandSupport
+import SoraICE
+import SoraServer
+import SoraSignaling
+import SoraTransport
+
+// From options to the server's configuration.
+extension ServeCommand {
+  /// - Throws: what is wrong first.
+  func makeConfiguration() throws(UsageError) -> SoraServer.Configuration {
+    var problems: [UsageError] = []
+    let configuration = makeConfiguration(&problems)
+    if let first = problems.first { throw first }
+    return configuration
+  }
+
+  /// - Parameter problems: gets all that is wrong; what is returned serves no purpose then.
+  func makeConfiguration(_ problems: inout [UsageError]) -> SoraServer.Configuration {
+    var configuration = SoraServer.Configuration(host: host)
+    func attempt(_ step: () throws(UsageError) -> Void) {
+      do throws(UsageError) { try step() } catch { problems.append(error) }
+    }
+    attempt { () throws(UsageError) in
+      configuration.port = Int(try Self.port(port, of: "--port"))
+    }
+    attempt { () throws(UsageError) in
+      configuration.logger = try operation.logger(isVerbose: verbose)
+    }
+    attempt { () throws(UsageError) in configuration.drain = try operation.drain() }
+    attempt { () throws(UsageError) in
+      if !mediaAddresses.isEmpty { configuration.mediaAddresses = try parsedMediaAddresses() }
+    }
+    attempt { () throws(UsageError) in
+      guard turn || turnPort != nil || turnTLSPort != nil else { return }
+      configuration.turn = .init(port: try Self.port(turnPort ?? 3478, of: "--turn-port"))
+    }
+    attempt { () throws(UsageError) in
+      configuration.iceTransportPolicy = try parsedPolicy()
+    }
+    attempt { () throws(UsageError) in try checkRecording() }
+    configuration.recordingFolder = record ?? recordings
+    configuration.recordsEverything = record != nil
+    attempt { () throws(UsageError) in
+      configuration.access = try access.access(environment: ProcessInfo.processInfo.environment)
+    }
+    attempt { () throws(UsageError) in
+      if let apiPort { configuration.apiPort = Int(try Self.port(apiPort, of: "--api-port")) }
+    }
+    attempt { () throws(UsageError) in configuration.tls = try parsedIdentity() }
+    attempt { () throws(UsageError) in
+      guard let turnTLSPort else { return }
+      guard let certificate = tlsCertificate, let key = tlsKey else {
+        throw UsageError("--turn-tls-port: TLS needs a certificate; add --tls-cert and --tls-key")
+      }
+      configuration.turn?.securePort = try Self.port(turnTLSPort, of: "--turn-tls-port")
+      configuration.turn?.tls = TLSOptions.Identity(certificateFile: certificate, keyFile: key)
+    }
+    return configuration
+  }
+
+  private func parsedMediaAddresses() throws(UsageError) -> [IPAddress] {
+    var addresses: [IPAddress] = []
+    for text in mediaAddresses {
+      guard let address = IPAddress(text) else {
+        throw UsageError("--media-address \(text): write an IPv4 or IPv6 address of this host")
+      }
+      let known = ((try? NetworkLoop.hostAddresses(includingLinkLocalV6: true)) ?? []).map(\.ip)
+      guard known.isEmpty || known.contains(address) else {
+        let names = known.map { "\($0)" }.joined(separator: ", ")
+        throw UsageError("--media-address \(text): not of this machine; it has \(names)")
+      }
+      addresses.append(address)
+    }
+    return addresses
+  }
+
+  private func parsedPolicy() throws(UsageError) -> ICETransportPolicy {
+    guard let policy = ICETransportPolicy(rawValue: icePolicy), policy != .noHost else {
+      throw UsageError("--ice-policy \(icePolicy): use all or relay")
+    }
+    guard policy == .all || turn || turnPort != nil || turnTLSPort != nil else {
+      throw UsageError("--ice-policy relay: clients need a TURN server for that; add --turn")
+    }
+    return policy
+  }
+
+  private func checkRecording() throws(UsageError) {
+    guard record == nil || recordings == nil else {
+      throw UsageError(
+        "--record and --recordings: everything is recorded, or what the API asks for")
+    }
+    guard recordings == nil || apiPort != nil else {
+      throw UsageError("--recordings: only the HTTP API begins those; add --api-port")
+    }
+  }
+
+  private func parsedIdentity() throws(UsageError) -> TLSOptions.Identity? {
+    switch (tlsCertificate, tlsKey) {
+    case (nil, nil): return nil
+    case (let certificate?, let key?):
+      for file in [certificate, key] where !FileManager.default.isReadableFile(atPath: file) {
+        throw UsageError("--tls-cert, --tls-key: cannot read \(file); name PEM files")
+      }
+      let identity = TLSOptions.Identity(certificateFile: certificate, keyFile: key)
+      do {
+        _ = try TLSContexts.server(identity)
+      } catch {
+        let option = error.field == "tls.keyFile" ? "--tls-key \(key)" : "--tls-cert \(certificate)"
+        throw UsageError("\(option): \(error.detail); \(error.wayOut)")
+      }
+      return identity
+    default: throw UsageError("--tls-cert and --tls-key go together; give both")
+    }
+  }
+
+  private static func port(_ number: Int, of option: String) throws(UsageError) -> UInt16 {
+    guard let port = UInt16(exactly: number) else {
+      throw UsageError("\(option) \(number): use 0 to 65535; 0 takes a free port")
+    }
+    return port
+  }
+}
