@@ -209,5 +209,39 @@ extension Interop {
         #expect(run.disconnected.message.contains("DISCONNECTED-API"))
       }
     }
+
+    struct Simulcast: Decodable {
+      struct Switch: Decodable {
+        var rid: String
+        var ms: Int
+      }
+      /// The layers that the publisher sent.
+      var sent: [String]
+      var switches: [Switch]
+      /// What who asked for nothing else still sees.
+      var staying: String
+      /// The layers that notifications named.
+      var events: [String]
+      var backwards: Int
+      var ended: [Ending]
+    }
+
+    struct Simulcasts: Decodable {
+      var codecs: [String: Simulcast]
+    }
+
+    /// That pictures of the right size come, and come on, is the script's to see.
+    @Test func layersAreSeenAsTheyAreAskedFor() async throws {
+      let outcome = try await Scenario(name: "official/simulcast", limit: 150).run(Simulcasts.self)
+      #expect(Set(outcome.codecs.keys) == ["VP8", "VP9", "AV1"])
+      for (codec, run) in outcome.codecs {
+        #expect(run.sent == ["r0", "r1", "r2"], "\(codec)")
+        #expect(run.switches.map(\.rid) == ["r1", "r2", "r0", "r2"])
+        #expect(run.staying == "r2")
+        #expect(run.events.suffix(4) == ["r1", "r2", "r0", "r2"], "\(codec): \(run.events)")
+        #expect(run.backwards == 0)
+        #expect(run.ended.allSatisfy { $0.code == "CLOSE_SUCCEEDED" })
+      }
+    }
   }
 }

@@ -136,6 +136,33 @@ import Testing
     call.checkDemands(since: start)
   }
 
+  /// Who goes down to the lowest layer by its own wish and up again finds the link as it was left.
+  @Test func aWishForMoreIsMetAtOnce() throws {
+    let call = try Call([Self.link(20_000)])
+    let player = call.players[0]
+    let id = try #require(player.offer?.connectionID)
+    #expect(
+      call.network.run(until: { player.media!.frames.last?.layer == 2 }, within: .seconds(15)))
+    for (rid, layer, patience) in [
+      (SignalingRid.r0, 0, Duration.milliseconds(400)), (.r2, 2, .milliseconds(400)),
+      (.r1, 1, .milliseconds(400)),
+      (.r2, 2, .milliseconds(400)),
+    ] {
+      call.network.run(for: .seconds(12))
+      let asked = call.network.now
+      #expect(
+        call.server.core.requestSimulcastRid(
+          rid, channelID: "room", receiver: id, sender: nil, at: asked))
+      call.network.deadlinesChanged()
+      let isThere = call.network.run(
+        until: { player.media!.frames.last?.layer == layer }, within: .seconds(10))
+      let took = call.network.now - asked
+      print("\(rid) after \(Int(took.inMilliseconds)) ms")
+      #expect(isThere && took < patience, "\(rid)")
+    }
+    #expect(player.media!.damaged == 0)
+  }
+
   /// A link that narrows and widens again is followed, without a freeze.
   @Test func aStaircaseIsFollowed() throws {
     let call = try Call([Self.link(4_000)])

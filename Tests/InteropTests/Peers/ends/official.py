@@ -20,10 +20,11 @@ KEPT = []
 class Official:
     """One connection of the official client: what it was told, saw and heard."""
 
-    def __init__(self, world, role, channel, codec="VP8", **options):
+    def __init__(self, world, role, channel, codec="VP8", size=(), **options):
         KEPT.append(self)
         self.sora = sora_sdk.Sora()
         self.role = role
+        self.size = size
         self.connection_id = None
         self.offer = None
         self.notifications = []
@@ -75,7 +76,7 @@ class Official:
         self.connection.connect()
         wait_for("connection of the official client", self.created)
         if self.video:
-            self.source = Source(self.audio, self.video)
+            self.source = Source(self.audio, self.video, self.size)
         return self
 
     def disconnect(self):
@@ -140,9 +141,9 @@ class Received:
 class Source:
     """A camera and a microphone: a smooth moving picture with the stamp, and a 440 Hz tone, in real time."""
 
-    def __init__(self, audio, video):
+    def __init__(self, audio, video, size=()):
         self.audio, self.video = audio, video
-        self.camera = Camera()
+        self.camera = Camera(*size)
         self.frames = 0
         # Else the microphone is silent.
         self.speaks = True

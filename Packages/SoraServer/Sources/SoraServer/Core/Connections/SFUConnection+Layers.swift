@@ -26,14 +26,13 @@ extension SFUConnection {
 
   /// Aims anew at the layers that are asked for, of one sender or of all.
   func choose(of sender: String?, at now: Instant) {
-    for subscription in downlink.subscriptions
-    where subscription.source.isSimulcast
-      && (sender ?? subscription.source.publisherID)
-        == subscription.source.publisherID
-    {
-      subscription.wish = wish(of: subscription.source)
-      choose(subscription, .receiver, at: now)
+    let changed = downlink.subscriptions.filter {
+      $0.source.isSimulcast && (sender ?? $0.source.publisherID) == $0.source.publisherID
     }
+    for subscription in changed { subscription.wish = wish(of: subscription.source) }
+    // What it had of the link was for what was asked for before.
+    downlink.allocate(at: now)
+    for subscription in changed { choose(subscription, .receiver, at: now) }
   }
 
   /// Says `simulcast.switched` to the client: not of the first layer, which is none's successor.

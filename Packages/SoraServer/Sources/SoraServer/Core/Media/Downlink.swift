@@ -16,6 +16,8 @@ final class Downlink {
   /// Bit rates of publishers waver, and key frames come on top: the path is probed for so much more than the streams take.
   private static let headroom = 1.5
   private static let leastMaximum = Bitrate.megabits(1)
+  /// How long what the path was seen to take is of use when less is wanted of it.
+  private static let memory = Duration.seconds(30)
   /// What a link is believed to take of which nothing is known.
   private static let startRate = Bitrate.megabits(1)
   /// Publishers pace what they send already, so where there is room frames stay together. On a link that is full little may go at
@@ -40,6 +42,8 @@ final class Downlink {
   private var shares: [BandwidthAllocator.Share] = []
   private var nextAllocation: Instant?
   private var maximum: Bitrate
+  /// When so much was wanted last.
+  private var maximumWanted = Instant.zero
 
   init() {
     let estimator = BandwidthEstimator.Configuration(
@@ -160,7 +164,8 @@ final class Downlink {
     earliest(controller.nextDeadline, nextAllocation ?? (hasVideo ? .zero : nil))
   }
 
-  private func allocate(at now: Instant) {
+  /// Splits the link among what is wanted of it now.
+  func allocate(at now: Instant) {
     guard controller.knownEstimate != nil else { return }
     var wanted = Bitrate.zero
     streams.removeAll(keepingCapacity: true)
@@ -206,11 +211,14 @@ final class Downlink {
     }
   }
 
-  /// Beyond what the streams take the path isn't probed; small changes are let go.
+  /// Beyond what the streams take the path isn't probed; small changes are let go, and so is less for a while: who goes down to a low
+  /// layer and up again shouldn't wait for the estimate.
   private func noteWanted(_ wanted: Bitrate, at now: Instant) {
     let useful = max(Self.leastMaximum, wanted * Self.headroom)
-    guard useful > maximum * 1.2 || useful < maximum * 0.6 else { return }
+    if useful >= maximum * 0.6 { maximumWanted = now }
+    guard useful > maximum * 1.2 || now - maximumWanted > Self.memory else { return }
     maximum = useful
+    maximumWanted = now
     controller.setMaximum(useful, at: now)
   }
 }
