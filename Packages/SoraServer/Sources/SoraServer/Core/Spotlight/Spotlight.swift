@@ -67,11 +67,11 @@ package struct Spotlight {
   private mutating func measure(
     _ level: RTPAudioLevel, of id: String, at now: Instant
   ) -> (isHeard: Bool, isSpeaking: Bool) {
-    func take(_ meter: inout SpeechMeter) -> (Bool, Bool) {
-      meter.hear(level, at: now)
-      return (meter.isHeard(at: now), meter.isSpeaking)
-    }
-    return take(&meters[id, default: SpeechMeter(delay: delay)])
+    // Plain memory, taken out and put back: changing it where it is may cost an allocation.
+    var meter = meters[id] ?? SpeechMeter(delay: delay)
+    meter.hear(level, at: now)
+    meters[id] = meter
+    return (meter.isHeard(at: now), meter.isSpeaking)
   }
 
   /// Whether who spoke long enough would get a place.
