@@ -35,6 +35,7 @@ struct SFUConnectRequest {
     } catch {
       throw SFUObjection(error)
     }
+    try Self.checkMetadata(connect)
     filters = try Self.filters(message)
     messaging = try Self.channels(message.dataChannels ?? [])
     if message.multistream == false {
@@ -54,6 +55,18 @@ struct SFUConnectRequest {
     if let video, SFUCodec.video(video) == nil {
       throw SFUObjection(
         reason: "INVALID-VIDEO: codec_type must be VP8, VP9, AV1, H264 or H265")
+    }
+  }
+
+  /// Bytes of JSON that each of a client's metadata may have: everybody in the channel is told them.
+  private static let mostMetadata = 64 * 1024
+
+  private static func checkMetadata(_ message: ConnectMessage) throws(SFUObjection) {
+    for (key, value) in [
+      ("METADATA", message.metadata),
+      ("SIGNALING_NOTIFY_METADATA", message.notifyMetadata),
+    ] where (value?.text.utf8.count ?? 0) > mostMetadata {
+      throw SFUObjection(reason: "INVALID-\(key): at most \(mostMetadata) bytes of JSON")
     }
   }
 

@@ -156,6 +156,11 @@ public final class SFUCore {
     guard members < configuration.maximumChannelConnections else {
       throw SFUObjection(reason: "CONNECTION-LIMIT: the channel has as many as it takes")
     }
+    // A newcomer is told of all members in one message, which has to be one that can be sent.
+    let told = channel(channelID)?.members.reduce(0) { $0 + $1.identity.metadataSize } ?? 0
+    guard told <= SFUNotification.mostMetadata else {
+      throw SFUObjection(reason: "CONNECTION-LIMIT: the channel's metadata is as long as it may be")
+    }
   }
 
   /// A client's WebSocket is gone; that ends its connection, unless it has switched to data channels and asked to outlive that.
