@@ -148,21 +148,6 @@ public final class SFUCore {
     refuse(peer, .refused(reason), at: now)
   }
 
-  private func checkRoom(in channelID: String) throws(SFUObjection) {
-    guard connections.count < configuration.maximumConnections else {
-      throw SFUObjection(reason: "CONNECTION-LIMIT: the server has as many as it takes")
-    }
-    let members = channel(channelID)?.members.count ?? 0
-    guard members < configuration.maximumChannelConnections else {
-      throw SFUObjection(reason: "CONNECTION-LIMIT: the channel has as many as it takes")
-    }
-    // A newcomer is told of all members in one message, which has to be one that can be sent.
-    let told = channel(channelID)?.members.reduce(0) { $0 + $1.identity.metadataSize } ?? 0
-    guard told <= SFUNotification.mostMetadata else {
-      throw SFUObjection(reason: "CONNECTION-LIMIT: the channel's metadata is as long as it may be")
-    }
-  }
-
   /// A client's WebSocket is gone; that ends its connection, unless it has switched to data channels and asked to outlive that.
   public func signalingLost(_ peer: SFUPeerID, at now: Instant) {
     defer { deliver(at: now) }
