@@ -143,6 +143,7 @@ final class SimulatedClient: SimulatedEndpoint, PeerConnectionCoreDelegate {
       channels.isSwitched = true
       // As the official clients do.
       if ignores { loseSignaling() }
+    case .redirect(let location): network.note("\(name) redirected to \(location)")
     case .requestStatistics: errors.append("statistics are asked for over data channels alone")
     }
   }

@@ -45,5 +45,7 @@ if command -v nginx > /dev/null; then
   sed "s|/etc/ssl/sora/|$work/|" Docs/examples/nginx.conf > "$work/site.conf"
   printf 'pid %s/pid; error_log stderr; events {}\nhttp { access_log off; include %s/site.conf; }\n' "$work" "$work" > "$work/nginx.conf"
   nginx -t -q -c "$work/nginx.conf" || fail "nginx doesn't take Docs/examples/nginx.conf"
+else
+  echo "check.sh: there is no nginx here: its example isn't checked"
 fi
 echo "$(basename "$package") is right"

@@ -93,7 +93,7 @@ final class BenchClient: DatagramHandler, PeerTransportDelegate, @unchecked Send
       answer(offer.sdp, isFirst: true)
     case .reOffer(let sdp): answer(sdp, isFirst: false)
     case .ping: server.receive(.pong, from: self)
-    case .notify, .event, .push, .switched, .requestStatistics, .close: break
+    case .notify, .event, .push, .switched, .redirect, .requestStatistics, .close: break
     }
     schedule()
   }

@@ -43,7 +43,8 @@ struct ServerSession: Sendable {
         }
       default: break
       }
-      loop.execute { [engine] in engine.value.receive(message, from: peer) }
+      // Waited for, so that messages don't pile up on the loop: what isn't read yet is bounded, there they weren't.
+      await loop.run { [engine] in engine.value.receive(message, from: peer) }
     }
     loop.execute { [engine] in engine.value.signalingLost(peer) }
   }

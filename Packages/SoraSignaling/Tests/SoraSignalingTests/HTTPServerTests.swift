@@ -87,6 +87,30 @@ import Testing
     await server.stop()
   }
 
+  @Test func whoDoesNotReadItsResponseIsDropped() async throws {
+    var configuration = SignalingServer.Configuration.patient
+    configuration.requestTimeout = .milliseconds(500)
+    configuration.maximumConnections = 1
+    // More than the buffers of two sockets hold.
+    let large = [UInt8](repeating: 0x61, count: 32 << 20)
+    let server = try await startServer(
+      configuration: configuration,
+      http: { $0.path == "/large" ? HTTPResponse(body: large) : HTTPResponse(text: "small") },
+      serve: { _ in })
+    let slow = try await RawClient(port: server.boundPort, reads: false)
+    slow.send("GET /large HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    // There is room for one: others are turned away until it has gone.
+    var answer = ""
+    while !answer.hasPrefix("HTTP/1.1 200") {
+      let other = try await RawClient(port: server.boundPort)
+      other.send("GET /small HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+      await other.closed.wait(for: 1)
+      answer = String(decoding: other.bytes, as: UTF8.self)
+    }
+    slow.close()
+    await server.stop()
+  }
+
   @Test(arguments: ["", "GET / HT", "GET /signaling HTTP/1.1\r\nUpgrade: websocket\r\n"])
   func slowRequestsAreDropped(beginning: String) async throws {
     var configuration = SignalingServer.Configuration.patient

@@ -131,9 +131,11 @@ final class RawClient: Sendable {
   let closed = Recorder<Void>()
   private let channel: any Channel
 
-  init(port: Int) async throws {
+  /// - Parameter reads: false for one that takes nothing of what comes.
+  init(port: Int, reads: Bool = true) async throws {
     let (received, closed) = (received, closed)
     channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+      .channelOption(.autoRead, value: reads)
       .channelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
           try channel.pipeline.syncOperations.addHandler(

@@ -15,6 +15,12 @@ package struct SettingsFile: Sendable {
     package var line: Int
     package var key: String
     package var value: Value
+
+    package init(line: Int, key: String, value: Value) {
+      self.line = line
+      self.key = key
+      self.value = value
+    }
   }
 
   /// What is wrong, and where.

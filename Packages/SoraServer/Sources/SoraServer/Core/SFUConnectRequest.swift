@@ -36,6 +36,7 @@ struct SFUConnectRequest {
     } catch {
       throw SFUObjection(error)
     }
+    try Self.checkMetadata(connect)
     filters = try Self.filters(message)
     messaging = try Self.channels(message.dataChannels ?? [])
     if message.multistream == false {
@@ -64,6 +65,18 @@ struct SFUConnectRequest {
     return SFUSpotlightRids(
       focus: message.spotlightFocusRid ?? standard.focus,
       unfocus: message.spotlightUnfocusRid ?? standard.unfocus)
+  }
+
+  /// Bytes of JSON that each of a client's metadata may have: everybody in the channel is told them.
+  private static let mostMetadata = 64 * 1024
+
+  private static func checkMetadata(_ message: ConnectMessage) throws(SFUObjection) {
+    for (key, value) in [
+      ("METADATA", message.metadata),
+      ("SIGNALING_NOTIFY_METADATA", message.notifyMetadata),
+    ] where (value?.text.utf8.count ?? 0) > mostMetadata {
+      throw SFUObjection(reason: "INVALID-\(key): at most \(mostMetadata) bytes of JSON")
+    }
   }
 
   /// What it isn't to be forwarded.

@@ -148,16 +148,6 @@ public final class SFUCore {
     refuse(peer, .refused(reason), at: now)
   }
 
-  private func checkRoom(in channelID: String) throws(SFUObjection) {
-    guard connections.count < configuration.maximumConnections else {
-      throw SFUObjection(reason: "CONNECTION-LIMIT: the server has as many as it takes")
-    }
-    let members = channel(channelID)?.members.count ?? 0
-    guard members < configuration.maximumChannelConnections else {
-      throw SFUObjection(reason: "CONNECTION-LIMIT: the channel has as many as it takes")
-    }
-  }
-
   /// A client's WebSocket is gone; that ends its connection, unless it has switched to data channels and asked to outlive that.
   public func signalingLost(_ peer: SFUPeerID, at now: Instant) {
     defer { deliver(at: now) }

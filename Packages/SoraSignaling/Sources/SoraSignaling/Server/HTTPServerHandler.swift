@@ -85,7 +85,7 @@ final class HTTPServerHandler: ChannelInboundHandler, RemovableChannelHandler {
       guard body.count + part.readableBytes <= Self.maximumBodySize else {
         state = .discarding
         body = []
-        deadline.value.stop()
+        deadline.value.start()
         return HTTPResponseWriter.write(
           HTTPResponse(status: 413, text: "at most 1 MiB\n"), to: context.channel,
           version: .http1_1, isHead: false, keepAlive: false)
@@ -121,7 +121,8 @@ final class HTTPServerHandler: ChannelInboundHandler, RemovableChannelHandler {
       let response: HTTPResponse
       if let early { response = early } else { response = await respond(request) }
       loop.execute {
-        if keepAlive { deadline.value.start() }
+        // For the response as well: who doesn't read it doesn't keep it here.
+        deadline.value.start()
         HTTPResponseWriter.write(
           response, to: channel, version: version, isHead: isHead, keepAlive: keepAlive)
       }

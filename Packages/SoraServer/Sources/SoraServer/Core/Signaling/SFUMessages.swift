@@ -88,6 +88,9 @@ public struct SFUNotification: Sendable, Hashable {
     case destroyed = "connection.destroyed"
   }
 
+  /// Bytes of metadata in one notification, the newcomer's own aside; of the 1 MiB that a message may have.
+  static let mostMetadata = SignalingMessage.maximumSize * 3 / 4
+
   public struct Peer: Sendable, Hashable {
     public var connectionID: String
     public var clientID: String
@@ -97,6 +100,11 @@ public struct SFUNotification: Sendable, Hashable {
     /// What it said to be let in, and what was decided about it.
     public var authnMetadata: JSONValue?
     public var authzMetadata: JSONValue?
+
+    /// Bytes of its metadata as JSON.
+    var metadataSize: Int {
+      [metadata, authnMetadata, authzMetadata].reduce(0) { $0 + ($1?.text.utf8.count ?? 0) }
+    }
   }
 
   public var kind: Kind
