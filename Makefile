@@ -16,7 +16,7 @@ PREFIX ?= /usr/local
 DOCS = .build/docs
 
 .DEFAULT_GOAL := help
-.PHONY: help deps demo build check test samples test-allocations test-unit test-devices test-interop test-packages test-alone guard metrics \
+.PHONY: help deps demo build check test api samples test-allocations test-unit test-devices test-interop test-packages test-alone guard metrics \
 	fuzz sanitize bench bench-codecs bench-packets bench-forwarding bench-data bench-links bench-realtime bench-sound audio-quality scorecard bench-short manifest manifest-check \
 	install package format lint docs clean
 
@@ -35,7 +35,10 @@ build: ## Build everything, tests included, once and optimized
 check: ## Check what changed since main in debug builds: guards, lint, the tests it touches (minutes; Tools/check.py)
 	@Tools/check.py $(CHECK_OPTIONS)
 
-test: guard build samples test-allocations test-unit test-devices test-interop ## Run the guards, the samples, the unit tests and those with drivers and peers
+test: guard build api samples test-allocations test-unit test-devices test-interop ## Run the guards, the samples, the unit tests and those with drivers and peers
+
+api: ## Compare what the SDK declares public with the iOS SDK's names (after `make build`)
+	@Tools/api/coverage.py $(CONFIGURATION)
 
 samples: ## Compile the Swift blocks of all documentation, and run the programs among them (after `make build`; SAMPLES=README.md)
 	@Tools/samples/samples.py $(SAMPLES)
@@ -76,6 +79,7 @@ guard: manifest-check ## Check the manifest, sans-I/O code, the arrows between m
 	@Tools/metrics.py --self-test
 	@Tools/check.py --self-test
 	@Tools/man.py --self-test
+	@Tools/api/coverage.py --self-test
 	@Tools/guard-targets.py
 	@Tools/samples/samples.py --self-test
 	@Tools/guard-version.py --self-test

@@ -72,13 +72,13 @@ def modules():
     return sorted(found, key=order)
 
 
-def compiler_flags():
+def compiler_flags(configuration="release"):
     """Where the built modules and those of C under them are, as the build itself was told."""
-    plan = BUILD / "release.yaml"
+    plan = BUILD / f"{configuration}.yaml"
     if not plan.exists():
-        fail("nothing is built: `swift build -c release` first")
+        fail(f"nothing is built: `swift build -c {configuration}` first")
     text = plan.read_text()
-    flags = ["-I", str(BUILD / "release/Modules"), "-module-cache-path", str(BUILD / "docs-cache")]
+    flags = ["-I", str(BUILD / configuration / "Modules"), "-module-cache-path", str(BUILD / "docs-cache")]
     folders = set(re.findall(r'"-I","(/[^"]+)"', text)) | set(re.findall(r'"-I(/[^"]+)"', text))
     # What is built for tools of the build has other options.
     for folder in sorted(folder for folder in folders if not folder.endswith(("/Modules", "/Modules-tool"))):
@@ -229,4 +229,5 @@ def main():
     print(f"  python3 -m http.server --bind 127.0.0.1 --directory {sys.argv[1]}")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -17,7 +17,7 @@ import Testing
     process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     let output = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
     // A page is longer than a pipe holds.
-    FileManager.default.createFile(atPath: output.path, contents: nil)
+    _ = FileManager.default.createFile(atPath: output.path, contents: nil)
     defer { try? FileManager.default.removeItem(at: output) }
     process.standardOutput = try FileHandle(forWritingTo: output)
     let errors = Pipe()

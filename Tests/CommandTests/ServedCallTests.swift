@@ -66,18 +66,24 @@ import Testing
     }
   }
 
-  private func publisher(_ port: Int, _ options: [String]) throws -> Program {
+  private func publisher(
+    _ port: Int, channel: String = "c", _ options: [String]
+  ) throws -> Program {
     try Program(
       [
-        "publish", "ws://127.0.0.1:\(port)/signaling", "--channel", "c", "--video-codec", "vp8",
+        "publish", "ws://127.0.0.1:\(port)/signaling", "--channel", channel, "--video-codec", "vp8",
         "--resolution", "640x360", "--fps", "15", "--json",
       ] + options)
   }
 
-  private func play(_ port: Int, _ options: [String]) async throws -> [String: Any] {
+  private func play(
+    _ port: Int, channel: String = "c", _ options: [String]
+  ) async throws -> [String: Any] {
     let program = try Program(
-      ["play", "ws://127.0.0.1:\(port)/signaling", "--channel", "c", "--json", "--duration", "1.5"]
-        + options)
+      [
+        "play", "ws://127.0.0.1:\(port)/signaling", "--channel", channel, "--json", "--duration",
+        "1.5",
+      ] + options)
     defer { program.interrupt() }
     return try await program.summary()
   }
@@ -97,6 +103,23 @@ import Testing
       #expect(video(summary)?["width"] as? Int == width, "\(summary)")
       #expect(summary["error"] is NSNull, "\(summary)")
     }
+  }
+
+  /// The tone goes over G.711, and is as loud at the other end.
+  @Test func soundInG711() async throws {
+    let (server, port) = try await Program.serve()
+    defer { server.interrupt() }
+    let publisher = try publisher(port, ["--audio-codec", "pcmu"])
+    defer { publisher.interrupt() }
+    let summary = try await play(port, ["--video", "none"])
+    let audio = try #require(summary["audio"] as? [String: Any], "\(summary)")
+    #expect(audio["codec"] as? String == "PCMU")
+    #expect(try #require(audio["levelDb"] as? Double) > -40)
+    // And an Opus beside it.
+    let other = try self.publisher(port, channel: "d", [])
+    defer { other.interrupt() }
+    let opus = try await play(port, channel: "d", ["--video", "none"])
+    #expect((opus["audio"] as? [String: Any])?["codec"] as? String == "opus", "\(opus)")
   }
 
   /// What the layers have in common is counted once.

@@ -87,6 +87,7 @@ struct Run {
     ["play", url, "--channel", "c", "--timeout", "0"],
     ["play", url, "--channel", "c", "--view", "--video", "none"],
     ["play", url, "--channel", "c", "--teleport"],
+    ["publish", url, "--channel", "c", "--audio-codec", "mp3"],
     ["play", url, "--channel", "c", "--role", "sendonly"],
     ["publish", url, "--channel", "c", "--role", "recvonly"],
     ["publish", url, "--channel", "c", "--rid", "r1"],

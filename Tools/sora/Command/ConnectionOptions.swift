@@ -23,6 +23,13 @@ struct ConnectionOptions: ParsableArguments {
   var videoCodec: String?
 
   @Option(
+    name: .customLong("audio-codec"),
+    help: ArgumentHelp(
+      "The audio codec to ask the server for: opus, or pcmu (G.711, 8 kHz).", valueName: "codec"),
+    completion: .list(["opus", "pcmu"]))
+  var audioCodec: String?
+
+  @Option(
     help: ArgumentHelp(
       "Write pictures to FILE.y4m or sound to FILE.wav, or (play) the stream as it comes to FILE.webm, .mp4 or .mkv; give it again for another.",
       valueName: "file"),
@@ -49,6 +56,12 @@ struct ConnectionOptions: ParsableArguments {
     let role = try wishes.role(usual: role)
     var configuration = try call.makeConfiguration(role: role)
     configuration.videoCodec = try chosenCodec(role)
+    if let audioCodec {
+      guard let codec = SoraSDK.AudioCodec(rawValue: audioCodec.uppercased()) else {
+        throw UsageError("--audio-codec \(audioCodec): use opus or pcmu")
+      }
+      configuration.audioCodec = codec
+    }
     try wishes.apply(to: &configuration)
     return configuration
   }

@@ -4,7 +4,7 @@ import Testing
 import WebRTC
 
 // Names every property and plain case of the iOS SDK that this SDK has: one that is taken away or renamed breaks the build.
-// Methods and initializers are called by the other tests and at the end. What is left out is in the package's README.
+// Methods and initializers are called by the other tests and at the end. What is left out is in Tools/api/missing.txt, with reasons: `make api`.
 
 /// Properties of instances.
 private var properties: [AnyKeyPath] {

@@ -74,6 +74,43 @@ import WebRTC
     #expect(call.system.log.elements == ["open face MJPG 1280x720@30", "close face"])
   }
 
+  /// Off at first, on, black, and off again.
+  @Test func softAndHardMute() async throws {
+    var call = try await Call()
+    call.configuration.initialCameraEnabled = false
+    let channel = try await call.connect()
+    await call.settle()
+    let stream = try #require(channel.senderStream)
+    #expect(call.system.log.elements.isEmpty && stream.hasVideoTrack && !stream.videoEnabled)
+    try await channel.setVideoHardMute(false)
+    #expect(call.system.running("face") != nil && stream.videoEnabled)
+    #expect(channel.setVideoSoftMute(true) == nil)
+    #expect(call.system.running("face") != nil && !stream.videoEnabled)
+    #expect(channel.setVideoSoftMute(false) == nil)
+    #expect(stream.videoEnabled)
+    try await channel.setVideoHardMute(true)
+    #expect(call.system.running("face") == nil && !stream.videoEnabled)
+    #expect(call.system.log.elements == ["open face MJPG 1280x720@30", "close face"])
+    let result = await withCheckedContinuation { continuation in
+      channel.getStats { continuation.resume(returning: $0) }
+    }
+    #expect(try !result.get().entries.isEmpty)
+    await channel.disconnect()
+    let end = await withCheckedContinuation { continuation in
+      channel.getStats { continuation.resume(returning: $0) }
+    }
+    #expect(throws: SoraError.self) { try end.get() }
+  }
+
+  @Test func channelsWithoutPicturesCanNotBeMuted() async throws {
+    var call = try await Call()
+    call.configuration.videoEnabled = false
+    let channel = try await call.connect()
+    #expect(channel.setVideoSoftMute(true) is SoraError)
+    await #expect(throws: SoraError.self) { try await channel.setVideoHardMute(true) }
+    await channel.disconnect()
+  }
+
   @Test func settingsCount() async throws {
     var call = try await Call(role: .sendrecv)
     call.configuration.cameraSettings = CameraSettings(

@@ -61,7 +61,7 @@ import WebRTC
       connection.send(
         far.offer {
           $0.sdp = $0.sdp.replacing(#/(VP8|VP9|AV1|H264|H265)/90000/#, with: "XYZ/90000")
-            .replacing(#/(opus|red)/48000/#, with: "xyz/48000")
+            .replacing(#/(opus|red)/48000|PCM[UA]/8000/#, with: "xyz/48000")
         })
     }
     let attempt = Attempt(server.configuration(), face: face)
@@ -81,7 +81,7 @@ import WebRTC
           $0.sdp =
             kind == "video"
             ? $0.sdp.replacing(#/(VP8|VP9|AV1|H264|H265)/90000/#, with: "XYZ/90000")
-            : $0.sdp.replacing(#/(opus|red)/48000/#, with: "XYZ/48000")
+            : $0.sdp.replacing(#/(opus|red)/48000|PCM[UA]/8000/#, with: "XYZ/48000")
         })
     }
     let attempt = Attempt(server.configuration(), face: .tasks)

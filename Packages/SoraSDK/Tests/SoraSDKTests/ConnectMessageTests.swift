@@ -57,6 +57,14 @@ import Testing
       json["video"] == ["h264_params": ["profile_level_id": "42e01f", "future": "x"]])
   }
 
+  @Test func wishesForH265() async throws {
+    let json = try await connect(.sendonly) {
+      $0.videoCodec = .h265
+      $0.videoH265Params = ["level_id": 120]
+    }
+    #expect(json["video"] == ["codec_type": "H265", "h265_params": ["level_id": 120]])
+  }
+
   @Test func everything() async throws {
     struct Metadata: Encodable { let access_token: String }
     let json = try await connect(.sendrecv) {

@@ -176,6 +176,21 @@ import WebRTC
     await channel.disconnect()
   }
 
+  @Test func theMicrophoneMayBeOffAtFirst() async throws {
+    let call = try await Call()
+    _ = call.sora.setAudioMode(.videoChat)
+    var configuration = call.server.configuration(.sendonly)
+    configuration.initialMicrophoneEnabled = false
+    let channel = try await Attempt(configuration, face: .tasks, sora: call.sora).channel()
+    await call.settle()
+    let stream = try #require(channel.senderStream)
+    #expect(call.system.running("microphone") == nil && stream.hasAudioTrack)
+    #expect(!stream.audioEnabled)
+    #expect(channel.setAudioHardMute(false) == nil)
+    #expect(call.system.running("microphone") != nil && stream.audioEnabled)
+    await channel.disconnect()
+  }
+
   @Test func silentChannelsCanNotBeMuted() async throws {
     let call = try await Call()
     var configuration = call.server.configuration(.sendonly)

@@ -43,7 +43,7 @@ struct EndingTests {
         "INVALID-VIDEO",
         video { $0.h264Params = H264Params { $0.profileLevelID = "1\r\na=x" } }
       ),
-      ("INVALID-AUDIO", audio { $0.codecType = "PCMU" }),
+      ("INVALID-AUDIO", audio { $0.codecType = "G722" }),
       ("INVALID-AUDIO: send connect.audio.bit_rate as", audio { $0.bitRate = 5000 }),
       ("INVALID-AUDIO", opus { $0.channels = 3 }),
       ("INVALID-AUDIO", opus { $0.clockRate = 16_000 }),

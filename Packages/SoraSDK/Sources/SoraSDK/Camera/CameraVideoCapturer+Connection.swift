@@ -7,10 +7,13 @@ extension CameraVideoCapturer.Cameras {
   ///
   /// A camera that runs already is taken over.
   ///
-  /// - Parameter isWanted: asked on the camera's queue, before anything is opened.
+  /// - Parameters:
+  ///   - isWanted: asked on the camera's queue, before anything is opened.
+  ///   - completion: told on that queue how it went, once it has been logged.
   func start(
     _ settings: CameraSettings, for stream: any MediaStream,
-    while isWanted: @escaping @Sendable () -> Bool
+    while isWanted: @escaping @Sendable () -> Bool,
+    completion: @escaping CameraVideoCapturer.CompletionHandler = { _ in }
   ) {
     perform { [self] () throws(SoraError) in
       guard isWanted() else { return .init() }
@@ -41,6 +44,7 @@ extension CameraVideoCapturer.Cameras {
       if outcome.error == nil { capturer.stream = stream }
       return outcome
     } then: { error in
+      defer { completion(error) }
       guard let error else { return }
       let reason = error.localizedDescription
       Logger.error(

@@ -150,6 +150,23 @@ public final class MediaChannel: CustomStringConvertible, Equatable, Sendable {
     return Statistics(await peer.statistics())
   }
 
+  /// The same for a handler. Of the iOS SDK 2026.1.
+  ///
+  /// - Parameter handler: gets what the connection measures, or `SoraError.peerChannelError` where there is no connection; once, on the
+  ///   channel's queue.
+  public func getStats(handler: @escaping @Sendable (Result<Statistics, any Error>) -> Void) {
+    let peer = native
+    Task { [queue] in
+      let result: Result<Statistics, any Error> =
+        if let peer {
+          .success(Statistics(await peer.statistics()))
+        } else {
+          .failure(SoraError.peerChannelError(reason: "there is no connection; connect first"))
+        }
+      queue.async { handler(result) }
+    }
+  }
+
   /// What may be sent, and why it isn't more, with each change, until the channel ends: `RTCPeerConnection.sendBandwidth`. Ends at once
   /// where there is no connection. Linux only.
   public var sendBandwidth: AsyncStream<RTCSendBandwidth> {

@@ -20,6 +20,10 @@ public protocol MediaStream: AnyObject, Sendable {
   var videoEnabled: Bool { get set }
   /// Whether the audio track is on. A local track that is off sends silence.
   var audioEnabled: Bool { get set }
+  /// Whether there is a video track. Of the iOS SDK 2026.1.
+  var hasVideoTrack: Bool { get }
+  /// Whether there is an audio track. Of the iOS SDK 2026.1.
+  var hasAudioTrack: Bool { get }
   /// Volume of received sound, 0 (silent) to 10 (as it was sent), 10 at first; nil where there is no audio track.
   /// Values outside are clamped; setting nil does nothing.
   var remoteAudioVolume: Double? { get set }
@@ -37,7 +41,7 @@ public protocol MediaStream: AnyObject, Sendable {
   /// local renderers don't see it. Linux only.
   func send(encodedVideoFrame: EncodedFrame, codec: VideoCodecKind)
   /// Sends an Opus packet that is encoded already (`RTCAudioSource.push(packet:)`); from the first on, no microphone is sent on this
-  /// stream. Linux only.
+  /// stream. Where G.711 was negotiated it is dropped, and counted. Linux only.
   func send(encodedAudioFrame: EncodedFrame)
   /// The engine's source of a local stream's pictures: whoever gives encoded frames is told there when a key frame is wanted, and how
   /// many bits per second the network takes. nil where there is no video, and for remote streams. Linux only.
@@ -61,6 +65,8 @@ extension MediaStream {
   public func send(encodedVideoFrame: EncodedFrame, codec: VideoCodecKind) {}
   public func send(encodedAudioFrame: EncodedFrame) {}
   public var videoSource: RTCVideoSource? { nil }
+  public var hasVideoTrack: Bool { false }
+  public var hasAudioTrack: Bool { false }
 }
 
 /// The one implementation of `MediaStream`, over a stream of the engine.
@@ -88,6 +94,9 @@ final class BasicMediaStream: MediaStream, SoundStream, Sendable {
   var mediaChannel: MediaChannel? { channel }
   private var videoTrack: RTCVideoTrack? { native.videoTracks.first }
   private var audioTrack: RTCAudioTrack? { native.audioTracks.first }
+
+  var hasVideoTrack: Bool { videoTrack != nil }
+  var hasAudioTrack: Bool { audioTrack != nil }
 
   var videoEnabled: Bool {
     get { videoTrack?.isEnabled ?? false }

@@ -32,6 +32,12 @@ public struct Configuration: Sendable {
   /// The camera that a connection starts where it sends video, and stops when it ends. Without one, or where it can't be opened, the
   /// connection goes on, and the log says so. An app that sends frames of its own sets `cameraSettings.isEnabled` to false.
   public var cameraSettings: CameraSettings = .default
+  /// Whether a connection that sends video begins with its camera on; without, as after `MediaChannel.setVideoHardMute(true)`. Of the iOS
+  /// SDK 2026.1.
+  public var initialCameraEnabled = true
+  /// Whether a connection that sends sound begins with its microphone on; without, as after `MediaChannel.setAudioHardMute(true)`. Of the
+  /// iOS SDK 2026.1.
+  public var initialMicrophoneEnabled = true
   public var audioCodec: AudioCodec = .default
   /// kbit/s
   public var audioBitRate: Int?
@@ -101,6 +107,11 @@ public struct Configuration: Sendable {
     get { h264Params.encodable }
     set { h264Params = FreeForm(encoding: newValue, as: H264Params.self) }
   }
+  /// `video.h265_params` of `connect`.
+  public var videoH265Params: (any Encodable)? {
+    get { h265Params.encodable }
+    set { h265Params = FreeForm(encoding: newValue, as: H265Params.self) }
+  }
 
   public var webSocketChannelHandlers = WebSocketChannelHandlers()
   public var mediaChannelHandlers = MediaChannelHandlers()
@@ -122,6 +133,7 @@ public struct Configuration: Sendable {
   var vp9Params = FreeForm()
   var av1Params = FreeForm()
   var h264Params = FreeForm()
+  var h265Params = FreeForm()
 
   /// A configuration with one signaling URL.
   public init(url: URL, channelId: String, role: Role, multistreamEnabled: Bool = true) {
@@ -152,7 +164,7 @@ extension Configuration {
       ("signalingConnectMetadata", connectMetadata),
       ("signalingConnectNotifyMetadata", notifyMetadata), ("dataChannels", dataChannelList),
       ("audioOpusParams", opusParams), ("videoVp9Params", vp9Params), ("videoAv1Params", av1Params),
-      ("videoH264Params", h264Params),
+      ("videoH264Params", h264Params), ("videoH265Params", h265Params),
     ]
     for (name, value) in values {
       if let error = value.error { return (name, error) }

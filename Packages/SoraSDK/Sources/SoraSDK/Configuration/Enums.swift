@@ -31,6 +31,7 @@ public enum AudioCodec: String, Codable, CustomStringConvertible, Sendable {
   /// Whatever the server's default is (Opus, Sora's documentation says).
   case `default`
   case opus = "OPUS"
+  /// G.711: telephone sound, 64 kbit/s.
   case pcmu = "PCMU"
 
   public var description: String { rawValue }

@@ -58,6 +58,7 @@ extension Configuration {
       $0.vp9Params = vp9Params.value()
       $0.av1Params = av1Params.value()
       $0.h264Params = h264Params.value()
+      $0.h265Params = h265Params.value()
     }
     return options == VideoOptions() ? nil : .options(options)
   }

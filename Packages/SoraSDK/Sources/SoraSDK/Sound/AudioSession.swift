@@ -126,8 +126,8 @@ package final class AudioSession: Sendable {
   // MARK: Streams
 
   /// A local stream that a microphone may be sent on, until it is removed.
-  func add(sender stream: any SoundStream) {
-    state.withLock { $0.senders.append(Sender(stream: stream)) }
+  func add(sender stream: any SoundStream, isMuted: Bool = false) {
+    state.withLock { $0.senders.append(Sender(stream: stream, isMuted: isMuted)) }
     follow()
   }
 

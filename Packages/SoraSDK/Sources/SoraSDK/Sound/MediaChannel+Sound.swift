@@ -4,7 +4,9 @@ import WebRTC
 extension MediaChannel {
   /// Lets the local stream send what the microphone hears, while an app wants that. Returns at once.
   func startMicrophone(for stream: BasicMediaStream) {
-    sora.audio.add(sender: stream)
+    let isOn = configuration.initialMicrophoneEnabled
+    if !isOn { stream.audioEnabled = false }
+    sora.audio.add(sender: stream, isMuted: !isOn)
     releaseSound(of: stream)
   }
 

@@ -50,8 +50,8 @@ struct SFUConnectRequest {
         reason:
           "INVALID-SPOTLIGHT: spotlight_focus_rid and spotlight_unfocus_rid need spotlight true")
     }
-    if let codec = audio?.codecType, codec.uppercased() != "OPUS" {
-      throw SFUObjection(reason: "INVALID-AUDIO: codec_type must be OPUS")
+    if let audio, SFUCodec.audio(audio) == nil {
+      throw SFUObjection(reason: "INVALID-AUDIO: codec_type must be OPUS, PCMU or PCMA")
     }
     if let video, SFUCodec.video(video) == nil {
       throw SFUObjection(

@@ -46,7 +46,7 @@ public final class REDPayloader: RTPPayloader {
   private var frame: EncodedFrame?
   /// Of `history`, those that the frame in work takes along.
   private var first = 0
-  private var talkspurt = OpusTalkspurt()
+  private var talkspurt = AudioTalkspurt(.opus)
 
   public init(primaryPayloadType: UInt8, redundancy: Int = 1) {
     self.primaryPayloadType = primaryPayloadType

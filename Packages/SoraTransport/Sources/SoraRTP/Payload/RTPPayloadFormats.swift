@@ -7,7 +7,7 @@ public enum RTPPayloadFormats {
   public static let av1 = AV1PayloadFormat()
   public static let h264 = H264PayloadFormat()
   public static let h265 = H265PayloadFormat()
-  public static let opus = OpusPayloadFormat()
+  public static let opus = AudioPayloadFormat(.opus)
 
   /// The format with this encoding name, letter case ignored (RFC 4855 §3), and the format parameters of a description.
   /// `nil` when there is none, or the parameters ask for something that it can't do.
@@ -20,7 +20,7 @@ public enum RTPPayloadFormats {
     case .av1: av1
     case .h264: H264PayloadFormat(parameters: parameters)
     case .h265: H265PayloadFormat(parameters: parameters)
-    case nil: name.lowercased() == "opus" ? opus : nil
+    case nil: AudioCodecKind(encodingName: name).map(AudioPayloadFormat.init)
     }
   }
 }

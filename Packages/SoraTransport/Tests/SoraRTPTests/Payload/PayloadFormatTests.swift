@@ -137,7 +137,7 @@ func payloads(
 
 @Suite struct OpusPayloadTests {
   @Test func oneFrameIsOnePacket() throws {
-    let payloader = OpusPayloadFormat().makePayloader(random: RandomSource(seed: 1))
+    let payloader = RTPPayloadFormats.opus.makePayloader(random: RandomSource(seed: 1))
     let packet: [UInt8] = [0x78, 1, 2]  // CELT, 20 ms
     let markers = [0, 960, 1920, 9600].map { (timestamp: UInt32) in
       payloads(payloader, encodedFrame(packet, timestamp: timestamp), maximumPayload: 100)
@@ -149,12 +149,25 @@ func payloads(
 
   @Test func mutatedPayloadsNeverTrap() {
     let random = RandomSource(seed: 14)
-    let depayloader = OpusDepayloader()
+    let depayloader = RTPPayloadFormats.opus.makeDepayloader()
     for _ in 0..<20_000 {
       withBytes(mutated([0x7B, 3, 1, 2], random)) { bytes in
         _ = try? depayloader.parse(bytes, marker: false)
       }
     }
+  }
+
+  /// An octet is a sample, so a packet's length tells where the next begins.
+  @Test(arguments: ["pcmu", "PCMA"]) func packetsOfG711(_ name: String) throws {
+    let format = try #require(RTPPayloadFormats.named(name))
+    #expect(format.clockRate == 8_000 && format.kind == .audio)
+    let payloader = format.makePayloader(random: RandomSource(seed: 1))
+    let packet = [UInt8](repeating: 0xD5, count: 160)
+    let markers = [0, 160, 320, 640].map { (timestamp: UInt32) in
+      payloads(payloader, encodedFrame(packet, timestamp: timestamp), maximumPayload: 200)
+    }
+    #expect(markers.allSatisfy { $0.count == 1 && $0[0].bytes == packet })
+    #expect(markers.map { $0[0].marker } == [true, false, false, true])
   }
 
   @Test func formatsAreFoundByName() {

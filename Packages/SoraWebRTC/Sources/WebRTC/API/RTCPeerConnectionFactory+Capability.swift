@@ -22,6 +22,7 @@ extension RTCPeerConnectionFactory {
     var configuration = NegotiationConfiguration(
       iceUfrag: random.iceString(8), icePassword: random.iceString(24),
       fingerprints: [SDPFingerprint(certificate.native.fingerprint)])
+    configuration.audioCodecs = CodecCapability.audio
     configuration.videoCodecs = videoCapabilities
     let negotiator = JSEPNegotiator(configuration: configuration, random: random)
     for kind in kinds {

@@ -19,7 +19,7 @@ public final class PeerConnectionCore {
     public var startBitrate = 1_000_000
     public var minimumBitrate = 50_000
     public var maximumBitrate = 30_000_000
-    public var audioCodecs: [CodecCapability] = [.opus, .red]
+    public var audioCodecs: [CodecCapability] = CodecCapability.audio
     /// Earlier packets that each audio packet repeats (RFC 2198) where the other side takes that, 0 to 4; nil sends one
     /// to those that prefer it.
     public var audioRedundancy: Int?

@@ -56,7 +56,9 @@ final class MediaPipelines {
   private var videoSending: [Int: VideoSending] = [:]
   private var audioSending: [Int: AudioSending] = [:]
   private var videoReceiving: [Int: (codec: String, pipeline: VideoReceivePipeline)] = [:]
-  private var audioReceiving: [Int: AudioReceivePipeline] = [:]
+  private var audioReceiving: [Int: (codec: AudioCodecKind, pipeline: AudioReceivePipeline)] = [:]
+  /// What payload types of audio mean, by transceiver.
+  private var audioCodecs: [Int: [UInt8: AudioCodecKind]] = [:]
   private var redundancyTypes: [Int: RedundancyTypes] = [:]
   /// For those who take packets before they are decoded.
   private var redundantAudio: [Int: RedundantAudio] = [:]
@@ -120,7 +122,9 @@ final class MediaPipelines {
     for id in videoSending.keys where !videoIDs.contains(id) { stopVideo(id) }
     for id in audioSending.keys where !audioIDs.contains(id) { stopAudio(id) }
     redundancyTypes = [:]
+    audioCodecs = [:]
     for section in media where section.kind == .audio {
+      audioCodecs[section.transceiverID] = section.receive?.audioCodecs
       guard let codecs = section.receive?.codecs, let codec = codecs.primary?.payloadType,
         let red = codecs.redundancy?.payloadType
       else { continue }
@@ -132,10 +136,7 @@ final class MediaPipelines {
       videoReceiving.removeValue(forKey: id)?.pipeline.stop()
     }
     for id in audioReceiving.keys where !receiving.contains(id) {
-      if let pipeline = audioReceiving.removeValue(forKey: id) {
-        endedAudio.add(pipeline)
-        environment.playout.remove(pipeline)
-      }
+      stopReceivingAudio(id)
     }
   }
 
@@ -175,9 +176,11 @@ final class MediaPipelines {
   }
 
   private func startAudio(_ track: RTCAudioTrack, _ send: SendParameters, _ id: Int) {
+    guard let codec = AudioCodecKind(encodingName: send.codec.name) else { return stopAudio(id) }
     let parameters = send.codec.parameters
     let settings = AudioSendPipeline.Settings(
-      format: OpusFormatParameters { parameters[$0] }, bitrateLimit: send.maximumBitrate,
+      codec: codec, format: OpusFormatParameters { parameters[$0] },
+      bitrateLimit: send.maximumBitrate,
       redundancy: send.redundancy?.copies(setting: environment.audioRedundancy) ?? 0)
     if let current = audioSending[id], current.track === track, current.settings == settings {
       return
@@ -234,6 +237,11 @@ final class MediaPipelines {
     return tap
   }
 
+  /// Whether a transceiver's packets of a payload type are Opus, which is what is taken encoded.
+  func isOpus(_ payloadType: UInt8, transceiverID id: Int) -> Bool {
+    (audioCodecs[id]?[payloadType] ?? .opus) == .opus
+  }
+
   /// Copies of the Opus packets that a payload brings, each with its timestamp: itself, or what is new of those in it (RFC 2198).
   func opusPackets(
     in payload: UnsafeRawBufferPointer, _ header: RTPHeader, transceiverID id: Int
@@ -279,7 +287,8 @@ final class MediaPipelines {
   func decode(
     _ payload: UnsafeRawBufferPointer, _ header: RTPHeader, transceiverID id: Int, at now: Instant
   ) {
-    guard let pipeline = audioReceiving[id] ?? startReceivingAudio(id) else {
+    let codec = audioCodecs[id]?[header.payloadType] ?? .opus
+    guard let pipeline = audioPipeline(id, codec) else {
       undecodable &+= 1
       return
     }
@@ -290,19 +299,33 @@ final class MediaPipelines {
     }
   }
 
-  private func startReceivingAudio(_ id: Int) -> AudioReceivePipeline? {
+  private func audioPipeline(_ id: Int, _ codec: AudioCodecKind) -> AudioReceivePipeline? {
+    if let current = audioReceiving[id] {
+      if current.codec == codec { return current.pipeline }
+      stopReceivingAudio(id)
+    }
+    return startReceivingAudio(id, codec)
+  }
+
+  private func stopReceivingAudio(_ id: Int) {
+    guard let (_, pipeline) = audioReceiving.removeValue(forKey: id) else { return }
+    endedAudio.add(pipeline)
+    environment.playout.remove(pipeline)
+  }
+
+  private func startReceivingAudio(_ id: Int, _ codec: AudioCodecKind) -> AudioReceivePipeline? {
     guard let track = endpoints[id]?.received as? RTCAudioTrack,
       !refusedAudioDecoding.contains(id)
     else { return nil }
     let pipeline: AudioReceivePipeline
     do throws(AudioCodecError) {
-      pipeline = try AudioReceivePipeline(track: track)
+      pipeline = try AudioReceivePipeline(track: track, codec: codec)
     } catch {
       refusedAudioDecoding.insert(id)
       environment.failed(.audioDecoder(error), id)
       return nil
     }
-    audioReceiving[id] = pipeline
+    audioReceiving[id] = (codec, pipeline)
     environment.playout.add(pipeline)
     return pipeline
   }
@@ -310,12 +333,12 @@ final class MediaPipelines {
   // MARK: Lip sync
 
   /// What a transceiver's audio pipeline has handed to its sinks last.
-  func audioPlayed(_ id: Int) -> PlayedMedia? { audioReceiving[id]?.played }
+  func audioPlayed(_ id: Int) -> PlayedMedia? { audioReceiving[id]?.pipeline.played }
   /// What a transceiver's video pipeline has.
   func videoPlayed(_ id: Int) -> PlayedMedia? { videoReceiving[id]?.pipeline.played }
   /// Keeps a transceiver's received audio back for at least so long.
   func setMinimumDelay(_ delay: Duration, transceiverID: Int) {
-    audioReceiving[transceiverID]?.setMinimumDelay(delay)
+    audioReceiving[transceiverID]?.pipeline.setMinimumDelay(delay)
   }
 
   // MARK: Statistics
@@ -323,7 +346,7 @@ final class MediaPipelines {
   /// What received audio and video lost here, by reason; what occurred.
   var drops: [PacketDrop] {
     var audio = endedAudio
-    for pipeline in audioReceiving.values { audio.add(pipeline) }
+    for (_, pipeline) in audioReceiving.values { audio.add(pipeline) }
     for sending in audioSending.values { audio.add(sending.pipeline) }
     return PacketDrop.list(.audioBuffer, audio.counts) + PacketDrop.list(.connection, audio.frames)
       + PacketDrop.list(.connection, encodedDrops.counts)
@@ -364,7 +387,7 @@ final class MediaPipelines {
     audioSending[id]?.pipeline.encoderSettings
   }
   func audioReceiveStatistics(_ id: Int) -> AudioJitterBufferStats? {
-    audioReceiving[id]?.statistics
+    audioReceiving[id]?.pipeline.statistics
   }
 }
 
@@ -407,5 +430,15 @@ private struct AudioDrops {
       "audioSinksBehind": sinksBehind, "audioEncoderBehind": sending.framesDropped,
       "audioNotEncoded": sending.framesFailed,
     ]
+  }
+}
+
+extension ReceiveParameters {
+  /// What its payload types of audio mean.
+  fileprivate var audioCodecs: [UInt8: AudioCodecKind] {
+    Dictionary(
+      codecs.compactMap { codec in
+        AudioCodecKind(encodingName: codec.name).map { (codec.payloadType, $0) }
+      }, uniquingKeysWith: { first, _ in first })
   }
 }

@@ -200,7 +200,9 @@ extension PeerConnectionDriver: PeerConnectionCoreDelegate {
     _ core: PeerConnectionCore, receivedAudio payload: UnsafeRawBufferPointer, header: RTPHeader,
     transceiverID: Int, at now: Instant
   ) {
-    if let tap = media.encodedTap(transceiverID: transceiverID) {
+    if media.isOpus(header.payloadType, transceiverID: transceiverID),
+      let tap = media.encodedTap(transceiverID: transceiverID)
+    {
       let packets = unsafe media.opusPackets(in: payload, header, transceiverID: transceiverID)
       for (timestamp, packet) in packets {
         tap.push(

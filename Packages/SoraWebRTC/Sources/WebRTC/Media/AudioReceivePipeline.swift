@@ -4,7 +4,7 @@ package import SoraMedia
 package import SoraRTP
 import Synchronization
 
-/// From Opus packets to a track's audio.
+/// From packets to a track's audio.
 ///
 /// Three threads meet here and none waits for another: the network loop hands packets over, the playout queue decodes
 /// 10 ms at a time, and a serial queue of this track's own runs the app's sinks. Sinks that are too slow lose the oldest
@@ -30,27 +30,32 @@ package final class AudioReceivePipeline: @unchecked Sendable {
 
   // Playout queue alone.
   private let buffer: AudioJitterBuffer
+  private var clock: RTPClockScale
   private var batch = AudioPacketBatch()
   private var skipped: UInt64 = 0
   private var samples: [Int16]
 
   /// - Parameters:
   ///   - decoder: this pipeline's alone from now on.
+  ///   - clockRate: of the packets' RTP timestamps, in Hz: 48,000 or a part of it.
   ///   - sinkQueue: serial; the track's sinks run on it.
   package init(
-    track: RTCAudioTrack, decoder: any AudioPayloadDecoder,
+    track: RTCAudioTrack, decoder: any AudioPayloadDecoder, clockRate: Int = 48_000,
     sinkQueue: DispatchQueue = DispatchQueue(label: "sora.audio.sinks", qos: .userInteractive)
   ) {
     self.track = track
     self.sinkQueue = sinkQueue
+    clock = RTPClockScale(clockRate: clockRate)
     buffer = AudioJitterBuffer(decoder: decoder)
     samples = [Int16](
       repeating: 0, count: AudioJitterBuffer.samplesPerPull * buffer.channels)
   }
 
-  /// A pipeline with an Opus decoder. Throws `AudioCodecError` if libopus can't start one.
-  convenience init(track: RTCAudioTrack) throws(AudioCodecError) {
-    self.init(track: track, decoder: try OpusDecoder(channels: 2))
+  /// A pipeline with a codec's decoder. Throws `AudioCodecError` if there is none to be had.
+  convenience init(track: RTCAudioTrack, codec: AudioCodecKind) throws(AudioCodecError) {
+    let decoder: any AudioPayloadDecoder =
+      if let law = G711Law(codec) { try G711Decoder(law) } else { try OpusDecoder(channels: 2) }
+    self.init(track: track, decoder: decoder, clockRate: codec.clockRate)
   }
 
   /// The jitter buffer's counters as of the last 10 ms that were played. From any thread.
@@ -110,7 +115,9 @@ package final class AudioReceivePipeline: @unchecked Sendable {
     var statistics = buffer.stats
     statistics.packetsDiscarded &+= discarded
     let played = playout.rtpTimestamp.flatMap { timestamp in
-      buffer.currentDelay.map { PlayedMedia(rtpTimestamp: timestamp, time: now, delay: $0) }
+      buffer.currentDelay.map {
+        PlayedMedia(rtpTimestamp: clock.packetTime(timestamp), time: now, delay: $0)
+      }
     }
     published.withLock {
       $0 = Snapshot(
@@ -127,8 +134,8 @@ package final class AudioReceivePipeline: @unchecked Sendable {
 
   private func decodeLater(_ packet: AudioPacketBatch.Packet, _ payload: UnsafeRawBufferPointer) {
     unsafe buffer.insert(
-      sequenceNumber: packet.sequenceNumber, timestamp: packet.timestamp, payload: payload,
-      at: packet.arrival)
+      sequenceNumber: packet.sequenceNumber, timestamp: clock.bufferTime(packet.timestamp),
+      payload: payload, at: packet.arrival)
   }
 
   private func decodeLaterFromRedundant(

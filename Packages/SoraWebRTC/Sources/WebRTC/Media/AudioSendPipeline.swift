@@ -5,8 +5,8 @@ package import SoraRTP
 import SoraTransport
 import Synchronization
 
-/// From a source's audio to Opus packets that fit receiver and network, on a serial queue of its own. Packets that are encoded already
-/// go on as they are.
+/// From a source's audio to packets that fit receiver and network, on a serial queue of its own. Opus packets that are encoded already go
+/// on as they are, where Opus was negotiated.
 ///
 /// The source's thread only hands frames over. If the encoder's queue stands still, the oldest frames are dropped and
 /// counted, and RTP timestamps go on over what is missing.
@@ -15,6 +15,7 @@ package final class AudioSendPipeline: AudioSink, AudioPacketSink, @unchecked Se
 
   /// What was negotiated.
   package struct Settings: Sendable, Hashable {
+    var codec = AudioCodecKind.opus
     var format = OpusFormatParameters()
     /// Bits per second, of the section; nil without one.
     var bitrateLimit: Int?
@@ -23,7 +24,10 @@ package final class AudioSendPipeline: AudioSink, AudioPacketSink, @unchecked Se
 
     package init() {}
 
-    init(format: OpusFormatParameters, bitrateLimit: Int?, redundancy: Int) {
+    init(
+      codec: AudioCodecKind, format: OpusFormatParameters, bitrateLimit: Int?, redundancy: Int
+    ) {
+      self.codec = codec
       self.format = format
       self.bitrateLimit = bitrateLimit
       self.redundancy = redundancy
@@ -52,7 +56,8 @@ package final class AudioSendPipeline: AudioSink, AudioPacketSink, @unchecked Se
     /// Packets that were encoded before, on their way to the queue.
     var packetsWaiting = 0
     var packetsDropped: UInt64 = 0
-    var encoderSettings: OpusEncoderSettings
+    /// nil for G.711, which has none.
+    var encoderSettings: OpusEncoderSettings?
     var source = AudioSourceStatistics()
   }
 
@@ -60,8 +65,9 @@ package final class AudioSendPipeline: AudioSink, AudioPacketSink, @unchecked Se
   private let shared: Mutex<Shared>
   private let output: @Sendable (EncodedFrame, RTPAudioLevel?) -> Void
   private weak let track: RTCAudioTrack?
-  private let encoder: OpusEncoder
-  private var adapter: OpusNetworkAdapter
+  private let encoder: any AudioPacketEncoder
+  /// Where it is Opus.
+  private var opus: FittedOpus?
   private var resampler: (rate: Int, channels: Int, resampler: AudioResampler)?
   private var converted: [Int16] = []
   private var packets = AudioPacketClock()
@@ -74,21 +80,16 @@ package final class AudioSendPipeline: AudioSink, AudioPacketSink, @unchecked Se
     queue: DispatchQueue = DispatchQueue(label: "sora.audio.encode", qos: .userInteractive),
     output: @escaping @Sendable (EncodedFrame, RTPAudioLevel?) -> Void
   ) throws(AudioCodecError) {
-    var wanted = settings.format.encoderSettings(bitrateLimit: settings.bitrateLimit)
-    let room =
-      RTPSendStream.maximumPayload
-      - (settings.redundancy == 0
-        ? 0
-        : settings.redundancy * REDPayload.redundantHeaderCount + REDPayload.primaryHeaderCount)
-    adapter = OpusNetworkAdapter(
-      OpusNetworkAdapter.Configuration(
-        bitsPerSecond: wanted.bitsPerSecond ?? 32_000, channels: wanted.channels,
-        durations: settings.format.packetDurations, allowsInBandFEC: wanted.usesInBandFEC,
-        redundancy: settings.redundancy, maximumPayload: room))
-    wanted.maximumPacketSize = room
-    wanted.apply(adapter.decision)
-    encoder = try OpusEncoder(wanted)
-    shared = Mutex(Shared(encoderSettings: wanted))
+    if let law = G711Law(settings.codec) {
+      encoder = G711Encoder(law)
+    } else {
+      let made = try FittedOpus(
+        format: settings.format, bitrateLimit: settings.bitrateLimit,
+        redundancy: settings.redundancy)
+      opus = made
+      encoder = made.encoder
+    }
+    shared = Mutex(Shared(encoderSettings: opus?.encoder.settings))
     self.track = track
     self.queue = queue
     self.output = output
@@ -103,7 +104,7 @@ package final class AudioSendPipeline: AudioSink, AudioPacketSink, @unchecked Se
   }
 
   /// The encoder's settings at present. From any thread.
-  var encoderSettings: OpusEncoderSettings { shared.withLock { $0.encoderSettings } }
+  var encoderSettings: OpusEncoderSettings? { shared.withLock { $0.encoderSettings } }
 
   /// How loud the source was. From any thread.
   var sourceStatistics: AudioSourceStatistics { shared.withLock { $0.source } }
@@ -123,15 +124,8 @@ package final class AudioSendPipeline: AudioSink, AudioPacketSink, @unchecked Se
   }
 
   private func fit(_ network: OpusNetworkState, at now: Instant) {
-    var settings = encoder.settings
-    settings.apply(adapter.update(network, at: now))
-    guard settings != encoder.settings else { return }
-    do {
-      try encoder.update(settings)
-      shared.withLock { $0.encoderSettings = settings }
-    } catch {
-      // A setting that is refused leaves those before it in force: audio goes on as it was.
-    }
+    guard let settings = opus?.fit(network, at: now) else { return }
+    shared.withLock { $0.encoderSettings = settings }
   }
 
   /// Hands a frame to the encoder's queue. From any thread, one at a time.
@@ -145,7 +139,8 @@ package final class AudioSendPipeline: AudioSink, AudioPacketSink, @unchecked Se
     if let next = shared.withLock({ $0.backlog.takeFirst() }) {
       // The receiver plays comfort noise over the gap and what follows at its time.
       if next.lost > .zero {
-        encoder.skip(sampleCount: Int(next.lost.wholeNanoseconds * 48 / 1_000_000))
+        encoder.skip(
+          sampleCount: Int(next.lost.wholeNanoseconds * Int64(encoder.sampleRate) / 1_000_000_000))
       }
       encode(next.frame)
     }
@@ -153,7 +148,7 @@ package final class AudioSendPipeline: AudioSink, AudioPacketSink, @unchecked Se
   }
 
   private func encode(_ captured: AudioFrame) {
-    guard var frame = at48kHz(captured) else {
+    guard var frame = atEncodersRate(captured) else {
       shared.withLock { $0.framesFailed &+= 1 }
       return
     }
@@ -165,11 +160,11 @@ package final class AudioSendPipeline: AudioSink, AudioPacketSink, @unchecked Se
     let level = AudioLevel.decibelsBelowOverload(meanSquare: meanSquare)
     shared.withLock {
       $0.source.count(
-        meanSquare: meanSquare, seconds: Double(frame.samples.count / frame.channels) / 48_000)
+        meanSquare: meanSquare, seconds: Double(frame.frameCount) / Double(frame.sampleRate))
     }
     do {
       try encoder.encode(frame) { packet in
-        packets.sent(packet)
+        if opus != nil { packets.sent(packet) }
         // Louder than 50 dB below full scale counts as voice: RFC 6464 leaves the decision to the sender.
         output(packet, RTPAudioLevel(level: level, hasVoice: level < 50))
       }
@@ -197,8 +192,8 @@ package final class AudioSendPipeline: AudioSink, AudioPacketSink, @unchecked Se
   }
 
   private func send(_ packet: EncodedFrame) {
-    guard let samples = packet.opusSampleCount,
-      packet.payload.count <= encoder.settings.maximumPacketSize
+    guard let opus, let samples = packet.opusSampleCount,
+      packet.payload.count <= opus.encoder.settings.maximumPacketSize
     else {
       shared.withLock { $0.framesFailed &+= 1 }
       return
@@ -211,18 +206,19 @@ package final class AudioSendPipeline: AudioSink, AudioPacketSink, @unchecked Se
     output(placed.packet, nil)
   }
 
-  private func at48kHz(_ frame: AudioFrame) -> AudioFrame? {
-    guard frame.sampleRate != 48_000 else { return frame }
+  private func atEncodersRate(_ frame: AudioFrame) -> AudioFrame? {
+    guard frame.sampleRate != encoder.sampleRate else { return frame }
     if resampler?.rate != frame.sampleRate || resampler?.channels != frame.channels {
       guard
         let made = AudioResampler(
-          inputRate: frame.sampleRate, outputRate: 48_000, channels: frame.channels)
+          inputRate: frame.sampleRate, outputRate: encoder.sampleRate, channels: frame.channels)
       else { return nil }
       resampler = (frame.sampleRate, frame.channels, made)
     }
     converted.removeAll(keepingCapacity: true)
     resampler?.resampler.process(frame.samples.span, into: &converted)
     return AudioFrame(
-      samples: converted, sampleRate: 48_000, channels: frame.channels, timestamp: frame.timestamp)
+      samples: converted, sampleRate: encoder.sampleRate, channels: frame.channels,
+      timestamp: frame.timestamp)
   }
 }

@@ -18,6 +18,18 @@ struct SFUCodec: Hashable {
     kind == .audio ? ["transport-cc"] : VideoCodecFormat.feedback
   }
 
+  /// The audio codec of a name, Opus without one; nil where the server doesn't know it.
+  static func audio(_ options: AudioOptions) -> SFUCodec? {
+    switch AudioCodecKind(encodingName: options.codecType ?? AudioCodecKind.opus.encodingName) {
+    case nil: nil
+    case .opus: opus(options)
+    case let codec?:
+      SFUCodec(
+        kind: .audio, name: codec.encodingName, clockRate: codec.clockRate,
+        channels: codec.rtpMapChannels, parameters: [:])
+    }
+  }
+
   /// Opus with what a client requests.
   static func opus(_ options: AudioOptions) -> SFUCodec {
     var parameters: FormatParameters = ["minptime": "10", "useinbandfec": "1", "stereo": "1"]
@@ -74,7 +86,7 @@ struct SFUCodec: Hashable {
   /// The payload types a codec has unless they are taken: its own and that of its retransmissions.
   var usualPayloadTypes: (media: UInt8, rtx: UInt8?) {
     guard let types = VideoCodecKind(encodingName: name)?.format.servedPayloadTypes else {
-      return (109, nil)
+      return (AudioCodecKind(encodingName: name)?.staticPayloadType ?? 109, nil)
     }
     return (types.media, types.retransmission)
   }

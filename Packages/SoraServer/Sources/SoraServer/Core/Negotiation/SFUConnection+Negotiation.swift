@@ -13,7 +13,7 @@ extension SFUConnection {
       request.usesSimulcast ? request.simulcast ?? core.simulcast : SimulcastOffer()
     var codecs: [SFUCodec] = []
     if request.role.sends {
-      if request.audio != nil { codecs.append(sections.opus) }
+      if let audio = request.audio { codecs.append(SFUCodec.audio(audio) ?? sections.opus) }
       if let video = request.video, let codec = SFUCodec.video(video) { codecs.append(codec) }
     }
     for codec in codecs {
@@ -64,7 +64,7 @@ extension SFUConnection {
       $0.dataChannels = signaling.channels?.announced
       $0.rpcMethods = signaling.channels == nil ? nil : request.rpcMethods
       $0.audio = request.audio != nil
-      $0.audioCodecType = request.audio == nil ? nil : "OPUS"
+      $0.audioCodecType = request.audio.map { $0.codecType?.uppercased() ?? "OPUS" }
       $0.audioBitRate = request.audio?.bitRate
       $0.video = request.video != nil
       $0.videoCodecType = request.video.map { $0.codecType?.uppercased() ?? "VP9" }
@@ -131,7 +131,8 @@ extension SFUConnection {
       dropped.tooManySections += 1
       return false
     }
-    let codec = track.kind == .audio ? sections.opus : track.codec
+    let isOpus = AudioCodecKind(encodingName: track.codec.name) == .opus
+    let codec = isOpus ? sections.opus : track.codec
     let types = sections.assignment(of: codec)
     let mid = SFUIdentifier.makeMid(track.kind, core.random)
     let ssrc = makeSSRC()

@@ -43,10 +43,21 @@ public struct CodecCapability: Sendable, Hashable {
     parameters: ["minptime": "10", "useinbandfec": "1"], feedback: ["transport-cc"],
     preferredPayloadType: 111)
 
+  /// G.711, which RFC 7874 §3 requires of every WebRTC endpoint: `.pcmu` or `.pcma`. Other codecs have their own forms.
+  public static func g711(_ codec: AudioCodecKind) -> CodecCapability {
+    CodecCapability(
+      kind: .audio, name: codec.encodingName, clockRate: codec.clockRate,
+      channels: codec.rtpMapChannels, feedback: ["transport-cc"],
+      preferredPayloadType: codec.staticPayloadType)
+  }
+
   /// Redundant audio data (RFC 2198) around Opus. Its parameters name Opus' payload type, and so are written with the
   /// section (`111/111`).
   public static let red = CodecCapability(
     kind: .audio, name: "red", clockRate: 48000, channels: 2, preferredPayloadType: 63)
+
+  /// What a connection negotiates of audio, the preferred first.
+  public static let audio: [CodecCapability] = [.opus, .red, .g711(.pcmu), .g711(.pcma)]
 
   /// `opus/48000/2`.
   public var label: String { "\(name)/\(clockRate)" + (channels.map { "/\($0)" } ?? "") }
