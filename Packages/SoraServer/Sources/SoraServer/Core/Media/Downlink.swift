@@ -42,8 +42,8 @@ final class Downlink {
   private var shares: [BandwidthAllocator.Share] = []
   private var nextAllocation: Instant?
   private var maximum: Bitrate
-  /// When so much was wanted last.
-  private var maximumWanted = Instant.zero
+  /// When so much was wanted last; nil before it was.
+  private var maximumWanted: Instant?
 
   init() {
     let estimator = BandwidthEstimator.Configuration(
@@ -117,7 +117,6 @@ final class Downlink {
         let token = PacketToken(stream: subscription.slot, number: number)
         if controller.enqueue(token, size: uploaded.count, priority: .video, at: now) {
           isQueued = true
-          if subscription.isOfKeyFrame(uploaded) { controller.keyFrameQueued() }
         }
       }
     }
@@ -216,7 +215,8 @@ final class Downlink {
   private func noteWanted(_ wanted: Bitrate, at now: Instant) {
     let useful = max(Self.leastMaximum, wanted * Self.headroom)
     if useful >= maximum * 0.6 { maximumWanted = now }
-    guard useful > maximum * 1.2 || now - maximumWanted > Self.memory else { return }
+    let isForgotten = maximumWanted.map { now - $0 > Self.memory } ?? true
+    guard useful > maximum * 1.2 || useful < maximum * 0.6 && isForgotten else { return }
     maximum = useful
     maximumWanted = now
     controller.setMaximum(useful, at: now)

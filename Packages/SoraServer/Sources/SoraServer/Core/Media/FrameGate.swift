@@ -12,7 +12,6 @@ package struct FrameGate {
     package var forwards = false
     /// Frames that were left out before it: what picture ids are to be moved by.
     package var leftOut: UInt16 = 0
-    package var isKeyFrame = false
     /// Whether later frames can't be shown without it, or without one that came after it.
     var isNeeded = false
     var isKnown = false
@@ -91,7 +90,7 @@ package struct FrameGate {
     if forwards, isKeyFrame { for index in decisions.indices { decisions[index].isNeeded = false } }
     newest = (newest + 1) % Self.memory
     decisions[newest] = Decision(
-      timestamp: timestamp, forwards: forwards, leftOut: leftOut, isKeyFrame: isKeyFrame,
+      timestamp: timestamp, forwards: forwards, leftOut: leftOut,
       isNeeded: forwards && info.temporalLayer == 0, isKnown: true)
     return decisions[newest]
   }

@@ -164,11 +164,6 @@ final class SubscribedTrack {
   /// Whether `judge` decides of a frame anew with this packet.
   func decides(_ uploaded: UploadedPacket) -> Bool { !gate.isNewest(uploaded.header.timestamp) }
 
-  /// Whether a packet that was judged is one of a key frame.
-  func isOfKeyFrame(_ uploaded: UploadedPacket) -> Bool {
-    gate.decision(uploaded.header.timestamp)?.isKeyFrame == true
-  }
-
   /// Judges a packet of the publisher's.
   ///
   /// - Parameters:
