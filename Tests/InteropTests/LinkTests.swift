@@ -75,10 +75,12 @@ extension Interop {
       #expect(Set(outcome.calls.keys) == names)
       for (name, call) in outcome.calls {
         #expect(call.ours.tlsVersion == version && call.theirs.tlsVersion == version, "\(name)")
-        // Of 15 pictures a second, and 50 packets of sound.
+        // Of 15 pictures a second, and 50 packets of sound. Behind an outage the estimate comes back from its lowest: packets have 60 ms
+        // of sound each, 16.7 a second, and pictures are few for some seconds.
+        let least: (fps: Double, sound: Double) = name == "dies" ? (3, 15) : (5, 25)
         for seen in [call.watched.ours, call.watched.theirs] {
-          #expect(seen.fps >= 5, "\(name)")
-          #expect(seen.sound >= 25, "\(name)")
+          #expect(seen.fps >= least.fps, "\(name)")
+          #expect(seen.sound >= least.sound, "\(name)")
         }
         #expect(call.states.ours.starts(with: ["connecting", "connected"]), "\(name)")
         #expect(call.states.theirs.last == "connected", "\(name)")
