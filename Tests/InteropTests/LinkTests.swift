@@ -46,7 +46,7 @@ extension Interop {
       /// What an end saw while it was watched.
       struct Seen: Decodable {
         var fps: Double
-        /// Packets of sound a second.
+        /// Packets of sound a second; 50 where each has 20 ms.
         var sound: Double
       }
       struct Watched: Decodable {
@@ -75,12 +75,12 @@ extension Interop {
       #expect(Set(outcome.calls.keys) == names)
       for (name, call) in outcome.calls {
         #expect(call.ours.tlsVersion == version && call.theirs.tlsVersion == version, "\(name)")
-        // Of 15 pictures a second, and 50 packets of sound. Behind an outage the estimate comes back from its lowest: packets have 60 ms
-        // of sound each, 16.7 a second, and pictures are few for some seconds.
-        let least: (fps: Double, sound: Double) = name == "dies" ? (3, 15) : (5, 25)
+        // Of 15 pictures a second, and all sound: where the estimate is low packets have up to 60 ms of it, 16.7 a second, and a fifth of
+        // them is lost in some cases. Behind an outage pictures are few for some seconds.
+        let leastFPS = name == "dies" ? 3.0 : 5
         for seen in [call.watched.ours, call.watched.theirs] {
-          #expect(seen.fps >= least.fps, "\(name)")
-          #expect(seen.sound >= least.sound, "\(name)")
+          #expect(seen.fps >= leastFPS, "\(name)")
+          #expect(seen.sound >= 12, "\(name)")
         }
         #expect(call.states.ours.starts(with: ["connecting", "connected"]), "\(name)")
         #expect(call.states.theirs.last == "connected", "\(name)")
