@@ -29,6 +29,7 @@ extension SFUConnection {
     let changed = downlink.subscriptions.filter {
       $0.source.isSimulcast && (sender ?? $0.source.publisherID) == $0.source.publisherID
     }
+    guard !changed.isEmpty else { return }
     for subscription in changed { subscription.wish = wish(of: subscription.source) }
     // What it had of the link was for what was asked for before.
     downlink.allocate(at: now)

@@ -214,9 +214,10 @@ final class Downlink {
   /// layer and up again shouldn't wait for the estimate.
   private func noteWanted(_ wanted: Bitrate, at now: Instant) {
     let useful = max(Self.leastMaximum, wanted * Self.headroom)
-    if useful >= maximum * 0.6 { maximumWanted = now }
+    let isLess = useful < maximum * 0.6
+    if !isLess { maximumWanted = now }
     let isForgotten = maximumWanted.map { now - $0 > Self.memory } ?? true
-    guard useful > maximum * 1.2 || useful < maximum * 0.6 && isForgotten else { return }
+    guard useful > maximum * 1.2 || isLess && isForgotten else { return }
     maximum = useful
     maximumWanted = now
     controller.setMaximum(useful, at: now)

@@ -17,39 +17,30 @@ public struct SFUSpotlightRids: Sendable, Hashable {
 /// Which layers a client is sent of who is in the spotlight and of who isn't. Plain memory.
 struct SpotlightWishes {
   private let first: SFUSpotlightRids
-  private var standard: SFUSpotlightRids
-  private var bySender: [String: SFUSpotlightRids] = [:]
+  private var wishes: SenderWishes<SFUSpotlightRids>
 
   /// - Parameter first: what `connect` asks for.
   init(_ first: SFUSpotlightRids) {
     self.first = first
-    standard = first
+    wishes = SenderWishes(first)
   }
 
-  subscript(sender: String) -> SFUSpotlightRids { bySender[sender] ?? standard }
+  subscript(sender: String) -> SFUSpotlightRids { wishes[sender] }
 
   /// Asks for layers of one sender, or of all where none is named.
-  mutating func set(_ rids: SFUSpotlightRids, of sender: String?) {
-    if let sender {
-      bySender[sender] = rids
-    } else {
-      standard = rids
-      bySender = [:]
-    }
-  }
+  mutating func set(_ rids: SFUSpotlightRids, of sender: String?) { wishes.set(rids, of: sender) }
 
   /// Asks for what `connect` asked for; of one sender, for what is asked for of all.
   mutating func reset(of sender: String?) {
     if let sender {
-      bySender[sender] = nil
+      wishes.forget(sender)
     } else {
-      standard = first
-      bySender = [:]
+      wishes.set(first, of: nil)
     }
   }
 
   /// A sender is gone.
-  mutating func forget(_ sender: String) { bySender[sender] = nil }
+  mutating func forget(_ sender: String) { wishes.forget(sender) }
 }
 
 extension SignalingRid {

@@ -128,7 +128,7 @@ public final class SendController {
     return true
   }
 
-  /// A packet of a key frame was queued: the frame may leave in one go while answers come in time, though it is more than may be
+  /// A key frame was queued: it may leave in one go while answers come in time, though it is more than may be
   /// unanswered otherwise.
   public func keyFrameQueued() { window.keyFrameWaits(behind: pacer.queuedBytes) }
 
