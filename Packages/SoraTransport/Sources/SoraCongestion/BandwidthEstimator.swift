@@ -254,6 +254,7 @@ public final class BandwidthEstimator {
       if usage == .normal { usage = .underuse }
       statistics.markDecreases += 1
     }
+    if usage == .normal { roundTrip.settle(at: now) }
     if usage == .overuse || competition.isCompeting {
       probing.overused(at: now)
       trains.reset()

@@ -11,6 +11,12 @@ struct SmoothedRoundTrip {
   private var least: (now: Int64, before: Int64) = (.max, .max)
   private var spanStart: Int64 = .min / 2
 
+  /// Round trips that differ by no more are alike, and after so long those that there are now count.
+  private static let alike: Int64 = 20_000_000
+  private static let settling: Int64 = 1_000_000_000
+  /// Since when they have been alike, and between which bounds.
+  private var level: (since: Int64, low: Int64, high: Int64) = (0, .max, .min)
+
   /// The shortest round trip of the latest three to six seconds: without the queue that this sender has made just now. `nil` before
   /// the first feedback.
   var recentLeast: Int64? {
@@ -36,5 +42,18 @@ struct SmoothedRoundTrip {
       spanStart = now
     }
     least.now = min(least.now, shortest)
+    let low = min(level.low, shortest)
+    let high = max(level.high, shortest)
+    level = high &- low > Self.alike ? (now, shortest, shortest) : (level.since, low, high)
+  }
+
+  /// Nothing queues: a round trip that has stayed the same, and is longer than the shortest of before, is a path that became longer.
+  /// Where it is a queue after all, that grows once more is sent, and is noticed by that.
+  mutating func settle(at now: Int64) {
+    guard let recentLeast, now &- level.since > Self.settling, level.low > recentLeast else {
+      return
+    }
+    least = (level.low, .max)
+    spanStart = now
   }
 }

@@ -153,7 +153,9 @@ public struct NackGenerator: Sendable {
     }
     for index in missing.indices where missing[index].nextTry <= now {
       missing[index].tries += 1
-      missing[index].nextTry = Instant(nanoseconds: now.nanoseconds &+ interval)
+      // More and more seldom: what a server lacks itself comes when its publisher has sent it again, however often it is asked for.
+      let age = now.nanoseconds(since: missing[index].detectedAt)
+      missing[index].nextTry = Instant(nanoseconds: now.nanoseconds &+ max(interval, age / 2))
       requests.append(UInt16(truncatingIfNeeded: missing[index].sequence))
       asked += 1
     }

@@ -199,6 +199,19 @@ import Testing
     #expect(wait.longest == longest * 1_000_000)
     #expect(wait.keyFrameRequestInterval == interval * 1_000_000)
   }
+
+  @Test func whatTookLongToComeIsWaitedForTheNextTime() {
+    var wait = RetransmissionWait(roundTrip: .milliseconds(1))
+    // Packets that overtake each other say nothing.
+    wait.recovered(after: 20_000_000)
+    #expect(wait.untilKeyFrameRequest == 100_000_000)
+    wait.recovered(after: 110_000_000)
+    #expect(wait.untilKeyFrameRequest == 240_000_000 && wait.longest == 440_000_000)
+    for _ in 0..<200 { wait.recovered(after: 40_000_000) }
+    #expect(wait.untilKeyFrameRequest == 100_000_000)
+    wait.recovered(after: 5_000_000_000)
+    #expect(wait.untilKeyFrameRequest == 500_000_000 && wait.longest == 700_000_000)
+  }
 }
 
 /// What payload types mean.

@@ -184,8 +184,31 @@ import WebRTC
     // Enough not to fall further, too little to climb.
     run.target = 400_000
     #expect(run.pass(30) == [.init(scale: 0.5)])
+    // All that had room for three seconds comes back at once.
     run.target = 1_000_000
-    #expect(run.pass(10) == [.init(scale: 0.5), .init(scale: 0.75), .init()])
+    #expect(run.pass(10) == [.init(scale: 0.5), .init()])
+  }
+
+  @Test func aRateThatCollapsesForAMomentCostsNoMoreThanWhatItComesBackTo() {
+    var run = Run(.maintainFramerate)
+    run.pass(2)
+    run.target = 60_000
+    run.pass(0.8)
+    run.target = 390_000
+    #expect(run.pass(5) == [.init(), .init(scale: 0.75)])
+  }
+
+  @Test func whatHadRoomForAMomentDoesNotComeBack() {
+    var run = Run(.maintainFramerate)
+    run.target = 200_000
+    run.pass(2)
+    for _ in 0..<5 {
+      run.target = 2_500_000
+      run.pass(2)
+      run.target = 600_000
+      run.pass(0.5)
+    }
+    #expect(run.adaptation.step == .init(scale: 0.75))
   }
 
   @Test func betterCodecsKeepTheirSizeLonger() {

@@ -63,7 +63,7 @@ public final class VideoJitterBuffer {
 
   /// The round-trip time to the sender, which says how long waiting for a retransmission makes sense.
   public func setRoundTrip(_ value: Duration) {
-    wait = RetransmissionWait(roundTrip: value)
+    wait.setRoundTrip(value)
   }
 
   /// Keeps frames back for at least so long, counted from the fastest frames: the configuration's least or this, whichever is more.
@@ -129,9 +129,15 @@ public final class VideoJitterBuffer {
     }
     window.insert(sequence)
     let index = frameIndex(header, sequence, info, now)
+    let gapSince =
+      frames[index].packetCount > 0
+      ? frames[index].gapSince : index + 1 < frames.count ? frames[index + 1].firstArrival : nil
     frames[index].hasRetransmission = frames[index].hasRetransmission || isRetransmission
     if let rotation { frames[index].rotation = rotation }
     add(payload, info, sequence, to: index, depayloader, now)
+    if let gapSince, frames[index].gapSince == nil {
+      wait.recovered(after: now.nanoseconds(since: gapSince))
+    }
     // The packet may show that the one behind it is the first of its frame.
     if index + 1 < frames.count { findStart(index + 1, now) }
     noteCompletion(index, now)

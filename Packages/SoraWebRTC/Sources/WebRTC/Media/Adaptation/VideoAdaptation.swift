@@ -25,6 +25,14 @@ package struct VideoAdaptation: Sendable {
     var framesPerSecond: Double
   }
 
+  /// For how long the rate has been too low for a step, or enough for a better one.
+  private struct Spell {
+    var since: Instant
+    /// The most of it, so that a rate which collapses and comes back costs no more than it must, or the least: what would have had room
+    /// all the time.
+    var extreme: Double
+  }
+
   private var source: Source?
   private var ladder = DegradationLadder(
     preference: .disabled, width: 1, height: 1, framesPerSecond: 30)
@@ -32,8 +40,8 @@ package struct VideoAdaptation: Sendable {
   private var couldBeFaster = false
   private var cpuLevel = 0
   private var bandwidthLevel = 0
-  private var starvingSince: Instant?
-  private var recoveringSince: Instant?
+  private var starvation: Spell?
+  private var recovery: Spell?
 
   package init(_ kind: VideoCodecKind, preference: RTCDegradationPreference) {
     self.kind = kind
@@ -156,28 +164,30 @@ package struct VideoAdaptation: Sendable {
   private mutating func follow(_ target: Int, isStart: Bool, at now: Instant) {
     let bits = Double(target)
     if bits < Self.starving * demand(bandwidthLevel) {
-      recoveringSince = nil
-      let since = starvingSince ?? now
-      starvingSince = since
+      recovery = nil
+      let best = max(starvation?.extreme ?? bits, bits)
+      let since = starvation?.since ?? now
+      starvation = Spell(since: since, extreme: best)
       // At the start there is nothing to wait for.
       guard isStart || now - since >= Self.starvingTime else { return }
-      while bandwidthLevel + 1 < ladder.steps.count, bits < Self.starving * demand(bandwidthLevel) {
+      while bandwidthLevel + 1 < ladder.steps.count, best < Self.starving * demand(bandwidthLevel) {
         bandwidthLevel += 1
       }
-      starvingSince = nil
-      load.forget()
     } else if bandwidthLevel > 0, bits >= demand(bandwidthLevel - 1) {
-      starvingSince = nil
-      let since = recoveringSince ?? now
-      recoveringSince = since
+      starvation = nil
+      let least = min(recovery?.extreme ?? bits, bits)
+      let since = recovery?.since ?? now
+      recovery = Spell(since: since, extreme: least)
       guard now - since >= Self.recoveryTime else { return }
-      bandwidthLevel -= 1
-      recoveringSince = nil
-      load.forget()
+      while bandwidthLevel > 0, least >= demand(bandwidthLevel - 1) { bandwidthLevel -= 1 }
     } else {
-      starvingSince = nil
-      recoveringSince = nil
+      starvation = nil
+      recovery = nil
+      return
     }
+    starvation = nil
+    recovery = nil
+    load.forget()
   }
 
   // MARK: Statistics
