@@ -43,8 +43,6 @@ enum Requirement {
 
   static let missingForBrowser = missingForScenarios ?? missing("chromium")
 
-  static let missingForSimpleWHIPClient = missingForGStreamer ?? missing("whip-client")
-
   static let missingForFirefox = missingForScenarios ?? missing("firefox-esr")
 
   static let missingForCoturn = missingForScenarios ?? missing("turnserver")
@@ -94,11 +92,6 @@ extension Trait where Self == ConditionTrait {
   }
   static var needsBrowser: Self {
     .disabled(if: Requirement.missingForBrowser != nil, "\(Requirement.missingForBrowser ?? "")")
-  }
-  static var needsSimpleWHIPClient: Self {
-    .disabled(
-      if: Requirement.missingForSimpleWHIPClient != nil,
-      "\(Requirement.missingForSimpleWHIPClient ?? "")")
   }
   static var needsFirefox: Self {
     .disabled(if: Requirement.missingForFirefox != nil, "\(Requirement.missingForFirefox ?? "")")

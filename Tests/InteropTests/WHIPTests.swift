@@ -53,24 +53,21 @@ extension Interop {
       #expect(outcome.messages == [])
     }
 
-    struct Simple: Decodable {
-      struct Video: Decodable {
-        var frames: Int
-        var width: Int
-        var height: Int
-      }
-      var video: Video
-      var left: Bool
-      var status: Int
+    struct Aiortc: Decodable {
+      var status: [Int]
+      var width: Int
+      var frames: Int
+      var ends: [Int]
+      var left: Int
     }
 
-    /// GStreamer behind Meetecho's client, which is older than RFC 9725.
-    @Test(.needsSimpleWHIPClient) func simpleWHIPClient() async throws {
-      let outcome = try await Scenario(name: "whip/simple").run(Simple.self)
-      #expect([outcome.video.width, outcome.video.height] == [640, 360])
-      #expect(outcome.video.frames > 60)
-      #expect(outcome.left)
-      #expect(outcome.status == 0)
+    @Test(.needsPeers) func aiortcPublishesAndPlays() async throws {
+      let outcome = try await Scenario(name: "whip/aiortc").run(Aiortc.self)
+      #expect(outcome.status == [201, 201])
+      #expect(outcome.width == 640)
+      #expect(outcome.frames > 15)
+      #expect(outcome.ends == [200, 200])
+      #expect(outcome.left == 0)
     }
   }
 }

@@ -1,8 +1,34 @@
 """Chromium publishes by WHIP to `sora serve` and plays by WHEP, from a page of another origin: plain, and in three layers as OBS names
 them. Both trickle, and the publisher restarts ICE."""
 
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
 from browsers.browser import Browser
 from harness import main, wait_for
+
+
+class Blank(BaseHTTPRequestHandler):
+    """A page of another origin than the server's."""
+
+    def do_GET(self):
+        body = b"<!doctype html>"
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *words):
+        pass
+
+
+def origin():
+    """Serves it as long as the script runs."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Blank)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return f"http://127.0.0.1:{server.server_port}/blank"
+
 
 PUBLISH = """
 async ([url, encodings]) => {
@@ -36,7 +62,7 @@ window.start = async (connection, url) => {
   const session = { connection, url, trickled: [], waiting: [] };
   const patch = async (body, tag) => {
     const answer = await fetch(session.location, {
-      method: "PATCH", body, headers: { "Content-Type": "application/trickle-ice-sdpfrag", "If-Match": tag } });
+      method: "PATCH", body, headers: { "Content-Type": "application/trickle-ice-sdpfrag", "If-Match": tag, Authorization: "Bearer any" } });
     session.trickled.push(answer.status);
     session.etag = answer.headers.get("ETag") ?? session.etag;
     return answer.text();
@@ -67,6 +93,7 @@ window.start = async (connection, url) => {
     connection.onicecandidate = null;
     await connection.setLocalDescription();
     const text = await patch(fragment([]), "*");
+    if (session.trickled.at(-1) !== 200) throw new Error(`${session.trickled.at(-1)} ${text}`);
     let sdp = session.sdp;
     for (const key of ["ice-ufrag", "ice-pwd"]) {
       sdp = sdp.replaceAll(new RegExp(`a=${key}:.*`, "g"), text.match(new RegExp(`a=${key}:.*`))[0].trim());
@@ -84,6 +111,7 @@ window.stats = async (name, type, kind) => {
   }
   return found;
 };
+undefined;
 """
 
 # As OBS does it: the highest first.
@@ -93,13 +121,11 @@ LAYERS = [
 
 
 class Page:
-    def __init__(self, browser, messages):
+    def __init__(self, browser, url, messages):
         self.page = browser.chromium.new_page()
         self.page.on("console", lambda message: messages.append(message.text))
         self.page.on("pageerror", lambda error: messages.append(f"error: {error}"))
-        self.page.route(
-            "http://localhost/", lambda route: route.fulfill(body="<!doctype html>", content_type="text/html"))
-        self.page.goto("http://localhost/")
+        self.page.goto(url)
         self.page.evaluate(SESSION)
 
     def stats(self, name, kind, medium=None):
@@ -113,9 +139,9 @@ class Page:
         return self.page.evaluate(script)
 
 
-def call(world, browser, messages, channel, encodings):
+def call(world, browser, url, messages, channel, encodings):
     base = f"http://127.0.0.1:{world.port}"
-    player, publisher = Page(browser, messages), Page(browser, messages)
+    player, publisher = Page(browser, url, messages), Page(browser, url, messages)
     # First who plays: the publisher comes to it.
     player.page.evaluate(PLAY, [f"{base}/whep/{channel}"])
     publisher.page.evaluate(PUBLISH, [f"{base}/whip/{channel}", encodings])
@@ -127,8 +153,8 @@ def call(world, browser, messages, channel, encodings):
 def scenario(world):
     world.serve("--turn")
     browser = Browser(world)
-    messages = []
-    player, publisher = call(world, browser, messages, "plain", [{}])
+    messages, url = [], origin()
+    player, publisher = call(world, browser, url, messages, "plain", [{}])
     wait_for("candidates' answers", lambda: publisher.value("publisher.trickled.length > 0"))
     trickled = publisher.value("publisher.trickled") + player.value("player.trickled")
     publisher.value("publisher.restart()")
@@ -145,7 +171,7 @@ def scenario(world):
     # The publisher goes, and another one comes to the same player.
     result["ends"] = [publisher.value("publisher.end()")]
     publisher.page.close()
-    next_one = Page(browser, messages)
+    next_one = Page(browser, url, messages)
     next_one.page.evaluate(PUBLISH, [f"http://127.0.0.1:{world.port}/whip/plain", [{}]])
     before = player.received()["framesDecoded"]
     wait_for("pictures of the next", lambda: player.received()["framesDecoded"] > before + 60, 20)
@@ -153,7 +179,7 @@ def scenario(world):
     for page in (player, next_one):
         page.page.close()
     # Three layers, and what each receiver's wish gets of them.
-    player, publisher = call(world, browser, messages, "layers", LAYERS)
+    player, publisher = call(world, browser, url, messages, "layers", LAYERS)
     layers = wait_for(
         "three layers", lambda: (found := publisher.stats("publisher", "outbound-rtp", "video")) and len(found) == 3
         and all(one.get("framesSent", 0) > 10 for one in found) and found, 30)

@@ -100,12 +100,15 @@ struct WHIPService: Sendable {
     let connect = offer.connect(
       channelID: channelID, accessToken: token,
       client: request.headers["user-agent"].map { String($0.prefix(200)) })
+    logger.debug("connect", metadata: ["message": "\(Secrets.logged(connect))"])
     let loop = engine.loop
+    // Where everybody is let in a token says nothing, and not all clients send theirs again.
+    let shown = access.isOpen ? nil : token
     let applicant = try await loop.run { [engine] in engine.value.open(connect) }.get()
     let grant = try await decide(about: applicant, request)
     let authority = request.headers["host"]
     let made = try await loop.run { [engine] in
-      engine.value.answer(offer, of: applicant, grant, token: token, authority: authority)
+      engine.value.answer(offer, of: applicant, grant, token: shown, authority: authority)
     }.get()
     var response = HTTPResponse(
       status: 201, contentType: Self.sdpType, text: made.answer.sdp)

@@ -171,10 +171,10 @@ struct WHIPTests {
         let answer = try await request(client, method, path, headers, body)
         let name = "\(method) \(path.prefix(30)) \(headers)"
         #expect(answer.status == status, "\(name)")
-        #expect(answer.head.contains(head), "\(name): \(answer.head)")
+        #expect(head.isEmpty || answer.head.contains(head), "\(name): \(answer.head)")
         guard method != "HEAD", path != "/whipped/room" else { continue }
         #expect(header("content-type", answer) == "application/problem+json", "\(name)")
-        #expect(answer.json?["status"]?.integerValue == Int64(status), "\(name)")
+        #expect(answer.json?["status"]?.intValue == status, "\(name)")
         #expect(answer.json?["detail"]?.stringValue?.isEmpty == false)
         #expect(header("access-control-allow-origin", answer) == "*")
       }

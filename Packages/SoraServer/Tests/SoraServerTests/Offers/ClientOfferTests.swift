@@ -229,7 +229,7 @@ struct ClientOfferTests {
       victim.offer(OfferTexts.both("recvonly")),
     ].map { Array($0.utf8) }
     var counts = [0, 0]
-    for round in 0..<3_000 {
+    for round in 0..<1_000 {
       var bytes = seeds[round % 2]
       for _ in 0...(random.next() % 4) {
         let index = Int(random.next() % UInt64(bytes.count))
@@ -256,7 +256,7 @@ struct ClientOfferTests {
     }
     network.deadlinesChanged()
     network.run(for: .seconds(1))
-    #expect(counts[0] > 300 && counts[1] > 300, "\(counts)")
+    #expect(counts[0] > 100 && counts[1] > 100, "\(counts)")
     #expect(server.core.status.map(\.channelID) == ["victim"])
     #expect(victim.status?.isConnected == true)
   }

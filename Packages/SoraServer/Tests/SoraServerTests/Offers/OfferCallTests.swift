@@ -1,3 +1,4 @@
+import SoraICE
 import SoraMedia
 import SoraNetworkSimulator
 import SoraRTP
@@ -44,7 +45,6 @@ struct OfferCallTests {
     connect(publisher, player, on: network)
     #expect(network.run(until: { ordinary.isConnected }, within: .seconds(5)))
     network.run(for: .milliseconds(300))
-    #expect(!publisher.keyFrameRequests.isEmpty)
     try send(publisher, from: 0, count: 50, on: network)
     let video = player.packets(.video)
     #expect(video.count == 50)
@@ -65,8 +65,18 @@ struct OfferCallTests {
     )
     #expect(ordinary.received.values.contains { $0.count == 50 })
     #expect(ordinary.notifications.last?.counters.total == 3)
-    let created = server.reports.filter { $0.kind == .created }
+    let created = server.reports.filter {
+      if case .connection(let report) = $0 { report.notification.kind == .created } else { false }
+    }
     #expect(created.count == 3)
+    // Who comes in the middle needs a key frame.
+    #expect(publisher.keyFrameRequests.isEmpty)
+    let late = try OfferingClient(4, server)
+    try late.post(OfferTexts.both("recvonly"), to: .play)
+    connect(late, on: network)
+    #expect(publisher.keyFrameRequests == [1111])
+    try send(publisher, from: 51, count: 20, on: network)
+    #expect(late.packets(.video).count == 11, "from frame 60 on, a key frame")
     // It goes: the others hear of it.
     server.core.leave(connectionID: id, reason: "HTTP-DELETE", at: network.now)
     network.deadlinesChanged()
@@ -98,7 +108,7 @@ struct OfferCallTests {
     // One of them is shown, the one that came first.
     #expect(player.packets(.video).count == 20)
     #expect(
-      player.status?.subscriptions.map(\.publisherID) == [
+      player.status?.subscriptions.map { Optional($0.publisherID) } == [
         first.made?.connectionID, first.made?.connectionID,
       ])
     server.core.leave(
@@ -129,13 +139,19 @@ struct OfferCallTests {
     try audioOnly.post(
       OfferTexts.head + "a=group:BUNDLE 0\n" + OfferTexts.audio("sendonly"), to: .publish)
     connect(player, audioOnly, on: network)
-    #expect(player.status?.subscriptions.map(\.publisherID) == [audioOnly.made?.connectionID])
+    #expect(
+      player.status?.subscriptions.map { Optional($0.publisherID) } == [
+        audioOnly.made?.connectionID
+      ])
     let other = try OfferingClient(3, server)
     var grant = SFUGrant()
     grant.settings.videoCodecType = "VP9"
     try other.post(OfferTexts.both("sendonly"), to: .publish, grant)
     connect(other, on: network)
-    #expect(player.status?.subscriptions.map(\.publisherID) == [audioOnly.made?.connectionID])
+    #expect(
+      player.status?.subscriptions.map { Optional($0.publisherID) } == [
+        audioOnly.made?.connectionID
+      ])
     let whole = try OfferingClient(4, server)
     try whole.post(OfferTexts.both("sendonly"), to: .publish)
     connect(whole, on: network)
