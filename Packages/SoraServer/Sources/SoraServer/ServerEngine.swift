@@ -11,11 +11,13 @@ import SoraTransport
 final class ServerEngine: DatagramHandler, SFUCoreDelegate {
   let core: SFUCore
   private(set) var mediaAddresses: [TransportAddress] = []
-  private let loop: NetworkLoop
+  let loop: NetworkLoop
   private let sockets: UDPSocketSet
   private var timer: LoopTimer?
   private let relay = HandlerRelay()
   private var webSockets: [SFUPeerID: WebSocketConnection] = [:]
+  /// Of who came by an HTTP request.
+  var sessions = HTTPSessions()
   private let events: AsyncStream<SFUEvent>.Continuation
   private let reports: EventWebhook?
   private let logger: Logger
@@ -274,6 +276,7 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
 
   func core(_ core: SFUCore, event: SFUEvent, at now: Instant) {
     events.yield(event)
+    if case .left(_, let connection, _, _) = event { sessions.end(connectionID: connection) }
     if let recordings, case .left(let channel, let connection, _, _) = event {
       recordings.end(connectionID: connection, channelID: channel)
       if !core.channelIDs.contains(channel) { recordings.endSession(channelID: channel) }
@@ -312,7 +315,7 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
     schedule()
   }
 
-  private func schedule() { timer?.deadline = core.nextDeadline }
+  func schedule() { timer?.deadline = core.nextDeadline }
 }
 
 /// Stands between the sockets, which are opened first, and the engine that needs their addresses to be made.

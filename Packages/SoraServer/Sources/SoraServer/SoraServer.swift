@@ -170,11 +170,12 @@ public final class SoraServer: Sendable {
   private static func listen(
     _ configuration: Configuration, _ engine: LoopBound<ServerEngine>, _ access: AccessControl
   ) async throws -> SignalingServer {
-    try await SignalingServer.start(
+    let whip = WHIPService(engine, access, configuration.logger)
+    return try await SignalingServer.start(
       host: configuration.host, port: configuration.port,
       configuration: SignalingServer.Configuration(
         tls: configuration.tls, logger: configuration.logger),
-      http: { ServerPage.respond(to: $0) },
+      http: { await whip.respond(to: $0) ?? ServerPage.respond(to: $0) },
       onConnection: { connection in
         Task { await ServerSession(connection, engine, access, configuration.logger).run() }
       })

@@ -313,6 +313,17 @@ public final class SFUCore {
   // MARK: Coming and going
 
   private func connect(_ request: SFUConnectRequest, of peer: SFUPeerID, at now: Instant) {
+    let connection = enter(request, nil, of: peer, at: now)
+    connection.sendOffer(at: now)
+    touch(connection)
+  }
+
+  /// Makes the connection of a client.
+  ///
+  /// - Parameter offer: the client's own; nil where the server is to offer.
+  func enter(
+    _ request: SFUConnectRequest, _ offer: SFUClientOffer?, of peer: SFUPeerID, at now: Instant
+  ) -> SFUConnection {
     let channel: SFUChannel
     if let known = self.channel(request.channelID) {
       channel = known
@@ -322,7 +333,7 @@ public final class SFUCore {
       channels.append(channel)
     }
     let connection = SFUConnection(
-      request, peer: peer, order: nextOrder, channel: channel, core: self, at: now)
+      request, offer, peer: peer, order: nextOrder, channel: channel, core: self, at: now)
     nextOrder += 1
     clients.connect(peer, connection)
     directory.insert(
@@ -330,8 +341,22 @@ public final class SFUCore {
       user: connection.transport.ice.localParameters.ufrag)
     channel.members.append(connection)
     openSpotlight(in: channel, for: request)
-    connection.sendOffer(at: now)
-    touch(connection)
+    return connection
+  }
+
+  /// The connection of an id that is in its channel still.
+  func connection(id: String) -> SFUConnection? {
+    directory.connection(id: id).flatMap { $0.isEnded ? nil : $0 }
+  }
+
+  /// Whether a client is there, and no connection of it.
+  func isUnconnected(_ peer: SFUPeerID) -> Bool {
+    clients.contains(peer) && clients.connection(of: peer) == nil
+  }
+
+  /// ICE has started over: requests come under another name.
+  func renamed(_ connection: SFUConnection) {
+    directory.add(connection.transport.ice.localParameters.ufrag, of: connection)
   }
 
   func refuse(_ peer: SFUPeerID, _ close: SFUClose, at now: Instant) {
@@ -412,9 +437,7 @@ public final class SFUCore {
   /// Lets go of a connection that has ended.
   func release(_ connection: SFUConnection, at now: Instant) {
     connection.finish(at: now)
-    directory.remove(
-      connection, id: connection.connectionID,
-      user: connection.transport.ice.localParameters.ufrag)
+    directory.remove(connection, id: connection.connectionID)
     deadlines.set(nil, of: connection)
   }
 

@@ -247,6 +247,7 @@ extension HTTPRequest {
       method: head.method.rawValue, path: String(parts.first ?? ""),
       query: parts.count > 1 ? String(parts[1]) : nil,
       headers: HeaderFields(head.headers.map { .init(name: $0.name, value: $0.value) }),
-      body: body, remoteAddress: remoteAddress.map { "\($0)" } ?? "unknown")
+      body: body, remoteAddress: remoteAddress.map { "\($0)" } ?? "unknown",
+      remoteIP: remoteAddress?.ipAddress)
   }
 }

@@ -63,10 +63,12 @@ public struct HTTPRequest: Sendable, Hashable {
   public var body: [UInt8]
   /// Address and port of the client.
   public var remoteAddress: String
+  /// The address alone, as `192.0.2.1`; nil where it has none.
+  public var remoteIP: String?
 
   public init(
     method: String, path: String, query: String? = nil, headers: HeaderFields = [:],
-    body: [UInt8] = [], remoteAddress: String = ""
+    body: [UInt8] = [], remoteAddress: String = "", remoteIP: String? = nil
   ) {
     self.method = method
     self.path = path
@@ -74,6 +76,7 @@ public struct HTTPRequest: Sendable, Hashable {
     self.headers = headers
     self.body = body
     self.remoteAddress = remoteAddress
+    self.remoteIP = remoteIP
   }
 }
 

@@ -74,7 +74,8 @@ public final class PeerTransport {
   let sink: any DatagramSink
   /// Whether anything can come from a STUN or TURN server: asked for every packet.
   let hasServers: Bool
-  private var remote: RemoteDescription?
+  /// What the other side has described of its end; nil before `start`.
+  public private(set) var remote: RemoteDescription?
   private(set) var dtls: DTLSTransport
   private(set) var srtp = SRTPTransport()
   var candidates: LocalCandidates

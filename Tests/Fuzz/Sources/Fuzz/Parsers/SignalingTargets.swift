@@ -1,3 +1,5 @@
+import SoraICE
+import SoraSDP
 import SoraSignaling
 
 extension FuzzTarget {
@@ -124,6 +126,56 @@ extension FuzzTarget {
     ]
     return FuzzTarget("http-head", maximumLength: 1024, seeds: heads.map(Seeds.text)) { input in
       _ = try? HTTPResponseHead.parse(Array(input))
+    }
+  }
+
+  /// The path, and then the values of the fields that are read, a line each.
+  static var httpRequest: FuzzTarget {
+    let requests = [
+      "/whip/caf%C3%A9/x/\nBearer abc.def\n\"a\", W/\"b\", \"c,d\"\napplication/sdp; charset=utf-8",
+      "/whep/%zz\nBasic eDp5\n*\nTEXT/plain", "//\nbearer \n\"\n;",
+    ]
+    return FuzzTarget("http-request", maximumLength: 512, seeds: requests.map(Seeds.text)) {
+      input in
+      let lines = String(decoding: input, as: UTF8.self)
+        .split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+      var request = HTTPRequest(method: "PATCH", path: lines[0])
+      for (name, value) in zip(["Authorization", "If-Match", "Content-Type"], lines.dropFirst()) {
+        request.headers[name] = value
+      }
+      if let segments = request.pathSegments {
+        check(segments.count <= lines[0].utf8.count, "a path has more parts than bytes")
+        check(
+          lines[0].utf8.contains(UInt8(ascii: "%"))
+            || segments.allSatisfy { lines[0].contains($0) }, "a part isn't of the path")
+      }
+      if case .bearer(let token) = request.authorization {
+        check(!token.isEmpty, "a token is empty")
+      }
+      if case .tags(let tags)? = request.ifMatch {
+        check(tags.allSatisfy { request.ifMatch?.matches($0) == true }, "a tag isn't its own")
+      }
+      check(request.mediaType?.contains(";") != true, "a media type has parameters")
+    }
+  }
+
+  static var sdpFragment: FuzzTarget {
+    let fragments = [
+      "a=ice-ufrag:EsAw\r\na=ice-pwd:P2uYro0UCOQ4zxjKXaWCBui1\r\nm=audio 9 RTP/AVP 0\r\na=mid:0\r\n"
+        + "a=candidate:1 1 UDP 2130706431 192.0.2.1 5000 typ host\r\na=end-of-candidates\r\n",
+      "m=video 0 UDP/TLS/RTP/SAVPF 96\na=ice-ufrag:u\na=mid:1", "v=0\n", "a=candidate:\n",
+    ]
+    return FuzzTarget("sdp-fragment", maximumLength: 1024, seeds: fragments.map(Seeds.text)) {
+      input in
+      guard let text = String(validating: Array(input), as: UTF8.self),
+        let fragment = try? SDPFragment(parsing: text)
+      else { return }
+      _ = (fragment.ufrag, fragment.password, fragment.endsCandidates)
+      for line in fragment.allCandidates { _ = try? ICECandidate(parsing: line) }
+      guard let again = try? SDPFragment(parsing: fragment.text) else {
+        return check(false, "our own fragment doesn't parse")
+      }
+      check(again == fragment, "a fragment reads back differently")
     }
   }
 }

@@ -30,7 +30,7 @@ extension FuzzTarget {
       videoJitterBufferH264, videoJitterBufferH265, audioJitterBuffer, audioJitterBufferOpus, opus,
       vp8Decoder, vp9Decoder, av1Decoder, h264Parser, h264Decoder, h264AVCodecDecoder, h265Parser,
       h265Decoder, h265AVCodecDecoder, wav, y4m, recordedKeyFrame, encodedSource, signaling, json,
-      httpHead, srtp,
+      httpHead, httpRequest, sdpFragment, srtp,
       dtlsServer,
       dtlsClient, dtlsNativeServer, dtlsNativeClient, dtlsMessages, dtlsRecords, iceAgent,
       turnStream, turnURL, dns, turnClient, turnServer, rtpSession, peerTransport, negotiator,

@@ -10,6 +10,8 @@ struct ConnectionDirectory<Connection: AnyObject> {
   private var byID: [String: Connection] = [:]
   private var byUser: [String: Connection] = [:]
   private var byAddress: [TransportAddress: Connection] = [:]
+  /// The user names of each connection, the oldest first.
+  private var users: [ObjectIdentifier: [String]] = [:]
   /// The addresses of each connection, the oldest first.
   private var addresses: [ObjectIdentifier: [TransportAddress]] = [:]
   /// Where the last datagram came from: bursts of one sender skip the look-up.
@@ -18,13 +20,24 @@ struct ConnectionDirectory<Connection: AnyObject> {
   mutating func insert(_ connection: Connection, id: String, user: String) {
     all.append(connection)
     byID[id] = connection
+    add(user, of: connection)
+  }
+
+  /// Adds a user name. That of before is still answered, until another one comes.
+  mutating func add(_ user: String, of connection: Connection) {
+    var own = users[ObjectIdentifier(connection)] ?? []
+    if own.count >= 2 { byUser[own.removeFirst()] = nil }
+    own.append(user)
+    users[ObjectIdentifier(connection)] = own
     byUser[user] = connection
   }
 
-  mutating func remove(_ connection: Connection, id: String, user: String) {
+  mutating func remove(_ connection: Connection, id: String) {
     all.removeAll { $0 === connection }
     byID[id] = nil
-    byUser[user] = nil
+    for user in users.removeValue(forKey: ObjectIdentifier(connection)) ?? [] {
+      byUser[user] = nil
+    }
     for address in addresses.removeValue(forKey: ObjectIdentifier(connection)) ?? [] {
       byAddress[address] = nil
     }

@@ -40,10 +40,12 @@ final class SFUConnection: DeadlineQueued, TrackSubscriber {
     case ended(connectedAt: Instant?)
   }
 
-  /// - Parameter order: rises from connection to connection of a core.
+  /// - Parameters:
+  ///   - offer: the client's own; nil where the server offers.
+  ///   - order: rises from connection to connection of a core.
   init(
-    _ request: SFUConnectRequest, peer: SFUPeerID, order: UInt64, channel: SFUChannel,
-    core: SFUCore, at now: Instant
+    _ request: SFUConnectRequest, _ offer: SFUClientOffer?, peer: SFUPeerID, order: UInt64,
+    channel: SFUChannel, core: SFUCore, at now: Instant
   ) {
     self.request = request
     self.channel = channel
@@ -68,7 +70,7 @@ final class SFUConnection: DeadlineQueued, TrackSubscriber {
     rtcp = RTCPEngine(
       cname: channel.sessionID, controller: downlink.controller, random: random, output: transport)
     let data =
-      request.dataChannelSignaling ?? core.configuration.usesDataChannels
+      offer == nil && request.dataChannelSignaling ?? core.configuration.usesDataChannels
       ? DataTransport(
         configuration: core.configuration.data, random: random, transport: transport) : nil
     downlink.filters = request.filters
@@ -78,7 +80,7 @@ final class SFUConnection: DeadlineQueued, TrackSubscriber {
     downlink.wishes = LayerWishes(
       downlink.spotlight == nil ? request.simulcastRequestRid ?? request.simulcastRid : nil)
     signaling = ClientSignaling(
-      peer: peer,
+      peer: peer, hasWebSocket: offer == nil,
       channels: data.map {
         ClientChannels(
           request.labels.map(ClientChannel.init) + request.messaging,
@@ -92,7 +94,7 @@ final class SFUConnection: DeadlineQueued, TrackSubscriber {
     data?.delegate = self
     transport.delegate = self
     for address in core.configuration.mediaAddresses { _ = transport.addLocalCandidate(address) }
-    makeUploadSections()
+    if let offer { take(offer) } else { makeUploadSections() }
   }
 
   var connectionID: String { identity.connectionID }

@@ -4,6 +4,14 @@ import SoraRTP
 /// Where a publisher's packets stand in one subscriber's stream: numbers, timestamps and picture ids, which all go on when the
 /// subscriber is sent another source. Plain memory.
 struct PacketRewriter {
+  /// What of a track decides how its packets are moved.
+  struct Stream {
+    var kind: MediaKind
+    /// Hz.
+    var clockRate: Int
+    var pictures: PictureRewriter.Format?
+  }
+
   private(set) var numbers: SequenceRewriter
   private(set) var timestamps: TimestampRewriter
   private(set) var pictures: PictureRewriter
@@ -12,6 +20,31 @@ struct PacketRewriter {
     self.numbers = numbers
     self.timestamps = timestamps
     self.pictures = pictures
+  }
+
+  /// Begins anywhere (RFC 3550 §5.1); the lower half keeps the first wrap away from the first losses.
+  init(for stream: Stream, _ random: RandomSource) {
+    let first = UInt16(truncatingIfNeeded: random.next()) & 0x7FFF
+    numbers = SequenceRewriter(capacity: stream.kind == .audio ? 64 : 1024, first: first)
+    timestamps = Self.timestamps(stream, random)
+    pictures = PictureRewriter(stream.pictures)
+  }
+
+  private static func timestamps(_ stream: Stream, _ random: RandomSource) -> TimestampRewriter {
+    TimestampRewriter(
+      clockRate: Int64(stream.clockRate), offset: UInt32(truncatingIfNeeded: random.next()))
+  }
+
+  /// Goes on where this stands with another track, on the same source of the subscriber's. Nothing of before can be sent again.
+  func following(_ stream: Stream, _ random: RandomSource) -> PacketRewriter {
+    var next = self
+    next.rebase()
+    next.numbers.forget()
+    if timestamps.clockRate != Int64(stream.clockRate) {
+      next.timestamps = Self.timestamps(stream, random)
+    }
+    if pictures.format != stream.pictures { next.pictures = PictureRewriter(stream.pictures) }
+    return next
   }
 
   /// Another source follows.

@@ -76,12 +76,16 @@ final class PublishedTrack {
   func index(of layer: PublishedLayer) -> Int? { layers.firstIndex { $0 === layer } }
 
   /// How receivers know the order of frames from its payloads.
-  var pictureFormat: PictureRewriter.Format? {
+  private var pictureFormat: PictureRewriter.Format? {
     switch codec.name {
     case "VP8": .vp8
     case "VP9": .vp9
     default: nil
     }
+  }
+
+  var stream: PacketRewriter.Stream {
+    PacketRewriter.Stream(kind: kind, clockRate: codec.clockRate, pictures: pictureFormat)
   }
 
   var statistics: PublishedLayer.Statistics {

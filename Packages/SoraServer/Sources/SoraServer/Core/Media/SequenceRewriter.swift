@@ -59,6 +59,13 @@ package struct SequenceRewriter {
     for index in places.indices { places[index].state = .empty }
   }
 
+  /// Forgets where numbers of ours come from.
+  package mutating func forget() {
+    rebase()
+    places = []
+    origins = []
+  }
+
   /// Whether a packet is the newest so far; others have a `place`.
   package func isNewest(_ source: UInt16) -> Bool {
     !isBased || sequenceNumber(source, isNewerThan: highest)

@@ -66,13 +66,13 @@ final class SubscribedTrack {
   }
 
   /// - Parameters:
-  ///   - parameters: its place towards the subscriber.
+  ///   - sender: its place towards the subscriber.
   ///   - followsSpotlight: whether it is left out while the spotlight doesn't have it heard; audio only.
+  ///   - rewriter: where its stream stands.
   init(
     source: PublishedTrack, subscriber: any TrackSubscriber, transport: PeerTransport,
-    controller: SendController, slot: Int,
-    _ parameters: RTPTrackSender.Parameters, types: SFUPayloadTypes.Assignment,
-    followsSpotlight: Bool, random: RandomSource
+    controller: SendController, slot: Int, _ sender: RTPTrackSender,
+    types: SFUPayloadTypes.Assignment, followsSpotlight: Bool, rewriter: PacketRewriter
   ) {
     self.followsSpotlight = followsSpotlight
     self.source = source
@@ -82,15 +82,8 @@ final class SubscribedTrack {
     self.slot = slot
     self.types = types
     selection = LayerSelection(source.isSimulcast ? nil : source.layers.first)
-    // RFC 3550 §5.1: random starts; the lower half keeps the first wrap away from the first losses.
-    let first = UInt16(truncatingIfNeeded: random.next()) & 0x7FFF
-    sender = RTPTrackSender(parameters, random: random)
-    rewriter = PacketRewriter(
-      numbers: SequenceRewriter(capacity: parameters.kind == .audio ? 64 : 1024, first: first),
-      timestamps: TimestampRewriter(
-        clockRate: Int64(source.codec.clockRate),
-        offset: UInt32(truncatingIfNeeded: random.next())),
-      pictures: PictureRewriter(source.pictureFormat))
+    self.sender = sender
+    self.rewriter = rewriter
   }
 
   var kind: MediaKind { source.kind }

@@ -3,7 +3,7 @@ import SoraRTP
 
 /// The timestamps that a publisher's packets have towards one subscriber: they go on over changes of the publisher's source.
 struct TimestampRewriter {
-  private let clockRate: Int64
+  let clockRate: Int64
   private(set) var offset: UInt32
   /// The publisher's source began anew, and nothing of it was forwarded yet.
   private var isRebased = true

@@ -7,6 +7,8 @@ package struct OfferExchange {
     case fresh
     case offered(answerBy: Instant, isFirst: Bool)
     case settled
+    /// The client has offered, and nothing is offered to it.
+    case answered
   }
 
   /// Names the session in `o=` lines.
@@ -29,6 +31,17 @@ package struct OfferExchange {
     version += 1
     let isFirst = if case .fresh = state { true } else { false }
     state = .offered(answerBy: answerBy, isFirst: isFirst)
+  }
+
+  /// The client's own offer is answered: it gets none.
+  package mutating func answer() {
+    version += 1
+    state = .answered
+  }
+
+  /// Whether the client is never offered anything.
+  package var isAnswered: Bool {
+    if case .answered = state { true } else { false }
   }
 
   /// Another offer is wanted.

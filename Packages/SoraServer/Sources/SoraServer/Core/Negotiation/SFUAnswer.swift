@@ -107,8 +107,10 @@ struct SFUAnswer {
   }
 
   /// The transport of the bundle: what its first section says, or the session.
-  private static func transport(
-    _ media: MediaDescription, _ sdp: SessionDescription
+  ///
+  /// - Parameter isOffer: whether the client may leave the roles of DTLS to us (RFC 8842 §5.2).
+  static func transport(
+    _ media: MediaDescription, _ sdp: SessionDescription, isOffer: Bool = false
   ) throws(SFUAnswerError) -> Transport {
     guard let ufrag = media.iceUfrag ?? sdp.iceUfrag,
       let password = media.icePassword ?? sdp.icePassword
@@ -128,7 +130,10 @@ struct SFUAnswer {
     switch media.setup ?? sdp.setup {
     case .active: role = .server
     case .passive: role = .client
-    default: throw SFUAnswerError(reason: "setup must be active or passive")
+    case .actpass where isOffer: role = .server
+    default:
+      throw SFUAnswerError(
+        reason: "setup must be \(isOffer ? "actpass, " : "")active or passive")
     }
     return Transport(
       ice: ice, fingerprint: fingerprint, localRole: role,

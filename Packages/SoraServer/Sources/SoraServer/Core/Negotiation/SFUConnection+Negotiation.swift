@@ -75,7 +75,9 @@ extension SFUConnection {
 
   /// Offers what has changed in the channel, now or when the exchange under way has ended.
   func synchronize(at now: Instant) {
-    guard !isEnded, exchange.want(), applyChanges() else { return }
+    guard !isEnded else { return }
+    if exchange.isAnswered { return follow(at: now) }
+    guard exchange.want(), applyChanges() else { return }
     tell(.reOffer(sdp: describe(at: now)), at: now)
   }
 
@@ -93,7 +95,7 @@ extension SFUConnection {
   // MARK: What is received
 
   /// The tracks that this connection should be sent, in the order of their publishers.
-  private var wantedTracks: [PublishedTrack] {
+  var wantedTracks: [PublishedTrack] {
     guard request.role.receives else { return [] }
     var tracks: [PublishedTrack] = []
     for member in channel.members
@@ -141,8 +143,9 @@ extension SFUConnection {
       mid: RTPExtensionText(mid), clockRate: track.codec.clockRate, cname: track.publisherID)
     let subscription = SubscribedTrack(
       source: track, subscriber: self, transport: transport, controller: downlink.controller,
-      slot: downlink.nextSlot, parameters, types: types,
-      followsSpotlight: track.kind == .audio && downlink.spotlight != nil, random: core.random)
+      slot: downlink.nextSlot, RTPTrackSender(parameters, random: core.random), types: types,
+      followsSpotlight: track.kind == .audio && downlink.spotlight != nil,
+      rewriter: PacketRewriter(for: track.stream, core.random))
     if track.isSimulcast { subscription.wish = wish(of: track) }
     downlink.add(subscription)
     track.add(subscription)
@@ -153,7 +156,7 @@ extension SFUConnection {
     return true
   }
 
-  private func makeSSRC(besides other: UInt32 = 0) -> UInt32 {
+  func makeSSRC(besides other: UInt32 = 0) -> UInt32 {
     while true {
       let ssrc = UInt32(truncatingIfNeeded: core.random.next())
       let isTaken =
@@ -215,7 +218,7 @@ extension SFUConnection {
     }
   }
 
-  private func start(_ remote: SFUAnswer.Transport, at now: Instant) {
+  func start(_ remote: SFUAnswer.Transport, at now: Instant) {
     transport.start(
       PeerTransport.RemoteDescription(
         ice: remote.ice, fingerprint: remote.fingerprint, localRole: remote.localRole), at: now)

@@ -53,19 +53,10 @@ struct SFUDescription {
       kind: "application", proto: "UDP/DTLS/SCTP", formats: ["webrtc-datachannel"])
     media.lines.append(SDPLine(type: "c", value: "IN IP4 0.0.0.0"))
     media.mid = Self.dataMid
-    describeTransport(&media)
+    media.describe(ice, fingerprint, .actpass)
     media.sctpPort = 5000
     media.maximumMessageSize = UInt64(maximumMessageSize)
     return media
-  }
-
-  private func describeTransport(_ media: inout MediaDescription) {
-    media.iceUfrag = ice.ufrag
-    media.icePassword = ice.password
-    media.fingerprints = [
-      SDPFingerprint(algorithm: fingerprint.algorithm, bytes: fingerprint.bytes)
-    ]
-    media.setup = .actpass
   }
 
   private func describe(_ section: SFUSection) -> MediaDescription {
@@ -74,14 +65,14 @@ struct SFUDescription {
       kind: section.kind.rawValue, port: section.isStopped ? 0 : 9,
       formats: [types.media, types.rtx].compactMap { $0 }.map { "\($0)" })
     media.lines.append(SDPLine(type: "c", value: "IN IP4 0.0.0.0"))
-    if case .upload = section.content { limit(&media, section) }
+    if case .upload = section.content { media.limit(to: request, section.kind) }
     media.mid = section.mid
     if section.isStopped {
       media.direction = .inactive
-      append(codec, types, to: &media)
+      media.append(codec, types, feedback: codec.feedback)
       return media
     }
-    describeTransport(&media)
+    media.describe(ice, fingerprint, .actpass)
     let isSimulcast =
       if case .upload(let track) = section.content { !track.offered.isEmpty } else { false }
     for (kind, id) in Self.extensionIDs
@@ -98,7 +89,7 @@ struct SFUDescription {
     }
     media.rtcpMux = true
     media.rtcpReducedSize = true
-    append(codec, types, to: &media)
+    media.append(codec, types, feedback: codec.feedback)
     switch section.content {
     case .upload(let track): track.offered.append(to: &media)
     case .forward(let subscription): append(subscription, to: &media)
@@ -107,42 +98,60 @@ struct SFUDescription {
     return media
   }
 
+  /// Never in a section that the server only receives on: an official client without a decoder aborts over it.
+  private func append(_ subscription: SubscribedTrack, to media: inout MediaDescription) {
+    let (stream, track) = (subscription.source.publisherID, subscription.source.trackID)
+    let ssrcs = [subscription.ssrc] + (subscription.sender.parameters.rtx.map { [$0.ssrc] } ?? [])
+    media.append(sources: ssrcs, stream: stream, track: track)
+  }
+}
+
+// What offers and answers of the server have in common.
+extension MediaDescription {
+  mutating func describe(
+    _ ice: ICEParameters, _ fingerprint: DTLSFingerprint, _ setup: SDPSetup
+  ) {
+    iceUfrag = ice.ufrag
+    icePassword = ice.password
+    fingerprints = [SDPFingerprint(algorithm: fingerprint.algorithm, bytes: fingerprint.bytes)]
+    self.setup = setup
+  }
+
   /// What the client may send at most.
-  private func limit(_ media: inout MediaDescription, _ section: SFUSection) {
-    switch section.kind {
+  mutating func limit(to request: SFUConnectRequest, _ kind: MediaKind?) {
+    switch kind {
     case .audio:
-      if let bitRate = request.audio?.bitRate { media.setBandwidth("AS", bitRate) }
+      if let bitRate = request.audio?.bitRate { setBandwidth("AS", bitRate) }
     case .video:
       guard let bitRate = request.video?.bitRate else { return }
-      media.setBandwidth("AS", bitRate)
-      media.setBandwidth("TIAS", bitRate * 1000)
+      setBandwidth("AS", bitRate)
+      setBandwidth("TIAS", bitRate * 1000)
+    case nil: break
     }
   }
 
-  private func append(
-    _ codec: SFUCodec, _ types: SFUPayloadTypes.Assignment, to media: inout MediaDescription
+  mutating func append(
+    _ codec: SFUCodec, _ types: SFUPayloadTypes.Assignment, feedback: [String]
   ) {
-    if let packetTime = codec.packetTime { media.packetTime = packetTime }
-    media.append(
+    if let packetTime = codec.packetTime { self.packetTime = packetTime }
+    append(
       SDPCodec(
         payloadType: types.media, name: codec.name, clockRate: codec.clockRate,
-        channels: codec.channels, parameters: codec.parameters, feedback: codec.feedback))
+        channels: codec.channels, parameters: codec.parameters, feedback: feedback))
     if let rtx = types.rtx {
-      media.append(
+      append(
         SDPCodec(
           payloadType: rtx, name: "rtx", clockRate: codec.clockRate,
           parameters: ["apt": "\(types.media)"]))
     }
   }
 
-  /// Never in a section that the server only receives on: an official client without a decoder aborts over it.
-  private func append(_ subscription: SubscribedTrack, to media: inout MediaDescription) {
-    let (stream, track) = (subscription.source.publisherID, subscription.source.trackID)
-    let ssrcs = [subscription.ssrc] + (subscription.sender.parameters.rtx.map { [$0.ssrc] } ?? [])
-    if ssrcs.count == 2 { media.append(SDPSourceGroup(semantics: "FID", ssrcs: ssrcs)) }
+  /// The sources of a track: its own, and that of its retransmissions where there is one.
+  mutating func append(sources ssrcs: [UInt32], stream: String, track: String) {
+    if ssrcs.count == 2 { append(SDPSourceGroup(semantics: "FID", ssrcs: ssrcs)) }
     for ssrc in ssrcs {
-      media.append(SDPSource(ssrc: ssrc, name: "cname", value: stream))
-      media.append(SDPSource(ssrc: ssrc, name: "msid", value: "\(stream) \(track)"))
+      append(SDPSource(ssrc: ssrc, name: "cname", value: stream))
+      append(SDPSource(ssrc: ssrc, name: "msid", value: "\(stream) \(track)"))
     }
   }
 }
@@ -151,7 +160,7 @@ extension RTPHeaderExtensionKind {
   /// Whether a section of this kind lists the extension. Dependency descriptors aren't forwarded: they would have to be numbered anew
   /// where layers change and frames are left out. Of VP8 they aren't taken either: libwebrtc leaves temporal layers and picture ids out
   /// of payloads where they are.
-  fileprivate func belongs(to codec: SFUCodec, isSimulcast: Bool) -> Bool {
+  func belongs(to codec: SFUCodec, isSimulcast: Bool) -> Bool {
     switch self {
     case .audioLevel: codec.kind == .audio
     case .videoOrientation: codec.kind == .video

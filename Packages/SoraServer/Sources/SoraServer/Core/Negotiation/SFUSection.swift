@@ -31,6 +31,8 @@ struct SFUSections {
   private(set) var dataIndex: Int?
   /// One setting of Opus for all sections: a payload type has one meaning, and what a receiver may send matters to nobody here.
   let opus: SFUCodec
+  /// Those of a player that has brought the offer.
+  var player = PlayerSections()
   private var payloadTypes = SFUPayloadTypes()
   /// Tracks whose section the client has rejected: not offered again.
   private var refusedTracks: Set<String> = []

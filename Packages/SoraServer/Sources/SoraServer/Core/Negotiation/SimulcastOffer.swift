@@ -61,8 +61,19 @@ struct SimulcastOffer: Hashable, Sendable {
     switch rid {
     case nil: .any
     case .none?: .none
-    case let rid?: .rank(layers.lastIndex { $0.rid <= rid.rawValue } ?? 0)
+    case let rid?: .rank(rank(of: rid))
     }
+  }
+
+  /// Publishers that bring their offer name their layers as they like: among such, r0 is the lowest, and so on.
+  private func rank(of rid: SignalingRid) -> Int {
+    let names = SignalingRid.allCases.filter { $0 != .none }
+    if let place = names.firstIndex(of: rid),
+      !layers.contains(where: { SignalingRid(rawValue: $0.rid) != nil })
+    {
+      return min(place, layers.count - 1)
+    }
+    return layers.lastIndex { $0.rid <= rid.rawValue } ?? 0
   }
 
   /// Writes them into the section that the publisher sends on (RFC 8853 §5.1).

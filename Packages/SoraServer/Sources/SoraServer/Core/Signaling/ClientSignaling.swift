@@ -10,16 +10,19 @@ final class ClientSignaling {
   private(set) var channels: ClientChannels?
   /// Whether the connection outlives its WebSocket, once it has switched.
   let ignoresWebSocket: Bool
-  private(set) var hasWebSocket = true
+  /// A client that came by an HTTP request has none.
+  private(set) var hasWebSocket: Bool
   private(set) var isSwitched = false
   /// Whether `switched` is due as soon as no offer waits for its answer.
   private var isReady = false
   private var keepalive: SFUKeepalive
 
   init(
-    peer: SFUPeerID, channels: ClientChannels?, ignoresWebSocket: Bool, keepalive: SFUKeepalive
+    peer: SFUPeerID, hasWebSocket: Bool, channels: ClientChannels?, ignoresWebSocket: Bool,
+    keepalive: SFUKeepalive
   ) {
     self.peer = peer
+    self.hasWebSocket = hasWebSocket
     self.channels = channels
     self.ignoresWebSocket = channels != nil && ignoresWebSocket
     self.keepalive = keepalive

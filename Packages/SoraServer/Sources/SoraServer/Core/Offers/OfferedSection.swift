@@ -1,0 +1,170 @@
+import SoraMedia
+import SoraRTP
+import SoraSDP
+import SoraSignalingMessages
+
+/// One media section of a client's offer, with what the server knows of it.
+struct OfferedSection: Sendable {
+  /// nil for what is neither audio nor video.
+  let kind: MediaKind?
+  let mid: String
+  /// As they were written: an answer repeats them.
+  let kindName: String
+  let proto: String
+  let formats: [String]
+  /// Whether it is answered with more than a port 0.
+  let isUsed: Bool
+  /// In the order of the client's liking.
+  let codecs: [OfferedCodec]
+  let extensions: [SDPExtension]
+  /// The layers that a publisher would send, the lowest first; empty without simulcast.
+  let simulcast: SimulcastOffer
+  let hasReducedSize: Bool
+
+  init(_ media: MediaDescription, to purpose: SFUOfferPurpose) throws(SFUOfferError) {
+    kind = media.mediaKind
+    kindName = media.kind
+    proto = media.proto
+    formats = media.formats
+    mid = media.mid ?? ""
+    hasReducedSize = media.rtcpReducedSize
+    let isOffered = media.port != 0 || media.isBundleOnly
+    let flows = purpose == .publish ? media.direction.sends : media.direction.receives
+    isUsed = isOffered && kind != nil && flows
+    guard isUsed, let kind else {
+      codecs = []
+      extensions = []
+      simulcast = SimulcastOffer()
+      return
+    }
+    guard (1...RTPExtensionText.maximumCount).contains(mid.utf8.count) else {
+      throw .unacceptable(
+        "each section needs a mid of at most \(RTPExtensionText.maximumCount) bytes")
+    }
+    // RFC 9725 §4.4.1: RTP and RTCP share the transport.
+    guard media.rtcpMux else { throw .unacceptable("each section needs rtcp-mux") }
+    codecs = OfferedCodec.read(media, kind)
+    // RFC 9725 §4.4.3: half a session would mislead.
+    guard !codecs.isEmpty else {
+      throw .unacceptable("its \(kind.rawValue) section has no codec that this server knows")
+    }
+    simulcast = purpose == .publish && kind == .video ? try OfferedRids.read(media) : .init()
+    var known: [SDPExtension] = []
+    for line in media.extensions where line.direction != .inactive && line.id <= 255 {
+      guard RTPHeaderExtensionKind(uri: line.uri) != nil,
+        !known.contains(where: { $0.uri == line.uri || $0.id == line.id })
+      else { continue }
+      known.append(SDPExtension(id: line.id, uri: line.uri))
+    }
+    extensions = known
+  }
+
+  /// What a publisher is to send: of what it may send what it likes best. nil where there is none.
+  func codec(for request: SFUConnectRequest) -> OfferedCodec? {
+    let wanted = kind == .audio ? request.audio?.codecType : request.video?.codecType
+    guard let name = wanted ?? codecs.first?.codec.name else { return nil }
+    let fitting = codecs.filter { $0.codec.name.lowercased() == name.lowercased() }
+    return fitting.first { $0.codec.isUsualH264 } ?? fitting.first { $0.codec.isNonInterleavedH264 }
+      ?? fitting.first
+  }
+
+  /// The extensions that both sides know, for packets of a codec.
+  func extensions(of codec: SFUCodec, isSimulcast: Bool) -> [SDPExtension] {
+    extensions.filter {
+      RTPHeaderExtensionKind(uri: $0.uri)?.belongs(to: codec, isSimulcast: isSimulcast) == true
+    }
+  }
+}
+
+/// One format of a client's offer, in the server's words.
+struct OfferedCodec: Sendable {
+  var codec: SFUCodec
+  var types: SFUPayloadTypes.Assignment
+  /// RTCP feedback that both sides know.
+  var feedback: [String]
+
+  var hasNack: Bool { feedback.contains("nack") }
+
+  /// Those that the server knows, in their order.
+  static func read(_ media: MediaDescription, _ kind: MediaKind) -> [OfferedCodec] {
+    let all = media.codecs
+    return all.compactMap { offered in
+      guard let codec = SFUCodec(offered, kind) else { return nil }
+      let rtx = all.first { $0.associatedPayloadType == offered.payloadType }
+      return OfferedCodec(
+        codec: codec,
+        types: SFUPayloadTypes.Assignment(media: offered.payloadType, rtx: rtx?.payloadType),
+        feedback: codec.feedback.filter { offered.feedback.contains($0) })
+    }
+  }
+
+  /// How well a track's packets fit a player that has offered this format: the lower, the better. nil where they don't.
+  func distance(to published: SFUCodec) -> Int? {
+    guard codec.name == published.name else { return nil }
+    switch VideoCodecKind(encodingName: codec.name) {
+    case .h264:
+      guard codec.isNonInterleavedH264 == published.isNonInterleavedH264 else { return nil }
+      let (mine, its) = (codec.h264Profile, published.h264Profile)
+      // Each of the three has what the one before it has.
+      return mine >= its ? mine - its : nil
+    case .vp9, .h265: return codec.has(published, "profile-id", codec.name == "VP9" ? "0" : "1")
+    case .av1: return codec.has(published, "profile", "0")
+    case .vp8, nil: return 0
+    }
+  }
+}
+
+extension SFUCodec {
+  /// nil where the server doesn't know it.
+  fileprivate init?(_ offered: SDPCodec, _ kind: MediaKind) {
+    let keys: [String]
+    switch kind {
+    case .audio:
+      guard let codec = AudioCodecKind(encodingName: offered.name),
+        codec.clockRate == offered.clockRate
+      else { return nil }
+      self.init(
+        kind: .audio, name: codec.encodingName, clockRate: codec.clockRate,
+        channels: codec.rtpMapChannels, parameters: [:])
+      keys = []
+    case .video:
+      guard let codec = VideoCodecKind(encodingName: offered.name),
+        offered.clockRate == VideoCodecFormat.clockRate
+      else { return nil }
+      self.init(
+        kind: .video, name: codec.encodingName, clockRate: VideoCodecFormat.clockRate,
+        parameters: [:])
+      keys =
+        switch codec {
+        case .vp8: []
+        case .vp9: ["profile-id"]
+        case .av1: ["level-idx", "profile", "tier"]
+        case .h264: ["level-asymmetry-allowed", "packetization-mode", "profile-level-id"]
+        case .h265: ["level-id", "profile-id", "tier-flag", "tx-mode"]
+        }
+    }
+    // Subscribers are told them, so that only those go on that mean something, and can't be long.
+    for key in keys {
+      if let value = offered.parameters[key], value.utf8.count <= 16 { parameters[key] = value }
+    }
+  }
+
+  fileprivate func has(_ other: SFUCodec, _ key: String, _ usual: String) -> Int? {
+    (parameters[key] ?? usual) == (other.parameters[key] ?? usual) ? 0 : nil
+  }
+
+  /// The non-interleaved mode (RFC 6184 §6.3), as all of the field send them.
+  fileprivate var isNonInterleavedH264: Bool { parameters["packetization-mode"] == "1" }
+
+  /// Baseline that everybody decodes.
+  fileprivate var isUsualH264: Bool { isNonInterleavedH264 && h264Profile == 0 }
+
+  /// 0 for baseline, 1 for main, 2 for high and what is beyond (RFC 6184 §8.1).
+  fileprivate var h264Profile: Int {
+    switch parameters["profile-level-id"]?.prefix(2).lowercased() {
+    case nil, "42": 0
+    case "4d", "58": 1
+    default: 2
+    }
+  }
+}

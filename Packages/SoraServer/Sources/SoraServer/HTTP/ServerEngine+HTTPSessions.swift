@@ -1,0 +1,116 @@
+import SoraICE
+import SoraSDP
+import SoraSignaling
+import SoraTransport
+
+// What requests of WHIP and WHEP do to the core. Confined to the loop.
+extension ServerEngine {
+  /// What a session's maker is told.
+  struct MadeSession: Sendable {
+    var id: String
+    var answer: SFUOfferAnswer
+    /// Values of `Link`.
+    var links: [String]
+  }
+
+  func open(_ message: ConnectMessage) -> Result<SFUApplicant, WHIPProblem> {
+    defer { schedule() }
+    do throws(SFUOfferError) {
+      return .success(try core.open(message, at: loop.now))
+    } catch {
+      return .failure(WHIPProblem(error))
+    }
+  }
+
+  /// - Parameter authority: how the client names this host; nil if unknown.
+  func answer(
+    _ offer: SFUClientOffer, of applicant: SFUApplicant, _ grant: SFUGrant, token: String?,
+    authority: String?
+  ) -> Result<MadeSession, WHIPProblem> {
+    defer { schedule() }
+    do throws(SFUOfferError) {
+      let answer = try core.answer(offer, of: applicant, grant, at: loop.now)
+      let id = core.makeIdentifier()
+      sessions.add(
+        HTTPSession(
+          purpose: offer.purpose, channelID: applicant.connect.channelID,
+          connectionID: answer.connectionID, token: token.flatMap { SecretKey($0) }), as: id)
+      return .success(
+        MadeSession(id: id, answer: answer, links: links(answer.connectionID, authority)))
+    } catch {
+      return .failure(WHIPProblem(error))
+    }
+  }
+
+  /// The relay, as RFC 9725 §4.6 has it.
+  private func links(_ connectionID: String, _ authority: String?) -> [String] {
+    guard let turn else { return [] }
+    let credentials = turn.credentials(for: connectionID)
+    return turn.urls(for: authority).map {
+      "<\($0)>; rel=\"ice-server\"; username=\"\(credentials.username)\"; "
+        + "credential=\"\(credentials.password)\"; credential-type=\"password\""
+    }
+  }
+
+  /// The session that a request may change.
+  ///
+  /// - Parameter token: what the request shows.
+  private func session(
+    _ id: String, _ purpose: SFUClientOffer.Purpose, _ channelID: String, token: String?
+  ) throws(WHIPProblem) -> HTTPSession {
+    guard let session = sessions[id], session.purpose == purpose, session.channelID == channelID
+    else { throw .notFound }
+    guard session.admits(token) else {
+      throw .unauthorized("ACCESS-TOKEN-INVALID", "send the token that made the session")
+    }
+    return session
+  }
+
+  /// Takes what a client trickles.
+  ///
+  /// - Parameters:
+  ///   - fragment: what it sends.
+  ///   - condition: which generation of ICE is meant.
+  func trickle(
+    _ fragment: SDPFragment, _ route: WHIPRoute, token: String?, if condition: HTTPIfMatch
+  ) -> Result<SFUFragmentOutcome, WHIPProblem> {
+    defer { schedule() }
+    guard case .session(let purpose, let channelID, let id) = route else {
+      return .failure(.notFound)
+    }
+    do throws(WHIPProblem) {
+      let session = try session(id, purpose, channelID, token: token)
+      guard let generation = core.iceGeneration(connectionID: session.connectionID) else {
+        throw .notFound
+      }
+      guard condition.matches(generation) else { throw .otherGeneration }
+      let outcome: SFUFragmentOutcome?
+      do throws(SFUOfferError) {
+        outcome = try core.receive(
+          fragment, connectionID: session.connectionID, at: loop.now)
+      } catch {
+        throw WHIPProblem(error)
+      }
+      guard let outcome else { throw .notFound }
+      return .success(outcome)
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  /// Ends a session.
+  ///
+  /// - Returns: nil where it has ended now.
+  func end(_ route: WHIPRoute, token: String?) -> WHIPProblem? {
+    defer { schedule() }
+    guard case .session(let purpose, let channelID, let id) = route else { return .notFound }
+    do throws(WHIPProblem) {
+      let session = try session(id, purpose, channelID, token: token)
+      core.leave(
+        connectionID: session.connectionID, reason: "HTTP-DELETE", at: loop.now)
+      return nil
+    } catch {
+      return error
+    }
+  }
+}

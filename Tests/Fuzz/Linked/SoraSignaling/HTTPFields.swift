@@ -1,0 +1,1 @@
+../../../../Packages/SoraSignaling/Sources/SoraSignaling/Server/HTTPFields.swift
