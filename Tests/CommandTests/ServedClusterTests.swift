@@ -99,18 +99,18 @@ struct ServedClusterTests {
     defer { for server in servers.values { server.crash() } }
     let ports = servers.keys.sorted()
     var calls: [CallPair] = []
+    // All know all nodes: who answers first is taken, and sends them where they belong.
     for number in 0..<20 {
-      // As behind a load balancer: each comes to another node first.
-      let order = Array(ports[(number % 3)...] + ports[..<(number % 3)])
-      let caller = try await Member("call\(number)", .sendonly, [order[0]])
       calls.append(
-        CallPair(caller: caller, callee: try await Member("call\(number)", .recvonly, [order[1]])))
+        CallPair(
+          caller: try await Member("call\(number)", .sendonly, ports),
+          callee: try await Member("call\(number)", .recvonly, ports)))
     }
     #expect(await waits { calls.allSatisfy { $0.node(0) != nil } })
     let nodes = calls.map { $0.node(0) }
     let counts = ports.map { port in nodes.count { $0 == port } }
-    // By load: no node has none of them, whoever came where.
-    #expect(counts.min() ?? 0 >= 3, "\(counts)")
+    // By load, whoever came where: were all on one node, it would have 57 connections and channels more than the others.
+    #expect(counts.min() ?? 0 >= 2, "\(counts)")
     let victim = try #require(
       ports.max { a, b in nodes.count { $0 == a } < nodes.count { $0 == b } })
     let death = ContinuousClock.now

@@ -18,7 +18,7 @@ public enum ClusterRequest: Sendable, Hashable {
 /// What the store replies.
 public enum ClusterReply: Sendable, Hashable {
   case nodes([ClusterPeer])
-  /// - Parameter isNew: whether the channel had no place before.
+  /// Of a node that drains or isn't there, nothing remains. `isNew`: the channel had no place before.
   case placed(id: String, url: String, remaining: Duration, isNew: Bool)
   case lost([String])
   /// nil where no node has it.
