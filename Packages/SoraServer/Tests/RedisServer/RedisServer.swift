@@ -58,6 +58,19 @@ package final class RedisServer: Sendable {
     throw Failure(description: "no redis-server came up again")
   }
 
+  /// Has it do something (`redis-cli`).
+  package func command(_ arguments: String...) throws {
+    let client = Process()
+    client.executableURL = URL(fileURLWithPath: "/usr/bin/redis-cli")
+    client.arguments = ["-p", "\(port)"] + arguments
+    client.standardOutput = FileHandle.nullDevice
+    try client.run()
+    client.waitUntilExit()
+    guard client.terminationStatus == 0 else {
+      throw Failure(description: "redis-cli ended with \(client.terminationStatus)")
+    }
+  }
+
   /// Has it answer nobody, and again.
   package func pause(_ isPaused: Bool) {
     process.withLock {

@@ -95,9 +95,8 @@ public final class RedisStore {
     switch request {
     case .beat:
       guard let rows = value.list else { throw Self.senseless("nodes") }
-      var peers: [ClusterPeer] = []
-      for row in rows { peers.append(try peer(row)) }
-      return .nodes(peers)
+      // Somebody else's entry that makes no sense is no node, and no reason to be without the others.
+      return .nodes(rows.compactMap { Self.peer($0) })
     case .place:
       guard let fields = value.list, fields.count == 4, let id = fields[0].text,
         let url = fields[1].text, let left = fields[2].number, let isNew = fields[3].number
@@ -117,18 +116,18 @@ public final class RedisStore {
     }
   }
 
-  private func peer(_ row: RedisValue) throws(ClusterError) -> ClusterPeer {
+  private static func peer(_ row: RedisValue) -> ClusterPeer? {
     guard let fields = row.list, fields.count == 9, let id = fields[0].text,
       let left = fields[1].number, let url = fields[2].text, let api = fields[3].text,
       let connections = fields[4].number, let channels = fields[5].number,
       let packets = fields[6].number, let most = fields[7].number
-    else { throw Self.senseless("a node") }
+    else { return nil }
     var node = ClusterNode(id: id, url: url, apiURL: api.isEmpty ? nil : api)
     // Anything may stand there: sums of them don't overflow.
-    node.load.connections = Self.count(connections)
-    node.load.channels = Self.count(channels)
-    node.load.packetsPerSecond = Self.count(packets)
-    node.load.maximumConnections = Self.count(most)
+    node.load.connections = count(connections)
+    node.load.channels = count(channels)
+    node.load.packetsPerSecond = count(packets)
+    node.load.maximumConnections = count(most)
     node.isDraining = fields[8].text == "1"
     return ClusterPeer(node: node, remaining: .milliseconds(min(left, 86_400_000)))
   }

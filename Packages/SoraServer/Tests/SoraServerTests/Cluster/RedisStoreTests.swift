@@ -2,6 +2,7 @@ import Foundation
 import Logging
 import RedisServer
 import SoraCluster
+import SoraMedia
 import Testing
 
 /// A cluster's store in a real Redis.
@@ -70,6 +71,43 @@ struct RedisStoreTests {
     #expect(owner(try a.perform(.place(channel: "third", candidate: "a"))) == "a")
     guard case .nodes(let left) = try a.perform(.beat(first)) else { return }
     #expect(left.map(\.node.id) == ["a"])
+  }
+
+  /// Others may write anything there: typed errors, and nobody else is the worse for it.
+  @Test func whatMakesNoSenseIsPassedOver() throws {
+    let redis = try RedisServer()
+    let a = try store(redis, "a")
+    // A node with half of its fields, one with other things in them, one that is no hash.
+    try redis.command("HSET", "sora:node:half", "url", "ws://half/signaling")
+    try redis.command(
+      "HSET", "sora:node:odd", "url", "", "api", "", "connections", "-1", "channels", "x",
+      "packets", "9223372036854775807", "most", "0", "draining", "maybe")
+    try redis.command(
+      "HSET", "sora:node:huge", "url", "ws://huge/signaling", "api", "", "connections",
+      "9223372036854775807", "channels", "9223372036854775807", "packets", "-5", "most", "0",
+      "draining", "2")
+    for id in ["half", "odd", "huge"] {
+      try redis.command("SADD", "sora:nodes", id)
+      try redis.command("PEXPIRE", "sora:node:\(id)", "60000")
+    }
+    guard case .nodes(let peers) = try a.perform(.beat(node("a"))) else {
+      Issue.record("no nodes")
+      return
+    }
+    #expect(Set(peers.map(\.node.id)) == ["a", "huge"])
+    // What it says of its load overflows nothing.
+    var member = ClusterMember(node: node("a"), at: .zero)
+    _ = member.nextRequest(at: .zero)
+    member.received(.nodes(peers), at: .zero)
+    member.place("x", ticket: 1, at: .zero)
+    #expect(member.nextRequest(at: .zero) == .place(channel: "x", candidate: "a"))
+    // A channel that is no text, and nodes that are no set.
+    try redis.command("LPUSH", "sora:channel:list", "1")
+    #expect(throws: ClusterError.self) { try a.perform(.place(channel: "list", candidate: "a")) }
+    try redis.command("SET", "sora:nodes", "text")
+    #expect(throws: ClusterError.self) { try a.perform(.beat(node("a"))) }
+    try redis.command("DEL", "sora:nodes")
+    _ = try a.perform(.beat(node("a")))
   }
 
   @Test func leasesAndPlacesEnd() async throws {
