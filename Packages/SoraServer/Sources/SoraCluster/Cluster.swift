@@ -123,7 +123,7 @@ public final class Cluster: Sendable {
     }
   }
 
-  /// Gives up all places, tells the others, and waits for that: for about two seconds where the Redis is away.
+  /// Gives up all places, tells the others, and waits for that: for a few seconds where the Redis hangs.
   public func leave() async {
     change { $0.leave() }
     for await _ in end {}

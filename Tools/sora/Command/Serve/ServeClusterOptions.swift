@@ -93,15 +93,9 @@ struct ServeClusterOptions: ParsableArguments {
   }
 
   private static func password(in path: String) throws(UsageError) -> String {
-    guard let data = FileManager.default.contents(atPath: path),
-      let text = String(data: data.prefix(65_536), encoding: .utf8)
-    else {
-      throw UsageError("--cluster-password-file \(path): cannot read the file, or it isn't text")
-    }
-    let password = text.trimmingCharacters(in: .whitespacesAndNewlines)
-    guard !password.isEmpty else {
-      throw UsageError("--cluster-password-file \(path): the file is empty")
-    }
+    let option = "--cluster-password-file"
+    let password = try ServeAccessOptions.secret(in: path, of: option)
+    guard !password.isEmpty else { throw UsageError("\(option) \(path): the file is empty") }
     return password
   }
 }
