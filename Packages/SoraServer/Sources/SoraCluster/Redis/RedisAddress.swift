@@ -13,7 +13,7 @@ public struct RedisAddress: Sendable, Hashable, CustomStringConvertible, CustomR
   ///
   /// - Parameters:
   ///   - url: the URL. Port 6379 and database 0 where it names none.
-  ///   - password: what counts where the URL has none.
+  ///   - other: the password that counts where the URL has none.
   /// - Throws: what is wrong, without repeating the URL, which may hold a password.
   public init(_ url: String, password other: String? = nil) throws(ClusterError) {
     guard let parts = URLComponents(string: url), let host = parts.host, !host.isEmpty else {
@@ -50,7 +50,7 @@ public struct RedisAddress: Sendable, Hashable, CustomStringConvertible, CustomR
 
 /// Why a cluster can't be joined, or asked.
 public enum ClusterError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// - Parameter wayOut: what to write.
+  /// No URL of a Redis, with what to write.
   case invalidURL(_ wayOut: String)
   /// hiredis can't be loaded.
   case noLibrary(String)
