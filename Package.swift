@@ -48,6 +48,7 @@ let package = Package(
     .library(name: "SoraSDK", targets: ["SoraSDK"]),
     .library(name: "Sora", targets: ["Sora"]),
     .library(name: "SoraServer", targets: ["SoraServer"]),
+    .library(name: "SoraCluster", targets: ["SoraCluster"]),
     .library(name: "SoraSignaling", targets: ["SoraSignaling"]),
     .library(name: "SoraSignalingMessages", targets: ["SoraSignalingMessages"]),
     .library(name: "SoraSignalingChannels", targets: ["SoraSignalingChannels"]),
@@ -541,9 +542,21 @@ let package = Package(
       path: "Packages/SoraSDK/Tests/SoraSDKTests",
       swiftSettings: settings),
     // Packages/SoraServer
+    .target(name: "CSoraRedis", path: "Packages/SoraServer/Sources/CSoraRedis"),
+    .target(
+      name: "SoraCluster",
+      dependencies: [
+        "CSoraRedis",
+        "SoraMedia",
+        "SoraClock",
+        .product(name: "Logging", package: "swift-log"),
+      ],
+      path: "Packages/SoraServer/Sources/SoraCluster",
+      swiftSettings: settings + [.strictMemorySafety()]),
     .target(
       name: "SoraServer",
       dependencies: [
+        "SoraCluster",
         "SoraMedia",
         "SoraClock",
         "SoraVersion",
@@ -570,10 +583,16 @@ let package = Package(
       path: "Packages/SoraServer/Sources/SoraServer",
       resources: [.embedInCode("Page/index.html"), .embedInCode("Page/sora.js")],
       swiftSettings: settings + [.strictMemorySafety()]),
+    .target(
+      name: "RedisServer",
+      path: "Packages/SoraServer/Tests/RedisServer",
+      swiftSettings: settings),
     .testTarget(
       name: "SoraServerTests",
       dependencies: [
         "SoraServer",
+        "SoraCluster",
+        "RedisServer",
         "SoraMedia",
         "SoraClock",
         "SoraVersion",
@@ -938,6 +957,7 @@ let package = Package(
         "SoraCommandSupport",
         "SoraSDK",
         "SoraServer",
+        "SoraCluster",
         "SoraSignaling",
         "SoraCamera",
         "SoraScreen",
@@ -971,6 +991,8 @@ let package = Package(
         "SoraRecording",
         "SoraServer",
         "SoraSignaling",
+        "SoraSDK",
+        "RedisServer",
         "TestPrograms",
         "SoraAudioDevices",
         "SoundServer",

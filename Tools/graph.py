@@ -43,7 +43,7 @@ MODULES = [
     ["SoraNAL", "SoraScaling", "SoraVP8", "SoraVP9", "SoraAV1Decoding", "SoraAV1Encoding"],
     ["SoraAV1", "SoraAVCodec", "SoraDE265", "SoraOpenH264", "SoraX264", "SoraX265", "SoraSimulcast", "SoraRecording"],
     ["SoraH264", "SoraH265"],
-    ["SoraTransport"],
+    ["SoraTransport", "SoraCluster"],
     ["SoraNetworkSimulator", "SoraTURNStream"],
     ["WebRTC", "SoraServer"],
     ["SoraSDK"],
@@ -59,6 +59,7 @@ FOLDERS = {
         "Engine": ["API"],
     },
     "SoraServer": {"Core": [REST]},
+    "SoraCluster": {"Policy": [REST]},
 }
 
 IMPORT = re.compile(

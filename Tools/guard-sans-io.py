@@ -35,6 +35,7 @@ MODULES = {
     "Packages/SoraWebRTC/Sources/WebRTC/Negotiation": {},
     "Packages/SoraWebRTC/Sources/WebRTC/Core": {},
     "Packages/SoraServer/Sources/SoraServer/Core": {},
+    "Packages/SoraServer/Sources/SoraCluster/Policy": {},
 }
 
 RULES = {

@@ -26,7 +26,10 @@ func transport(_ name: String) -> Target.Dependency {
 
 let package = Package(
   name: "SoraServer",
-  products: [.library(name: "SoraServer", targets: ["SoraServer"])],
+  products: [
+    .library(name: "SoraServer", targets: ["SoraServer"]),
+    .library(name: "SoraCluster", targets: ["SoraCluster"]),
+  ],
   dependencies: [
     .package(path: "../SoraMedia"),
     .package(path: "../SoraTransport"),
@@ -39,10 +42,17 @@ let package = Package(
     .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
   ],
   targets: [
+    // Compiled with the header of libhiredis-dev and linked with nothing: the library is loaded when a cluster is joined.
+    .target(name: "CSoraRedis"),
+    .target(
+      name: "SoraCluster",
+      dependencies: ["CSoraRedis", media, clock, .product(name: "Logging", package: "swift-log")],
+      swiftSettings: strict),
     .target(
       name: "SoraServer",
       dependencies: [
-        media, clock, version, .product(name: "SoraWire", package: "SoraMedia"), messages,
+        "SoraCluster", media, clock, version, .product(name: "SoraWire", package: "SoraMedia"),
+        messages,
         channels, signaling,
         transport("SoraSDP"), transport("SoraRTP"), transport("SoraICE"),
         transport("SoraDTLS"), transport("SoraSRTP"), transport("SoraCongestion"),
@@ -57,10 +67,13 @@ let package = Package(
       ],
       resources: [.embedInCode("Page/index.html"), .embedInCode("Page/sora.js")],
       swiftSettings: strict),
+    // A Redis of a test's own.
+    .target(name: "RedisServer", path: "Tests/RedisServer", swiftSettings: settings),
     .testTarget(
       name: "SoraServerTests",
       dependencies: [
-        "SoraServer", media, clock, version, messages, channels, signaling, transport("SoraSDP"),
+        "SoraServer", "SoraCluster", "RedisServer", media, clock, version, messages, channels,
+        signaling, transport("SoraSDP"),
         transport("SoraRTP"),
         transport("SoraICE"), transport("SoraDTLS"), transport("SoraTransport"),
         transport("SoraNetworkSimulator"), transport("CSoraMallocCount"),

@@ -1,75 +1,13 @@
 import Foundation
 import SoraSignaling
-import Synchronization
 import Testing
 
 /// The options of `sora publish` and `sora play` about a connection's part in the channel, beside a real `sora serve`.
 @Suite(.timeLimit(.minutes(3))) struct ServedCallTests {
-  /// A `sora` that runs beside a test.
-  private final class Program: @unchecked Sendable {
-    // @unchecked: a process of its own, started in `init`; what is called here may be called from any thread.
-    private let process = Process()
-    private let output = Pipe()
-
-    /// Starts a server. Returns when it is ready.
-    static func serve(port: Int = 0) async throws -> (server: Program, port: Int) {
-      let server = try Program(["serve", "--host", "127.0.0.1", "--port", String(port)])
-      let line = try #require(try await server.line { $0.hasPrefix("ready") })
-      let address = try #require(line.split(separator: " ").last.map(String.init))
-      return (server, try #require(URL(string: address)?.port))
-    }
-
-    init(_ arguments: [String]) throws {
-      process.executableURL = try Run.command()
-      process.arguments = arguments
-      process.standardOutput = output
-      process.standardError = FileHandle.nullDevice
-      process.standardInput = FileHandle.nullDevice
-      try process.run()
-    }
-
-    /// The next line that is wanted; nil where there is none any more. Without holding a thread of the tests' pool.
-    func line(_ isWanted: @escaping @Sendable (String) -> Bool) async throws -> String? {
-      await withCheckedContinuation { continuation in
-        Thread.detachNewThread { [self] in
-          var text = ""
-          while true {
-            let byte = output.fileHandleForReading.readData(ofLength: 1)
-            guard let first = byte.first else { return continuation.resume(returning: nil) }
-            guard first == 10 else {
-              text.unicodeScalars.append(Unicode.Scalar(first))
-              continue
-            }
-            if isWanted(text) { return continuation.resume(returning: text) }
-            text = ""
-          }
-        }
-      }
-    }
-
-    /// The summary at its end.
-    func summary() async throws -> [String: Any] {
-      let line = try #require(try await line { $0.contains("\"type\":\"summary\"") })
-      return try #require(
-        try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
-    }
-
-    func interrupt() {
-      process.interrupt()
-      process.waitUntilExit()
-    }
-
-    /// Ends it as a crash would.
-    func crash() {
-      kill(process.processIdentifier, SIGKILL)
-      process.waitUntilExit()
-    }
-  }
-
   private func publisher(
     _ port: Int, channel: String = "c", _ options: [String]
-  ) throws -> Program {
-    try Program(
+  ) throws -> ServedProgram {
+    try ServedProgram(
       [
         "publish", "ws://127.0.0.1:\(port)/signaling", "--channel", channel, "--video-codec", "vp8",
         "--resolution", "640x360", "--fps", "15", "--json",
@@ -79,7 +17,7 @@ import Testing
   private func play(
     _ port: Int, channel: String = "c", _ options: [String]
   ) async throws -> [String: Any] {
-    let program = try Program(
+    let program = try ServedProgram(
       [
         "play", "ws://127.0.0.1:\(port)/signaling", "--channel", channel, "--json", "--duration",
         "1.5",
@@ -93,7 +31,7 @@ import Testing
   }
 
   @Test func aLayerOfASimulcast() async throws {
-    let (server, port) = try await Program.serve()
+    let (server, port) = try await ServedProgram.serve()
     defer { server.interrupt() }
     let publisher = try publisher(port, ["--simulcast", "--role", "sendrecv"])
     defer { publisher.interrupt() }
@@ -107,7 +45,7 @@ import Testing
 
   /// The tone goes over G.711, and is as loud at the other end.
   @Test func soundInG711() async throws {
-    let (server, port) = try await Program.serve()
+    let (server, port) = try await ServedProgram.serve()
     defer { server.interrupt() }
     let publisher = try publisher(port, ["--audio-codec", "pcmu"])
     defer { publisher.interrupt() }
@@ -124,7 +62,7 @@ import Testing
 
   /// What the layers have in common is counted once.
   @Test func layersAreOnePublishersFrames() async throws {
-    let (server, port) = try await Program.serve()
+    let (server, port) = try await ServedProgram.serve()
     defer { server.interrupt() }
     let publisher = try publisher(port, ["--simulcast", "--duration", "2"])
     let summary = try await publisher.summary()
@@ -135,7 +73,7 @@ import Testing
   }
 
   @Test func aFilterKeepsSoundAway() async throws {
-    let (server, port) = try await Program.serve()
+    let (server, port) = try await ServedProgram.serve()
     defer { server.interrupt() }
     let publisher = try publisher(port, [])
     defer { publisher.interrupt() }
@@ -191,10 +129,10 @@ import Testing
 
   /// A server that crashes and is there again: the call goes on, on both sides.
   @Test func theConnectionIsMadeAnew() async throws {
-    let (first, port) = try await Program.serve()
+    let (first, port) = try await ServedProgram.serve()
     let publisher = try publisher(port, ["--reconnect", "--duration", "60"])
     defer { publisher.interrupt() }
-    let player = try Program([
+    let player = try ServedProgram([
       "play", "ws://127.0.0.1:\(port)/signaling", "--channel", "c", "--json", "--reconnect",
     ])
     defer { player.interrupt() }
@@ -207,7 +145,7 @@ import Testing
     }
     #expect(try await plays(anew: 0))
     first.crash()
-    let (second, _) = try await Program.serve(port: port)
+    let (second, _) = try await ServedProgram.serve(port: port)
     defer { second.interrupt() }
     #expect(try await plays(anew: 1))
     // And what the publisher sent before the loss stays counted.
@@ -217,7 +155,7 @@ import Testing
 
   /// Without the option it ends.
   @Test func aLostConnectionEndsTheCall() async throws {
-    let (server, port) = try await Program.serve()
+    let (server, port) = try await ServedProgram.serve()
     let publisher = try publisher(port, [])
     _ = try await publisher.line { $0.contains("\"type\":\"stats\"") }
     server.crash()

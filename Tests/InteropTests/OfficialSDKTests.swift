@@ -55,6 +55,23 @@ extension Interop {
       var summary: Summary
     }
 
+    struct Redirected: Decodable {
+      var received: Received.Stream
+      var joinedHome: Bool
+      var joinedOther: Int
+      var ended: Ending
+      var status: Int
+    }
+
+    /// It comes to a node of a cluster that hasn't the channel, and follows `redirect`.
+    @Test func itIsSentToTheNodeThatHasItsChannel() async throws {
+      let outcome = try await Scenario(name: "official/redirected").run(Redirected.self)
+      #expect(outcome.status == 0)
+      #expect(outcome.joinedHome && outcome.joinedOther == 0)
+      #expect(outcome.received.frames >= 60 && outcome.received.unreadable == 0)
+      #expect(outcome.ended == .succeededWithoutChannels)
+    }
+
     @Test func itReceivesOurPicturesWithTheirStampsIntact() async throws {
       let outcome = try await Scenario(name: "official/receives").run(Received.self)
       #expect(outcome.status == 0)

@@ -10,6 +10,13 @@ struct ChannelOptions: ParsableArguments {
     completion: .list(["ws://127.0.0.1:5000/signaling"]))
   var url: String
 
+  @Option(
+    name: .customLong("or-url"),
+    help: ArgumentHelp(
+      "Another signaling URL of the same cluster; repeatable. All are tried at once, and the first that answers is taken.",
+      valueName: "url"))
+  var otherURLs: [String] = []
+
   @Option(help: ArgumentHelp("The channel to join.", valueName: "id"), completion: .list(["sora"]))
   var channel: String
 
@@ -37,7 +44,14 @@ struct ChannelOptions: ParsableArguments {
 
   /// The configuration that the options describe, with nothing that is captured.
   func makeConfiguration(role: Role) throws(UsageError) -> SoraSDK.Configuration {
-    let address = try ServerAccessOptions.signalingURL(url)
+    var addresses = [try ServerAccessOptions.signalingURL(url)]
+    for other in otherURLs {
+      do throws(UsageError) {
+        addresses.append(try ServerAccessOptions.signalingURL(other))
+      } catch {
+        throw UsageError("--or-url: \(error)")
+      }
+    }
     let channel = try ServerAccessOptions.channel(channel)
     if let duration {
       guard duration > 0, duration <= 1e7 else {
@@ -50,7 +64,8 @@ struct ChannelOptions: ParsableArguments {
       throw UsageError(
         "--ignore-disconnect-websocket needs data channels; leave out --no-data-channel-signaling")
     }
-    var configuration = SoraSDK.Configuration(url: address, channelId: channel, role: role)
+    var configuration = SoraSDK.Configuration(
+      urlCandidates: addresses, channelId: channel, role: role)
     configuration.dataChannelSignaling =
       ignoreDisconnectWebsocket == true ? true : dataChannelSignaling
     configuration.ignoreDisconnectWebSocket = ignoreDisconnectWebsocket

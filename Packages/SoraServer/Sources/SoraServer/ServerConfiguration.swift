@@ -45,6 +45,8 @@ public struct ServerConfiguration: Sendable {
   public var drain = Drain()
   /// Who may connect, and who is told of it.
   public var access = Access()
+  /// The servers that this one shares its channels with; nil where it is alone.
+  public var cluster: Cluster?
   public var logger = Logger(label: "sora.server")
 
   /// The server's own TURN server (RFC 8656), over UDP and TCP, and over TLS where it has a certificate.

@@ -1,5 +1,6 @@
 import Logging
 import SoraClock
+import SoraCluster
 import SoraDTLS
 import SoraICE
 import SoraMedia
@@ -29,6 +30,8 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
   /// Waits for the last connection to go.
   private var drained: AsyncStream<Void>.Continuation?
   private var drainTimer: LoopTimer?
+  /// nil without one, and until it has been joined.
+  var cluster: Cluster?
 
   init(
     configuration: ServerConfiguration, addresses: [IPAddress], certificate: DTLSCertificate,
@@ -196,6 +199,28 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
     schedule()
   }
 
+  /// Does with a client what the cluster has decided.
+  func place(
+    _ peer: SFUPeerID, _ message: ConnectMessage, _ grant: SFUGrant, _ decision: ClusterDecision
+  ) {
+    switch decision {
+    case .here:
+      admit(message, grant, of: peer)
+      cluster?.settle(
+        message.channelID, isOccupied: core.sessionID(channelID: message.channelID) != nil)
+    case .elsewhere(let url): core.redirect(peer, to: url, at: loop.now)
+    case .unavailable:
+      core.putOff(peer, reason: "CLUSTER-UNAVAILABLE: come again", at: loop.now)
+    }
+    schedule()
+  }
+
+  /// Another node has the channel.
+  func giveUp(channelID: String) {
+    core.giveUp(channelID: channelID, at: loop.now)
+    schedule()
+  }
+
   func signalingLost(_ peer: SFUPeerID) {
     webSockets[peer] = nil
     core.signalingLost(peer, at: loop.now)
@@ -280,6 +305,11 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
     if let recordings, case .left(let channel, let connection, _, _) = event {
       recordings.end(connectionID: connection, channelID: channel)
       if !core.channelIDs.contains(channel) { recordings.endSession(channelID: channel) }
+    }
+    if let cluster, case .left(let channel, _, _, _) = event,
+      core.sessionID(channelID: channel) == nil
+    {
+      cluster.emptied(channel)
     }
     endDrainWhereEmpty()
     switch event {

@@ -1,4 +1,5 @@
 import Logging
+import SoraCluster
 import SoraSignaling
 import SoraTransport
 
@@ -8,11 +9,14 @@ struct ServerSession: Sendable {
   private let engine: LoopBound<ServerEngine>
   private let access: AccessControl
   private let logger: Logger
+  /// Whether channels may be on other servers.
+  private let isClustered: Bool
 
   init(
     _ connection: WebSocketConnection, _ engine: LoopBound<ServerEngine>, _ access: AccessControl,
-    _ logger: Logger
+    isClustered: Bool, _ logger: Logger
   ) {
+    self.isClustered = isClustered
     self.connection = connection
     self.engine = engine
     self.access = access
@@ -37,7 +41,7 @@ struct ServerSession: Sendable {
         logger.debug("malformed message", metadata: ["detail": "\(detail)"])
       case .connect(let connect):
         logger.debug("connect", metadata: ["message": "\(Secrets.logged(connect))"])
-        if !access.isOpen {
+        if !access.isOpen || isClustered {
           await decide(about: connect, of: peer)
           continue
         }
@@ -54,11 +58,7 @@ struct ServerSession: Sendable {
     let loop = engine.loop
     let asked = await loop.run { [engine] in engine.value.examine(connect, of: peer) }
     guard let asked else { return }
-    let decision = await access.decide(
-      asked,
-      AccessOrigin(
-        address: connection.remoteIP,
-        forwardedFor: connection.request?.headers["x-forwarded-for"]))
+    let decision = await ask(asked)
     if case .failure(let refusal) = decision {
       logger.notice(
         "not let in",
@@ -69,11 +69,35 @@ struct ServerSession: Sendable {
     }
     // Who has gone meanwhile needs no connection.
     guard connection.isOpen else { return }
+    if isClustered, case .success(let grant) = decision {
+      return await place(connect, grant, of: peer)
+    }
     loop.execute { [engine] in
       switch decision {
       case .success(let grant): engine.value.admit(connect, grant, of: peer)
       case .failure(let refusal): engine.value.refuse(peer, reason: refusal.reason)
       }
     }
+  }
+
+  private func ask(_ asked: SFUApplicant) async -> Result<SFUGrant, AccessRefusal> {
+    // Nobody is asked: it gets what it asks for.
+    guard !access.isOpen else { return .success(SFUGrant(connectionID: asked.connectionID)) }
+    return await access.decide(
+      asked,
+      AccessOrigin(
+        address: connection.remoteIP,
+        forwardedFor: connection.request?.headers["x-forwarded-for"]))
+  }
+
+  /// Has the cluster say where a client goes that was let in.
+  private func place(
+    _ connect: ConnectMessage, _ grant: SFUGrant, of peer: SFUPeerID
+  ) async {
+    let loop = engine.loop
+    let cluster = await loop.run { [engine] in engine.value.cluster }
+    let decision = await cluster?.place(connect.channelID) ?? .unavailable
+    // Of one that has gone meanwhile the core knows nothing: then the place is free again.
+    loop.execute { [engine] in engine.value.place(peer, connect, grant, decision) }
   }
 }

@@ -1,4 +1,5 @@
 import SoraClock
+import SoraCluster
 import SoraDTLS
 public import SoraICE
 import SoraRTP
@@ -45,6 +46,7 @@ public final class SoraServer: Sendable {
   private let engine: LoopBound<ServerEngine>
   private let signaling: SignalingServer
   private let api: SignalingServer?
+  private let cluster: ServerCluster?
   private let access: ServerAccess
 
   /// Starts a server.
@@ -66,7 +68,8 @@ public final class SoraServer: Sendable {
   }
 
   private static func open(_ configuration: Configuration) async throws -> SoraServer {
-    let access = try await ServerAccess(configuration.access, logger: configuration.logger)
+    let access = try await ServerAccess(
+      configuration.access, isClustered: configuration.cluster != nil, logger: configuration.logger)
     do {
       return try await open(configuration, access)
     } catch {
@@ -104,9 +107,17 @@ public final class SoraServer: Sendable {
           api = try await APIServer.start(
             host: configuration.apiHost, port: port,
             backend: EngineBackend(engine: engine, metrics: access.metrics),
-            logger: configuration.logger)
+            http: access.client, logger: configuration.logger)
         }
       } catch {
+        await signaling.stop()
+        throw error
+      }
+      let cluster: ServerCluster?
+      do {
+        cluster = try await join(configuration, engine, signaling, api)
+      } catch {
+        await api?.stop()
         await signaling.stop()
         throw error
       }
@@ -114,7 +125,7 @@ public final class SoraServer: Sendable {
         (engine.value.mediaAddresses, engine.value.turn?.urls() ?? [])
       }
       return SoraServer(
-        configuration, loop, engine, (signaling, api), access, media, turn, events)
+        configuration, loop, engine, (signaling, api, cluster), access, media, turn, events)
     } catch {
       if let engine = try? made.get() { await close(engine) }
       loop.shutdown()
@@ -177,13 +188,50 @@ public final class SoraServer: Sendable {
         tls: configuration.tls, logger: configuration.logger),
       http: { await whip.respond(to: $0) ?? ServerPage.respond(to: $0) },
       onConnection: { connection in
-        Task { await ServerSession(connection, engine, access, configuration.logger).run() }
+        Task {
+          await ServerSession(
+            connection, engine, access, isClustered: configuration.cluster != nil,
+            configuration.logger
+          ).run()
+        }
       })
+  }
+
+  private static func join(
+    _ configuration: Configuration, _ engine: LoopBound<ServerEngine>,
+    _ signaling: SignalingServer, _ api: SignalingServer?
+  ) async throws -> ServerCluster? {
+    guard let settings = configuration.cluster else { return nil }
+    let cluster = try await ServerCluster(
+      settings, configuration, url: urls(of: configuration, port: signaling.boundPort).signaling,
+      apiURL: url(of: api), engine)
+    await engine.loop.run { engine.value.cluster = cluster.member }
+    return cluster
+  }
+
+  private static func url(of api: SignalingServer?) -> String? {
+    guard let api else { return nil }
+    let host = api.boundHost
+    return "http://\(host.contains(":") ? "[\(host)]" : host):\(api.boundPort)/"
+  }
+
+  /// What clients can write for signaling, and for the page by each address.
+  private static func urls(
+    of configuration: Configuration, port: Int
+  ) -> (signaling: String, pages: [String], hosts: [String]) {
+    let hosts = hosts(for: configuration.host)
+    let authorities = hosts.map { ($0.contains(":") ? "[\($0)]" : $0) + ":\(port)" }
+    let isSecure = configuration.tls != nil
+    return (
+      (isSecure ? "wss" : "ws") + "://\(authorities[0])/signaling",
+      authorities.map { (isSecure ? "https" : "http") + "://\($0)/" }, hosts
+    )
   }
 
   private init(
     _ configuration: Configuration, _ loop: NetworkLoop, _ engine: LoopBound<ServerEngine>,
-    _ servers: (signaling: SignalingServer, api: SignalingServer?), _ access: ServerAccess,
+    _ servers: (signaling: SignalingServer, api: SignalingServer?, cluster: ServerCluster?),
+    _ access: ServerAccess,
     _ media: [TransportAddress], _ turn: [String],
     _ events: AsyncStream<SFUEvent>
   ) {
@@ -194,21 +242,17 @@ public final class SoraServer: Sendable {
     let signaling = servers.signaling
     self.signaling = signaling
     api = servers.api
-    apiURL = servers.api.map { server in
-      let host = server.boundHost
-      return "http://\(host.contains(":") ? "[\(host)]" : host):\(server.boundPort)/"
-    }
+    cluster = servers.cluster
+    apiURL = Self.url(of: servers.api)
     self.events = events
     mediaAddresses = media
     turnURLs = turn
     port = signaling.boundPort
-    let hosts = Self.hosts(for: configuration.host)
-    let authorities = hosts.map { [port] in ($0.contains(":") ? "[\($0)]" : $0) + ":\(port)" }
-    let isSecure = configuration.tls != nil
-    url = (isSecure ? "wss" : "ws") + "://\(authorities[0])/signaling"
-    httpURLs = authorities.map { (isSecure ? "https" : "http") + "://\($0)/" }
+    let urls = Self.urls(of: configuration, port: port)
+    url = urls.signaling
+    httpURLs = urls.pages
     httpURL = httpURLs[0]
-    isLocal = hosts.allSatisfy { $0 == "localhost" || IPAddress($0)?.isLoopback == true }
+    isLocal = urls.hosts.allSatisfy { $0 == "localhost" || IPAddress($0)?.isLoopback == true }
   }
 
   /// What clients can write for a host. A wildcard can't be connected to: it is the loopback, and then each address of this machine.
@@ -234,13 +278,20 @@ public final class SoraServer: Sendable {
   /// Takes no further connection and waits until all have gone, for `configuration.drain.limit` at most. `shutdown` must follow: it
   /// ends those that are left, and finishes recordings.
   public func drain() async {
-    let settings = configuration.drain
-    let waiting = await loop.run { [engine] in engine.value.drain(settings) }
+    // First the others: who is sent to them isn't to be sent back.
+    await cluster?.member.drain()
+    let waiting = await loop.run { [engine, configuration, cluster] in
+      var settings = configuration.drain
+      settings.redirectURL = settings.redirectURL ?? cluster?.member.otherURL
+      return engine.value.drain(settings)
+    }
     for await _ in waiting {}
   }
 
   /// Ends all connections, closes all sockets, and waits for it.
   public func shutdown() async {
+    // Before the connections: who comes again at once is to find another place.
+    await cluster?.shutdown()
     await api?.stop()
     await Self.close(engine)
     await signaling.stop()
@@ -346,7 +397,15 @@ private struct EngineBackend: APIBackend {
     await run { $0.core.clientStatistics(of: selection) }
   }
 
-  func metrics() async -> ServerMetrics { await run { [metrics] in $0.metrics(metrics) } }
+  func metrics() async -> ServerMetrics {
+    await run { [metrics] in
+      var all = $0.metrics(metrics)
+      all.cluster = $0.cluster?.status
+      return all
+    }
+  }
+
+  func cluster() async -> Cluster? { await run { $0.cluster } }
 
   func change(
     _ change: SFUFilterChange, channelID: String, connectionID: String?

@@ -76,14 +76,19 @@ struct ServeAccessOptions: ParsableArguments {
   }
 
   private static func key(in path: String) throws(UsageError) -> SecretKey {
-    guard let data = FileManager.default.contents(atPath: path),
-      let text = String(data: data.prefix(65_536), encoding: .utf8)
-    else { throw UsageError("--secret-key-file \(path): cannot read the file, or it isn't text") }
-    guard let key = SecretKey(text.trimmingCharacters(in: .whitespacesAndNewlines)) else {
-      throw UsageError(
-        "--secret-key-file \(path): the file is empty; write a key of 32 bytes or more")
+    let option = "--secret-key-file"
+    guard let key = SecretKey(try secret(in: path, of: option)) else {
+      throw UsageError("\(option) \(path): the file is empty; write a key of 32 bytes or more")
     }
     return key
+  }
+
+  /// Reads a secret from a file, without spaces and line breaks around it.
+  static func secret(in path: String, of option: String) throws(UsageError) -> String {
+    guard let data = FileManager.default.contents(atPath: path),
+      let text = String(data: data.prefix(65_536), encoding: .utf8)
+    else { throw UsageError("\(option) \(path): cannot read the file, or it isn't text") }
+    return text.trimmingCharacters(in: .whitespacesAndNewlines)
   }
 
   private func webhook(

@@ -48,6 +48,12 @@ extension ServeCommand {
     attempt { () throws(UsageError) in
       if let apiPort { configuration.apiPort = Int(try Self.port(apiPort, of: "--api-port")) }
     }
+    configuration.apiHost = apiHost
+    attempt { () throws(UsageError) in
+      configuration.cluster = try cluster.configuration(
+        host: host, apiHost: apiPort.map { _ in apiHost },
+        environment: ProcessInfo.processInfo.environment)
+    }
     attempt { () throws(UsageError) in configuration.tls = try parsedIdentity() }
     attempt { () throws(UsageError) in
       guard let turnTLSPort else { return }

@@ -67,9 +67,16 @@ struct ServeCommand: AsyncParsableCommand {
   @Option(
     name: .customLong("api-port"),
     help: ArgumentHelp(
-      "Port of the HTTP API (x-sora-target), on 127.0.0.1 alone; 0 takes a free one. None by default.",
+      "Port of the HTTP API (x-sora-target), on --api-host; 0 takes a free one. None by default.",
       valueName: "port"))
   var apiPort: Int?
+
+  @Option(
+    name: .customLong("api-host"),
+    help: ArgumentHelp(
+      "Address of the HTTP API. Nobody is asked for a password there: one that only servers of the cluster reach, or this machine.",
+      valueName: "address"))
+  var apiHost = "127.0.0.1"
 
   @Flag(
     inversion: .prefixedNo, exclusivity: .chooseLast,
@@ -98,6 +105,9 @@ struct ServeCommand: AsyncParsableCommand {
 
   @OptionGroup(title: "Access")
   var access: ServeAccessOptions
+
+  @OptionGroup(title: "Cluster")
+  var cluster: ServeClusterOptions
 
   @OptionGroup(title: "Operation")
   var operation: ServeOperationOptions

@@ -1,3 +1,4 @@
+import SoraCluster
 import SoraSignaling
 import SoraSignalingMessages
 
@@ -23,6 +24,8 @@ protocol APIBackend: Sendable {
   /// Of all connections where nothing is selected.
   func clientStatistics(of selection: SFUSelection?) async -> [SFUClientStatistics]
   func metrics() async -> ServerMetrics
+  /// nil where the server is alone.
+  func cluster() async -> Cluster?
   /// Changes a filter of a connection, or of the channel where none is named.
   func change(
     _ change: SFUFilterChange, channelID: String, connectionID: String?

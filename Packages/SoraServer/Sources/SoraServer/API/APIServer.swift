@@ -10,15 +10,23 @@ enum APIServer {
       + SessionTargets.all + RecordingTargets.all)
 
   /// Opens the port.
+  ///
+  /// - Parameters:
+  ///   - host: an address of this machine.
+  ///   - port: 0 for a free one.
+  ///   - backend: what the API works on.
+  ///   - http: asks other nodes; nil where there are none.
+  ///   - logger: for what goes wrong.
   static func start(
-    host: String, port: Int, backend: any APIBackend, logger: Logger
+    host: String, port: Int, backend: any APIBackend, http: WebhookClient?, logger: Logger
   ) async throws(SignalingError) -> SignalingServer {
-    try await SignalingServer.start(
+    let gateway = APIGateway(router: router, backend: backend, http: http, logger: logger)
+    return try await SignalingServer.start(
       host: host, port: port,
       configuration: SignalingServer.Configuration(
         // No request has this path: there are no WebSockets.
         path: "", maximumConnections: maximumConnections, logger: logger),
-      http: { await router.respond(to: $0, backend) },
+      http: { await gateway.respond(to: $0) },
       onConnection: { $0.close(code: .policyViolation) })
   }
 }

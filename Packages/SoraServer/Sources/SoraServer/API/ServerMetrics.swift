@@ -1,3 +1,4 @@
+import SoraCluster
 import SoraSignalingMessages
 import SoraVersion
 
@@ -9,6 +10,8 @@ struct ServerMetrics: Sendable {
   var channels: Int
   var totals: SFUTotals
   var access: AccessMetrics
+  /// nil where the server is alone.
+  var cluster: ClusterStatus?
 
   /// As `GetStatsReport` has it. Names down to that of failed connections are Sora's, which the official exporter reads.
   var report: JSONValue {
@@ -76,6 +79,7 @@ struct ServerMetrics: Sendable {
     page.add(
       "sora_event_webhook_failed_tries_total", .counter,
       "Tries to hand over an event that failed.", access[.eventTriesFailed])
+    if let cluster { page.add(cluster) }
     return page.text
   }
 }

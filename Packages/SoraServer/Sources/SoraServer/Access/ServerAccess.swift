@@ -7,17 +7,23 @@ final class ServerAccess: Sendable {
   let metrics: AccessMetrics
   /// nil where nobody is told.
   let events: EventWebhook?
-  /// nil where there is no webhook.
-  private let client: WebhookClient?
+  /// nil where nobody is asked, by this or by the API of a cluster's node.
+  let client: WebhookClient?
 
+  /// - Parameters:
+  ///   - configuration: who may connect, and who is told of it.
+  ///   - isClustered: whether there are other nodes to ask.
+  ///   - logger: for what goes wrong.
   /// - Throws: `invalidConfiguration` where a webhook can't be used.
-  init(_ configuration: ServerConfiguration.Access, logger: Logger) async throws(SignalingError) {
+  init(
+    _ configuration: ServerConfiguration.Access, isClustered: Bool, logger: Logger
+  ) async throws(SignalingError) {
     try Self.check(configuration.authWebhook, "access.authWebhook")
     try Self.check(configuration.eventWebhook, "access.eventWebhook")
     let metrics = AccessMetrics()
     self.metrics = metrics
     let hasWebhooks = configuration.authWebhook != nil || configuration.eventWebhook != nil
-    let client = hasWebhooks ? WebhookClient() : nil
+    let client = hasWebhooks || isClustered ? WebhookClient() : nil
     self.client = client
     var authorizers: [any Authorizer] = []
     if let key = configuration.secretKey { authorizers.append(await TokenAuthorizer(key)) }

@@ -8,6 +8,8 @@ import SoraSignalingMessages
 package final class WebhookClient: Sendable {
   /// A reply has a few hundred bytes; more than this is none.
   private static let maximumReply = 256 * 1024
+  /// Of a list of connections, or of all their statistics.
+  private static let maximumList = 64 * 1024 * 1024
   private let http: HTTPClient
 
   package init() {
@@ -29,38 +31,56 @@ package final class WebhookClient: Sendable {
   func post(
     _ body: JSONValue, to webhook: ServerConfiguration.Webhook, headers: [(String, String)] = []
   ) async throws(WebhookError) -> [UInt8] {
-    var request = HTTPClientRequest(url: webhook.url)
+    let request = Self.request(body.bytes, webhook.url, headers)
+    return try await Self.limited(webhook.timeout) { [http] in
+      try await Self.exchange(request, http, atMost: Self.maximumReply) {
+        guard (200..<300).contains($0) else { throw WebhookError.status($0) }
+      }.body
+    }
+  }
+
+  /// Posts JSON and reads the reply, whatever its status is, all within a time.
+  func forward(
+    _ body: [UInt8], to url: String, headers: [(String, String)], timeout: Duration
+  ) async throws(WebhookError) -> (status: Int, body: [UInt8]) {
+    let request = Self.request(body, url, headers)
+    return try await Self.limited(timeout) { [http] in
+      try await Self.exchange(request, http, atMost: Self.maximumList) { _ in }
+    }
+  }
+
+  private static func request(
+    _ body: [UInt8], _ url: String, _ headers: [(String, String)]
+  ) -> HTTPClientRequest {
+    var request = HTTPClientRequest(url: url)
     request.method = .POST
     request.headers.add(name: "Content-Type", value: "application/json")
     for (name, value) in headers { request.headers.add(name: name, value: value) }
-    request.body = .bytes(body.bytes)
-    return try await Self.limited(webhook.timeout) { [http, request] in
-      try await Self.exchange(request, http)
-    }
+    request.body = .bytes(body)
+    return request
   }
 
   private static func exchange(
-    _ request: HTTPClientRequest, _ http: HTTPClient
-  ) async throws -> [UInt8] {
+    _ request: HTTPClientRequest, _ http: HTTPClient, atMost limit: Int,
+    _ check: (Int) throws -> Void
+  ) async throws -> (status: Int, body: [UInt8]) {
     // Ended from outside: this is no limit, but it has to be some time.
     let response = try await http.execute(request, deadline: .distantFuture)
-    guard (200..<300).contains(response.status.code) else {
-      throw WebhookError.status(Int(response.status.code))
-    }
+    try check(Int(response.status.code))
     var bytes: [UInt8] = []
     for try await part in response.body {
-      guard bytes.count + part.readableBytes <= maximumReply else { throw WebhookError.tooLarge }
+      guard bytes.count + part.readableBytes <= limit else { throw WebhookError.tooLarge }
       bytes += part.readableBytesView
     }
-    return bytes
+    return (Int(response.status.code), bytes)
   }
 
   /// What comes first: the work's end, or that of the time it may take.
-  private static func limited(
-    _ timeout: Duration, _ work: @escaping @Sendable () async throws -> [UInt8]
-  ) async throws(WebhookError) -> [UInt8] {
+  private static func limited<Reply: Sendable>(
+    _ timeout: Duration, _ work: @escaping @Sendable () async throws -> Reply
+  ) async throws(WebhookError) -> Reply {
     do {
-      return try await withThrowingTaskGroup(of: [UInt8].self) { group in
+      return try await withThrowingTaskGroup(of: Reply.self) { group in
         defer { group.cancelAll() }
         group.addTask(operation: work)
         group.addTask {

@@ -41,6 +41,11 @@ extension SFUCore {
   /// Answers a client that came too late.
   func sendElsewhere(_ peer: SFUPeerID, at now: Instant) {
     guard let location = drain?.location else { return refuse(peer, .shutdown, at: now) }
+    send(peer, to: location, at: now)
+  }
+
+  /// Sends a client to another server.
+  func send(_ peer: SFUPeerID, to location: String, at now: Instant) {
     emit(.redirect(location), to: peer)
     // Clients of the official C++ SDK wait for the server's close frame.
     refuse(peer, SFUClose(code: 1000, reason: "REDIRECT"), at: now)

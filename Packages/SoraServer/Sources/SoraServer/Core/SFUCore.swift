@@ -130,7 +130,7 @@ public final class SFUCore {
     _ message: ConnectMessage, _ grant: SFUGrant, of peer: SFUPeerID, at now: Instant
   ) {
     defer { deliver(at: now) }
-    guard clients.contains(peer), clients.connection(of: peer) == nil else { return }
+    guard isUnconnected(peer) else { return }
     guard drain == nil else { return sendElsewhere(peer, at: now) }
     do throws(SFUObjection) {
       let request = try SFUConnectRequest(message, grant)
@@ -141,10 +141,15 @@ public final class SFUCore {
     }
   }
 
+  /// Whether it is a client that has no connection.
+  func isUnconnected(_ peer: SFUPeerID) -> Bool {
+    clients.contains(peer) && clients.connection(of: peer) == nil
+  }
+
   /// Turns away a client that was not let in.
   public func refuse(_ peer: SFUPeerID, reason: String, at now: Instant) {
     defer { deliver(at: now) }
-    guard clients.contains(peer), clients.connection(of: peer) == nil else { return }
+    guard isUnconnected(peer) else { return }
     refuse(peer, .refused(reason), at: now)
   }
 
