@@ -64,6 +64,11 @@ extension Interop {
       var overflow: [String]
       var links: [String]
       var published: String
+      /// What the Tab key comes to in a call.
+      var reached: [String]
+      var shared: String
+      /// Hosts that anything was loaded from.
+      var requests: [String]
     }
 
     /// Pictures of each are in `.build/interop/page`.
@@ -92,6 +97,12 @@ extension Interop {
       #expect(outcome.alone.contains("sora publish ws://"))
       #expect(outcome.overflow == [])
       #expect(outcome.links.count >= 2)
+      let keys = ["share", "mute-audio", "mute-video", "settings", "stop", "message"]
+      #expect(Set(outcome.reached).isSuperset(of: keys), "\(outcome.reached)")
+      // All that was set, and neither the token nor the name.
+      #expect(outcome.shared.contains("fps=15") && outcome.shared.contains("bit_rate=900"))
+      #expect(!outcome.shared.contains("secret") && !outcome.shared.contains("Ann"))
+      #expect(Set(outcome.requests) == ["127.0.0.1", "192.0.2.10"])
     }
 
     struct Met: Decodable {

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import urllib.parse
 
 from browsers.browser import Browser
 from harness import main, wait_for
@@ -29,7 +30,33 @@ class Looks:
     def error(self, name):
         self.page.wait_for("error", "sora.state === 'error'")
         self.picture(name)
-        return self.page.evaluate("element('status').innerText")
+        return self.page.evaluate("document.getElementById('status').innerText")
+
+
+    def tabs(self):
+        """What the Tab key comes to in a call, by ids and words."""
+        self.page.page.keyboard.press("Control+Home")
+        self.page.evaluate("document.activeElement.blur()")
+        reached = []
+        for _ in range(40):
+            self.page.page.keyboard.press("Tab")
+            reached.append(self.page.evaluate("document.activeElement.id || document.activeElement.localName"))
+        return reached
+
+
+def say(page, text):
+    page.wait_for("the label", "document.getElementById('label').options.length > 0")
+    page.evaluate(
+        "(text) => { document.getElementById('message').value = text; document.getElementById('chat-form').requestSubmit(); }", text)
+
+
+def copied(page):
+    """The link that the button puts into the clipboard."""
+    page.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.page.bring_to_front()
+    page.evaluate("document.getElementById('share').click()")
+    page.wait_for("copying", "document.getElementById('share').innerText.includes('copied')")
+    return page.evaluate("navigator.clipboard.readText()")
 
 
 def scenario(world):
@@ -38,14 +65,22 @@ def scenario(world):
     ready = server.last("ready")
     browser = Browser(world)
     page = browser.open("sora")
+    requests = set()
+    page.page.on("request", lambda request: requests.add(urllib.parse.urlsplit(request.url).hostname))
     looks = Looks(world, page)
     errors = {}
 
     looks.picture("idle")
-    page.evaluate("() => { element('video').checked = element('audio').checked = false; }")
+    page.evaluate("() => { document.getElementById('more').open = true; document.getElementById('add-label').click(); }")
+    looks.picture("settings")
+    page.page.emulate_media(color_scheme="dark")
+    looks.picture("settings-dark")
+    page.page.emulate_media(color_scheme="light")
+    page.evaluate("() => { document.getElementById('more').open = false; document.querySelector('.label-row:last-child button').click(); }")
+    page.evaluate("() => { document.getElementById('video').checked = document.getElementById('audio').checked = false; }")
     page.evaluate("document.querySelector('[data-role=sendrecv]').click()")
     errors["nothing ticked"] = looks.error("nothing-ticked")
-    page.evaluate("() => { element('video').checked = element('audio').checked = true; }")
+    page.evaluate("() => { document.getElementById('video').checked = document.getElementById('audio').checked = true; }")
     for name, title in (("NotAllowedError", "not-allowed"), ("NotFoundError", "no-camera"), ("NotReadableError", "camera-busy")):
         page.go("sora")
         page.evaluate(REFUSAL, name)
@@ -61,13 +96,21 @@ def scenario(world):
     errors["remote"] = looks.error("remote-publish")
 
     publish = world.tool("publish", "sora", "--resolution", "640x360", "--fps", "30")
-    page.go("sora", role="sendrecv", codec="VP8")
+    page.go("sora", role="sendrecv", codec="VP8", fps=15, bit_rate=900, name="Ann", access_token="a-secret")
     page.connected()
     page.wait_for("two tiles with pictures", "[...sora.streams.values()].filter((t) => t.video.videoWidth > 0).length === 2")
     page.wait_for("numbers", "[...document.querySelectorAll('figcaption')].every((c) => c.textContent.includes('kbit/s'))")
     page.wait_for("who is here", "sora.counters && sora.counters.channel_connections === 2")
+    say(page, "A message with a-word-that-is-so-long-that-it-fits-no-line-of-a-telephone-and-has-to-be-broken-somewhere-in-the-middle")
+    page.wait_for("a line of each plot", "document.querySelectorAll('.plot .line').length >= 5")
+    page.evaluate("document.querySelector('#events summary').click()")
     looks.picture("call")
-    words = page.evaluate("element('status').innerText")
+    page.page.emulate_media(color_scheme="dark")
+    looks.picture("call-dark")
+    page.page.emulate_media(color_scheme="light")
+    reached = looks.tabs()
+    shared = copied(page)
+    words = page.evaluate("document.getElementById('status').innerText")
     captions = page.evaluate("[...document.querySelectorAll('figcaption .name')].map((n) => n.textContent)")
     page.stop()
     publish.finish()
@@ -76,7 +119,7 @@ def scenario(world):
     page.go("sora", role="recvonly")
     page.connected()
     looks.picture("alone")
-    alone = page.evaluate("element('empty').innerText")
+    alone = page.evaluate("document.getElementById('empty').innerText")
     server.finish()
     errors["stopped"] = looks.error("server-stopped")
     page.evaluate("document.querySelector('[data-role=recvonly]').click()")
@@ -90,7 +133,7 @@ def scenario(world):
     browser.close()
     return {
         "errors": errors, "words": words, "captions": captions, "alone": alone, "overflow": looks.overflow,
-        "links": ready["httpUrls"], "published": wait_for("summary", lambda: publish.last("summary"))["connectionId"],
+        "reached": reached, "shared": shared, "requests": sorted(host for host in requests if host), "links": ready["httpUrls"], "published": wait_for("summary", lambda: publish.last("summary"))["connectionId"],
     }
 
 
