@@ -71,6 +71,7 @@ extension Interop {
         var status: String
       }
       var ids: [String: String]
+      var microphones: [String]
       var ann: Side
       var bob: Side
       var caption: String
@@ -97,6 +98,7 @@ extension Interop {
       let joined = outcome.ann.events.filter { $0.contains("Bob") }
       #expect(joined.contains { $0.contains("joined (recvonly)") })
       #expect(outcome.caption == "Ann")
+      #expect(Set(outcome.microphones).count == 2)
       #expect(outcome.bob.kinds.first == "connection.created")
       #expect(outcome.messages == [])
     }

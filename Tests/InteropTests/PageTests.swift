@@ -67,6 +67,7 @@ extension Interop {
       /// What the Tab key comes to in a call.
       var reached: [String]
       var shared: String
+      var served: [String: String]
       /// Hosts that anything was loaded from.
       var requests: [String]
     }
@@ -83,6 +84,7 @@ extension Interop {
         "remote": "Camera and microphone need https or localhost",
         "stopped": "The server was stopped", "not there": "The server can't be reached",
         "killed": "The server is gone",
+        "no token": "asks for an access token", "wrong token": "doesn't accept the access token",
       ]
       #expect(Set(outcome.errors.keys) == Set(expected.keys))
       for (name, text) in expected {
@@ -102,6 +104,12 @@ extension Interop {
       // All that was set, and neither the token nor the name.
       #expect(outcome.shared.contains("fps=15") && outcome.shared.contains("bit_rate=900"))
       #expect(!outcome.shared.contains("secret") && !outcome.shared.contains("Ann"))
+      let policy = "default-src 'none'"
+      #expect(outcome.served["GET /"] == "200 text/html \(policy)")
+      #expect(outcome.served["HEAD /page.css"] == "200 text/css \(policy)")
+      #expect(outcome.served["GET /client.js"] == "200 text/javascript \(policy)")
+      #expect(outcome.served["POST /"]?.hasPrefix("405") == true)
+      #expect(outcome.served["GET /nothing.js"]?.hasPrefix("404") == true)
       #expect(Set(outcome.requests) == ["127.0.0.1", "192.0.2.10"])
     }
 

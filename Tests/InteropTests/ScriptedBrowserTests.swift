@@ -57,6 +57,10 @@ extension Interop {
       var encodings: [Encoding]
       var sent: [String]
       var switches: [String]
+      /// Whether each track's stream is named like its sender.
+      var streams: Bool
+      /// How re-offers came, and how they were answered.
+      var exchanges: [String]
     }
     struct Messages: Decodable {
       var sections: [String]
@@ -158,6 +162,8 @@ extension Interop {
       #expect(simulcast.encodings == standard)
       #expect(simulcast.sent == ["r0", "r1", "r2"])
       #expect(simulcast.switches.suffix(3) == ["r0", "r1", "r2"])
+      #expect(simulcast.streams)
+      #expect(simulcast.exchanges == ["in signaling re-offer", "out signaling re-answer"])
     }
 
     private func check(_ messages: Messages) {
@@ -192,7 +198,11 @@ extension Interop {
       }
       // More than that an official test refuses; and something comes.
       #expect(outcome.lowKbps < 300 && outcome.lowKbps > 50)
-      #expect(outcome.audio.mapValues(\.targetKbps) == ["none": 32, "24": 24, "96": 96])
+      // Where nothing is asked for, libwebrtc's own 32 kbit/s a channel.
+      #expect(outcome.audio.mapValues(\.targetKbps) == ["none": 64, "24": 24, "96": 96, "dtx": 40])
+      for (name, audio) in outcome.audio {
+        #expect(audio.fmtp.contains { $0.contains("usedtx=1") } == (name == "dtx"))
+      }
     }
   }
 }

@@ -1,5 +1,6 @@
 """The page in Chromium, wide and narrow: at rest, in a call, and each way in which it can't go on."""
 
+import http.client
 import os
 import subprocess
 import urllib.parse
@@ -8,6 +9,7 @@ from browsers.browser import Browser
 from harness import main, wait_for
 
 WIDTHS = (1280, 390)
+KEY = "a-key-of-thirty-two-bytes-or-more"
 # No address of a real machine (RFC 5737): to the browser it is as remote as any.
 REMOTE = "192.0.2.10"
 # Stands for what a browser says without a camera, or when it may not be used.
@@ -44,6 +46,19 @@ class Looks:
         return reached
 
 
+def served(port):
+    """Status, type and policy of some of the page's addresses."""
+    found = {}
+    for method, path in (("GET", "/"), ("HEAD", "/page.css"), ("GET", "/client.js"), ("POST", "/"), ("GET", "/nothing.js")):
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+        connection.request(method, path)
+        reply = connection.getresponse()
+        policy = reply.getheader("content-security-policy") or ""
+        found[f"{method} {path}"] = f"{reply.status} {(reply.getheader('content-type') or '').split(';')[0]} {policy.split(';')[0]}".strip()
+        connection.close()
+    return found
+
+
 def say(page, text):
     page.wait_for("the label", "document.getElementById('label').options.length > 0")
     page.evaluate(
@@ -70,6 +85,7 @@ def scenario(world):
     looks = Looks(world, page)
     errors = {}
 
+    files = served(world.port)
     looks.picture("idle")
     page.evaluate("() => { document.getElementById('more').open = true; document.getElementById('add-label').click(); }")
     looks.picture("settings")
@@ -130,10 +146,17 @@ def scenario(world):
     page.connected()
     again.child.kill()
     errors["killed"] = looks.error("server-gone")
+    world.serve("--secret-key", KEY, name="serve-locked")
+    page.port = world.port
+    for name, token in (("no token", {}), ("wrong token", {"access_token": "x" * 40})):
+        page.go("sora", role="recvonly", **token)
+        errors[name] = looks.error(name.replace(" ", "-"))
+    page.go("sora", role="recvonly", access_token=KEY)
+    page.connected()
     browser.close()
     return {
         "errors": errors, "words": words, "captions": captions, "alone": alone, "overflow": looks.overflow,
-        "reached": reached, "shared": shared, "requests": sorted(host for host in requests if host), "links": ready["httpUrls"], "published": wait_for("summary", lambda: publish.last("summary"))["connectionId"],
+        "served": files, "reached": reached, "shared": shared, "requests": sorted(host for host in requests if host), "links": ready["httpUrls"], "published": wait_for("summary", lambda: publish.last("summary"))["connectionId"],
     }
 
 

@@ -25,6 +25,30 @@ def say(page, label, text):
         "document.getElementById('chat-form').requestSubmit(); }", [label, text])
 
 
+CHOOSE = """
+([id, text]) => {
+  const field = document.getElementById(id);
+  field.value = [...field.options].find((option) => option.text.includes(text)).value;
+  field.onchange();
+}
+"""
+
+
+def choose_devices(ann, bob):
+    """Another microphone and another loudspeaker while the call runs."""
+    def packets():
+        return ann.stats("outbound-rtp", "audio")[0]["packetsSent"]
+
+    before = ann.evaluate("sora.localStream.getAudioTracks()[0].label")
+    ann.evaluate(CHOOSE, ["microphone", "Input 2" if "Input 2" not in before else "Input 1"])
+    ann.wait_for("another microphone", f"(sora.localStream.getAudioTracks()[0]?.label ?? {before!r}) !== {before!r}")
+    count = packets()
+    wait_for("sound of it", lambda: packets() > count + 20)
+    bob.evaluate(CHOOSE, ["speaker", "Output 2"])
+    bob.wait_for("another loudspeaker", "[...sora.streams.values()][0].video.sinkId === document.getElementById('speaker').value")
+    return [before, ann.evaluate("sora.localStream.getAudioTracks()[0].label")]
+
+
 def scenario(world):
     server = world.serve("--api-port", "0")
     api = server.last("ready")["apiUrl"]
@@ -51,7 +75,7 @@ def scenario(world):
         page.wait_for("a push", "sora.events.some((e) => e.weather === 'fine')")
     tool.wait(20)
     bob.wait_for("the terminal's leaving", "sora.events.some((e) => e.event_type === 'connection.destroyed')")
-    result = {"ids": ids}
+    result = {"ids": ids, "microphones": choose_devices(ann, bob)}
     for name, page in pages.items():
         heard = [m for m in page.evaluate("sora.messages") if not m.get("isOwn") and m["text"] == TEXT]
         result[name.lower()] = {

@@ -87,8 +87,10 @@ def explicit_false(browser, _):
 
 def simulcast(browser, api):
     """The layers that the server asks for by itself, sent, and chosen by RPC: sizes prove it."""
-    sender = Script(browser, "sendonly", "layers", size=(960, 540), simulcast=True, video={"codec_type": "VP8", "bit_rate": 2500}).ready()
+    # Who comes later is offered over the data channel.
     receiver = Script(browser, "recvonly", "layers", simulcast=True, video={"codec_type": "VP8"}).ready()
+    sender = Script(browser, "sendonly", "layers", size=(960, 540), simulcast=True, video={"codec_type": "VP8", "bit_rate": 2500}).ready()
+    receiver.wait_for("the sender's tracks", "one.tracks.length === 2")
     receiver.evaluate("() => { const video = document.createElement('video'); video.muted = true; document.body.append(video); "
                       "const show = () => { const track = one.tracks.find(([track]) => track.kind === 'video')?.[0]; "
                       "if (!track) return setTimeout(show, 50); video.srcObject = new MediaStream([track]); video.play(); }; show(); }")
@@ -111,8 +113,12 @@ def simulcast(browser, api):
         "encodings": sender.offer["encodings"], "sizes": sizes, "sent": sorted(s["rid"] for s in sent if s.get("framesSent")),
         "switches": receiver.evaluate("one.notifications.filter((event) => event.event_type === 'simulcast.switched').map((event) => event.current_rid)"),
     }
+    result["streams"] = receiver.evaluate("one.tracks.every(([, stream]) => stream === one.notifications.at(-1).sender_connection_id)")
+    sender.disconnect()
+    receiver.wait_for("the sender's leaving", "one.notifications.some((event) => event.event_type === 'connection.destroyed')")
+    receiver.wait_for("ended tracks", "one.tracks.every(([track]) => track.muted || track.readyState === 'ended')")
+    result["exchanges"] = sorted({" ".join(line) for line in receiver.evaluate("one.log") if line[2].startswith("re-")})
     receiver.close()
-    sender.close()
     return result
 
 

@@ -54,9 +54,9 @@ def average(script, kind):
     return round((after[0] - before[0]) * 8 / (after[1] - before[1]), 1)
 
 
-def audio(browser, bit_rate):
-    options = {"audio": {"codec_type": "OPUS", "bit_rate": bit_rate}} if bit_rate else {}
-    one = Script(browser, "sendonly", f"audio-{bit_rate}", video=False, **options).created()
+def audio(browser, name, options):
+    options = {"audio": {"codec_type": "OPUS", **options}} if options else {}
+    one = Script(browser, "sendonly", f"audio-{name}", video=False, **options).created()
     target = [s.get("targetBitrate") for s in one.stats("outbound-rtp", "audio")]
     wait_for("a target", lambda: [s.get("targetBitrate") for s in one.stats("outbound-rtp", "audio")] != [None])
     target = one.stats("outbound-rtp", "audio")[0].get("targetBitrate")
@@ -72,7 +72,8 @@ def scenario(world):
     one = Script(browser, "sendonly", "low", size=(1280, 720), video={"codec_type": "VP8", "bit_rate": LOW}).created()
     outcome["lowKbps"] = average(one, "video")
     one.close()
-    outcome["audio"] = {str(rate or "none"): audio(browser, rate) for rate in (None, 24, 96)}
+    wishes = {"none": {}, "24": {"bit_rate": 24}, "96": {"bit_rate": 96}, "dtx": {"bit_rate": 40, "opus_params": {"usedtx": True}}}
+    outcome["audio"] = {name: audio(browser, name, options) for name, options in wishes.items()}
     browser.close()
     return outcome
 

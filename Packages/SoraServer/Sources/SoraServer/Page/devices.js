@@ -40,8 +40,9 @@ export class Devices {
   get speaker() { return this.#selects.speaker.value; }
 
   #constraints(kind, size) {
+    // Of an id that is only wished for Chromium makes nothing.
     const id = this.#selects[kind === "video" ? "camera" : "microphone"].value;
-    return { ...(kind === "video" ? size : {}), ...(id && { deviceId: id }) };
+    return { ...(kind === "video" ? size : {}), ...(id && { deviceId: { exact: id } }) };
   }
 
   /** Opens the chosen devices. */
