@@ -137,5 +137,22 @@ extension Interop {
       #expect(!states.after.dark && !states.after.silent && !states.after.covered)
       #expect(outcome.messages == [])
     }
+
+    struct Moves: Decodable {
+      var status: Int
+      /// Connections of the server that went, and of the other.
+      var joins: [Int]
+      var streams: [Int]
+      var named: Bool
+      var messages: [String]
+    }
+
+    @Test func aServerThatGoesSendsPagesToAnother() async throws {
+      let outcome = try await Scenario(name: "page/moves", limit: 120).run(Moves.self)
+      #expect(outcome.status == 0)
+      #expect(outcome.joins == [2, 3] && outcome.streams == [1, 1])
+      #expect(outcome.named)
+      #expect(outcome.messages == [])
+    }
   }
 }

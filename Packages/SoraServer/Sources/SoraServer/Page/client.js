@@ -2,11 +2,14 @@ import { Channels } from "./channels.js";
 
 const CALL_TIMEOUT = 5000;
 const FAREWELL = 1000;
+// Servers that send a client round in a circle are left.
+const MOST_REDIRECTS = 5;
 
 /**
  * A Sora client for browsers: a WebSocket, an answer to every offer, and data channels from `switched` on. It knows nothing of the page.
  *
- * Events: `offer`, `connected`, `track`, `channel`, `notify`, `push`, `message`, and once `ended` with what ended it.
+ * Events: `offer`, `connected`, `track`, `channel`, `notify`, `push`, `message`, `redirect` where another server takes over, and once `ended`
+ * with what ended it.
  */
 export class Client extends EventTarget {
   offer = null;
@@ -19,19 +22,31 @@ export class Client extends EventTarget {
   #queue = Promise.resolve();
   #calls = new Map();
   #lastCall = 0;
+  #connect;
+  #redirects = 0;
   #stream;
 
   /** `connect` is the first message; `stream` has the tracks that are sent, or is null. */
   constructor(url, connect, stream) {
     super();
     this.#stream = stream;
+    this.#connect = connect;
+    this.#open(url);
+  }
+
+  #open(url) {
+    const number = this.#redirects;
+    this.#wasOpen = false;
     this.#socket = new WebSocket(url);
     this.#socket.onopen = () => {
       this.#wasOpen = true;
-      this.#send(connect);
+      this.#send(number > 0 ? { ...this.#connect, redirect: true } : this.#connect);
     };
-    this.#socket.onmessage = (event) => this.#take(JSON.parse(event.data));
-    this.#socket.onclose = (event) => this.#end({ code: event.code, reason: event.reason, wasOpen: this.#wasOpen });
+    this.#socket.onmessage = (event) => this.#take(JSON.parse(event.data), number);
+    // Behind what came before: that may name another server.
+    this.#socket.onclose = ({ code, reason }) => {
+      this.#queue = this.#queue.then(() => { if (number === this.#redirects) this.#end({ code, reason, wasOpen: this.#wasOpen }); });
+    };
   }
 
   on(type, listener) {
@@ -41,9 +56,32 @@ export class Client extends EventTarget {
 
   #emit(type, detail) { this.dispatchEvent(new CustomEvent(type, { detail })); }
 
-  // Messages are handled one after another: a re-offer must find the answer before it applied.
-  #take(message) {
-    this.#queue = this.#queue.then(() => (this.#isOver ? null : this.#handle(message))).catch((error) => this.#end({ error }));
+  // Messages are handled one after another: a re-offer must find the answer before it applied. What a server says after it has sent the
+  // client elsewhere counts no more.
+  #take(message, number) {
+    this.#queue = this.#queue.then(() => (this.#isOver || number !== this.#redirects ? null : this.#handle(message)))
+      .catch((error) => this.#end({ error }));
+  }
+
+  #redirect(location) {
+    if (this.#redirects === MOST_REDIRECTS) throw new Error("it was sent from server to server");
+    this.#redirects += 1;
+    this.#dropSocket();
+    this.#dropPeer();
+    this.#emit("redirect", location);
+    this.#open(location);
+  }
+
+  #dropPeer() {
+    this.peer?.close();
+    this.channels.clear();
+    this.peer = this.offer = null;
+    this.isSwitched = false;
+    for (const { reject, timer } of this.#calls.values()) {
+      clearTimeout(timer);
+      reject(new Error("The connection has ended."));
+    }
+    this.#calls.clear();
   }
 
   // `pong` belongs to the WebSocket; the rest goes where signaling is.
@@ -55,6 +93,7 @@ export class Client extends EventTarget {
 
   async #handle(message) {
     switch (message.type) {
+      case "redirect": return this.#redirect(message.location);
       case "offer": return this.#start(message);
       case "re-offer":
         await this.peer.setRemoteDescription({ type: "offer", sdp: message.sdp });
@@ -67,19 +106,26 @@ export class Client extends EventTarget {
         if (message.ignore_disconnect_websocket) this.#dropSocket();
         return this.#emit("switched", message);
       // Over data channels: the server's last word.
-      case "close": return this.#end({ code: message.code, reason: message.reason, wasOpen: true });
+      case "close": return this.#dismissed({ code: message.code, reason: message.reason, wasOpen: true }, this.#redirects);
       case "req-stats": return this.#send({ type: "stats", reports: await this.#reports() }, "stats");
       case "ping": return this.#send(message.stats ? { type: "pong", stats: await this.#reports() } : { type: "pong" });
       default: if (message.jsonrpc) this.#reply(message);
     }
   }
 
+  // A WebSocket that is still there has its own last word, and may name another server first.
+  #dismissed(how, number) {
+    if (this.#socket === null) return this.#end(how);
+    setTimeout(() => { if (number === this.#redirects) this.#end(how); }, FAREWELL);
+  }
+
   async #reports() { return this.peer ? [...(await this.peer.getStats()).values()] : []; }
 
   async #start(offer) {
+    const number = this.#redirects;
     this.offer = offer;
     this.channels = new Channels(offer.data_channels, {
-      json: (message) => this.#take(message), message: (message) => this.#emit("message", message),
+      json: (message) => this.#take(message, number), message: (message) => this.#emit("message", message),
     });
     const { iceServers, iceTransportPolicy } = offer.config ?? {};
     const peer = new RTCPeerConnection({ iceServers, iceTransportPolicy });
@@ -184,13 +230,7 @@ export class Client extends EventTarget {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#dropSocket();
-    this.peer?.close();
-    this.channels.clear();
-    for (const { reject, timer } of this.#calls.values()) {
-      clearTimeout(timer);
-      reject(new Error("The connection has ended."));
-    }
-    this.#calls.clear();
+    this.#dropPeer();
     this.#emit("ended", how);
   }
 }

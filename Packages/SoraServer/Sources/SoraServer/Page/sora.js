@@ -170,7 +170,11 @@ async function connect(wanted) {
   element("plots").replaceChildren();
   plots = new Plots(element("plots"));
   client = new Client(signalingURL(), message, devices.stream)
-    .on("offer", () => { timer = setInterval(updateStatistics, 1000); })
+    .on("offer", () => {
+      clearInterval(timer);
+      timer = setInterval(updateStatistics, 1000);
+    })
+    .on("redirect", moved)
     .on("connected", () => {
       describe();
       showPresence();
@@ -189,6 +193,16 @@ async function connect(wanted) {
     })
     .on("message", (message) => messages.add(message, message.sender ? nameOf(message.sender) : "someone"))
     .on("ended", ended);
+}
+
+/** Another server takes over: who is there is another channel's matter. */
+function moved() {
+  for (const [id, tile] of tiles.all) if (!tile.isOwn) tiles.remove(id);
+  people.clear();
+  layers = new Map();
+  statistics = new Statistics();
+  sora.counters = null;
+  show("connecting", "Connecting to another server …");
 }
 
 function nameOf(id) { return id === sora.connectionId ? "you" : people.name(id); }
