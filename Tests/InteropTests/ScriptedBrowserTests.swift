@@ -189,6 +189,7 @@ extension Interop {
       var audio: [String: Audio]
     }
 
+    /// In at most three connections each: probes measure a busy machine as well as a link.
     @Test func theEstimateReachesWhatIsAskedFor() async throws {
       let outcome = try await Scenario(name: "scripted/rates", limit: 200).run(Rates.self)
       #expect(outcome.estimates.count == 5)

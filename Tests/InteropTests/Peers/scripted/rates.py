@@ -4,10 +4,11 @@ import time
 
 from browsers.browser import Browser
 from harness import Timeout, main, wait_for
-from scripted.script import KEY, Script, lines, section
+from scripted.script import KEY, NOISE, Script, lines, section
 
 ESTIMATES = (500, 1200, 2500, 4000, 5500)
 PATIENCE = 8
+TRIES = 3
 LOW = 300
 # For so long it is looked at what comes out of an encoder that has settled.
 SETTLING, WATCHED = 5, 5
@@ -19,8 +20,8 @@ def estimate(script):
 
 
 def reaches(browser, kbps):
-    """Seconds from the connection on until the estimate is what was asked for."""
-    one = Script(browser, "sendonly", f"rate-{kbps}", video={"codec_type": "VP8", "bit_rate": kbps}).created()
+    """Seconds from the connection on until the estimate is what was asked for; None where it isn't in time."""
+    one = Script(browser, "sendonly", f"rate-{kbps}", size=(480, 270), camera=NOISE, video={"codec_type": "VP8", "bit_rate": kbps}).created()
     started = time.monotonic()
     highest = 0
 
@@ -30,14 +31,21 @@ def reaches(browser, kbps):
         return highest >= kbps
 
     try:
-        wait_for("an estimate", enough, PATIENCE + 7)
+        wait_for("an estimate", enough, PATIENCE)
         seconds = round(time.monotonic() - started, 2)
     except Timeout:
         seconds = None
     video = section(one.offer["sdp"], "video")
-    result = {"seconds": seconds, "highestKbps": round(highest), "offered": lines(video, "b=")}
     one.close()
-    return result
+    return {"seconds": seconds, "highestKbps": round(highest), "offered": lines(video, "b=")}
+
+
+def estimates(browser, kbps):
+    """Probes measure the machine, too: one that is busy for a moment has a few connections for it."""
+    tries = []
+    while len(tries) < TRIES and not (tries and tries[-1]["seconds"]):
+        tries.append(reaches(browser, kbps))
+    return {**tries[-1], "tries": [one["highestKbps"] for one in tries]}
 
 
 def sent(script, kind):
@@ -68,8 +76,8 @@ def audio(browser, name, options):
 def scenario(world):
     world.serve("--secret-key", KEY)
     browser = Browser(world)
-    outcome = {"estimates": {str(kbps): reaches(browser, kbps) for kbps in ESTIMATES}}
-    one = Script(browser, "sendonly", "low", size=(1280, 720), video={"codec_type": "VP8", "bit_rate": LOW}).created()
+    outcome = {"estimates": {str(kbps): estimates(browser, kbps) for kbps in ESTIMATES}}
+    one = Script(browser, "sendonly", "low", size=(480, 270), camera=NOISE, video={"codec_type": "VP8", "bit_rate": LOW}).created()
     outcome["lowKbps"] = average(one, "video")
     one.close()
     wishes = {"none": {}, "24": {"bit_rate": 24}, "96": {"bit_rate": 96}, "dtx": {"bit_rate": 40, "opus_params": {"usedtx": True}}}

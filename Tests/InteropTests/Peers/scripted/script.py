@@ -12,11 +12,29 @@ KEY = "a key of thirty-two bytes or more"
 # Chromium's own camera and beeping microphone, which run without a picture of the page.
 CAMERA = "async ([width, height]) => { window.camera ??= await navigator.mediaDevices.getUserMedia({ video: { width, height, frameRate: 30 }, audio: true }); }"
 
+# Noise, which no encoder makes small: what may be sent is sent.
+NOISE = """
+([width, height]) => {
+  const canvas = document.createElement("canvas");
+  Object.assign(canvas, { width, height });
+  const context = canvas.getContext("2d");
+  const pictures = Array.from({ length: 8 }, () => {
+    const picture = context.createImageData(width, height);
+    const words = new Uint32Array(picture.data.buffer);
+    for (let at = 0; at < words.length; at++) words[at] = 0xff000000 | (Math.random() * 0x1000000);
+    return picture;
+  });
+  let index = 0;
+  setInterval(() => context.putImageData(pictures[index++ % 8], 0, 0), 1000 / 30);
+  window.camera = canvas.captureStream();
+}
+"""
+
 
 class Script:
     """One client, in a page of its own."""
 
-    def __init__(self, browser, role="sendrecv", channel="room", access=KEY, size=(640, 360), has_media=True, trailer=None, **connect):
+    def __init__(self, browser, role="sendrecv", channel="room", access=KEY, size=(640, 360), has_media=True, trailer=None, camera=CAMERA, **connect):
         self.page = browser.blank()
         self.page.add_script_tag(path=SOURCE)
         metadata = {"metadata": {"access_token": access}} if access else {}
@@ -25,7 +43,7 @@ class Script:
             [browser.world.url, role, channel, {"connect": {**metadata, **connect}, "trailer": trailer}])
         sends = role != "recvonly" and has_media
         if sends:
-            self.page.evaluate(CAMERA, size)
+            self.page.evaluate(camera, size)
         # It isn't waited for: a refused client never gets any further.
         self.page.evaluate(f"() => {{ one.connect({'window.camera' if sends else 'null'}); }}")
 
