@@ -1,22 +1,14 @@
 """Pages in a channel tell each other who they are, send messages on two labels, and show what the server notifies them of."""
 
-import json
 import os
 import urllib.parse
-import urllib.request
 
 from browsers.browser import Browser
 from harness import main, wait_for
+from harness.api import call
 
 LABELS = ["sendrecv+header:#chat", "sendrecv+header+compress+unordered:#börse", "recvonly:#news"]
 TEXT = "hello, wörld " * 8
-
-
-def push(api, data):
-    body = json.dumps({"channel_id": "room", "data": data}).encode()
-    request = urllib.request.Request(api, body, {"x-sora-target": "Sora_20160711.PushChannel", "content-type": "application/json"})
-    with urllib.request.urlopen(request, timeout=10) as reply:
-        reply.read()
 
 
 def say(page, label, text):
@@ -70,7 +62,7 @@ def scenario(world):
     tool = world.start("message", [world.sora, "message", world.url, "--channel", "room", "--label", "#chat", "--send", "from a terminal", "--duration", "2"])
     for page in pages.values():
         page.wait_for("what a terminal says", "sora.messages.some((m) => m.text.trim() === 'from a terminal')")
-    push(api, {"weather": "fine"})
+    call(api, "Sora_20160711.PushChannel", channel_id="room", data={"weather": "fine"})
     for page in pages.values():
         page.wait_for("a push", "sora.events.some((e) => e.weather === 'fine')")
     tool.wait(20)

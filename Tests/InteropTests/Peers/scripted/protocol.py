@@ -4,8 +4,9 @@ import time
 
 from browsers.browser import Browser
 from harness import main, wait_for
+from harness.api import call
 from harness.tokens import token
-from scripted.script import KEY, Script, call, codecs, lines, section
+from scripted.script import KEY, Script, codecs, lines, section
 
 HEADER = [{"type": "sender_connection_id"}]
 TRAILER = [83, 79, 82, 65]

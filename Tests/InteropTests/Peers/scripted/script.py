@@ -1,8 +1,6 @@
 """The script that speaks the protocol as the official client for browsers does, in an empty page of Chromium."""
 
-import json
 import os
-import urllib.request
 
 from harness import wait_for
 
@@ -86,12 +84,6 @@ class Script:
         if complaints:
             raise RuntimeError(f"the script complains: {complaints}")
         return ended
-
-
-def call(api, target, **body):
-    request = urllib.request.Request(api, json.dumps(body).encode(), {"x-sora-target": target, "content-type": "application/json"})
-    with urllib.request.urlopen(request, timeout=10) as reply:
-        return json.load(reply)
 
 
 def section(sdp, kind):
