@@ -3,9 +3,11 @@ the same player says what is seen of it. See README.md."""
 
 import argparse
 import json
+import mimetypes
 import os
 import sys
 import time
+import urllib.parse
 
 here = os.path.dirname(os.path.abspath(__file__))
 root = os.path.join(here, "../..")
@@ -75,13 +77,13 @@ class Chromium:
                 }
               };
             }""", [lab.url, KBPS])
-        self.page.evaluate("() => { element('codec').value = 'VP8'; document.querySelector('[data-role=sendonly]').click(); }")
+        self.page.evaluate("() => { document.getElementById('codec').value = 'VP8'; document.querySelector('[data-role=sendonly]').click(); }")
         wait_for("connection of Chromium", lambda: self.page.evaluate("sora.state") == "connected", 30)
 
     def answer(self, route):
-        name = "sora.js" if route.request.url.endswith("sora.js") else "index.html"
+        name = urllib.parse.urlsplit(route.request.url).path.strip("/") or "index.html"
         with open(os.path.join(PAGE, name), "rb") as file:
-            route.fulfill(body=file.read(), content_type="text/javascript" if name == "sora.js" else "text/html")
+            route.fulfill(body=file.read(), content_type=mimetypes.guess_type(name)[0])
 
     def end(self):
         self.page.close()

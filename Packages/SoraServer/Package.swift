@@ -24,6 +24,12 @@ func transport(_ name: String) -> Target.Dependency {
   .product(name: name, package: "SoraTransport")
 }
 
+/// The files of the server's page, which are in the program.
+let page = [
+  "index.html", "page.css", "channels.js", "client.js", "devices.js", "lists.js", "people.js",
+  "plots.js", "settings.js", "sora.js", "statistics.js", "tiles.js", "words.js",
+]
+
 let package = Package(
   name: "SoraServer",
   products: [
@@ -65,7 +71,7 @@ let package = Package(
         .product(name: "JWTKit", package: "jwt-kit"),
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
       ],
-      resources: [.embedInCode("Page/index.html"), .embedInCode("Page/sora.js")],
+      resources: page.map { .embedInCode("Page/\($0)") },
       swiftSettings: strict),
     // A Redis of a test's own.
     .target(name: "RedisServer", path: "Tests/RedisServer", swiftSettings: settings),

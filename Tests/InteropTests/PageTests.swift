@@ -64,6 +64,12 @@ extension Interop {
       var overflow: [String]
       var links: [String]
       var published: String
+      /// What the Tab key comes to in a call.
+      var reached: [String]
+      var shared: String
+      var served: [String: String]
+      /// Hosts that anything was loaded from.
+      var requests: [String]
     }
 
     /// Pictures of each are in `.build/interop/page`.
@@ -78,6 +84,7 @@ extension Interop {
         "remote": "Camera and microphone need https or localhost",
         "stopped": "The server was stopped", "not there": "The server can't be reached",
         "killed": "The server is gone",
+        "no token": "asks for an access token", "wrong token": "doesn't accept the access token",
       ]
       #expect(Set(outcome.errors.keys) == Set(expected.keys))
       for (name, text) in expected {
@@ -92,6 +99,18 @@ extension Interop {
       #expect(outcome.alone.contains("sora publish ws://"))
       #expect(outcome.overflow == [])
       #expect(outcome.links.count >= 2)
+      let keys = ["share", "mute-audio", "mute-video", "settings", "stop", "message"]
+      #expect(Set(outcome.reached).isSuperset(of: keys), "\(outcome.reached)")
+      // All that was set, and neither the token nor the name.
+      #expect(outcome.shared.contains("fps=15") && outcome.shared.contains("bit_rate=900"))
+      #expect(!outcome.shared.contains("secret") && !outcome.shared.contains("Ann"))
+      let policy = "default-src 'none'"
+      #expect(outcome.served["GET /"] == "200 text/html \(policy)")
+      #expect(outcome.served["HEAD /page.css"] == "200 text/css \(policy)")
+      #expect(outcome.served["GET /client.js"] == "200 text/javascript \(policy)")
+      #expect(outcome.served["POST /"]?.hasPrefix("405") == true)
+      #expect(outcome.served["GET /nothing.js"]?.hasPrefix("404") == true)
+      #expect(Set(outcome.requests) == ["127.0.0.1", "192.0.2.10"])
     }
 
     struct Met: Decodable {

@@ -26,7 +26,8 @@ class Browser:
                 "--no-sandbox",
                 "--use-fake-device-for-media-stream=fps=30",
                 "--use-fake-ui-for-media-stream",
-                "--disable-features=WebRtcHideLocalIpsWithMdns",
+                # A page that the test itself hands over may speak with the server.
+                "--disable-features=WebRtcHideLocalIpsWithMdns,LocalNetworkAccessChecks",
                 "--autoplay-policy=no-user-gesture-required",
                 "--disable-background-timer-throttling",
                 "--disable-renderer-backgrounding",

@@ -85,7 +85,38 @@ CAMERA = """
 }
 """
 
-STATS = "async () => peer ? [...(await peer.getStats()).values()] : []"
+# A tone in the microphone's place, which `speak(true)` turns on; before that it is silent.
+TONE = """
+() => {
+  const context = new AudioContext();
+  const oscillator = new OscillatorNode(context, { frequency: 440 });
+  const gain = new GainNode(context, { gain: 0 });
+  const destination = new MediaStreamAudioDestinationNode(context);
+  oscillator.connect(gain).connect(destination);
+  oscillator.start();
+  window.speak = (on) => { gain.gain.value = on ? 0.4 : 0; };
+  const devices = navigator.mediaDevices;
+  const real = devices.getUserMedia.bind(devices);
+  devices.getUserMedia = async (wanted) => new MediaStream([
+    ...(wanted.video ? (await real({ video: wanted.video })).getVideoTracks() : []), ...destination.stream.clone().getAudioTracks()]);
+}
+"""
+
+# How bright the middle of a stream's picture is, from 0 to 255.
+BRIGHTNESS = """
+async (streamId) => {
+  const { video } = sora.streams.get(streamId);
+  const canvas = new OffscreenCanvas(16, 16);
+  const context = canvas.getContext("2d");
+  context.drawImage(video, 0, 0, 16, 16);
+  const { data } = context.getImageData(0, 0, 16, 16);
+  let all = 0;
+  for (let at = 0; at < data.length; at += 4) all += (data[at] + data[at + 1] + data[at + 2]) / 3;
+  return all / 256;
+}
+"""
+
+STATS = "async () => sora.peer ? [...(await sora.peer.getStats()).values()] : []"
 
 
 class Page:
@@ -111,7 +142,7 @@ class Page:
 
     def press(self, role, codec):
         """Chooses a codec, presses the button of a role, and waits for the connection."""
-        chosen = self.evaluate("(name) => { element('codec').value = name; return element('codec').value; }", codec)
+        chosen = self.evaluate("(name) => { const field = document.getElementById('codec'); field.value = name; return field.value; }", codec)
         if chosen != codec:
             raise RuntimeError(f"the page doesn't have {codec}")
         self.evaluate(f"document.querySelector('[data-role={role}]').click()")
@@ -132,9 +163,17 @@ class Page:
         found = self.evaluate(STATS)
         return [s for s in found if s["type"] == kind and (media is None or s.get("kind") == media)]
 
+    def inbound(self, kind):
+        """What came of each remote stream so far: statistics by the streams' ids."""
+        found = {s.get("trackIdentifier"): s for s in self.stats("inbound-rtp", kind)}
+        tracks = self.evaluate(
+            "(kind) => [...sora.streams.values()].filter((t) => !t.isOwn).map((t) => [t.stream.id, t.stream.getTracks().find((k) => k.kind === kind)?.id])",
+            kind)
+        return {stream: found[track] for stream, track in tracks if track in found}
+
     def remote_streams(self):
         """Ids of the tiles that show other people."""
-        return self.evaluate("[...sora.streams.values()].filter((t) => t.name !== 'you').map((t) => t.stream.id)")
+        return self.evaluate("[...sora.streams.values()].filter((t) => !t.isOwn).map((t) => t.stream.id)")
 
     def negotiated(self):
         transport = next(iter(self.stats("transport")), {})
@@ -175,7 +214,10 @@ class Page:
             "latencyMs": {"p50": late[len(late) // 2], "max": late[-1]} if late else None,
         }
 
+    def click(self, selector):
+        self.evaluate(f"document.querySelector({selector!r}).click()")
+
     def stop(self):
         """Presses the page's stop button."""
-        self.evaluate("element('stop').click()")
+        self.evaluate("document.getElementById('stop').click()")
         self.wait_for("end", "sora.state === 'idle'")

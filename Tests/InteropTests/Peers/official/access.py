@@ -1,8 +1,5 @@
 """The official client is let in with a token or the key, turned away without, and ended with its lifetime; webhooks hear of it."""
 
-import base64
-import hashlib
-import hmac
 import http.server
 import json
 import threading
@@ -11,20 +8,10 @@ import urllib.request
 
 from ends.official import Official
 from harness import main, wait_for
+from harness.tokens import token
 
 KEY = "a key of thirty-two bytes or more"
 OTHER = "another key of thirty-two bytes.."
-
-
-def part(value):
-    raw = value if isinstance(value, bytes) else json.dumps(value).encode()
-    return base64.urlsafe_b64encode(raw).rstrip(b"=")
-
-
-def token(claims, key=KEY, algorithm="HS256"):
-    text = part({"alg": algorithm, "typ": "JWT"}) + b"." + part(claims)
-    signature = hmac.new(key.encode(), text, hashlib.sha256).digest() if algorithm == "HS256" else b""
-    return (text + b"." + part(signature)).decode()
 
 
 class Hooks:
@@ -78,16 +65,16 @@ def scenario(world):
     now = int(time.time())
     outcome = {"refusals": {
         "missing": refused(world, None), "forged": refused(world, token({"channel_id": "room"}, OTHER)),
-        "unsigned": refused(world, token({"channel_id": "room"}, algorithm="none")),
-        "expired": refused(world, token({"channel_id": "room", "exp": now - 5})),
-        "elsewhere": refused(world, token({"channel_id": "hall", "exp": now + 60})),
+        "unsigned": refused(world, token({"channel_id": "room"}, KEY, algorithm="none")),
+        "expired": refused(world, token({"channel_id": "room", "exp": now - 5}, KEY)),
+        "elsewhere": refused(world, token({"channel_id": "hall", "exp": now + 60}, KEY)),
     }}
     # Nobody was asked about those.
     outcome["asked"] = len(hooks.posted)
     claims = {"channel_id": "room", "exp": now + 60, "connection_lifetime": 2, "video_codec_type": "AV1", "rpc_methods": []}
     outcome["lifetimes"] = {}
     for name, ignores in (("webSocket", False), ("dataChannel", True)):
-        one = client(world, token(claims), data_channel_signaling=True, ignore_disconnect_websocket=ignores)
+        one = client(world, token(claims, KEY), data_channel_signaling=True, ignore_disconnect_websocket=ignores)
         wait_for("the end of a lifetime", lambda: one.ended)
         outcome["lifetimes"][name] = one.ended
         outcome["offer"] = {
@@ -106,7 +93,7 @@ def scenario(world):
     outcome["metrics"] = [line for line in metrics if line.startswith(("sora_access_refusals_total ", "sora_connections_created_total "))]
     log = server.log_text()
     outcome["logged"] = "not let in" in log
-    outcome["leaked"] = KEY in log or token(claims) in log
+    outcome["leaked"] = KEY in log or token(claims, KEY) in log
     return outcome
 
 

@@ -1,10 +1,10 @@
 """Official clients signal over data channels, with the WebSocket and without it, and send each other messages."""
 
 import json
-import urllib.request
 
 from ends.official import Official
 from harness import main, wait_for
+from harness.api import call
 
 HEADER = [{"type": "sender_connection_id"}]
 BYTES = bytes(range(256)) * 200
@@ -48,12 +48,6 @@ class Talker(Official):
     def header(self, label, receiver):
         options = next(item for item in receiver.offer["data_channels"] if item["label"] == label)
         return self.connection_id.encode() if options.get("header") else b""
-
-
-def call(api, target, **body):
-    request = urllib.request.Request(api, json.dumps(body).encode(), {"x-sora-target": target, "content-type": "application/json"})
-    with urllib.request.urlopen(request, timeout=10) as reply:
-        return json.load(reply)
 
 
 def scenario(world):

@@ -23,7 +23,7 @@ def scenario(world):
 
     size = wait_for("the size that the browser says it sends", same_size)
     sent = page.stats("outbound-rtp", "video")[0]
-    camera = page.evaluate("localStream.getVideoTracks()[0].getSettings()")
+    camera = page.evaluate("sora.localStream.getVideoTracks()[0].getSettings()")
     negotiated = page.negotiated()
     page.stop()
     messages = page.messages
