@@ -15,7 +15,10 @@ let names = [
 let package = Package(
   name: "examples",
   dependencies: [.package(name: "sora-swift", path: "../..")],
-  targets: names.map { .executableTarget(name: $0, dependencies: sora, path: $0) },
-  // The programs compile in mode 5 as well.
-  swiftLanguageModes: [.v6]
+  // Those compile in mode 5 as well.
+  targets: names.map { .executableTarget(name: $0, dependencies: sora, path: $0) } + [
+    .executableTarget(
+      name: "AppClass", dependencies: sora, path: "AppClass",
+      swiftSettings: [.swiftLanguageMode(.v5)])
+  ]
 )

@@ -90,7 +90,7 @@ class Block:
         return "run" if self.rule("run") else "compiled"
 
 
-KNOWN = {"run", "publisher", "until", "after", "given", "manifest", "skip", "server", "proxy", "restart", "ci"}
+KNOWN = {"run", "publisher", "until", "after", "given", "manifest", "skip", "server", "proxy", "restart", "ci", "swift5"}
 
 
 def parse_rules(text, place):

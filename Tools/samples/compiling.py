@@ -98,7 +98,8 @@ class Toolbox:
         source.write_text(block.whole.replace(SERVER, server).replace(PROXY, proxy) + "\n")
         sources = [str(source)]
         common = [SWIFT + "c", "-warnings-as-errors", "-module-name", "Sample", "-Onone", "-module-cache-path", str(WORK / "cache")]
-        command = common + ["-swift-version", "6"] + self.flags
+        mode = "5" if block.rule("swift5") else "6"
+        command = common + ["-swift-version", mode] + self.flags
         runs = block.rule("run")
         if block.is_library:
             command.append("-parse-as-library")
@@ -109,7 +110,7 @@ class Toolbox:
         program = folder / "sample"
         command += ["-emit-executable", "-o", str(program)] + self.linker if runs else ["-c", "-o", str(folder / "sample.o")]
         self._run(command + sources)
-        if block.is_example:
+        if block.is_example and mode != "5":
             library = ["-parse-as-library"] if block.is_library else []
             self._run(common + ["-swift-version", "5", "-typecheck"] + library + self.flags + sources, "in Swift 5 mode: ")
         self.check_imports(block)

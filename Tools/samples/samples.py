@@ -31,7 +31,7 @@ in doc comments an HTML comment above a block says what else it is (several rule
 A block of `sh` with such a comment is run by bash, with the command that was built, and must end with status 0; `run`, `until`,
 `publisher` and `server` mean the same there. In Docs/handbook every block of commands needs one; the pages in Japanese must have the blocks of
 those in English, but for comments, and aren't run a second time. A program of Docs/Examples has its
-rules in its first line, `// sample: run`; it is compiled in Swift 6 mode and in Swift 5 mode.
+rules in its first line, `// sample: run`; it is compiled in Swift 6 mode and in Swift 5 mode, or with `swift5` in that alone.
 
 Manifests are read by `swift package dump-package`. Products that they name must be there, and the programs of a file that shows a whole
 manifest may import only what it names. Tests (a block with @Test) are run by swift-testing. SAMPLES_SCRATCH names the folder of
