@@ -2,27 +2,34 @@
 import Foundation
 import Sora
 import SoraCapture
+import Synchronization
 
-/// Tells the size of the frames that it is given.
-final class SizeTeller: VideoRenderer {
-  private let tell: @Sendable (CGSize) -> Void
+/// Tells the width of each frame that it is given.
+final class WidthTeller: VideoRenderer {
+  private let tell: @Sendable (Int) -> Void
 
-  init(_ tell: @escaping @Sendable (CGSize) -> Void) { self.tell = tell }
+  init(_ tell: @escaping @Sendable (Int) -> Void) { self.tell = tell }
 
-  func onChange(size: CGSize) { tell(size) }
-  func render(videoFrame: VideoFrame?) {}
+  func onChange(size: CGSize) { print("receives \(Int(size.width))x\(Int(size.height))") }
+  func render(videoFrame: VideoFrame?) {
+    if let videoFrame { tell(videoFrame.width) }
+  }
 }
 
-/// One sends three layers; the other receives the lowest of them, and then asks for the highest.
+/// One sends three layers; the other receives the lowest of them for three seconds, and then asks for the highest.
 @main enum Simulcast {
   static let url = URL(string: "ws://127.0.0.1:5000/signaling")!
   static let lowest = DispatchGroup()
+  static let frames = Mutex(0)
 
-  static let screen = SizeTeller { size in
-    print("receives \(Int(size.width))x\(Int(size.height))")
-    if size.width == 160 { lowest.leave() }
-    // A higher layer, as soon as the link and the encoder have one.
-    if size.width > 160 { exit(0) }
+  static let screen = WidthTeller { width in
+    let count = frames.withLock { frames in
+      frames += 1
+      return frames
+    }
+    // Another layer comes by the call alone.
+    if width > 160 { exit(count > 90 ? 0 : 1) }
+    if count == 90 { lowest.leave() }
   }
 
   static func main() {
