@@ -11,7 +11,7 @@ INTEGRATION = ^($(shell Tools/manifest/generate.py --integration | paste -sd '|'
 LIVE = ^(Sora(Signaling|TURNStream|SDK)Tests|RelayTests)\.|^WindowTests\.(?!Portal|MissingPortal)|^CommandTests\.(View|Serve|ServeOperation|ServedCall|Doctor|Message|ServedCluster)Tests|^SoraAudioDevicesTests\.StandIn|^SoraRecordingTests\.PlayerTests|^SoraTransportTests\.Loop|^SoraServerTests\.(API|SessionAPI|SpotlightAPI|RealServer|TURNService|Token|AuthWebhook|EventWebhook|RealDrain|WHIP|RedisStore|ClusterServer)|^WebRTCTests\.(?!Core|LossyCodec|BrowserOffer|LipSync|PerfectNegotiation)
 # And those that hold their thread while a desktop's programs start, twenty times.
 PORTAL = ^WindowTests\.(Missing)?PortalTests
-SWIFT_SOURCES = Package.swift $(wildcard Packages Tools Tests Benchmarks)
+SWIFT_SOURCES = Package.swift $(wildcard Packages Tools Tests Benchmarks Docs/Examples)
 PREFIX ?= /usr/local
 DOCS = .build/docs
 
@@ -40,7 +40,7 @@ test: guard build api samples test-allocations test-unit test-devices test-inter
 api: ## Compare what the SDK declares public with the iOS SDK's names (after `make build`)
 	@Tools/api/coverage.py $(CONFIGURATION)
 
-samples: ## Compile the Swift blocks of all documentation, and run the programs among them (after `make build`; SAMPLES=README.md)
+samples: ## Compile the documentation's Swift blocks and examples, and run its programs and commands (after `make build`; SAMPLES=README.md)
 	@Tools/samples/samples.py $(SAMPLES)
 
 test-unit: ## Run the packages' own tests (after `make build`)

@@ -33,7 +33,8 @@ PROGRAMS = {"Tools/sora": "sora", "Tests/InteropPeer": "InteropPeer", "Tests/Int
             "Benchmarks/Packets/ConnectionBench": "ConnectionBench", "Benchmarks/Packets/ForwardingBench": "ForwardingBench"}
 # Built in ways of their own, and by `make test` or a target of the Makefile.
 ELSEWHERE = {"Tests/SimulationTests": "make test", "Tests/RelayTests": "make test", "Tests/CommandTests": "make test",
-             "Tests/InteropTests": "make test", "Tests/Fuzz": "make fuzz", "Benchmarks/Codecs": "make bench-codecs"}
+             "Tests/InteropTests": "make test", "Tests/Fuzz": "make fuzz", "Benchmarks/Codecs": "make bench-codecs",
+             "Docs/Examples": "make samples"}
 
 
 # --- What changed ----------------------------------------------------------------------------------------------

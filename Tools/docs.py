@@ -6,7 +6,8 @@
 
 Symbol graphs are extracted from the built modules, DocC converts each with its catalogue (Sources/X/X.docc), and the
 archives are merged under one landing page. Every warning is an error, and so is a module without a catalogue; samples in
-articles are Tools/samples' matter. Serve the result with `python3 -m http.server --directory OUTPUT`."""
+articles are Tools/samples' matter. DOCS_SCRATCH names the folder of another build (its `.build`). Serve the result with
+`python3 -m http.server --directory OUTPUT`."""
 
 import html
 import os
@@ -20,12 +21,15 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / ".build"
+# What is read: this checkout's build, or another folder's of the same commit.
+SCRATCH = Path(os.environ.get("DOCS_SCRATCH") or BUILD).resolve()
 # What a package offers for its own tests and others', which nobody reads about.
 UNDOCUMENTED = {"SignalingTestSupport"}
 # Packages in the order in which a newcomer needs them; others follow by name.
 FIRST = ["SoraSDK", "SoraServer", "SoraWebRTC", "SoraCapture", "SoraView", "SoraAudio", "SoraCodecs", "SoraSignaling"]
 # Articles likewise.
-FIRST_ARTICLES = ["FirstCall", "Robot", "ServerInTests"]
+FIRST_ARTICLES = ["FirstCall", "ThreadsAndHandlers", "OwnFrames", "Simulcast", "DataChannels", "StatisticsOfACall", "Robot", "ServerInTests",
+                  "Embedding", "TheCore", "WithoutSora", "DataWithoutMedia"]
 
 
 def fail(message):
@@ -74,11 +78,11 @@ def modules():
 
 def compiler_flags(configuration="release"):
     """Where the built modules and those of C under them are, as the build itself was told."""
-    plan = BUILD / f"{configuration}.yaml"
+    plan = SCRATCH / f"{configuration}.yaml"
     if not plan.exists():
         fail(f"nothing is built: `swift build -c {configuration}` first")
     text = plan.read_text()
-    flags = ["-I", str(BUILD / configuration / "Modules"), "-module-cache-path", str(BUILD / "docs-cache")]
+    flags = ["-I", str(SCRATCH / configuration / "Modules"), "-module-cache-path", str(BUILD / "docs-cache")]
     folders = set(re.findall(r'"-I","(/[^"]+)"', text)) | set(re.findall(r'"-I(/[^"]+)"', text))
     # What is built for tools of the build has other options.
     for folder in sorted(folder for folder in folders if not folder.endswith(("/Modules", "/Modules-tool"))):

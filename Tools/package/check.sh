@@ -42,9 +42,9 @@ fi
 if command -v nginx > /dev/null; then
   openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=sora.example.com -days 2 \
     -keyout "$work/key.pem" -out "$work/cert.pem" 2> /dev/null
-  sed "s|/etc/ssl/sora/|$work/|" Docs/examples/nginx.conf > "$work/site.conf"
+  sed "s|/etc/ssl/sora/|$work/|" Docs/nginx.conf > "$work/site.conf"
   printf 'pid %s/pid; error_log stderr; events {}\nhttp { access_log off; include %s/site.conf; }\n' "$work" "$work" > "$work/nginx.conf"
-  nginx -t -q -c "$work/nginx.conf" || fail "nginx doesn't take Docs/examples/nginx.conf"
+  nginx -t -q -c "$work/nginx.conf" || fail "nginx doesn't take Docs/nginx.conf"
 else
   echo "check.sh: there is no nginx here: its example isn't checked"
 fi

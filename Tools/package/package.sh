@@ -30,7 +30,7 @@ install -d "$tree/etc/sora"
 $here/conffile.sh "$library/sora" > "$tree/etc/sora/sora.conf"
 chmod 644 "$tree/etc/sora/sora.conf"
 install -D -m 644 LICENSE "$tree/usr/share/doc/sora/copyright"
-install -m 644 Docs/operations.md Docs/examples/nginx.conf "$tree/usr/share/doc/sora/"
+install -m 644 Docs/operations.md Docs/nginx.conf "$tree/usr/share/doc/sora/"
 
 # Those of Debian's packages that hold what is linked, with the versions that their symbols need.
 printf 'Source: sora\nPackage: sora\nArchitecture: any\n' > "$work/debian/control"

@@ -4,15 +4,20 @@ import json
 import os
 import re
 import subprocess
+from pathlib import Path
 
 from blocks import ROOT, Wrong
 
 SWIFT = os.environ.get("SWIFT", "swift")
 CONFIGURATION = os.environ.get("CONFIGURATION", "release")
-BUILD = ROOT / ".build" / CONFIGURATION
+# Another folder's build does as well, such as one of a checkout of the same commit.
+SCRATCH = Path(os.environ.get("SAMPLES_SCRATCH") or ROOT / ".build").resolve()
+BUILD = SCRATCH / CONFIGURATION
 WORK = ROOT / ".build" / "samples"
 # What the samples say where a reader's own server is.
 SERVER = "127.0.0.1:5000"
+# And a proxy, as the arguments of a call.
+PROXY = 'host: "127.0.0.1", port: 3128'
 # What is linked into samples: the modules of the command, with and without these.
 MORE_MODULES = ["Sora", "SoraNetworkSimulator"]
 LEFT_OUT = ["SoraCommand", "SoraCommandSupport", "ArgumentParser", "ArgumentParserToolInfo"]
@@ -24,7 +29,7 @@ class Toolbox:
     """How the build of this repository calls the compiler and the linker, read from what the build left."""
 
     def __init__(self):
-        plan = ROOT / ".build" / f"{CONFIGURATION}.yaml"
+        plan = SCRATCH / f"{CONFIGURATION}.yaml"
         needed = [plan, BUILD / "Modules" / "Sora.swiftmodule", BUILD / "sora.product" / "Objects.LinkFileList"]
         if not all(path.exists() for path in needed):
             raise Wrong("samples.py: there is nothing to compile against; run `make build` first")
@@ -86,14 +91,15 @@ class Toolbox:
         match = re.search(r"/(\w+)\.build/", name)
         return match.group(1) if match else ""
 
-    def compile(self, block, folder, server=SERVER):
-        """Compiles a block, with the address of a server in it; gives the program where it is one to run."""
+    def compile(self, block, folder, server=SERVER, proxy=PROXY):
+        """Compiles a block, with the addresses of a server and a proxy in it; gives the program where it is one to run."""
         folder.mkdir(parents=True, exist_ok=True)
         source = folder / ("Sample.swift" if block.is_library else "main.swift")
-        source.write_text(block.whole.replace(SERVER, server) + "\n")
+        source.write_text(block.whole.replace(SERVER, server).replace(PROXY, proxy) + "\n")
         sources = [str(source)]
-        command = [SWIFT + "c", "-swift-version", "6", "-warnings-as-errors", "-module-name", "Sample", "-Onone",
-                   "-module-cache-path", str(WORK / "cache")] + self.flags
+        common = [SWIFT + "c", "-warnings-as-errors", "-module-name", "Sample", "-Onone", "-module-cache-path", str(WORK / "cache")]
+        mode = "5" if block.rule("swift5") else "6"
+        command = common + ["-swift-version", mode] + self.flags
         runs = block.rule("run")
         if block.is_library:
             command.append("-parse-as-library")
@@ -103,13 +109,20 @@ class Toolbox:
             sources.append(str(entry))
         program = folder / "sample"
         command += ["-emit-executable", "-o", str(program)] + self.linker if runs else ["-c", "-o", str(folder / "sample.o")]
-        result = subprocess.run(command + sources, cwd=ROOT, capture_output=True, text=True)
+        self._run(command + sources)
+        if block.is_example and mode != "5":
+            library = ["-parse-as-library"] if block.is_library else []
+            self._run(common + ["-swift-version", "5", "-typecheck"] + library + self.flags + sources, "in Swift 5 mode: ")
+        self.check_imports(block)
+        return program
+
+    @staticmethod
+    def _run(command, prefix=""):
+        result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
         if result.returncode:
             said = [line for line in (result.stdout + result.stderr).splitlines() if re.search(r"(error|warning|undefined)", line)]
             said = [line for line in said if "error: fatalError" not in line] or [(result.stdout + result.stderr).strip()]
-            raise Wrong("\n".join(dict.fromkeys(said[:12])))
-        self.check_imports(block)
-        return program
+            raise Wrong("\n".join(prefix + line for line in dict.fromkeys(said[:12])))
 
     def check_imports(self, block):
         ours = {module for modules in self.products.values() for module in modules}
@@ -119,7 +132,7 @@ class Toolbox:
 
 
 # The placeholder of the repository's address; a reader's own path does as well.
-PACKAGE_LINE = re.compile(r'\.package\(\s*(?:url|path): "([^"]*)"')
+PACKAGE_LINE = re.compile(r'\.package\(\s*(?:name: "([^"]*)",\s*)?(?:url|path): "([^"]*)"')
 
 
 def check_manifest(block, toolbox, folder):
@@ -138,7 +151,7 @@ def check_manifest(block, toolbox, folder):
         capture_output=True, text=True)
     if result.returncode:
         raise Wrong(result.stderr.strip())
-    identities = {re.sub(r"\.git$", "", address.rstrip("/")).rpartition("/")[2] for address in PACKAGE_LINE.findall(code)}
+    identities = {re.sub(r"\.git$", "", address.rstrip("/")).rpartition("/")[2] for name, path in PACKAGE_LINE.findall(code) for address in [name or path]}
     named = set()
     for product, package in re.findall(r'\.product\(\s*name: "(\w+)",\s*package: "([^"]*)"', code):
         if package not in identities:

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Compiles every Swift block of every README, article and doc comment, and runs those that say so, against what `make build` has built.
+"""Compiles every Swift block of every README, article and doc comment, and every program of Docs/Examples, and runs those that say so,
+against what `make build` has built. Runs the handbook's commands.
 
     samples.py               all
     samples.py FILE...       those of some files (FILE:LINE for one block)
@@ -21,9 +22,20 @@ in doc comments an HTML comment above a block says what else it is (several rule
     -->                                    a fragment; the comment has the lines that it stands behind
     <!-- sample: manifest -->              dependencies of a Package.swift (a whole one is known by `import PackageDescription`)
     <!-- sample: skip, REASON -->          isn't compiled, for this reason; counted and printed
+    <!-- sample: run, server "OPTIONS" --> with a server that was given these options
+    <!-- sample: run, proxy -->            with a proxy at 127.0.0.1:3128 (in truth a free port) that wants the password of user `user`;
+                                           something must have gone through it
+    <!-- sample: run, restart "TEXT" -->   whose server is killed once the program has printed TEXT, and another one started
+    <!-- sample: ci -->                    commands that .ci/run runs, by themselves or through other targets of make
+
+A block of `sh` with such a comment is run by bash, with the command that was built, and must end with status 0; `run`, `until`,
+`publisher` and `server` mean the same there. In Docs/handbook every block of commands needs one; the pages in Japanese must have the blocks of
+those in English, but for comments, and aren't run a second time. A program of Docs/Examples has its
+rules in its first line, `// sample: run`; it is compiled in Swift 6 mode and in Swift 5 mode, or with `swift5` in that alone.
 
 Manifests are read by `swift package dump-package`. Products that they name must be there, and the programs of a file that shows a whole
-manifest may import only what it names. Tests (a block with @Test) are run by swift-testing."""
+manifest may import only what it names. Tests (a block with @Test) are run by swift-testing. SAMPLES_SCRATCH names the folder of
+another build (its `.build`) to use in place of this checkout's."""
 
 import argparse
 import os
@@ -33,9 +45,9 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from blocks import Wrong, blocks, doc_comments, documents
+from blocks import Wrong, blocks, blocks_of, doc_comments, documents, translated
 from compiling import TOOLCHAIN, WORK, Toolbox, check_manifest
-from running import run_block
+from running import check_ci, commands, run_block
 
 
 def check(block, toolbox, manifests, options):
@@ -45,13 +57,18 @@ def check(block, toolbox, manifests, options):
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     try:
-        if block.is_manifest:
+        if block.rule("ci"):
+            check_ci(block)
+        elif block.is_manifest:
             check_manifest(block, toolbox, folder)
+        elif block.is_shell and (options.compile or not block.rule("run")):
+            if not block.rule("run"):
+                raise Wrong("commands are run, or are CI's: `sample: run` or `sample: ci`")
         elif block.rule("run") and not options.compile:
             run_block(block, toolbox, folder)
         else:
             toolbox.compile(block, folder)
-        missing = block.imports - TOOLCHAIN - manifests.get(block.path, block.imports)
+        missing = set() if block.is_shell else block.imports - TOOLCHAIN - manifests.get(block.path, block.imports)
         if missing and not block.is_manifest:
             raise Wrong(f"imports {', '.join(sorted(missing))}, which the file's own Package.swift doesn't name")
     except Wrong as problem:
@@ -79,7 +96,10 @@ def main():
     if options.self_test:
         return self_test()
     started = time.monotonic()
-    found = [block for path, text in documents() for block in blocks(path, text)]
+    found = [block for path, text in documents() for block in blocks_of(path, text)]
+    # Tested where they come from.
+    same = translated(found)
+    found = [block for block in found if not any(block is other for other in same)]
     manifests = shown_manifests(found)
     if options.files:
         known = {block.path for block in found} | {block.name for block in found}
@@ -154,13 +174,32 @@ let package = Package(name: "x", targets: [.target(name: "y", dependencies: [.pr
     expect(second.imports, {"Sora"})
     expect((third.code, third.given), ("third\n  more", "\nlet frame = 1".strip()))
     expect('line: 18)\nthird' in third.whole, True)
+    program = blocks_of("Docs/Examples/A/A.swift", '// sample: run, server "--turn --x"\nimport Sora\n@main enum A {}\n')[0]
+    expect((program.doing, program.is_example, program.is_library, program.rule("server")), ("run", True, True, "--turn --x"))
+    shell = blocks("Docs/handbook/x.md", "<!-- sample: ci -->\n```sh\nmake test  # all\n# no\nA=1 make \\\n  x\n```\n")[0]
+    expect((shell.doing, shell.is_shell, commands(shell.code)), ("commands of CI", True, ["make test", "A=1 make x"]))
     expect(shown_manifests(found), {"x.md": {"Sora"}})
     expect(blocks("x.swift", doc_comments("code\n  /// ```swift\n  /// a\n  ///   b\n  /// ```\n"))[0].code, "a\n  b")
     for bad in ("<!-- sample: rnu -->\n```swift\n```", "<!-- sample: skip -->\n```swift\n```", "<!-- sample: run -->\ntext",
-                "<!-- sample: run -->\n```sh\n```", "<!-- sample: after -->\n```swift\n```", "```swift\n",
+                "<!-- sample: run -->\n```json\n```", "<!-- sample: ci -->\n```swift\n```", "<!-- sample: after -->\n```swift\n```", "```swift\n",
                 "<!-- sample: given -->\n```swift\n```", "<!-- sample: run\nlet x = 1\n-->\n```swift\n```"):
         try:
             blocks("x.md", bad)
+            wrong.append(f"{bad!r} was read")
+        except Wrong:
+            pass
+    page = "<!-- sample: run -->\n```sh\nsora codecs  # all\n```\n"
+    pair = [blocks("Docs/handbook/en/x.md", page)[0], blocks("Docs/handbook/ja/x.md", page.replace("all", "other words"))[0]]
+    expect(translated(pair), [pair[1]])
+    for other in (page.replace("codecs", "devices"), page.replace("run", "ci"), page + page, ""):
+        try:
+            translated(pair[:1] + blocks("Docs/handbook/ja/x.md", other))
+            wrong.append(f"{other!r} was taken for a translation")
+        except Wrong:
+            pass
+    for bad in (("Docs/handbook/x.md", "```sh\nmake x\n```"), ("Docs/Examples/A/A.swift", "import Sora\n")):
+        try:
+            blocks_of(*bad)
             wrong.append(f"{bad!r} was read")
         except Wrong:
             pass
