@@ -181,7 +181,8 @@ public final class SoraServer: Sendable {
   private static func listen(
     _ configuration: Configuration, _ engine: LoopBound<ServerEngine>, _ access: AccessControl
   ) async throws -> SignalingServer {
-    let whip = WHIPService(engine, access, configuration.logger)
+    let whip = WHIPService(
+      engine, access, isClustered: configuration.cluster != nil, configuration.logger)
     return try await SignalingServer.start(
       host: configuration.host, port: configuration.port,
       configuration: SignalingServer.Configuration(

@@ -27,7 +27,11 @@ extension ServerEngine {
     _ offer: SFUClientOffer, of applicant: SFUApplicant, _ grant: SFUGrant, token: String?,
     authority: String?
   ) -> Result<MadeSession, WHIPProblem> {
-    defer { schedule() }
+    defer {
+      let channelID = applicant.connect.channelID
+      cluster?.settle(channelID, isOccupied: core.sessionID(channelID: channelID) != nil)
+      schedule()
+    }
     do throws(SFUOfferError) {
       let answer = try core.answer(offer, of: applicant, grant, at: loop.now)
       let id = core.makeIdentifier()

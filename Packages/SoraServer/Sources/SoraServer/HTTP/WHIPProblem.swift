@@ -1,3 +1,4 @@
+import Foundation
 import SoraSignaling
 import SoraSignalingMessages
 
@@ -58,6 +59,26 @@ struct WHIPProblem: Error, Hashable {
 
   static let otherGeneration = WHIPProblem(
     status: 412, title: "IF-MATCH-FAILED", detail: "ICE has started over since that ETag")
+
+  /// The channel is on another server (RFC 9725 §4.5).
+  ///
+  /// - Parameters:
+  ///   - signaling: that server's signaling URL.
+  ///   - path: the request's.
+  static func elsewhere(_ signaling: String, path: String) -> WHIPProblem {
+    guard var url = URLComponents(string: signaling) else { return unplaced }
+    url.scheme = url.scheme == "wss" ? "https" : "http"
+    url.path = ""
+    url.query = nil
+    guard let origin = url.string else { return unplaced }
+    let location = origin + path
+    return WHIPProblem(
+      status: 307, title: "CHANNEL-ELSEWHERE", detail: "post to \(location)",
+      headers: ["Location": location])
+  }
+
+  static let unplaced = unavailable(
+    "CLUSTER-UNAVAILABLE", "where the channel is can't be told at present")
 
   /// What to try again after some seconds.
   private static func unavailable(_ title: String, _ detail: String) -> WHIPProblem {

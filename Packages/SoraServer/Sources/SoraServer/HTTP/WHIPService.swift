@@ -1,4 +1,5 @@
 import Logging
+import SoraCluster
 import SoraSDP
 import SoraSignaling
 import SoraTransport
@@ -8,8 +9,13 @@ struct WHIPService: Sendable {
   private let engine: LoopBound<ServerEngine>
   private let access: AccessControl
   private let logger: Logger
+  /// Whether channels may be on other servers.
+  private let isClustered: Bool
 
-  init(_ engine: LoopBound<ServerEngine>, _ access: AccessControl, _ logger: Logger) {
+  init(
+    _ engine: LoopBound<ServerEngine>, _ access: AccessControl, isClustered: Bool, _ logger: Logger
+  ) {
+    self.isClustered = isClustered
     self.engine = engine
     self.access = access
     self.logger = logger
@@ -106,6 +112,7 @@ struct WHIPService: Sendable {
     let shown = access.isOpen ? nil : token
     let applicant = try await loop.run { [engine] in engine.value.open(connect) }.get()
     let grant = try await decide(about: applicant, request)
+    try await place(applicant, request)
     let authority = request.headers["host"]
     let made = try await loop.run { [engine] in
       engine.value.answer(offer, of: applicant, grant, token: shown, authority: authority)
@@ -144,6 +151,24 @@ struct WHIPService: Sendable {
     }
     await engine.loop.run { [engine] in engine.value.refuse(applicant.peer, reason: reason) }
     throw WHIPProblem(refusal: reason)
+  }
+
+  /// Has the cluster say where the channel is, of a client that was let in.
+  private func place(
+    _ applicant: SFUApplicant, _ request: HTTPRequest
+  ) async throws(WHIPProblem) {
+    guard isClustered else { return }
+    let cluster = await engine.loop.run { [engine] in engine.value.cluster }
+    let problem: WHIPProblem
+    switch await cluster?.place(applicant.connect.channelID) ?? .unavailable {
+    case .here: return
+    case .elsewhere(let url): problem = .elsewhere(url, path: request.path)
+    case .unavailable: problem = .unplaced
+    }
+    await engine.loop.run { [engine] in
+      engine.value.refuse(applicant.peer, reason: problem.title)
+    }
+    throw problem
   }
 
   // MARK: PATCH

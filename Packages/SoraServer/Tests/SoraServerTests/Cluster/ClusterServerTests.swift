@@ -83,6 +83,35 @@ struct ClusterServerTests {
     await b.shutdown()
   }
 
+  /// RFC 9725 §4.5: with 307, a POST is made again where the answer says.
+  @Test func whoPublishesByWHIPIsSentToTheNodeThatHasItsChannel() async throws {
+    let redis = try RedisServer()
+    let (a, b) = (try await server(redis), try await server(redis))
+    await meet([a, b])
+    let first = try await SignalingPeer(a.url)
+    first.connect(channel: "x")
+    _ = try await first.offer()
+    func post(_ channel: String, to server: SoraServer) async throws -> APIClient.Answer {
+      let offer = WHIPTests.offer
+      return try await APIClient(server.httpURL).send(
+        "POST /whip/\(channel) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+          + "Content-Type: application/sdp\r\nContent-Length: \(offer.utf8.count)\r\n\r\n" + offer)
+    }
+    let elsewhere = try await post("x", to: b)
+    #expect(elsewhere.status == 307)
+    let port = try #require(URLComponents(string: a.url)?.port)
+    #expect(elsewhere.head.contains("location: http://127.0.0.1:\(port)/whip/x\r\n"))
+    #expect(try await post("x", to: a).status == 201)
+    // What it opens is placed, too.
+    #expect(try await post("y", to: b).status == 201)
+    #expect(try await metric("sora_cluster_channels", of: b) == 1)
+    let second = try await SignalingPeer(a.url)
+    second.connect(channel: "y")
+    #expect(try await redirect(of: second) == b.url)
+    await a.shutdown()
+    await b.shutdown()
+  }
+
   /// With tokens: who isn't let in takes no place.
   @Test func whoIsRefusedTakesNoPlace() async throws {
     let redis = try RedisServer()

@@ -8,7 +8,7 @@ import Testing
 /// WHIP and WHEP as they are on the wire: requests from literal text, each with its typed answer.
 @Suite(.timeLimit(.minutes(5)))
 struct WHIPTests {
-  private static let offer =
+  static let offer =
     OfferTexts.both("sendonly").replacing("UFRAG", with: "abcd")
     .replacing("PASSWORD", with: "0123456789012345678901")
     .replacing(
