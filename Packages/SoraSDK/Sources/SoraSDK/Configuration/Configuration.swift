@@ -46,6 +46,10 @@ public struct Configuration: Sendable {
 
   /// Asks for simulcast; what is sent follows the server's offer. Where that has none, a line of the log says so.
   public var simulcastEnabled = false
+  /// `simulcast_multicodec` of `connect`, which the server tries out: whether the layers of a simulcast may be of several codecs. nil leaves it
+  /// to the server. What it has made of it is `SignalingOffer.simulcastMulticodec`; layers are sent in the one codec of their section here.
+  /// Linux only.
+  public var simulcastMulticodec: Bool?
   public var simulcastRid: SimulcastRid?
   /// The layer to receive at first of those who send several; the server of version 2025.2 and later, which prefers it to `simulcastRid`.
   public var simulcastRequestRid: SimulcastRequestRid = .unspecified
