@@ -132,7 +132,7 @@ struct CyclesOfAProcess {
     Logger.shared.printsToStandardError = false
     // What a process makes once and keeps: libraries, pools, threads.
     for _ in 0..<cycles / 4 { try await cycle() }
-    try await cycle(together: 50)
+    for _ in 0..<3 { try await cycle(together: 50) }
     let before = try await settled()
     print("cycles: before, \(before)")
     for _ in 0..<cycles { try await cycle() }
