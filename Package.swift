@@ -520,11 +520,23 @@ let package = Package(
       dependencies: ["SoraSDK"],
       path: "Packages/SoraSDK/Sources/Sora",
       swiftSettings: settings + [.strictMemorySafety()]),
+    .target(
+      name: "PortedSwift5",
+      dependencies: ["SoraSDK"],
+      path: "Packages/SoraSDK/Tests/PortedSwift5",
+      swiftSettings: [.swiftLanguageMode(.v5), .treatAllWarnings(as: .error)]),
+    .target(
+      name: "PortedSwift6",
+      dependencies: ["SoraSDK"],
+      path: "Packages/SoraSDK/Tests/PortedSwift6",
+      swiftSettings: [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]),
     .testTarget(
       name: "SoraSDKTests",
       dependencies: [
         "Sora",
         "SoraSDK",
+        "PortedSwift5",
+        "PortedSwift6",
         "SoraMedia",
         "SoraClock",
         "SoraVersion",

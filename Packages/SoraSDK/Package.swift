@@ -12,6 +12,11 @@ let settings: [SwiftSetting] = [
 /// For sources: they mark each unsafe use of memory, or don't compile. Tests needn't.
 let strict = settings + [.strictMemorySafety()]
 
+/// For code as it comes from iOS: in Swift 5's mode, or in Swift 6's, without what this repository asks of itself.
+func ported(_ mode: SwiftLanguageMode) -> [SwiftSetting] {
+  [.swiftLanguageMode(mode), .treatAllWarnings(as: .error)]
+}
+
 let package = Package(
   name: "SoraSDK",
   products: [
@@ -62,10 +67,17 @@ let package = Package(
       ],
       swiftSettings: strict),
     .target(name: "Sora", dependencies: ["SoraSDK"], swiftSettings: strict),
+    // One file, an iOS developer's words, in both modes of the language.
+    .target(
+      name: "PortedSwift5", dependencies: ["SoraSDK"], path: "Tests/PortedSwift5",
+      swiftSettings: ported(.v5)),
+    .target(
+      name: "PortedSwift6", dependencies: ["SoraSDK"], path: "Tests/PortedSwift6",
+      swiftSettings: ported(.v6)),
     .testTarget(
       name: "SoraSDKTests",
       dependencies: [
-        "Sora", "SoraSDK",
+        "Sora", "SoraSDK", "PortedSwift5", "PortedSwift6",
         .product(name: "SoraMedia", package: "SoraMedia"),
         .product(name: "SoraClock", package: "SoraMedia"),
         .product(name: "SoraVersion", package: "SoraMedia"),

@@ -18,6 +18,7 @@ import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -210,19 +211,26 @@ class Manifest:
         self.settings, self.raw_settings = self.common_settings()
 
     def common_settings(self):
-        """The Swift settings that every target begins with: as Swift text, and as SwiftPM dumps them."""
-        values, raw = None, []
+        """The Swift settings that all but a few targets begin with: as Swift text, and as SwiftPM dumps them."""
+        every = []
         for package in self.packages:
             for target in package["targets"]:
                 items = [item for item in target.get("settings", []) if item["tool"] == "swift"]
-                if not items:
-                    continue
-                found = [setting(target["name"], item) for item in items]
-                if values is None:
-                    values, raw = found, items
-                shared = os.path.commonprefix([values, found])
-                values, raw = shared, raw[:len(shared)]
-        return values or [], raw
+                if items:
+                    every.append(([setting(target["name"], item) for item in items], items))
+        values, raw = [], []
+        while True:
+            place = len(values)
+            following = [(found, items) for found, items in every if found[:place] == values and len(found) > place]
+            if not following:
+                return values, raw
+            counts = Counter(found[place] for found, _ in following)
+            (value, count), = counts.most_common(1)
+            # A target in another mode of the language, as apps are, doesn't make every other one spell its own.
+            if count < 0.9 * len(every):
+                return values, raw
+            values = values + [value]
+            raw = next(items for found, items in following if found[place] == value)[:place + 1]
 
     def dependency(self, what, item):
         """A target's dependency, as the names it has in the flat package."""

@@ -77,6 +77,7 @@ import Testing
       $0.audioCodec = .opus
       $0.audioBitRate = 64
       $0.simulcastEnabled = true
+      $0.simulcastMulticodec = true
       $0.simulcastRid = .r1
       $0.simulcastRequestRid = .none
       $0.spotlightEnabled = .enabled
@@ -102,6 +103,7 @@ import Testing
       json["video"] == ["codec_type": "VP8", "bit_rate": 800, "vp9_params": ["profile_id": 2]])
     #expect(json["audio"] == ["codec_type": "OPUS", "bit_rate": 64])
     #expect(json["simulcast"] == true && json["simulcast_rid"] == "r1")
+    #expect(json["simulcast_multicodec"] == true)
     #expect(json["simulcast_request_rid"] == "none")
     #expect(json["spotlight"] == true && json["spotlight_number"] == 3)
     #expect(json["spotlight_focus_rid"] == "r2" && json["spotlight_unfocus_rid"] == nil)
@@ -125,11 +127,13 @@ import Testing
       $0.videoEnabled = false
       $0.audioEnabled = false
       $0.multistreamEnabled = false
+      $0.simulcastMulticodec = true
       $0.simulcastRid = .r1
       $0.spotlightNumber = 3
     }
     #expect(json["video"] == false && json["audio"] == false && json["multistream"] == false)
     #expect(json["simulcast"] == nil && json["simulcast_rid"] == nil)
+    #expect(json["simulcast_multicodec"] == nil)
     #expect(json["spotlight"] == nil && json["spotlight_number"] == nil)
   }
 

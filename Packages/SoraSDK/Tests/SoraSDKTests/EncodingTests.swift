@@ -159,6 +159,44 @@ import WebRTC
     await channel.disconnect()
   }
 
+  /// Why each layer is off, and that an app can change it through the channel.
+  @Test func whyTheyAreOff() async throws {
+    let server = try await Server(rids: ["r0", "r1", "r2"], encodings: Self.encodings)
+    let attempt = Attempt(server.sora.configuration(), face: .tasks)
+    let channel = try await attempt.channel()
+    let feeder = try feed(#require(channel.senderStream))
+    defer { feeder.cancel() }
+    func wait(for wanted: [String?: RTCSendBandwidth.LayerOff]) async {
+      for await bandwidth in channel.sendBandwidth {
+        let layers = bandwidth.tracks.first { $0.kind == .video }?.layers ?? []
+        guard layers.count == 3 else { continue }
+        let off = Dictionary(
+          layers.compactMap { layer in layer.off.map { (layer.rid, $0) } },
+          uniquingKeysWith: { first, _ in first })
+        if off == wanted { return }
+      }
+      Issue.record("the channel ended")
+    }
+    await wait(for: ["r1": .inactive])
+    var encodings = channel.videoEncodings
+    #expect(encodings.map(\.rid) == ["r0", "r1", "r2"])
+    encodings[1].isActive = true
+    encodings[2].isActive = false
+    // One that there isn't changes nothing.
+    encodings.append(RTCRtpEncodingParameters(rid: "r7"))
+    channel.videoEncodings = encodings
+    await wait(for: ["r2": .inactive])
+    #expect(channel.videoEncodings.map(\.rid) == ["r0", "r1", "r2"])
+    // More than the path is estimated to take, of the highest: it is off for want of it.
+    encodings[2].isActive = true
+    encodings[2].minBitrateBps = 500_000_000
+    encodings[2].maxBitrateBps = 500_000_000
+    channel.videoEncodings = encodings
+    await wait(for: ["r2": .bandwidth])
+    await channel.disconnect()
+    #expect(channel.videoEncodings.isEmpty)
+  }
+
   /// A layer that a later offer adds is sent as the first offer's encodings say, and what the app has changed of the others stays.
   @Test func theyAreInForceForLaterOffers() async throws {
     let server = try await Server(rids: ["r0", "r2"], encodings: Self.encodings)

@@ -18,7 +18,7 @@ extension MediaChannel {
 
   /// Takes the handler; nothing happens before `start`.
   func prepare(
-    _ completion: @escaping @Sendable (MediaChannel?, (any Error)?) -> Void
+    _ completion: Completion
   ) -> ConnectionTask {
     let task = ConnectionTask(channel: self)
     storage.withLock { state in
@@ -102,11 +102,12 @@ extension MediaChannel {
   }
 
   private func received(_ message: SoraSignaling.WebSocketMessage) {
-    guard let handler = configuration.webSocketChannelHandlers.onReceive else { return }
+    let handlers = configuration.webSocketChannelHandlers
+    guard handlers.onReceive != nil else { return }
     deliver { _ in
       switch message {
-      case .text(let text): handler(.text(text))
-      case .binary(let bytes): handler(.binary(Data(bytes)))
+      case .text(let text): await handlers.onReceive?(.text(text))
+      case .binary(let bytes): await handlers.onReceive?(.binary(Data(bytes)))
       }
     }
   }
@@ -122,9 +123,9 @@ extension MediaChannel {
       Logger.info(type: .mediaChannel, message: "did connect")
       // First: who subscribes once `connect` has returned gets it among what has been.
       channel.hub.publish(.connected)
-      completion?(channel, nil)
-      channel.sora.handlers.onConnect?(channel, nil)
-      channel.handlers.onConnect?(nil)
+      await completion?.call(channel, nil)
+      await channel.sora.handlers.onConnect?(channel, nil)
+      await channel.handlers.onConnect?(nil)
     } when: { state in
       state.progress.connected()
     }
@@ -160,7 +161,7 @@ extension MediaChannel {
     let stream = BasicMediaStream(native, channel: self)
     deliver { channel in
       for sinks in channel.storage.withLock({ $0.streamSinks }) { sinks.add(to: stream) }
-      channel.handlers.onAddStream?(stream)
+      await channel.handlers.onAddStream?(stream)
       channel.hub.publish(.streamAdded(stream))
     } when: { state in
       // Our own stream, sent back.
@@ -181,7 +182,7 @@ extension MediaChannel {
     sora.audio.remove([found])
     deliver { channel in
       for sinks in channel.storage.withLock({ $0.streamSinks }) { sinks.remove(from: found) }
-      channel.handlers.onRemoveStream?(found)
+      await channel.handlers.onRemoveStream?(found)
       channel.hub.publish(.streamRemoved(found))
     } when: { state in
       state.streams.removeAll { $0 === found }
@@ -192,7 +193,7 @@ extension MediaChannel {
   /// The local stream is there.
   func addLocal(_ stream: BasicMediaStream) {
     deliver { channel in
-      channel.handlers.onAddStream?(stream)
+      await channel.handlers.onAddStream?(stream)
       channel.hub.publish(.streamAdded(stream))
     } when: { state in
       state.streams.insert(stream, at: 0)
@@ -202,17 +203,17 @@ extension MediaChannel {
 
   // MARK: Telling the app
 
-  /// Runs `body` on the channel's queue, in order, unless the channel has ended.
+  /// Runs `body` on the channel's queue, in order, unless the channel has ended. The app's handlers are called with `await`.
   ///
   /// - Parameter change: a change of the state that goes with it, made at once; false drops both.
   func deliver(
-    _ body: @escaping @Sendable (MediaChannel) -> Void,
+    _ body: @escaping @Sendable (MediaChannel) async -> Void,
     when change: (inout State) -> Bool = { _ in true }
   ) {
     // Enqueued under the lock: what happens next is told after it.
     storage.withLock { state in
       guard state.phase != .ended, change(&state) else { return }
-      queue.async { body(self) }
+      queue.enqueue { await body(self) }
     }
   }
 }

@@ -75,7 +75,7 @@ extension MediaChannel {
       storage.withLock { $0.client }?.close()
     }
     deliver { channel in
-      channel.handlers.onDataChannel?(channel)
+      await channel.handlers.onDataChannel?(channel)
       channel.hub.publish(.dataChannelsOpened)
     }
   }
@@ -170,7 +170,7 @@ extension MediaChannel {
   private func deliver(_ payload: [UInt8], as message: DataChannelMessage?, label: String) {
     let backlog = dataChannels.inbox(label).backlog
     deliver { channel in
-      channel.handlers.onDataChannelMessage?(channel, label, Data(payload))
+      await channel.handlers.onDataChannelMessage?(channel, label, Data(payload))
       if let message { channel.hub.publish(.message(message)) }
       backlog.remove(payload.count + MessageBacklog.overhead)
     }

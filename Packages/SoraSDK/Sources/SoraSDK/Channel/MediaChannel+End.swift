@@ -75,7 +75,7 @@ extension MediaChannel {
   ) {
     struct Ending {
       var wasConnecting: Bool
-      var completion: (@Sendable (MediaChannel?, (any Error)?) -> Void)?
+      var completion: Completion?
       var client: SignalingClient?
       var peer: RTCPeerConnection?
       var streams: [BasicMediaStream]
@@ -118,20 +118,20 @@ extension MediaChannel {
     // Last: the channel's task, once its input has ended, closes the client without the farewell above.
     input.finish()
     let isFailedAttempt = ending.wasConnecting
-    queue.async { [self] in
+    queue.enqueue { [self] in
       if isFailedAttempt {
-        ending.completion?(nil, attemptError)
-        sora.handlers.onConnect?(nil, attemptError)
-        handlers.onConnect?(attemptError)
+        await ending.completion?.call(nil, attemptError)
+        await sora.handlers.onConnect?(nil, attemptError)
+        await handlers.onConnect?(attemptError)
       }
       for stream in ending.streams {
         for sinks in ending.streamSinks { sinks.remove(from: stream) }
         stream.terminate()
       }
       sora.remove(self)
-      sora.handlers.onRemoveMediaChannel?(self)
-      sora.handlers.onDisconnect?(self, error)
-      handlers.onDisconnect?(error)
+      await sora.handlers.onRemoveMediaChannel?(self)
+      await sora.handlers.onDisconnect?(self, error)
+      await handlers.onDisconnect?(error)
       hub.publish(.disconnected(error))
     }
   }

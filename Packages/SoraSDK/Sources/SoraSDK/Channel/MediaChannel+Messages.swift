@@ -74,7 +74,7 @@ extension MediaChannel {
   private func tell(_ message: SignalingMessage) {
     guard let signaling = Signaling(received: message) else { return }
     deliver { channel in
-      channel.handlers.onReceiveSignaling?(signaling)
+      await channel.handlers.onReceiveSignaling?(signaling)
       switch signaling {
       case .notify(let notify): channel.hub.publish(.notify(notify))
       case .push(let push): channel.hub.publish(.push(push))

@@ -1,4 +1,3 @@
-import Dispatch
 public import Foundation
 import SoraSignaling
 public import SoraTransport
@@ -7,10 +6,13 @@ public import WebRTC
 
 /// One connection to a channel of a Sora. Made by `Sora.connect`; connecting again means a new one.
 ///
-/// Everything may be called from any thread. Handlers run on a serial queue of the channel's own, in the order in which
-/// things happened and never two at once; a handler that blocks delays the handlers after it and nothing else.
+/// Everything may be called from any thread. Handlers run on their actor or on a serial queue of the channel's own
+/// (`MediaChannelHandlers`), in the order in which things happened and never two at once; a handler that blocks delays the handlers
+/// after it and nothing else.
 public final class MediaChannel: CustomStringConvertible, Equatable, Sendable {
   typealias Phase = ChannelProgress.Phase
+  /// The handler of `connect`.
+  typealias Completion = Handler<@isolated(any) (MediaChannel?, (any Error)?) -> Void>
 
   /// What the server calls the connection.
   struct Names: Sendable {
@@ -35,7 +37,7 @@ public final class MediaChannel: CustomStringConvertible, Equatable, Sendable {
     var streamSinks: [StreamSinks] = []
 
     // The attempt and its machinery.
-    var completion: (@Sendable (MediaChannel?, (any Error)?) -> Void)?
+    var completion: Completion?
     var task: ConnectionTask?
     var client: SignalingClient?
     var route = SignalingRoute()
@@ -63,7 +65,7 @@ public final class MediaChannel: CustomStringConvertible, Equatable, Sendable {
   let dataChannels = DataChannels()
   let calls = RPCCalls()
   /// Where handlers run.
-  let queue = DispatchQueue(label: "sora.channel")
+  let queue = HandlerQueue()
   /// What the channel's task works on, one after the other.
   let inputs: AsyncStream<Input>
   let input: AsyncStream<Input>.Continuation
@@ -152,10 +154,10 @@ public final class MediaChannel: CustomStringConvertible, Equatable, Sendable {
 
   /// The same for a handler. Of the iOS SDK 2026.1.
   ///
-  /// - Parameter handler: gets what the connection measures, or `SoraError.peerChannelError` where there is no connection; once, on the
-  ///   channel's queue.
-  public func getStats(handler: @escaping @Sendable (Result<Statistics, any Error>) -> Void) {
-    let peer = native
+  /// - Parameter handler: gets what the connection measures, or `SoraError.peerChannelError` where there is no connection; once, where the
+  ///   channel's handlers run.
+  public func getStats(handler: @escaping @isolated(any) (Result<Statistics, any Error>) -> Void) {
+    let (peer, handler) = (native, Handler(handler))
     Task { [queue] in
       let result: Result<Statistics, any Error> =
         if let peer {
@@ -163,7 +165,7 @@ public final class MediaChannel: CustomStringConvertible, Equatable, Sendable {
         } else {
           .failure(SoraError.peerChannelError(reason: "there is no connection; connect first"))
         }
-      queue.async { handler(result) }
+      queue.enqueue { await handler.call(result) }
     }
   }
 
@@ -171,6 +173,26 @@ public final class MediaChannel: CustomStringConvertible, Equatable, Sendable {
   /// where there is no connection. Linux only.
   public var sendBandwidth: AsyncStream<RTCSendBandwidth> {
     native?.sendBandwidth ?? AsyncStream { $0.finish() }
+  }
+
+  /// How the video is encoded that this connection sends, one element a simulcast layer, lowest first: at first as the server's offer says.
+  /// Setting it takes effect with the next frame: rates, sizes, frame rates, scalability modes, layers on and off. The names (`rid`) and their
+  /// count are the server's; what doesn't have them is left as it is. Empty where no video is sent. Why a layer is off is in `sendBandwidth`
+  /// (`RTCSendBandwidth.Layer.off`). Linux only.
+  public var videoEncodings: [RTCRtpEncodingParameters] {
+    get { videoSender?.parameters.encodings ?? [] }
+    set {
+      guard let sender = videoSender else { return }
+      var parameters = sender.parameters
+      parameters.encodings = parameters.encodings.map { old in
+        newValue.first { $0.rid == old.rid } ?? old
+      }
+      if parameters.encodings != sender.parameters.encodings { sender.parameters = parameters }
+    }
+  }
+
+  private var videoSender: RTCRtpSender? {
+    native?.senders.first { $0.track is RTCVideoTrack }
   }
 
   /// When the attempt came to which point, from `connect` to the first packet, and how long each phase took. What the peer

@@ -61,19 +61,19 @@ public final class Sora: Sendable {
   /// - Parameters:
   ///   - configuration: where to, as whom, and with what.
   ///   - webRTCConfiguration: used in place of `configuration.webRTCConfiguration`, unless it is as `init()` made it.
-  ///   - handler: called exactly once, on the channel's queue: with the channel once media can flow, or with the error
-  ///     that ended the attempt, mostly a `SoraError`.
+  ///   - handler: called exactly once, on its actor or on the channel's queue (`MediaChannelHandlers`): with the channel once media can
+  ///     flow, or with the error that ended the attempt, mostly a `SoraError`.
   /// - Returns: the attempt, which can be cancelled.
   public func connect(
     configuration: Configuration, webRTCConfiguration: WebRTCConfiguration = WebRTCConfiguration(),
-    handler: @escaping @Sendable (_ mediaChannel: MediaChannel?, _ error: (any Error)?) -> Void
+    handler: @escaping @isolated(any) (_ mediaChannel: MediaChannel?, _ error: (any Error)?) -> Void
   ) -> ConnectionTask {
     ProcessPreparation.connectionBegins()
     var configuration = configuration
     if !webRTCConfiguration.isDefault { configuration.webRTCConfiguration = webRTCConfiguration }
     let channel = MediaChannel(sora: self, configuration: configuration)
     channels.withLock { $0.append(channel) }
-    let task = channel.prepare(handler)
+    let task = channel.prepare(Handler(handler))
     handlers.onAddMediaChannel?(channel)
     channel.start()
     return task
@@ -92,7 +92,7 @@ public final class Sora: Sendable {
       try await withCheckedThrowingContinuation { continuation in
         let task = connect(
           configuration: configuration, webRTCConfiguration: webRTCConfiguration
-        ) { channel, error in
+        ) { @Sendable channel, error in
           if let channel {
             continuation.resume(returning: channel)
           } else {

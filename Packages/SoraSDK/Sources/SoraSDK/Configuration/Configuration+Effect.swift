@@ -37,6 +37,10 @@ extension Configuration {
       "simulcastEnabled", if: simulcastEnabled && offer.simulcast != true,
       "the server's offer has no simulcast")
     note(
+      "simulcastMulticodec",
+      if: simulcastMulticodec == true && !(simulcastEnabled && offer.simulcastMulticodec == true),
+      simulcastEnabled ? "the server's offer has one codec" : "only with simulcastEnabled")
+    note(
       "simulcastRid", if: simulcastRid != nil && !(simulcastEnabled && role.receives),
       "only with simulcastEnabled and a role that receives")
     let isSpotlight = spotlightEnabled == .enabled

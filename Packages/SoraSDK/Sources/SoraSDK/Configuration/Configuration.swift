@@ -46,6 +46,10 @@ public struct Configuration: Sendable {
 
   /// Asks for simulcast; what is sent follows the server's offer. Where that has none, a line of the log says so.
   public var simulcastEnabled = false
+  /// `simulcast_multicodec` of `connect`, which the server tries out: whether the layers of a simulcast may be of several codecs. nil leaves it
+  /// to the server. What it has made of it is `SignalingOffer.simulcastMulticodec`; layers are sent in the one codec of their section here.
+  /// Linux only.
+  public var simulcastMulticodec: Bool?
   public var simulcastRid: SimulcastRid?
   /// The layer to receive at first of those who send several; the server of version 2025.2 and later, which prefers it to `simulcastRid`.
   public var simulcastRequestRid: SimulcastRequestRid = .unspecified
@@ -180,8 +184,7 @@ extension Configuration {
   var streamConnector: any ICEStreamConnector {
     if let own = engine.streamConnector { return own }
     var connector = TURNStreamConnector.Configuration()
-    connector.tls = TLSOptions(
-      trust: tls.caFile.map { .file($0) } ?? .system, insecure: tls.isInsecure)
+    connector.tls = tls.options
     connector.pinnedCertificate = tls.turnCertificateSHA256
     connector.proxy = proxyOptions
     connector.userAgent = "Sora Swift SDK \(SDKInfo.version)"
@@ -201,8 +204,7 @@ extension Configuration {
   /// - Parameter timeout: of one candidate.
   func webSocketOptions(timeout: Duration) -> WebSocketOptions {
     var options = WebSocketOptions()
-    options.tls = TLSOptions(
-      trust: tls.caFile.map { .file($0) } ?? .system, insecure: tls.isInsecure)
+    options.tls = tls.options
     options.proxy = proxyOptions
     options.timeout = timeout
     options.userAgent = "Sora Swift SDK \(SDKInfo.version)"
@@ -211,7 +213,7 @@ extension Configuration {
   }
 }
 
-/// How TLS servers are verified.
+/// How TLS servers are verified, and how this side shows itself.
 public struct TLSSettings: Sendable, Equatable {
   /// A file of PEM certificates to trust instead of the system's.
   public var caFile: String?
@@ -219,12 +221,29 @@ public struct TLSSettings: Sendable, Equatable {
   public var isInsecure = false
   /// The SHA-256 of the one certificate (DER) that TURN servers over TLS may show, 32 bytes.
   public var turnCertificateSHA256: [UInt8]?
+  /// A file of PEM certificates that this side shows to servers that ask for one, its own first; nil shows none. One that can't be used fails
+  /// the attempt.
+  public var clientCertificateFile: String?
+  /// The PEM file of its private key, without a passphrase; nil where the key is in `clientCertificateFile`, too.
+  public var clientKeyFile: String?
 
   public init(
-    caFile: String? = nil, isInsecure: Bool = false, turnCertificateSHA256: [UInt8]? = nil
+    caFile: String? = nil, isInsecure: Bool = false, turnCertificateSHA256: [UInt8]? = nil,
+    clientCertificateFile: String? = nil, clientKeyFile: String? = nil
   ) {
     self.caFile = caFile
     self.isInsecure = isInsecure
     self.turnCertificateSHA256 = turnCertificateSHA256
+    self.clientCertificateFile = clientCertificateFile
+    self.clientKeyFile = clientKeyFile
+  }
+
+  /// The same for those that open connections.
+  fileprivate var options: TLSOptions {
+    TLSOptions(
+      trust: caFile.map { .file($0) } ?? .system, insecure: isInsecure,
+      clientIdentity: clientCertificateFile.map {
+        TLSOptions.Identity(certificateFile: $0, keyFile: clientKeyFile ?? $0)
+      })
   }
 }

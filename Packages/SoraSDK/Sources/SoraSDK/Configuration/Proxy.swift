@@ -1,3 +1,5 @@
+public import Foundation
+
 /// An HTTP proxy (CONNECT, optionally with Basic authentication) for signaling and for TURN over TCP and TLS.
 public struct Proxy: CustomStringConvertible, Sendable, Equatable {
   let host: String
@@ -20,6 +22,44 @@ public struct Proxy: CustomStringConvertible, Sendable, Equatable {
     self.agent = agent ?? "Sora Swift SDK \(SDKInfo.version)"
     self.username = username
     self.password = password
+  }
+
+  /// The proxy that the environment names for a URL, by the variables that curl and others read: `https_proxy` for `wss`, `http_proxy` for `ws`,
+  /// `all_proxy` for both; in upper case, too, but for `HTTP_PROXY`, which CGI fills from a request. nil where there is none, where `no_proxy`
+  /// names the host, a domain of its or `*`, and where the proxy is no HTTP proxy (`http://user:password@host:port`). Linux only.
+  ///
+  /// - Parameters:
+  ///   - url: where to connect.
+  ///   - environment: of this process where nothing else is said.
+  public static func fromEnvironment(
+    for url: URL, environment: [String: String] = ProcessInfo.processInfo.environment
+  ) -> Proxy? {
+    func value(_ names: String...) -> String? {
+      names.lazy.compactMap { environment[$0] }.first { !$0.isEmpty }
+    }
+    guard let host = url.host?.lowercased(), !isDirect(host, value("no_proxy", "NO_PROXY")) else {
+      return nil
+    }
+    let isSecure = ["wss", "https"].contains(url.scheme?.lowercased() ?? "")
+    let own = isSecure ? value("https_proxy", "HTTPS_PROXY") : value("http_proxy")
+    guard let text = own ?? value("all_proxy", "ALL_PROXY"),
+      let parts = URLComponents(string: text.contains("://") ? text : "http://" + text),
+      parts.scheme?.lowercased() == "http", let name = parts.host, !name.isEmpty,
+      (1...65_535).contains(parts.port ?? 1080)
+    else { return nil }
+    // Without a port it is curl's, 1080.
+    return Proxy(
+      host: name, port: parts.port ?? 1080, username: parts.user, password: parts.password)
+  }
+
+  /// Whether a list of hosts and domains, by commas, has a host.
+  private static func isDirect(_ host: String, _ list: String?) -> Bool {
+    (list ?? "").lowercased().split(separator: ",").contains { entry in
+      let name = entry.trimmingCharacters(in: .whitespaces)
+      if name == "*" { return true }
+      let domain = name.hasPrefix(".") ? String(name.dropFirst()) : name
+      return !domain.isEmpty && (host == domain || host.hasSuffix("." + domain))
+    }
   }
 
   /// The proxy without its secret.

@@ -19,6 +19,7 @@ extension ConnectMessage {
     self.multistream = configuration.usesMultistream
     if configuration.simulcastEnabled {
       self.simulcast = true
+      self.simulcastMulticodec = configuration.simulcastMulticodec
       if configuration.role.receives {
         self.simulcastRid = configuration.simulcastRid?.message
         self.simulcastRequestRid = configuration.simulcastRequestRid.message

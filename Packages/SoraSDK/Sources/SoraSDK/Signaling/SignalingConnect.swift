@@ -90,6 +90,11 @@ public struct SignalingConnect: Codable, Sendable {
     get { message.simulcastRid.flatMap { SimulcastRid(rawValue: $0.rawValue) } }
     set { message.simulcastRid = newValue?.message }
   }
+  /// Linux only.
+  public var simulcastMulticodec: Bool? {
+    get { message.simulcastMulticodec }
+    set { message.simulcastMulticodec = newValue }
+  }
   public var dataChannelSignaling: Bool? {
     get { message.dataChannelSignaling }
     set { message.dataChannelSignaling = newValue }

@@ -53,6 +53,8 @@ public struct SignalingOffer: Codable, Sendable {
     }
     /// A W3C scalability mode such as `L1T1`.
     public var scalabilityMode: String? { message.scalabilityMode }
+    /// Whether the length of audio packets may follow the network. Linux only.
+    public var adaptivePtime: Bool? { message.adaptivePtime }
 
     init(_ message: SignalingEncoding) { self.message = message }
 
@@ -72,6 +74,7 @@ public struct SignalingOffer: Codable, Sendable {
       parameters.scaleResolutionDownBy = scaleResolutionDownBy
       parameters.scaleResolutionDownTo = scaleResolutionDownTo
       parameters.scalabilityMode = scalabilityMode
+      parameters.adaptivePtime = adaptivePtime
       return parameters
     }
   }

@@ -61,15 +61,15 @@ public enum WebSocketMessage: Sendable, Equatable {
 /// Handlers of the signaling WebSocket.
 public final class WebSocketChannelHandlers: Sendable {
   private struct Values: Sendable {
-    var onReceive: (@Sendable (WebSocketMessage) -> Void)?
+    var onReceive: Handler<@isolated(any) (WebSocketMessage) -> Void>?
   }
 
   private let values = Locked(Values())
 
-  /// Every message, before the SDK acts on it. On the channel's queue, ahead of `onReceiveSignaling`.
-  public var onReceive: (@Sendable (WebSocketMessage) -> Void)? {
-    get { values.onReceive }
-    set { values.onReceive = newValue }
+  /// Every message, before the SDK acts on it. Ahead of `onReceiveSignaling`, and where that runs (`MediaChannelHandlers`).
+  public var onReceive: (@isolated(any) (WebSocketMessage) -> Void)? {
+    get { values.onReceive?.call }
+    set { values.onReceive = Handler(newValue) }
   }
 
   public init() {}

@@ -39,6 +39,8 @@ public final class RTPSession {
     public var unusableRetransmission = 0
     /// Packets of sound with nothing in them.
     public var emptySound = 0
+    /// Packets of telephone events that aren't made of whole reports.
+    public var malformedTelephoneEvent = 0
     /// RTCP packets of a type that nobody here reads.
     public var unknownRTCP = 0
     /// Requests for packets or key frames of a source that isn't sent.
@@ -270,6 +272,8 @@ public final class RTPSession {
   /// Lets timers run: pacing, reports, requests for lost packets, feedback, frames that are due.
   public func poll(at now: Instant) {
     releaseFrames(at: now)
+    endSilentTones(at: now)
+    playTones(at: now)
     for stream in receiveStreams { rtcp.sendRequests(of: stream.receiver, at: now) }
     for stream in sendStreams { demandKeyFrame(of: stream, at: now) }
     rtcp.sendFeedback(at: now)
@@ -296,10 +300,12 @@ public final class RTPSession {
     var deadline = earliest(controller.nextDeadline, rtcp.nextDeadline(reports: hasStreams))
     for stream in sendStreams {
       deadline = earliest(deadline, stream.keyFrameDemand.deadline)
+      deadline = earliest(deadline, stream.tones?.nextDeadline)
     }
     for stream in receiveStreams {
       deadline = earliest(deadline, stream.receiver.nextDeadline(roundTrip: roundTrip))
       deadline = earliest(deadline, stream.jitterBuffer?.nextDeadline)
+      deadline = earliest(deadline, stream.tones.nextDeadline)
     }
     return deadline
   }
@@ -388,9 +394,25 @@ public protocol RTPSessionDelegate: AnyObject {
   /// The peer uses the source identifier of a stream of ours, which has another now (RFC 3550 §8.2). The next description should name
   /// it; until then the mid in its packets tells the peer what they are.
   func session(_ session: RTPSession, changedSSRCOf stream: RTPSendStream, from ssrc: UInt32)
+  /// A key of a telephone begins or ends that the peer tells of (RFC 4733). Its duration counts in ticks of the stream's clock.
+  func session(
+    _ session: RTPSession, received change: TelephoneEventReceiver.Change,
+    on stream: RTPReceiveStream, at now: Instant)
+  /// A key that was to be played begins, or a pause (`,`); nil once all have been.
+  func session(
+    _ session: RTPSession, plays key: Character?, remaining: String, on stream: RTPSendStream,
+    at now: Instant)
 }
 
 extension RTPSessionDelegate {
+  public func session(
+    _ session: RTPSession, received change: TelephoneEventReceiver.Change,
+    on stream: RTPReceiveStream, at now: Instant
+  ) {}
+  public func session(
+    _ session: RTPSession, plays key: Character?, remaining: String, on stream: RTPSendStream,
+    at now: Instant
+  ) {}
   public func session(
     _ session: RTPSession, changedSSRCOf stream: RTPSendStream, from ssrc: UInt32
   ) {}

@@ -51,6 +51,8 @@ public struct RTPSendParameters: Sendable, Equatable {
   public var feedback = CongestionFeedbackKind.transportWide
   /// Video only: nil sends no repair packets.
   public var repair: RTPForwardErrorCorrection?
+  /// Audio only: the payload type of telephone events (RFC 4733) on the codec's clock; nil where they weren't negotiated.
+  public var telephoneEvents: UInt8?
 
   public init(
     mid: String, rid: String? = nil, kind: MediaKind, ssrc: UInt32, payloadType: UInt8,
@@ -79,7 +81,7 @@ public struct RTPSendParameters: Sendable, Equatable {
       && a.rtx?.ssrc == b.rtx?.ssrc && a.rtx?.payloadType == b.rtx?.payloadType
       && a.redundancy == b.redundancy && a.extensions == b.extensions
       && a.acceptsNack == b.acceptsNack && a.feedback == b.feedback
-      && a.repair == b.repair
+      && a.repair == b.repair && a.telephoneEvents == b.telephoneEvents
   }
 }
 

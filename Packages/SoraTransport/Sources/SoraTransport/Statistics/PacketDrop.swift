@@ -136,6 +136,7 @@ extension RTPSession.Dropped {
       "unknownSource": unknownSource, "tooManySources": tooManySources,
       "endedSource": endedSource, "unknownPayloadType": unknownPayloadType,
       "unusableRetransmission": unusableRetransmission, "emptySound": emptySound,
+      "malformedTelephoneEvent": malformedTelephoneEvent,
       "unknownRTCP": unknownRTCP, "requestOfUnknownSource": requestOfUnknownSource,
       "pacerFull": pacerFull, "retransmissionBudget": retransmissionBudget, "overtaken": overtaken,
       "unsendable": unsendable,

@@ -227,6 +227,8 @@ import Testing
     bench.expect(nil, fed: sound(111, 2))
     bench.expect("rtp.unknownPayloadType", fed: sound(50, 3))
     bench.expect("rtp.emptySound", fed: sound(111, 4, payload: []))
+    bench.expect(nil, fed: sound(110, 5, payload: [5, 0x8A, 0, 80]))
+    bench.expect("rtp.malformedTelephoneEvent", fed: sound(110, 6, payload: [5, 0x8A, 0]))
     #expect(bench.pair.b.audioCount == 1)
     bench.expect(
       "rtp.malformedRTCP",

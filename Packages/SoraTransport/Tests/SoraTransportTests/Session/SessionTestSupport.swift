@@ -47,7 +47,11 @@ enum TestStreams {
 
   static func audioSection(mid: String = "0") -> RTPReceiveParameters {
     RTPReceiveParameters(
-      mid: mid, kind: .audio, payloads: [.init(type: 111, codecName: "opus", clockRate: 48_000)],
+      mid: mid, kind: .audio,
+      payloads: [
+        .init(type: 111, codecName: "opus", clockRate: 48_000),
+        .init(type: 110, codecName: "telephone-event", clockRate: 48_000),
+      ],
       extensions: extensions, sendsNack: false)
   }
 }

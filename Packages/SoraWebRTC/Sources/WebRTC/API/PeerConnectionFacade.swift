@@ -79,7 +79,10 @@ final class PeerConnectionFacade: Sendable {
     if before.signaling != .closed {
       tell { $0.peerConnection($1, didChange: RTCSignalingState.closed) }
     }
-    for transceiver in transceivers { transceiver.receiver.track.end() }
+    for transceiver in transceivers {
+      transceiver.receiver.track.end()
+      transceiver.sender.dtmfSender?.setCanInsert(false)
+    }
   }
 
   /// Calls the delegate on the connection's queue.
@@ -112,8 +115,20 @@ final class PeerConnectionFacade: Sendable {
     case .signalingStateChanged, .gatheringStateChanged, .iceStateChanged, .connectionStateChanged:
       guard !state.withLock({ $0.isClosed }) else { return }
       tellState(event)
+    case .negotiated(let sections):
+      for transceiver in transceivers {
+        let send = sections.first { $0.transceiverID == transceiver.id }?.send
+        transceiver.sender.dtmfSender?.setCanInsert(send?.telephoneEvents != nil)
+      }
+    case .keyReceived(let event, let id):
+      guard let track = transceiver(id: id)?.receiver.track as? RTCAudioTrack else { return }
+      queue.async { track.onDtmf?(event) }
+    case .keyPlayed(let key, let remaining, let id):
+      guard let sender = transceiver(id: id)?.sender.dtmfSender else { return }
+      sender.setRemaining(remaining)
+      queue.async { sender.onToneChange?(key.map { String($0) } ?? "") }
     case .dtlsStateChanged, .transportStateChanged, .serverAddressesNeeded, .addressNeeded,
-      .negotiated, .targetBitrateChanged, .keyFrameWanted:
+      .targetBitrateChanged, .keyFrameWanted:
       break
     }
   }

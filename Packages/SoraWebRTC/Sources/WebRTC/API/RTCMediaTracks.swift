@@ -104,8 +104,9 @@ private final class RendererAdapter: VideoSink, Sendable {
 
 /// An audio track: from a source of ours, or received.
 public final class RTCAudioTrack: RTCMediaStreamTrack, @unchecked Sendable {
-  // @unchecked: `let`s.
+  // @unchecked: `let`s and one mutex.
   public let source: RTCAudioSource
+  private let dtmfHandler = Mutex<(@Sendable (RTCDtmfEvent) -> Void)?>(nil)
 
   init(source: RTCAudioSource, trackId: String) {
     self.source = source
@@ -116,6 +117,13 @@ public final class RTCAudioTrack: RTCMediaStreamTrack, @unchecked Sendable {
   /// where a slow sink holds up no other track (`AudioSink.receive`).
   public func add(sink: any AudioSink) { source.broadcaster.add(sink) }
   public func remove(sink: any AudioSink) { source.broadcaster.remove(sink) }
+
+  /// Told of the keys of a telephone that the sender of a received track tells of (RFC 4733): once when one is pressed and once when it is let
+  /// go, also over a link that loses packets. On the queue of the connection's delegate.
+  public var onDtmf: (@Sendable (RTCDtmfEvent) -> Void)? {
+    get { dtmfHandler.withLock { $0 } }
+    set { dtmfHandler.withLock { $0 = newValue } }
+  }
 }
 
 /// A group of tracks with an id: at most one of each kind in practice. Safe from any thread.

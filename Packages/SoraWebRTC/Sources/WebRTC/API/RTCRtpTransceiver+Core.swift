@@ -24,7 +24,13 @@ extension RTCRtpTransceiver {
         guard let sender = senderBox.sender else { return }
         // The newest: a description may have named other encodings since.
         actor.execute { driver in driver.setParameters(sender.parameters, transceiverID: id) }
-      })
+      },
+      dtmfSender: transceiver.kind == .audio
+        ? RTCDtmfSender { keys, duration, gap in
+          actor.execute { driver in
+            driver.play(keys, duration: duration, gap: gap, transceiverID: id)
+          }
+        } : nil)
     senderBox.sender = sender
     let trackID = transceiver.receiver.trackID
     let track: RTCMediaStreamTrack =
@@ -66,6 +72,14 @@ extension PeerConnectionDriver {
     core.setEncodings(
       parameters.encodings.map { ($0.rid, $0.isActive) }, transceiverID: id, at: loop.now)
     applyMedia()
+  }
+
+  /// Plays keys of a telephone; what can't be sent has been played at once.
+  fileprivate func play(_ keys: String, duration: Duration, gap: Duration, transceiverID id: Int) {
+    let isPlayed = perform { core, now in
+      core.play(keys, duration: duration, gap: gap, transceiverID: id, at: now)
+    }
+    if !isPlayed { onEvent?(.keyPlayed(nil, remaining: "", transceiverID: id)) }
   }
 
   fileprivate func setDirection(_ direction: RTCRtpTransceiverDirection, transceiverID id: Int) {

@@ -10,6 +10,8 @@ public final class RTCRtpSender: Sendable {
   }
 
   public let senderId: String
+  /// Plays keys of a telephone in the place of audio; nil for video.
+  public let dtmfSender: RTCDtmfSender?
   private let state = Mutex(State())
   private let changed: @Sendable () -> Void
   private let parametersChanged: @Sendable () -> Void
@@ -17,11 +19,13 @@ public final class RTCRtpSender: Sendable {
   /// - Parameters:
   ///   - changed: called when the track or its streams were set.
   ///   - parametersChanged: called when the parameters were set.
+  ///   - dtmfSender: for audio.
   init(
     senderId: String, changed: @escaping @Sendable () -> Void,
-    parametersChanged: @escaping @Sendable () -> Void
+    parametersChanged: @escaping @Sendable () -> Void, dtmfSender: RTCDtmfSender?
   ) {
     self.senderId = senderId
+    self.dtmfSender = dtmfSender
     self.changed = changed
     self.parametersChanged = parametersChanged
   }

@@ -27,6 +27,7 @@ extension RTPSendParameters {
       extensions: section.extensionMap,
       acceptsNack: send.codec.feedback.contains(.nack))
     feedback = send.feedbackBySource ? .bySource : .transportWide
+    telephoneEvents = send.telephoneEvents
     // One stream is protected; of layers, lower ones stand in for what higher ones lose.
     guard section.kind == .video, send.encodings.count == 1 else { return }
     if let type = send.repair?.flexible, let ssrc = encoding.repairSSRC {

@@ -1,5 +1,5 @@
 import SoraCongestion
-import SoraMedia
+public import SoraMedia
 import SoraTransport
 
 /// What the network does to the audio that a transceiver sends.
@@ -26,5 +26,23 @@ extension PeerConnectionCore {
       availableBitsPerSecond: share.bitsPerSecond,
       roundTrip: stream.remote.roundTrip ?? session.roundTrip,
       lossFraction: stream.remote.fractionLost, reports: stream.remote.reports)
+  }
+
+  /// Plays keys of a telephone on a transceiver that sends audio: `RTPSession.play`.
+  ///
+  /// - Parameters:
+  ///   - keys: those to play in place of what hasn't begun.
+  ///   - duration: how long each sounds.
+  ///   - gap: between two of them.
+  ///   - transceiverID: of the transceiver.
+  ///   - now: the present time.
+  /// - Returns: false where none were negotiated for it, and before the connection stands.
+  public func play(
+    _ keys: String, duration: Duration, gap: Duration, transceiverID: Int, at now: Instant
+  ) -> Bool {
+    guard transport.isWritable, let stream = sendStreams(transceiverID: transceiverID).first
+    else { return false }
+    transport.advance(to: now)
+    return session.play(keys, duration: duration, gap: gap, on: stream, at: now)
   }
 }

@@ -408,6 +408,26 @@ extension PeerConnectionCore: RTPSessionDelegate {
   }
 
   public func session(
+    _ session: RTPSession, received change: TelephoneEventReceiver.Change,
+    on stream: RTPReceiveStream, at now: Instant
+  ) {
+    guard let id = transceiverOfMid[stream.mid] else {
+      mediaNotTaken &+= 1
+      return
+    }
+    let event = RTCDtmfEvent(change, clockRate: stream.receiver.received.clockRate)
+    tell(.keyReceived(event, transceiverID: id), at: now)
+  }
+
+  public func session(
+    _ session: RTPSession, plays key: Character?, remaining: String, on stream: RTPSendStream,
+    at now: Instant
+  ) {
+    guard let id = transceiverOfSSRC[stream.parameters.ssrc] else { return }
+    tell(.keyPlayed(key, remaining: remaining, transceiverID: id), at: now)
+  }
+
+  public func session(
     _ session: RTPSession, changedTargetBitrate bitsPerSecond: Int, at now: Instant
   ) {
     bandwidth.setTarget(Bitrate(bitsPerSecond: bitsPerSecond), at: now)

@@ -34,4 +34,8 @@ public enum PeerConnectionEvent {
   case targetBitrateChanged(Int)
   /// The receiver of a transceiver's video asks for a key frame.
   case keyFrameWanted(transceiverID: Int)
+  /// A key of a telephone begins or ends that the peer of a transceiver tells of.
+  case keyReceived(RTCDtmfEvent, transceiverID: Int)
+  /// A key that a transceiver was to play begins, or a pause (`,`); nil once all have been played.
+  case keyPlayed(Character?, remaining: String, transceiverID: Int)
 }

@@ -55,16 +55,24 @@ extension RTCSendBandwidth {
         let share = core.bandwidthShares[section.transceiverID]
         var layers: [RTCSendBandwidth.Layer] = []
         var reason: QualityLimitationReason?
-        for rid in send.encodings.map(\.rid) {
+        let configuration = media.videoSendConfiguration(section.transceiverID)
+        for encoding in send.encodings {
+          let rid = encoding.rid
           guard let (video, index) = media.videoSendStatistics(section.transceiverID, rid: rid),
             video.layers.indices.contains(index)
           else { continue }
           let layer = video.layers[index]
           reason = video.limitation.reason
+          let settings = configuration?.layers.first { $0.rid == rid }
           layers.append(
             RTCSendBandwidth.Layer(
               rid: rid, target: Bitrate(bitsPerSecond: layer.state.bitsPerSecond),
-              width: layer.width, height: layer.height))
+              width: layer.width, height: layer.height,
+              off: RTCSendBandwidth.LayerOff(
+                isPaused: encoding.isPausedByPeer,
+                // A paused one isn't active for the encoder either.
+                isActive: encoding.isPausedByPeer || settings?.isActive ?? true,
+                target: layer.state.bitsPerSecond, encoder: reason)))
         }
         return RTCSendBandwidth.Track(
           mid: section.mid, kind: section.kind, target: share?.rate ?? .zero,

@@ -181,7 +181,8 @@ final class MediaPipelines {
     let settings = AudioSendPipeline.Settings(
       codec: codec, format: OpusFormatParameters { parameters[$0] },
       bitrateLimit: send.maximumBitrate,
-      redundancy: send.redundancy?.copies(setting: environment.audioRedundancy) ?? 0)
+      redundancy: send.redundancy?.copies(setting: environment.audioRedundancy) ?? 0,
+      adaptsPacketTime: endpoints[id]?.parameters.encodings.first?.adaptivePtime ?? true)
     if let current = audioSending[id], current.track === track, current.settings == settings {
       return
     }

@@ -21,16 +21,20 @@ package final class AudioSendPipeline: AudioSink, AudioPacketSink, @unchecked Se
     var bitrateLimit: Int?
     /// Earlier packets that each packet repeats.
     var redundancy = 0
+    /// Whether the length of packets may follow the network.
+    var adaptsPacketTime = true
 
     package init() {}
 
     init(
-      codec: AudioCodecKind, format: OpusFormatParameters, bitrateLimit: Int?, redundancy: Int
+      codec: AudioCodecKind, format: OpusFormatParameters, bitrateLimit: Int?, redundancy: Int,
+      adaptsPacketTime: Bool
     ) {
       self.codec = codec
       self.format = format
       self.bitrateLimit = bitrateLimit
       self.redundancy = redundancy
+      self.adaptsPacketTime = adaptsPacketTime
     }
   }
 
@@ -85,7 +89,7 @@ package final class AudioSendPipeline: AudioSink, AudioPacketSink, @unchecked Se
     } else {
       let made = try FittedOpus(
         format: settings.format, bitrateLimit: settings.bitrateLimit,
-        redundancy: settings.redundancy)
+        redundancy: settings.redundancy, adaptsPacketTime: settings.adaptsPacketTime)
       opus = made
       encoder = made.encoder
     }

@@ -12,8 +12,9 @@ struct FittedOpus {
   ///   - format: what was negotiated.
   ///   - bitrateLimit: bits per second, of the section; nil without one.
   ///   - redundancy: earlier packets that each packet repeats.
+  ///   - adaptsPacketTime: false keeps to the shortest of the usual packet durations.
   init(
-    format: OpusFormatParameters, bitrateLimit: Int?, redundancy: Int
+    format: OpusFormatParameters, bitrateLimit: Int?, redundancy: Int, adaptsPacketTime: Bool
   ) throws(AudioCodecError) {
     var wanted = format.encoderSettings(bitrateLimit: bitrateLimit)
     let room =
@@ -24,7 +25,9 @@ struct FittedOpus {
     adapter = OpusNetworkAdapter(
       OpusNetworkAdapter.Configuration(
         bitsPerSecond: wanted.bitsPerSecond ?? 32_000, channels: wanted.channels,
-        durations: format.packetDurations, allowsInBandFEC: wanted.usesInBandFEC,
+        durations: adaptsPacketTime
+          ? format.packetDurations : Array(format.packetDurations.prefix(1)),
+        allowsInBandFEC: wanted.usesInBandFEC,
         redundancy: redundancy, maximumPayload: room))
     wanted.maximumPacketSize = room
     wanted.apply(adapter.decision)

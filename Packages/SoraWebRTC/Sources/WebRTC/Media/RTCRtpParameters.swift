@@ -39,6 +39,10 @@ public struct RTCRtpEncodingParameters: Sendable, Equatable {
   public var scaleResolutionDownTo: RTCResolutionRestriction?
   /// A W3C scalability mode name such as `L1T1`.
   public var scalabilityMode: String?
+  /// Audio only: whether the length of packets may follow the network (webrtc-extensions §6.1), as far as the receiver allows. Longer ones save
+  /// headers where there is little room, and add delay. nil, which W3C's dictionary doesn't have, leaves it to the engine, which does so;
+  /// false keeps to the receiver's preferred length, 20 ms where it names none.
+  public var adaptivePtime: Bool?
 
   public init(rid: String? = nil) { self.rid = rid }
 }

@@ -119,6 +119,7 @@ extension JSEPNegotiator {
     if direction.sends, let codec = codecs.map(\.send).primary {
       result.send = SendParameters(
         codec: codec, codecs: codecs.map(\.send), redundancy: codecs.map(\.send).redundancy,
+        telephoneEvents: codecs.map(\.send).telephoneEvents(beside: codec),
         encodings: encodings(
           transceiver, remote: remote, hasRTX: codec.rtxPayloadType != nil),
         repair: repairs(of: remote, and: local), feedbackBySource: feedback.bySource,

@@ -63,6 +63,8 @@ public struct SendParameters: Sendable, Hashable {
   public var codecs: [NegotiatedCodec]
   /// How the peer takes copies of earlier packets; nil where it doesn't.
   public var redundancy: NegotiatedRedundancy?
+  /// The payload type of telephone events on the codec's clock; nil where the peer doesn't take them.
+  public var telephoneEvents: UInt8?
   /// At least one.
   public var encodings: [NegotiatedEncoding]
   /// The payload types of repair packets; nil where there are none.

@@ -25,6 +25,9 @@ final class CoreParty: SimulatedEndpoint, PeerConnectionCoreDelegate {
   private(set) var damaged = 0
   private(set) var audioReceived = 0
   private(set) var framesSent: UInt32 = 0
+  /// Keys that the other side has pressed and let go, and those of ours that began.
+  private(set) var keysReceived: [RTCDtmfEvent] = []
+  private(set) var keysPlayed: [String] = []
   /// Told that an offer is wanted.
   var onNegotiationNeeded: (() -> Void)?
   private(set) var audioSent: UInt32 = 0
@@ -72,6 +75,12 @@ final class CoreParty: SimulatedEndpoint, PeerConnectionCoreDelegate {
     guard isWritable else { return }
     wantsKeyFrame = false
     framesSent += 1
+  }
+
+  /// Presses keys on the audio that is sent.
+  func press(_ keys: String, duration: Duration, gap: Duration, at now: Instant) -> Bool {
+    guard let id = transceiverID(.audio) else { return false }
+    return core.play(keys, duration: duration, gap: gap, transceiverID: id, at: now)
   }
 
   func sendAudio(at now: Instant) {
@@ -122,6 +131,8 @@ final class CoreParty: SimulatedEndpoint, PeerConnectionCoreDelegate {
     case .remoteCandidateUnusable(let error): unusableCandidates.append(error)
     case .keyFrameWanted: wantsKeyFrame = true
     case .negotiationNeeded: onNegotiationNeeded?()
+    case .keyReceived(let event, _): keysReceived.append(event)
+    case .keyPlayed(let key, _, _): keysPlayed.append(key.map { String($0) } ?? "")
     default: break
     }
   }

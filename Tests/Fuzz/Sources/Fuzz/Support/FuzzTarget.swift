@@ -28,6 +28,7 @@ extension FuzzTarget {
       h264Payload, h265Payload, redPayload,
       dependencyDescriptor, videoJitterBuffer, videoJitterBufferVP9, videoJitterBufferAV1,
       videoJitterBufferH264, videoJitterBufferH265, audioJitterBuffer, audioJitterBufferOpus, opus,
+      g711, telephoneEvents,
       vp8Decoder, vp9Decoder, av1Decoder, h264Parser, h264Decoder, h264AVCodecDecoder, h265Parser,
       h265Decoder, h265AVCodecDecoder, wav, y4m, recordedKeyFrame, encodedSource, signaling, json,
       httpHead, httpRequest, sdpFragment, srtp,

@@ -38,7 +38,12 @@ public final class RTPReceiveStream {
     /// A video's packets and repair packets inside RED.
     case red
     case repair
+    /// Keys of a telephone among the audio.
+    case telephoneEvent
   }
+
+  /// The keys that the packets tell of.
+  var tones = TelephoneEventReceiver()
 
   /// Makes lost packets anew, where repair packets were negotiated.
   private(set) var fec: FECDecoder?
@@ -95,7 +100,10 @@ public final class RTPReceiveStream {
     payloads = section.payloads
     roles = payloads.map { payload in
       if payload.associatedType != nil { return .retransmission }
-      guard kind == .video else { return .media }
+      guard kind == .video else {
+        return payload.codecName.lowercased() == TelephoneEvent.encodingName
+          ? .telephoneEvent : .media
+      }
       return payload.isRED ? .red : payload.repairFormat != nil ? .repair : .media
     }
     let formats = payloads.compactMap(\.repairFormat)

@@ -18,7 +18,7 @@ extension RTPSession {
     switch source {
     case .media(let stream):
       guard let index = stream.payloadIndex(header.payloadType),
-        stream.roles[index] == .media || stream.roles[index] == .red
+        stream.roles[index] != .retransmission, stream.roles[index] != .repair
       else {
         stream.counted.packetsDiscarded &+= 1
         counted.unknownPayloadType += 1
@@ -64,6 +64,9 @@ extension RTPSession {
     _ index: Int?, on stream: RTPReceiveStream, isRetransmission: Bool, at now: Instant
   ) {
     guard let index else { return }
+    if stream.roles[index] == .telephoneEvent {
+      return unsafe takeTones(header, header.payload(in: packet).bytes, on: stream, at: now)
+    }
     guard let fec = stream.fec else {
       if stream.roles[index] == .media { stream.noteCodec(index) }
       return unsafe take(
@@ -99,7 +102,7 @@ extension RTPSession {
         unsafe fec.received(packet.bytes, protected, number: header.sequenceNumber)
       }
       unsafe take(media, packet, values, on: stream, isRetransmission: isRetransmission, at: now)
-    case .red, .retransmission: stream.counted.packetsDiscarded &+= 1
+    case .red, .retransmission, .telephoneEvent: stream.counted.packetsDiscarded &+= 1
     }
     takeRecovered(on: stream, at: now)
   }

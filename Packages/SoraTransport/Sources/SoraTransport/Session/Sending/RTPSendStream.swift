@@ -30,6 +30,10 @@ public final class RTPSendStream {
   public var historyStatistics: PacketHistory.Statistics { history.statistics }
   /// The number of the packet that left last.
   var lastSent: UInt16?
+  /// Plays keys of a telephone in the place of audio, where that was negotiated.
+  var tones: TelephoneEventSender?
+  /// When the key began that is told, on the stream's clock: the same for all its packets, whatever audio frames say meanwhile.
+  private var toneTimestamp: UInt32 = 0
   /// When the owner is to be told that the receiver wants a key frame.
   var keyFrameDemand = KeyFrameDemand()
   /// Packets back from the newest that the next probe takes.
@@ -147,6 +151,11 @@ public final class RTPSendStream {
       values.videoOrientation = frame.rotation
     }
     let timestamp = frame.rtpTimestamp &+ timestampOffset
+    if tones?.isSounding == true {
+      // A pressed key is told in its place. Its clock goes on.
+      lastFrame = (timestamp, frame.timestamp)
+      return
+    }
     // The descriptor with its own header, and a longer one for each of seven others where it needs the two-byte form.
     let longest = dependencies?.begin(frame) ?? 0
     let maximumPayload =
@@ -184,6 +193,56 @@ public final class RTPSendStream {
       sender.statistics.keyFramesSent &+= 1
       keyFrameDemand.keyFrameLeaves(at: now)
     }
+  }
+
+  // MARK: Telephone events
+
+  /// Puts a report on a key into a packet of its own (RFC 4733 §2.5.1), in the history, with the timestamp of its segment's beginning.
+  ///
+  /// - Parameters:
+  ///   - report: what the packet says.
+  ///   - payloadType: that of telephone events.
+  ///   - isFirst: sets the marker.
+  ///   - start: when the event began.
+  ///   - segment: ticks from there to the beginning of the segment.
+  ///   - now: the present time.
+  ///   - enqueue: called with the packet's token and size.
+  func packetize(
+    _ report: TelephoneEvent, payloadType: UInt8, isFirst: Bool, start: Instant, segment: UInt32,
+    at now: Instant, enqueue: (_ token: PacketToken, _ size: Int) -> Void
+  ) {
+    var values = sender.namingValues
+    if parameters.feedback != .bySource { values.transportSequenceNumber = 0 }
+    values.absSendTime = 0
+    if isFirst { toneTimestamp = timestamp(at: start) }
+    let number = sequenceNumber
+    let slot = unsafe history.reserve(sequenceNumber: number)
+    var writer = unsafe RTPPacketWriter(into: slot)
+    let header = RTPHeader(
+      payloadType: payloadType, sequenceNumber: number, timestamp: toneTimestamp &+ segment,
+      ssrc: parameters.ssrc, marker: isFirst)
+    guard write(header, values, to: &writer),
+      unsafe writer.free.count >= TelephoneEvent.byteCount
+    else { return }
+    for (place, byte) in report.bytes.enumerated() { unsafe writer.free[place] = byte }
+    writer.advance(by: TelephoneEvent.byteCount)
+    history.commit(sequenceNumber: number, count: writer.count, at: now)
+    sequenceNumber &+= 1
+    enqueue(PacketToken(stream: index, number: number), writer.count)
+  }
+
+  /// The RTP clock at an instant, by the last frame; at its own beginning before the first.
+  private func timestamp(at instant: Instant) -> UInt32 {
+    guard let lastFrame else { return timestampOffset }
+    return lastFrame.rtpTimestamp &+ ticks(from: lastFrame.timestamp, to: instant)
+  }
+
+  private func ticks(from earlier: Instant, to later: Instant) -> UInt32 {
+    let elapsed = later.nanoseconds(since: earlier)
+    let (seconds, rest) = elapsed.quotientAndRemainder(dividingBy: 1_000_000_000)
+    let clockRate = Int64(parameters.clockRate)
+    return UInt32(
+      truncatingIfNeeded: seconds &* clockRate &+ rest &* clockRate / 1_000_000_000)
   }
 
   // MARK: Repair
@@ -308,14 +367,9 @@ public final class RTPSendStream {
 
   /// The sender's part of a sender report (RFC 3550 §6.4.1); nil before the first packet.
   func senderInfo(wallClock: WallClock, at now: Instant) -> RTCPSenderInfo? {
-    guard let lastFrame else { return nil }
-    let elapsed = now.nanoseconds(since: lastFrame.timestamp)
-    let (seconds, rest) = elapsed.quotientAndRemainder(dividingBy: 1_000_000_000)
-    let clockRate = Int64(parameters.clockRate)
-    let ticks = seconds &* clockRate &+ rest &* clockRate / 1_000_000_000
+    guard lastFrame != nil else { return nil }
     return sender.makeReport(
-      ntp: wallClock.ntp(at: now),
-      rtpTimestamp: lastFrame.rtpTimestamp &+ UInt32(truncatingIfNeeded: ticks), at: now)
+      ntp: wallClock.ntp(at: now), rtpTimestamp: timestamp(at: now), at: now)
   }
 }
 

@@ -22,6 +22,18 @@ public struct RTCSendBandwidth: Sendable, Hashable {
     case other
   }
 
+  /// Why a layer isn't sent.
+  public enum LayerOff: String, Sendable, Hashable, CaseIterable {
+    /// `RTCRtpEncodingParameters.isActive` is false: the app has said so, or the server's `encodings`.
+    case inactive
+    /// The other side has paused it in its description (`a=simulcast`, RFC 8853 §5.1).
+    case pausedByPeer
+    /// The track's share of the estimate doesn't reach to it.
+    case bandwidth
+    /// Its encoder fails, and is tried again.
+    case encoder
+  }
+
   /// One encoding of a track: with simulcast there are several.
   public struct Layer: Sendable, Hashable {
     /// The name of a simulcast layer; nil without simulcast.
@@ -31,6 +43,8 @@ public struct RTCSendBandwidth: Sendable, Hashable {
     /// Of the last frame, in pixels; 0 before it.
     public var width: Int
     public var height: Int
+    /// Why it isn't sent; nil while it is.
+    public var off: LayerOff?
   }
 
   /// What one track gets.
@@ -49,6 +63,27 @@ public struct RTCSendBandwidth: Sendable, Hashable {
   public var estimate: Bitrate
   /// What is sent, in the order of the descriptions.
   public var tracks: [Track]
+}
+
+extension RTCSendBandwidth.LayerOff {
+  /// Why a layer with this target isn't sent; nil where it is.
+  ///
+  /// - Parameters:
+  ///   - isPaused: by the other side.
+  ///   - isActive: as its encoding says.
+  ///   - target: bits per second of its encoder.
+  ///   - encoder: why the track's encoders make less than they could.
+  init?(isPaused: Bool, isActive: Bool, target: Int, encoder: QualityLimitationReason?) {
+    if isPaused {
+      self = .pausedByPeer
+    } else if !isActive {
+      self = .inactive
+    } else if target > 0 {
+      return nil
+    } else {
+      self = encoder == .other ? .encoder : .bandwidth
+    }
+  }
 }
 
 extension RTCSendBandwidth.Limit {

@@ -1,4 +1,5 @@
 public import SoraMedia
+import SoraRTP
 public import SoraSDP
 
 /// A codec that can be negotiated, as we write it into offers and answers.
@@ -56,8 +57,20 @@ public struct CodecCapability: Sendable, Hashable {
   public static let red = CodecCapability(
     kind: .audio, name: "red", clockRate: 48000, channels: 2, preferredPayloadType: 63)
 
+  /// Keys of a telephone (RFC 4733), on the clock of the codec that they stand in for. Without parameters they are those of DTMF (§2.4.1).
+  ///
+  /// - Parameter clockRate: Hz.
+  public static func telephoneEvent(clockRate: Int) -> CodecCapability {
+    CodecCapability(
+      kind: .audio, name: TelephoneEvent.encodingName, clockRate: clockRate,
+      feedback: ["transport-cc"], preferredPayloadType: clockRate == 8000 ? 126 : 110)
+  }
+
   /// What a connection negotiates of audio, the preferred first.
-  public static let audio: [CodecCapability] = [.opus, .red, .g711(.pcmu), .g711(.pcma)]
+  public static let audio: [CodecCapability] = [
+    .opus, .red, .g711(.pcmu), .g711(.pcma), .telephoneEvent(clockRate: 48_000),
+    .telephoneEvent(clockRate: 8000),
+  ]
 
   /// `opus/48000/2`.
   public var label: String { "\(name)/\(clockRate)" + (channels.map { "/\($0)" } ?? "") }

@@ -35,7 +35,7 @@ struct CodecMatch {
         break
       }
     }
-    return result.withUsableRedundancy()
+    return result.withUsableRedundancy().withUsableTelephoneEvents()
   }
 
   /// What an answer writes: the peer's payload types, our parameters, the feedback of both.

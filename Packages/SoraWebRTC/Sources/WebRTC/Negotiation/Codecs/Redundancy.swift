@@ -1,3 +1,4 @@
+import SoraRTP
 import SoraSDP
 
 // Redundant audio data (RFC 2198): a payload type that carries those of other codecs.
@@ -21,6 +22,9 @@ public struct NegotiatedRedundancy: Sendable, Hashable {
 
 extension SDPCodec {
   var isRedundancy: Bool { isSameText(name, "red") }
+
+  /// Whether its packets are audio by themselves: neither copies of others nor telephone events.
+  var carriesAudio: Bool { !isRedundancy && !isSameText(name, TelephoneEvent.encodingName) }
 
   /// The payload types that RED's format parameters name, newest first (`111/111`); empty where they can't be read.
   var redundantPayloadTypes: [UInt8] {
@@ -51,7 +55,7 @@ extension [CodecMatch] {
   /// Without RED that carries anything but the one codec we have.
   func withUsableRedundancy() -> [CodecMatch] {
     guard contains(where: { $0.remote.isRedundancy }) else { return self }
-    let type = first { !$0.remote.isRedundancy }?.remote.payloadType
+    let type = first { $0.remote.carriesAudio }?.remote.payloadType
     return filter { match in
       guard match.remote.isRedundancy else { return true }
       let inside = match.remote.redundantPayloadTypes
@@ -62,7 +66,16 @@ extension [CodecMatch] {
 
 extension [NegotiatedCodec] {
   /// The codec to send: the first that carries audio by itself.
-  var primary: NegotiatedCodec? { first { !isSameText($0.name, "red") } }
+  var primary: NegotiatedCodec? {
+    first { !isSameText($0.name, "red") && !isSameText($0.name, TelephoneEvent.encodingName) }
+  }
+
+  /// The payload type of telephone events on a codec's clock; nil where there is none.
+  func telephoneEvents(beside codec: NegotiatedCodec) -> UInt8? {
+    first {
+      isSameText($0.name, TelephoneEvent.encodingName) && $0.clockRate == codec.clockRate
+    }?.payloadType
+  }
 
   /// How redundancy may be sent, where both sides have it.
   var redundancy: NegotiatedRedundancy? {

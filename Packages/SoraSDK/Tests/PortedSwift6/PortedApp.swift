@@ -1,0 +1,1 @@
+../PortedSwift5/PortedApp.swift

@@ -1,0 +1,152 @@
+import Foundation
+import Glibc
+import SoraMedia
+import SoraSDK
+import SoraSignaling
+import Synchronization
+import Testing
+import WebRTC
+
+/// What is left of connections in a process, in one of its own: this test's other half, which other tests would disturb.
+@Suite(.timeLimit(.minutes(15))) struct CycleTests {
+  static let variable = "SORA_CYCLES"
+
+  @Test(.enabled(if: ProcessInfo.processInfo.environment[variable] == nil))
+  func nothingIsLeftOfConnections() async throws {
+    let output = FileManager.default.temporaryDirectory
+      .appendingPathComponent("sora-cycles-\(UUID().uuidString)")
+    defer { try? FileManager.default.removeItem(at: output) }
+    try Data().write(to: output)
+    let file = try FileHandle(forWritingTo: output)
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+    process.arguments = [
+      "--testing-library", "swift-testing", "--filter", "CyclesOfAProcess",
+    ]
+    process.environment = ProcessInfo.processInfo.environment
+      .merging([Self.variable: "200"]) { $1 }
+    process.standardOutput = file
+    process.standardError = file
+    let status = try await withCheckedThrowingContinuation { continuation in
+      process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
+      do { try process.run() } catch { continuation.resume(throwing: error) }
+    }
+    let text = try String(contentsOf: output, encoding: .utf8)
+    #expect(status == 0, "\(text.suffix(2000))")
+    // It has run, and hasn't been left out.
+    #expect(text.contains("after 200 cycles"), "\(text.suffix(2000))")
+    for line in text.split(separator: "\n") where line.contains("cycles: ") { print(line) }
+  }
+}
+
+/// The process that `CycleTests` starts.
+@Suite(
+  .enabled(if: ProcessInfo.processInfo.environment[CycleTests.variable] != nil), .serialized,
+  .timeLimit(.minutes(15)))
+struct CyclesOfAProcess {
+  /// What a process holds (proc(5)).
+  private struct Usage: CustomStringConvertible {
+    var descriptors = 0
+    var threads = 0
+    var residentBytes = 0
+
+    init() {
+      // Pages that the allocator keeps free aren't the program's.
+      _ = Self.trim?(0)
+      descriptors = Self.entries("/proc/self/fd")
+      threads = Self.entries("/proc/self/task")
+      let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
+      let words = text.split(separator: " ")
+      residentBytes = (words.count > 1 ? Int(words[1]) ?? 0 : 0) * Int(getpagesize())
+    }
+
+    var description: String {
+      "\(descriptors) descriptors, \(threads) threads, \(residentBytes >> 10) KiB resident"
+    }
+
+    /// malloc_trim(3), which the module of glibc doesn't have.
+    private static let trim: (@convention(c) (Int) -> Int32)? = {
+      guard let symbol = dlsym(nil, "malloc_trim") else { return nil }
+      return unsafeBitCast(symbol, to: (@convention(c) (Int) -> Int32).self)
+    }()
+
+    private static func entries(_ folder: String) -> Int {
+      (try? FileManager.default.contentsOfDirectory(atPath: folder).count) ?? 0
+    }
+  }
+
+  /// Channels that were, held weakly: their tasks hold them while they run.
+  private final class Channels: Sendable {
+    private struct Reference: Sendable { weak let channel: MediaChannel? }
+    private let all = Mutex<[Reference]>([])
+
+    func append(_ channel: MediaChannel) { all.withLock { $0.append(Reference(channel: channel)) } }
+    var count: Int { all.withLock { $0.count { $0.channel != nil } } }
+  }
+
+  private let channels = Channels()
+
+  /// One connection with a server of its own, which sends some pictures and sound, and its end.
+  private func cycle(together count: Int = 1) async throws {
+    try await withThrowingTaskGroup { group in
+      for _ in 0..<count {
+        group.addTask {
+          let far = try await FarEnd(receives: true)
+          let server = try await ScriptedSora { connection, message in
+            if case .connect = message { connection.send(far.offer()) }
+            // What comes when it has ended, such as a late candidate, is nobody's.
+            try? await far.handle(message)
+          }
+          let channel = try await Sora.shared.connect(configuration: server.configuration())
+          channels.append(channel)
+          let picture = PixelBuffer(width: 160, height: 90, format: .i420) { _ in }
+          channel.senderStream?.send(videoFrame: VideoFrame(from: picture))
+          channel.senderStream?.send(
+            audioFrame: AudioFrame(
+              samples: [Int16](repeating: 0, count: 960), sampleRate: 48_000))
+          await channel.disconnect()
+          far.peer.close()
+          await server.server.stop()
+        }
+      }
+      try await group.waitForAll()
+    }
+  }
+
+  /// What the process uses once it is no more than before, or after half a minute: threads that nobody needs go after some seconds.
+  private func settled(_ limit: Usage? = nil) async throws -> Usage {
+    for _ in 0..<60 {
+      try await Task.sleep(for: .milliseconds(500))
+      let usage = Usage()
+      if let limit, channels.count == 0, usage.threads <= limit.threads,
+        usage.descriptors <= limit.descriptors
+      {
+        return usage
+      }
+    }
+    return Usage()
+  }
+
+  @Test func measured() async throws {
+    let cycles = Int(ProcessInfo.processInfo.environment[CycleTests.variable] ?? "") ?? 200
+    Logger.shared.printsToStandardError = false
+    // What a process makes once and keeps: libraries, pools, threads.
+    for _ in 0..<cycles / 4 { try await cycle() }
+    for _ in 0..<3 { try await cycle(together: 50) }
+    let before = try await settled()
+    print("cycles: before, \(before)")
+    for _ in 0..<cycles { try await cycle() }
+    let after = try await settled(before)
+    print("cycles: after \(cycles) cycles, \(after)")
+    try await cycle(together: 50)
+    let last = try await settled(before)
+    print("cycles: after 50 connections at once, \(last)")
+    for usage in [after, last] {
+      #expect(usage.descriptors <= before.descriptors)
+      #expect(usage.threads <= before.threads)
+      #expect(Double(usage.residentBytes) <= Double(before.residentBytes) * 1.05)
+    }
+    #expect(channels.count == 0)
+    #expect(Sora.shared.mediaChannels.isEmpty)
+  }
+}
