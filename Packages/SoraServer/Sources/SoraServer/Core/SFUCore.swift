@@ -354,11 +354,6 @@ public final class SFUCore {
     directory.connection(id: id).flatMap { $0.isEnded ? nil : $0 }
   }
 
-  /// Whether a client is there, and no connection of it.
-  func isUnconnected(_ peer: SFUPeerID) -> Bool {
-    clients.contains(peer) && clients.connection(of: peer) == nil
-  }
-
   /// ICE has started over: requests come under another name.
   func renamed(_ connection: SFUConnection) {
     directory.add(connection.transport.ice.localParameters.ufrag, of: connection)

@@ -1,3 +1,4 @@
+import SoraCluster
 import SoraICE
 import SoraSDP
 import SoraSignaling
