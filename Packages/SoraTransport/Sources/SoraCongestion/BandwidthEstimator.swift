@@ -254,7 +254,8 @@ public final class BandwidthEstimator {
       if usage == .normal { usage = .underuse }
       statistics.markDecreases += 1
     }
-    if usage == .normal { roundTrip.settle(at: now) }
+    // Not with a queue that others may fill: whether they do shows in how it wavers.
+    if usage == .normal, queue.queued < CompetitionWatch.filled { roundTrip.settle(at: now) }
     if usage == .overuse || competition.isCompeting {
       probing.overused(at: now)
       trains.reset()
