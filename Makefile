@@ -8,9 +8,11 @@ TEST = $(SWIFT) test -c $(CONFIGURATION) --skip-build
 INTEGRATION = ^($(shell Tools/manifest/generate.py --integration | paste -sd '|'))\.
 # Tests with sockets and limits of real time. They run by themselves, after all that computes or blocks its thread, and eight at a time:
 # were all begun at once, each would wait for a thread for longer than peers wait for it.
-LIVE = ^(Sora(Signaling|TURNStream|SDK)Tests|RelayTests)\.|^WindowTests\.(?!Portal|MissingPortal)|^CommandTests\.(View|Serve|ServeOperation|ServedCall|Doctor|Message|ServedCluster)Tests|^SoraAudioDevicesTests\.StandIn|^SoraRecordingTests\.PlayerTests|^SoraTransportTests\.Loop|^SoraServerTests\.(API|SessionAPI|SpotlightAPI|RealServer|TURNService|Token|AuthWebhook|EventWebhook|RealDrain|WHIP|RedisStore|ClusterServer)|^WebRTCTests\.(?!Core|LossyCodec|BrowserOffer|LipSync|PerfectNegotiation)
+LIVE = ^(Sora(Signaling|TURNStream|SDK)Tests|RelayTests)\.|^WindowTests\.(?!Portal|MissingPortal)|^CommandTests\.(View|Serve|ServeOperation|ServedCall|Doctor|Message)Tests|^SoraAudioDevicesTests\.StandIn|^SoraRecordingTests\.PlayerTests|^SoraTransportTests\.Loop|^SoraServerTests\.(API|SessionAPI|SpotlightAPI|RealServer|TURNService|Token|AuthWebhook|EventWebhook|RealDrain|WHIP|RedisStore|ClusterServer)|^WebRTCTests\.(?!Core|LossyCodec|BrowserOffer|LipSync|PerfectNegotiation)
 # And those that hold their thread while a desktop's programs start, twenty times.
 PORTAL = ^WindowTests\.(Missing)?PortalTests
+# And those that say within which time people are elsewhere.
+CLUSTER = ^CommandTests\.ServedClusterTests
 SWIFT_SOURCES = Package.swift $(wildcard Packages Tools Tests Benchmarks Docs/Examples)
 PREFIX ?= /usr/local
 DOCS = .build/docs
@@ -44,9 +46,10 @@ samples: ## Compile the documentation's Swift blocks and examples, and run its p
 	@Tools/samples/samples.py $(SAMPLES)
 
 test-unit: ## Run the packages' own tests (after `make build`)
-	$(TEST) --skip '$(INTEGRATION)' --skip '$(LIVE)' --skip '$(PORTAL)'
+	$(TEST) --skip '$(INTEGRATION)' --skip '$(LIVE)' --skip '$(PORTAL)' --skip '$(CLUSTER)'
 	$(TEST) --experimental-maximum-parallelization-width 8 --filter '$(LIVE)'
 	$(TEST) --filter '$(PORTAL)'
+	$(TEST) --filter '$(CLUSTER)'
 
 # A program of their own: in that of all packages another counter's malloc is linked.
 test-allocations: ## Count what the codecs' modules allocate for a frame

@@ -123,8 +123,10 @@ import WebRTC
     #expect(!channel.sendData(RTCDataBuffer(text: "late")))
     try await notes.waitUntil { $0.states.last == .closed }
     try await own.waitUntil { $0.states.last == .closed }
-    #expect(own.notes.withLock { $0.states } == [.open, .closing, .closed])
-    #expect(notes.notes.withLock { $0.states.first } == .closing)
+    // A delegate reads what the state is by then: a queue that comes late to `closing` finds `closed`.
+    let states = own.notes.withLock { $0.states }
+    #expect([[.open, .closing, .closed], [.open, .closed, .closed]].contains(states))
+    #expect(notes.notes.withLock { [.closing, .closed].contains($0.states.first) })
     a.connection.close()
     b.connection.close()
   }

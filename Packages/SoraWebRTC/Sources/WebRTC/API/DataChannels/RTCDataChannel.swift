@@ -230,7 +230,7 @@ extension RTCDataChannelState {
 /// What happens to a data channel. All calls come on the connection's serial queue, in order; none blocks the network. A delegate that is
 /// slow makes the other side wait: what comes is held back once 4 MiB wait for the app.
 public protocol RTCDataChannelDelegate: AnyObject, Sendable {
-  /// `readyState` has changed.
+  /// `readyState` has changed, and can have changed again by the time of this call: who is told of `closing` may read `closed`, twice.
   func dataChannelDidChangeState(_ dataChannel: RTCDataChannel)
   /// A message has come.
   func dataChannel(
