@@ -1,5 +1,5 @@
 // How well congestion control does: the project's goals, and the test cases of RFC 8867 and RFC 8869, in virtual time.
-// `SCORECARD_SEEDS` is 5, how many runs there are of each; `SCORECARD_ONLY`, a part of a name, narrows it; `SCORECARD_FILE` is where
+// `SCORECARD_SEEDS` is 10, how many runs there are of each; `SCORECARD_ONLY`, a part of a name, narrows it; `SCORECARD_FILE` is where
 // the tables go besides; with `SCORECARD_SHORT` there are the goals alone, with one seed. `SCORECARD_SERIES` prints one run of what
 // `SCORECARD_ONLY` names instead, ten lines per second, of the seed `SCORECARD_SEEDS`.
 import CongestionScenarios
@@ -7,7 +7,7 @@ import Foundation
 
 let environment = ProcessInfo.processInfo.environment
 let isShort = environment["SCORECARD_SHORT"] != nil
-let seeds = UInt64(max(1, environment["SCORECARD_SEEDS"].flatMap(Int.init) ?? (isShort ? 1 : 5)))
+let seeds = UInt64(max(1, environment["SCORECARD_SEEDS"].flatMap(Int.init) ?? (isShort ? 1 : 10)))
 let only = environment["SCORECARD_ONLY"]
 
 func isWanted(_ name: String) -> Bool { only.map { name.contains($0) } ?? true }

@@ -11,8 +11,9 @@ struct CompetitionWatch {
   private static let wavering: Int64 = 40_000_000
   /// How long the queue has to be filled.
   private static let patience: Int64 = 4_500_000_000
-  /// A delay that stays the same for so long, at less than half of what it was, is a path that became longer.
-  private static let flatTime: Int64 = 1_000_000_000
+  /// A delay that stays the same for so long, at less than half of what it was, is a path that became longer. A window that has just
+  /// closed makes the queue grow by no more than some 20 ms a second at first.
+  private static let flatTime: Int64 = 2_000_000_000
   private static let flat: Int64 = 15_000_000
   private static let pause: Int64 = 300_000_000
 
@@ -53,6 +54,7 @@ struct CompetitionWatch {
       rate < 0.5 * rateThen, !isLimited
     {
       isCompeting = true
+      flatSince = now
     }
     return .none
   }

@@ -18,9 +18,10 @@ import Testing
 
   @Test func twoOfUsShare() throws { try expect(.sharing) }
 
-  @Test(arguments: [SimulatedTCPAlgorithm.cubic, .newReno])
-  func tcpLeavesAFifth(_ algorithm: SimulatedTCPAlgorithm) throws {
-    try expect(.tcp(algorithm))
+  /// With seeds 4, 6 and 7 a window that had just closed was once taken for a path that became longer, and what it left for the whole.
+  @Test(arguments: [SimulatedTCPAlgorithm.cubic, .newReno], [2, 4, 6, 7])
+  func tcpLeavesAFifth(_ algorithm: SimulatedTCPAlgorithm, seed: UInt64) throws {
+    try expect(.tcp(algorithm), seed: seed)
   }
 
   @Test func aFallToAFifthIsDrainedWithinASecond() throws { try expect(.drop) }
