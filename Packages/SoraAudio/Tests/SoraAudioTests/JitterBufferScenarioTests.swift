@@ -28,6 +28,26 @@ import Testing
     #expect(delay > 5 && delay < 40, "\(delay) ms")
   }
 
+  /// A path that mixes packets up by more than any single one would be waited for.
+  @Test func adaptsToJitterOf160MillisecondsThatMixesPacketsUp() {
+    let random = RandomSource(seed: 7)
+    let buffer = buffer()
+    let history = AudioScenario(
+      seconds: 60, delay: { _ in max(0, Double.random(in: -40...160, using: &random.wrapped)) }
+    ).run(buffer)
+    let late = history[59].stats
+    #expect(late.concealedShare(since: history[4].stats) < 0.005)
+    #expect(buffer.targetDelay > .milliseconds(150) && buffer.targetDelay < .milliseconds(185))
+  }
+
+  /// Two in a hundred come a round trip later, as retransmissions do: 20 ms for a percent, and no more.
+  @Test(arguments: [(150.0, true), (250.0, false)])
+  func retransmissionsAreWaitedForWhereThatPays(_ lateness: Double, _ isWaitedFor: Bool) {
+    let buffer = buffer()
+    AudioScenario(seconds: 60, delay: { $0 % 50 == 49 ? 50 + lateness : 50 }).run(buffer)
+    #expect((buffer.targetDelay >= .milliseconds(Int(lateness))) == isWaitedFor)
+  }
+
   @Test func delayFallsAgainWhenJitterEnds() {
     let random = RandomSource(seed: 4)
     let buffer = buffer()

@@ -66,6 +66,7 @@ public final class AudioJitterBuffer {
   var pace = StretchPace()
 
   private var arrivals = PacketArrivals()
+  private var overtaken = OvertakenPackets()
   private var lateRun = 0
 
   /// A buffer that decodes with `decoder`, which must be its alone.
@@ -94,11 +95,13 @@ public final class AudioJitterBuffer {
     let sequence = arrivals.extend(sequenceNumber)
     let time = arrivals.extend(timestamp)
     let isNewest = arrivals.insert(sequence, timestamp: time)
-    observe(time, at: now, within: isNewest ? nil : Self.longestRetransmissionDelay)
+    if overtaken.waits(for: lateness(of: time, at: now), isOvertaken: !isNewest) {
+      observe(time, at: now)
+    }
     // What is restored from this packet comes with it. As with whole copies, the delay grows by that only while packets are missing.
     if phase != .starting, !arrivals.contains(sequence - 1) {
       let restored = decoder.redundantSampleCount(of: payload)
-      if restored > 0 { observe(time &- Int64(restored), at: now, within: Self.longestCopyDelay) }
+      if restored > 0 { observeCopy(time &- Int64(restored), at: now) }
     }
 
     if phase != .starting, time < position.expected {
@@ -150,7 +153,7 @@ public final class AudioJitterBuffer {
       stats.fecPacketsDiscarded += 1
       return
     }
-    observe(time, at: now, within: Self.longestCopyDelay)
+    observeCopy(time, at: now)
     // A stream begins with the first packet that came by itself: its copies would only make the start later.
     let isUseful =
       phase == .starting
@@ -170,6 +173,7 @@ public final class AudioJitterBuffer {
   public func reset() {
     restart(flushing: true)
     arrivals = PacketArrivals()
+    overtaken = OvertakenPackets()
     samples.reset()
     decoder.reset()
     isSilenceAnnounced = false
@@ -206,16 +210,20 @@ public final class AudioJitterBuffer {
 
   static func nanoseconds(_ samples: Int64) -> Int64 { samples &* 62_500 / 3 }
 
-  /// A retransmission is as late as the round trip is long; holding all audio back for it would not pay.
-  private static let longestRetransmissionDelay: Int64 = 120_000_000
   /// Of what comes with a later packet.
   private static let longestCopyDelay: Int64 = 300_000_000
 
-  private func observe(_ time: Int64, at now: Instant, within limit: Int64?) {
-    let media = Self.nanoseconds(time)
-    if let limit, let fastest = estimator.fastestTransit {
-      guard now.nanoseconds &- media &- fastest < limit else { return }
-    }
-    estimator.add(arrival: now.nanoseconds, mediaTime: media)
+  /// How much later than the fastest packets something comes.
+  private func lateness(of time: Int64, at now: Instant) -> Int64 {
+    let transit = now.nanoseconds &- Self.nanoseconds(time)
+    return transit &- (estimator.fastestTransit ?? transit)
+  }
+
+  private func observe(_ time: Int64, at now: Instant) {
+    estimator.add(arrival: now.nanoseconds, mediaTime: Self.nanoseconds(time))
+  }
+
+  private func observeCopy(_ time: Int64, at now: Instant) {
+    if lateness(of: time, at: now) < Self.longestCopyDelay { observe(time, at: now) }
   }
 }
