@@ -134,6 +134,8 @@ class Page:
     def go(self, channel, **query):
         text = "&".join(f"{key}={value}" for key, value in {"channel": channel, **query}.items())
         self.navigate(f"http://127.0.0.1:{self.port}/?{text}")
+        # Modules that wait for something run on behind the load event.
+        self.wait_for("script", "globalThis.sora !== undefined")
 
     def connected(self):
         self.wait_for("connection", "sora.state !== 'connecting' && sora.state !== 'idle'")

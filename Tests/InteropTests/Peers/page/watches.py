@@ -27,6 +27,8 @@ def scenario(world):
     # The publisher goes: so does its tile.
     status = publish.finish()
     page.wait_for("empty channel", "sora.streams.size === 0")
+    # The tile goes with the new offer, and the number with a notification of its own.
+    page.wait_for("the number of who is left", "sora.counters.channel_connections !== 2")
     left = page.evaluate("sora.counters")
     page.stop()
     messages = page.messages
