@@ -651,6 +651,7 @@ let package = Package(
       name: "SoraSignaling",
       dependencies: [
         "SoraSignalingMessages",
+        "SoraWire",
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),

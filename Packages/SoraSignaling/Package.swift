@@ -38,6 +38,7 @@ let package = Package(
       name: "SoraSignaling",
       dependencies: [
         "SoraSignalingMessages",
+        .product(name: "SoraWire", package: "SoraMedia"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),

@@ -93,7 +93,9 @@ import Testing
       ("ws://a.example.com/x", ["HTTP_PROXY": "q:81"], nil),
       ("ws://a.example.com/x", ["all_proxy": "http://r"], "r:1080"),
       ("wss://a.example.com/x", ["https_proxy": "", "ALL_PROXY": "r:9"], "r:9"),
-      ("wss://a.example.com/x", ["https_proxy": "socks5://p:3128"], nil),
+      ("wss://a.example.com/x", ["https_proxy": "socks4://p:3128"], nil),
+      ("wss://a.example.com/x", ["ALL_PROXY": "socks5://p:3128"], "p:3128"),
+      ("ws://a.example.com/x", ["all_proxy": "SOCKS5H://p"], "p:1080"),
       ("wss://a.example.com/x", ["https_proxy": "p:99999"], nil),
       ("wss://a.example.com/x", ["https_proxy": "p:1", "no_proxy": "b.org, .example.com"], nil),
       ("wss://A.example.com/x", ["https_proxy": "p:1", "NO_PROXY": "a.example.com"], nil),
@@ -118,5 +120,10 @@ import Testing
       for: try #require(URL(string: "wss://x/")),
       environment: ["https_proxy": "http://me:s%20cret@p:3128"])
     #expect(proxy == Proxy(host: "p", port: 3128, username: "me", password: "s cret"))
+    let socks = Proxy.fromEnvironment(
+      for: try #require(URL(string: "wss://x/")),
+      environment: ["all_proxy": "socks5h://me:pw@p:1081"])
+    #expect(
+      socks == Proxy(scheme: .socks5, host: "p", port: 1081, username: "me", password: "pw"))
   }
 }

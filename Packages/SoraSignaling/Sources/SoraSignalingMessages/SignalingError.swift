@@ -11,7 +11,7 @@ public struct SignalingError: Error, Sendable, Hashable, CustomStringConvertible
     case resolve
     /// Opening the TCP connection.
     case connect
-    /// Asking the HTTP proxy for a tunnel.
+    /// Asking the proxy for a tunnel.
     case proxy
     /// The TLS handshake.
     case tls
@@ -45,6 +45,7 @@ public struct SignalingError: Error, Sendable, Hashable, CustomStringConvertible
     case certificateNotVerified
     case tlsFailed
     case proxyAuthenticationRequired
+    /// The status is HTTP's, or the reply of SOCKS 5 (RFC 1928 §6).
     case proxyRefused(status: Int)
     case unexpectedStatus(Int)
     case invalidHandshake

@@ -5,14 +5,14 @@ public import SoraICE
 public import SoraSignaling
 public import SoraTransport
 
-/// Opens connections to TURN servers over TCP and TLS, directly or through an HTTP proxy, with SwiftNIO.
+/// Opens connections to TURN servers over TCP and TLS, directly or through a proxy, with SwiftNIO.
 public final class TURNStreamConnector: ICEStreamConnector {
   public struct Configuration: Sendable {
     /// How `turns:` servers are trusted: the system's authorities, a file's, or anybody.
     public var tls = TLSOptions()
     /// The SHA-256 of the one certificate (DER) that a `turns:` server may show, 32 bytes; authorities and names don't count then.
     public var pinnedCertificate: [UInt8]?
-    /// Asked for a tunnel with CONNECT (RFC 9110 §9.3.6), with Basic authentication where it has a user name.
+    /// Asked for a tunnel to the server: HTTP's `CONNECT` or SOCKS 5.
     public var proxy: ProxyOptions?
     public var userAgent = "Sora Swift SDK"
     /// From the call until the connection is open.
@@ -72,13 +72,11 @@ public final class TURNStreamConnector: ICEStreamConnector {
     guard let proxy = configuration.proxy else {
       return try addStream(channel, connection, server, configuration)
     }
-    let host =
-      if case .ip(let ip) = server.url.host, ip.isV6 { "[\(ip)]" } else { "\(server.url.host)" }
-    try channel.pipeline.syncOperations.addHandler(
-      ProxyHandshakeHandler(
-        authority: "\(host):\(server.url.port)", userAgent: configuration.userAgent, proxy: proxy,
-        fail: { connection.end(StreamErrors.text($0)) },
-        next: { try addStream($0, connection, server, configuration) }))
+    try ProxyTunnel.open(
+      proxy, over: channel, to: "\(server.url.host)", port: Int(server.url.port),
+      userAgent: configuration.userAgent,
+      fail: { connection.end(StreamErrors.text($0)) },
+      next: { try addStream($0, connection, server, configuration) })
   }
 
   private static func addStream(

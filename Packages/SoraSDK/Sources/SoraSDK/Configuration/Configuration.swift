@@ -194,7 +194,8 @@ extension Configuration {
   private var proxyOptions: ProxyOptions? {
     proxy.map {
       ProxyOptions(
-        host: $0.host, port: $0.port, agent: $0.agent, username: $0.username,
+        scheme: $0.scheme == .http ? .http : .socks5, host: $0.host, port: $0.port, agent: $0.agent,
+        username: $0.username,
         password: $0.password)
     }
   }

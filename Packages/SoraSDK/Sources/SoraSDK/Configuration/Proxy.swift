@@ -1,7 +1,15 @@
 public import Foundation
 
-/// An HTTP proxy (CONNECT, optionally with Basic authentication) for signaling and for TURN over TCP and TLS.
+/// A proxy for signaling and for TURN over TCP and TLS: HTTP's `CONNECT`, optionally with Basic authentication, or SOCKS 5.
 public struct Proxy: CustomStringConvertible, Sendable, Equatable {
+  /// How a proxy is spoken to. Linux only: the iOS SDK knows HTTP.
+  public enum Scheme: String, Sendable {
+    case http
+    /// SOCKS 5 (RFC 1928), with a user name and a password (RFC 1929) where there is a user name. The proxy resolves names.
+    case socks5
+  }
+
+  let scheme: Scheme
   let host: String
   let port: Int
   let agent: String
@@ -17,6 +25,24 @@ public struct Proxy: CustomStringConvertible, Sendable, Equatable {
   public init(
     host: String, port: Int, agent: String? = nil, username: String? = nil, password: String? = nil
   ) {
+    self.init(
+      scheme: .http, host: host, port: port, agent: agent, username: username, password: password)
+  }
+
+  /// Linux only.
+  ///
+  /// - Parameters:
+  ///   - scheme: how the proxy is spoken to.
+  ///   - host: the proxy's name or address.
+  ///   - port: its port.
+  ///   - agent: the `User-Agent` that an HTTP proxy sees; by default this SDK's name and version.
+  ///   - username: for a proxy that asks for credentials.
+  ///   - password: likewise.
+  public init(
+    scheme: Scheme, host: String, port: Int, agent: String? = nil, username: String? = nil,
+    password: String? = nil
+  ) {
+    self.scheme = scheme
     self.host = host
     self.port = port
     self.agent = agent ?? "Sora Swift SDK \(SDKInfo.version)"
@@ -26,7 +52,8 @@ public struct Proxy: CustomStringConvertible, Sendable, Equatable {
 
   /// The proxy that the environment names for a URL, by the variables that curl and others read: `https_proxy` for `wss`, `http_proxy` for `ws`,
   /// `all_proxy` for both; in upper case, too, but for `HTTP_PROXY`, which CGI fills from a request. nil where there is none, where `no_proxy`
-  /// names the host, a domain of its or `*`, and where the proxy is no HTTP proxy (`http://user:password@host:port`). Linux only.
+  /// names the host, a domain of its or `*`, and where the proxy is none of `http://user:password@host:port`, `socks5h://` and `socks5://`. Of both the
+  /// latter the proxy resolves names, where curl looks them up itself for `socks5`. Linux only.
   ///
   /// - Parameters:
   ///   - url: where to connect.
@@ -44,12 +71,21 @@ public struct Proxy: CustomStringConvertible, Sendable, Equatable {
     let own = isSecure ? value("https_proxy", "HTTPS_PROXY") : value("http_proxy")
     guard let text = own ?? value("all_proxy", "ALL_PROXY"),
       let parts = URLComponents(string: text.contains("://") ? text : "http://" + text),
-      parts.scheme?.lowercased() == "http", let name = parts.host, !name.isEmpty,
+      let scheme = scheme(parts.scheme?.lowercased()), let name = parts.host, !name.isEmpty,
       (1...65_535).contains(parts.port ?? 1080)
     else { return nil }
     // Without a port it is curl's, 1080.
     return Proxy(
-      host: name, port: parts.port ?? 1080, username: parts.user, password: parts.password)
+      scheme: scheme, host: name, port: parts.port ?? 1080, username: parts.user,
+      password: parts.password)
+  }
+
+  private static func scheme(_ text: String?) -> Scheme? {
+    switch text {
+    case "http": .http
+    case "socks5", "socks5h": .socks5
+    default: nil
+    }
   }
 
   /// Whether a list of hosts and domains, by commas, has a host.

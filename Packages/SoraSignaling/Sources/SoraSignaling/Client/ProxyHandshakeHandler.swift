@@ -1,10 +1,10 @@
 import Foundation
-public import NIOCore
+import NIOCore
 
-/// Asks the proxy for a tunnel (RFC 9110 §9.3.6) and then makes place for what goes through it.
-public final class ProxyHandshakeHandler: ChannelInboundHandler, RemovableChannelHandler {
-  public typealias InboundIn = ByteBuffer
-  public typealias OutboundOut = ByteBuffer
+/// Asks an HTTP proxy for a tunnel (RFC 9110 §9.3.6) and then makes place for what goes through it.
+final class ProxyHandshakeHandler: ChannelInboundHandler, RemovableChannelHandler {
+  typealias InboundIn = ByteBuffer
+  typealias OutboundOut = ByteBuffer
 
   private let authority: String
   private let userAgent: String
@@ -20,7 +20,7 @@ public final class ProxyHandshakeHandler: ChannelInboundHandler, RemovableChanne
   ///   - proxy: its credentials.
   ///   - fail: told of a refusal or a broken connection, with a `SignalingError` where it is the proxy's.
   ///   - next: called once the tunnel is there, to add the handlers of what goes through it.
-  public init(
+  init(
     authority: String, userAgent: String, proxy: ProxyOptions, fail: @escaping (any Error) -> Void,
     next: @escaping (any Channel) throws -> Void
   ) {
@@ -31,7 +31,7 @@ public final class ProxyHandshakeHandler: ChannelInboundHandler, RemovableChanne
     self.next = next
   }
 
-  public func handlerAdded(context: ChannelHandlerContext) {
+  func handlerAdded(context: ChannelHandlerContext) {
     var request = "CONNECT \(authority) HTTP/1.1\r\nHost: \(authority)\r\n"
     request += "User-Agent: \(proxy.agent ?? userAgent)\r\n"
     if let username = proxy.username {
@@ -42,7 +42,7 @@ public final class ProxyHandshakeHandler: ChannelInboundHandler, RemovableChanne
     context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: request)), promise: nil)
   }
 
-  public func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     guard !isDone else { return context.fireChannelRead(data) }
     received.append(contentsOf: unwrapInboundIn(data).readableBytesView)
     do {
@@ -80,12 +80,12 @@ public final class ProxyHandshakeHandler: ChannelInboundHandler, RemovableChanne
       wayOut: "set the user name and the password of the proxy (Basic)")
   }
 
-  public func channelInactive(context: ChannelHandlerContext) {
+  func channelInactive(context: ChannelHandlerContext) {
     if !isDone { fail(ConnectErrors.ended(.proxy)) }
     context.fireChannelInactive()
   }
 
-  public func errorCaught(context: ChannelHandlerContext, error: any Error) { fail(error) }
+  func errorCaught(context: ChannelHandlerContext, error: any Error) { fail(error) }
 
-  public typealias InboundOut = ByteBuffer
+  typealias InboundOut = ByteBuffer
 }

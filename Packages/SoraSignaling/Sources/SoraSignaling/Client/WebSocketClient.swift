@@ -3,7 +3,7 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 
-/// Opens WebSockets: `ws` and `wss`, directly or through an HTTP proxy.
+/// Opens WebSockets: `ws` and `wss`, directly or through a proxy.
 public enum WebSocketClient {
   /// Opens one WebSocket, without subprotocol and extensions.
   ///
@@ -80,11 +80,11 @@ public enum WebSocketClient {
         return try addHandshake(channel, attempt, tls)
       }
       attempt.stage = .proxy
-      try channel.pipeline.syncOperations.addHandler(
-        ProxyHandshakeHandler(
-          authority: attempt.endpoint.authority, userAgent: attempt.options.userAgent, proxy: proxy,
-          fail: { attempt.fail(ConnectErrors.map($0, attempt: attempt)) },
-          next: { channel in try addHandshake(channel, attempt, tls) }))
+      try ProxyTunnel.open(
+        proxy, over: channel, to: attempt.endpoint.host, port: attempt.endpoint.port,
+        userAgent: attempt.options.userAgent,
+        fail: { attempt.fail(ConnectErrors.map($0, attempt: attempt)) },
+        next: { channel in try addHandshake(channel, attempt, tls) })
     } catch {
       attempt.fail(ConnectErrors.map(error, attempt: attempt))
     }

@@ -34,28 +34,6 @@ public struct TLSOptions: Sendable, Hashable {
   }
 }
 
-/// An HTTP proxy that is asked for a tunnel with `CONNECT`.
-public struct ProxyOptions: Sendable, Hashable {
-  public var host: String
-  public var port: Int
-  /// The `User-Agent` that the proxy sees.
-  public var agent: String?
-  /// With a user name, Basic authentication is used (RFC 7617).
-  public var username: String?
-  public var password: String?
-
-  public init(
-    host: String, port: Int, agent: String? = nil, username: String? = nil,
-    password: String? = nil
-  ) {
-    self.host = host
-    self.port = port
-    self.agent = agent
-    self.username = username
-    self.password = password
-  }
-}
-
 /// How `WebSocketClient` opens a connection.
 public struct WebSocketOptions: Sendable {
   public var tls: TLSOptions

@@ -129,6 +129,43 @@ extension FuzzTarget {
     }
   }
 
+  /// A byte that says whether there is a user name, and then what a proxy says, byte by byte.
+  static var socks5: FuzzTarget {
+    let answers: [[UInt8]] = [
+      [0, 5, 0, 5, 0, 0, 1, 127, 0, 0, 1, 0, 80, 7, 8],
+      [1, 5, 2, 1, 0, 5, 0, 0, 3, 2, 0x61, 0x62, 0, 80],
+      [1, 5, 0, 5, 0, 0, 4] + Array(repeating: 0, count: 18), [0, 5, 0xFF], [1, 5, 2, 1, 1],
+      [0, 5, 0, 5, 5],
+    ]
+    return FuzzTarget("socks5", maximumLength: 512, seeds: answers) { input in
+      guard let first = input.first else { return }
+      let bytes = Array(input.dropFirst())
+      let name = first & 1 == 0 ? nil : "user"
+      guard
+        let start = try? SOCKS5Handshake(
+          to: .init(host: .name("host"), port: 1), username: name, password: "word")
+      else { return check(false, "a handshake can't begin") }
+      var handshake = start
+      var sent = 0
+      do throws(SignalingError) {
+        for (index, byte) in bytes.enumerated() {
+          switch try handshake.receive([byte]) {
+          case .wait: break
+          case .send: sent += 1
+          case .open(let rest):
+            check(rest.isEmpty, "a byte is the reply's and the tunnel's")
+            check(sent >= 1, "it is open before anything was asked")
+            // Two bytes of the method, and a reply whose address is a name of no bytes.
+            check(index + 1 >= 9, "a reply is too short")
+            return
+          }
+        }
+      } catch {
+        check(error.stage == .proxy, "an error of another stage")
+      }
+    }
+  }
+
   /// The path, and then the values of the fields that are read, a line each.
   static var httpRequest: FuzzTarget {
     let requests = [

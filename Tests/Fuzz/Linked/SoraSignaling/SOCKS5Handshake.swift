@@ -1,0 +1,1 @@
+../../../../Packages/SoraSignaling/Sources/SoraSignaling/Client/SOCKS5Handshake.swift
