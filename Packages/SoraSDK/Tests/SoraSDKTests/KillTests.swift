@@ -11,9 +11,14 @@ import WebRTC
     let sora: ScriptedSora
     let relay: DatagramRelay
     let connections = Recorder<WebSocketConnection>()
+    let far: FarEnd
 
-    init() async throws {
-      let far = try await FarEnd(receives: true)
+    /// - Parameter switches: whether the offer lists data channels for signaling, and one that never opens, so that the switch takes a while.
+    init(switches: Bool = false) async throws {
+      let labels = switches ? SwitchedCall.systemLabels : []
+      let far = try await FarEnd(receives: true, labels: labels)
+      self.far = far
+      let listed = switches ? (labels + ["#never"]).map { DataChannelOptions(label: $0) } : nil
       let lines = far.sdp.split(whereSeparator: \.isNewline).map(String.init)
       // foundation, component, protocol, priority, address, port
       let words = try #require(
@@ -33,7 +38,11 @@ import WebRTC
         switch message {
         case .connect:
           connections.append(connection)
-          connection.send(far.offer { $0.sdp = sdp })
+          connection.send(
+            far.offer {
+              $0.sdp = sdp
+              $0.dataChannels = listed
+            })
         case .answer(let answer):
           // The client's own candidates would be a way around the relay.
           let kept = answer.sdp.split(whereSeparator: \.isNewline)
@@ -44,6 +53,24 @@ import WebRTC
         }
       }
       self.relay = relay
+    }
+
+    /// Connects, and returns in the middle of the switch.
+    func attemptMidSwitch(ignoringWebSocket: Bool) async throws -> Attempt {
+      var configuration = sora.configuration()
+      configuration.dataChannelSignaling = true
+      let handlers = configuration.mediaChannelHandlers
+      let attempt = Attempt(configuration, face: .tasks)
+      handlers.onDataChannel = { [log = attempt.log] _ in log.append("data channels") }
+      _ = try await attempt.channel()
+      for channel in far.channels.values {
+        while channel.readyState != .open { try await Task.sleep(for: .milliseconds(2)) }
+      }
+      try #require(connections.elements.first).send(
+        .switched(SwitchedMessage(ignoreDisconnectWebSocket: ignoringWebSocket)))
+      await attempt.log.wait { $0.contains("signaling switched") }
+      #expect(!attempt.log.elements.contains("data channels"))
+      return attempt
     }
   }
 
@@ -113,5 +140,47 @@ import WebRTC
     server.relay.cut()
     try #require(server.connections.elements.first).abort()
     #expect(try await ends(attempt) == Self.end("webSocketError"))
+  }
+
+  /// The path dies in the middle of the switch, with a WebSocket beside that stays and with one that goes.
+  @Test(arguments: [true, false]) func theMediaPathAloneDiesMidSwitch(
+    _ ignoresWebSocket: Bool
+  ) async throws {
+    let server = try await Server(switches: true)
+    defer { server.relay.stop() }
+    let attempt = try await server.attemptMidSwitch(ignoringWebSocket: ignoresWebSocket)
+    let cut = ContinuousClock.now
+    server.relay.cut()
+    #expect(try await ends(attempt) == Self.end("peerChannelError"))
+    let time = ContinuousClock.now - cut
+    #expect(time > .seconds(3) && time < .seconds(20), "\(time)")
+  }
+
+  /// All of the server dies in the middle of the switch: the WebSocket tells it at once where it is needed, and else ICE's consent.
+  @Test(arguments: [true, false]) func theWholeServerDiesMidSwitch(
+    _ ignoresWebSocket: Bool
+  ) async throws {
+    let server = try await Server(switches: true)
+    defer { server.relay.stop() }
+    let attempt = try await server.attemptMidSwitch(ignoringWebSocket: ignoresWebSocket)
+    let cut = ContinuousClock.now
+    server.relay.cut()
+    try #require(server.connections.elements.first).abort()
+    let error = ignoresWebSocket ? "peerChannelError" : "webSocketError"
+    #expect(try await ends(attempt) == Self.end(error))
+    #expect(ContinuousClock.now - cut < .seconds(20))
+  }
+
+  /// All of the server dies about when it offers, before there is an answer.
+  @Test func theWholeServerDiesMidConnect() async throws {
+    let server = try await Server()
+    defer { server.relay.stop() }
+    server.relay.cut()
+    let attempt = Attempt(server.sora.configuration(), face: .tasks)
+    await server.connections.wait(for: 1)
+    try #require(server.connections.elements.first).abort()
+    let cut = ContinuousClock.now
+    #expect(try await ends(attempt) == Self.end("webSocketError"))
+    #expect(ContinuousClock.now - cut < .seconds(10))
   }
 }
