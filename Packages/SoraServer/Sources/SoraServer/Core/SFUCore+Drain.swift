@@ -38,6 +38,9 @@ extension SFUCore {
   /// Whether no further connections are taken.
   public var isDraining: Bool { drain != nil }
 
+  /// The signaling URL of the server that clients are sent to; nil while they are taken, and where there is none.
+  var drainLocation: String? { drain?.location }
+
   /// Answers a client that came too late.
   func sendElsewhere(_ peer: SFUPeerID, at now: Instant) {
     guard let location = drain?.location else { return refuse(peer, .shutdown, at: now) }

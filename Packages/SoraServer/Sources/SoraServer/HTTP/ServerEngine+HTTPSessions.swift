@@ -14,19 +14,30 @@ extension ServerEngine {
     var links: [String]
   }
 
-  func open(_ message: ConnectMessage) -> Result<SFUApplicant, WHIPProblem> {
+  /// - Parameter path: the request's.
+  func open(_ message: ConnectMessage, path: String) -> Result<SFUApplicant, WHIPProblem> {
     defer { schedule() }
     do throws(SFUOfferError) {
       return .success(try core.open(message, at: loop.now))
     } catch {
-      return .failure(WHIPProblem(error))
+      return .failure(problem(error, path: path))
     }
   }
 
-  /// - Parameter authority: how the client names this host; nil if unknown.
+  /// While the server drains, the client is to post again at the other one, where there is one (RFC 9725 §4.5).
+  private func problem(_ error: SFUOfferError, path: String) -> WHIPProblem {
+    if case .draining = error, let location = core.drainLocation {
+      return .elsewhere(location, path: path)
+    }
+    return WHIPProblem(error)
+  }
+
+  /// - Parameters:
+  ///   - path: the request's.
+  ///   - authority: how the client names this host; nil if unknown.
   func answer(
     _ offer: SFUClientOffer, of applicant: SFUApplicant, _ grant: SFUGrant, token: String?,
-    authority: String?
+    path: String, authority: String?
   ) -> Result<MadeSession, WHIPProblem> {
     defer {
       let channelID = applicant.connect.channelID
@@ -43,7 +54,7 @@ extension ServerEngine {
       return .success(
         MadeSession(id: id, answer: answer, links: links(answer.connectionID, authority)))
     } catch {
-      return .failure(WHIPProblem(error))
+      return .failure(problem(error, path: path))
     }
   }
 

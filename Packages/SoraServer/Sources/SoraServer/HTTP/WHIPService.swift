@@ -110,17 +110,21 @@ struct WHIPService: Sendable {
     let loop = engine.loop
     // Where everybody is let in a token says nothing, and not all clients send theirs again.
     let shown = access.isOpen ? nil : token
-    let applicant = try await loop.run { [engine] in engine.value.open(connect) }.get()
+    let path = request.path
+    let applicant = try await loop.run { [engine] in
+      engine.value.open(connect, path: path)
+    }.get()
     let grant = try await decide(about: applicant, request)
     try await place(applicant, request)
     let authority = request.headers["host"]
     let made = try await loop.run { [engine] in
-      engine.value.answer(offer, of: applicant, grant, token: shown, authority: authority)
+      engine.value.answer(
+        offer, of: applicant, grant, token: shown, path: path, authority: authority)
     }.get()
     var response = HTTPResponse(
       status: 201, contentType: Self.sdpType, text: made.answer.sdp)
-    let path = request.path.hasSuffix("/") ? String(request.path.dropLast()) : request.path
-    response.headers["Location"] = "\(path)/\(made.id)"
+    let base = path.hasSuffix("/") ? String(path.dropLast()) : path
+    response.headers["Location"] = "\(base)/\(made.id)"
     response.headers["ETag"] = "\"\(made.answer.generation)\""
     response.headers["Accept-Patch"] = SDPFragment.mediaType
     response.headers.fields += made.links.map { .init(name: "Link", value: $0) }

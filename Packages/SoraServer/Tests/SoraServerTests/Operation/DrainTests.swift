@@ -103,4 +103,41 @@ struct DrainTests {
     await server.shutdown()
     #expect(try await client.close()?.code == .goingAway)
   }
+
+  /// RFC 9725 §4.5: with 307, a POST is made again where the answer says.
+  @Test(arguments: ["ws://127.0.0.1:1/signaling", "wss://other.example/signaling", nil])
+  func whoPublishesByWHIPIsSentElsewhere(_ other: String?) async throws {
+    var configuration = SoraServer.Configuration()
+    configuration.mediaAddresses = [.loopbackV4]
+    configuration.apiPort = 0
+    configuration.drain.redirectURL = other
+    // A server that is full has no room, but the other one may have.
+    configuration.access.maximumConnections = 1
+    let server = try await SoraServer.start(configuration)
+    let client = APIClient(server.httpURL)
+    func post(_ path: String) async throws -> APIClient.Answer {
+      let offer = WHIPTests.offer
+      return try await client.send(
+        "POST \(path) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+          + "Content-Type: application/sdp\r\nContent-Length: \(offer.utf8.count)\r\n\r\n" + offer)
+    }
+    #expect(try await post("/whip/a").status == 201)
+    #expect(try await post("/whip/b").status == 503)
+    let draining = Task { await server.drain() }
+    // The server says when it has begun.
+    let api = APIClient(server.apiURL)
+    let probe = "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    while try await api.send(probe).status == 200 {}
+    let answer = try await post("/whip/b")
+    if let other {
+      let origin = other.hasPrefix("wss") ? "https://other.example" : "http://127.0.0.1:1"
+      #expect(answer.status == 307)
+      #expect(answer.head.contains("location: \(origin)/whip/b\r\n"))
+    } else {
+      #expect(answer.status == 503)
+      #expect(answer.head.contains("retry-after: 5\r\n"))
+    }
+    await server.shutdown()
+    await draining.value
+  }
 }

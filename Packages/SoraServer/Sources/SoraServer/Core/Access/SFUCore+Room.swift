@@ -9,7 +9,7 @@ extension SFUCore {
       throw SFUObjection(reason: "CONNECTION-LIMIT: the channel has as many as it takes")
     }
     // A newcomer is told of all members in one message, which has to be one that can be sent.
-    let told = channel(channelID)?.members.reduce(0) { $0 + $1.identity.metadataSize } ?? 0
+    let told = channel(channelID)?.metadataSize ?? 0
     guard told <= SFUNotification.mostMetadata else {
       throw SFUObjection(reason: "CONNECTION-LIMIT: the channel's metadata is as long as it may be")
     }

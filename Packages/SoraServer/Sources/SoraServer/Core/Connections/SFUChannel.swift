@@ -30,6 +30,9 @@ final class SFUChannel {
     members.first { $0.connectionID == id && !$0.isEnded }
   }
 
+  /// Bytes of JSON of all members' metadata.
+  var metadataSize: Int { members.reduce(0) { $0 + $1.identity.metadataSize } }
+
   /// Only connections whose media can flow count.
   var counters: SFUCounters {
     var counters = SFUCounters()

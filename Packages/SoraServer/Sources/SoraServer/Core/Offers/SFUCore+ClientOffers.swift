@@ -32,13 +32,14 @@ extension SFUCore {
   public func open(
     _ message: ConnectMessage, at now: Instant
   ) throws(SFUOfferError) -> SFUApplicant {
+    // First: another server may have the room that this one lacks.
+    guard !isDraining else { throw .draining }
     do throws(SFUObjection) {
       _ = try SFUConnectRequest(message)
       try checkRoom(in: message.channelID)
     } catch {
       throw .refused(error.reason)
     }
-    guard !isDraining else { throw .draining }
     guard let peer = accept(at: now) else { throw .full }
     guard let applicant = examine(message, of: peer, at: now) else { throw .draining }
     return applicant

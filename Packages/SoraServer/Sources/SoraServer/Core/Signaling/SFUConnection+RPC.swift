@@ -1,6 +1,18 @@
-import SoraMedia
-import SoraSignalingChannels
-import SoraSignalingMessages
+package import SoraMedia
+package import SoraSignalingChannels
+package import SoraSignalingMessages
+
+extension SFUCore {
+  /// Does what a connection calls for, as if it had come on its data channel `rpc`.
+  ///
+  /// - Returns: its answer; nil where there is no such connection.
+  package func call(
+    _ request: RPCRequest, of connectionID: String, at now: Instant
+  ) -> Result<JSONValue, RPCError>? {
+    defer { deliver(at: now) }
+    return connection(id: connectionID)?.call(request, at: now)
+  }
+}
 
 // What calls on the data channel `rpc` do.
 extension SFUConnection {
@@ -140,7 +152,14 @@ extension SFUConnection {
     guard metadata.bytes.count <= Self.mostMetadata else {
       throw RPCError(.invalidParams, "metadata may have \(Self.mostMetadata) bytes as JSON")
     }
-    identity.metadata = metadata
+    var changed = identity
+    changed.metadata = metadata
+    let growth = changed.metadataSize - identity.metadataSize
+    // Less is always taken, so that a full channel can become smaller.
+    guard growth <= 0 || channel.metadataSize + growth <= SFUNotification.mostMetadata else {
+      throw RPCError(.invalidParams, "the channel's metadata is as long as it may be")
+    }
+    identity = changed
     guard isPushed else { return }
     var data = news
     data["connection_id"] = .string(connectionID)
