@@ -73,4 +73,15 @@ private enum KeyFrame {
       #expect(Int(file[box + 1] >> 5) == profile && (file[box + 2] & 0x40 != 0) == (depth == 10))
     }
   }
+
+  /// Where a key frame of 10 bits is cut, it has no parameters, or those of the whole, and nothing traps.
+  @Test func aCutKeyFrameTellsNothingElse() {
+    for count in 0..<KeyFrame.vp9Of10Bits.count {
+      let bytes = Array(KeyFrame.vp9Of10Bits[..<count])
+      let known = VideoTrackParameters(keyFrame: EncodedBuffer(bytes).span, codec: .vp9)
+      // 8 bits, a start code of 24, 5 of colours, 32 of size: 69, in nine bytes.
+      #expect((known == nil) == (count < 9))
+      #expect(known == nil || known?.bitDepth == 10 && known?.height == 48)
+    }
+  }
 }
