@@ -90,8 +90,8 @@ static int set_extra(AVCodecParameters *parameters, const void *extra, size_t si
 
 static int is_mp4(const sora_mux *mux) { return strcmp(mux->context->oformat->name, "mp4") == 0; }
 
-int sora_mux_add_video(sora_mux *mux, enum sora_avf_codec codec, int width, int height, int rotation, struct sora_avf_colors colors, const void *extra,
-                       size_t size) {
+int sora_mux_add_video(sora_mux *mux, enum sora_avf_codec codec, int width, int height, int bit_depth, int rotation, struct sora_avf_colors colors,
+                       const void *extra, size_t size) {
   AVStream *stream = sora_avf.avformat_new_stream(mux->context, NULL);
   if (!stream) return AVERROR(ENOMEM);
   AVCodecParameters *parameters = stream->codecpar;
@@ -99,7 +99,7 @@ int sora_mux_add_video(sora_mux *mux, enum sora_avf_codec codec, int width, int 
   parameters->codec_id = sora_avf_codec_id(codec);
   parameters->width = width;
   parameters->height = height;
-  parameters->format = AV_PIX_FMT_YUV420P;
+  parameters->format = bit_depth == 12 ? AV_PIX_FMT_YUV420P12 : bit_depth == 10 ? AV_PIX_FMT_YUV420P10 : AV_PIX_FMT_YUV420P;
   if (colors.matrix != 0) {
     // The library counts as H.273 does.
     parameters->color_primaries = (enum AVColorPrimaries)colors.primaries;
@@ -107,7 +107,7 @@ int sora_mux_add_video(sora_mux *mux, enum sora_avf_codec codec, int width, int 
     parameters->color_space = (enum AVColorSpace)colors.matrix;
     parameters->color_range = colors.is_full_range ? AVCOL_RANGE_JPEG : AVCOL_RANGE_MPEG;
   }
-  if (codec == SORA_AVF_VP9) parameters->profile = FF_PROFILE_VP9_0;
+  if (codec == SORA_AVF_VP9) parameters->profile = bit_depth > 8 ? FF_PROFILE_VP9_2 : FF_PROFILE_VP9_0;
   // The kind of entry whose parameter sets may change with a key frame: senders do so with their size.
   if (is_mp4(mux) && codec == SORA_AVF_H264) parameters->codec_tag = MKTAG('a', 'v', 'c', '3');
   if (is_mp4(mux) && codec == SORA_AVF_H265) parameters->codec_tag = MKTAG('h', 'e', 'v', '1');

@@ -7,6 +7,8 @@ public struct AV1SequenceHeader: Sendable, Hashable {
   public let matrixCoefficients: Int
   /// `color_range`: whether samples use 0 to 255.
   public let isFullRange: Bool
+  /// Bits of a sample (`BitDepth`, §5.5.2): 8, 10 or 12; 8 in a header that ends before it says so. Main profile has 8 and 10.
+  public let bitDepth: Int
 
   /// Reads the payload of a sequence header's unit; nil where it ends too early. Any bytes may be given.
   public init?(_ bytes: RawSpan) {
@@ -48,7 +50,10 @@ public struct AV1SequenceHeader: Sendable, Hashable {
     height = Int(bits.read(heightBits)) + 1
     if bits.isExhausted { return nil }
     bits.skipTools(isReduced: isReduced)
-    (matrixCoefficients, isFullRange) = bits.readColors(profile: profile)
+    let colors = bits.readColors(profile: profile)
+    matrixCoefficients = colors.matrix
+    isFullRange = colors.isFullRange
+    bitDepth = colors.bitDepth
   }
 }
 
@@ -73,15 +78,23 @@ extension BitReader {
 
   /// The beginning of `color_config` (§5.5.2); what a header that ends before it doesn't say.
   @_lifetime(self: copy self)
-  fileprivate mutating func readColors(profile: UInt32) -> (matrix: Int, isFullRange: Bool) {
-    if read(1) == 1, profile == 2 { _ = read(1) }  // high_bitdepth, twelve_bit
+  fileprivate mutating func readColors(profile: UInt32) -> (
+    matrix: Int, isFullRange: Bool, bitDepth: Int
+  ) {
+    var bitDepth = 8
+    if read(1) == 1 {  // high_bitdepth
+      bitDepth = 10
+      if profile == 2, read(1) == 1 { bitDepth = 12 }  // twelve_bit
+    }
+    // Bits past the end read as 0, and may not have been meant.
+    if isExhausted { bitDepth = 8 }
     if profile != 1 { _ = read(1) }  // mono_chrome
     var (primaries, transfer, matrix): (UInt32, UInt32, UInt32) = (2, 2, 2)
     if read(1) == 1 { (primaries, transfer, matrix) = (read(8), read(8), read(8)) }
     // sRGB has no bit for its range.
     var isFullRange = (primaries, transfer, matrix) == (1, 13, 0)
     if !isFullRange { isFullRange = read(1) == 1 }
-    return isExhausted ? (2, false) : (Int(matrix), isFullRange)
+    return isExhausted ? (2, false, bitDepth) : (Int(matrix), isFullRange, bitDepth)
   }
 
   /// Skips a value of AV1's uvlc().

@@ -52,9 +52,9 @@ struct sora_avf_colors {
 };
 
 /// Adds a video track; before `sora_mux_start`. Returns its index, or a negative code. `extra` holds parameter sets with
-/// start codes (H.264, H.265) or a sequence header (AV1). `rotation` is how far the picture is to be turned clockwise.
-int sora_mux_add_video(sora_mux *mux, enum sora_avf_codec codec, int width, int height, int rotation, struct sora_avf_colors colors, const void *extra,
-                       size_t size);
+/// start codes (H.264, H.265) or a sequence header (AV1). `bit_depth` is that of 4:2:0 samples: 8, 10 or 12. `rotation` is how far the picture is to be turned clockwise.
+int sora_mux_add_video(sora_mux *mux, enum sora_avf_codec codec, int width, int height, int bit_depth, int rotation, struct sora_avf_colors colors,
+                       const void *extra, size_t size);
 /// Adds an audio track of 48 kHz, likewise; `extra` is what Opus calls its identification header.
 int sora_mux_add_audio(sora_mux *mux, enum sora_avf_codec codec, int channels, const void *extra, size_t size);
 /// Sets a text of the file, such as `title`; before `sora_mux_start`.

@@ -14,6 +14,8 @@ public struct VideoTrackParameters: Sendable, Hashable {
   public var rotation = VideoRotation.none
   /// What the stream says of its colours; nil where it says nothing.
   public let colorSpace: VideoColorSpace?
+  /// Bits of a luma sample: 8, or 10 or 12 where VP9's profile 2, AV1 or H.265 says so.
+  public let bitDepth: Int
   /// Parameter sets with start codes (H.264, H.265), or a sequence header with its header and size (AV1); empty for VP8 and VP9,
   /// whose key frames say it all.
   public let parameterSets: [UInt8]
@@ -50,6 +52,7 @@ public struct VideoTrackParameters: Sendable, Hashable {
     width = picture.width
     height = picture.height
     colorSpace = picture.colorSpace
+    bitDepth = picture.bitDepth
     parameterSets = sets
   }
 
@@ -58,6 +61,7 @@ public struct VideoTrackParameters: Sendable, Hashable {
     var width: Int
     var height: Int
     var colorSpace: VideoColorSpace?
+    var bitDepth = 8
   }
 
   /// RFC 6386 §9.1.
@@ -68,13 +72,17 @@ public struct VideoTrackParameters: Sendable, Hashable {
       height: (Int(bytes.u8(8)) | Int(bytes.u8(9)) << 8) & 0x3FFF)
   }
 
-  /// VP9 bitstream specification §6.2; profile 0, which is what is negotiated. Of a picture of several layers the lowest's size.
+  /// VP9 bitstream specification §6.2; profiles 0 and 2, which are those of 4:2:0. Of a picture of several layers the lowest's size.
   private static func readVP9(_ bytes: RawSpan) -> Picture? {
     var bits = BitReader(bytes)
-    // frame_marker, profile; then no existing frame, a key frame, show_frame and error_resilient_mode.
-    guard bits.read(2) == 2, bits.read(2) == 0, bits.read(2) == 0 else { return nil }
+    // frame_marker, profile (its low bit first); then no existing frame, a key frame, show_frame and error_resilient_mode.
+    guard bits.read(2) == 2, !bits.flag() else { return nil }
+    let isDeep = bits.flag()
+    guard bits.read(2) == 0 else { return nil }
     bits.skip(2)
     guard bits.read(24) == 0x49_83_42 else { return nil }
+    // ten_or_twelve_bit, which profile 0 doesn't have.
+    let bitDepth = isDeep ? bits.flag() ? 12 : 10 : 8
     // RGB takes another profile.
     let colorSpace = Int(bits.read(3))
     guard colorSpace != 7 else { return nil }
@@ -84,7 +92,8 @@ public struct VideoTrackParameters: Sendable, Hashable {
       ? nil
       : Picture(
         width: width, height: height,
-        colorSpace: VideoColorSpace(vp9ColorSpace: colorSpace, isFullRange: isFullRange))
+        colorSpace: VideoColorSpace(vp9ColorSpace: colorSpace, isFullRange: isFullRange),
+        bitDepth: bitDepth)
   }
 
   /// AV1 bitstream specification §5.3: the first sequence header.
@@ -114,7 +123,8 @@ public struct VideoTrackParameters: Sendable, Hashable {
       return Picture(
         width: sequence.width, height: sequence.height,
         colorSpace: VideoColorSpace(
-          matrixCoefficients: sequence.matrixCoefficients, isFullRange: sequence.isFullRange))
+          matrixCoefficients: sequence.matrixCoefficients, isFullRange: sequence.isFullRange),
+        bitDepth: sequence.bitDepth)
     }
     return nil
   }
@@ -148,7 +158,9 @@ public struct VideoTrackParameters: Sendable, Hashable {
       else { continue }
       if header.type == .sequenceParameterSet {
         guard let set = try? H265SequenceParameterSet(unit) else { return nil }
-        picture = Picture(width: set.width, height: set.height, colorSpace: set.colorSpace)
+        picture = Picture(
+          width: set.width, height: set.height, colorSpace: set.colorSpace,
+          bitDepth: set.lumaBitDepth)
       }
       found.insert(header.type.rawValue)
       sets.appendUnit(unit)
