@@ -150,6 +150,15 @@ public final class Pacer {
     debt += Double(size)
   }
 
+  /// Forgets packets that wait and aren't audio.
+  ///
+  /// - Parameter isUnwanted: asked once for each, in no order that means anything.
+  public func removePaced(where isUnwanted: (Int) -> Bool) {
+    queues.1.removeAll(where: isUnwanted)
+    queues.2.removeAll(where: isUnwanted)
+    queues.3.removeAll(where: isUnwanted)
+  }
+
   /// Forgets all that waits, and what it owes: the path that they were for is gone.
   public func removeAll() {
     while queues.0.pop() != nil {}

@@ -44,6 +44,15 @@ struct PacerQueue {
     return entry
   }
 
+  /// Takes out what an owner doesn't want to leave any more; the rest keeps its order.
+  mutating func removeAll(where isUnwanted: (Int) -> Bool) {
+    for _ in 0..<count {
+      guard let entry = pop(), !isUnwanted(entry.token) else { continue }
+      // There is room: it has just left.
+      _ = push(entry.token, size: Int(entry.size), at: entry.enqueued)
+    }
+  }
+
   private mutating func grow() {
     var larger: [Entry] = []
     larger.reserveCapacity(ring.count * 2)

@@ -50,6 +50,21 @@ import Testing
     #expect(rest.last == 300)
   }
 
+  @Test func whatIsNotWantedAnyMoreIsTakenOut() {
+    let pacer = Pacer(rate: .kilobits(300))
+    for token in 0..<20 {
+      let now = Instant.zero + .milliseconds(token)
+      _ = pacer.enqueue(size: 100 + token, priority: .video, token: token, at: now)
+      _ = pacer.enqueue(size: 10, priority: .audio, token: 100 + token, at: now)
+    }
+    pacer.removePaced { $0 % 2 == 0 }
+    #expect(pacer.queuedPackets == 30)
+    #expect(pacer.queuedBytes == 200 + (0..<20).filter { $0 % 2 == 1 }.reduce(0) { $0 + 100 + $1 })
+    let left = drain(pacer, from: .zero + .milliseconds(20)).map(\.token)
+    #expect(left == Array(100..<120) + (0..<20).filter { $0 % 2 == 1 })
+    #expect(pacer.queuedBytes == 0 && pacer.averageWait(at: .zero + .seconds(1)) == .zero)
+  }
+
   @Test func theRateRisesBeforePacketsWaitTwoSeconds() {
     let pacer = Pacer(rate: .kilobits(100))
     for token in 0..<500 {

@@ -95,6 +95,11 @@ public import SoraMedia
     return slot.count > 0 && slot.sequenceNumber == sequenceNumber
   }
 
+  /// Forgets a packet, if it is there.
+  public func remove(sequenceNumber: UInt16) {
+    if holds(sequenceNumber) { slots[Int(sequenceNumber) & (capacity - 1)].count = 0 }
+  }
+
   /// Forgets all packets and keeps the memory.
   public func removeAll() {
     for index in slots.indices { slots[index] = Slot() }

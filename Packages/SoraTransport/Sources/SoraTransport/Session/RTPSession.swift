@@ -255,6 +255,7 @@ public final class RTPSession {
     _ frame: EncodedFrame, on stream: RTPSendStream, level: RTPAudioLevel? = nil, at now: Instant
   ) {
     let priority: Pacer.Priority = stream.parameters.kind == .audio ? .audio : .video
+    if priority == .video, frame.isKeyFrame { discardStale(of: stream, at: now) }
     stream.packetize(frame, level: level, at: now) { token, size in
       if !controller.enqueue(token, size: size, priority: priority, at: now) {
         stream.sender.statistics.packetsDropped &+= 1

@@ -95,6 +95,46 @@ import Testing
     #expect(bench.keyFrameDemands.count == 2, "the key frame was lost, it seems")
   }
 
+  /// What a link that became narrow has left waiting would only make the key frame later.
+  @Test(arguments: [true, false])
+  func aKeyFrameOvertakesWhatHasWaitedForLong(isLate: Bool) throws {
+    let bench = SessionBench()
+    let stream = try #require(bench.session.addSendStream(TestStreams.video()))
+    func send(_ index: UInt32, isKeyFrame: Bool, size: Int) {
+      bench.session.send(
+        StampedFrame.video(index: index, isKeyFrame: isKeyFrame, size: size, at: bench.now),
+        on: stream, at: bench.now)
+    }
+    send(0, isKeyFrame: true, size: 2_000)
+    // 100 kB at 2.5 times 500 kbit/s take 640 ms.
+    send(1, isKeyFrame: false, size: 100_000)
+    bench.pass(.milliseconds(isLate ? 400 : 100))
+    let before = numbers(bench.takeRTP())
+    send(2, isKeyFrame: true, size: 5_000)
+    bench.pass(.milliseconds(isLate ? 100 : 2_000))
+    let after = numbers(bench.takeRTP())
+    let first = try #require(after.first)
+    let last = try #require(before.last)
+    let gap = Int(first &- last) - 1
+    #expect(isLate ? gap > 20 : gap == 0, "\(gap)")
+    #expect(after == (0..<UInt16(after.count)).map { first &+ $0 })
+    #expect(isLate ? after.count == 5 : after.count > 5)
+    #expect(stream.statistics.packetsDropped == UInt64(gap))
+    guard isLate else { return }
+    // Who asks for one gets nothing: it was never sent.
+    bench.receiveRTCP(
+      SessionBench.rtcp { writer throws(RTPError) in
+        _ = try writer.nack(sender: 7, media: 1000, missing: [last &+ 1, first])
+      })
+    bench.pass(.seconds(1))
+    let again = bench.takeRTP().filter { $0[1] & 0x7F == 97 }
+    #expect(again.count == 1)
+  }
+
+  private func numbers(_ packets: [[UInt8]]) -> [UInt16] {
+    packets.filter { $0[1] & 0x7F == 96 }.map { UInt16($0[2]) << 8 | UInt16($0[3]) }
+  }
+
   private func sendKeyFrame(_ bench: SessionBench, _ stream: RTPSendStream) {
     bench.session.send(
       StampedFrame.video(index: 0, isKeyFrame: true, size: 100, at: bench.now), on: stream,

@@ -128,6 +128,18 @@ public final class SendController {
     return true
   }
 
+  /// Forgets what of a stream waits in the pacer.
+  ///
+  /// - Parameter body: gets each packet that won't leave.
+  public func discard(stream: Int, _ body: (PacketToken) -> Void) {
+    pacer.removePaced { value in
+      let token = PacketToken(value)
+      guard token.stream == stream else { return false }
+      body(token)
+      return true
+    }
+  }
+
   /// A key frame was queued: it may leave in one go while answers come in time, though it is more than may be
   /// unanswered otherwise.
   public func keyFrameQueued() { window.keyFrameWaits(behind: pacer.queuedBytes) }

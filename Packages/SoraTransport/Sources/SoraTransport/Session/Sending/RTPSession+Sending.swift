@@ -6,7 +6,9 @@ import SoraRTP
 extension RTPSession: PacedPacketSource {
   /// A key frame's packets wait as long without harm.
   private static let usualWait = Duration.milliseconds(150)
-  /// Seconds beyond that, with which hardly anything is encoded.
+  /// Longer than a key frame of a link that is wide enough.
+  private static let staleWait = Duration.milliseconds(250)
+  /// Seconds beyond `usualWait`, with which hardly anything is encoded.
   private static let longWait = 0.5
   private static let leastShare = 0.1
 
@@ -159,6 +161,18 @@ extension RTPSession: PacedPacketSource {
     unsafe RTPPacket.setTransportSequenceNumber(
       UInt16(truncatingIfNeeded: sequence), at: range.lowerBound, in: packet)
     return sequence
+  }
+
+  /// A key frame is about to wait: where what waits before it has done so for long, the link has become narrow, and nobody needs frames
+  /// that would only make the key frame later. Their numbers are lost to the receiver, as if the link had dropped them.
+  func discardStale(of stream: RTPSendStream, at now: Instant) {
+    guard controller.waiting(at: now) > Self.staleWait else { return }
+    controller.discard(stream: stream.index) { token in
+      if !token.isRetransmission, !token.isRepair {
+        stream.history.remove(sequenceNumber: token.number)
+      }
+      stream.sender.statistics.packetsDropped &+= 1
+    }
   }
 
   /// What waits in the pacer is paid for by what is encoded next: the longer it has waited, the less there is for new frames.
