@@ -34,13 +34,20 @@ import Testing
       until: { pair.a.session.estimatedBitrate >= 5_400_000 }, within: .seconds(20))
     let took = pair.network.now - start
     #expect(reached && took < .seconds(5), "\(took)")
+    #expect(call.video.statistics.packetsDropped == 0)
     pair.link.forwardConditions.bitsPerSecond = 1_000_000
-    pair.network.run(for: .seconds(20))
+    pair.network.run(for: .seconds(3))
+    // What a key frame overtakes, and nothing after that.
+    let dropped = call.video.statistics.packetsDropped
+    pair.network.run(for: .seconds(17))
     let limited = pair.a.session.estimatedBitrate
-    print("by source: 5.4 Mbit/s after \(took.inSeconds) s; on 1 Mbit/s \(limited)")
+    print(
+      "by source: 5.4 Mbit/s after \(took.inSeconds) s; on 1 Mbit/s \(limited), \(dropped) packets overtaken,",
+      "a pause of \(call.longestPause.inMilliseconds) ms")
     #expect(limited < 1_150_000 && limited > 400_000, "\(limited)")
     #expect(pair.b.frames.allSatisfy { $0.isIntact })
-    #expect(call.video.statistics.packetsDropped == 0)
+    #expect(call.video.statistics.packetsDropped == dropped)
+    #expect(call.longestPause < .seconds(1))
   }
 
   /// A queue that marks what comes faster than 1 Mbit/s, early, so that nothing else shows it.
