@@ -130,7 +130,9 @@ public final class SendController {
 
   /// Forgets what of a stream waits in the pacer.
   ///
-  /// - Parameter body: gets each packet that won't leave.
+  /// - Parameters:
+  ///   - stream: the stream's slot, as in its tokens.
+  ///   - body: gets each packet that won't leave.
   public func discard(stream: Int, _ body: (PacketToken) -> Void) {
     pacer.removePaced { value in
       let token = PacketToken(value)
