@@ -3,15 +3,6 @@ import SoraSignaling
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct ProxyTests {
-  private func exchange(_ url: String, _ options: WebSocketOptions) async throws {
-    let connection = try await WebSocketClient.connect(url: url, options: options)
-    connection.send(text: "through")
-    var messages = connection.messages.makeAsyncIterator()
-    #expect(await messages.next() == .text("through"))
-    connection.close()
-    #expect(await messages.next() == .closed(WebSocketClose(code: .normal)))
-  }
-
   @Test func plainWithoutAuthentication() async throws {
     let proxy = try await TestProxy()
     let server = try await startServer(serve: echo)

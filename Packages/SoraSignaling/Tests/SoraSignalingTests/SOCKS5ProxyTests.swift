@@ -4,15 +4,6 @@ import Testing
 
 /// WebSockets through a SOCKS 5 proxy, and each way in which that fails.
 @Suite(.timeLimit(.minutes(5))) struct SOCKS5ProxyTests {
-  private func exchange(_ url: String, _ options: WebSocketOptions) async throws {
-    let connection = try await WebSocketClient.connect(url: url, options: options)
-    connection.send(text: "through")
-    var messages = connection.messages.makeAsyncIterator()
-    #expect(await messages.next() == .text("through"))
-    connection.close()
-    #expect(await messages.next() == .closed(WebSocketClose(code: .normal)))
-  }
-
   private func options(
     _ port: Int, username: String? = nil, password: String? = nil
   ) -> WebSocketOptions {

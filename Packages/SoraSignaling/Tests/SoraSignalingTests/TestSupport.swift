@@ -3,6 +3,7 @@ import NIOCore
 import NIOPosix
 import SignalingTestSupport
 import SoraSignaling
+import Testing
 
 extension SignalingServer.Configuration {
   /// With time for clients that wait for a thread among hundreds of tests.
@@ -40,6 +41,16 @@ func echo(_ connection: WebSocketConnection) async {
     case .closed: return
     }
   }
+}
+
+/// Opens a WebSocket through what the options say, sends one message to an `echo`, and closes.
+func exchange(_ url: String, _ options: WebSocketOptions) async throws {
+  let connection = try await WebSocketClient.connect(url: url, options: options)
+  connection.send(text: "through")
+  var messages = connection.messages.makeAsyncIterator()
+  #expect(await messages.next() == .text("through"))
+  connection.close()
+  #expect(await messages.next() == .closed(WebSocketClose(code: .normal)))
 }
 
 func errorOf(_ body: () async throws -> Void) async -> SignalingError? {
