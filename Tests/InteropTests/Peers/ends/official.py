@@ -45,6 +45,10 @@ class Official:
         self.connection.on_notify = lambda text: self.notifications.append(json.loads(text))
         self.connection.on_track = self.on_track
         self.connection.on_disconnect = self.on_disconnect
+        # What went over signaling: its way, its direction and its type.
+        self.said = []
+        self.connection.on_signaling_message = lambda way, direction, text: self.said.append(
+            (way.name, direction.name, json.loads(text)["type"]))
         self.source = None
 
     def on_set_offer(self, text):
@@ -79,8 +83,19 @@ class Official:
             self.source = Source(self.audio, self.video, self.size)
         return self
 
+    def offered(self):
+        """How often it was offered anew."""
+        return [kind for _, _, kind in list(self.said)].count("re-offer")
+
+    def answers(self, more_than=-1):
+        """Waits until it has answered what it was offered, more than so many times. The official SDK crashes where its connection ends
+        while it answers."""
+        wait_for("answers of the official client", lambda: more_than < self.offered() == [
+            kind for _, _, kind in list(self.said)].count("re-answer"))
+
     def disconnect(self):
         """Leaves; how that ended."""
+        self.answers()
         if self.source:
             self.source.stop()
         self.connection.disconnect()
@@ -113,6 +128,17 @@ class Official:
 
     def outbound(self, kind):
         return next((s for s in self.stats() if s["type"] == "outbound-rtp" and s["kind"] == kind), {})
+
+
+def leave(clients):
+    """They leave one after another, each when it has answered to the leaving of who sent before; how that ended."""
+    ended = []
+    for position, client in enumerate(clients):
+        others = [(other, other.offered()) for other in clients[position + 1:]]
+        ended.append(client.disconnect())
+        for other, before in others:
+            other.answers(before)
+    return ended
 
 
 class Received:

@@ -20,7 +20,6 @@ class Talker(Official):
         self.switched = []
         self.pushes = []
         self.closes = []
-        self.said = []
         super().__init__(
             world, "sendrecv", "room", data_channel_signaling=True, ignore_disconnect_websocket=ignores, data_channels=labels,
             **options)
@@ -29,8 +28,6 @@ class Talker(Official):
         self.connection.on_switched = lambda text: self.switched.append(json.loads(text))
         self.connection.on_push = lambda text: self.pushes.append(json.loads(text))
         self.connection.on_ws_close = lambda code, reason: self.closes.append((code, reason))
-        self.connection.on_signaling_message = lambda kind, direction, text: self.said.append(
-            (kind.name, direction.name, json.loads(text)["type"]))
 
     def connect(self):
         super().connect()
@@ -78,12 +75,17 @@ def scenario(world):
         call(api, "Sora_20160711.PushChannel", channel_id="room", data={"a": [1, "b"]})
         for talker in talkers:
             wait_for(f"push at {talker.name}", lambda t=talker: t.pushes)
+        before = first.offered(), third.offered()
         left = second.disconnect()
         wait_for("the leaving of second at first", lambda: [
             event for event in list(first.notifications)
             if event["event_type"] == "connection.destroyed" and event["connection_id"] == second.connection_id])
+        first.answers(before[0])
+        third.answers(before[1])
+        before = first.offered()
         call(api, "Sora_20151104.DisconnectConnection", channel_id="room", connection_id=third.connection_id)
         wait_for("end of third", lambda: third.ended)
+        first.answers(before)
         own = [label for label, data in first.messages + second.messages + third.messages if label not in ("#plain", "#rich")]
         outcome["without" if ignores else "with"] = {
             "labels": sorted(set(first.open)), "announced": sorted(item["label"] for item in first.offer["data_channels"]),

@@ -2,7 +2,7 @@
 
 import time
 
-from ends.official import Official
+from ends.official import Official, leave
 from harness import main, wait_for
 
 COUNT = 3
@@ -64,7 +64,7 @@ def scenario(world):
         turns.append(turn)
     return {
         "offered": [client.offer["spotlight"] for client in clients], "turns": turns,
-        "ended": [client.disconnect() for client in clients],
+        "ended": leave(clients),
     }
 
 
