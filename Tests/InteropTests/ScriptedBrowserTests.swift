@@ -185,7 +185,11 @@ extension Interop {
         var fmtp: [String]
       }
       var estimates: [String: Estimate]
-      var lowKbps: Double
+      struct Low: Decodable {
+        var targetKbps: Double
+        var sentKbps: Double
+      }
+      var low: [String: Low]
       var audio: [String: Audio]
     }
 
@@ -197,8 +201,12 @@ extension Interop {
         #expect((estimate.seconds ?? .infinity) <= 8, "\(asked): \(estimate)")
         #expect(!estimate.offered.isEmpty, "\(asked)")
       }
-      // More than that an official test refuses; and something comes.
-      #expect(outcome.lowKbps < 300 && outcome.lowKbps > 50)
+      // With Chromium's own camera an official test wants less than was asked for. An encoder of noise takes all it may, and wavers
+      // by some percent.
+      let (camera, noise) = (try #require(outcome.low["camera"]), try #require(outcome.low["noise"]))
+      #expect(camera.targetKbps == 300 && noise.targetKbps == 300)
+      #expect(camera.sentKbps < 300 && camera.sentKbps > 50)
+      #expect(noise.sentKbps < 330 && noise.sentKbps > 200)
       // Where nothing is asked for, libwebrtc's own 32 kbit/s a channel.
       #expect(outcome.audio.mapValues(\.targetKbps) == ["none": 64, "24": 24, "96": 96, "dtx": 40])
       for (name, audio) in outcome.audio {
