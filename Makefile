@@ -4,6 +4,8 @@ SWIFT ?= swift
 CONFIGURATION ?= release
 BUILD = $(SWIFT) build -c $(CONFIGURATION)
 TEST = $(SWIFT) test -c $(CONFIGURATION) --skip-build
+# For tests of real time: what failed is run once more, by itself, and named.
+TRY = Tools/retry.py $(TEST)
 # The root's own test targets, which need peers from outside (Tools/manifest/root.json), as a regular expression.
 INTEGRATION = ^($(shell Tools/manifest/generate.py --integration | paste -sd '|'))\.
 # Tests with sockets and limits of real time. They run by themselves, after all that computes or blocks its thread, and eight at a time:
@@ -47,20 +49,20 @@ samples: ## Compile the documentation's Swift blocks and examples, and run its p
 
 test-unit: ## Run the packages' own tests (after `make build`)
 	$(TEST) --skip '$(INTEGRATION)' --skip '$(LIVE)' --skip '$(PORTAL)' --skip '$(CLUSTER)'
-	$(TEST) --experimental-maximum-parallelization-width 8 --filter '$(LIVE)'
-	$(TEST) --filter '$(PORTAL)'
-	$(TEST) --filter '$(CLUSTER)'
+	$(TRY) --experimental-maximum-parallelization-width 8 --filter '$(LIVE)'
+	$(TRY) --filter '$(PORTAL)'
+	$(TRY) --filter '$(CLUSTER)'
 
 # A program of their own: in that of all packages another counter's malloc is linked.
 test-allocations: ## Count what the codecs' modules allocate for a frame
 	$(SWIFT) test -c release --package-path Packages/SoraCodecs --scratch-path .build/packages --filter 'AllocatesNothing'
 
 test-interop: ## Run the tests with real peers (after `make build`)
-	$(TEST) --filter '$(INTEGRATION)' --skip '^DeviceTests\.'
+	$(TRY) --filter '$(INTEGRATION)' --skip '^DeviceTests\.'
 
 # By themselves: the guest takes both cores.
 test-devices: ## Run the tests with real drivers, in a small virtual machine (after `make build`)
-	$(TEST) --filter '^DeviceTests\.'
+	$(TRY) --filter '^DeviceTests\.'
 
 # One scratch folder for all, so that what they share is built once.
 test-packages: ## Build each package alone, from its own manifest
@@ -82,6 +84,7 @@ guard: manifest-check ## Check the manifest, sans-I/O code, the arrows between m
 	@Tools/metrics.py --self-test
 	@Tools/check.py --self-test
 	@Tools/man.py --self-test
+	@Tools/retry.py --self-test
 	@Tools/api/coverage.py --self-test
 	@Tools/guard-targets.py
 	@Tools/samples/samples.py --self-test
