@@ -20,7 +20,8 @@ struct Room {
   func join(
     _ name: String, _ number: Int, role: SFURole, _ conditions: LinkConditions,
     gathering: ICEGatherer.Configuration = ICEGatherer.Configuration(),
-    change: (inout ConnectMessage) -> Void = { _ in }
+    change: (inout ConnectMessage) -> Void = { _ in },
+    edit: @escaping (String) -> String = { $0 }
   ) throws -> SimulatedClient {
     let host = network.addHost(name, "10.0.0.\(number + 1)")
     network.link(host, hub, conditions)
@@ -29,7 +30,8 @@ struct Room {
     }
     change(&request)
     let client = try SimulatedClient(
-      name, number, network, on: host, server: server, request: request, gathering: gathering)
+      name, number, network, on: host, server: server, request: request, gathering: gathering,
+      edit: edit)
     client.connect()
     return client
   }

@@ -46,16 +46,24 @@ final class SimulatedClient: SimulatedEndpoint, PeerConnectionCoreDelegate {
   /// The reason in `close` over the data channel.
   private(set) var lastWord: String?
   private(set) var errors: [String] = []
+  /// The keys of a telephone that came.
+  private(set) var keysReceived: [RTCDtmfEvent] = []
+  /// What becomes of its descriptions on their way to the server.
+  private let edit: (String) -> String
   private(set) var framesSent = 0
   private(set) var keyFramesSent = 0
 
-  /// - Parameter gathering: the STUN and TURN servers that it asks.
+  /// - Parameters:
+  ///   - gathering: the STUN and TURN servers that it asks.
+  ///   - edit: what becomes of its descriptions on their way to the server.
   init(
     _ name: String, _ number: Int, _ network: SimulatedNetwork, on host: SimulatedHost,
     server: SimulatedServer, request: ConnectMessage,
-    gathering: ICEGatherer.Configuration = ICEGatherer.Configuration()
+    gathering: ICEGatherer.Configuration = ICEGatherer.Configuration(),
+    edit: @escaping (String) -> String = { $0 }
   ) throws {
     self.name = name
+    self.edit = edit
     self.network = network
     self.server = server
     address = TransportAddress(ip: host.addresses[0], port: 40_000)
@@ -155,7 +163,7 @@ final class SimulatedClient: SimulatedEndpoint, PeerConnectionCoreDelegate {
       let reply = try apply()
       let sdp = try core.createAnswer()
       try core.setLocalDescription(.answer, sdp, addresses: [address], at: now)
-      say(reply == .answer ? .answer(sdp: sdp) : .reAnswer(sdp: sdp))
+      say(reply == .answer ? .answer(sdp: edit(sdp)) : .reAnswer(sdp: edit(sdp)))
     } catch {
       errors.append("\(error)")
       network.note("\(name) failed: \(error)")
@@ -206,6 +214,16 @@ final class SimulatedClient: SimulatedEndpoint, PeerConnectionCoreDelegate {
       transceiverID: sending.audio, at: now)
   }
 
+  /// Plays keys of a telephone in the place of its audio.
+  ///
+  /// - Returns: whether the server takes them.
+  func press(_ keys: String) -> Bool {
+    guard let sending else { return false }
+    return core.play(
+      keys, duration: .milliseconds(100), gap: .milliseconds(70), transceiverID: sending.audio,
+      at: network.now)
+  }
+
   // MARK: The network
 
   func received(
@@ -227,6 +245,7 @@ final class SimulatedClient: SimulatedEndpoint, PeerConnectionCoreDelegate {
       state = new
       network.note("\(name) \(new)")
     case .keyFrameWanted: wantsKeyFrame = true
+    case .keyReceived(let event, _): keysReceived.append(event)
     case .streamAdded(let id): streams.insert(id)
     case .streamRemoved(let id): streams.remove(id)
     default: break

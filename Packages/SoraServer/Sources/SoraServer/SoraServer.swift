@@ -178,6 +178,9 @@ public final class SoraServer: Sendable {
     }
   }
 
+  /// What a client may leave unread of its WebSocket: four of the largest messages.
+  private static let unsentBytes = 4 * JSONValue.maximumSize
+
   private static func listen(
     _ configuration: Configuration, _ engine: LoopBound<ServerEngine>, _ access: AccessControl
   ) async throws -> SignalingServer {
@@ -186,7 +189,7 @@ public final class SoraServer: Sendable {
     return try await SignalingServer.start(
       host: configuration.host, port: configuration.port,
       configuration: SignalingServer.Configuration(
-        tls: configuration.tls, logger: configuration.logger),
+        tls: configuration.tls, maximumUnsentBytes: unsentBytes, logger: configuration.logger),
       http: { await whip.respond(to: $0) ?? ServerPage.respond(to: $0) },
       onConnection: { connection in
         Task {

@@ -124,6 +124,26 @@ import Testing
     await server.stop()
   }
 
+  @Test func whoReadsNothingIsDroppedAtTheServersLimit() async throws {
+    var configuration = SignalingServer.Configuration.patient
+    configuration.maximumUnsentBytes = 2 << 20
+    let queued = Recorder<Int>()
+    let block = String(repeating: "z", count: 1 << 20)
+    let server = try await startServer(configuration: configuration) { connection in
+      var count = 0
+      while count < 100, connection.send(text: block) { count += 1 }
+      queued.append(count)
+      _ = await drain(connection)
+    }
+    let connection = try await WebSocketClient.connect(url: server.url)
+    await queued.wait(for: 1)
+    // Two wait, and what the sockets and the reader hold is beyond them.
+    let count = try #require(queued.elements.first)
+    #expect((2..<50).contains(count))
+    #expect(await drain(connection)?.code == .abnormal)
+    await server.stop()
+  }
+
   @Test func cancelledReaderGetsNil() async throws {
     let server = try await startServer(serve: echo)
     let connection = try await WebSocketClient.connect(url: server.url)

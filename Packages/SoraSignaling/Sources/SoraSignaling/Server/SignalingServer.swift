@@ -23,6 +23,8 @@ public final class SignalingServer: Sendable {
     public var path: String
     /// Bytes of one message, fragments together.
     public var maximumMessageSize: Int
+    /// Bytes that a client may leave unread of what it is sent, before it is dropped.
+    public var maximumUnsentBytes: Int
     /// How long a client may take for TLS and one request, and stay idle between requests.
     public var requestTimeout: Duration
     /// How long a client may take to answer a close frame, before the socket is closed anyway.
@@ -34,6 +36,7 @@ public final class SignalingServer: Sendable {
     public init(
       tls: TLSOptions.Identity? = nil, path: String = "/signaling",
       maximumMessageSize: Int = SignalingMessage.maximumSize,
+      maximumUnsentBytes: Int = WebSocketConnection.usualUnsentBytes,
       requestTimeout: Duration = .seconds(10), closeTimeout: Duration = .seconds(3),
       maximumConnections: Int = 10_000,
       logger: Logger = Logger(label: "sora.signaling.server")
@@ -41,6 +44,7 @@ public final class SignalingServer: Sendable {
       self.tls = tls
       self.path = path
       self.maximumMessageSize = maximumMessageSize
+      self.maximumUnsentBytes = maximumUnsentBytes
       self.requestTimeout = requestTimeout
       self.closeTimeout = closeTimeout
       self.maximumConnections = maximumConnections
@@ -247,7 +251,8 @@ public final class SignalingServer: Sendable {
       ) { channel, request in
         let connection = WebSocketConnection(
           channel: channel, url: request.path, request: request,
-          maximumMessageSize: configuration.maximumMessageSize, logger: configuration.logger)
+          maximumMessageSize: configuration.maximumMessageSize,
+          maximumUnsentBytes: configuration.maximumUnsentBytes, logger: configuration.logger)
         try channel.pipeline.syncOperations.addHandlers([
           WebSocketFrameEncoder(),
           ByteToMessageHandler(

@@ -45,8 +45,8 @@ public final class WebSocketConnection: Sendable {
     var close: WebSocketClose?
   }
 
-  /// More unsent bytes than this mean that the peer doesn't read: the connection is dropped.
-  static let maximumPendingBytes = 16 << 20
+  /// How many bytes may be unsent where nothing else is said.
+  public static let usualUnsentBytes = 16 << 20
   static let inboundHighWater = 4 << 20
 
   /// The URL it was opened with; of a server, the request's path.
@@ -59,6 +59,8 @@ public final class WebSocketConnection: Sendable {
   public let remoteIP: String?
   public let maximumMessageSize: Int
 
+  /// More unsent bytes than this mean that the peer doesn't read: the connection is dropped.
+  private let maximumUnsentBytes: Int
   private let channel: any Channel
   private let queue: EventQueue<Event>
   private let outbox = Mutex(Outbox())
@@ -66,8 +68,9 @@ public final class WebSocketConnection: Sendable {
 
   init(
     channel: any Channel, url: String, request: HTTPRequest?, maximumMessageSize: Int,
-    logger: Logger
+    maximumUnsentBytes: Int = WebSocketConnection.usualUnsentBytes, logger: Logger
   ) {
+    self.maximumUnsentBytes = maximumUnsentBytes
     self.channel = channel
     self.url = url
     self.request = request
@@ -138,16 +141,16 @@ public final class WebSocketConnection: Sendable {
     let (isOpen, overflows) = outbox.withLock { outbox in
       guard outbox.isOpen else { return (false, false) }
       outbox.pendingBytes += size
-      return (true, outbox.pendingBytes > Self.maximumPendingBytes)
+      return (true, outbox.pendingBytes > maximumUnsentBytes)
     }
     guard isOpen else { return false }
     if overflows {
       logger.error("the peer doesn't read what is sent; the connection is dropped")
-      channel.eventLoop.execute { [channel] in
+      channel.eventLoop.execute { [channel, maximumUnsentBytes] in
         channel.pipeline.fireErrorCaught(
           SignalingError(
             stage: .signaling, code: .queueFull,
-            detail: "the peer left more than \(Self.maximumPendingBytes) bytes unread",
+            detail: "the peer left more than \(maximumUnsentBytes) bytes unread",
             wayOut: "check the network and the peer, then connect again"))
       }
       return false

@@ -1,4 +1,5 @@
 import SoraMedia
+import SoraRTP
 import SoraTransport
 
 extension SFUConnection {
@@ -16,7 +17,8 @@ extension SFUConnection {
   func assemble(
     _ packet: LentPacket, of layer: PublishedLayer, _ track: PublishedTrack, at now: Instant
   ) {
-    guard core.takes(channel.id), let take = core.onPublishedFrame,
+    guard core.takes(channel.id), packet.uploaded.header.payloadType == layer.types.media,
+      let take = core.onPublishedFrame,
       let assembly = track.obtainAssembly(of: layer, packet.uploaded, at: now)
     else { return }
     let needsKeyFrame = assembly.take(

@@ -38,6 +38,8 @@ final class SubscribedTrack {
   private let followsSpotlight: Bool
   /// Whether the subscriber's answer takes the section and its transport can carry it.
   private(set) var isActive = false
+  /// Whether keys of a telephone go on to it.
+  private var takesTelephone = false
   /// What is wanted of it, and what it gets.
   var gate = FrameGate()
   private(set) var share: BandwidthAllocator.Share?
@@ -100,8 +102,9 @@ final class SubscribedTrack {
   ///
   /// - Returns: whether it is active from now on and wasn't before.
   func apply(
-    isActive: Bool, extensions: RTPHeaderExtensionMap, acceptsNack: Bool
+    isActive: Bool, extensions: RTPHeaderExtensionMap, acceptsNack: Bool, takesTelephone: Bool
   ) -> Bool {
+    self.takesTelephone = takesTelephone
     sender.parameters.extensions = extensions
     sender.parameters.acceptsNack = acceptsNack
     defer { self.isActive = isActive }
@@ -184,7 +187,8 @@ final class SubscribedTrack {
         beginsFrame = true
       }
     }
-    let forwards = frame?.forwards ?? !isMuted
+    let isRefused = isTelephone(uploaded.header) && !takesTelephone
+    let forwards = frame?.forwards ?? !(isMuted || isRefused)
     if isMuted { dropped.unfocused &+= 1 }
     guard
       let out = rewriter.advance(
@@ -192,6 +196,11 @@ final class SubscribedTrack {
         beginsFrame: beginsFrame, epoch: layer.epoch, at: now)
     else { return .leaveOut }
     return .forward(out)
+  }
+
+  /// Whether a packet of the publisher's has keys of a telephone.
+  private func isTelephone(_ header: RTPHeader) -> Bool {
+    header.payloadType == source.types.telephone
   }
 
   private func judgeLate(_ uploaded: UploadedPacket, _ epoch: UInt8) -> Verdict {
@@ -202,6 +211,7 @@ final class SubscribedTrack {
     }
     let frame = kind == .audio ? nil : gate.decision(uploaded.header.timestamp)
     rewriter.fill(number, frame: frame, epoch: epoch)
+    if isTelephone(uploaded.header), !takesTelephone { return .fill(out) }
     // Of a frame of which nothing else came nothing was decided: it goes on unless all is left out.
     let forwards = kind == .audio || (frame?.forwards ?? (gate.wait == nil))
     return forwards ? .forward(out) : .fill(out)
@@ -242,7 +252,7 @@ final class SubscribedTrack {
   ) -> Int? {
     var out = header
     out.ssrc = ssrc
-    out.payloadType = types.media
+    out.payloadType = isTelephone(header) ? types.telephone ?? types.media : types.media
     out.sequenceNumber = number
     out.timestamp = header.timestamp &+ shift.timestamp
     var extra = sender.namingValues

@@ -77,7 +77,8 @@ final class Uplink {
     }
     switch source {
     case .media(let track, let layer):
-      guard header.payloadType == layer.types.media else {
+      let types = layer.types
+      guard header.payloadType == types.media || header.payloadType == types.telephone else {
         dropped.unknownSource += 1
         return nil
       }

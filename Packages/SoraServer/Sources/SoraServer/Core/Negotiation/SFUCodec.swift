@@ -1,4 +1,5 @@
 import SoraMedia
+import SoraRTP
 import SoraSDP
 import SoraSignalingMessages
 
@@ -92,12 +93,32 @@ struct SFUCodec: Hashable {
   }
 }
 
+extension SFUCodec {
+  /// That of keys of a telephone beside audio: one for each clock, and none that `SFUPayloadTypes` or a codec's format hands out.
+  fileprivate var telephonePayloadType: UInt8? {
+    guard kind == .audio else { return nil }
+    return clockRate == 8000 ? 119 : 118
+  }
+
+  /// What stands beside it in a section for keys of a telephone.
+  func telephoneEvents(_ payloadType: UInt8) -> SDPCodec {
+    SDPCodec(
+      payloadType: payloadType, name: TelephoneEvent.encodingName, clockRate: clockRate,
+      feedback: feedback)
+  }
+}
+
 /// The payload types of one connection: one meaning each over all sections, because they are bundled
 /// (RFC 8843 §10.1.2).
 struct SFUPayloadTypes {
   struct Assignment: Equatable {
     var media: UInt8
     var rtx: UInt8?
+    /// Keys of a telephone in the place of audio (RFC 4733), on its clock.
+    var telephone: UInt8?
+
+    /// As a section lists them.
+    var all: [UInt8] { [media, rtx, telephone].compactMap { $0 } }
   }
 
   private var assigned: [(codec: SFUCodec, types: Assignment)] = []
@@ -108,7 +129,8 @@ struct SFUPayloadTypes {
   mutating func assignment(of codec: SFUCodec) -> Assignment {
     if let known = assigned.first(where: { $0.codec == codec }) { return known.types }
     let usual = codec.usualPayloadTypes
-    var types = Assignment(media: usual.media, rtx: usual.rtx)
+    var types = Assignment(
+      media: usual.media, rtx: usual.rtx, telephone: codec.telephonePayloadType)
     if assigned.contains(where: { $0.types.media == usual.media }) {
       types.media = take()
       if usual.rtx != nil { types.rtx = take() }

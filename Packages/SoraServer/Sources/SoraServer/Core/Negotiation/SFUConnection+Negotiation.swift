@@ -211,7 +211,9 @@ extension SFUConnection {
         isActive: answer.receives && answer.payloadTypes.contains(subscription.types.media),
         extensions: answer.extensions,
         acceptsNack: answer.nackTypes.contains(subscription.types.media)
-          && subscription.types.rtx.map { answer.payloadTypes.contains($0) } ?? false)
+          && subscription.types.rtx.map { answer.payloadTypes.contains($0) } ?? false,
+        takesTelephone: subscription.types.telephone.map { answer.payloadTypes.contains($0) }
+          ?? false)
       if isNew, transport.isWritable { begin(subscription, at: now) }
     case .anchor: break
     case .none: sections.release(index)

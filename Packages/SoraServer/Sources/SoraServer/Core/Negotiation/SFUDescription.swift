@@ -63,7 +63,7 @@ struct SFUDescription {
     let (codec, types) = (section.codec, section.types)
     var media = MediaDescription(
       kind: section.kind.rawValue, port: section.isStopped ? 0 : 9,
-      formats: [types.media, types.rtx].compactMap { $0 }.map { "\($0)" })
+      formats: types.all.map { "\($0)" })
     media.lines.append(SDPLine(type: "c", value: "IN IP4 0.0.0.0"))
     if case .upload = section.content { media.limit(to: request, section.kind) }
     media.mid = section.mid
@@ -144,6 +144,7 @@ extension MediaDescription {
           payloadType: rtx, name: "rtx", clockRate: codec.clockRate,
           parameters: ["apt": "\(types.media)"]))
     }
+    if let telephone = types.telephone { append(codec.telephoneEvents(telephone)) }
   }
 
   /// The sources of a track: its own, and that of its retransmissions where there is one.

@@ -91,9 +91,13 @@ struct OfferedCodec: Sendable {
     return all.compactMap { offered in
       guard let codec = SFUCodec(offered, kind) else { return nil }
       let rtx = all.first { $0.associatedPayloadType == offered.payloadType }
+      let keys = all.first {
+        $0.name.lowercased() == TelephoneEvent.encodingName && $0.clockRate == offered.clockRate
+      }
       return OfferedCodec(
         codec: codec,
-        types: SFUPayloadTypes.Assignment(media: offered.payloadType, rtx: rtx?.payloadType),
+        types: SFUPayloadTypes.Assignment(
+          media: offered.payloadType, rtx: rtx?.payloadType, telephone: keys?.payloadType),
         feedback: codec.feedback.filter { offered.feedback.contains($0) })
     }
   }

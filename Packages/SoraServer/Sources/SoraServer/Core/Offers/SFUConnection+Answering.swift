@@ -125,7 +125,8 @@ extension SFUConnection {
     sections.player[index].take(subscription)
     let isNew = subscription.apply(
       isActive: true, extensions: section.sender.parameters.extensions,
-      acceptsNack: codec.hasNack && codec.types.rtx != nil)
+      acceptsNack: codec.hasNack && codec.types.rtx != nil,
+      takesTelephone: codec.types.telephone != nil)
     if isNew, transport.isWritable { begin(subscription, at: now) }
   }
 

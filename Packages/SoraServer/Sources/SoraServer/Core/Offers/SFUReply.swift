@@ -91,12 +91,14 @@ struct SFUReply {
   private func append(
     _ codecs: [(offered: OfferedCodec, codec: SFUCodec)], to media: inout MediaDescription
   ) {
-    media.formats = codecs.flatMap {
-      [$0.offered.types.media] + [$0.offered.types.rtx].compactMap(\.self)
-    }
-    .map { "\($0)" }
+    var formats: [UInt8] = []
     for (offered, codec) in codecs {
-      media.append(codec, offered.types, feedback: offered.feedback)
+      var types = offered.types
+      // Of codecs with the same clock the keys of a telephone are the same.
+      if let telephone = types.telephone, formats.contains(telephone) { types.telephone = nil }
+      formats += types.all
+      media.append(codec, types, feedback: offered.feedback)
     }
+    media.formats = formats.map { "\($0)" }
   }
 }
