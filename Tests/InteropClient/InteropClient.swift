@@ -10,7 +10,7 @@ import WebRTC
 /// its role sends, tells what happens in JSON lines, and leaves when its standard input ends.
 ///
 /// `InteropClient URL CHANNEL sendonly|recvonly|sendrecv`. The line `report` on standard input asks for what came of
-/// each stream so far.
+/// each stream so far, `keys` for a line for each key of a telephone that comes on the present ones from then on.
 @main
 struct InteropClient {
   static func main() async {
@@ -96,7 +96,24 @@ private final class InteropSession: Sendable {
 
   /// Until standard input ends.
   private func serveRequests(_ channel: MediaChannel) async {
-    for await line in JSONLines.input() where line == "report" { await report(channel) }
+    for await line in JSONLines.input() {
+      switch line {
+      case "report": await report(channel)
+      case "keys": tellKeys(channel)
+      default: break
+      }
+    }
+  }
+
+  private func tellKeys(_ channel: MediaChannel) {
+    let tracks = channel.native?.receivers.compactMap { $0.track as? RTCAudioTrack } ?? []
+    for track in tracks {
+      track.onDtmf = { event in
+        guard event.isEnd else { return }
+        JSONLines.write(["type": "key", "tone": event.tone.map(String.init) ?? ""])
+      }
+    }
+    JSONLines.write(["type": "listening", "tracks": tracks.count])
   }
 
   private func report(_ channel: MediaChannel) async {

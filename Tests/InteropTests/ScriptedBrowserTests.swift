@@ -120,7 +120,7 @@ extension Interop {
       #expect(defaults.delayMs <= 3000 && !defaults.ignores)
       #expect(defaults.labels == ["notify", "push", "rpc", "signaling", "stats"])
       #expect(defaults.listed == defaults.labels)
-      #expect(defaults.video == ["VP9", "rtx"] && defaults.audio == ["opus"])
+      #expect(defaults.video == ["VP9", "rtx"] && defaults.audio == ["opus", "telephone-event"])
       #expect(defaults.ssrcs == 0 && defaults.idBytes == 26)
       #expect(defaults.opus.count == 1)
       for line in defaults.opus {
@@ -172,6 +172,20 @@ extension Interop {
       #expect(messages.header && messages.noHeader.isEmpty)
       // Compressed together with its header for the one, as it is for the other.
       #expect(messages.raw[0] < messages.length / 4 && messages.raw[1] == messages.length)
+    }
+
+    struct Telephone: Decodable {
+      var pressed: String
+      var told: String
+      var status: Int
+      var offered: Bool
+    }
+
+    /// Keys of a telephone go from Chromium through the server to a player of ours.
+    @Test func keysOfATelephoneArrive() async throws {
+      let outcome = try await Scenario(name: "scripted/telephone").run(Telephone.self)
+      #expect(outcome.offered && outcome.told == outcome.pressed)
+      #expect(outcome.status == 0)
     }
 
     struct Rates: Decodable {

@@ -9,7 +9,7 @@ import SoraTURNStream
 import Testing
 import WebRTC
 
-/// Whole calls of the SDK over real sockets, from a network whose one way out is an HTTP proxy.
+/// Whole calls of the SDK over real sockets, from a network whose one way out is a proxy.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct ProxiedRelayTests {
   typealias Way = SoraServer.Configuration.TURN.Transport
 
@@ -26,33 +26,70 @@ import WebRTC
     return try await SoraServer.start(configuration)
   }
 
+  private enum Gate {
+    case http(TestProxy)
+    case socks(TestSOCKSProxy)
+
+    init(_ scheme: Proxy.Scheme) async throws {
+      self =
+        switch scheme {
+        case .http: .http(try await TestProxy(credentials: "user:pa:ss é"))
+        case .socks5: .socks(try await TestSOCKSProxy(credentials: ("user", "pa:ss é")))
+        }
+    }
+
+    func proxy(password: String = "pa:ss é") -> Proxy {
+      switch self {
+      case .http(let proxy):
+        Proxy(host: "127.0.0.1", port: proxy.port, username: "user", password: password)
+      case .socks(let proxy):
+        Proxy(
+          scheme: .socks5, host: "127.0.0.1", port: proxy.port, username: "user",
+          password: password)
+      }
+    }
+
+    /// Whether somebody wanted to go to a port of this machine.
+    func hasLed(to port: Int) -> Bool {
+      switch self {
+      case .http(let proxy):
+        proxy.requests.elements.contains { $0.hasPrefix("CONNECT 127.0.0.1:\(port) ") }
+      case .socks(let proxy): proxy.requests.elements.contains("127.0.0.1:\(port)")
+      }
+    }
+
+    func stop() async {
+      switch self {
+      case .http(let proxy): await proxy.stop()
+      case .socks(let proxy): await proxy.stop()
+      }
+    }
+  }
+
   private func configuration(
-    _ server: SoraServer, _ role: Role, through proxy: TestProxy?, password: String = "pa:ss é"
+    _ server: SoraServer, _ role: Role, through proxy: Proxy?
   ) async throws -> Configuration {
     var configuration = Configuration(
       url: try #require(URL(string: server.url)), channelId: "proxied", role: role)
     configuration.cameraSettings.isEnabled = false
     configuration.tls = TLSSettings(caFile: try await Certificates.shared.value.path("ca.pem"))
-    configuration.proxy = proxy.map {
-      Proxy(host: "127.0.0.1", port: $0.port, username: "user", password: password)
-    }
+    configuration.proxy = proxy
     return configuration
   }
 
-  @Test(arguments: [Way.tcp, .tls])
-  func pictureGoesThroughProxyAndRelay(way: Way) async throws {
+  @Test(arguments: [Way.tcp, .tls], [Proxy.Scheme.http, .socks5])
+  func pictureGoesThroughProxyAndRelay(way: Way, scheme: Proxy.Scheme) async throws {
     let server = try await start(way)
-    let proxy = try await TestProxy(credentials: "user:pa:ss é")
+    let gate = try await Gate(scheme)
     let relay = try #require(server.turnURLs.first.flatMap { ICEServerURL($0) })
     #expect(server.turnURLs.count == 1)
     #expect(relay.relayProtocol == (way == .tls ? "tls" : "tcp"))
 
     let sora = Sora()
     let publisher = try await sora.connect(
-      configuration: configuration(server, .sendonly, through: proxy))
+      configuration: configuration(server, .sendonly, through: gate.proxy()))
     // Signaling goes through it too.
-    #expect(proxy.requests.elements.contains { $0.hasPrefix("CONNECT 127.0.0.1:\(server.port) ") })
-    #expect(proxy.requests.elements.contains { $0.hasPrefix("CONNECT 127.0.0.1:\(relay.port) ") })
+    #expect(gate.hasLed(to: server.port) && gate.hasLed(to: relay.port))
     let player = try await sora.connect(
       configuration: configuration(server, .recvonly, through: nil))
     let stream = try #require(publisher.senderStream)
@@ -85,7 +122,7 @@ import WebRTC
     await publisher.disconnect()
     await player.disconnect()
     await server.shutdown()
-    await proxy.stop()
+    await gate.stop()
   }
 
   /// A proxy that lets signaling through and not what comes after it.
@@ -113,7 +150,7 @@ import WebRTC
 
     // And where signaling has to go the same way, it says so before.
     configuration = try await self.configuration(
-      server, .sendonly, through: proxy, password: "wrong")
+      server, .sendonly, through: Gate.http(proxy).proxy(password: "wrong"))
     do {
       let channel = try await Sora().connect(configuration: configuration)
       await channel.disconnect()

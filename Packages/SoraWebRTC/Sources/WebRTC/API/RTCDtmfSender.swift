@@ -5,7 +5,7 @@ import Synchronization
 /// Safe from any thread.
 ///
 /// Whether it can depends on the other side: telephone events are negotiated where its description has them on the clock of the codec
-/// that is used. Sora's hasn't; browsers' and gateways' have.
+/// that is used. Sora's hasn't; browsers', gateways' and the development server's have.
 public final class RTCDtmfSender: Sendable {
   private struct State: Sendable {
     var canInsert = false

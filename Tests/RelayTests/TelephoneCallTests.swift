@@ -1,0 +1,68 @@
+import Foundation
+import SignalingTestSupport
+import SoraMedia
+import SoraSDK
+import SoraServer
+import SoraSignaling
+import Testing
+import WebRTC
+
+/// What telephones have, between two connections of the SDK through the server: G.711, and keys.
+@Suite(.timeLimit(.minutes(2))) struct TelephoneCallTests {
+  private func connect(
+    to server: SoraServer, _ role: Role, _ codec: AudioCodec
+  ) async throws -> MediaChannel {
+    var configuration = Configuration(
+      url: try #require(URL(string: server.url)), channelId: "telephone", role: role)
+    configuration.videoEnabled = false
+    configuration.audioCodec = codec
+    return try await Sora().connect(configuration: configuration)
+  }
+
+  @Test(arguments: [AudioCodec.pcmu, .opus])
+  func soundAndKeysArrive(_ codec: AudioCodec) async throws {
+    var settings = SoraServer.Configuration()
+    settings.mediaAddresses = [.loopbackV4]
+    let server = try await SoraServer.start(settings)
+    let speaker = try await connect(to: server, .sendonly, codec)
+    let listener = try await connect(to: server, .recvonly, .default)
+    let stream = try #require(speaker.senderStream)
+    let feeder = Task {
+      // 500 Hz.
+      let samples = (0..<480).map { Int16($0 % 96 < 48 ? 8000 : -8000) }
+      while !Task.isCancelled {
+        stream.send(audioFrame: AudioFrame(samples: samples))
+        try await Task.sleep(for: .milliseconds(10))
+      }
+    }
+    let peer = try #require(listener.native)
+    while peer.receivers.allSatisfy({ !($0.track is RTCAudioTrack) }) {
+      try await Task.sleep(for: .milliseconds(10))
+    }
+    let track = try #require(peer.receivers.compactMap { $0.track as? RTCAudioTrack }.first)
+    let (sink, keys) = (LoudSink(), Recorder<Character?>())
+    track.onDtmf = { if $0.isEnd { keys.append($0.tone) } }
+    track.add(sink: sink)
+    await sink.loud.wait(for: 5)
+
+    let dtmf = try #require(speaker.native?.senders.first?.dtmfSender)
+    #expect(dtmf.canInsertDtmf && dtmf.insertDtmf("12#"))
+    await keys.wait(for: 3)
+    #expect(keys.elements == ["1", "2", "#"])
+    let heard = try #require(await peer.statistics().all("codec").first)
+    #expect(heard.text("mimeType")?.lowercased() == "audio/\(codec.rawValue.lowercased())")
+
+    feeder.cancel()
+    await speaker.disconnect()
+    await listener.disconnect()
+    await server.shutdown()
+  }
+}
+
+/// Notes what is loud.
+private final class LoudSink: AudioSink {
+  let loud = Recorder<Int16>()
+  func receive(_ frame: AudioFrame) {
+    if let peak = frame.samples.max(), peak > 4000 { loud.append(peak) }
+  }
+}
