@@ -186,18 +186,9 @@ extension Configuration {
     var connector = TURNStreamConnector.Configuration()
     connector.tls = tls.options
     connector.pinnedCertificate = tls.turnCertificateSHA256
-    connector.proxy = proxyOptions
+    connector.proxy = proxy?.options
     connector.userAgent = "Sora Swift SDK \(SDKInfo.version)"
     return TURNStreamConnector(configuration: connector)
-  }
-
-  private var proxyOptions: ProxyOptions? {
-    proxy.map {
-      ProxyOptions(
-        scheme: $0.scheme == .http ? .http : .socks5, host: $0.host, port: $0.port, agent: $0.agent,
-        username: $0.username,
-        password: $0.password)
-    }
   }
 
   /// How the signaling WebSocket is opened.
@@ -206,7 +197,7 @@ extension Configuration {
   func webSocketOptions(timeout: Duration) -> WebSocketOptions {
     var options = WebSocketOptions()
     options.tls = tls.options
-    options.proxy = proxyOptions
+    options.proxy = proxy?.options
     options.timeout = timeout
     options.userAgent = "Sora Swift SDK \(SDKInfo.version)"
     options.logger = SDKLogHandler.logger
