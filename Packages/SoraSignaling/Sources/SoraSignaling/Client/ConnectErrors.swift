@@ -73,7 +73,9 @@ enum ConnectErrors {
     if let error = error as? IOError, error.errnoCode == ECONNREFUSED {
       return SignalingError(
         stage: stage, code: .refused, field: field, value: address,
-        detail: "nothing listens there", wayOut: "start the server, or check host and port")
+        detail: "nothing listens there",
+        wayOut: proxy == nil
+          ? "start the server, or check host and port" : "check the proxy's host and port")
     }
     if case ChannelError.connectTimeout = error {
       return SignalingError(
