@@ -197,6 +197,7 @@ extension Configuration {
   func webSocketOptions(timeout: Duration) -> WebSocketOptions {
     var options = WebSocketOptions()
     options.tls = tls.options
+    options.pinnedKeys = tls.signalingKeySHA256
     options.proxy = proxy?.options
     options.timeout = timeout
     options.userAgent = "Sora Swift SDK \(SDKInfo.version)"
@@ -213,6 +214,9 @@ public struct TLSSettings: Sendable, Equatable {
   public var isInsecure = false
   /// The SHA-256 of the one certificate (DER) that TURN servers over TLS may show, 32 bytes.
   public var turnCertificateSHA256: [UInt8]?
+  /// SHA-256 of public keys (`SubjectPublicKeyInfo` in DER), 32 bytes each: a signaling server has to show one of them, beside what the
+  /// authorities, or `isInsecure`, say of its certificate. A second one lets a server change its key. Empty asks for none; with any, `ws:` fails.
+  public var signalingKeySHA256: [[UInt8]] = []
   /// A file of PEM certificates that this side shows to servers that ask for one, its own first; nil shows none. One that can't be used fails
   /// the attempt.
   public var clientCertificateFile: String?
@@ -221,11 +225,13 @@ public struct TLSSettings: Sendable, Equatable {
 
   public init(
     caFile: String? = nil, isInsecure: Bool = false, turnCertificateSHA256: [UInt8]? = nil,
-    clientCertificateFile: String? = nil, clientKeyFile: String? = nil
+    signalingKeySHA256: [[UInt8]] = [], clientCertificateFile: String? = nil,
+    clientKeyFile: String? = nil
   ) {
     self.caFile = caFile
     self.isInsecure = isInsecure
     self.turnCertificateSHA256 = turnCertificateSHA256
+    self.signalingKeySHA256 = signalingKeySHA256
     self.clientCertificateFile = clientCertificateFile
     self.clientKeyFile = clientKeyFile
   }

@@ -46,6 +46,14 @@ enum ConnectErrors {
     }
   }
 
+  /// The server's certificate may be good, its key is another one.
+  static func notPinned(_ attempt: WebSocketConnectAttempt) -> SignalingError {
+    SignalingError(
+      stage: .tls, code: .certificateNotVerified, field: "pinnedKeys",
+      value: attempt.endpoint.host, detail: "the server's public key is none of the pinned ones",
+      wayOut: "ask who runs the server whether its key was changed, and pin the new one")
+  }
+
   private static func connection(
     _ error: NIOConnectionError, _ attempt: WebSocketConnectAttempt
   ) -> SignalingError {
