@@ -1018,6 +1018,7 @@ let package = Package(
         "SoraRecording",
         "SoraServer",
         "SoraSignaling",
+        "SignalingTestSupport",
         "SoraSDK",
         "RedisServer",
         "TestPrograms",

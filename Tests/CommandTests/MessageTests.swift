@@ -5,15 +5,6 @@ import Testing
 
 /// `sora message` and `sora stats` beside a server.
 @Suite(.timeLimit(.minutes(5))) struct MessageTests {
-  /// Runs the command on a thread of its own.
-  private static func run(_ arguments: [String], input: String? = nil) async throws -> Run {
-    try await withCheckedThrowingContinuation { continuation in
-      Thread.detachNewThread {
-        continuation.resume(with: Result { try Run(arguments, input: input) })
-      }
-    }
-  }
-
   /// A `sora message` that reads, and the lines that it prints.
   private final class Listener {
     let process = Process()
@@ -63,7 +54,7 @@ import Testing
     ])
     let opening = try await listener.object()
     #expect(opening["type"] as? String == "connected")
-    let sent = try await Self.run(
+    let sent = try await Run.beside(
       [
         "message", server.url, "--channel", "c", "--label", "#chat", "--send", "first", "--send",
         "-", "--json",
@@ -101,7 +92,7 @@ import Testing
 
   @Test func statistics() async throws {
     let server = try await SoraServer.start()
-    let run = try await Self.run([
+    let run = try await Run.beside([
       "stats", server.url, "--channel", "c", "--json", "--interval", "0.2", "--count", "2",
       "--type", "transport", "--type", "data-channel",
     ])
@@ -114,7 +105,7 @@ import Testing
       let objects = try #require(report["statistics"] as? [[String: Any]])
       #expect(Set(objects.compactMap { $0["type"] as? String }) == ["transport", "data-channel"])
     }
-    let people = try await Self.run([
+    let people = try await Run.beside([
       "stats", server.url, "--channel", "c", "--interval", "0.2", "--count", "1", "--type",
       "transport",
     ])

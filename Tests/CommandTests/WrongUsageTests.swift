@@ -35,6 +35,15 @@ struct Run {
     status = process.terminationStatus
   }
 
+  /// Runs the command on a thread of its own, so that whom it talks to in this process can answer.
+  static func beside(_ arguments: [String], input: String? = nil) async throws -> Run {
+    try await withCheckedThrowingContinuation { continuation in
+      Thread.detachNewThread {
+        continuation.resume(with: Result { try Run(arguments, input: input) })
+      }
+    }
+  }
+
   static func command() throws -> URL {
     let invoked = URL(fileURLWithPath: CommandLine.arguments.first ?? "")
     let candidates = [
@@ -76,6 +85,8 @@ struct Run {
     ["publish", url, "--channel", "c", "--audio-bit-rate", "5"],
     ["publish", url, "--channel", "c", "--metadata", "{"],
     ["publish", url, "--channel", "c", "--ca", "/nowhere.pem"],
+    ["publish", url, "--channel", "c", "--proxy", "127.0.0.1:3128"],
+    ["doctor", url, "--proxy", "ftp://127.0.0.1:3128"],
     ["publish", url, "--channel", "c", "--duration", "-1"],
     ["play", url, "--channel", "c", "--video", "camera"],
     ["play", url, "--channel", "c", "--video", "none", "--audio", "none"],
@@ -157,6 +168,7 @@ struct Run {
     (["serve", "--port", "-3"], "--port -3: use 0 to 65535"),
     (["publish", url, "--channel", "c", "--audio", "nofile.wav"], "No such file"),
     (["publish", url, "--channel", "c", "--ca", "/dev/null"], "no PEM certificate"),
+    (["play", url, "--channel", "c", "--proxy", "http://h:0"], "--proxy: write http://HOST:PORT"),
     (["serve", "--tls-cert", "/dev/null", "--tls-key", "/dev/null"], "--tls-cert /dev/null: "),
     (["serve", "--media-address", "192.0.2.77"], "not of this machine; it has "),
   ])

@@ -17,6 +17,13 @@ struct ServerAccessOptions: ParsableArguments {
     completion: .file(extensions: ["pem", "crt"]))
   var ca: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "The proxy to signal through, and to go through to TURN over TCP and TLS: http:// or socks5://, with USER:PASSWORD@ where it asks for them. Without a port it is 1080.",
+      valueName: "url"),
+    completion: .list(["http://127.0.0.1:3128", "socks5://127.0.0.1:1080"]))
+  var proxy: String?
+
   /// What TLS trusts.
   var tls: TLSOptions { TLSOptions(trust: ca.map { .file($0) } ?? .system, insecure: insecure) }
 
@@ -35,6 +42,7 @@ struct ServerAccessOptions: ParsableArguments {
       }
     }
     configuration.tls = TLSSettings(caFile: ca, isInsecure: insecure)
+    configuration.proxy = try parsedProxy()
   }
 
   /// nil where there is none.
@@ -45,6 +53,18 @@ struct ServerAccessOptions: ParsableArguments {
     } catch {
       throw UsageError("--metadata: not JSON: \(error)")
     }
+  }
+
+  /// nil where there is none.
+  func parsedProxy() throws(UsageError) -> Proxy? {
+    guard let proxy else { return nil }
+    guard let found = Proxy(url: proxy) else {
+      // What was written may hold a password: it isn't shown.
+      throw UsageError(
+        "--proxy: write http://HOST:PORT, or socks5://; credentials as USER:PASSWORD@ before HOST, with what is special as %xx"
+      )
+    }
+    return found
   }
 
   /// Reads a URL of signaling.

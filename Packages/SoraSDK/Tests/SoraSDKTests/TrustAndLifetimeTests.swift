@@ -54,6 +54,14 @@ import Testing
         throw AnotherError()
       }
     }
+
+    // Trusted, and not with the key that is pinned.
+    configuration.tls = TLSSettings(
+      caFile: identity.certificateFile, signalingKeySHA256: [[UInt8](repeating: 7, count: 32)])
+    let pinning = Attempt(configuration, face: face)
+    guard case .webSocketError(let error) = try await pinning.error() else { throw AnotherError() }
+    #expect((error as? SignalingError)?.code == .certificateNotVerified)
+    #expect((error as? SignalingError)?.field == "pinnedKeys")
   }
 
   /// A handler that blocks holds up the handlers after it, and not the protocol.

@@ -56,8 +56,39 @@ struct ValueTests {
   }
 
   @Test func proxyHidesItsPassword() {
-    let proxy = Proxy(host: "h", port: 1, username: "u", password: "secret")
-    #expect(proxy.description.contains("******") && !proxy.description.contains("secret"))
+    let proxy = Proxy(host: "h", port: 1, agent: "a", username: "u", password: "secret")
+    #expect(
+      proxy.description == "scheme=http host=h port=1 agent=a username=u password=******")
+  }
+
+  /// Two proxies that are spoken to in two ways don't look the same.
+  @Test func proxyShowsItsScheme() {
+    let proxy = Proxy(scheme: .socks5, host: "h", port: 1, agent: "a")
+    #expect(proxy.description == "scheme=socks5 host=h port=1 agent=a username= password=")
+  }
+
+  @Test(
+    arguments: [
+      ("http://p:3128", Proxy(host: "p", port: 3128)),
+      ("HTTP://p", Proxy(host: "p", port: 1080)),
+      ("http://p:3128/", Proxy(host: "p", port: 3128)),
+      ("socks5://p:1", Proxy(scheme: .socks5, host: "p", port: 1)),
+      ("socks5h://p", Proxy(scheme: .socks5, host: "p", port: 1080)),
+      (
+        "socks5://me:a%40b%3A@p:1",
+        Proxy(scheme: .socks5, host: "p", port: 1, username: "me", password: "a@b:")
+      ),
+      // What can't be decoded stands for itself, as with curl.
+      ("http://me:%zz@p", Proxy(host: "p", port: 1080, username: "me", password: "%zz")),
+      ("http://me@p", Proxy(host: "p", port: 1080, username: "me")),
+      ("http://[::1]:3128", Proxy(host: "::1", port: 3128)),
+      ("", nil), ("p:3128", nil), ("//p:3128", nil), ("http://", nil), ("http://:3128", nil),
+      ("http://[]:3128", nil), ("https://p:3128", nil), ("socks4://p:1", nil), ("ftp://p", nil),
+      ("http://p:0", nil), ("http://p:65536", nil), ("http://p:-1", nil), ("http://p:many", nil),
+      ("http://p:99999999999999999999", nil), ("http://a b", nil),
+    ] as [(String, Proxy?)])
+  func proxyOfAURL(_ url: String, _ wanted: Proxy?) {
+    #expect(Proxy(url: url) == wanted)
   }
 
   @Test func errorsSayWhatToDo() {

@@ -68,6 +68,41 @@ import Testing
     options.proxy = ProxyOptions(host: "127.0.0.1", port: try unusedPort())
     let error = await errorOf { try await exchange("ws://sora.invalid/signaling", options) }
     #expect(error?.stage == .proxy && error?.code == .refused && error?.field == "proxy")
+    #expect(error?.wayOut.contains("proxy") == true)
+  }
+
+  /// Who may go through a proxy alone sees the server's certificate, too, and not the proxy's trouble as the server's.
+  @Test func certificateOfAServerBehindIt() async throws {
+    var configuration = SignalingServer.Configuration.patient
+    configuration.tls = try await Certificates.shared.value.identity("server")
+    let server = try await startServer(configuration: configuration, serve: echo)
+    let url = "wss://localhost:\(server.boundPort)/signaling"
+    let direct = try await ServerCertificate.fetch(url: url)
+    #expect(direct.names.contains { $0.contains("localhost") })
+
+    let proxy = try await TestProxy(credentials: "user:right")
+    var options = ProxyOptions(
+      host: "127.0.0.1", port: proxy.port, username: "user", password: "right")
+    #expect(try await ServerCertificate.fetch(url: url, proxy: options) == direct)
+    #expect(proxy.requests.elements.count == 1)
+    options.password = "wrong"
+    let refused = await errorOf { [options] in
+      _ = try await ServerCertificate.fetch(url: url, proxy: options)
+    }
+    #expect(refused?.stage == .proxy && refused?.code == .proxyAuthenticationRequired)
+
+    let socks = try await TestSOCKSProxy()
+    options = ProxyOptions(scheme: .socks5, host: "127.0.0.1", port: socks.port)
+    #expect(try await ServerCertificate.fetch(url: url, proxy: options) == direct)
+    #expect(socks.requests.elements == ["\"localhost\":\(server.boundPort)"])
+    options.port = try unusedPort()
+    let down = await errorOf { [options] in
+      _ = try await ServerCertificate.fetch(url: url, proxy: options)
+    }
+    #expect(down?.stage == .proxy && down?.code == .refused)
+    await server.stop()
+    await proxy.stop()
+    await socks.stop()
   }
 
   @Test func noProxyAtAll() async throws {

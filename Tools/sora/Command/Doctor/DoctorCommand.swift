@@ -10,8 +10,8 @@ struct DoctorCommand: AsyncParsableCommand {
     abstract: "Check this machine, and the way to a server, and say what to mend.",
     discussion: """
       Without a URL: time, network, UDP, ports, certificates, codecs, cameras and sound of this machine. With one, \
-      also the server: its name, TCP, TLS and its certificate, WebSocket, an offer, and a short call in which a tone \
-      has to come back. Exit status: 0 where nothing failed, else 1.
+      also the server: its name, TCP (or the proxy), TLS and its certificate, WebSocket, an offer, and a short call in \
+      which a tone has to come back. Exit status: 0 where nothing failed, else 1.
       """)
 
   @Argument(
@@ -55,7 +55,7 @@ struct DoctorCommand: AsyncParsableCommand {
       SoraSDK.Logger.shared.level = .fatal
       await MachineChecks.run(serving: isHere ? address.port : nil, tell)
       let server = ServerChecks(
-        url: address, tls: access.tls, channel: settings.channelId,
+        url: address, tls: access.tls, proxy: settings.proxy?.options, channel: settings.channelId,
         metadata: try access.parsedMetadata())
       if await server.run(tell) {
         let call = CallCheck(

@@ -9,6 +9,7 @@ import SoraSignaling
 struct ServerChecks {
   let url: URL
   let tls: TLSOptions
+  let proxy: ProxyOptions?
   let channel: String
   let metadata: JSONValue?
 
@@ -23,8 +24,7 @@ struct ServerChecks {
       let connection = try await WebSocketClient.connect(url: url.absoluteString, options: options)
       let time = milliseconds(since: start)
       connection.close()
-      tell(.ok("name", "\(host) is known"))
-      tell(.ok("tcp", "port \(port) answers"))
+      tellReached(tell)
       if isSecure { tell(await certificate(isTrusted: tls.insecure ? nil : true)) }
       tell(.ok("websocket", "open after \(time) ms"))
     } catch {
@@ -37,20 +37,29 @@ struct ServerChecks {
   private var options: WebSocketOptions {
     var logger = Logging.Logger(label: "sora.doctor")
     logger.logLevel = .critical
-    return WebSocketOptions(tls: tls, timeout: .seconds(5), logger: logger)
+    return WebSocketOptions(tls: tls, proxy: proxy, timeout: .seconds(5), logger: logger)
   }
 
   private func milliseconds(since start: Instant) -> Int {
     Int((SystemClock.now - start).inMilliseconds.rounded())
   }
 
+  /// The server's port was reached: by a proxy, which looks up its name, or from here.
+  private func tellReached(_ tell: (Finding) -> Void) {
+    if let proxy {
+      return tell(.ok("proxy", "\(proxy.address) opens the way to \(host) port \(port)"))
+    }
+    tell(.ok("name", "\(host) is known"))
+    tell(.ok("tcp", "port \(port) answers"))
+  }
+
   /// What came before the stage that failed was well.
   private func tellHow(_ error: SignalingError, _ tell: (Finding) -> Void) async {
-    if error.stage > .resolve, error.stage < .signaling { tell(.ok("name", "\(host) is known")) }
-    if error.stage > .connect, error.stage < .signaling {
-      tell(.ok("tcp", "port \(port) answers"))
-    }
+    if error.stage == .connect { tell(.ok("name", "\(host) is known")) }
+    if error.stage > .proxy, error.stage < .signaling { tellReached(tell) }
     switch error.stage {
+    case .proxy:
+      tell(.fail("proxy", "\(proxy?.address ?? ""): \(error.detail)", error.wayOut))
     case .resolve: tell(.fail("name", error.detail, error.wayOut))
     case .connect: tell(.fail("tcp", error.detail, error.wayOut))
     case .tls where error.code == .certificateNotVerified:
@@ -65,7 +74,7 @@ struct ServerChecks {
 
   private func certificate(isTrusted: Bool?) async -> Finding {
     do {
-      let found = try await ServerCertificate.fetch(url: url.absoluteString)
+      let found = try await ServerCertificate.fetch(url: url.absoluteString, proxy: proxy)
       return .certificate(
         names: found.names, notBefore: found.notBefore, notAfter: found.notAfter,
         now: SystemClock.realtimeNanoseconds / 1_000_000_000, isTrusted: isTrusted, host: host)
@@ -115,4 +124,9 @@ struct ServerChecks {
       "candidates",
       (addresses.prefix(4) + (addresses.count > 4 ? ["…"] : []) + relays).joined(separator: ", "))
   }
+}
+
+extension ProxyOptions {
+  /// Where it listens, for people.
+  fileprivate var address: String { "\(host) port \(port)" }
 }

@@ -186,18 +186,9 @@ extension Configuration {
     var connector = TURNStreamConnector.Configuration()
     connector.tls = tls.options
     connector.pinnedCertificate = tls.turnCertificateSHA256
-    connector.proxy = proxyOptions
+    connector.proxy = proxy?.options
     connector.userAgent = "Sora Swift SDK \(SDKInfo.version)"
     return TURNStreamConnector(configuration: connector)
-  }
-
-  private var proxyOptions: ProxyOptions? {
-    proxy.map {
-      ProxyOptions(
-        scheme: $0.scheme == .http ? .http : .socks5, host: $0.host, port: $0.port, agent: $0.agent,
-        username: $0.username,
-        password: $0.password)
-    }
   }
 
   /// How the signaling WebSocket is opened.
@@ -206,7 +197,8 @@ extension Configuration {
   func webSocketOptions(timeout: Duration) -> WebSocketOptions {
     var options = WebSocketOptions()
     options.tls = tls.options
-    options.proxy = proxyOptions
+    options.pinnedKeys = tls.signalingKeySHA256
+    options.proxy = proxy?.options
     options.timeout = timeout
     options.userAgent = "Sora Swift SDK \(SDKInfo.version)"
     options.logger = SDKLogHandler.logger
@@ -222,6 +214,9 @@ public struct TLSSettings: Sendable, Equatable {
   public var isInsecure = false
   /// The SHA-256 of the one certificate (DER) that TURN servers over TLS may show, 32 bytes.
   public var turnCertificateSHA256: [UInt8]?
+  /// SHA-256 of public keys (`SubjectPublicKeyInfo` in DER), 32 bytes each: a signaling server has to show one of them, beside what the
+  /// authorities, or `isInsecure`, say of its certificate. A second one lets a server change its key. Empty asks for none; with any, `ws:` fails.
+  public var signalingKeySHA256: [[UInt8]] = []
   /// A file of PEM certificates that this side shows to servers that ask for one, its own first; nil shows none. One that can't be used fails
   /// the attempt.
   public var clientCertificateFile: String?
@@ -230,11 +225,13 @@ public struct TLSSettings: Sendable, Equatable {
 
   public init(
     caFile: String? = nil, isInsecure: Bool = false, turnCertificateSHA256: [UInt8]? = nil,
-    clientCertificateFile: String? = nil, clientKeyFile: String? = nil
+    signalingKeySHA256: [[UInt8]] = [], clientCertificateFile: String? = nil,
+    clientKeyFile: String? = nil
   ) {
     self.caFile = caFile
     self.isInsecure = isInsecure
     self.turnCertificateSHA256 = turnCertificateSHA256
+    self.signalingKeySHA256 = signalingKeySHA256
     self.clientCertificateFile = clientCertificateFile
     self.clientKeyFile = clientKeyFile
   }

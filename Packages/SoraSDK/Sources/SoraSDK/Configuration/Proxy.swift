@@ -1,4 +1,5 @@
 public import Foundation
+package import SoraSignaling
 
 /// A proxy for signaling and for TURN over TCP and TLS: HTTP's `CONNECT`, optionally with Basic authentication, or SOCKS 5.
 public struct Proxy: CustomStringConvertible, Sendable, Equatable {
@@ -50,6 +51,24 @@ public struct Proxy: CustomStringConvertible, Sendable, Equatable {
     self.password = password
   }
 
+  /// A proxy as a URL names it: `http://user:password@host:port` or `socks5://user:password@host:port`, `socks5h://` being the same, with what is
+  /// special in the credentials as `%xx`. Without a port it is 1080, as with curl. nil for anything else. Linux only.
+  ///
+  /// - Parameter url: with its scheme; what comes after host and port has no meaning.
+  public init?(url: String) {
+    guard let parts = URLComponents(string: url), let scheme = Self.scheme(parts.scheme),
+      let host = parts.host, (1...65_535).contains(parts.port ?? 1080),
+      // A number that no integer holds looks as if there were none.
+      parts.port != nil || parts.rangeOfPort == nil
+    else { return nil }
+    // An address of IPv6 stands in brackets in URLs alone.
+    let name = host.hasPrefix("[") ? String(host.dropFirst().prefix { $0 != "]" }) : host
+    guard !name.isEmpty else { return nil }
+    self.init(
+      scheme: scheme, host: name, port: parts.port ?? 1080, username: parts.user,
+      password: parts.password)
+  }
+
   /// The proxy that the environment names for a URL, by the variables that curl and others read: `https_proxy` for `wss`, `http_proxy` for `ws`,
   /// `all_proxy` for both; in upper case, too, but for `HTTP_PROXY`, which CGI fills from a request. nil where there is none, where `no_proxy`
   /// names the host, a domain of its or `*`, and where the proxy is none of `http://user:password@host:port`, `socks5h://` and `socks5://`. Of both the
@@ -69,19 +88,13 @@ public struct Proxy: CustomStringConvertible, Sendable, Equatable {
     }
     let isSecure = ["wss", "https"].contains(url.scheme?.lowercased() ?? "")
     let own = isSecure ? value("https_proxy", "HTTPS_PROXY") : value("http_proxy")
-    guard let text = own ?? value("all_proxy", "ALL_PROXY"),
-      let parts = URLComponents(string: text.contains("://") ? text : "http://" + text),
-      let scheme = scheme(parts.scheme?.lowercased()), let name = parts.host, !name.isEmpty,
-      (1...65_535).contains(parts.port ?? 1080)
-    else { return nil }
-    // Without a port it is curl's, 1080.
-    return Proxy(
-      scheme: scheme, host: name, port: parts.port ?? 1080, username: parts.user,
-      password: parts.password)
+    return (own ?? value("all_proxy", "ALL_PROXY")).flatMap {
+      Proxy(url: $0.contains("://") ? $0 : "http://" + $0)
+    }
   }
 
   private static func scheme(_ text: String?) -> Scheme? {
-    switch text {
+    switch text?.lowercased() {
     case "http": .http
     case "socks5", "socks5h": .socks5
     default: nil
@@ -98,9 +111,17 @@ public struct Proxy: CustomStringConvertible, Sendable, Equatable {
     }
   }
 
+  /// How signaling and TURN take it.
+  package var options: ProxyOptions {
+    ProxyOptions(
+      scheme: scheme == .http ? .http : .socks5, host: host, port: port, agent: agent,
+      username: username, password: password)
+  }
+
   /// The proxy without its secret.
   public var description: String {
     let secret = String(repeating: "*", count: password?.count ?? 0)
-    return "host=\(host) port=\(port) agent=\(agent) username=\(username ?? "") password=\(secret)"
+    return
+      "scheme=\(scheme.rawValue) host=\(host) port=\(port) agent=\(agent) username=\(username ?? "") password=\(secret)"
   }
 }

@@ -31,8 +31,20 @@ final class ClientHandshakeHandler: ChannelInboundHandler, RemovableChannelHandl
   }
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-    if case .handshakeCompleted? = event as? TLSUserEvent { sendRequest(context) }
+    if case .handshakeCompleted? = event as? TLSUserEvent {
+      // Nothing has been said yet to whom it isn't meant for.
+      guard showsPinnedKey(context) else { return attempt.fail(ConnectErrors.notPinned(attempt)) }
+      sendRequest(context)
+    }
     context.fireUserInboundEventTriggered(event)
+  }
+
+  private func showsPinnedKey(_ context: ChannelHandlerContext) -> Bool {
+    let pins = attempt.options.pinnedKeys
+    guard !pins.isEmpty else { return true }
+    let certificate = try? context.pipeline.syncOperations.nioSSL_peerCertificate()
+    guard let key = try? certificate?.extractPublicKey().toSPKIBytes() else { return false }
+    return pins.contains(SHA256.digest(key))
   }
 
   private func sendRequest(_ context: ChannelHandlerContext) {

@@ -46,6 +46,14 @@ enum ConnectErrors {
     }
   }
 
+  /// The server's certificate may be good, its key is another one.
+  static func notPinned(_ attempt: WebSocketConnectAttempt) -> SignalingError {
+    SignalingError(
+      stage: .tls, code: .certificateNotVerified, field: "pinnedKeys",
+      value: attempt.endpoint.host, detail: "the server's public key is none of the pinned ones",
+      wayOut: "ask who runs the server whether its key was changed, and pin the new one")
+  }
+
   private static func connection(
     _ error: NIOConnectionError, _ attempt: WebSocketConnectAttempt
   ) -> SignalingError {
@@ -73,7 +81,9 @@ enum ConnectErrors {
     if let error = error as? IOError, error.errnoCode == ECONNREFUSED {
       return SignalingError(
         stage: stage, code: .refused, field: field, value: address,
-        detail: "nothing listens there", wayOut: "start the server, or check host and port")
+        detail: "nothing listens there",
+        wayOut: proxy == nil
+          ? "start the server, or check host and port" : "check the proxy's host and port")
     }
     if case ChannelError.connectTimeout = error {
       return SignalingError(

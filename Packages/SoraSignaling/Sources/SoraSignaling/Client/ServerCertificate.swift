@@ -14,14 +14,18 @@ public struct ServerCertificate: Sendable, Hashable {
 
   /// Opens a TLS connection to a `wss:` URL's host, as far as the handshake, and closes it.
   ///
+  /// - Parameters:
+  ///   - url: where the server signals.
+  ///   - proxy: the way there; nil is the direct one.
+  ///   - timeout: from the call until the certificate is there.
   /// - Throws: where the attempt ended, as `WebSocketClient.connect` does.
   public static func fetch(
-    url: String, timeout: Duration = .seconds(5)
+    url: String, proxy: ProxyOptions? = nil, timeout: Duration = .seconds(5)
   ) async throws(SignalingError) -> ServerCertificate {
     let endpoint = try WebSocketEndpoint(url)
     let context = try TLSContexts.client(TLSOptions(insecure: true))
     let attempt = WebSocketConnectAttempt(
-      endpoint: endpoint, options: WebSocketOptions(timeout: timeout))
+      endpoint: endpoint, options: WebSocketOptions(proxy: proxy, timeout: timeout))
     attempt.stage = .connect
     let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
     let certificate = eventLoop.makePromise(of: ServerCertificate.self)
@@ -32,23 +36,39 @@ public struct ServerCertificate: Sendable, Hashable {
     do {
       let channel = try await ClientBootstrap(group: eventLoop)
         .connectTimeout(TimeAmount(timeout))
-        .channelInitializer { channel in
-          channel.eventLoop.makeCompletedFuture {
-            attempt.stage = .tls
-            try channel.pipeline.syncOperations.addHandlers([
-              NIOSSLClientHandler(context: context, serverHostname: endpoint.serverName),
-              CertificateReader(certificate),
-            ])
-          }
-        }
-        .connect(host: endpoint.host, port: endpoint.port).get()
+        .connect(host: proxy?.host ?? endpoint.host, port: proxy?.port ?? endpoint.port).get()
       defer { channel.close(promise: nil) }
+      try await channel.eventLoop.submit {
+        try begin(channel, attempt, context, certificate)
+      }.get()
       return try await certificate.futureResult.get()
     } catch {
       // Where there was no connection, nobody else settles it.
       certificate.fail(error)
       throw ConnectErrors.map(error, attempt: attempt).at(url: url)
     }
+  }
+
+  /// On the loop, with an open connection: proxy first, then TLS.
+  private static func begin(
+    _ channel: any Channel, _ attempt: WebSocketConnectAttempt, _ context: NIOSSLContext,
+    _ certificate: EventLoopPromise<ServerCertificate>
+  ) throws {
+    // The stage first: each begins as soon as its handler is there.
+    let shakeHands = { (channel: any Channel) in
+      attempt.stage = .tls
+      try channel.pipeline.syncOperations.addHandlers([
+        NIOSSLClientHandler(context: context, serverHostname: attempt.endpoint.serverName),
+        CertificateReader(certificate),
+      ])
+    }
+    attempt.stage = attempt.options.proxy == nil ? .tls : .proxy
+    // Nobody but us would notice that it was closed in the meantime.
+    guard channel.isActive else { throw ConnectErrors.ended(attempt.stage) }
+    guard let proxy = attempt.options.proxy else { return try shakeHands(channel) }
+    try ProxyTunnel.open(
+      proxy, over: channel, to: attempt.endpoint.host, port: attempt.endpoint.port,
+      userAgent: attempt.options.userAgent, fail: { certificate.fail($0) }, next: shakeHands)
   }
 
   fileprivate init(_ certificate: NIOSSLCertificate) {

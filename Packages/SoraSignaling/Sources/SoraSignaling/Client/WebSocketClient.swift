@@ -23,7 +23,7 @@ public enum WebSocketClient {
   static func begin(
     to endpoint: WebSocketEndpoint, options: WebSocketOptions, tls: TLSPreparation?
   ) throws(SignalingError) -> WebSocketConnectAttempt {
-    try check(options)
+    try check(options, endpoint)
     let attempt = WebSocketConnectAttempt(endpoint: endpoint, options: options)
     let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
     attempt.startDeadline(on: eventLoop)
@@ -103,8 +103,10 @@ public enum WebSocketClient {
     try pipeline.addHandler(ClientHandshakeHandler(attempt: attempt))
   }
 
-  /// What goes into headers must not add lines of its own.
-  private static func check(_ options: WebSocketOptions) throws(SignalingError) {
+  /// What goes into headers must not add lines of its own, and what can't be had is told before a socket is opened.
+  private static func check(
+    _ options: WebSocketOptions, _ endpoint: WebSocketEndpoint
+  ) throws(SignalingError) {
     let texts = [
       ("userAgent", options.userAgent), ("proxy.agent", options.proxy?.agent ?? ""),
       ("proxy.host", options.proxy?.host ?? ""),
@@ -119,6 +121,17 @@ public enum WebSocketClient {
         stage: .configuration, code: .invalidConfiguration, field: "proxy",
         value: "\(proxy.host):\(proxy.port)", detail: "the proxy has no valid address",
         wayOut: "give its host and a port within 1...65535")
+    }
+    guard options.pinnedKeys.allSatisfy({ $0.count == 32 }) else {
+      throw SignalingError(
+        stage: .configuration, code: .invalidConfiguration, field: "pinnedKeys",
+        detail: "a pin is no SHA-256", wayOut: "give 32 bytes for each key")
+    }
+    // A redirect leads here, too: none gets around the pins.
+    guard options.pinnedKeys.isEmpty || endpoint.isSecure else {
+      throw SignalingError(
+        stage: .configuration, code: .invalidConfiguration, field: "pinnedKeys",
+        detail: "without TLS the server shows no key", wayOut: "use wss://, or leave out the pins")
     }
     guard (1...Int(UInt32.max)).contains(options.maximumMessageSize) else {
       throw SignalingError(

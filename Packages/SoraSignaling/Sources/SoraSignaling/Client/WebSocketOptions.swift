@@ -37,6 +37,9 @@ public struct TLSOptions: Sendable, Hashable {
 /// How `WebSocketClient` opens a connection.
 public struct WebSocketOptions: Sendable {
   public var tls: TLSOptions
+  /// SHA-256 of public keys (`SubjectPublicKeyInfo` in DER, as in RFC 7469 §2.4), 32 bytes each: the server has to show one of them, beside
+  /// what `tls` asks of its certificate. Empty asks for none; with any, `ws:` fails, as it shows no key.
+  public var pinnedKeys: [[UInt8]]
   public var proxy: ProxyOptions?
   /// Sent as `User-Agent`.
   public var userAgent: String
@@ -49,13 +52,14 @@ public struct WebSocketOptions: Sendable {
   public var logger: Logger
 
   public init(
-    tls: TLSOptions = TLSOptions(), proxy: ProxyOptions? = nil,
+    tls: TLSOptions = TLSOptions(), pinnedKeys: [[UInt8]] = [], proxy: ProxyOptions? = nil,
     userAgent: String = "Sora Swift SDK", timeout: Duration = .seconds(10),
     closeTimeout: Duration = .seconds(3),
     maximumMessageSize: Int = SignalingMessage.maximumSize,
     logger: Logger = Logger(label: "sora.signaling")
   ) {
     self.tls = tls
+    self.pinnedKeys = pinnedKeys
     self.proxy = proxy
     self.userAgent = userAgent
     self.timeout = timeout
