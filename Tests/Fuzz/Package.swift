@@ -42,10 +42,13 @@ let package = Package(
     .target(
       name: "SoraSignaling", dependencies: ["SoraSignalingMessages"], path: "Linked/SoraSignaling",
       swiftSettings: settings),
+    // The same of the command, which needs a parser of arguments and all of the SDK.
+    .target(
+      name: "SoraCommandSupport", path: "Linked/SoraCommandSupport", swiftSettings: settings),
     .executableTarget(
       name: "Fuzz",
       dependencies: transport + [
-        "FuzzerEntry", "SoraSignaling",
+        "FuzzerEntry", "SoraSignaling", "SoraCommandSupport",
         product("SoraMedia", "SoraMedia"), product("SoraWire", "SoraMedia"),
         product("SoraCodecs", "SoraCodecs"), product("SoraVP8", "SoraCodecs"),
         product("SoraVP9", "SoraCodecs"), product("SoraAV1", "SoraCodecs"),

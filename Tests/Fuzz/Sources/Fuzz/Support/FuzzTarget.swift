@@ -31,7 +31,7 @@ extension FuzzTarget {
       g711, telephoneEvents,
       vp8Decoder, vp9Decoder, av1Decoder, h264Parser, h264Decoder, h264AVCodecDecoder, h265Parser,
       h265Decoder, h265AVCodecDecoder, wav, y4m, recordedKeyFrame, encodedSource, signaling, json,
-      httpHead, socks5, httpRequest, sdpFragment, srtp,
+      httpHead, socks5, httpRequest, sdpFragment, settings, srtp,
       dtlsServer,
       dtlsClient, dtlsNativeServer, dtlsNativeClient, dtlsMessages, dtlsRecords, iceAgent,
       turnStream, turnURL, dns, turnClient, turnServer, rtpSession, peerTransport, negotiator,

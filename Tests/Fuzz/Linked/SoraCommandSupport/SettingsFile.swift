@@ -1,0 +1,1 @@
+../../../../Tools/sora/Support/Settings/SettingsFile.swift
