@@ -507,6 +507,7 @@ let package = Package(
         "SoraView",
         "SoraTransport",
         "SoraCongestion",
+        "SoraDTLS",
         "SoraSignaling",
         "SoraSignalingChannels",
         "SoraTURNStream",

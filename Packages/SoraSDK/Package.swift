@@ -59,6 +59,7 @@ let package = Package(
         .product(name: "SoraView", package: "SoraView"),
         .product(name: "SoraTransport", package: "SoraTransport"),
         .product(name: "SoraCongestion", package: "SoraTransport"),
+        .product(name: "SoraDTLS", package: "SoraTransport"),
         .product(name: "SoraSignaling", package: "SoraSignaling"),
         .product(name: "SoraSignalingChannels", package: "SoraSignaling"),
         .product(name: "SoraTURNStream", package: "SoraTURNStream"),

@@ -10,15 +10,27 @@ import Testing
     let directory = FileManager.default.temporaryDirectory
       .appendingPathComponent("sora-sdk-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    try await openssl(
+      "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout key.pem -out cert.pem "
+        + "-days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost,IP:127.0.0.1",
+      in: directory)
+    return TLSOptions.Identity(
+      certificateFile: directory.appendingPathComponent("cert.pem").path,
+      keyFile: directory.appendingPathComponent("key.pem").path)
+  }
+
+  /// What openssl makes of a certificate's public key: the SHA-256 that pins it.
+  private func pin(_ identity: TLSOptions.Identity) async throws -> [UInt8] {
+    let directory = URL(fileURLWithPath: identity.keyFile).deletingLastPathComponent()
+    try await openssl("pkey -in key.pem -pubout -outform der -out key.spki", in: directory)
+    try await openssl("dgst -sha256 -binary -out key.hash key.spki", in: directory)
+    return Array(try Data(contentsOf: directory.appendingPathComponent("key.hash")))
+  }
+
+  private func openssl(_ arguments: String, in directory: URL) async throws {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments =
-      "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout key.pem -out cert.pem"
-      .split(separator: " ").map(String.init)
-      + [
-        "-days", "2", "-subj", "/CN=localhost", "-addext",
-        "subjectAltName=DNS:localhost,IP:127.0.0.1",
-      ]
+    process.arguments = ["openssl"] + arguments.split(separator: " ").map(String.init)
     process.currentDirectoryURL = directory
     process.standardError = FileHandle.nullDevice
     process.standardOutput = FileHandle.nullDevice
@@ -27,9 +39,6 @@ import Testing
       do { try process.run() } catch { continuation.resume(throwing: error) }
     }
     try #require(status == 0)
-    return TLSOptions.Identity(
-      certificateFile: directory.appendingPathComponent("cert.pem").path,
-      keyFile: directory.appendingPathComponent("key.pem").path)
   }
 
   @Test(arguments: Face.allCases) func certificateThatNobodySigned(_ face: Face) async throws {
@@ -46,8 +55,13 @@ import Testing
     #expect((error as? SignalingError)?.code == .certificateNotVerified)
     #expect((error as? SignalingError)?.stage == .tls)
 
-    // Trusted by name, and trusted blindly.
-    for tls in [TLSSettings(caFile: identity.certificateFile), TLSSettings(isInsecure: true)] {
+    // Trusted by name, trusted blindly, and pinned.
+    let other = [UInt8](repeating: 7, count: 32)
+    let pins = [other, try await pin(identity)]
+    for tls in [
+      TLSSettings(caFile: identity.certificateFile), TLSSettings(isInsecure: true),
+      TLSSettings(caFile: identity.certificateFile, signalingKeySHA256: pins),
+    ] {
       configuration.tls = tls
       let trusting = Attempt(configuration, face: face)
       guard case .webSocketClosed(.other(4490), "SEEN") = try await trusting.error() else {
@@ -57,11 +71,11 @@ import Testing
 
     // Trusted, and not with the key that is pinned.
     configuration.tls = TLSSettings(
-      caFile: identity.certificateFile, signalingKeySHA256: [[UInt8](repeating: 7, count: 32)])
+      caFile: identity.certificateFile, signalingKeySHA256: [other])
     let pinning = Attempt(configuration, face: face)
     guard case .webSocketError(let error) = try await pinning.error() else { throw AnotherError() }
     #expect((error as? SignalingError)?.code == .certificateNotVerified)
-    #expect((error as? SignalingError)?.field == "pinnedKeys")
+    #expect((error as? SignalingError)?.field == "acceptsKey")
   }
 
   /// A handler that blocks holds up the handlers after it, and not the protocol.

@@ -34,12 +34,11 @@ package struct Certificates: Sendable {
       "openssl", arguments.split(separator: " ").map(String.init), in: directory)
   }
 
-  /// SHA-256 of a certificate's public key, as openssl tells it.
-  package func keyHash(_ name: String) async throws -> [UInt8] {
-    let file = "\(name)-\(UUID().uuidString)"
-    try await openssl("pkey -in \(name).key -pubout -outform der -out \(file).spki")
-    try await openssl("dgst -sha256 -binary -out \(file).hash \(file).spki")
-    return Array(try Data(contentsOf: directory.appendingPathComponent("\(file).hash")))
+  /// A certificate's public key (`SubjectPublicKeyInfo` in DER), as openssl writes it.
+  package func publicKey(_ name: String) async throws -> [UInt8] {
+    let file = "\(name)-\(UUID().uuidString).spki"
+    try await openssl("pkey -in \(name).key -pubout -outform der -out \(file)")
+    return Array(try Data(contentsOf: directory.appendingPathComponent(file)))
   }
 
   package func path(_ name: String) -> String { directory.appendingPathComponent(name).path }

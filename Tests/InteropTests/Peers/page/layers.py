@@ -17,6 +17,13 @@ def pixels(page, stream):
     return page.inbound("video").get(stream, {}).get("frameHeight", 0)
 
 
+def arrived(page, stream, seconds):
+    """Frames that come in a time: that nothing comes can only be seen by waiting."""
+    before = page.inbound("video")[stream]["framesReceived"]
+    time.sleep(seconds)
+    return page.inbound("video")[stream]["framesReceived"] - before
+
+
 def run(browser, codec):
     publisher = browser.open(codec, "sendonly", codec=codec, bit_rate=2500, **OPTIONS)
     viewer = browser.open(codec, "recvonly", codec=codec, simulcast=1)
@@ -34,10 +41,8 @@ def run(browser, codec):
         switches.append({"rid": rid, "height": pixels(viewer, stream), "ms": ms})
     viewer.click(f"{tile} [data-rid=none]")
     viewer.wait_for("none as the one that comes", f"document.querySelector({tile + ' .current'!r})?.dataset.rid === 'none'")
-    frames = viewer.inbound("video")[stream]["framesReceived"]
-    # That nothing comes can only be seen by waiting.
-    time.sleep(2)
-    result = {"switches": switches, "framesWhileNone": viewer.inbound("video")[stream]["framesReceived"] - frames}
+    wait_for("the end of what was on its way", lambda: arrived(viewer, stream, 0.5) == 0)
+    result = {"switches": switches, "framesWhileNone": arrived(viewer, stream, 2)}
     publisher.wait_for("its layers in its tile", "document.querySelectorAll('.sent li').length === 3")
     sent = [s for s in publisher.stats("outbound-rtp", "video") if s.get("framesSent")]
     folder = os.path.dirname(browser.world.folder)

@@ -1,4 +1,5 @@
 public import Foundation
+import SoraDTLS
 import SoraSignaling
 import SoraTURNStream
 import SoraTransport
@@ -197,7 +198,7 @@ extension Configuration {
   func webSocketOptions(timeout: Duration) -> WebSocketOptions {
     var options = WebSocketOptions()
     options.tls = tls.options
-    options.pinnedKeys = tls.signalingKeySHA256
+    options.acceptsKey = tls.acceptsSignalingKey
     options.proxy = proxy?.options
     options.timeout = timeout
     options.userAgent = "Sora Swift SDK \(SDKInfo.version)"
@@ -215,7 +216,8 @@ public struct TLSSettings: Sendable, Equatable {
   /// The SHA-256 of the one certificate (DER) that TURN servers over TLS may show, 32 bytes.
   public var turnCertificateSHA256: [UInt8]?
   /// SHA-256 of public keys (`SubjectPublicKeyInfo` in DER), 32 bytes each: a signaling server has to show one of them, beside what the
-  /// authorities, or `isInsecure`, say of its certificate. A second one lets a server change its key. Empty asks for none; with any, `ws:` fails.
+  /// authorities, or `isInsecure`, say of its certificate. A second one lets a server change its key. One of
+  /// another length is nobody's. Empty asks for none; with any, `ws:` fails.
   public var signalingKeySHA256: [[UInt8]] = []
   /// A file of PEM certificates that this side shows to servers that ask for one, its own first; nil shows none. One that can't be used fails
   /// the attempt.
@@ -234,6 +236,13 @@ public struct TLSSettings: Sendable, Equatable {
     self.signalingKeySHA256 = signalingKeySHA256
     self.clientCertificateFile = clientCertificateFile
     self.clientKeyFile = clientKeyFile
+  }
+
+  /// What says whether a public key is pinned; nil where none is.
+  fileprivate var acceptsSignalingKey: (@Sendable ([UInt8]) -> Bool)? {
+    let pins = signalingKeySHA256
+    guard !pins.isEmpty else { return nil }
+    return { key in (try? DTLSFingerprint(of: key)).map { pins.contains($0.bytes) } ?? false }
   }
 
   /// The same for those that open connections.

@@ -33,18 +33,19 @@ final class ClientHandshakeHandler: ChannelInboundHandler, RemovableChannelHandl
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     if case .handshakeCompleted? = event as? TLSUserEvent {
       // Nothing has been said yet to whom it isn't meant for.
-      guard showsPinnedKey(context) else { return attempt.fail(ConnectErrors.notPinned(attempt)) }
+      guard showsAcceptedKey(context) else {
+        return attempt.fail(ConnectErrors.keyRefused(attempt))
+      }
       sendRequest(context)
     }
     context.fireUserInboundEventTriggered(event)
   }
 
-  private func showsPinnedKey(_ context: ChannelHandlerContext) -> Bool {
-    let pins = attempt.options.pinnedKeys
-    guard !pins.isEmpty else { return true }
+  private func showsAcceptedKey(_ context: ChannelHandlerContext) -> Bool {
+    guard let accepts = attempt.options.acceptsKey else { return true }
     let certificate = try? context.pipeline.syncOperations.nioSSL_peerCertificate()
     guard let key = try? certificate?.extractPublicKey().toSPKIBytes() else { return false }
-    return pins.contains(SHA256.digest(key))
+    return accepts(key)
   }
 
   private func sendRequest(_ context: ChannelHandlerContext) {

@@ -47,10 +47,10 @@ enum ConnectErrors {
   }
 
   /// The server's certificate may be good, its key is another one.
-  static func notPinned(_ attempt: WebSocketConnectAttempt) -> SignalingError {
+  static func keyRefused(_ attempt: WebSocketConnectAttempt) -> SignalingError {
     SignalingError(
-      stage: .tls, code: .certificateNotVerified, field: "pinnedKeys",
-      value: attempt.endpoint.host, detail: "the server's public key is none of the pinned ones",
+      stage: .tls, code: .certificateNotVerified, field: "acceptsKey",
+      value: attempt.endpoint.host, detail: "the server's public key is none that is accepted",
       wayOut: "ask who runs the server whether its key was changed, and pin the new one")
   }
 

@@ -122,15 +122,10 @@ public enum WebSocketClient {
         value: "\(proxy.host):\(proxy.port)", detail: "the proxy has no valid address",
         wayOut: "give its host and a port within 1...65535")
     }
-    guard options.pinnedKeys.allSatisfy({ $0.count == 32 }) else {
+    // A redirect leads here, too: none gets around this.
+    guard options.acceptsKey == nil || endpoint.isSecure else {
       throw SignalingError(
-        stage: .configuration, code: .invalidConfiguration, field: "pinnedKeys",
-        detail: "a pin is no SHA-256", wayOut: "give 32 bytes for each key")
-    }
-    // A redirect leads here, too: none gets around the pins.
-    guard options.pinnedKeys.isEmpty || endpoint.isSecure else {
-      throw SignalingError(
-        stage: .configuration, code: .invalidConfiguration, field: "pinnedKeys",
+        stage: .configuration, code: .invalidConfiguration, field: "acceptsKey",
         detail: "without TLS the server shows no key", wayOut: "use wss://, or leave out the pins")
     }
     guard (1...Int(UInt32.max)).contains(options.maximumMessageSize) else {

@@ -37,9 +37,10 @@ public struct TLSOptions: Sendable, Hashable {
 /// How `WebSocketClient` opens a connection.
 public struct WebSocketOptions: Sendable {
   public var tls: TLSOptions
-  /// SHA-256 of public keys (`SubjectPublicKeyInfo` in DER, as in RFC 7469 §2.4), 32 bytes each: the server has to show one of them, beside
-  /// what `tls` asks of its certificate. Empty asks for none; with any, `ws:` fails, as it shows no key.
-  public var pinnedKeys: [[UInt8]]
+  /// Asked of the public key (`SubjectPublicKeyInfo` in DER, as RFC 7469 §2.4 pins it) that a server shows, beside what `tls` asks of its
+  /// certificate and before anything is said to it; false ends the attempt. On a thread of the network's. nil asks for nothing; where it is
+  /// set, `ws:` fails, as it shows no key.
+  public var acceptsKey: (@Sendable (_ publicKey: [UInt8]) -> Bool)?
   public var proxy: ProxyOptions?
   /// Sent as `User-Agent`.
   public var userAgent: String
@@ -52,14 +53,15 @@ public struct WebSocketOptions: Sendable {
   public var logger: Logger
 
   public init(
-    tls: TLSOptions = TLSOptions(), pinnedKeys: [[UInt8]] = [], proxy: ProxyOptions? = nil,
+    tls: TLSOptions = TLSOptions(), acceptsKey: (@Sendable ([UInt8]) -> Bool)? = nil,
+    proxy: ProxyOptions? = nil,
     userAgent: String = "Sora Swift SDK", timeout: Duration = .seconds(10),
     closeTimeout: Duration = .seconds(3),
     maximumMessageSize: Int = SignalingMessage.maximumSize,
     logger: Logger = Logger(label: "sora.signaling")
   ) {
     self.tls = tls
-    self.pinnedKeys = pinnedKeys
+    self.acceptsKey = acceptsKey
     self.proxy = proxy
     self.userAgent = userAgent
     self.timeout = timeout
