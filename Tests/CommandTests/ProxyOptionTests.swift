@@ -78,7 +78,7 @@ import Testing
     let server = try await SoraServer.start(configuration)
     let proxy = try await TestProxy()
     let checks = try await Self.doctor(
-      "wss://127.0.0.1:\(server.port)/signaling",
+      "wss://localhost:\(server.port)/signaling",
       ["--ca", certificates.path("ca.pem"), "--proxy", "http://127.0.0.1:\(proxy.port)"])
     for check in ["proxy", "certificate", "websocket", "offer", "ice", "media"] {
       #expect(checks[check]?["state"] as? String != "fail", "\(check): \(checks)")
@@ -89,7 +89,7 @@ import Testing
     let detail = try #require(checks["proxy"]?["detail"] as? String)
     #expect(
       detail
-        == "127.0.0.1 port \(proxy.port) opens the way to 127.0.0.1 port \(server.port)")
+        == "127.0.0.1 port \(proxy.port) opens the way to localhost port \(server.port)")
     // A WebSocket, its certificate, an offer, and both ends of a call.
     #expect(proxy.requests.elements.count == 5, "\(proxy.requests.elements)")
     await server.shutdown()
