@@ -89,7 +89,7 @@ import WebRTC
     let publisher = try await sora.connect(
       configuration: configuration(server, .sendonly, through: gate.proxy()))
     // Signaling goes through it too.
-    #expect(gate.hasLed(to: server.port) && gate.hasLed(to: relay.port))
+    #expect(gate.hasLed(to: server.port) && gate.hasLed(to: Int(relay.port)))
     let player = try await sora.connect(
       configuration: configuration(server, .recvonly, through: nil))
     let stream = try #require(publisher.senderStream)

@@ -1,5 +1,6 @@
 import Foundation
 import SignalingTestSupport
+import SoraICE
 import SoraMedia
 import SoraSDK
 import SoraServer
