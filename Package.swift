@@ -629,6 +629,7 @@ let package = Package(
         "SoraRTP",
         "SoraICE",
         "SoraDTLS",
+        "SoraDataChannel",
         "SoraTransport",
         "SoraNetworkSimulator",
         "CSoraMallocCount",
