@@ -55,11 +55,18 @@ struct LongAnswerTests {
     text += lines
     #expect(text.utf8.count < SessionDescription.maximumSize)
     let peer = try #require(hostile.peer)
-    let time = ContinuousClock().measure {
-      server.core.receive(.answer(sdp: text), from: peer, at: network.now)
-    }
+    let before = Self.threadTime
+    server.core.receive(.answer(sdp: text), from: peer, at: network.now)
+    let time = Self.threadTime - before
     network.deadlinesChanged()
     network.run(for: .milliseconds(100))
     #expect(time < .seconds(2), "\(name)")
+  }
+
+  /// The processor's time that this thread has had: others on the machine don't count.
+  private static var threadTime: Duration {
+    var time = timespec()
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+    return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
   }
 }
