@@ -630,6 +630,7 @@ let package = Package(
         "SoraRTP",
         "SoraICE",
         "SoraDTLS",
+        "SoraDataChannel",
         "SoraTransport",
         "SoraNetworkSimulator",
         "CSoraMallocCount",

@@ -19,7 +19,9 @@ struct SFUConnectRequest {
 
   /// - Throws: why it can't be served.
   init(_ connect: ConnectMessage, _ grant: SFUGrant = SFUGrant()) throws(SFUObjection) {
-    let message = grant.applied(to: connect)
+    var message = grant.applied(to: connect)
+    // Kept as long as the connection: nobody reads what isn't known here.
+    message.additional = [:]
     self.message = message
     self.grant = grant
     usesSimulcast = message.simulcast == true
@@ -35,6 +37,9 @@ struct SFUConnectRequest {
       try message.check(path: "connect")
     } catch {
       throw SFUObjection(error)
+    }
+    guard connect.json.bytes.count <= Self.mostBytes else {
+      throw SFUObjection(reason: "INVALID-MESSAGE: connect has at most \(Self.mostBytes) bytes")
     }
     try Self.checkMetadata(connect)
     filters = try Self.filters(message)
@@ -67,6 +72,9 @@ struct SFUConnectRequest {
       unfocus: message.spotlightUnfocusRid ?? standard.unfocus)
   }
 
+  /// Bytes of JSON that all of it may have. In memory that can be thirty times as much.
+  private static let mostBytes = 256 * 1024
+
   /// Bytes of JSON that each of a client's metadata may have: everybody in the channel is told them.
   private static let mostMetadata = 64 * 1024
 
@@ -79,6 +87,9 @@ struct SFUConnectRequest {
     }
   }
 
+  /// Bytes of JSON that its filters may have: each is asked about every track, whenever there is another one.
+  private static let mostFilters = 64 * 1024
+
   /// What it isn't to be forwarded.
   let filters: ForwardingFilters
 
@@ -88,6 +99,10 @@ struct SFUConnectRequest {
     var filters = ForwardingFilters()
     // One alone is a list of one.
     let given = (message.forwardingFilter.map { [$0] } ?? []) + (message.forwardingFilters ?? [])
+    guard given.reduce(0, { $0 + $1.json.bytes.count }) <= mostFilters else {
+      throw SFUObjection(
+        reason: "INVALID-FORWARDING-FILTERS: at most \(mostFilters) bytes of JSON")
+    }
     for filter in given {
       switch filters.create(filter) {
       case .done: break

@@ -33,12 +33,12 @@ public final class SFUCore {
   /// What publishers with simulcast are offered where nobody has said otherwise.
   let simulcast: SimulcastOffer
   let sink: any DatagramSink
-  private var clients = SignalingClients<SFUConnection>()
+  private(set) var clients = SignalingClients<SFUConnection>()
   private var nextOrder: UInt64 = 0
   private var deadlines = DeadlineQueue<SFUConnection>()
   /// Layers whose packets of this batch haven't been forwarded.
   private var running: [(track: PublishedTrack, layer: PublishedLayer)] = []
-  private var directory = ConnectionDirectory<SFUConnection>()
+  private(set) var directory = ConnectionDirectory<SFUConnection>()
   private(set) var channels: [SFUChannel] = []
   private var outbox: [Outgoing] = []
   private var isDelivering = false
@@ -413,6 +413,7 @@ public final class SFUCore {
     channel.members.removeAll { $0 === connection }
     leaveSpotlight(connection, in: channel)
     if isGone { release(connection, at: now) } else { touch(connection) }
+    limitGoodbyes(at: now)
     synchronize(channel, at: now)
     if wasConnected {
       var message = notification(.destroyed, of: connection, at: now)

@@ -36,6 +36,8 @@ public struct SFUDropped: Sendable, Hashable {
   public var unexpectedMessage = 0
   /// Candidates that can't be read.
   public var malformedCandidate = 0
+  /// Candidates beyond as many as a connection keeps.
+  public var tooManyCandidates = 0
   /// Messages of data channels that can't be read, or that the client may not send.
   public var malformedDataMessage = 0
   /// Messages for which a client's data channels had no room.

@@ -28,6 +28,7 @@ extension SFUDropped {
         ("request_of_unknown_source", \.requestOfUnknownSource),
         ("retransmission_budget", \.retransmissionBudget), ("pacer_full", \.pacerFull),
         ("unexpected_message", \.unexpectedMessage), ("malformed_candidate", \.malformedCandidate),
+        ("too_many_candidates", \.tooManyCandidates),
         ("malformed_data_message", \.malformedDataMessage),
         ("data_channel_full", \.dataChannelFull), ("statistics_too_large", \.statisticsTooLarge),
         ("too_many_sections", \.tooManySections),

@@ -64,6 +64,8 @@ final class ScriptedClient: SimulatedEndpoint {
   var retransmits = true
   /// Takes all RTP and RTCP where it is there; nothing is noted of packets then.
   private(set) var media: ClientMedia?
+  /// Its data channels where it has asked for them.
+  private(set) var data: ClientData?
   /// The server is its second end.
   private(set) var link: SimulatedLink!
   /// By source and number.
@@ -100,6 +102,12 @@ final class ScriptedClient: SimulatedEndpoint {
   /// Gives it media as a real client has it; before it connects.
   func withMedia() -> Self {
     media = ClientMedia(network, output: transport)
+    return self
+  }
+
+  /// Gives it data channels; before it connects.
+  func withData() -> Self {
+    data = ClientData(network, transport)
     return self
   }
 
@@ -141,7 +149,12 @@ final class ScriptedClient: SimulatedEndpoint {
   }
 
   /// Falls silent, as when its process is killed.
-  func vanish() { network.remove(self) }
+  func vanish() {
+    isGone = true
+    network.remove(self)
+  }
+
+  private var isGone = false
 
   /// Whether the server has told it so.
   var isConnected: Bool { transport.state == .connected && !notifications.isEmpty }
@@ -166,11 +179,12 @@ final class ScriptedClient: SimulatedEndpoint {
       if answersPings { say(.pong) }
     case .push(let data): pushes.append(data)
     case .redirect(let location): redirects.append(location)
-    case .switched, .requestStatistics: Issue.record("\(name) has no data channels")
+    case .switched, .requestStatistics:
+      if data == nil { Issue.record("\(name) has no data channels") }
     case .close(let close):
       #expect(closed == nil)
       closed = close
-      transport.close(at: now)
+      if !isGone { transport.close(at: now) }
     }
   }
 
@@ -189,6 +203,7 @@ final class ScriptedClient: SimulatedEndpoint {
     say(isFirst ? .answer(sdp: answer.text) : .reAnswer(sdp: answer.text))
     guard let remote else { return }
     transport.start(remote, at: now)
+    data?.start(at: now)
     for media in description.media {
       for candidate in media.candidates {
         if let candidate = try? ICECandidate(parsing: candidate) {
@@ -235,6 +250,7 @@ final class ScriptedClient: SimulatedEndpoint {
       section.port = isRejected ? 0 : 9
       section.direction = isRejected ? .inactive : media.direction.reversed
       section.extensions = media.extensions
+      section.sctpPort = media.sctpPort
       for codec in media.codecs { section.append(codec) }
       let offered = media.simulcast?.receive.compactMap(\.first) ?? []
       let layers = offered.filter { !refusedRids.contains($0.rid) }
@@ -390,11 +406,13 @@ final class ScriptedClient: SimulatedEndpoint {
   func poll(at now: Instant) {
     transport.poll(at: now)
     if transport.isWritable { media?.session.poll(at: now) }
+    data?.transport.poll(at: now)
   }
 
   var nextDeadline: Instant? {
     earliest(
-      transport.nextDeadline, transport.isWritable ? media?.session.nextDeadline : nil)
+      earliest(transport.nextDeadline, data?.transport.nextDeadline),
+      transport.isWritable ? media?.session.nextDeadline : nil)
   }
 }
 
@@ -450,8 +468,16 @@ extension ScriptedClient: PeerTransportDelegate {
   }
 
   func transport(
+    _ transport: PeerTransport, receivedData message: RawSpan, at now: Instant
+  ) -> Bool {
+    data?.transport.receive(message, at: now) ?? false
+  }
+
+  func transport(
     _ transport: PeerTransport, changedTo state: PeerTransportState, at now: Instant
-  ) {}
+  ) {
+    if state == .connected { data?.transport.transportChanged(at: now) }
+  }
 
   func transport(_ transport: PeerTransport, needsAddressOf candidate: ICECandidate) {}
 }

@@ -10,7 +10,11 @@ struct SignalingPeer: Sendable {
 
   let socket: WebSocketConnection
 
-  init(_ url: String) async throws { socket = try await WebSocketClient.connect(url: url) }
+  /// - Parameter largest: bytes of the largest message that it sends.
+  init(_ url: String, largest: Int = SignalingMessage.maximumSize) async throws {
+    socket = try await WebSocketClient.connect(
+      url: url, options: WebSocketOptions(maximumMessageSize: largest))
+  }
 
   /// Sends `connect`, with further members as JSON text.
   func connect(channel: String = "room", _ members: String = "") {

@@ -30,8 +30,8 @@ final class SFUChannel {
     members.first { $0.connectionID == id && !$0.isEnded }
   }
 
-  /// Bytes of JSON of all members' metadata.
-  var metadataSize: Int { members.reduce(0) { $0 + $1.identity.metadataSize } }
+  /// Bytes of JSON of all members' names and metadata.
+  var metadataSize: Int { members.reduce(0) { $0 + $1.identitySize } }
 
   /// Only connections whose media can flow count.
   var counters: SFUCounters {

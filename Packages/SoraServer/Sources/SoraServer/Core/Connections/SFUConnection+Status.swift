@@ -1,4 +1,5 @@
 import SoraCongestion
+import SoraICE
 import SoraMedia
 import SoraRTP
 import SoraTransport
@@ -45,6 +46,7 @@ extension SFUConnection {
     dropped.retransmissionBudget = downlink.controller.statistics.retransmissionsRefused
     dropped.malformedDataMessage = signaling.channels?.dropped.malformed ?? 0
     dropped.dataChannelFull = signaling.channels?.dropped.full ?? 0
+    dropped.tooManyCandidates += transport.ice.statistics.dropped(.remoteCandidateLimit)
     dropped.pacerFull = downlink.controller.statistics.pacerFull
     return dropped
   }

@@ -11,7 +11,11 @@ final class SFUConnection: DeadlineQueued, TrackSubscriber {
   let request: SFUConnectRequest
   let channel: SFUChannel
   /// Its names, as others hear of them.
-  var identity: SFUNotification.Peer
+  var identity: SFUNotification.Peer {
+    didSet { identitySize = identity.metadataSize }
+  }
+  /// Bytes of those names and metadata: all members' are added up whenever somebody comes.
+  private(set) var identitySize: Int
   unowned let core: SFUCore
   let transport: PeerTransport
   private var phase: Phase
@@ -58,6 +62,7 @@ final class SFUConnection: DeadlineQueued, TrackSubscriber {
       connectionID: connectionID, clientID: request.clientID ?? connectionID,
       bundleID: request.bundleID ?? connectionID, metadata: request.notifyMetadata,
       authnMetadata: request.grant.authnMetadata, authzMetadata: request.grant.authzMetadata)
+    identitySize = identity.metadataSize
     // RFC 9429 §5.2.1: 63 bits with the top bits clear.
     exchange = OfferExchange(sessionNumber: random.next() >> 2)
     sections = SFUSections(opus: SFUCodec.opus(request.audio ?? AudioOptions()))

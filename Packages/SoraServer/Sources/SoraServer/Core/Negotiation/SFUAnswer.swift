@@ -89,7 +89,8 @@ struct SFUAnswer {
 
   /// RFC 8853 §5.3: what the answer doesn't list is refused. Of alternatives the first is sent. Nobody is offered more than a few.
   private static func sentRids(_ media: MediaDescription) -> [String] {
-    let known = media.rids.filter { $0.direction == .send }.map(\.id)
+    // A set: a description has room for thousands of both.
+    let known = Set(media.rids.filter { $0.direction == .send }.map(\.id))
     return (media.simulcast?.send ?? []).prefix(16).compactMap { alternatives in
       alternatives.first { known.contains($0.rid) }?.rid
     }

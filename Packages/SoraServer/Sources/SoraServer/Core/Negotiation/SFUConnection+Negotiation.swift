@@ -112,6 +112,7 @@ extension SFUConnection {
 
   /// Brings the sections in line with the channel. Returns whether anything changed.
   private func applyChanges() -> Bool {
+    sections.keepRefused { channel.members.flatMap(\.uplink.tracks).map(\.trackID) }
     var wanted = wantedTracks
     var hasChanged = false
     for index in sections.indices {

@@ -79,5 +79,14 @@ struct SFUSections {
     release(index)
   }
 
+  /// Forgets what was turned down of publishers that have gone.
+  ///
+  /// - Parameter present: the ids of those that are there; asked where anything was turned down.
+  mutating func keepRefused(of present: () -> [String]) {
+    if !refusedTracks.isEmpty { refusedTracks.formIntersection(present()) }
+  }
+
+  var refusedCount: Int { refusedTracks.count }
+
   func isRefused(_ track: PublishedTrack) -> Bool { refusedTracks.contains(track.trackID) }
 }

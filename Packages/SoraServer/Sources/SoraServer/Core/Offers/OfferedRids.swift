@@ -16,7 +16,12 @@ enum OfferedRids {
   static func read(_ media: MediaDescription) throws(SFUOfferError) -> SimulcastOffer {
     let known = media.rids.filter { $0.direction == .send }
     var streams: [(rid: SDPRid, isPaused: Bool)] = []
-    for alternatives in (media.simulcast?.send ?? []) {
+    let sent = media.simulcast?.send ?? []
+    // Before each is looked for: a description has room for thousands.
+    guard sent.count <= 64 else {
+      throw .unacceptable("a=simulcast names too many rids")
+    }
+    for alternatives in sent {
       // RFC 8853 §5.2: of alternatives the first is liked best.
       guard let format = alternatives.first, let rid = known.first(where: { $0.id == format.rid })
       else { throw .malformed("a=simulcast names a rid that has no a=rid line") }

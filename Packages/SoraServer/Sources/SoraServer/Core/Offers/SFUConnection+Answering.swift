@@ -152,7 +152,9 @@ extension SFUConnection {
       transport.start(renewed, at: now)
       core.renamed(self)
     }
-    for text in fragment.allCandidates.prefix(Self.mostCandidates) {
+    let candidates = fragment.allCandidates
+    dropped.tooManyCandidates += max(0, candidates.count - Self.mostCandidates)
+    for text in candidates.prefix(Self.mostCandidates) {
       if let candidate = try? ICECandidate(parsing: text) {
         transport.addRemoteCandidate(candidate, at: now)
       } else {

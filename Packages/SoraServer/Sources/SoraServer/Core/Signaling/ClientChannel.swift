@@ -37,6 +37,10 @@ struct ClientChannel {
       throw SFUObjection(
         reason: "INVALID-DATA-CHANNELS: a label begins with # and has 255 bytes at most")
     }
+    // One that can't be opened would keep the client from ever being switched.
+    guard options.protocol?.utf8.count ?? 0 <= 255 else {
+      throw SFUObjection(reason: "INVALID-DATA-CHANNELS: protocol has 255 bytes at most")
+    }
     guard let direction = options.direction else {
       throw SFUObjection(
         reason: "INVALID-DATA-CHANNELS: direction must be sendrecv, sendonly or recvonly")

@@ -115,7 +115,7 @@ final class ClientChannels {
 
   private func openAll(at now: Instant) {
     for index in channels.indices {
-      // Only names that are too long are refused, and those were checked.
+      // Only labels and protocols that are too long are refused, and those were checked.
       channels[index].id = try? data.open(channels[index].parameters, at: now)
     }
   }

@@ -101,9 +101,12 @@ public struct SFUNotification: Sendable, Hashable {
     public var authnMetadata: JSONValue?
     public var authzMetadata: JSONValue?
 
-    /// Bytes of its metadata as JSON.
+    /// Bytes of its names and metadata as JSON: what a newcomer is told of it, but for the keys.
     var metadataSize: Int {
-      [metadata, authnMetadata, authzMetadata].reduce(0) { $0 + ($1?.text.utf8.count ?? 0) }
+      [
+        .string(connectionID), .string(clientID), .string(bundleID), metadata, authnMetadata,
+        authzMetadata,
+      ].reduce(0) { $0 + ($1?.text.utf8.count ?? 0) }
     }
   }
 
