@@ -1,4 +1,5 @@
-import Foundation
+import CoreFoundation
+import Glibc
 import SoraMedia
 import SoraNetworkSimulator
 import SoraSDP
@@ -49,8 +50,8 @@ struct LongAnswerTests {
     {
       text = text.replacing(old, with: new)
     }
-    let video = try #require(text.range(of: "m=video"))
-    let end = try #require(text[video.lowerBound...].range(of: "\r\n"))
+    let video = try #require(text.firstRange(of: "m=video"))
+    let end = try #require(text[video.lowerBound...].firstRange(of: "\r\n"))
     text.replaceSubrange(end, with: formats + "\r\n")
     text += lines
     #expect(text.utf8.count < SessionDescription.maximumSize)
