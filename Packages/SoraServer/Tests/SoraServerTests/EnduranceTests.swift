@@ -1,0 +1,111 @@
+import SoraMedia
+import SoraNetworkSimulator
+import SoraServer
+import SoraSignalingMessages
+import Testing
+
+/// Connections that come and go for twenty minutes of virtual time, over links with every fault, and each with an end of its own.
+@Suite(.timeLimit(.minutes(5))) struct EnduranceTests {
+  private enum End: Int, CaseIterable {
+    case says, vanishes, losesSignaling, losesItsLink, isEnded, neverAnswered
+  }
+
+  private struct Guest {
+    let client: ScriptedClient
+    let channel: String
+    let end: End
+    let leaves: Instant
+  }
+
+  private static let faults = [
+    LinkConditions(delay: .milliseconds(20), jitter: .milliseconds(10), loss: 0.02),
+    LinkConditions(
+      delay: .milliseconds(80), burstLoss: GilbertElliott(goodToBad: 0.01, badToGood: 0.3)),
+    LinkConditions(
+      delay: .milliseconds(10), jitter: .milliseconds(30), jitterReorders: true, duplication: 0.05),
+    LinkConditions(
+      delay: .milliseconds(40), bitsPerSecond: 64_000, queue: .time(.milliseconds(200))),
+    LinkConditions(delay: .milliseconds(5), reordering: 0.1, maximumPayload: 1200),
+  ]
+
+  @Test(arguments: [2026, 2027] as [UInt64])
+  func nothingIsLeftOf500Connections(_ seed: UInt64) throws {
+    let network = SimulatedNetwork(seed: seed)
+    let server = try TestServer(network)
+    let others = try Bystanders(server)
+    let random = network.random.fork()
+    var guests: [Guest] = []
+    var (met, most) = (0, 0)
+    for number in 0..<500 {
+      let client = try ScriptedClient(
+        "guest \(number)", number, server, Self.faults[number % Self.faults.count],
+        ip: "10.1.\(number / 250).\(number % 250 + 1)")
+      let end = End.allCases[number % End.allCases.count]
+      client.answersOffers = end != .neverAnswered
+      let roles: [SFURole] = [.sendrecv, .sendonly, .recvonly]
+      let channel = "room \(number % 7)"
+      client.connect(roles[number % 3], channel: channel) {
+        $0.simulcast = number % 11 == 0
+      }
+      let stay = Duration.seconds(20 + Int64(random.next() % 60))
+      guests.append(Guest(client: client, channel: channel, end: end, leaves: network.now + stay))
+      // 2.4 s until the next one comes.
+      for _ in 0..<4 {
+        network.run(for: .milliseconds(600))
+        for guest in guests where guest.client.isConnected { send(guest.client) }
+        network.deadlinesChanged()
+      }
+      for guest in guests where guest.leaves <= network.now {
+        if guest.client.isConnected { met += 1 }
+        try leave(guest, server)
+      }
+      guests.removeAll { $0.leaves <= network.now }
+      most = max(most, server.core.holdings.connections)
+      if number % 25 == 0 { others.exchange() }
+    }
+    for guest in guests { try leave(guest, server) }
+    network.run(for: .seconds(60))
+    others.exchange()
+    // All but those that never answered were there; half a minute of guests is there at once, and two who stay.
+    #expect(met > 350 && (15...80).contains(most), "\(met) came, \(most) at once")
+    #expect(server.core.channelIDs == ["quiet"])
+    expect(server, clients: 2)
+    others.a.say(.disconnect(reason: nil))
+    others.b.say(.disconnect(reason: nil))
+    network.run(for: .seconds(10))
+    expect(server, clients: 0)
+    #expect(server.core.channelIDs.isEmpty)
+    #expect(server.core.nextDeadline == nil, "a timer of nobody's")
+  }
+
+  private func expect(_ server: TestServer, clients: Int) {
+    let holdings = server.core.holdings
+    #expect(holdings.clients == clients && holdings.connections == clients)
+    #expect(holdings.refusedTracks == 0)
+  }
+
+  private func send(_ client: ScriptedClient) {
+    let number = UInt16(truncatingIfNeeded: client.network.now.milliseconds / 600)
+    client.send(.audio, sequence: number, timestamp: UInt32(number) * 28_800)
+    client.send(.video, sequence: number, timestamp: UInt32(number) * 54_000)
+  }
+
+  private func leave(_ guest: Guest, _ server: TestServer) throws {
+    let client = guest.client
+    switch guest.end {
+    case .says: client.say(.disconnect(reason: "NO-ERROR"))
+    case .vanishes, .neverAnswered: client.vanish()
+    case .losesSignaling: client.loseSignaling()
+    case .losesItsLink:
+      client.link.forwardConditions.isUp = false
+      client.link.backwardConditions.isUp = false
+      // And what goes on over its WebSocket comes from nowhere, either.
+      client.answersPings = false
+    case .isEnded:
+      guard let id = client.offer?.connectionID else { return }
+      _ = server.core.disconnect(
+        SFUSelection(channelID: guest.channel, connectionID: id), at: server.network.now)
+      server.network.deadlinesChanged()
+    }
+  }
+}
