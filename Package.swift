@@ -549,6 +549,7 @@ let package = Package(
         "SoraDTLS",
         "SoraRecording",
         "SoraSignaling",
+        "SignalingTestSupport",
         "SoraSignalingChannels",
         "WebRTC",
       ],

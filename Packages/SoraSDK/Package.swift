@@ -90,6 +90,7 @@ let package = Package(
         .product(name: "SoraDTLS", package: "SoraTransport"),
         .product(name: "SoraRecording", package: "SoraRecording"),
         .product(name: "SoraSignaling", package: "SoraSignaling"),
+        .product(name: "SignalingTestSupport", package: "SoraSignaling"),
         .product(name: "SoraSignalingChannels", package: "SoraSignaling"),
         .product(name: "WebRTC", package: "SoraWebRTC"),
       ],

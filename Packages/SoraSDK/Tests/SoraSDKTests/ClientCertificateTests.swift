@@ -5,21 +5,6 @@ import Testing
 
 /// What the network of a company may ask for: a certificate of the client's, and a proxy that the environment names.
 @Suite(.timeLimit(.minutes(5))) struct ClientCertificateTests {
-  /// Runs openssl in a folder; returns when it has ended.
-  private func openssl(_ arguments: String, in folder: URL) async throws {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = ["openssl"] + arguments.split(separator: " ").map(String.init)
-    process.currentDirectoryURL = folder
-    process.standardError = FileHandle.nullDevice
-    process.standardOutput = FileHandle.nullDevice
-    let status = try await withCheckedThrowingContinuation { continuation in
-      process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
-      do { try process.run() } catch { continuation.resume(throwing: error) }
-    }
-    try #require(status == 0)
-  }
-
   /// A TLS server that refuses clients without a certificate. It speaks no WebSocket: who gets in waits.
   private func server(in folder: URL) async throws -> (process: Process, port: Int) {
     let output = folder.appendingPathComponent("output")

@@ -27,20 +27,6 @@ import Testing
     return Array(try Data(contentsOf: directory.appendingPathComponent("key.hash")))
   }
 
-  private func openssl(_ arguments: String, in directory: URL) async throws {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = ["openssl"] + arguments.split(separator: " ").map(String.init)
-    process.currentDirectoryURL = directory
-    process.standardError = FileHandle.nullDevice
-    process.standardOutput = FileHandle.nullDevice
-    let status = try await withCheckedThrowingContinuation { continuation in
-      process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
-      do { try process.run() } catch { continuation.resume(throwing: error) }
-    }
-    try #require(status == 0)
-  }
-
   @Test(arguments: Face.allCases) func certificateThatNobodySigned(_ face: Face) async throws {
     let identity = try await certificate()
     let server = try await ScriptedSora(tls: identity) { connection, _ in
