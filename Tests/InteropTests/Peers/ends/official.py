@@ -83,15 +83,14 @@ class Official:
             self.source = Source(self.audio, self.video, self.size)
         return self
 
-    def offered(self):
-        """How often it was offered anew."""
-        return [kind for _, _, kind in list(self.said)].count("re-offer")
+    def count(self, kind):
+        """How many messages of a type went over signaling."""
+        return [said for _, _, said in list(self.said)].count(kind)
 
     def answers(self, more_than=-1):
         """Waits until it has answered what it was offered, more than so many times. The official SDK crashes where its connection ends
         while it answers."""
-        wait_for("answers of the official client", lambda: more_than < self.offered() == [
-            kind for _, _, kind in list(self.said)].count("re-answer"))
+        wait_for("answers of the official client", lambda: more_than < self.count("re-offer") == self.count("re-answer"))
 
     def disconnect(self):
         """Leaves; how that ended."""
@@ -134,7 +133,7 @@ def leave(clients):
     """They leave one after another, each when it has answered to the leaving of who sent before; how that ended."""
     ended = []
     for position, client in enumerate(clients):
-        others = [(other, other.offered()) for other in clients[position + 1:]]
+        others = [(other, other.count("re-offer")) for other in clients[position + 1:]]
         ended.append(client.disconnect())
         for other, before in others:
             other.answers(before)

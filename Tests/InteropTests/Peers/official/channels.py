@@ -75,14 +75,14 @@ def scenario(world):
         call(api, "Sora_20160711.PushChannel", channel_id="room", data={"a": [1, "b"]})
         for talker in talkers:
             wait_for(f"push at {talker.name}", lambda t=talker: t.pushes)
-        before = first.offered(), third.offered()
+        before = first.count("re-offer"), third.count("re-offer")
         left = second.disconnect()
         wait_for("the leaving of second at first", lambda: [
             event for event in list(first.notifications)
             if event["event_type"] == "connection.destroyed" and event["connection_id"] == second.connection_id])
         first.answers(before[0])
         third.answers(before[1])
-        before = first.offered()
+        before = first.count("re-offer")
         call(api, "Sora_20151104.DisconnectConnection", channel_id="room", connection_id=third.connection_id)
         wait_for("end of third", lambda: third.ended)
         first.answers(before)

@@ -11,8 +11,6 @@ final class ClientData: DataTransportDelegate {
   private var labels: [DataChannelID: String] = [:]
   /// What came, by label.
   private(set) var received: [String: [[UInt8]]] = [:]
-  /// Whether the association is gone.
-  private(set) var isEnded = false
   /// Channels of its own that the server has closed.
   private(set) var closed = 0
 
@@ -55,8 +53,9 @@ final class ClientData: DataTransportDelegate {
       received[labels[id] ?? "", default: []].append(message.payload)
     case .closed(let id, _):
       if let label = labels.removeValue(forKey: id) { ids[label] = nil } else { closed += 1 }
-    case .disconnected: isEnded = true
-    case .connected, .acknowledged, .opened, .closing, .bufferedAmountLow, .sendBufferLow: break
+    case .disconnected, .connected, .acknowledged, .opened, .closing, .bufferedAmountLow,
+      .sendBufferLow:
+      break
     }
   }
 }

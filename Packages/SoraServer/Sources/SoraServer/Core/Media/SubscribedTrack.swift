@@ -187,8 +187,7 @@ final class SubscribedTrack {
         beginsFrame = true
       }
     }
-    let isRefused = isTelephone(uploaded.header) && !takesTelephone
-    let forwards = frame?.forwards ?? !(isMuted || isRefused)
+    let forwards = frame?.forwards ?? !(isMuted || isRefused(uploaded.header))
     if isMuted { dropped.unfocused &+= 1 }
     guard
       let out = rewriter.advance(
@@ -203,6 +202,9 @@ final class SubscribedTrack {
     header.payloadType == source.types.telephone
   }
 
+  /// Whether the subscriber takes nothing of the kind.
+  private func isRefused(_ header: RTPHeader) -> Bool { !takesTelephone && isTelephone(header) }
+
   private func judgeLate(_ uploaded: UploadedPacket, _ epoch: UInt8) -> Verdict {
     let number = uploaded.header.sequenceNumber
     guard case .reserved(let out) = rewriter.numbers.place(of: number) else {
@@ -211,7 +213,7 @@ final class SubscribedTrack {
     }
     let frame = kind == .audio ? nil : gate.decision(uploaded.header.timestamp)
     rewriter.fill(number, frame: frame, epoch: epoch)
-    if isTelephone(uploaded.header), !takesTelephone { return .fill(out) }
+    if isRefused(uploaded.header) { return .fill(out) }
     // Of a frame of which nothing else came nothing was decided: it goes on unless all is left out.
     let forwards = kind == .audio || (frame?.forwards ?? (gate.wait == nil))
     return forwards ? .forward(out) : .fill(out)
