@@ -17,46 +17,60 @@ public final class ColorSpaceConverter {
     _ picture: PixelBuffer, from source: VideoColorSpace, to target: VideoColorSpace
   ) -> PixelBuffer {
     guard source != target else { return picture }
-    let factors = prepare(source, target)
+    let factors = prepare(source, target, bitDepth: picture.format.bitDepth)
     let made = pool.take(width: picture.width, height: picture.height, format: picture.format)
     if luminance.count != picture.chromaWidth {
       luminance = Array(repeating: 0, count: picture.chromaWidth)
     }
-    let isPlanar = picture.format == .i420
-    let (u, v) = (picture.plane(1), picture.plane(isPlanar ? 2 : 1))
-    let (newU, newV) = (made.plane(1), made.plane(isPlanar ? 2 : 1))
-    let (luma, newLuma) = (picture.plane(0), made.plane(0))
-    for row in 0..<picture.chromaHeight {
-      // Written out twice, so that the compiler makes vectors of each.
-      if isPlanar {
-        factors.add(u, v, row: row, step: 1, to: &luminance)
-        factors.convert(u, v, row: row, step: 1, into: newU, newV)
-      } else {
-        factors.add(u, v, row: row, step: 2, to: &luminance)
-        factors.convert(u, v, row: row, step: 2, into: newU, newV)
-      }
-      for y in 2 * row..<min(2 * row + 2, picture.height) {
-        factors.convert(luma, into: newLuma, row: y, luminance)
-      }
+    // Written out for each, so that the compiler makes vectors of it.
+    switch picture.format {
+    case .i420: convert(picture, into: made, factors, UInt8.self, step: 1)
+    case .nv12: convert(picture, into: made, factors, UInt8.self, step: 2)
+    case .i010: convert(picture, into: made, factors, UInt16.self, step: 1)
     }
     return made.buffer
   }
 
-  private func prepare(_ source: VideoColorSpace, _ target: VideoColorSpace) -> Factors {
-    if let factors, factors.source == source, factors.target == target { return factors }
-    let made = Factors(source, target)
+  @inline(__always)
+  private func convert<Sample: FixedWidthInteger & UnsignedInteger & BitwiseCopyable>(
+    _ picture: PixelBuffer, into made: PixelBufferPool.Writable, _ factors: Factors,
+    _ sample: Sample.Type, step: Int
+  ) {
+    let lastPlane = picture.format.planeCount - 1
+    let (u, v) = (picture.plane(1), picture.plane(lastPlane))
+    let (newU, newV) = (made.plane(1), made.plane(lastPlane))
+    let (luma, newLuma) = (picture.plane(0), made.plane(0))
+    for row in 0..<picture.chromaHeight {
+      factors.add(u, v, row: row, sample, step: step, to: &luminance)
+      factors.convert(u, v, row: row, sample, step: step, into: newU, newV)
+      for y in 2 * row..<min(2 * row + 2, picture.height) {
+        factors.convert(luma, into: newLuma, row: y, sample, luminance)
+      }
+    }
+  }
+
+  private func prepare(
+    _ source: VideoColorSpace, _ target: VideoColorSpace, bitDepth: Int
+  ) -> Factors {
+    if let factors, factors.source == source, factors.target == target,
+      factors.bitDepth == bitDepth
+    {
+      return factors
+    }
+    let made = Factors(source, target, bitDepth: bitDepth)
     factors = made
     return made
   }
 }
 
-/// What samples are multiplied by, in 2^-14: with 8 bits each, sums of three stay far below 32 bits.
+/// What samples are multiplied by, in 2^-14: with 10 bits each, sums of three stay far below 32 bits.
 private struct Factors {
   private static let bits: Int32 = 14
   private static let half: Int32 = 1 << 13
 
   let source: VideoColorSpace
   let target: VideoColorSpace
+  let bitDepth: Int
   private let luma: Int32
   private let lumaOfU: Int32
   private let lumaOfV: Int32
@@ -66,10 +80,18 @@ private struct Factors {
   private let vOfV: Int32
   /// Half a step, for rounding, and what moves black from one space to the other.
   private let lumaOffset: Int32
+  private let chromaOffset: Int32
+  /// The chroma sample of grey.
+  private let middle: Int32
+  private let maximum: Int32
 
-  init(_ source: VideoColorSpace, _ target: VideoColorSpace) {
+  init(_ source: VideoColorSpace, _ target: VideoColorSpace, bitDepth: Int) {
     self.source = source
     self.target = target
+    self.bitDepth = bitDepth
+    middle = 1 << (Int32(bitDepth) - 1)
+    maximum = 1 << Int32(bitDepth) - 1
+    chromaOffset = Self.half + middle << Self.bits
     let (red, blue) = source.weights
     let (newRed, newBlue) = target.weights
     let (green, newGreen) = (1 - red - blue, 1 - newRed - newBlue)
@@ -82,7 +104,8 @@ private struct Factors {
     let yOfV = newRed * redOfV + newGreen * greenOfV
     // Cb' = (B - Y') / (2 (1 - newBlue)), and Cr' likewise.
     let (divisorU, divisorV) = (2 * (1 - newBlue), 2 * (1 - newRed))
-    let (steps, newSteps) = (source.steps, target.steps)
+    let steps = source.steps(bitDepth: bitDepth)
+    let newSteps = target.steps(bitDepth: bitDepth)
     let chroma = newSteps.chroma / steps.chroma
     let lumaOfChroma = newSteps.luma / steps.chroma
     // Rounded by hand: the library's function would be all that this module needs of libm.
@@ -96,56 +119,67 @@ private struct Factors {
     uOfV = fixed(-yOfV / divisorU * chroma)
     vOfU = fixed(-yOfU / divisorV * chroma)
     vOfV = fixed((redOfV - yOfV) / divisorV * chroma)
-    lumaOffset = Self.half + Int32(target.black) << Self.bits - luma * Int32(source.black)
+    // More bits make finer steps of the same range.
+    let finer = Int32(bitDepth) - 8
+    lumaOffset =
+      Self.half + Int32(target.black) << (finer + Self.bits)
+      - luma * (Int32(source.black) << finer)
   }
 
   /// Writes what a row of chroma adds to luma. Samples of a kind lie `step` bytes apart, and V's begin at the last of these.
   @inline(__always)
-  func add(_ u: Plane, _ v: Plane, row: Int, step: Int, to sums: inout [Int32]) {
-    let (u, v) = unsafe (u.row(row), v.row(row))
+  func add<Sample: FixedWidthInteger & UnsignedInteger & BitwiseCopyable>(
+    _ u: Plane, _ v: Plane, row: Int, _ sample: Sample.Type, step: Int, to sums: inout [Int32]
+  ) {
+    let u = unsafe u.row(row).assumingMemoryBound(to: sample)
+    let v = unsafe v.row(row).assumingMemoryBound(to: sample)
     var sums = sums.mutableSpan
     for x in sums.indices {
-      let a = unsafe Int32(u[x &* step]) &- 128
-      let b = unsafe Int32(v[x &* step &+ step &- 1]) &- 128
+      let a = unsafe Int32(u[x &* step]) &- middle
+      let b = unsafe Int32(v[x &* step &+ step &- 1]) &- middle
       sums[x] = lumaOfU &* a &+ lumaOfV &* b &+ lumaOffset
     }
   }
 
   /// Converts a row of chroma.
   @inline(__always)
-  func convert(
-    _ u: Plane, _ v: Plane, row: Int, step: Int, into newU: MutablePlane, _ newV: MutablePlane
+  func convert<Sample: FixedWidthInteger & UnsignedInteger & BitwiseCopyable>(
+    _ u: Plane, _ v: Plane, row: Int, _ sample: Sample.Type, step: Int,
+    into newU: MutablePlane, _ newV: MutablePlane
   ) {
-    let count = u.width / step
-    let (u, v) = unsafe (u.row(row), v.row(row))
-    let (newU, newV) = unsafe (newU.row(row), newV.row(row))
+    let count = u.width / MemoryLayout<Sample>.size / step
+    let u = unsafe u.row(row).assumingMemoryBound(to: sample)
+    let v = unsafe v.row(row).assumingMemoryBound(to: sample)
+    let newU = unsafe newU.row(row).assumingMemoryBound(to: sample)
+    let newV = unsafe newV.row(row).assumingMemoryBound(to: sample)
     for x in 0..<count {
-      let a = unsafe Int32(u[x &* step]) &- 128
-      let b = unsafe Int32(v[x &* step &+ step &- 1]) &- 128
-      unsafe newU[x &* step] = Self.sample(uOfU &* a &+ uOfV &* b &+ Self.chromaOffset)
-      unsafe newV[x &* step &+ step &- 1] = Self.sample(
-        vOfU &* a &+ vOfV &* b &+ Self.chromaOffset)
+      let a = unsafe Int32(u[x &* step]) &- middle
+      let b = unsafe Int32(v[x &* step &+ step &- 1]) &- middle
+      unsafe newU[x &* step] = limited(uOfU &* a &+ uOfV &* b &+ chromaOffset)
+      unsafe newV[x &* step &+ step &- 1] = limited(vOfU &* a &+ vOfV &* b &+ chromaOffset)
     }
   }
 
   /// Converts a row of luma: two samples for each sum.
-  func convert(_ luma: Plane, into target: MutablePlane, row: Int, _ sums: [Int32]) {
-    let (old, new) = unsafe (luma.row(row), target.row(row))
-    let pairs = sums.span.extracting(0..<luma.width / 2)
+  @inline(__always)
+  func convert<Sample: FixedWidthInteger & UnsignedInteger & BitwiseCopyable>(
+    _ luma: Plane, into target: MutablePlane, row: Int, _ sample: Sample.Type, _ sums: [Int32]
+  ) {
+    let old = unsafe luma.row(row).assumingMemoryBound(to: sample)
+    let new = unsafe target.row(row).assumingMemoryBound(to: sample)
+    let pairs = sums.span.extracting(0..<old.count / 2)
     for x in pairs.indices {
       let sum = pairs[x]
-      unsafe new[2 &* x] = Self.sample(self.luma &* Int32(old[2 &* x]) &+ sum)
-      unsafe new[2 &* x &+ 1] = Self.sample(self.luma &* Int32(old[2 &* x &+ 1]) &+ sum)
+      unsafe new[2 &* x] = limited(self.luma &* Int32(old[2 &* x]) &+ sum)
+      unsafe new[2 &* x &+ 1] = limited(self.luma &* Int32(old[2 &* x &+ 1]) &+ sum)
     }
-    guard luma.width & 1 == 1 else { return }
-    let last = luma.width - 1
-    unsafe new[last] = Self.sample(self.luma &* Int32(old[last]) &+ sums[last / 2])
+    guard old.count & 1 == 1 else { return }
+    let last = old.count - 1
+    unsafe new[last] = limited(self.luma &* Int32(old[last]) &+ sums[last / 2])
   }
 
-  private static let chromaOffset: Int32 = half + 128 << bits
-
   @inline(__always)
-  private static func sample(_ sum: Int32) -> UInt8 {
-    UInt8(truncatingIfNeeded: max(0, min(255, sum &>> bits)))
+  private func limited<Sample: FixedWidthInteger>(_ sum: Int32) -> Sample {
+    Sample(truncatingIfNeeded: max(0, min(maximum, sum &>> Self.bits)))
   }
 }

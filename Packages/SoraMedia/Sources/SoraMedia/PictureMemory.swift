@@ -13,7 +13,8 @@
     self.height = height
     self.format = format
     let chromaWidth = (width + 1) / 2
-    strides = (padded(width), padded(format == .i420 ? chromaWidth : chromaWidth * 2))
+    let chromaRow = format == .nv12 ? chromaWidth * 2 : chromaWidth * format.bytesPerSample
+    strides = (padded(width * format.bytesPerSample), padded(chromaRow))
     unsafe base = .allocate(
       byteCount: strides.luma * height
         + strides.chroma * ((height + 1) / 2) * (format.planeCount - 1),
@@ -29,9 +30,9 @@
   /// Where to write the planes.
   var planes: [MutablePlane] {
     let chromaHeight = (height + 1) / 2
-    let chromaWidth = format == .i420 ? (width + 1) / 2 : (width + 1) / 2 * 2
+    let chromaWidth = (width + 1) / 2 * (format == .nv12 ? 2 : format.bytesPerSample)
     let luma = unsafe MutablePlane(
-      base: base, stride: strides.luma, width: width, height: height)
+      base: base, stride: strides.luma, width: width * format.bytesPerSample, height: height)
     return [luma]
       + (0..<format.planeCount - 1).map { index in
         let offset = strides.luma * height + index * strides.chroma * chromaHeight

@@ -1,4 +1,4 @@
-/// A picture in memory: planes of 8-bit samples that are never written again once the buffer is shared.
+/// A picture in memory: planes of samples that are never written again once the buffer is shared.
 ///
 /// A buffer references memory that may belong to a decoder, a camera or a file; it is given back when the last
 /// reference goes. Passing a buffer on never copies pixels.
@@ -16,18 +16,22 @@
   @usableFromInline let strides: (Int, Int, Int)
   private let release: @Sendable () -> Void
 
-  /// References I420 planes. `release` runs once, on whichever thread drops the last reference.
+  /// References three planes. `release` runs once, on whichever thread drops the last reference.
+  ///
+  /// - Parameters:
+  ///   - format: one of three planes, `i420` or `i010`. Samples of 10 bits lie at even addresses.
+  ///   - yStride: bytes from row to row, as the other strides.
   public init(
-    width: Int, height: Int,
+    width: Int, height: Int, format: PixelFormat = .i420,
     y: UnsafeRawPointer, yStride: Int,
     u: UnsafeRawPointer, uStride: Int,
     v: UnsafeRawPointer, vStride: Int,
     release: @escaping @Sendable () -> Void
   ) {
-    precondition(width > 0 && height > 0)
+    precondition(width > 0 && height > 0 && format.planeCount == 3)
     self.width = width
     self.height = height
-    format = .i420
+    self.format = format
     unsafe bases = unsafe (y, u, v)
     strides = (yStride, uStride, vStride)
     self.release = release
@@ -68,9 +72,10 @@
   convenience init(_ memory: PictureMemory) {
     let (width, height, planes) = (memory.width, memory.height, memory.planes)
     switch memory.format {
-    case .i420:
+    case .i420, .i010:
       unsafe self.init(
-        width: width, height: height, y: planes[0].base, yStride: planes[0].stride,
+        width: width, height: height, format: memory.format, y: planes[0].base,
+        yStride: planes[0].stride,
         u: planes[1].base, uStride: planes[1].stride, v: planes[2].base, vStride: planes[2].stride,
         release: memory.free)
     case .nv12:
@@ -90,15 +95,18 @@
   /// Plane `index` (0 is Y, 1 is U or interleaved UV, 2 is V). Valid while the buffer is alive.
   public func plane(_ index: Int) -> Plane {
     precondition(index >= 0 && index < format.planeCount)
+    let sample = format.bytesPerSample
     switch index {
-    case 0: return unsafe Plane(base: bases.0, stride: strides.0, width: width, height: height)
+    case 0:
+      return unsafe Plane(
+        base: bases.0, stride: strides.0, width: width * sample, height: height)
     case 1:
       return unsafe Plane(
-        base: bases.1, stride: strides.1, width: format == .i420 ? chromaWidth : chromaWidth * 2,
-        height: chromaHeight)
+        base: bases.1, stride: strides.1,
+        width: chromaWidth * (format == .nv12 ? 2 : sample), height: chromaHeight)
     default:
       return unsafe Plane(
-        base: bases.2, stride: strides.2, width: chromaWidth, height: chromaHeight)
+        base: bases.2, stride: strides.2, width: chromaWidth * sample, height: chromaHeight)
     }
   }
 }

@@ -1,12 +1,18 @@
-/// How the samples of a `PixelBuffer` lie in memory. All are 8 bits a sample, 4:2:0.
-public enum PixelFormat: Sendable, Hashable {
-  /// Three planes: Y, then U and V at half the width and height, rounded up.
+/// How the samples of a `PixelBuffer` lie in memory. All are 4:2:0.
+public enum PixelFormat: Sendable, Hashable, CaseIterable {
+  /// Three planes of 8-bit samples: Y, then U and V at half the width and height, rounded up.
   case i420
-  /// Two planes: Y, then U and V interleaved (U first) at half the width and height, rounded up.
+  /// Two planes of 8-bit samples: Y, then U and V interleaved (U first) at half the width and height, rounded up.
   case nv12
+  /// Three planes as of `i420`, of 10-bit samples. Each has two bytes in the machine's order, whose upper 6 bits are 0.
+  case i010
 
   /// The number of planes.
-  public var planeCount: Int { self == .i420 ? 3 : 2 }
+  public var planeCount: Int { self == .nv12 ? 2 : 3 }
+  /// Bits of a sample that count: 8 or 10.
+  public var bitDepth: Int { self == .i010 ? 10 : 8 }
+  /// Bytes that a sample takes: 1 or 2.
+  public var bytesPerSample: Int { self == .i010 ? 2 : 1 }
 }
 
 /// One plane of a picture: `height` rows of `width` bytes, `stride` bytes apart. Its pointers are as unsafe as any: they live as
@@ -14,7 +20,7 @@ public enum PixelFormat: Sendable, Hashable {
 @safe public struct Plane {
   public let base: UnsafeRawPointer
   public let stride: Int
-  /// Bytes of a row that are samples. For an interleaved UV plane, twice the chroma width.
+  /// Bytes of a row that are samples: as many as samples, twice that of chroma in an interleaved UV plane and of 10 bits a sample.
   public let width: Int
   public let height: Int
 
@@ -29,6 +35,7 @@ public enum PixelFormat: Sendable, Hashable {
 @safe public struct MutablePlane {
   public let base: UnsafeMutableRawPointer
   public let stride: Int
+  /// Bytes of a row that are samples, as `Plane.width`.
   public let width: Int
   public let height: Int
 

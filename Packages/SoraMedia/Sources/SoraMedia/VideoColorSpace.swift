@@ -75,8 +75,12 @@ public struct VideoColorSpace: Sendable, Hashable {
     }
   }
 
-  /// What samples span from black to white, and from the least colour to the most (H.273 §8.3, 8 bits).
-  var steps: (luma: Double, chroma: Double) { isFullRange ? (255, 255) : (219, 224) }
-  /// The luma sample of black.
+  /// What samples span from black to white, and from the least colour to the most (H.273 §8.3).
+  func steps(bitDepth: Int) -> (luma: Double, chroma: Double) {
+    let finer = Double(1 << (bitDepth - 8))
+    return isFullRange ? (256 * finer - 1, 256 * finer - 1) : (219 * finer, 224 * finer)
+  }
+
+  /// The luma sample of black, of 8 bits; with more bits, as many times more as there are steps.
   public var black: UInt8 { isFullRange ? 0 : 16 }
 }
