@@ -2,7 +2,7 @@
 @_exported public import SoraAV1Encoding
 public import SoraCodecs
 
-/// AV1, encoded by libaom and decoded by dav1d: main profile (8 bits a sample, 4:2:0).
+/// AV1, encoded by libaom and decoded by dav1d: main profile (8 or 10 bits a sample, 4:2:0).
 ///
 /// Who needs one direction only imports `SoraAV1Encoding` or `SoraAV1Decoding` and links one library.
 public struct AV1CodecFactory: VideoCodecFactory {

@@ -9,7 +9,7 @@ public import SoraMedia
   import Musl
 #endif
 
-/// AV1 decoding over dav1d: main profile (8 bits a sample, 4:2:0).
+/// AV1 decoding over dav1d: main profile (8 or 10 bits a sample, 4:2:0).
 public struct AV1DecoderFactory: VideoCodecFactory {
   public init() {}
 
@@ -32,7 +32,7 @@ public struct AV1DecoderFactory: VideoCodecFactory {
   }
 }
 
-/// An AV1 decoder over dav1d, for 8-bit 4:2:0.
+/// An AV1 decoder over dav1d, for 4:2:0 of 8 or 10 bits a sample.
 ///
 /// dav1d decodes into memory of ours, so that pictures are handed out without a copy, and reads frames from where they
 /// are. It decodes one picture at a time, since a call can't wait for later ones; threads share its tiles. Of a picture
@@ -57,8 +57,7 @@ public struct AV1DecoderFactory: VideoCodecFactory {
   /// Starts a decoder. Throws `CodecError.library`.
   public init(_ settings: VideoDecoderSettings = VideoDecoderSettings()) throws(CodecError) {
     self.settings = settings
-    pool = DecoderPicturePool(
-      maximumBytes: max(0, min(settings.maximumPixels, 1 << 28)) * 2 + (16 << 20))
+    pool = DecoderPicturePool(settings)
     unsafe data = .allocate(capacity: 1)
     unsafe data.initialize(to: Dav1dData())
     unsafe picture = .allocate(capacity: 1)
@@ -139,7 +138,7 @@ public struct AV1DecoderFactory: VideoCodecFactory {
       needsKeyFrame = true
       throw .pictureTooLarge(width: width, height: height)
     }
-    guard unsafe sequence.pointee.hbd == 0,
+    guard unsafe sequence.pointee.hbd <= 1,
       unsafe sequence.pointee.layout == DAV1D_PIXEL_LAYOUT_I420
     else {
       needsKeyFrame = true
@@ -197,13 +196,15 @@ public struct AV1DecoderFactory: VideoCodecFactory {
   }
 
   private func reference(_ picture: Dav1dPicture) throws(CodecError) -> PixelBuffer {
-    guard unsafe picture.p.bpc == 8, unsafe picture.p.layout == DAV1D_PIXEL_LAYOUT_I420,
+    guard unsafe picture.p.bpc == 8 || picture.p.bpc == 10,
+      unsafe picture.p.layout == DAV1D_PIXEL_LAYOUT_I420,
       let slot = unsafe slotNumber(picture.allocator_data), let y = unsafe picture.data.0,
       let u = unsafe picture.data.1, let v = unsafe picture.data.2,
       let made = unsafe pool.picture(
-        slot, width: Int(picture.p.w), height: Int(picture.p.h), y: y, u: u, v: v,
+        slot, width: Int(picture.p.w), height: Int(picture.p.h),
+        format: picture.p.bpc == 8 ? .i420 : .i010, y: y, u: u, v: v,
         yStride: picture.stride.0, uvStride: picture.stride.1)
-    else { throw refuse("the picture is not 8-bit 4:2:0") }
+    else { throw refuse("the picture is not 4:2:0 of 8 or 10 bits") }
     return made
   }
 }

@@ -2,7 +2,7 @@ import CAOM
 import CSoraAOM
 public import SoraCodecs
 
-/// AV1 encoding over libaom: main profile (8 bits a sample, 4:2:0).
+/// AV1 encoding over libaom: main profile (8 or 10 bits a sample, 4:2:0).
 public struct AV1EncoderFactory: VideoCodecFactory {
   public init() {}
 

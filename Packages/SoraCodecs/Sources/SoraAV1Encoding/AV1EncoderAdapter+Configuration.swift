@@ -6,7 +6,10 @@ extension AV1EncoderAdapter {
   func configure(_ settings: VideoEncoderSettings, threads: Int) {
     unsafe configuration.g_w = UInt32(size.width)
     unsafe configuration.g_h = UInt32(size.height)
+    // Main has 8 and 10 bits.
     unsafe configuration.g_profile = 0
+    unsafe configuration.g_bit_depth = settings.bitDepth == 10 ? AOM_BITS_10 : AOM_BITS_8
+    unsafe configuration.g_input_bit_depth = UInt32(settings.bitDepth)
     unsafe configuration.g_timebase = aom_rational_t(num: 1, den: 90_000)
     unsafe configuration.g_threads = UInt32(threads)
     unsafe configuration.g_pass = AOM_RC_ONE_PASS
@@ -36,11 +39,12 @@ extension AV1EncoderAdapter {
     try set(
       AV1E_SET_TILE_COLUMNS, settings.tileColumns(width: size.width, threads: threads),
       "set its tile columns")
-    // With spatial layers, libaom 3.6 reads outside of its reference frames in this mode, and crashes.
-    let looksForText = isText && structure.mode.spatialLayers == 1
+    // With spatial layers, libaom 3.6 reads outside of its reference frames in this mode, and crashes; with 10 bits it always crashes, its
+    // own tool as well.
+    let looksForText = isText && structure.mode.spatialLayers == 1 && settings.bitDepth == 8
     let content = looksForText ? AOM_CONTENT_SCREEN : AOM_CONTENT_DEFAULT
     try set(AV1E_SET_TUNE_CONTENT, Int(content.rawValue), "set its content mode")
-    try set(AV1E_SET_ENABLE_PALETTE, isText ? 1 : 0, "set its palettes")
+    try set(AV1E_SET_ENABLE_PALETTE, isText && settings.bitDepth == 8 ? 1 : 0, "set its palettes")
     try set(AV1E_SET_ENABLE_CDEF, 1, "set its directional filter")
     // Costs of symbols are counted anew rarely, and tools that real-time search can't pay for are off.
     for control in [

@@ -10,7 +10,7 @@ import SoraCodecs
   static let kind = VideoCodecKind.av1
   static var implementationName: String { libraryName }
   static let scalabilityModes = ScalabilityMode.all
-  static let traits = EncoderTraits()
+  static let traits = EncoderTraits(has10Bits: true)
 
   var configuration = unsafe aom_codec_enc_cfg_t()
   private(set) var structure = ScalabilityStructure(.l1t1)
@@ -30,8 +30,14 @@ import SoraCodecs
     unsafe context.deallocate()
   }
 
-  static func plan(_ settings: VideoEncoderSettings) -> EncoderSizePlan {
-    EncoderSizePlan(width: settings.width, height: settings.height)
+  /// libaom 3.6 crashes with spatial layers of 10 bits.
+  static func plan(_ settings: VideoEncoderSettings) throws(CodecError) -> EncoderSizePlan {
+    guard settings.bitDepth == 8 || settings.scalabilityMode.spatialLayers == 1 else {
+      throw .invalidSetting(
+        name: "scalabilityMode", value: settings.scalabilityMode.description,
+        allowed: "one spatial layer with 10 bits a sample")
+    }
+    return EncoderSizePlan(width: settings.width, height: settings.height)
   }
 
   func open(_ plan: EncoderSizePlan, _ settings: VideoEncoderSettings, _ rates: EncoderRates)
@@ -48,7 +54,8 @@ import SoraCodecs
     configure(settings, threads: threads)
     unsafe configuration.rc_target_bitrate = UInt32(rates.kilobitsPerSecond)
     unsafe context.pointee = aom_codec_ctx_t()
-    result = unsafe sora_aom_encoder_init(context, interface, &configuration, 0)
+    let flags = settings.bitDepth > 8 ? Int(AOM_CODEC_USE_HIGHBITDEPTH) : 0
+    result = unsafe sora_aom_encoder_init(context, interface, &configuration, flags)
     guard result == AOM_CODEC_OK else {
       throw unsafe libraryError("start an encoder", result, context)
     }
@@ -108,7 +115,12 @@ import SoraCodecs
 
   /// Points the library's image at the frame's own memory. It only reads from it, inside of `aom_codec_encode`.
   private func describe(_ picture: EncoderPicture) {
-    let format = unsafe picture.isInterleaved ? AOM_IMG_FMT_NV12 : AOM_IMG_FMT_I420
+    let format =
+      switch unsafe picture.format {
+      case .i420: AOM_IMG_FMT_I420
+      case .nv12: AOM_IMG_FMT_NV12
+      case .i010: AOM_IMG_FMT_I42016
+      }
     unsafe aom_img_wrap(
       &image, format, UInt32(picture.width), UInt32(picture.height), 1, picture.y)
     unsafe image.planes.0 = picture.y

@@ -10,6 +10,7 @@ public import SoraMedia
 /// Confined to its owner; the pictures go anywhere and may outlive it.
 @safe public final class PictureScaler {
   private let pool: PixelBufferPool
+  private let depthConverter = BitDepthConverter(limit: 1)
   /// Chroma between scaling and its conversion from or to NV12.
   private var scratch: UnsafeMutableRawPointer?
   private var scratchBytes = 0
@@ -29,7 +30,7 @@ public import SoraMedia
   ///   - crop: the part of the source that is wanted; nil for all of it.
   ///   - width: wanted, in pixels.
   ///   - height: wanted, in pixels.
-  ///   - format: nil for the source's.
+  ///   - format: nil for the source's. Where it has another depth, what is cropped and scaled has it already.
   /// - Throws: `CodecError.invalidSetting` for a size below 1 or above `maximumSide`, and for a crop that isn't
   ///   inside of the source.
   public func scale(
@@ -43,22 +44,29 @@ public import SoraMedia
         allowed: "1x1 to \(Self.maximumSide)x\(Self.maximumSide)")
     }
     let format = format ?? source.format
+    let source = depthConverter.convert(source, to: format.bitDepth)
     let part = try SourcePart(source, crop ?? PixelRectangle(of: source))
     if part.isWhole, source.width == width, source.height == height, source.format == format {
       return source
     }
     let target = pool.take(width: width, height: height, format: format)
+    guard format != .i010 else {
+      part.y.scaleDeep(into: target.plane(0))
+      part.u.scaleDeep(into: target.plane(1))
+      part.v.scaleDeep(into: target.plane(2))
+      return target.buffer
+    }
     part.y.scale(into: target.plane(0))
     switch (source.format, format) {
-    case (.i420, .i420):
-      part.u.scale(into: target.plane(1))
-      part.v.scale(into: target.plane(2))
     case (.nv12, .nv12):
       part.u.scaleInterleaved(into: target.plane(1))
-    case (.nv12, .i420):
+    case (.nv12, _):
       split(part.u, u: target.plane(1), v: target.plane(2))
-    case (.i420, .nv12):
+    case (_, .nv12):
       merge(part.u, part.v, into: target.plane(1))
+    default:
+      part.u.scale(into: target.plane(1))
+      part.v.scale(into: target.plane(2))
     }
     return target.buffer
   }

@@ -25,6 +25,14 @@ import SoraMedia
 
   var bytes: UnsafePointer<UInt8> { unsafe base.assumingMemoryBound(to: UInt8.self) }
 
+  /// The same for samples of 10 bits, whose bytes strides and the target's width count.
+  func scaleDeep(into target: MutablePlane) {
+    unsafe ScalePlane_12(
+      base.assumingMemoryBound(to: UInt16.self), Int32(stride / 2), Int32(width), Int32(height),
+      target.base.assumingMemoryBound(to: UInt16.self), Int32(target.stride / 2),
+      Int32(target.width / 2), Int32(target.height), kFilterBox)
+  }
+
   /// libyuv takes a box where a side shrinks to less than half and bilinear filtering otherwise.
   func scale(into target: MutablePlane) {
     unsafe ScalePlane(

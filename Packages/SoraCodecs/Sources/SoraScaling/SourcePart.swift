@@ -24,13 +24,15 @@ struct SourcePart {
     let (left, top) = (wanted.x & ~1, wanted.y & ~1)
     let chromaWidth = (wanted.width + 1) / 2
     let chromaHeight = (wanted.height + 1) / 2
-    y = Samples(picture.plane(0), from: left, top, width: wanted.width, height: wanted.height)
+    let bytes = picture.format.bytesPerSample
+    y = Samples(
+      picture.plane(0), from: left * bytes, top, width: wanted.width, height: wanted.height)
     switch picture.format {
-    case .i420:
+    case .i420, .i010:
       u = Samples(
-        picture.plane(1), from: left / 2, top / 2, width: chromaWidth, height: chromaHeight)
+        picture.plane(1), from: left / 2 * bytes, top / 2, width: chromaWidth, height: chromaHeight)
       v = Samples(
-        picture.plane(2), from: left / 2, top / 2, width: chromaWidth, height: chromaHeight)
+        picture.plane(2), from: left / 2 * bytes, top / 2, width: chromaWidth, height: chromaHeight)
     case .nv12:
       u = Samples(
         picture.plane(1), from: left, top / 2, width: chromaWidth, height: chromaHeight)

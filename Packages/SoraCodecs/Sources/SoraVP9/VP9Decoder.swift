@@ -4,7 +4,7 @@ public import SoraCodecs
 public import SoraMedia
 import SoraVPX
 
-/// A VP9 decoder over libvpx, for profile 0.
+/// A VP9 decoder over libvpx, for profiles 0 (8 bits a sample) and 2 with 10 bits.
 ///
 /// libvpx decodes into memory of ours, so that pictures are handed out without a copy; the memory comes back when the
 /// library and the last holder of the picture are done with it. Of a picture with several spatial layers, the highest is
@@ -24,9 +24,7 @@ import SoraVPX
   /// Starts a decoder. Throws `CodecError.library`.
   public init(_ settings: VideoDecoderSettings = VideoDecoderSettings()) throws(CodecError) {
     self.settings = settings
-    // Room for borders and alignment on top of the samples.
-    pool = DecoderPicturePool(
-      maximumBytes: max(0, min(settings.maximumPixels, 1 << 28)) * 2 + (16 << 20))
+    pool = DecoderPicturePool(settings)
     unsafe context = .allocate(capacity: 1)
     unsafe context.initialize(to: vpx_codec_ctx_t())
     try open(threads: 1)
@@ -43,9 +41,10 @@ import SoraVPX
       needsKeyFrame = true
       throw .corruptFrame(detail: "not a VP9 frame header in \(bytes.count) bytes")
     }
-    guard header.profile == 0 else {
+    guard header.profile == 0 || header.profile == 2, header.bitDepth <= 10 else {
       needsKeyFrame = true
-      throw .unsupportedProfile(kind: .vp9, profile: "profile \(header.profile)")
+      let depth = header.bitDepth == 0 ? "" : ", \(header.bitDepth) bits"
+      throw .unsupportedProfile(kind: .vp9, profile: "profile \(header.profile)\(depth)")
     }
     guard header.isKeyFrame || !needsKeyFrame else { throw .keyFrameRequired }
     if header.isKeyFrame {
@@ -77,7 +76,7 @@ import SoraVPX
     try unsafe checkSize(Int(picture.pointee.d_w), Int(picture.pointee.d_h))
     guard let buffer = unsafe reference(picture.pointee) else {
       needsKeyFrame = true
-      throw .corruptFrame(detail: "the library's picture is not 8-bit 4:2:0")
+      throw .corruptFrame(detail: "the library's picture is not 4:2:0 of 8 or 10 bits")
     }
     let colorSpace = unsafe VideoColorSpace(
       vp9ColorSpace: Int(picture.pointee.cs.rawValue),
@@ -130,13 +129,19 @@ import SoraVPX
   }
 
   private func reference(_ picture: vpx_image_t) -> PixelBuffer? {
-    guard unsafe picture.fmt == VPX_IMG_FMT_I420, let y = unsafe picture.planes.0,
+    let format: PixelFormat
+    switch unsafe (picture.fmt, picture.bit_depth) {
+    case (VPX_IMG_FMT_I420, 8): format = .i420
+    case (VPX_IMG_FMT_I42016, 10): format = .i010
+    default: return nil
+    }
+    guard let y = unsafe picture.planes.0,
       let u = unsafe picture.planes.1,
       let v = unsafe picture.planes.2, unsafe picture.stride.1 == picture.stride.2,
       let slot = unsafe slotNumber(picture.fb_priv)
     else { return nil }
     return unsafe pool.picture(
-      slot, width: Int(picture.d_w), height: Int(picture.d_h), y: y, u: u, v: v,
+      slot, width: Int(picture.d_w), height: Int(picture.d_h), format: format, y: y, u: u, v: v,
       yStride: Int(picture.stride.0), uvStride: Int(picture.stride.1))
   }
 }

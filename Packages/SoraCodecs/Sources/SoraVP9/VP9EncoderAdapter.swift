@@ -10,7 +10,7 @@ final class VP9EncoderAdapter: EncoderAdapter {
   static let kind = VideoCodecKind.vp9
   static var implementationName: String { VPXLibrary.name }
   static let scalabilityModes = ScalabilityMode.all
-  static let traits = EncoderTraits()
+  static let traits = EncoderTraits(has10Bits: true)
 
   let encoder = VPXEncoder(.vp9)
   private(set) var structure = ScalabilityStructure(.l1t1)

@@ -1,6 +1,6 @@
 /// The start of a VP9 frame, uncompressed (VP9 bitstream specification §6.2 and §7.2).
 public struct VP9FrameHeader: Sendable, Hashable {
-  /// 0 to 3. Profile 0 is 8 bits a sample and 4:2:0.
+  /// 0 to 3. Profile 0 is 8 bits a sample and 4:2:0, profile 2 is 10 or 12 bits and 4:2:0.
   public let profile: Int
   /// The frame shows an earlier one again and carries nothing else.
   public let showsExistingFrame: Bool
@@ -8,7 +8,9 @@ public struct VP9FrameHeader: Sendable, Hashable {
   /// Whether the frame refers to no other, although it isn't a key frame.
   public let isIntraOnly: Bool
   public let isShown: Bool
-  /// Pixels; 0 where the frame doesn't say them (those that aren't key frames, profiles above 0).
+  /// Bits of a sample; 0 where the frame doesn't say it (those that aren't key frames, profiles 1 and 3).
+  public let bitDepth: Int
+  /// Pixels; 0 where the frame doesn't say them (as with `bitDepth`).
   public let width: Int
   public let height: Int
 
@@ -24,6 +26,7 @@ public struct VP9FrameHeader: Sendable, Hashable {
       isKeyFrame = false
       isIntraOnly = false
       isShown = true
+      bitDepth = 0
       width = 0
       height = 0
       guard !bits.isExhausted else { return nil }
@@ -35,6 +38,7 @@ public struct VP9FrameHeader: Sendable, Hashable {
     guard isKeyFrame else {
       isIntraOnly = !isShown && bits.read(1, bytes) == 1
       _ = isErrorResilient
+      bitDepth = 0
       width = 0
       height = 0
       guard !bits.isExhausted else { return nil }
@@ -42,11 +46,13 @@ public struct VP9FrameHeader: Sendable, Hashable {
     }
     isIntraOnly = false
     guard bits.read(24, bytes) == 0x49_83_42 else { return nil }
-    guard profile == 0 else {
+    guard profile == 0 || profile == 2 else {
+      bitDepth = 0
       width = 0
       height = 0
       return
     }
+    bitDepth = profile == 0 ? 8 : bits.read(1, bytes) == 0 ? 10 : 12
     let colorSpace = bits.read(3, bytes)
     // RGB takes profile 1 or 3.
     guard colorSpace != 7 else { return nil }

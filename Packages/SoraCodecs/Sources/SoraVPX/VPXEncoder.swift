@@ -43,6 +43,12 @@ package import SoraCodecs
     }
     unsafe configuration.g_w = UInt32(width)
     unsafe configuration.g_h = UInt32(height)
+    if settings.bitDepth == 10 {
+      // VP9's for more than 8 bits, 4:2:0.
+      unsafe configuration.g_profile = 2
+      unsafe configuration.g_bit_depth = VPX_BITS_10
+      unsafe configuration.g_input_bit_depth = 10
+    }
     unsafe configuration.g_timebase = vpx_rational_t(num: 1, den: 90_000)
     unsafe configuration.g_threads = UInt32(threads)
     unsafe configuration.g_pass = VPX_RC_ONE_PASS
@@ -66,7 +72,8 @@ package import SoraCodecs
   /// Starts the library with `configuration` and the tools that both codecs know.
   package func open(_ settings: VideoEncoderSettings, speed: Int) throws(CodecError) {
     unsafe context.pointee = vpx_codec_ctx_t()
-    let result = unsafe sora_vpx_encoder_init(context, interface, &configuration, 0)
+    let flags = settings.bitDepth > 8 ? Int(VPX_CODEC_USE_HIGHBITDEPTH) : 0
+    let result = unsafe sora_vpx_encoder_init(context, interface, &configuration, flags)
     guard result == VPX_CODEC_OK else {
       throw unsafe VPXLibrary.error("start an encoder", result, context)
     }
@@ -134,7 +141,12 @@ package import SoraCodecs
 
   /// Points the library's image at the frame's own memory. It only reads from it, inside of `vpx_codec_encode`.
   private func describe(_ picture: EncoderPicture, _ width: Int, _ height: Int) {
-    let format = unsafe picture.isInterleaved ? VPX_IMG_FMT_NV12 : VPX_IMG_FMT_I420
+    let format =
+      switch unsafe picture.format {
+      case .i420: VPX_IMG_FMT_I420
+      case .nv12: VPX_IMG_FMT_NV12
+      case .i010: VPX_IMG_FMT_I42016
+      }
     unsafe vpx_img_wrap(&image, format, UInt32(width), UInt32(height), 1, picture.y)
     unsafe image.planes.0 = picture.y
     unsafe image.planes.1 = picture.u

@@ -8,6 +8,8 @@ package struct CodecUnderTest: CustomTestStringConvertible, Sendable {
   package let encoding: any VideoCodecFactory
   package let decoding: any VideoCodecFactory
 
+  /// Bits of a sample in its streams.
+  package var bitDepth = 8
   /// Whether the encoder makes odd sizes even.
   package var roundsToEven = false
   /// Whether it does so where it makes layers.
@@ -16,6 +18,8 @@ package struct CodecUnderTest: CustomTestStringConvertible, Sendable {
   package var smallestSide = 1
   /// Sizes to try besides `PictureSize.common`.
   package var furtherSizes: [PictureSize] = []
+  /// How pictures to encode lie in memory.
+  package var formats: [PixelFormat] { bitDepth == 8 ? [.i420, .nv12] : [.i010, .nv12] }
   /// Pictures that the decoder's library may refer to at a time, with those of our pool.
   package var pictures = 8
   /// Parts of the file names of its shared libraries.
@@ -54,7 +58,9 @@ package struct CodecUnderTest: CustomTestStringConvertible, Sendable {
   }
 
   package func encoder(_ settings: VideoEncoderSettings) throws(CodecError) -> any VideoEncoder {
-    try encoding.makeEncoder(settings)
+    var settings = settings
+    settings.bitDepth = bitDepth
+    return try encoding.makeEncoder(settings)
   }
 
   package func decoder(_ settings: VideoDecoderSettings = VideoDecoderSettings())

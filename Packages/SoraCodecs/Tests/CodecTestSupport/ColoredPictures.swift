@@ -12,6 +12,7 @@ package enum ColoredPictures {
   private static let field = 32
 
   package static func make(_ space: VideoColorSpace, format: PixelFormat = .i420) -> PixelBuffer {
+    guard format.bitDepth == 8 else { return Pictures.deep(make(space)) }
     let samples = colors.map { Self.samples($0, space) }
     return PixelBuffer(width: width, height: height, format: format) { planes in
       for (index, plane) in planes.enumerated() {
@@ -31,6 +32,7 @@ package enum ColoredPictures {
 
   /// The largest difference of a channel between the picture's fields, in their middle, and what they were made of, in steps of 8 bits.
   package static func error(_ picture: PixelBuffer, _ space: VideoColorSpace) -> Double {
+    let picture = Pictures.shallow(picture)
     guard picture.width == width, picture.height == height, picture.format == .i420 else {
       return .infinity
     }

@@ -12,17 +12,17 @@ package enum Pictures {
     return UInt8(clamping: inBox ? 210 : shade)
   }
 
-  /// A picture whose rows start `padding` bytes apart from where they would otherwise.
+  /// A picture whose rows start `padding` bytes apart from where they would otherwise, which those of 10 bits don't.
   package static func make(
     _ width: Int, _ height: Int, index: Int, format: PixelFormat = .i420, padding: Int = 0
   ) -> PixelBuffer {
+    guard format.bitDepth == 8 else { return deep(make(width, height, index: index)) }
     let chromaWidth = (width + 1) / 2
     let chromaHeight = (height + 1) / 2
     let yStride = width + padding
-    let rowBytes = format == .i420 ? chromaWidth : chromaWidth * 2
+    let rowBytes = format == .nv12 ? chromaWidth * 2 : chromaWidth
     let cStride = rowBytes + padding
-    let planes = format == .i420 ? 2 : 1
-    let size = yStride * height + cStride * chromaHeight * planes
+    let size = yStride * height + cStride * chromaHeight * (format.planeCount - 1)
     let memory = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: 1)
     memory.initializeMemory(as: UInt8.self, repeating: 0x5A, count: size)
     for y in 0..<height {
@@ -34,12 +34,11 @@ package enum Pictures {
     for y in 0..<chromaHeight {
       for x in 0..<chromaWidth {
         let values = (UInt8(100 + x % 64 / 2), UInt8(140 - y % 64 / 2))
-        switch format {
-        case .i420:
+        if format == .i420 {
           u.storeBytes(of: values.0, toByteOffset: y * cStride + x, as: UInt8.self)
           u.storeBytes(
             of: values.1, toByteOffset: (y + chromaHeight) * cStride + x, as: UInt8.self)
-        case .nv12:
+        } else {
           u.storeBytes(of: values.0, toByteOffset: y * cStride + 2 * x, as: UInt8.self)
           u.storeBytes(of: values.1, toByteOffset: y * cStride + 2 * x + 1, as: UInt8.self)
         }
@@ -47,16 +46,24 @@ package enum Pictures {
     }
     let address = UInt(bitPattern: memory)
     let free: @Sendable () -> Void = { UnsafeMutableRawPointer(bitPattern: address)?.deallocate() }
-    switch format {
-    case .i420:
+    guard format == .nv12 else {
       return PixelBuffer(
         width: width, height: height, y: memory, yStride: yStride, u: u, uStride: cStride,
         v: u + cStride * chromaHeight, vStride: cStride, release: free)
-    case .nv12:
-      return PixelBuffer(
-        width: width, height: height, y: memory, yStride: yStride, uv: u, uvStride: cStride,
-        release: free)
     }
+    return PixelBuffer(
+      width: width, height: height, y: memory, yStride: yStride, uv: u, uvStride: cStride,
+      release: free)
+  }
+
+  /// The picture with 10 bits a sample.
+  package static func deep(_ picture: PixelBuffer) -> PixelBuffer {
+    BitDepthConverter(limit: 1).convert(picture, to: 10)
+  }
+
+  /// The picture with 8 bits a sample.
+  package static func shallow(_ picture: PixelBuffer) -> PixelBuffer {
+    BitDepthConverter(limit: 1).convert(picture, to: 8)
   }
 
   package static func frame(
@@ -88,8 +95,9 @@ package enum Pictures {
       timestamp: Instant(nanoseconds: Int64(index) * 1_000_000_000 / Int64(fps)))
   }
 
-  /// PSNR of all samples in decibels; both I420 and of one size, or 0.
+  /// PSNR of all samples in decibels, of 8 bits; both in three planes and of one size, or 0.
   package static func psnr(_ a: PixelBuffer, _ b: PixelBuffer) -> Double {
+    let (a, b) = (shallow(a), shallow(b))
     guard a.width == b.width, a.height == b.height, a.format == .i420, b.format == .i420 else {
       return 0
     }
@@ -111,7 +119,8 @@ package enum Pictures {
     return sum == 0 ? 99 : 10 * log10(255 * 255 * Double(count) / Double(sum))
   }
 
-  /// The samples of an I420 picture without padding, as `vpxdec --i420` writes them.
+  /// The samples of a picture in three planes without padding, as `vpxdec --i420` writes them; two bytes each, little-endian, for 10
+  /// bits.
   package static func bytes(_ buffer: PixelBuffer) -> [UInt8] {
     (0..<3).flatMap { index in
       let plane = buffer.plane(index)

@@ -9,7 +9,7 @@ import Testing
     .enabled(
       if: sora_allocation_count_is_on() != 0,
       "allocations aren't counted in this build (debug, sanitizers, or all packages' tests in one program)"
-    ), arguments: CodecUnderTest.all, [PixelFormat.i420, .nv12])
+    ), arguments: CodecUnderTest.all, PixelFormat.allCases)
   func steadyStateAllocatesNothing(_ codec: CodecUnderTest, _ format: PixelFormat) throws {
     // Which streams say, and where they can't, pictures are converted.
     for space in [nil, VideoColorSpace.bt709] { try measure(codec, format, space) }

@@ -20,7 +20,7 @@ import Testing
 
 extension CodecUnderTest {
   /// Each encoder with each decoder of its codec.
-  static let all = [vp8, vp9, av1] + h264.flatMap(\.self) + h265
+  static let all = [vp8, vp9, av1, deepVP9, deepAV1] + h264.flatMap(\.self) + h265
   /// Each encoder once.
   static let encoders = [vp8, vp9, av1] + h264.map { $0[0] } + h265.prefix(1)
   /// Each encoder once, whose streams have words for colours.
@@ -28,7 +28,9 @@ extension CodecUnderTest {
   /// Those whose encoder makes temporal layers.
   static let temporal = all.filter { $0.encoding.capability.scalabilityModes.contains(.l1t3) }
   /// Those whose encoder makes spatial layers.
-  static let spatial = [vp9, av1]
+  static let spatial = [vp9, av1, deepVP9]
+  /// Those with 10 bits a sample.
+  static let deep = [deepVP9, deepAV1]
 
   static let vp8: CodecUnderTest = {
     var codec = CodecUnderTest("VP8", VP8CodecFactory())
@@ -52,6 +54,21 @@ extension CodecUnderTest {
     codec.libraryFiles = ["libaom.so", "libdav1d.so"]
     return codec
   }()
+
+  /// VP9's profile 2 and AV1 with 10 bits a sample.
+  static let deepVP9: CodecUnderTest = vp9.withTenBits("VP9 profile 2")
+  static let deepAV1: CodecUnderTest = av1.withTenBits("AV1 of 10 bits")
+
+  private func withTenBits(_ name: String) -> CodecUnderTest {
+    var codec = CodecUnderTest(name, encoding: encoding, decoding: decoding)
+    codec.bitDepth = 10
+    codec.roundsLayersToEven = roundsLayersToEven
+    codec.pictures = pictures
+    codec.libraryFiles = libraryFiles
+    // The libraries are the same as with 8 bits.
+    codec.mutations = 1_500
+    return codec
+  }
 
   /// For each encoder of H.264, its pairs with the decoders.
   static let h264: [[CodecUnderTest]] = {

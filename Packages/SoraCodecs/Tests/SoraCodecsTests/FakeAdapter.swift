@@ -116,9 +116,12 @@ final class FakeJournal: Sendable {
   let orders = Mutex<[FrameOrder]>([])
   /// Bytes of each layer; 0 to drop.
   let bytes = Mutex(100)
-  /// The driver's clock, and what a frame adds to it at a speed.
-  let clock = Mutex<(now: Instant, frameTime: @Sendable (Int) -> Duration)>(
-    (Instant(nanoseconds: 0), { _ in .zero }))
+  /// The driver's clock, and what a frame adds to it at a speed. Not a tuple: a closure in one is wrapped once more with each access.
+  struct Clock {
+    var now = Instant(nanoseconds: 0)
+    var frameTime: @Sendable (Int) -> Duration = { _ in .zero }
+  }
+  let clock = Mutex(Clock())
   /// How the last frame's chroma came: whether interleaved, the second byte of U, the first of V.
   let chroma = Mutex<(isInterleaved: Bool, u: UInt8, v: UInt8)>((false, 0, 0))
 

@@ -19,6 +19,10 @@ import Testing
     #expect(scaled.format == .i420 && scaled.width == newWidth && scaled.height == newHeight)
     let psnr = Pictures.psnr(scaled, expected)
     #expect(psnr > 33, "\(psnr) dB")
+    // Of 10 bits the same, and with no other way to round than they have.
+    let deep = try PictureScaler().scale(Pictures.deep(source), width: newWidth, height: newHeight)
+    #expect(deep.format == .i010 && deep.width == newWidth && deep.height == newHeight)
+    #expect(Pictures.psnr(deep, scaled) > 45)
   }
 
   @Test(arguments: [(640, 360, 320, 180), (639, 357, 425, 239), (322, 182, 161, 91)])
@@ -63,6 +67,21 @@ import Testing
     }
   }
 
+  @Test func otherDepthsComeOutAsTheyAreAsked() throws {
+    let picture = Pictures.make(101, 81, index: 4)
+    let deep = Pictures.deep(picture)
+    for (source, format) in [(picture, PixelFormat.i010), (deep, .i420), (deep, .nv12)] {
+      let whole = try PictureScaler().scale(source, width: 101, height: 81, format: format)
+      #expect(whole.format == format)
+      let back = try PictureScaler().scale(whole, width: 101, height: 81, format: .i420)
+      #expect(Pictures.bytes(back) == Pictures.bytes(picture))
+      let half = try PictureScaler().scale(source, width: 50, height: 40, format: format)
+      let expected = try PictureScaler().scale(picture, width: 50, height: 40)
+      let seen = try PictureScaler().scale(half, width: 50, height: 40, format: .i420)
+      #expect(half.format == format && Pictures.psnr(seen, expected) > 40)
+    }
+  }
+
   @Test func whatNeedsNothingIsPassedOn() throws {
     let picture = Pictures.make(64, 48, index: 0)
     #expect(try PictureScaler().scale(picture, width: 64, height: 48) === picture)
@@ -70,7 +89,7 @@ import Testing
 
   @Test func aCropTakesTheSamplesOfItsPlace() throws {
     let picture = Pictures.make(101, 81, index: 4)
-    for format in [PixelFormat.i420, .nv12] {
+    for format in PixelFormat.allCases {
       let source = try PictureScaler().scale(picture, width: 101, height: 81, format: format)
       let part = try PictureScaler().scale(
         source, crop: PixelRectangle(x: 11, y: 20, width: 33, height: 41), width: 33, height: 41,
@@ -118,6 +137,7 @@ import Testing
     ),
     arguments: [
       (PixelFormat.i420, PixelFormat.i420), (.nv12, .nv12), (.nv12, .i420), (.i420, .nv12),
+      (.i010, .i010), (.i010, .i420), (.i010, .nv12), (.nv12, .i010),
     ])
   func steadyStateAllocatesNothing(_ formats: (PixelFormat, PixelFormat)) throws {
     #expect(sora_allocation_exclude("libyuv.so") == 1)

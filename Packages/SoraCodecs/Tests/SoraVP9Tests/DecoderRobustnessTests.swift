@@ -17,13 +17,15 @@ import Testing
 
   @Test func otherProfilesAreRefusedByName() throws {
     let decoder = try vp9.decoder()
-    // Frame marker 2, then the profile's low and high bit: 10 0 1 is profile 2.
-    for (first, profile) in [(0b1001_0010, 2), (0b1010_0010, 1), (0b1011_0011, 3)] {
-      #expect(
-        throws: CodecError.unsupportedProfile(kind: .vp9, profile: "profile \(profile)")
-      ) {
-        try decoder.decode(
-          unknownFrame([UInt8(first), 0x49, 0x83, 0x42] + Array(repeating: 0, count: 8)))
+    // Frame marker 2, the profile's low and high bit (10 0 1 is profile 2), a shown key frame, the sync code, and in profile 2 a bit
+    // that says 12 bits a sample.
+    for (bytes, profile) in [
+      ([0b1001_0010, 0x49, 0x83, 0x42, 0x80], "profile 2, 12 bits"),
+      ([0b1010_0010, 0x49, 0x83, 0x42], "profile 1"),
+      ([0b1011_0001, 0x24, 0xC1, 0xA1], "profile 3"),
+    ] as [([UInt8], String)] {
+      #expect(throws: CodecError.unsupportedProfile(kind: .vp9, profile: profile)) {
+        try decoder.decode(unknownFrame(bytes + Array(repeating: 0, count: 8)))
       }
     }
   }

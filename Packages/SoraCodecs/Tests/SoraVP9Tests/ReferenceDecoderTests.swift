@@ -7,7 +7,8 @@ import Testing
 
 @Suite struct ReferenceDecoderTests {
   /// Decodes `frames` with ours and with vpxdec, and expects the same bytes.
-  private func compare(_ frames: [[UInt8]], _ folder: URL, expected: Int) throws {
+  private func compare(_ frames: [[UInt8]], _ folder: URL, expected: Int, bitDepth: Int = 8) throws
+  {
     let decoder = try VP9Decoder()
     var ours: [UInt8] = []
     var count = 0
@@ -15,6 +16,7 @@ import Testing
       let frame = EncodedFrame(
         payload: EncodedBuffer(bytes), isKeyFrame: false, rtpTimestamp: 0, timestamp: .zero)
       guard let decoded = try decoder.decode(frame) else { continue }
+      #expect(decoded.buffer.format.bitDepth == bitDepth)
       ours += Pictures.bytes(decoded.buffer)
       count += 1
     }
@@ -28,11 +30,13 @@ import Testing
 
   @Test(
     .enabled(if: tool("vpxdec") != nil, "vpxdec isn't installed (Debian's package vpx-tools)"),
-    arguments: [(320, 240), (175, 143), (1280, 720)])
-  func agreesWithVpxdecOnOurStreams(_ width: Int, _ height: Int) throws {
+    arguments: [(320, 240), (175, 143), (1280, 720)], [8, 10])
+  func agreesWithVpxdecOnOurStreams(_ size: (Int, Int), _ bitDepth: Int) throws {
+    let (width, height) = size
     let encoder = try VP9CodecFactory().makeEncoder(
       VideoEncoderSettings(
-        width: width, height: height, targetBitsPerSecond: 600_000, allowsFrameDropping: false))
+        width: width, height: height, targetBitsPerSecond: 600_000, allowsFrameDropping: false,
+        bitDepth: bitDepth))
     let stream = try (0..<20).map { index in
       Array(
         try #require(
@@ -41,7 +45,7 @@ import Testing
           )
         ).payload.bytes)
     }
-    try withTemporaryFolder { try compare(stream, $0, expected: 20) }
+    try withTemporaryFolder { try compare(stream, $0, expected: 20, bitDepth: bitDepth) }
   }
 
   @Test(
@@ -92,19 +96,22 @@ import Testing
     .enabled(
       if: tool("vpxdec") != nil && tool("ffmpeg") != nil,
       "vpxdec or ffmpeg isn't installed (Debian's packages vpx-tools, ffmpeg)"),
-    arguments: [(256, 144), (1023, 577)])
-  func agreesWithVpxdecOnStreamsOfFFmpeg(_ width: Int, _ height: Int) throws {
+    arguments: [(256, 144), (1023, 577)], [8, 10])
+  func agreesWithVpxdecOnStreamsOfFFmpeg(_ size: (Int, Int), _ bitDepth: Int) throws {
+    let (width, height) = size
     try withTemporaryFolder { folder in
       let coded = folder.appendingPathComponent("coded.ivf")
       let status = try run(
         "ffmpeg",
         [
           "-loglevel", "error", "-f", "lavfi", "-i", "testsrc2=size=\(width)x\(height):rate=30",
-          "-frames:v", "20", "-pix_fmt", "yuv420p", "-c:v", "libvpx-vp9", "-deadline", "good",
+          "-frames:v", "20", "-pix_fmt", bitDepth == 8 ? "yuv420p" : "yuv420p10le", "-c:v",
+          "libvpx-vp9", "-deadline", "good",
           "-cpu-used", "5", "-row-mt", "1", "-b:v", "500k", coded.path,
         ])
       #expect(status == 0)
-      try compare(try IVF.read(Data(contentsOf: coded)), folder, expected: 20)
+      try compare(
+        try IVF.read(Data(contentsOf: coded)), folder, expected: 20, bitDepth: bitDepth)
     }
   }
 }

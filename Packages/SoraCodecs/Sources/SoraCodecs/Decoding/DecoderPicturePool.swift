@@ -38,6 +38,11 @@ package final class DecoderPicturePool: Sendable {
   private let slots = Mutex<[Slot]>([])
   private let maximumBytes: Int
 
+  /// For pictures of up to `settings.maximumPixels`, with 10 bits a sample and room for borders and alignment.
+  package convenience init(_ settings: VideoDecoderSettings) {
+    self.init(maximumBytes: max(0, min(settings.maximumPixels, 1 << 28)) * 4 + (16 << 20))
+  }
+
   /// Pieces larger than `maximumBytes` are refused.
   package init(maximumBytes: Int) { self.maximumBytes = maximumBytes }
 
@@ -79,33 +84,35 @@ package final class DecoderPicturePool: Sendable {
     }
   }
 
-  /// The picture whose planes lie in the piece; nil where they don't.
+  /// The picture whose three planes lie in the piece; nil where they don't.
   package func picture(
-    _ slot: Int, width: Int, height: Int, y: UnsafeRawPointer, u: UnsafeRawPointer,
-    v: UnsafeRawPointer, yStride: Int, uvStride: Int
+    _ slot: Int, width: Int, height: Int, format: PixelFormat = .i420, y: UnsafeRawPointer,
+    u: UnsafeRawPointer, v: UnsafeRawPointer, yStride: Int, uvStride: Int
   ) -> PixelBuffer? {
     slots.withLock { slots in
       guard slots.indices.contains(slot), let memory = slots[slot].memory, width > 0, height > 0
       else { return nil }
       let start = unsafe UnsafeRawPointer(memory.base)
       let end = unsafe start + memory.count
-      let chromaWidth = (width + 1) / 2
+      let row = width * format.bytesPerSample
+      let chromaRow = (width + 1) / 2 * format.bytesPerSample
       let chromaHeight = (height + 1) / 2
-      guard yStride >= width, uvStride >= chromaWidth, unsafe y >= start, unsafe u >= start,
+      guard yStride >= row, uvStride >= chromaRow, unsafe y >= start, unsafe u >= start,
         unsafe v >= start,
-        unsafe y + yStride * (height - 1) + width <= end,
-        unsafe u + uvStride * (chromaHeight - 1) + chromaWidth <= end,
-        unsafe v + uvStride * (chromaHeight - 1) + chromaWidth <= end
+        unsafe y + yStride * (height - 1) + row <= end,
+        unsafe u + uvStride * (chromaHeight - 1) + chromaRow <= end,
+        unsafe v + uvStride * (chromaHeight - 1) + chromaRow <= end
       else { return nil }
       if let made = slots[slot].picture, made.width == width, made.height == height,
-        unsafe made.plane(0).base == y, made.plane(0).stride == yStride,
+        made.format == format, unsafe made.plane(0).base == y, made.plane(0).stride == yStride,
         unsafe made.plane(1).base == u,
         made.plane(1).stride == uvStride, unsafe made.plane(2).base == v
       {
         return made
       }
       let made = unsafe PixelBuffer(
-        width: width, height: height, y: y, yStride: yStride, u: u, uStride: uvStride, v: v,
+        width: width, height: height, format: format, y: y, yStride: yStride, u: u,
+        uStride: uvStride, v: v,
         vStride: uvStride
       ) { withExtendedLifetime(memory) {} }
       slots[slot].picture = made

@@ -87,15 +87,18 @@ package struct EncoderTraits: Sendable {
   package var takesInterleavedChroma: Bool
   /// Whether its streams can say what colours their samples are. If not, the driver brings all frames to limited BT.601.
   package var tellsColorSpace: Bool
+  /// Whether its streams can have 10 bits a sample; 8 they all can.
+  package var has10Bits: Bool
 
   package init(
     rateControl: RateControl = .library, learnsFrameRate: Bool = true,
-    takesInterleavedChroma: Bool = true, tellsColorSpace: Bool = true
+    takesInterleavedChroma: Bool = true, tellsColorSpace: Bool = true, has10Bits: Bool = false
   ) {
     self.rateControl = rateControl
     self.learnsFrameRate = learnsFrameRate
     self.takesInterleavedChroma = takesInterleavedChroma
     self.tellsColorSpace = tellsColorSpace
+    self.has10Bits = has10Bits
   }
 }
 
@@ -132,7 +135,7 @@ package struct FrameOrder {
 }
 
 /// Where the samples of a frame lie. Valid while the adapter's `encode` runs, and not to be written: C's encoders take
-/// writable pointers but only read through them.
+/// writable pointers but only read through them, and to bytes where samples have two.
 @unsafe package struct EncoderPicture {
   package let width: Int
   package let height: Int
@@ -144,8 +147,11 @@ package struct FrameOrder {
   package let yStride: Int32
   package let uStride: Int32
   package let vStride: Int32
+  /// How samples lie.
+  package let format: PixelFormat
+
   /// Whether U and V alternate.
-  package let isInterleaved: Bool
+  package var isInterleaved: Bool { unsafe format == .nv12 }
 
   init(_ buffer: PixelBuffer) {
     let luma = buffer.plane(0)
@@ -156,9 +162,9 @@ package struct FrameOrder {
     unsafe yStride = Int32(luma.stride)
     unsafe u = Self.writable(first.base)
     unsafe uStride = Int32(first.stride)
-    unsafe isInterleaved = buffer.format == .nv12
+    unsafe format = buffer.format
     switch buffer.format {
-    case .i420:
+    case .i420, .i010:
       let second = buffer.plane(2)
       unsafe v = Self.writable(second.base)
       unsafe vStride = Int32(second.stride)
@@ -179,7 +185,7 @@ package struct FrameOrder {
     unsafe self.v = Self.writable(v)
     unsafe uStride = Int32(chromaStride)
     unsafe vStride = Int32(chromaStride)
-    unsafe isInterleaved = false
+    unsafe format = .i420
   }
 
   private static func writable(_ base: UnsafeRawPointer) -> UnsafeMutablePointer<UInt8> {

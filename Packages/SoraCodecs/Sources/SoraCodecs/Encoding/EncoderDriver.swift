@@ -17,6 +17,8 @@ package final class EncoderDriver<Adapter: EncoderAdapter>: SpeedControlledEncod
   private let takesInterleavedChroma = Adapter.traits.takesInterleavedChroma
   /// For streams that can't say their colours; nil until a frame has others than those.
   private var converter: ColorSpaceConverter?
+  /// Nil until a frame has another depth than the stream.
+  private var depthConverter: BitDepthConverter?
   private var codedSize = (width: 0, height: 0)
   private var isOpen = false
   /// Whether the library is to be started anew before the next frame, at another speed.
@@ -26,7 +28,7 @@ package final class EncoderDriver<Adapter: EncoderAdapter>: SpeedControlledEncod
 
   /// Starts an encoder. Throws `CodecError.invalidSetting` or `CodecError.library`.
   package init(_ settings: VideoEncoderSettings) throws(CodecError) {
-    try settings.validate(modes: Adapter.scalabilityModes)
+    try settings.validate(modes: Adapter.scalabilityModes, has10Bits: Adapter.traits.has10Bits)
     let plan = try Adapter.plan(settings)
     self.settings = settings
     layers = EncoderLayers(settings.scalabilityMode)
@@ -71,7 +73,7 @@ package final class EncoderDriver<Adapter: EncoderAdapter>: SpeedControlledEncod
       rateControl.told(rates)
     }
     if isOwing, !needsKeyFrame { return nil }
-    let buffer = inToldColors(frame)
+    let buffer = inToldColors(frame, inDepth(frame.buffer))
 
     let position = layers.next(isKeyFrame: needsKeyFrame)
     let order = FrameOrder(
@@ -153,12 +155,20 @@ package final class EncoderDriver<Adapter: EncoderAdapter>: SpeedControlledEncod
     return wanted
   }
 
+  /// The picture with the stream's bits a sample.
+  private func inDepth(_ picture: PixelBuffer) -> PixelBuffer {
+    guard picture.format.bitDepth != settings.bitDepth else { return picture }
+    let converter = depthConverter ?? BitDepthConverter(limit: 2)
+    depthConverter = converter
+    return converter.convert(picture, to: settings.bitDepth)
+  }
+
   /// The frame's picture in colours that receivers take the stream's samples for.
-  private func inToldColors(_ frame: RawVideoFrame) -> PixelBuffer {
-    guard !Adapter.traits.tellsColorSpace, frame.colorSpace != .bt601 else { return frame.buffer }
+  private func inToldColors(_ frame: RawVideoFrame, _ picture: PixelBuffer) -> PixelBuffer {
+    guard !Adapter.traits.tellsColorSpace, frame.colorSpace != .bt601 else { return picture }
     let converter = converter ?? ColorSpaceConverter(limit: 2)
     self.converter = converter
-    return converter.convert(frame.buffer, from: frame.colorSpace, to: .bt601)
+    return converter.convert(picture, from: frame.colorSpace, to: .bt601)
   }
 
   private func picture(_ buffer: PixelBuffer) -> EncoderPicture {

@@ -18,9 +18,12 @@ extension VideoEncoderSettings {
     return colorSpace == stated
   }
 
-  /// Throws `CodecError.invalidSetting` for the first value that no codec could take, and for layers other than these.
-  package func validate(modes: [ScalabilityMode]) throws(CodecError) {
+  /// Throws `CodecError.invalidSetting` for the first value that no codec could take, and for layers and depths other than these.
+  package func validate(modes: [ScalabilityMode], has10Bits: Bool) throws(CodecError) {
     try validate()
+    guard bitDepth == 8 || has10Bits else {
+      throw .invalidSetting(name: "bitDepth", value: "\(bitDepth)", allowed: "8")
+    }
     guard modes.contains(scalabilityMode) else {
       throw .invalidSetting(
         name: "scalabilityMode", value: scalabilityMode.description,

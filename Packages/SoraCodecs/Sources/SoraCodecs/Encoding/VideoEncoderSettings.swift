@@ -21,6 +21,10 @@ public struct VideoEncoderSettings: Sendable, Hashable {
   /// What the stream says of its colours; nil for nothing. A frame that states another space (`RawVideoFrame.statedColorSpace`) makes
   /// the encoder follow it with one key frame. Frames of a codec whose streams can't say it (VP8) are converted to limited BT.601.
   public var colorSpace: VideoColorSpace?
+  /// Bits of a sample in the stream, 8 or 10: VP9 (profile 2) and AV1 have both, the others 8. Frames of another depth are converted.
+  /// A receiver must be able to decode it, which for VP9 is negotiated (`profile-id`), and for AV1 isn't. AV1 has no spatial layers with
+  /// 10 bits (libaom crashes).
+  public var bitDepth: Int
   /// Layers within the stream. An encoder that can't make them throws `CodecError.invalidSetting`.
   public var scalabilityMode: ScalabilityMode
   /// Threads of the encoder. 0 chooses by size and `cores`.
@@ -45,7 +49,7 @@ public struct VideoEncoderSettings: Sendable, Hashable {
     scalabilityMode: ScalabilityMode = .l1t1, threads: Int = 0,
     cores: Int = VideoEncoderSettings.onlineCores, allowsFrameDropping: Bool = true,
     speed: Int? = nil, formatParameters: [String: String] = [:], maximumPayloadBytes: Int = 1_130,
-    colorSpace: VideoColorSpace? = nil
+    colorSpace: VideoColorSpace? = nil, bitDepth: Int = 8
   ) {
     self.width = width
     self.height = height
@@ -61,6 +65,7 @@ public struct VideoEncoderSettings: Sendable, Hashable {
     self.formatParameters = formatParameters
     self.maximumPayloadBytes = maximumPayloadBytes
     self.colorSpace = colorSpace
+    self.bitDepth = bitDepth
   }
 
   /// Cores that are online in this machine, at least 1.
@@ -86,6 +91,9 @@ public struct VideoEncoderSettings: Sendable, Hashable {
     guard (1...16_383).contains(width), (1...16_383).contains(height) else {
       throw .invalidSetting(
         name: "size", value: "\(width)x\(height)", allowed: "1x1 to 16383x16383")
+    }
+    guard bitDepth == 8 || bitDepth == 10 else {
+      throw .invalidSetting(name: "bitDepth", value: "\(bitDepth)", allowed: "8, 10")
     }
     guard framesPerSecond > 0, framesPerSecond <= 240 else {
       throw .invalidSetting(
