@@ -29,7 +29,7 @@ public struct FrameStamp: Hashable, Sendable {
     Int(Int32(bitPattern: UInt32(truncatingIfNeeded: now) &- milliseconds))
   }
 
-  /// Draws the stamp into a picture under construction. Does nothing where it doesn't fit.
+  /// Draws the stamp into a picture of 8 bits under construction. Does nothing where it doesn't fit.
   func draw(into planes: [MutablePlane], format: PixelFormat) {
     let luma = planes[0]
     let edge = Self.blockEdge(width: luma.width)
@@ -57,14 +57,13 @@ public struct FrameStamp: Hashable, Sendable {
 
   /// Reads the stamp of a picture; nil where there is none, or where it came out damaged.
   public init?(reading buffer: PixelBuffer) {
-    let luma = buffer.plane(0)
-    let edge = Self.blockEdge(width: luma.width)
-    guard edge > 0, luma.height >= edge * Self.rows else { return nil }
+    let edge = Self.blockEdge(width: buffer.width)
+    guard edge > 0, buffer.height >= edge * Self.rows else { return nil }
     var values: [UInt32] = []
     for row in 0..<Self.rows {
       var code: UInt64 = 0
       for block in 0..<Self.blocksPerRow {
-        code = code << 1 | (Self.isSet(luma, x: block * edge, y: row * edge, edge: edge) ? 1 : 0)
+        code = code << 1 | (Self.isSet(buffer, x: block * edge, y: row * edge, edge: edge) ? 1 : 0)
       }
       let value = UInt32(truncatingIfNeeded: code >> 8)
       guard Self.checksum(value) == UInt8(truncatingIfNeeded: code) else { return nil }
@@ -76,14 +75,19 @@ public struct FrameStamp: Hashable, Sendable {
   }
 
   /// Whether a block is bright, by the average of its middle: codecs smear the edges.
-  private static func isSet(_ luma: Plane, x: Int, y: Int, edge: Int) -> Bool {
+  private static func isSet(_ picture: PixelBuffer, x: Int, y: Int, edge: Int) -> Bool {
+    let luma = picture.plane(0)
+    let isDeep = picture.format.bitDepth > 8
     let margin = edge / 4
     var sum = 0
     var count = 0
     for line in y + margin..<y + max(margin + 1, edge - margin) {
       let row = unsafe luma.row(line)
       for column in x + margin..<x + max(margin + 1, edge - margin) {
-        unsafe sum += Int(row[column])
+        sum +=
+          isDeep
+          ? unsafe Int(row.assumingMemoryBound(to: UInt16.self)[column]) >> 2
+          : unsafe Int(row[column])
         count += 1
       }
     }

@@ -3,9 +3,10 @@ public import SoraMedia
 /// How close two pictures are.
 public enum PictureQuality {
   /// Peak signal-to-noise ratio over all samples of luma and chroma, in dB; nil for pictures of different sizes.
-  /// Equal pictures count as 100 dB.
+  /// Equal pictures count as 100 dB. Pictures of 10 bits a sample are compared by 8 of them.
   public static func psnr(_ a: PixelBuffer, _ b: PixelBuffer) -> Double? {
     guard a.width == b.width, a.height == b.height else { return nil }
+    let (a, b) = (shallow(a), shallow(b))
     var error: UInt64 = 0
     var samples = 0
     error += squaredError(a.plane(0), b.plane(0))
@@ -21,6 +22,10 @@ public enum PictureQuality {
     samples += 2 * a.chromaWidth * a.chromaHeight
     guard error > 0 else { return 100 }
     return min(100, 10 * log10(255 * 255 * Double(samples) / Double(error)))
+  }
+
+  private static func shallow(_ picture: PixelBuffer) -> PixelBuffer {
+    picture.format.bitDepth == 8 ? picture : BitDepthConverter(limit: 1).convert(picture, to: 8)
   }
 
   private static func squaredError(_ a: Plane, _ b: Plane) -> UInt64 {

@@ -18,7 +18,7 @@ public struct TestPattern: Sendable {
   /// - Parameters:
   ///   - width: pixels, at least 16.
   ///   - height: pixels, at least 16.
-  ///   - format: how U and V lie in memory.
+  ///   - format: how samples lie in memory; those of 10 bits are four times those of 8.
   public init(width: Int, height: Int, format: PixelFormat = .i420) {
     self.width = max(16, width)
     self.height = max(16, height)
@@ -35,12 +35,14 @@ public struct TestPattern: Sendable {
 
   /// Draws frame `index`, stamped with `milliseconds` of the wall clock.
   public func frame(index: UInt32, milliseconds: UInt32) -> PixelBuffer {
-    PixelBuffer(width: width, height: height, format: format) { planes in
+    let drawn = format == .nv12 ? format : .i420
+    let picture = PixelBuffer(width: width, height: height, format: drawn) { planes in
       drawLuma(planes[0], index: index)
-      drawChroma(planes, index: index)
+      drawChroma(planes, isInterleaved: drawn == .nv12, index: index)
       drawSquare(planes[0], index: index)
-      FrameStamp(index: index, milliseconds: milliseconds).draw(into: planes, format: format)
+      FrameStamp(index: index, milliseconds: milliseconds).draw(into: planes, format: drawn)
     }
+    return format == drawn ? picture : BitDepthConverter(limit: 1).convert(picture, to: 10)
   }
 
   /// How far waves have moved at a frame: a period every four seconds at 30 frames a second.
@@ -59,7 +61,7 @@ public struct TestPattern: Sendable {
     }
   }
 
-  private func drawChroma(_ planes: [MutablePlane], index: UInt32) {
+  private func drawChroma(_ planes: [MutablePlane], isInterleaved: Bool, index: UInt32) {
     let start = shift(index, period: chromaPeriod)
     unsafe chromaWaves.u.withUnsafeBytes { u in
       unsafe chromaWaves.v.withUnsafeBytes { v in
@@ -67,14 +69,13 @@ public struct TestPattern: Sendable {
           // U drifts to the left and V to the right, so that hues change over time.
           let offsetU = (start + y) % chromaPeriod
           let offsetV = (2 * chromaPeriod - start + y) % chromaPeriod
-          switch format {
-          case .i420:
+          if !isInterleaved {
             let count = planes[1].width
             unsafe planes[1].row(y).copyMemory(
               from: UnsafeRawBufferPointer(rebasing: u[offsetU..<offsetU + count]))
             unsafe planes[2].row(y).copyMemory(
               from: UnsafeRawBufferPointer(rebasing: v[offsetV..<offsetV + count]))
-          case .nv12:
+          } else {
             let row = unsafe planes[1].row(y)
             for x in 0..<row.count / 2 {
               unsafe row[2 * x] = unsafe u[offsetU + x]

@@ -22,7 +22,7 @@ public enum Y4MError: Error, Equatable, Sendable, CustomStringConvertible {
     case .cannotOpen(let path, let reason): "cannot open \(path): \(reason)"
     case .notY4M: "not a YUV4MPEG2 file: its first line doesn't begin with YUV4MPEG2"
     case .unsupportedColourSpace(let name):
-      "colour space \(name) is not supported; convert to 4:2:0 with 8 bits (ffmpeg -pix_fmt yuv420p)"
+      "colour space \(name) is not supported; convert to 4:2:0 with 8 or 10 bits (ffmpeg -pix_fmt yuv420p)"
     case .missingSize: "the header names no width or height"
     case .sizeOutOfRange(let width, let height):
       "size \(width)x\(height) is outside 16x16 to 8192x8192"
@@ -33,7 +33,7 @@ public enum Y4MError: Error, Equatable, Sendable, CustomStringConvertible {
   }
 }
 
-/// Reads the pictures of a YUV4MPEG2 file (8-bit 4:2:0). Confined to one thread at a time.
+/// Reads the pictures of a YUV4MPEG2 file (4:2:0 of 8 or 10 bits a sample). Confined to one thread at a time.
 @safe public final class Y4MReader {
   public let width: Int
   public let height: Int
@@ -41,6 +41,8 @@ public enum Y4MError: Error, Equatable, Sendable, CustomStringConvertible {
   public let frameRate: (numerator: Int, denominator: Int)
   /// What the file says of its colours: full range, of BT.601 then; nil where it says nothing.
   public let colorSpace: VideoColorSpace?
+  /// Bits of a sample: 8 or 10.
+  public let bitDepth: Int
   /// Frames read so far.
   public private(set) var framesRead = 0
 
@@ -59,6 +61,7 @@ public enum Y4MError: Error, Equatable, Sendable, CustomStringConvertible {
       height = header.height
       frameRate = header.frameRate
       colorSpace = header.colorSpace
+      bitDepth = header.bitDepth
       firstFrame = unsafe ftell(file)
       unsafe self.file = unsafe file
     } catch {
@@ -72,7 +75,7 @@ public enum Y4MError: Error, Equatable, Sendable, CustomStringConvertible {
   /// Frames a second.
   public var framesPerSecond: Double { Double(frameRate.numerator) / Double(frameRate.denominator) }
 
-  /// The next picture as I420; nil at the end of the file.
+  /// The next picture, in three planes; nil at the end of the file.
   public func next() throws(Y4MError) -> PixelBuffer? {
     guard let line = unsafe Self.readLine(file, limit: 512) else {
       if unsafe feof(file) != 0 { return nil }
@@ -80,10 +83,12 @@ public enum Y4MError: Error, Equatable, Sendable, CustomStringConvertible {
     }
     guard line.starts(with: Array("FRAME".utf8)) else { throw .badFrameHeader(frame: framesRead) }
     var complete = true
-    let buffer = PixelBuffer(width: width, height: height) { planes in
+    let format: PixelFormat = bitDepth == 10 ? .i010 : .i420
+    let buffer = PixelBuffer(width: width, height: height, format: format) { planes in
       for plane in planes {
         for y in 0..<plane.height where complete {
           complete = unsafe fread(plane.row(y).baseAddress, 1, plane.width, file) == plane.width
+          if bitDepth == 10 { plane.limitToTenBits(row: y) }
         }
       }
     }
@@ -111,12 +116,21 @@ public enum Y4MError: Error, Equatable, Sendable, CustomStringConvertible {
   }
 }
 
+extension MutablePlane {
+  /// Clears what a file has beyond 10 bits: encoders take samples for what they say they are.
+  fileprivate func limitToTenBits(row y: Int) {
+    let samples = unsafe row(y).assumingMemoryBound(to: UInt16.self)
+    for x in 0..<samples.count { unsafe samples[x] = UInt16(littleEndian: samples[x]) & 0x3FF }
+  }
+}
+
 /// The first line of a YUV4MPEG2 file.
 package struct Y4MHeader: Equatable {
   package var width = 0
   package var height = 0
   package var frameRate = (numerator: 30, denominator: 1)
   package var colorSpace: VideoColorSpace?
+  package var bitDepth = 8
 
   package init(parsing line: [UInt8]) throws(Y4MError) {
     let fields = line.split(separator: UInt8(ascii: " ")).map {
@@ -135,8 +149,11 @@ package struct Y4MHeader: Equatable {
         else { throw .badFrameRate(value) }
         frameRate = (parts[0], parts[1])
       case "C":
-        guard ["420", "420jpeg", "420mpeg2", "420paldv"].contains(value) else {
-          throw .unsupportedColourSpace(value)
+        switch value {
+        case "420", "420jpeg", "420mpeg2", "420paldv": bitDepth = 8
+        // FFmpeg's.
+        case "420p10": bitDepth = 10
+        default: throw .unsupportedColourSpace(value)
         }
       // FFmpeg's extension. "C420jpeg" speaks of where chroma lies, not of its range.
       case "X" where value == "COLORRANGE=FULL":
@@ -153,6 +170,6 @@ package struct Y4MHeader: Equatable {
 
   package static func == (a: Y4MHeader, b: Y4MHeader) -> Bool {
     a.width == b.width && a.height == b.height && a.frameRate == b.frameRate
-      && a.colorSpace == b.colorSpace
+      && a.colorSpace == b.colorSpace && a.bitDepth == b.bitDepth
   }
 }

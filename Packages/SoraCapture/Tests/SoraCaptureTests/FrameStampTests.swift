@@ -3,7 +3,7 @@ import SoraMedia
 import Testing
 
 @Suite struct FrameStampTests {
-  @Test(arguments: [PixelFormat.i420, .nv12])
+  @Test(arguments: PixelFormat.allCases)
   func aStampIsReadBackFromItsPicture(format: PixelFormat) throws {
     for (width, height) in [(1280, 720), (640, 360), (320, 180), (641, 361), (40, 40)] {
       let pattern = TestPattern(width: width, height: height, format: format)
@@ -66,6 +66,10 @@ import Testing
     let interleaved = TestPattern(width: 321, height: 181, format: .nv12).frame(
       index: 5, milliseconds: 9)
     #expect(PictureQuality.psnr(planar, interleaved) == 100)
+    let deep = TestPattern(width: 321, height: 181, format: .i010).frame(index: 5, milliseconds: 9)
+    #expect(deep.format == .i010)
+    #expect(PictureQuality.psnr(planar, deep) == 100)
+    #expect(PictureQuality.psnr(deep, interleaved) == 100)
     let noisy = PixelBuffer(width: 321, height: 181) { planes in
       for (index, plane) in planes.enumerated() {
         let source = planar.plane(index)

@@ -33,6 +33,25 @@ import Testing
     }
   }
 
+  /// Two bytes a sample, little-endian; what a file has beyond 10 bits is cleared.
+  @Test func samplesOfTenBitsAreRead() throws {
+    var bytes = Array("YUV4MPEG2 W17 H16 F30:1 Ip A1:1 C420p10 XYSCSS=420P10\nFRAME\n".utf8)
+    for sample in [UInt16](repeating: 0xFC00 | 401, count: 17 * 16)
+      + [UInt16](repeating: 514, count: 2 * 9 * 8)
+    {
+      bytes += [UInt8(truncatingIfNeeded: sample), UInt8(sample >> 8)]
+    }
+    let path = try write(bytes)
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let reader = try Y4MReader(path: path)
+    #expect(reader.bitDepth == 10)
+    let picture = try #require(try reader.next())
+    #expect(picture.format == .i010)
+    #expect(picture.plane(0).row(15).bindMemory(to: UInt16.self)[16] == 401)
+    #expect(picture.plane(2).row(7).bindMemory(to: UInt16.self)[8] == 514)
+    #expect(try reader.next() == nil)
+  }
+
   @Test func badFilesEndInTypedErrors() throws {
     #expect(throws: Y4MError.self) { _ = try Y4MReader(path: "/nonexistent/file.y4m") }
     func headerError(_ text: String) -> Y4MError? {

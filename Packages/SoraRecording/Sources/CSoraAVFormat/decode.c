@@ -132,6 +132,20 @@ static int shown_width(const sora_decoder *decoder) {
   return sora_shown_width(frame->width, frame->sample_aspect_ratio.num > 0 ? frame->sample_aspect_ratio : decoder->aspect);
 }
 
+/// Whether a frame's samples have more than 8 bits, in the formats that films come in.
+static bool is_deep(const AVFrame *frame) {
+  switch (frame->format) {
+    case AV_PIX_FMT_YUV420P10:
+    case AV_PIX_FMT_YUV422P10:
+    case AV_PIX_FMT_YUV444P10:
+    case AV_PIX_FMT_P010:
+    case AV_PIX_FMT_YUV420P12:
+    case AV_PIX_FMT_YUV422P12:
+    case AV_PIX_FMT_YUV444P12: return true;
+    default: return false;
+  }
+}
+
 int sora_decoder_receive(sora_decoder *decoder, struct sora_avf_decoded *decoded) {
   memset(decoded, 0, sizeof *decoded);
   int code = sora_avf.avcodec_receive_frame(decoder->context, decoder->frame);
@@ -145,6 +159,7 @@ int sora_decoder_receive(sora_decoder *decoder, struct sora_avf_decoded *decoded
     return SORA_AVF_INVALID;
   decoded->width = width;
   decoded->height = frame->height;
+  decoded->bit_depth = is_deep(frame) ? 10 : 8;
   decoded->quarter_turns = decoder->quarter_turns;
   return 0;
 }
@@ -169,7 +184,8 @@ int sora_decoder_picture(sora_decoder *decoder, uint8_t *const planes[3], const 
   const AVFrame *frame = decoder->frame;
   int width = shown_width(decoder);
   decoder->scaler = sora_sws.sws_getCachedContext(
-      decoder->scaler, frame->width, frame->height, frame->format, width, frame->height, AV_PIX_FMT_YUV420P,
+      decoder->scaler, frame->width, frame->height, frame->format, width, frame->height,
+      is_deep(frame) ? AV_PIX_FMT_YUV420P10 : AV_PIX_FMT_YUV420P,
       SWS_BILINEAR | SWS_ACCURATE_RND | SWS_FULL_CHR_H_INT, NULL, NULL, NULL);
   if (!decoder->scaler) return AVERROR(EINVAL);
   int matrix = frame->colorspace == AVCOL_SPC_BT709 ? SWS_CS_ITU709

@@ -62,6 +62,7 @@ struct DecodingTests {
   }
 
   private func expectColour(_ picture: PixelBuffer, within tolerance: Int = 3) {
+    let picture = BitDepthConverter(limit: 1).convert(picture, to: 8)
     for index in 0..<3 {
       let plane = picture.plane(index)
       for (x, y) in [
@@ -76,7 +77,8 @@ struct DecodingTests {
   @Test(arguments: [
     ("a.avi", "mjpeg yuvj420p", "pcm_s16le"), ("b.avi", "mjpeg yuvj444p", "pcm_s24le"),
     ("a.mpg", "mpeg2video yuv420p", "mp2"), ("a.mov", "prores yuv422p10le", "aac"),
-    ("a.mkv", "ffv1 yuv444p", "flac"), ("b.mkv", "huffyuv rgb24", "libmp3lame"),
+    ("a.mkv", "ffv1 yuv444p", "flac"), ("d.mkv", "ffv1 yuv420p10le", "flac"),
+    ("b.mkv", "huffyuv rgb24", "libmp3lame"),
     ("c.mkv", "rawvideo nv12", "libvorbis"),
   ])
   func picturesAndSoundComeOut(_ name: String, _ video: String, _ audio: String) throws {
@@ -96,6 +98,9 @@ struct DecodingTests {
       #expect(entry.picture.width == 160 && entry.picture.height == 96 && entry.rotation == .none)
     }
     expectColour(decoded.pictures[12].picture)
+    #expect(
+      decoded.pictures.allSatisfy { $0.picture.format == (video[1].contains("10") ? .i010 : .i420) }
+    )
     // Coders of sound add something at both ends.
     #expect(decoded.channels == 2)
     #expect(abs(decoded.sound.count / 2 - 48_000) < 4_800, "\(decoded.sound.count / 2)")
@@ -105,6 +110,21 @@ struct DecodingTests {
     let crossings = zip(left, left.dropFirst()).count { $0 < 0 && $1 >= 0 }
     #expect(abs(crossings - 220) <= 2, "half a second of 440 Hz: \(crossings)")
     #expect((2_600...3_200).contains(left.max() ?? 0), "an eighth of full scale, 3 dB less for two")
+  }
+
+  /// A step that 8 bits don't have.
+  @Test func filmsOfTenBitsKeepThem() throws {
+    let path = try make(
+      "deep.mkv",
+      [
+        "-f", "lavfi", "-i",
+        "color=black:s=64x48:r=25:d=1,format=yuv420p10le,geq=lum=401:cb=514:cr=509",
+        "-c:v", "ffv1", "-pix_fmt", "yuv420p10le",
+      ])
+    let picture = try #require(try decode(path).pictures.first?.picture)
+    #expect(picture.format == .i010)
+    let seen = (0..<3).map { Int(picture.plane($0).row(10).bindMemory(to: UInt16.self)[10]) }
+    #expect(seen == [401, 514, 509])
   }
 
   /// A film that says BT.709 looks as it did before.

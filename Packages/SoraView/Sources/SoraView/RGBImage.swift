@@ -27,6 +27,7 @@ public struct RGBImage: Sendable, Equatable {
   ///   - picture: what is converted.
   ///   - colorSpace: how its samples become colours; by default limited-range BT.601 (ITU-R BT.601-7 §2.5).
   public init(_ picture: PixelBuffer, colorSpace: VideoColorSpace = .bt601) {
+    let picture = BitDepthConverter(limit: 1).convert(picture, to: 8)
     let factors = Factors(colorSpace)
     width = picture.width
     height = picture.height

@@ -19,11 +19,11 @@ public struct PictureFileError: Error, Equatable, Sendable, CustomStringConverti
   }
 }
 
-/// Writes pictures to a YUV4MPEG2 file (8-bit 4:2:0). Confined to one thread at a time.
+/// Writes pictures to a YUV4MPEG2 file (4:2:0). Confined to one thread at a time.
 ///
 /// The format has no word for colours: all pictures become limited-range BT.601, what most readers take them for.
-/// The size is that of the first picture; pictures of another size are left out and counted, because the format has
-/// no way to change it.
+/// The first picture decides about size and bits a sample, 8 or 10 (`C420p10`, as FFmpeg has it); pictures of another size are left out
+/// and counted, because the format has no way to change it.
 @safe public final class Y4MWriter {
   public let path: String
   public private(set) var framesWritten = 0
@@ -33,8 +33,9 @@ public struct PictureFileError: Error, Equatable, Sendable, CustomStringConverti
   private let file: UnsafeMutablePointer<FILE>
   /// Frames per second, as the header writes them.
   private let rate: String
-  private var size: (width: Int, height: Int)?
+  private var first: (width: Int, height: Int, bitDepth: Int)?
   private let converter = ColorSpaceConverter(limit: 1)
+  private let depthConverter = BitDepthConverter(limit: 1)
 
   /// Creates the file, or empties it.
   ///
@@ -68,21 +69,25 @@ public struct PictureFileError: Error, Equatable, Sendable, CustomStringConverti
   public func write(
     _ picture: PixelBuffer, colorSpace: VideoColorSpace = .bt601
   ) throws(PictureFileError) {
-    if let size {
-      guard size == (picture.width, picture.height) else {
+    var bitDepth = picture.format.bitDepth
+    if let first {
+      guard first.width == picture.width, first.height == picture.height else {
         framesOfAnotherSize += 1
         return
       }
+      bitDepth = first.bitDepth
     } else {
-      size = (picture.width, picture.height)
-      try put(
-        "YUV4MPEG2 W\(picture.width) H\(picture.height) F\(rate) Ip A1:1 C420jpeg\n")
+      first = (picture.width, picture.height, bitDepth)
+      let samples = bitDepth == 10 ? "C420p10 XYSCSS=420P10" : "C420jpeg"
+      try put("YUV4MPEG2 W\(picture.width) H\(picture.height) F\(rate) Ip A1:1 \(samples)\n")
     }
-    let picture = converter.convert(picture, from: colorSpace, to: .bt601)
+    let picture = converter.convert(
+      depthConverter.convert(picture, to: bitDepth), from: colorSpace, to: .bt601)
     try put("FRAME\n")
     try put(picture.plane(0))
     switch picture.format {
-    case .i420:
+    case .i420, .i010:
+      // Two bytes of 10 bits come in the machine's order, which is little-endian wherever this runs.
       try put(picture.plane(1))
       try put(picture.plane(2))
     case .nv12:

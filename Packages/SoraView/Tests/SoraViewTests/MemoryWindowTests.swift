@@ -28,7 +28,7 @@ struct MemoryWindowTests {
 
   /// Bars of colour in each space, against the conversion of `RGBImage`, which has the formulas of H.273.
   @Test(
-    arguments: [PixelFormat.i420, .nv12],
+    arguments: PixelFormat.allCases,
     [
       VideoColorSpace.bt601, .bt709, .init(matrix: .bt601, isFullRange: true),
       .init(matrix: .bt709, isFullRange: true),
@@ -86,7 +86,7 @@ struct MemoryWindowTests {
     (.clockwise270, true, [white, green, blue, red]),
   ]
 
-  @Test(arguments: [PixelFormat.i420, .nv12])
+  @Test(arguments: PixelFormat.allCases)
   func framesAreTurnedAndMirrored(_ format: PixelFormat) throws {
     for (rotation, isMirrored, expected) in Self.turned {
       // As large as they are, larger and smaller; of odd sizes, too.

@@ -11,7 +11,7 @@ import Testing
       (145, 54, 34, [0, 255, 0]), (41, 240, 110, [0, 0, 255]),
     ] as [(UInt8, UInt8, UInt8, [Int])])
   func colorsComeOut(y: UInt8, u: UInt8, v: UInt8, expected: [Int]) {
-    for format in [PixelFormat.i420, .nv12] {
+    for format in PixelFormat.allCases {
       let image = RGBImage(solid(5, 3, y, u, v, format))
       #expect(image.bytes.count == 45)
       for channel in 0..<3 { #expect(abs(Int(image.bytes[42 + channel]) - expected[channel]) <= 2) }
@@ -109,6 +109,24 @@ import Testing
     #expect(files[0].count == header.count + 2 * (17 * 15 + 2 * 9 * 8) + 6)
     #expect(files[0][header.count] == 100)
     #expect(files[0][header.count + 17 * 15] == 90)
+  }
+
+  /// The first picture's bits a sample are those of the file.
+  @Test func tenBitsStayTenBits() throws {
+    let path = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID()).y4m").path
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let writer = try Y4MWriter(path: path, framesPerSecond: 25)
+    try writer.write(solid(17, 15, 100, 90, 200, .i010))
+    try writer.write(solid(17, 15, 101, 90, 200, .nv12))
+    try writer.flush()
+    let file = try Data(contentsOf: URL(fileURLWithPath: path))
+    let header = Array("YUV4MPEG2 W17 H15 F25:1 Ip A1:1 C420p10 XYSCSS=420P10\nFRAME\n".utf8)
+    #expect(Array(file.prefix(header.count)) == header)
+    let picture = 2 * (17 * 15 + 2 * 9 * 8)
+    #expect(file.count == header.count + 2 * picture + 6)
+    // 400 and 404, little-endian.
+    #expect(Array(file[header.count..<header.count + 2]) == [0x90, 0x01])
+    #expect(Array(file[(header.count + picture + 6)...].prefix(2)) == [0x94, 0x01])
   }
 
   @Test(arguments: [(25, "25:1"), (29.97, "30000:1001"), (12.5, "12500:1000"), (0, "1:1000")])

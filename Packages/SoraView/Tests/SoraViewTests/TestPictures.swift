@@ -13,7 +13,10 @@ func picture(
   _ width: Int, _ height: Int, _ format: PixelFormat = .i420,
   _ sample: (Int, Int) -> (UInt8, UInt8, UInt8)
 ) -> PixelBuffer {
-  PixelBuffer(width: width, height: height, format: format) { planes in
+  if format == .i010 {
+    return BitDepthConverter(limit: 1).convert(picture(width, height, .i420, sample), to: 10)
+  }
+  return PixelBuffer(width: width, height: height, format: format) { planes in
     for row in 0..<height {
       for x in 0..<width { planes[0].row(row)[x] = sample(x, row).0 }
     }

@@ -125,6 +125,8 @@ struct sora_avf_decoded {
   int64_t time;
   /// Of a picture with square pixels; 0 for sound.
   int width, height;
+  /// Of a picture's samples: 8, or 10 where the film has more.
+  int bit_depth;
   /// How far a picture is to be turned clockwise, in quarters.
   int quarter_turns;
   /// Samples of sound, those of all channels side by side, valid until the next call; at 48 kHz.
@@ -138,8 +140,8 @@ int sora_decoder_open(const sora_demux *demux, int track, sora_decoder **decoder
 int sora_decoder_send(sora_decoder *decoder, const void *data, size_t size, int64_t time, int64_t decode_time, int is_key);
 /// Takes what it made of that. SORA_AVF_AGAIN where that is nothing more, SORA_AVF_END after the end.
 int sora_decoder_receive(sora_decoder *decoder, struct sora_avf_decoded *decoded);
-/// Writes the picture that was received last into planes of I420 of its width and height: BT.601, limited range. After
-/// `sora_avf_load_scaler`.
+/// Writes the picture that was received last into planes of I420, or of I010 where it has 10 bits, of its width and height: BT.601,
+/// limited range. After `sora_avf_load_scaler`.
 int sora_decoder_picture(sora_decoder *decoder, uint8_t *const planes[3], const int strides[3]);
 /// Forgets what it was given, to go on elsewhere in the file, or after the end.
 void sora_decoder_reset(sora_decoder *decoder);

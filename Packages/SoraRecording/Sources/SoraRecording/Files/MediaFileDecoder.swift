@@ -5,7 +5,7 @@ package import SoraMedia
 @safe package final class MediaFileDecoder {
   /// What comes out. Times are the file's, which may begin before zero.
   package enum Output {
-    /// Square pixels, limited-range BT.601.
+    /// Square pixels, limited-range BT.601; in three planes of 8 bits a sample, or 10 where the film has more.
     case picture(PixelBuffer, rotation: VideoRotation, time: Duration?)
     /// 48 kHz, one channel or two.
     case sound([Int16], channels: Int, time: Duration?)
@@ -65,15 +65,18 @@ package import SoraMedia
           start: decoded.samples, count: Int(decoded.sample_count) * channels)
         if !samples.isEmpty { give(.sound(unsafe Array(samples), channels: channels, time: time)) }
       } else {
-        let picture = unsafe try picture(Int(decoded.width), Int(decoded.height))
+        let picture = unsafe try picture(
+          Int(decoded.width), Int(decoded.height), decoded.bit_depth == 10 ? .i010 : .i420)
         let turns = UInt8(clamping: unsafe decoded.quarter_turns)
         give(.picture(picture, rotation: VideoRotation(rawValue: turns) ?? .none, time: time))
       }
     }
   }
 
-  private func picture(_ width: Int, _ height: Int) throws(MediaFileError) -> PixelBuffer {
-    let target = pool.take(width: width, height: height)
+  private func picture(
+    _ width: Int, _ height: Int, _ format: PixelFormat
+  ) throws(MediaFileError) -> PixelBuffer {
+    let target = pool.take(width: width, height: height, format: format)
     let planes = (0..<3).map { target.plane($0) }
     var starts = unsafe planes.map { unsafe Optional($0.base.assumingMemoryBound(to: UInt8.self)) }
     var strides = planes.map { Int32(clamping: $0.stride) }

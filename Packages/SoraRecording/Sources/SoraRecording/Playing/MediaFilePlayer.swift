@@ -22,7 +22,7 @@ public final class MediaFilePlayer: @unchecked Sendable {
   public enum Content: Sendable {
     /// Encoded with one of our codecs.
     case encoded(EncodedFrame, MediaCodec)
-    /// Decoded: square pixels, limited-range BT.601.
+    /// Decoded: square pixels, limited-range BT.601, of 8 bits a sample, or 10 where the film has more.
     case picture(RawVideoFrame)
     /// Decoded: 20 ms or less, 48 kHz, one channel or two.
     case sound(AudioFrame)

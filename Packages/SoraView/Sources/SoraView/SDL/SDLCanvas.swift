@@ -21,6 +21,8 @@ import SoraMedia
   private var textures: [Int: Texture] = [:]
   private var textureCount = 0
   private let squeezed = ColorSpaceConverter(limit: 2)
+  /// SDL's textures have 8 bits a sample.
+  private let shallow = BitDepthConverter(limit: 2)
   private(set) var textProblem: String?
 
   init(
@@ -91,8 +93,9 @@ import SoraMedia
 
   func upload(_ picture: PixelBuffer, into texture: ViewTexture) throws(ViewError) {
     guard let texture = textures[texture.number] else { return }
+    let shallow = shallow.convert(picture, to: 8)
     let picture =
-      texture.isSqueezed ? squeezed.convert(picture, from: Self.fullBT709, to: .bt709) : picture
+      texture.isSqueezed ? squeezed.convert(shallow, from: Self.fullBT709, to: .bt709) : shallow
     let (y, u) = (picture.plane(0), picture.plane(1))
     let status: Int32
     switch picture.format {
@@ -100,7 +103,7 @@ import SoraMedia
       status = unsafe sora_sdl_upload_nv12(
         texture.pointer, texture.color, y.base, Int32(clamping: y.stride), u.base,
         Int32(clamping: u.stride))
-    case .i420:
+    case .i420, .i010:
       let v = picture.plane(2)
       status = unsafe sora_sdl_upload_i420(
         texture.pointer, texture.color, y.base, Int32(clamping: y.stride), u.base,
