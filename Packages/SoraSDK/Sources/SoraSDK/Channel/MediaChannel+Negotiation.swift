@@ -123,8 +123,12 @@ extension MediaChannel {
       transceiver.setDirection(.sendOnly)
       transceiver.sender.streamIds = [configuration.publisherStreamId]
       transceiver.sender.track = track
-      if kind == "video", let preference = configuration.webRTCConfiguration.degradationPreference {
-        transceiver.sender.parameters.degradationPreference = preference.native
+      if kind == "video" {
+        let wanted = configuration.webRTCConfiguration
+        if let preference = wanted.degradationPreference {
+          transceiver.sender.parameters.degradationPreference = preference.native
+        }
+        transceiver.sender.parameters.videoBitDepth = wanted.videoBitDepth
       }
     }
     let stream = BasicMediaStream(native, channel: self)

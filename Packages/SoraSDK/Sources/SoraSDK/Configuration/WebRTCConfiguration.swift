@@ -54,6 +54,9 @@ public struct WebRTCConfiguration: Codable, Sendable {
   public var sdpSemantics: SDPSemantics = .unifiedPlan
   /// Applied to the video sender once its track is attached. Not coded.
   public var degradationPreference: DegradationPreference?
+  /// Bits a sample of AV1 video that is sent, 8 or 10; nil is 8. Not coded, and not of the official SDK. The receivers must decode 10, which
+  /// those over libwebrtc don't. For VP9 with 10 bits ask for its profile 2 with `Configuration.videoVp9Params`.
+  public var videoBitDepth: Int?
 
   public init() {}
 
@@ -64,7 +67,7 @@ public struct WebRTCConfiguration: Codable, Sendable {
   /// Whether nothing was changed: such an argument of `connect` leaves the configuration's own in force.
   var isDefault: Bool {
     constraints == MediaConstraints() && iceServerInfos.isEmpty && iceTransportPolicy == .relay
-      && degradationPreference == nil
+      && degradationPreference == nil && videoBitDepth == nil
   }
 
   /// The peer connection's settings, before the offer's own are known.

@@ -70,17 +70,23 @@ public final class RTCPeerConnectionFactory: Sendable {
     return (decodable + encodable.filter { !decodable.contains($0) }).flatMap { kind in
       let direction = MediaDirection(
         sends: encodable.contains(kind), receives: decodable.contains(kind))
+      let implementations = videoCodecs.capabilities.filter { $0.kind == kind }
+      let encoders = implementations.filter(\.canEncode)
+      let decoders = implementations.filter(\.canDecode)
       var capability: CodecCapability
       switch kind {
       case .vp8: capability = .vp8
-      case .vp9: capability = .vp9
+      case .vp9:
+        // Who names no profile has what an absent one means.
+        let profiles = { (found: [VideoCodecCapability]) in
+          found.flatMap { $0.profiles.isEmpty ? ["0"] : $0.profiles }
+        }
+        return CodecCapability.vp9(encodable: profiles(encoders), decodable: profiles(decoders))
       case .av1: capability = .av1
       case .h265: capability = .h265
       case .h264:
-        let implementations = videoCodecs.capabilities.filter { $0.kind == .h264 }
         return CodecCapability.h264(
-          encodable: implementations.filter(\.canEncode).flatMap(\.profiles),
-          decodable: implementations.filter(\.canDecode).flatMap(\.profiles))
+          encodable: encoders.flatMap(\.profiles), decodable: decoders.flatMap(\.profiles))
       }
       capability.direction = direction
       return [capability]

@@ -52,14 +52,19 @@ public struct RTCRtpParameters: Sendable, CustomStringConvertible {
   public var transactionId: String
   public var encodings: [RTCRtpEncodingParameters]
   public var degradationPreference: RTCDegradationPreference?
+  /// Bits a sample of AV1 video, 8 or 10; nil is 8. Not W3C's: AV1's main profile has both, so that nothing negotiates it, and not every
+  /// receiver decodes 10 (libwebrtc doesn't). VP9 has the bits of its negotiated profile, other codecs have 8, and so has AV1 with
+  /// spatial layers.
+  public var videoBitDepth: Int?
 
   public init(
     transactionId: String = "", encodings: [RTCRtpEncodingParameters] = [],
-    degradationPreference: RTCDegradationPreference? = nil
+    degradationPreference: RTCDegradationPreference? = nil, videoBitDepth: Int? = nil
   ) {
     self.transactionId = transactionId
     self.encodings = encodings
     self.degradationPreference = degradationPreference
+    self.videoBitDepth = videoBitDepth
   }
 
   public var description: String {

@@ -13,11 +13,14 @@ package struct VideoSendConfiguration: Sendable, Equatable {
   /// The negotiated codec's, as SDP names them.
   package var formatParameters: [String: String]
   package var cores: Int
+  /// Bits of a sample: 8 or 10.
+  package var bitDepth: Int
 
   package init(
     _ kind: VideoCodecKind, layers: [SimulcastLayerSettings] = [SimulcastLayerSettings()],
     limit: Int? = nil, degradationPreference: RTCDegradationPreference? = nil,
-    formatParameters: [String: String] = [:], cores: Int = VideoEncoderSettings.onlineCores
+    formatParameters: [String: String] = [:], cores: Int = VideoEncoderSettings.onlineCores,
+    bitDepth: Int = 8
   ) {
     precondition(!layers.isEmpty, "a video has one layer at least")
     self.kind = kind
@@ -26,6 +29,7 @@ package struct VideoSendConfiguration: Sendable, Equatable {
     self.degradationPreference = degradationPreference
     self.formatParameters = formatParameters
     self.cores = cores
+    self.bitDepth = bitDepth
   }
 
   /// The active layer with the largest frames of a source, and their size; nil where none is active.
@@ -48,6 +52,6 @@ package struct VideoSendConfiguration: Sendable, Equatable {
   /// Whether running encoders can take the new settings over.
   func canBecome(_ new: VideoSendConfiguration) -> Bool {
     kind == new.kind && layers.count == new.layers.count
-      && formatParameters == new.formatParameters && cores == new.cores
+      && formatParameters == new.formatParameters && cores == new.cores && bitDepth == new.bitDepth
   }
 }

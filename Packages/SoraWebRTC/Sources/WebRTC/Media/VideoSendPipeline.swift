@@ -310,7 +310,8 @@ package final class VideoSendPipeline: VideoSink, VideoSendStage, @unchecked Sen
       base: VideoEncoderSettings(
         width: work.frame.width, height: work.frame.height, framesPerSecond: work.sourceRate,
         targetBitsPerSecond: bitrate, contentHint: contentHint ?? .motion,
-        cores: configuration.cores, formatParameters: configuration.formatParameters),
+        cores: configuration.cores, formatParameters: configuration.formatParameters,
+        bitDepth: configuration.bitDepth),
       now: now, makeEncoder: makeEncoder)
   }
 

@@ -7,8 +7,29 @@ public import SoraSDP
 extension CodecCapability {
   public static let vp8 = CodecCapability.video(.vp8)
   public static let vp9 = CodecCapability.video(.vp9)
+  /// VP9's profile 2 (RFC 9628 §6): 10 bits a sample, 4:2:0.
+  public static let vp9Profile2: CodecCapability = {
+    var capability = CodecCapability.vp9
+    capability.parameters["profile-id"] = "2"
+    capability.preferredPayloadType = VideoCodecKind.vp9.format.offeredPayloadType + 2
+    return capability
+  }()
   public static let av1 = CodecCapability.video(.av1)
   public static let h265 = CodecCapability.video(.h265)
+
+  /// VP9 as these encoders and decoders make and take it, by `profile-id`, the most common first. A profile of only one of the two is
+  /// declared for that direction.
+  public static func vp9(encodable: [String], decodable: [String]) -> [CodecCapability] {
+    [vp9, vp9Profile2].compactMap { capability in
+      guard let profile = capability.parameters["profile-id"] else { return nil }
+      let direction = MediaDirection(
+        sends: encodable.contains(profile), receives: decodable.contains(profile))
+      guard direction != .inactive else { return nil }
+      var capability = capability
+      capability.direction = direction
+      return capability
+    }
+  }
 
   /// H.264 (RFC 6184 §8.1) in the profiles that WebRTC endpoints know, each in both packetization modes, the most common
   /// first.

@@ -222,6 +222,25 @@ import WebRTC
     #expect(CodecCapability.h264(encodable: [], decodable: []).isEmpty)
   }
 
+  @Test func profilesOfVP9FollowEncodersAndDecoders() throws {
+    let all = CodecCapability.vp9(encodable: ["0"], decodable: ["0", "2", "1"])
+    #expect(all.map { $0.parameters["profile-id"] } == ["0", "2"])
+    #expect(all.map(\.direction) == [.sendrecv, .recvonly])
+    #expect(all.map(\.preferredPayloadType) == [98, 100])
+    #expect(CodecCapability.vp9(encodable: [], decodable: []).isEmpty)
+    // RFC 9628 §6: absent is 0. Of 1 and 3 there is none.
+    func answered(_ lines: [String]) throws -> String? {
+      let client = Self.negotiator(
+        CodecCapability.vp9(encodable: ["0", "2"], decodable: ["0", "2"]))
+      let answer = try Fixture.answer(client, Self.offer(["a=rtpmap:98 VP9/90000"] + lines))
+      return answer.media[0].codecs[0].parameters["profile-id"]
+    }
+    #expect(try answered(["a=fmtp:98 profile-id=2"]) == "2")
+    #expect(try answered(["a=fmtp:98 profile-id=0"]) == "0")
+    #expect(try answered([]) == "0")
+    #expect(throws: (any Error).self) { try answered(["a=fmtp:98 profile-id=1"]) }
+  }
+
   @Test func parameterSetsOfTheDescriptionReachTheReceiver() throws {
     let client = Self.negotiator()
     let codecs = Self.h264(102, "42e01f", more: ";sprop-parameter-sets=Z0IACpZTBYmI,aMljiA==")
