@@ -4,11 +4,17 @@ extension Interop {
   /// Every video codec that a peer has, both ways: what it publishes is played here, what is published here it decodes.
   @Suite struct Codecs {
     @Test(.needsPeers) func ofTheOfficialSDK() async throws {
-      try await check("media/official", ["VP8", "VP9", "AV1"])
+      let matrix = try await check("media/official", ["VP8", "VP9", "AV1"])
+      let name = Comment(rawValue: "VP9 profile 2")
+      try check("VP9", try #require(matrix.tenBits, name), readable: 0.95)
+      try check("VP9", try #require(matrix.tenBitsFromPeer, name), readable: 0.95)
     }
 
     @Test(.needsBrowser) func ofChromium() async throws {
-      try await check("media/chromium", ["VP8", "VP9", "AV1", "H264"], drawsInTheBrowser: true)
+      let matrix = try await check(
+        "media/chromium", ["VP8", "VP9", "AV1", "H264"], drawsInTheBrowser: true)
+      try check(
+        "VP9", try #require(matrix.tenBits, "VP9 profile 2 to the peer"), readable: 0.95)
     }
 
     @Test(.needsFirefox) func ofFirefox() async throws {
@@ -25,6 +31,9 @@ extension Interop {
 
     struct Matrix: Decodable {
       var codecs: [String: Ways]
+      /// VP9's profile 2, where the script tries it.
+      var tenBits: Ways.Received?
+      var tenBitsFromPeer: Ways.Published?
     }
 
     struct Ways: Decodable {
@@ -64,9 +73,10 @@ extension Interop {
     /// Three seconds of 30 frames each: scripts wait until so many are decoded.
     private static let frames = 90
 
+    @discardableResult
     private func check(
       _ script: String, _ codecs: [String], drawsInTheBrowser: Bool = false
-    ) async throws {
+    ) async throws -> Matrix {
       let matrix = try await Scenario(name: script, limit: 150).run(Matrix.self)
       #expect(Set(matrix.codecs.keys) == Set(codecs))
       for (codec, ways) in matrix.codecs.sorted(by: { $0.key < $1.key }) {
@@ -78,6 +88,7 @@ extension Interop {
           codec, ways.published, readable: codec == "AV1" && drawsInTheBrowser ? 0.6 : readable)
         try check(codec, ways.received, readable: readable)
       }
+      return matrix
     }
 
     private func check(_ codec: String, _ way: Ways.Published, readable: Double) throws {

@@ -18,10 +18,10 @@ def joined(server, channel, role):
         lambda: any(line["channelId"] == channel and line["role"] == role for line in server.messages("join")))
 
 
-def peer_publishes(world, server, codec, join):
+def peer_publishes(world, server, codec, join, channel=None):
     """The peer's pictures, as `sora play` decodes them."""
-    channel = f"{codec}-from-peer"
-    play = world.tool("play", channel, name=f"play-{codec}")
+    channel = channel or f"{codec}-from-peer"
+    play = world.tool("play", channel, name=f"play-{channel}")
     # The player is there first, so that it can see every frame.
     joined(server, channel, "recvonly")
     peer = join("sendonly", channel, codec)
@@ -31,16 +31,22 @@ def peer_publishes(world, server, codec, join):
     return {"sent": sent, "status": play.finish(), "summary": play.last("summary")}
 
 
-def peer_receives(world, server, codec, join):
+def peer_receives(world, server, codec, join, bits=8):
     """`sora publish`'s pictures, as the peer decodes them."""
-    channel = f"{codec}-to-peer"
+    channel = f"{codec}-of-{bits}-to-peer"
     publish = world.tool(
-        "publish", channel, "--resolution", "640x360", "--fps", "30", "--video-codec", codec, name=f"publish-{codec}")
+        "publish", channel, "--resolution", "640x360", "--fps", "30", "--video-codec", codec, "--bit-depth", str(bits),
+        name=f"publish-{channel}")
     joined(server, channel, "sendonly")
     peer = join("recvonly", channel, codec)
     received = peer.received(FRAMES)
     peer.leave()
     return {"received": received, "status": publish.finish(), "summary": publish.last("summary")}
+
+
+def ten_bits(world, server, join):
+    """VP9's profile 2, to the peer."""
+    return {"tenBits": peer_receives(world, server, "VP9", join, bits=10)}
 
 
 def walk(world, server, codecs, join):

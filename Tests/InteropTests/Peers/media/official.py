@@ -2,7 +2,7 @@
 
 from ends.official import Official
 from harness import main, wait_for
-from media.matrix import walk
+from media.matrix import peer_publishes, ten_bits, walk
 
 
 # Freeing one connection's objects while the next is made crashes the official SDK.
@@ -10,8 +10,8 @@ KEPT = []
 
 
 class Peer(Official):
-    def __init__(self, world, role, channel, codec):
-        super().__init__(world, role, channel, codec, data_channel_signaling=False)
+    def __init__(self, world, role, channel, codec, **more):
+        super().__init__(world, role, channel, codec, data_channel_signaling=False, **more)
         KEPT.append(self)
         self.connect()
         if role == "recvonly":
@@ -41,7 +41,11 @@ class Peer(Official):
 
 def scenario(world):
     server = world.serve()
-    return walk(world, server, ["VP8", "VP9", "AV1"], lambda *arguments: Peer(world, *arguments))
+    join = lambda *arguments: Peer(world, *arguments)
+    profile_2 = lambda *arguments: Peer(world, *arguments, video_vp9_params={"profile_id": 2})
+    outcome = walk(world, server, ["VP8", "VP9", "AV1"], join) | ten_bits(world, server, join)
+    outcome["tenBitsFromPeer"] = peer_publishes(world, server, "VP9", profile_2, channel="VP9-of-10-from-peer")
+    return outcome
 
 
 main(scenario)
