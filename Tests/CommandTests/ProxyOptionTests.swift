@@ -59,17 +59,6 @@ import Testing
     #expect(!run.errors.contains("mistaken"))
   }
 
-  private static func doctor(_ url: String, _ options: [String]) async throws -> [String: [String:
-    Any]]
-  {
-    let run = try await Run.beside(["doctor", url, "--json"] + options)
-    let lines = try run.output.split(separator: "\n").map {
-      try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
-    }
-    let checks = lines.compactMap { line in (line["check"] as? String).map { ($0, line) } }
-    return Dictionary(checks) { $1 }
-  }
-
   /// Each step goes through it: the certificate's and the call's, too.
   @Test func doctorGoesThroughIt() async throws {
     let certificates = try await Certificates.shared.value
@@ -77,7 +66,7 @@ import Testing
     configuration.tls = certificates.identity("server")
     let server = try await SoraServer.start(configuration)
     let proxy = try await TestProxy()
-    let checks = try await Self.doctor(
+    let checks = try await Run.doctor(
       "wss://localhost:\(server.port)/signaling",
       ["--ca", certificates.path("ca.pem"), "--proxy", "http://127.0.0.1:\(proxy.port)"])
     for check in ["proxy", "certificate", "websocket", "offer", "ice", "media"] {
@@ -97,7 +86,7 @@ import Testing
   }
 
   @Test func doctorTellsTheProxysTroubleFromTheServers() async throws {
-    let checks = try await Self.doctor(
+    let checks = try await Run.doctor(
       "ws://sora.invalid/signaling", ["--proxy", "socks5://127.0.0.1:1"])
     let proxy = try #require(checks["proxy"], "\(checks)")
     #expect(proxy["state"] as? String == "fail")

@@ -43,6 +43,24 @@ import Testing
     }
   }
 
+  /// Ten bits a sample all the way from the pattern to a file; and eight where nobody asks.
+  @Test(arguments: [("vp9", 10), ("av1", 10), ("vp9", 8)])
+  func samplesOfTenBits(_ codec: String, _ bits: Int) async throws {
+    let (server, port) = try await ServedProgram.serve()
+    defer { server.interrupt() }
+    let publisher = try publisher(port, ["--video-codec", codec, "--bit-depth", "\(bits)"])
+    defer { publisher.interrupt() }
+    let file = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID()).y4m")
+    defer { try? FileManager.default.removeItem(at: file) }
+    let summary = try await play(port, ["--record", file.path])
+    #expect(video(summary)?["codec"] as? String == codec.uppercased(), "\(summary)")
+    // The pattern is known again and compared.
+    #expect(try #require(video(summary)?["psnrDb"] as? Double) > 30, "\(summary)")
+    let header = try String(
+      decoding: Data(contentsOf: file).prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+    #expect(header.contains(bits == 10 ? " C420p10 " : " C420jpeg"), "\(header)")
+  }
+
   /// The tone goes over G.711, and is as loud at the other end.
   @Test func soundInG711() async throws {
     let (server, port) = try await ServedProgram.serve()

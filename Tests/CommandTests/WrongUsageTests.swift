@@ -149,6 +149,12 @@ struct Run {
     (["play", url, "--channel", "c", "--timeout", "-3"], "--timeout -3"),
     (["publish", url, "--channel", "c", "--fps", "-3"], "--fps -3"),
     (["publish", url, "--channel", "c", "--video-bit-rate", "-3"], "--video-bit-rate -3"),
+    (["publish", url, "--channel", "c", "--bit-depth", "12"], "--bit-depth 12: use 8 or 10"),
+    (
+      ["publish", url, "--channel", "c", "--bit-depth", "10", "--video-codec", "h264"],
+      "add --video-codec vp9 or av1"
+    ),
+    (["publish", url, "--channel", "c", "--pin", "sha256//AAAA"], "--pin sha256//AAAA: write"),
     (
       ["play", url, "--channel", "c", "--record", "film.avi"],
       "end the name in .webm, .mp4 or .mkv for the stream as it comes, / for a folder of all streams"

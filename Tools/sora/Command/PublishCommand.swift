@@ -56,6 +56,13 @@ struct PublishCommand: AsyncParsableCommand {
   )
   var fps: Double?
 
+  @Option(
+    help: ArgumentHelp(
+      "Bits a sample: 8 or 10, which VP9 (profile 2) and AV1 have, and few receivers decode. The test pattern has as many; other pictures keep their own until they are encoded.",
+      valueName: "bits"),
+    completion: .list(["8", "10"]))
+  var bitDepth = 8
+
   @Option(name: .customLong("video-bit-rate"), help: ArgumentHelp("kbit/s", valueName: "kbps"))
   var videoBitRate: Int?
 
@@ -114,11 +121,26 @@ private final class PublishJob {
     }
     configuration.videoEnabled = videoInput != nil
     configuration.audioEnabled = audioInput != nil || microphone != nil
+    try Self.setBitDepth(command.bitDepth, of: &configuration)
     configuration.videoBitRate = try checked("--video-bit-rate", command.videoBitRate, 1...50_000)
     configuration.audioBitRate = try checked("--audio-bit-rate", command.audioBitRate, 6...510)
     outputs = try CallOutputs(options, framesPerSecond: rate, received: [])
     self.configuration = configuration
     console = Console(isJSON: options.json)
+  }
+
+  /// VP9's bits are those of its profile, which the server is asked for; AV1's are ours to choose.
+  private static func setBitDepth(
+    _ bits: Int, of configuration: inout SoraSDK.Configuration
+  ) throws(UsageError) {
+    guard bits == 8 || bits == 10 else { throw UsageError("--bit-depth \(bits): use 8 or 10") }
+    guard bits == 10, configuration.videoEnabled else { return }
+    switch configuration.videoCodec {
+    case .vp9: configuration.videoVp9Params = ["profile_id": 2]
+    case .av1: configuration.webRTCConfiguration.videoBitDepth = 10
+    default:
+      throw UsageError("--bit-depth 10: add --video-codec vp9 or av1; the others have 8 bits")
+    }
   }
 
   func run() async throws {

@@ -36,7 +36,7 @@ struct PublishInputs {
       let codec = command.passthrough ? command.connection.videoCodec : nil
       video = try videoChoice.makeFeed(
         resolution: resolution, framesPerSecond: command.fps,
-        codec: codec.flatMap { VideoCodecKind(encodingName: $0) })
+        codec: codec.flatMap { VideoCodecKind(encodingName: $0) }, bitDepth: command.bitDepth)
     }
     if case .film(let path)? = audioChoice, film?.sound == nil {
       let made = try FilmInput(path, option: "--audio", kinds: [.audio], loops: command.loop)

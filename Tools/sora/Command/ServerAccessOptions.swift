@@ -19,6 +19,12 @@ struct ServerAccessOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
+      "Go on only with a wss server that has this key: sha256// and the base64 of the SHA-256 of its public key in DER, as for curl's --pinnedpubkey. Give it again for a second key.",
+      valueName: "hash"))
+  var pin: [String] = []
+
+  @Option(
+    help: ArgumentHelp(
       "The proxy to signal through, and to go through to TURN over TCP and TLS: http:// or socks5://, with USER:PASSWORD@ where it asks for them. Without a port it is 1080.",
       valueName: "url"),
     completion: .list(["http://127.0.0.1:3128", "socks5://127.0.0.1:1080"]))
@@ -41,7 +47,8 @@ struct ServerAccessOptions: ParsableArguments {
         throw UsageError("--ca \(ca): \(error.detail); name a file with PEM certificates")
       }
     }
-    configuration.tls = TLSSettings(caFile: ca, isInsecure: insecure)
+    configuration.tls = TLSSettings(
+      caFile: ca, isInsecure: insecure, signalingKeySHA256: try parsedPins())
     configuration.proxy = try parsedProxy()
   }
 
@@ -53,6 +60,24 @@ struct ServerAccessOptions: ParsableArguments {
     } catch {
       throw UsageError("--metadata: not JSON: \(error)")
     }
+  }
+
+  /// What a pinned key begins with, as curl writes it.
+  static let pinPrefix = "sha256//"
+
+  private func parsedPins() throws(UsageError) -> [[UInt8]] {
+    var hashes: [[UInt8]] = []
+    for text in pin {
+      guard text.hasPrefix(Self.pinPrefix),
+        let hash = Data(base64Encoded: String(text.dropFirst(Self.pinPrefix.count))),
+        hash.count == 32
+      else {
+        throw UsageError(
+          "--pin \(text): write sha256// and the base64 of 32 bytes; sora doctor prints a server's")
+      }
+      hashes.append(Array(hash))
+    }
+    return hashes
   }
 
   /// nil where there is none.

@@ -64,7 +64,8 @@ extension VideoChoice {
   ///   - framesPerSecond: nil for a file's own rate, 30 for the test pattern, and for a camera 30 or what it has.
   ///   - codec: what a camera that encodes may send without encoding it here; nil for pictures.
   package func makeFeed(
-    resolution: Resolution, framesPerSecond: Double?, codec: VideoCodecKind? = nil
+    resolution: Resolution, framesPerSecond: Double?, codec: VideoCodecKind? = nil,
+    bitDepth: Int = 8
   ) throws(UsageError) -> (any VideoFeed)? {
     switch self {
     case .camera(let path):
@@ -72,7 +73,8 @@ extension VideoChoice {
         path: path, resolution: resolution, framesPerSecond: framesPerSecond, codec: codec)
     case .screen, .window: return try ScreenInput(self, framesPerSecond: framesPerSecond)
     case .testPattern, .file, .film, .none:
-      return try VideoInput(self, resolution: resolution, framesPerSecond: framesPerSecond)
+      return try VideoInput(
+        self, resolution: resolution, framesPerSecond: framesPerSecond, bitDepth: bitDepth)
     }
   }
 }

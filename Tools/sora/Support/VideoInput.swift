@@ -11,17 +11,19 @@ package final class VideoInput: RawVideoFeed {
   private let state = Mutex(VideoFeedCounters())
   private let thread = Mutex<PacedThread?>(nil)
 
-  /// - Parameter framesPerSecond: nil for the file's own rate, or 30 for the test pattern.
+  /// - Parameters:
+  ///   - framesPerSecond: nil for the file's own rate, or 30 for the test pattern.
+  ///   - bitDepth: of the test pattern's samples, 8 or 10.
   /// - Returns: nil where no video is wanted, a camera's (`CameraInput`), a screen's (`ScreenInput`) or a film's (`FilmInput`).
-  package init?(_ choice: VideoChoice, resolution: Resolution, framesPerSecond: Double?)
-    throws(UsageError)
-  {
+  package init?(
+    _ choice: VideoChoice, resolution: Resolution, framesPerSecond: Double?, bitDepth: Int = 8
+  ) throws(UsageError) {
     switch choice {
     case .none, .camera, .screen, .window, .film: return nil
     case .testPattern:
       self.resolution = resolution
       self.framesPerSecond = framesPerSecond ?? 30
-      makePictures = { PatternPictures(resolution) }
+      makePictures = { PatternPictures(resolution, bitDepth: bitDepth) }
     case .file(let path):
       do {
         let reader = try Y4MReader(path: path)
@@ -92,8 +94,9 @@ private struct Picture {
 private final class PatternPictures: Pictures {
   private let pattern: TestPattern
 
-  init(_ resolution: Resolution) {
-    pattern = TestPattern(width: resolution.width, height: resolution.height)
+  init(_ resolution: Resolution, bitDepth: Int) {
+    pattern = TestPattern(
+      width: resolution.width, height: resolution.height, format: bitDepth == 10 ? .i010 : .i420)
   }
 
   func picture(_ index: UInt32) -> Picture {

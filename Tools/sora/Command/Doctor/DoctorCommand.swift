@@ -55,7 +55,8 @@ struct DoctorCommand: AsyncParsableCommand {
       SoraSDK.Logger.shared.level = .fatal
       await MachineChecks.run(serving: isHere ? address.port : nil, tell)
       let server = ServerChecks(
-        url: address, tls: access.tls, proxy: settings.proxy?.options, channel: settings.channelId,
+        url: address, tls: access.tls, acceptsKey: settings.tls.acceptsSignalingKey,
+        proxy: settings.proxy?.options, channel: settings.channelId,
         metadata: try access.parsedMetadata())
       if await server.run(tell) {
         let call = CallCheck(

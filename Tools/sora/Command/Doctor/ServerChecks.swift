@@ -3,12 +3,15 @@ import Logging
 import SoraClock
 import SoraCommandSupport
 import SoraMedia
+import SoraSDK
 import SoraSignaling
 
 /// What `sora doctor` looks at along the way to a server: each step, until one fails.
 struct ServerChecks {
   let url: URL
   let tls: TLSOptions
+  /// Whether a public key is pinned; nil where any will do.
+  let acceptsKey: (@Sendable ([UInt8]) -> Bool)?
   let proxy: ProxyOptions?
   let channel: String
   let metadata: JSONValue?
@@ -25,7 +28,7 @@ struct ServerChecks {
       let time = milliseconds(since: start)
       connection.close()
       tellReached(tell)
-      if isSecure { tell(await certificate(isTrusted: tls.insecure ? nil : true)) }
+      if isSecure { await tellCertificate(isTrusted: tls.insecure ? nil : true, tell) }
       tell(.ok("websocket", "open after \(time) ms"))
     } catch {
       await tellHow(error, tell)
@@ -37,7 +40,8 @@ struct ServerChecks {
   private var options: WebSocketOptions {
     var logger = Logging.Logger(label: "sora.doctor")
     logger.logLevel = .critical
-    return WebSocketOptions(tls: tls, proxy: proxy, timeout: .seconds(5), logger: logger)
+    return WebSocketOptions(
+      tls: tls, acceptsKey: acceptsKey, proxy: proxy, timeout: .seconds(5), logger: logger)
   }
 
   private func milliseconds(since start: Instant) -> Int {
@@ -62,24 +66,34 @@ struct ServerChecks {
       tell(.fail("proxy", "\(proxy?.address ?? ""): \(error.detail)", error.wayOut))
     case .resolve: tell(.fail("name", error.detail, error.wayOut))
     case .connect: tell(.fail("tcp", error.detail, error.wayOut))
+    case .tls where error.code == .certificateNotVerified && error.field == "acceptsKey":
+      await tellCertificate(isTrusted: tls.insecure ? nil : true, tell)
+      tell(
+        .fail(
+          "pin", "the server's key isn't one that --pin names",
+          "ask who runs the server whether the key above is theirs, and give it with --pin then"))
     case .tls where error.code == .certificateNotVerified:
-      tell(await certificate(isTrusted: false))
+      await tellCertificate(isTrusted: false, tell)
     case .tls: tell(.fail("tls", error.detail, error.wayOut))
     case .upgrade:
-      if isSecure { tell(await certificate(isTrusted: tls.insecure ? nil : true)) }
+      if isSecure { await tellCertificate(isTrusted: tls.insecure ? nil : true, tell) }
       tell(.fail("websocket", error.detail, error.wayOut))
     default: tell(.fail("url", error.detail, error.wayOut))
     }
   }
 
-  private func certificate(isTrusted: Bool?) async -> Finding {
+  private func tellCertificate(isTrusted: Bool?, _ tell: (Finding) -> Void) async {
     do {
       let found = try await ServerCertificate.fetch(url: url.absoluteString, proxy: proxy)
-      return .certificate(
-        names: found.names, notBefore: found.notBefore, notAfter: found.notAfter,
-        now: SystemClock.realtimeNanoseconds / 1_000_000_000, isTrusted: isTrusted, host: host)
+      tell(
+        .certificate(
+          names: found.names, notBefore: found.notBefore, notAfter: found.notAfter,
+          now: SystemClock.realtimeNanoseconds / 1_000_000_000, isTrusted: isTrusted, host: host))
+      if let hash = found.publicKey.flatMap(TLSSettings.signalingKeyHash) {
+        tell(.ok("key", ServerAccessOptions.pinPrefix + Data(hash).base64EncodedString()))
+      }
     } catch {
-      return .fail("certificate", error.detail, error.wayOut)
+      tell(.fail("certificate", error.detail, error.wayOut))
     }
   }
 

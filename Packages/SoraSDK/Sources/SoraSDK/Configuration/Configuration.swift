@@ -239,10 +239,15 @@ public struct TLSSettings: Sendable, Equatable {
   }
 
   /// What says whether a public key is pinned; nil where none is.
-  fileprivate var acceptsSignalingKey: (@Sendable ([UInt8]) -> Bool)? {
+  package var acceptsSignalingKey: (@Sendable ([UInt8]) -> Bool)? {
     let pins = signalingKeySHA256
     guard !pins.isEmpty else { return nil }
-    return { key in (try? DTLSFingerprint(of: key)).map { pins.contains($0.bytes) } ?? false }
+    return { key in Self.signalingKeyHash(key).map { pins.contains($0) } ?? false }
+  }
+
+  /// What `signalingKeySHA256` has of a public key in DER; nil where there is no cryptography.
+  package static func signalingKeyHash(_ key: [UInt8]) -> [UInt8]? {
+    try? DTLSFingerprint(of: key).bytes
   }
 
   /// The same for those that open connections.

@@ -11,6 +11,8 @@ public struct ServerCertificate: Sendable, Hashable {
   public var notBefore: Int64
   /// Until when it is good, in seconds since 1970.
   public var notAfter: Int64
+  /// Its public key (`SubjectPublicKeyInfo` in DER), as `WebSocketOptions.acceptsKey` gets it; nil where it can't be read.
+  public var publicKey: [UInt8]?
 
   /// Opens a TLS connection to a `wss:` URL's host, as far as the handshake, and closes it.
   ///
@@ -74,6 +76,7 @@ public struct ServerCertificate: Sendable, Hashable {
   fileprivate init(_ certificate: NIOSSLCertificate) {
     notBefore = Int64(certificate.notValidBefore)
     notAfter = Int64(certificate.notValidAfter)
+    publicKey = try? certificate.extractPublicKey().toSPKIBytes()
     // The library gives names only as text.
     let mark = ";alternative_names="
     let text = certificate.description
