@@ -83,11 +83,9 @@ public struct FrameStamp: Hashable, Sendable {
     var count = 0
     for line in y + margin..<y + max(margin + 1, edge - margin) {
       let row = unsafe luma.row(line)
+      let deepRow = unsafe luma.row(line, of: UInt16.self)
       for column in x + margin..<x + max(margin + 1, edge - margin) {
-        sum +=
-          isDeep
-          ? unsafe Int(row.assumingMemoryBound(to: UInt16.self)[column]) >> 2
-          : unsafe Int(row[column])
+        sum += unsafe isDeep ? Int(deepRow[column]) >> 2 : Int(row[column])
         count += 1
       }
     }

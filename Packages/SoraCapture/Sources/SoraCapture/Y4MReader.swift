@@ -119,7 +119,7 @@ public enum Y4MError: Error, Equatable, Sendable, CustomStringConvertible {
 extension MutablePlane {
   /// Clears what a file has beyond 10 bits: encoders take samples for what they say they are.
   fileprivate func limitToTenBits(row y: Int) {
-    let samples = unsafe row(y).assumingMemoryBound(to: UInt16.self)
+    let samples = unsafe row(y, of: UInt16.self)
     for x in 0..<samples.count { unsafe samples[x] = UInt16(littleEndian: samples[x]) & 0x3FF }
   }
 }

@@ -78,9 +78,7 @@ public import SoraMedia
         base: scratch(u.width * 2 * u.height), stride: u.width * 2, width: u.width * 2,
         height: u.height)
       source.scaleInterleaved(into: scaled)
-      source = unsafe Samples(
-        base: UnsafeRawPointer(scaled.base), stride: scaled.stride, width: u.width,
-        height: u.height)
+      source = Samples(scaled, width: u.width)
     }
     unsafe SplitUVPlane(
       source.bytes, Int32(source.stride), u.bytes, Int32(u.stride), v.bytes, Int32(v.stride),
@@ -97,10 +95,8 @@ public import SoraMedia
         base: memory + width * height, stride: width, width: width, height: height)
       u.scale(into: scaledU)
       v.scale(into: scaledV)
-      u = unsafe Samples(
-        base: UnsafeRawPointer(scaledU.base), stride: width, width: width, height: height)
-      v = unsafe Samples(
-        base: UnsafeRawPointer(scaledV.base), stride: width, width: width, height: height)
+      u = Samples(scaledU, width: width)
+      v = Samples(scaledV, width: width)
     }
     unsafe MergeUVPlane(
       u.bytes, Int32(u.stride), v.bytes, Int32(v.stride), target.bytes, Int32(target.stride),

@@ -23,14 +23,20 @@ import SoraMedia
       height: height)
   }
 
+  /// Samples of a plane that was filled.
+  init(_ plane: MutablePlane, width: Int) {
+    unsafe self.init(
+      base: UnsafeRawPointer(plane.base), stride: plane.stride, width: width, height: plane.height)
+  }
+
   var bytes: UnsafePointer<UInt8> { unsafe base.assumingMemoryBound(to: UInt8.self) }
 
   /// The same for samples of 10 bits, whose bytes strides and the target's width count.
   func scaleDeep(into target: MutablePlane) {
     unsafe ScalePlane_12(
-      base.assumingMemoryBound(to: UInt16.self), Int32(stride / 2), Int32(width), Int32(height),
-      target.base.assumingMemoryBound(to: UInt16.self), Int32(target.stride / 2),
-      Int32(target.width / 2), Int32(target.height), kFilterBox)
+      base.bindMemory(to: UInt16.self, capacity: stride / 2 * height), Int32(stride / 2),
+      Int32(width), Int32(height), target.row(0, of: UInt16.self).baseAddress,
+      Int32(target.stride / 2), Int32(target.width / 2), Int32(target.height), kFilterBox)
   }
 
   /// libyuv takes a box where a side shrinks to less than half and bilinear filtering otherwise.

@@ -34,7 +34,7 @@ extension MutablePlane {
   /// Writes 8-bit samples for 10-bit ones.
   fileprivate func reduce(_ source: Plane) {
     for y in 0..<height {
-      let old = unsafe source.row(y).assumingMemoryBound(to: UInt16.self)
+      let old = unsafe source.row(y, of: UInt16.self)
       let new = unsafe row(y)
       for x in 0..<width {
         unsafe new[x] = UInt8(truncatingIfNeeded: min(255, (old[x] &+ 2) &>> 2))
@@ -47,7 +47,7 @@ extension MutablePlane {
   fileprivate func widen(_ source: Plane, from first: Int, step: Int) {
     for y in 0..<height {
       let old = unsafe source.row(y)
-      let new = unsafe row(y).assumingMemoryBound(to: UInt16.self)
+      let new = unsafe row(y, of: UInt16.self)
       for x in 0..<new.count {
         unsafe new[x] = UInt16(truncatingIfNeeded: old[x &* step &+ first]) &<< 2
       }

@@ -131,8 +131,8 @@ private struct Factors {
   func add<Sample: FixedWidthInteger & UnsignedInteger & BitwiseCopyable>(
     _ u: Plane, _ v: Plane, row: Int, _ sample: Sample.Type, step: Int, to sums: inout [Int32]
   ) {
-    let u = unsafe u.row(row).assumingMemoryBound(to: sample)
-    let v = unsafe v.row(row).assumingMemoryBound(to: sample)
+    let u = unsafe u.row(row, of: sample)
+    let v = unsafe v.row(row, of: sample)
     var sums = sums.mutableSpan
     for x in sums.indices {
       let a = unsafe Int32(u[x &* step]) &- middle
@@ -148,10 +148,10 @@ private struct Factors {
     into newU: MutablePlane, _ newV: MutablePlane
   ) {
     let count = u.width / MemoryLayout<Sample>.size / step
-    let u = unsafe u.row(row).assumingMemoryBound(to: sample)
-    let v = unsafe v.row(row).assumingMemoryBound(to: sample)
-    let newU = unsafe newU.row(row).assumingMemoryBound(to: sample)
-    let newV = unsafe newV.row(row).assumingMemoryBound(to: sample)
+    let u = unsafe u.row(row, of: sample)
+    let v = unsafe v.row(row, of: sample)
+    let newU = unsafe newU.row(row, of: sample)
+    let newV = unsafe newV.row(row, of: sample)
     for x in 0..<count {
       let a = unsafe Int32(u[x &* step]) &- middle
       let b = unsafe Int32(v[x &* step &+ step &- 1]) &- middle
@@ -165,8 +165,8 @@ private struct Factors {
   func convert<Sample: FixedWidthInteger & UnsignedInteger & BitwiseCopyable>(
     _ luma: Plane, into target: MutablePlane, row: Int, _ sample: Sample.Type, _ sums: [Int32]
   ) {
-    let old = unsafe luma.row(row).assumingMemoryBound(to: sample)
-    let new = unsafe target.row(row).assumingMemoryBound(to: sample)
+    let old = unsafe luma.row(row, of: sample)
+    let new = unsafe target.row(row, of: sample)
     let pairs = sums.span.extracting(0..<old.count / 2)
     for x in pairs.indices {
       let sum = pairs[x]

@@ -29,6 +29,14 @@ public enum PixelFormat: Sendable, Hashable, CaseIterable {
   public func row(_ y: Int) -> UnsafeRawBufferPointer {
     unsafe UnsafeRawBufferPointer(start: base + y * stride, count: width)
   }
+
+  /// The samples of row `y`, which have as many bytes as `sample`: `UInt16` where they have 10 bits.
+  @inlinable @inline(__always)
+  public func row<Sample: BitwiseCopyable>(_ y: Int, of sample: Sample.Type)
+    -> UnsafeBufferPointer<Sample>
+  {
+    unsafe row(y).assumingMemoryBound(to: sample)
+  }
 }
 
 /// One plane of a picture that is being filled.
@@ -51,5 +59,13 @@ public enum PixelFormat: Sendable, Hashable, CaseIterable {
   @inlinable
   public func row(_ y: Int) -> UnsafeMutableRawBufferPointer {
     unsafe UnsafeMutableRawBufferPointer(start: base + y * stride, count: width)
+  }
+
+  /// The samples of row `y`, as those of `Plane`.
+  @inlinable @inline(__always)
+  public func row<Sample: BitwiseCopyable>(_ y: Int, of sample: Sample.Type)
+    -> UnsafeMutableBufferPointer<Sample>
+  {
+    unsafe row(y).assumingMemoryBound(to: sample)
   }
 }

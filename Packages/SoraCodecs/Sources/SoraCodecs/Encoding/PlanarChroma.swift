@@ -27,7 +27,7 @@ package import SoraMedia
     let second = unsafe first + size
     for row in 0..<height {
       unsafe Self.split(
-        (interleaved.base + row * interleaved.stride).assumingMemoryBound(to: UInt8.self),
+        interleaved.row(row, of: UInt8.self).baseAddress.unsafelyUnwrapped,
         first + row * stride, second + row * stride, count: width)
     }
     return (UnsafeRawPointer(first), UnsafeRawPointer(second), stride)

@@ -95,9 +95,7 @@ struct QuantizerControl {
     unsafe samples.withUnsafeMutableBufferPointer { known in
       guard var previous = known.baseAddress else { return }
       for y in 0..<rows {
-        let row =
-          unsafe luma.base.assumingMemoryBound(to: UInt8.self) + (4 &* y &+ 2) &* luma.stride
-        let above = unsafe row - 2 &* luma.stride
+        let (row, above) = unsafe (luma.row(4 &* y &+ 2), luma.row(4 &* y))
         for x in 0..<columns {
           let sample = unsafe Int32(row[4 &* x &+ 2])
           let horizontal = unsafe sample &- Int32(row[4 &* x])

@@ -78,7 +78,7 @@ package import SoraMedia
   ) throws(MediaFileError) -> PixelBuffer {
     let target = pool.take(width: width, height: height, format: format)
     let planes = (0..<3).map { target.plane($0) }
-    var starts = unsafe planes.map { unsafe Optional($0.base.assumingMemoryBound(to: UInt8.self)) }
+    var starts = unsafe planes.map { unsafe $0.row(0, of: UInt8.self).baseAddress }
     var strides = planes.map { Int32(clamping: $0.stride) }
     let code = unsafe sora_decoder_picture(decoder, &starts, &strides)
     guard code == 0 else { throw AVFormatLibrary.error(code, path, "convert pictures of") }
