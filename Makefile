@@ -20,7 +20,7 @@ PREFIX ?= /usr/local
 DOCS = .build/docs
 
 .DEFAULT_GOAL := help
-.PHONY: help deps demo build check test api samples test-allocations test-unit test-devices test-interop test-packages test-alone guard metrics \
+.PHONY: help deps demo build check test api samples test-allocations test-unit test-devices test-interop test-packages test-alone endurance guard metrics \
 	fuzz sanitize bench bench-codecs bench-packets bench-forwarding bench-data bench-links bench-realtime bench-sound audio-quality scorecard bench-short manifest manifest-check \
 	install package format lint docs clean
 
@@ -70,6 +70,9 @@ test-packages: ## Build each package alone, from its own manifest
 	  echo "== $$package"; \
 	  $(SWIFT) build --package-path $$package --scratch-path .build/packages; \
 	done
+
+endurance: ## Have 50 clients come and go on a real server for 20 minutes, and compare what is held (after `make build`; SORA_ENDURANCE_SECONDS)
+	SORA_ENDURANCE_SECONDS=$${SORA_ENDURANCE_SECONDS:-1200} $(TEST) --filter '^SoraServerTests\.RealServerEndurance'
 
 test-alone: ## Build single products in fresh packages, the other codecs' libraries hidden
 	@Tools/alone.sh

@@ -322,6 +322,16 @@ public final class SoraServer: Sendable {
     await loop.run { [engine] in engine.value.turn?.credentials(for: username) }
   }
 
+  /// What clients make the server hold now.
+  package var holdings: SFUHoldings {
+    get async { await loop.run { [engine] in engine.value.core.holdings } }
+  }
+
+  /// Whether anything waits for its time.
+  package var hasDeadlines: Bool {
+    get async { await loop.run { [engine] in engine.value.core.nextDeadline != nil } }
+  }
+
   /// The names of the channels that have connections.
   public var channels: [String] {
     get async { await loop.run { [engine] in engine.value.core.channelIDs } }

@@ -8,6 +8,12 @@ package struct SFUHoldings: Hashable {
   package var connections = 0
   /// Tracks that clients have turned down, each of them as often as it was.
   package var refusedTracks = 0
+
+  package init(clients: Int = 0, connections: Int = 0, refusedTracks: Int = 0) {
+    self.clients = clients
+    self.connections = connections
+    self.refusedTracks = refusedTracks
+  }
 }
 
 extension SFUCore {

@@ -36,4 +36,10 @@ final class Bystanders {
     }
     #expect(a.closed == nil && b.closed == nil, sourceLocation: location)
   }
+
+  /// Lets go of what came so far.
+  func forget() {
+    a.forgetReceived()
+    b.forgetReceived()
+  }
 }

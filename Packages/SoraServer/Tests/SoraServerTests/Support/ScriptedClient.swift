@@ -67,7 +67,7 @@ final class ScriptedClient: SimulatedEndpoint {
   /// Its data channels where it has asked for them.
   private(set) var data: ClientData?
   /// The server is its second end.
-  private(set) var link: SimulatedLink!
+  let link: SimulatedLink
   /// By source and number.
   private var sent: [UInt32: [UInt16: [UInt8]]] = [:]
   /// The layers that sources have said they are of.
@@ -76,16 +76,30 @@ final class ScriptedClient: SimulatedEndpoint {
   private var rtxNumber: UInt16 = 100
 
   /// - Parameter router: what its link leads to, in place of the server.
-  init(
+  convenience init(
     _ name: String, _ number: Int, _ server: TestServer, _ conditions: LinkConditions = .ideal,
     behind router: SimulatedHost? = nil, ip: String? = nil, sink: (any DatagramSink)? = nil
+  ) throws {
+    let host = server.network.addHost(name, ip ?? "10.0.1.\(number)")
+    let link = server.network.link(host, router ?? server.host, conditions)
+    try self.init(name, number, server, at: Seat(host: host, link: link), sink: sink)
+  }
+
+  /// Where a client is in the network: others may come there when it has gone, on other ports.
+  struct Seat {
+    let host: SimulatedHost
+    let link: SimulatedLink
+  }
+
+  init(
+    _ name: String, _ number: Int, _ server: TestServer, at seat: Seat, port: UInt16 = 5000,
+    sink: (any DatagramSink)? = nil
   ) throws {
     self.name = name
     self.server = server
     network = server.network
-    let host = network.addHost(name, ip ?? "10.0.1.\(number)")
-    link = network.link(host, router ?? server.host, conditions)
-    address = TransportAddress(ip: host.addresses[0], port: 5000)
+    link = seat.link
+    address = TransportAddress(ip: seat.host.addresses[0], port: port)
     certificate = try SimulationCertificate.make(UInt64(100 + number))
 
     peer = server.accept(self)
@@ -143,6 +157,14 @@ final class ScriptedClient: SimulatedEndpoint {
     }
   }
 
+  /// Lets go of the packets that it sent and what came, for those who measure what the server holds.
+  func forgetReceived() {
+    (received, sent) = ([:], [:])
+    (transportNumbers, nacked, keyFrameRequests) = ([], [], [])
+    (reportBlocks, senderReports, pings) = ([], [], [])
+    (notifications, events, order) = (Array(notifications.suffix(1)), [], [])
+  }
+
   func loseSignaling() {
     guard let peer else { return }
     server.core.signalingLost(peer, at: network.now)
@@ -197,7 +219,13 @@ final class ScriptedClient: SimulatedEndpoint {
     check(description)
     offers.append(description)
     guard answersOffers else { return }
-    let (answer, remote) = makeAnswer(description)
+    var template = ScriptedAnswer(
+      ice: transport.ice.localParameters, fingerprint: certificate.fingerprint,
+      version: UInt64(offers.count))
+    template.rejectedCodecs = rejectedCodecs
+    template.refusedRids = refusedRids
+    template.pausedRids = pausedRids
+    let (answer, remote) = template.answer(description)
     answers.append(answer)
     media?.receive(description, at: now)
     say(isFirst ? .answer(sdp: answer.text) : .reAnswer(sdp: answer.text))
@@ -234,57 +262,6 @@ final class ScriptedClient: SimulatedEndpoint {
       #expect(wasStopped, "section \(index) was recycled before its end was agreed")
       #expect(offer.media[index].port != 0)
     }
-  }
-
-  private func makeAnswer(
-    _ offer: SessionDescription
-  ) -> (SessionDescription, PeerTransport.RemoteDescription?) {
-    var answer = SessionDescription(
-      origin: SDPOrigin(sessionID: "7", version: UInt64(offers.count)))
-    var remote: PeerTransport.RemoteDescription?
-    for media in offer.media {
-      var section = MediaDescription(kind: media.kind, formats: media.formats)
-      section.mid = media.mid
-      let isRejected =
-        media.port == 0 || !rejectedCodecs.isDisjoint(with: media.codecs.map(\.name))
-      section.port = isRejected ? 0 : 9
-      section.direction = isRejected ? .inactive : media.direction.reversed
-      section.extensions = media.extensions
-      section.sctpPort = media.sctpPort
-      for codec in media.codecs { section.append(codec) }
-      let offered = media.simulcast?.receive.compactMap(\.first) ?? []
-      let layers = offered.filter { !refusedRids.contains($0.rid) }
-      if !layers.isEmpty {
-        section.rids = layers.map { SDPRid(id: $0.rid, direction: .send) }
-        section.simulcast = SDPSimulcast(
-          send: layers.map {
-            [.init(rid: $0.rid, isPaused: $0.isPaused || pausedRids.contains($0.rid))]
-          })
-      }
-      if !isRejected {
-        let ice = transport.ice.localParameters
-        section.iceUfrag = ice.ufrag
-        section.icePassword = ice.password
-        section.fingerprints = [
-          SDPFingerprint(
-            algorithm: certificate.fingerprint.algorithm, bytes: certificate.fingerprint.bytes)
-        ]
-        section.setup = .active
-        section.rtcpMux = true
-        if remote == nil, let ufrag = media.iceUfrag, let password = media.icePassword,
-          let parameters = try? ICEParameters(ufrag: ufrag, password: password, isLite: true),
-          let fingerprint = media.fingerprints.first.flatMap({
-            try? DTLSFingerprint(parsing: $0.description)
-          })
-        {
-          remote = PeerTransport.RemoteDescription(
-            ice: parameters, fingerprint: fingerprint, localRole: .client)
-        }
-      }
-      answer.media.append(section)
-    }
-    answer.bundle = answer.media.filter { $0.port != 0 }.compactMap(\.mid)
-    return (answer, remote)
   }
 
   // MARK: Media

@@ -51,6 +51,13 @@ final class TestServer: SimulatedEndpoint, SFUCoreDelegate {
     return peer
   }
 
+  /// Lets go of a client that has gone, and of what was told before: of what is held then, nothing is the test's.
+  func forget(_ client: ScriptedClient) {
+    clients = clients.filter { $0.value !== client }
+    events = []
+    reports = []
+  }
+
   func received(
     _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress,
     on local: TransportAddress, at now: Instant

@@ -1,3 +1,4 @@
+import CSoraMallocCount
 import SoraMedia
 import SoraNetworkSimulator
 import SoraServer
@@ -12,9 +13,43 @@ import Testing
 
   private struct Guest {
     let client: ScriptedClient
+    let seat: ScriptedClient.Seat
     let channel: String
     let end: End
     let leaves: Instant
+  }
+
+  /// Seats for those who are there and those who have gone not long ago.
+  private struct Seats {
+    private var free: [ScriptedClient.Seat]
+    private var left: [(guest: Guest, at: Instant)] = []
+
+    init(_ server: TestServer) {
+      free = (0..<100).map {
+        let host = server.network.addHost("seat \($0)", "10.1.0.\($0 + 1)")
+        return .init(host: host, link: server.network.link(host, server.host))
+      }
+    }
+
+    mutating func take(_ conditions: LinkConditions) throws -> ScriptedClient.Seat {
+      let next = free.popLast()
+      let seat = try #require(next)
+      seat.link.forwardConditions = conditions
+      seat.link.backwardConditions = conditions
+      return seat
+    }
+
+    mutating func give(_ guest: Guest, at now: Instant) { left.append((guest, now)) }
+
+    /// Nothing of those is held who have gone longer ago than the server may wait for anybody.
+    mutating func clear(_ server: TestServer) {
+      while let (guest, at) = left.first, server.network.now - at >= .seconds(75) {
+        server.network.remove(guest.client)
+        server.forget(guest.client)
+        free.append(guest.seat)
+        left.removeFirst()
+      }
+    }
   }
 
   private static let faults = [
@@ -30,16 +65,19 @@ import Testing
 
   @Test(arguments: [2026, 2027] as [UInt64])
   func nothingIsLeftOf500Connections(_ seed: UInt64) throws {
+    let before = sora_malloc_live_bytes()
     let network = SimulatedNetwork(seed: seed)
     let server = try TestServer(network)
     let others = try Bystanders(server)
     let random = network.random.fork()
+    var seats = Seats(server)
     var guests: [Guest] = []
     var (met, most) = (0, 0)
+    var held: [Int64] = []
     for number in 0..<500 {
+      let seat = try seats.take(Self.faults[number % Self.faults.count])
       let client = try ScriptedClient(
-        "guest \(number)", number, server, Self.faults[number % Self.faults.count],
-        ip: "10.1.\(number / 250).\(number % 250 + 1)")
+        "guest \(number)", number, server, at: seat, port: UInt16(5000 + number))
       let end = End.allCases[number % End.allCases.count]
       client.answersOffers = end != .neverAnswered
       let roles: [SFURole] = [.sendrecv, .sendonly, .recvonly]
@@ -48,7 +86,9 @@ import Testing
         $0.simulcast = number % 11 == 0
       }
       let stay = Duration.seconds(20 + Int64(random.next() % 60))
-      guests.append(Guest(client: client, channel: channel, end: end, leaves: network.now + stay))
+      guests.append(
+        Guest(
+          client: client, seat: seat, channel: channel, end: end, leaves: network.now + stay))
       // 2.4 s until the next one comes.
       for _ in 0..<4 {
         network.run(for: .milliseconds(600))
@@ -58,14 +98,27 @@ import Testing
       for guest in guests where guest.leaves <= network.now {
         if guest.client.isConnected { met += 1 }
         leave(guest, server)
+        seats.give(guest, at: network.now)
       }
       guests.removeAll { $0.leaves <= network.now }
+      seats.clear(server)
       most = max(most, server.core.holdings.connections)
       if number % 25 == 0 { others.exchange() }
+      guard number % 100 == 99 else { continue }
+      for guest in guests {
+        if guest.client.isConnected { met += 1 }
+        leave(guest, server)
+        seats.give(guest, at: network.now)
+      }
+      guests = []
+      network.run(for: .seconds(90))
+      others.exchange()
+      seats.clear(server)
+      others.forget()
+      expect(server, clients: 2)
+      held.append(sora_malloc_live_bytes() - before)
     }
-    for guest in guests { leave(guest, server) }
-    network.run(for: .seconds(60))
-    others.exchange()
+    if sora_malloc_count_is_on() != 0 { expectFlat(held) }
     // All but those that never answered were there; half a minute of guests is there at once, and two who stay.
     #expect(met > 350 && (15...80).contains(most), "\(met) came, \(most) at once")
     #expect(server.core.channelIDs == ["quiet"])
@@ -82,6 +135,12 @@ import Testing
     let holdings = server.core.holdings
     #expect(holdings.clients == clients && holdings.connections == clients)
     #expect(holdings.refusedTracks == 0)
+  }
+
+  /// What the thread holds with two connections there, each time after a hundred others: flat within 5 %.
+  private func expectFlat(_ held: [Int64]) {
+    print("held with two connections, after 100 to 500 others: \(held.map { $0 >> 10 }) KiB")
+    #expect(held.allSatisfy { $0 <= held[0] + held[0] / 20 }, "\(held)")
   }
 
   private func send(_ client: ScriptedClient) {

@@ -1,0 +1,129 @@
+import Foundation
+import Logging
+import SoraDTLS
+import SoraICE
+import SoraServer
+import SoraTransport
+import Synchronization
+import Testing
+
+/// Fifty clients at a time that come and go on real sockets, in a process of its own: there nothing else opens sockets and takes memory.
+@Suite(.timeLimit(.minutes(60))) struct RealServerEnduranceTests {
+  /// Set in the process that this one starts.
+  static let variable = "SORA_ENDURANCE_PROCESS"
+  /// For how long clients come and go: 20 by default, for 20 minutes see `make endurance`.
+  static let seconds =
+    ProcessInfo.processInfo.environment["SORA_ENDURANCE_SECONDS"].flatMap { Int($0) } ?? 20
+
+  @Test(.enabled(if: ProcessInfo.processInfo.environment[variable] == nil))
+  func nothingIsLeftOf50ClientsThatComeAndGo() async throws {
+    let output = FileManager.default.temporaryDirectory
+      .appendingPathComponent("sora-endurance-\(UUID().uuidString)")
+    defer { try? FileManager.default.removeItem(at: output) }
+    try Data().write(to: output)
+    let file = try FileHandle(forWritingTo: output)
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+    process.arguments = ["--testing-library", "swift-testing", "--filter", "EnduranceOfAProcess"]
+    process.environment = ProcessInfo.processInfo.environment.merging([Self.variable: "1"]) { $1 }
+    process.standardOutput = file
+    process.standardError = file
+    let status = try await withCheckedThrowingContinuation { continuation in
+      process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
+      do { try process.run() } catch { continuation.resume(throwing: error) }
+    }
+    let text = try String(contentsOf: output, encoding: .utf8)
+    #expect(status == 0, "\(text.suffix(3000))")
+    // It has run, and hasn't been left out.
+    #expect(text.contains("endurance: after the server"), "\(text.suffix(3000))")
+    for line in text.split(separator: "\n") where line.contains("endurance: ") { print(line) }
+  }
+}
+
+/// The process that `RealServerEnduranceTests` starts.
+@Suite(
+  .enabled(if: ProcessInfo.processInfo.environment[RealServerEnduranceTests.variable] != nil),
+  .serialized, .timeLimit(.minutes(60)))
+struct EnduranceOfAProcess {
+  private static let atOnce = 50
+
+  private static func start() async throws -> SoraServer {
+    var configuration = SoraServer.Configuration()
+    configuration.mediaAddresses = [.loopbackV4]
+    configuration.apiPort = 0
+    configuration.pingInterval = .milliseconds(500)
+    configuration.pongTimeout = .seconds(2)
+    configuration.connectTimeout = .seconds(2)
+    configuration.mediaTimeout = .seconds(3)
+    configuration.logger.logLevel = .error
+    return try await SoraServer.start(configuration)
+  }
+
+  /// Has clients come and go at all places for a while, and waits for the last one.
+  private func visit(
+    _ server: SoraServer, on loop: NetworkLoop, for duration: Duration
+  ) async throws -> EnduranceGuests.Counts {
+    let guests = try EnduranceGuests(server, on: loop)
+    let end = ContinuousClock().now + duration
+    await withTaskGroup(of: Void.self) { group in
+      for place in 0..<Self.atOnce {
+        group.addTask {
+          var visit = place
+          repeat {
+            await guests.visit(visit)
+            visit += Self.atOnce
+          } while ContinuousClock().now < end
+        }
+      }
+    }
+    return guests.counts
+  }
+
+  /// What is used once it is no more than `limit`, or after a while: threads that nobody needs go after some seconds.
+  private func settled(_ limit: ProcessUsage?) async throws -> ProcessUsage {
+    for _ in 0..<(limit == nil ? 20 : 60) {
+      try await Task.sleep(for: .milliseconds(500))
+      let usage = ProcessUsage()
+      if let limit, usage.isWithin(limit) { return usage }
+    }
+    return ProcessUsage()
+  }
+
+  @Test func measured() async throws {
+    let loop = try NetworkLoop.make()
+    // What a process makes once and keeps: libraries, pools, threads, and the allocator's arenas.
+    try await warmUp(on: loop)
+    let idle = try await settled(nil)
+    print("endurance: before the server, \(idle)")
+    try await serve(on: loop)
+    let last = try await settled(idle)
+    print("endurance: after the server, \(last)")
+    #expect(last.descriptors <= idle.descriptors && last.threads <= idle.threads)
+    loop.shutdown()
+  }
+
+  private func warmUp(on loop: NetworkLoop) async throws {
+    let server = try await Self.start()
+    _ = try await visit(server, on: loop, for: .seconds(5))
+    await server.shutdown()
+  }
+
+  /// In a function of its own, so that nothing of the server is held behind it.
+  private func serve(on loop: NetworkLoop) async throws {
+    let seconds = RealServerEnduranceTests.seconds
+    let server = try await Self.start()
+    _ = try await visit(server, on: loop, for: .seconds(10))
+    let before = try await settled(nil)
+    print("endurance: with nobody there, \(before)")
+    let counts = try await visit(server, on: loop, for: .seconds(seconds))
+    let after = try await settled(before)
+    print("endurance: after \(seconds) s and \(counts), \(after)")
+    #expect(counts.connected > 0 && counts.packets > 0 && counts.failures.isEmpty)
+    #expect(after.isWithin(before))
+    #expect(await server.holdings == SFUHoldings())
+    #expect(await !server.hasDeadlines)
+    #expect(await server.channels.isEmpty)
+    #expect(await loop.run { loop.openSockets } == 0)
+    await server.shutdown()
+  }
+}
