@@ -111,6 +111,16 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
     core.onPublishedFrame = { recordings.take($1, of: $0) }
   }
 
+  /// What the API asked for has begun or ended.
+  func recordingChanged(
+    _ event: SFURecordingEvent, _ started: ServerRecordings.Started,
+    _ recordings: ServerRecordings
+  ) {
+    core.takenChannels = recordings.channels
+    core.tell(event, started.recording, at: loop.now)
+    schedule()
+  }
+
   func requestKeyFrame(connectionID: String) {
     core.requestKeyFrame(connectionID: connectionID, at: loop.now)
     schedule()

@@ -145,9 +145,9 @@ public final class SoraServer: Sendable {
       loop.execute { engine.value.requestKeyFrame(connectionID: id) }
     }
     if !configuration.recordsEverything {
-      recordings.onChange { [weak recordings] in
+      recordings.onChange { [weak recordings] event, started in
         guard let recordings else { return }
-        loop.execute { engine.value.core.takenChannels = recordings.channels }
+        loop.execute { engine.value.recordingChanged(event, started, recordings) }
       }
     }
     await loop.run { engine.value.record(with: recordings) }

@@ -10,6 +10,7 @@ extension SFUReport {
     case .sessionCreated: "session.created"
     case .sessionDestroyed: "session.destroyed"
     case .connection(let report): report.notification.kind.rawValue
+    case .recording(let event, _, _): event.rawValue
     }
   }
 
@@ -27,6 +28,9 @@ extension SFUReport {
       fields.merge(session.fields) { $1 }
       fields["destroyed_timestamp"] = Self.timestamp(time)
     case .connection(let report): fields.merge(report.fields) { $1 }
+    case .recording(_, let recording, let time):
+      fields["timestamp"] = Self.timestamp(time)
+      fields.merge(recording.fields) { $1 }
     }
     return .object(fields)
   }
@@ -46,6 +50,17 @@ extension SFUSession {
     ]
     fields.merge(counters.json) { $1 }
     return fields
+  }
+}
+
+extension SFURecording {
+  fileprivate var fields: [String: JSONValue] {
+    [
+      "channel_id": .string(channelID), "session_id": .string(sessionID),
+      "recording_id": .string(recordingID),
+      "created_time": .integer(createdUnixNanoseconds / 1000),
+      "created_timestamp": SFUReport.timestamp(createdUnixNanoseconds),
+    ]
   }
 }
 

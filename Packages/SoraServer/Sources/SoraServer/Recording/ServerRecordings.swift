@@ -15,6 +15,13 @@ final class ServerRecordings: Sendable {
     var channelID: String
     var sessionID: String
     var createdAt: Date
+
+    /// The same for the core.
+    var recording: SFURecording {
+      SFURecording(
+        recordingID: recordingID, channelID: channelID, sessionID: sessionID,
+        createdUnixNanoseconds: Int64(createdAt.timeIntervalSince1970 * 1e6) * 1000)
+    }
   }
 
   private struct Active {
@@ -29,7 +36,7 @@ final class ServerRecordings: Sendable {
     var ending = 0
     var waiters: [CheckedContinuation<Void, Never>] = []
     /// Called when the channels that are recorded have changed.
-    var onChange: (@Sendable () -> Void)?
+    var onChange: (@Sendable (SFURecordingEvent, Started) -> Void)?
   }
 
   let recordsEverything: Bool
@@ -53,8 +60,8 @@ final class ServerRecordings: Sendable {
     self.requestKeyFrame = requestKeyFrame
   }
 
-  /// Called when `channels` has changed; from any thread.
-  func onChange(_ body: @escaping @Sendable () -> Void) {
+  /// Called when `channels` has changed, with what has begun or ended; from any thread.
+  func onChange(_ body: @escaping @Sendable (SFURecordingEvent, Started) -> Void) {
     state.withLock { $0.onChange = body }
   }
 
@@ -127,7 +134,7 @@ final class ServerRecordings: Sendable {
     }
     guard isStarted else { return nil }
     log(failuresOf: recorder)
-    tellChange()
+    tell(.started, started)
     if let expiresAfter {
       DispatchQueue.global(qos: .utility)
         .asyncAfter(deadline: .now() + expiresAfter.inSeconds) { [weak self] in
@@ -157,7 +164,7 @@ final class ServerRecordings: Sendable {
       return active
     }
     guard let active else { return completion(nil) }
-    tellChange()
+    tell(.stopped, active.started)
     active.recorder.finish { [self] report in
       let waiters = state.withLock { state -> [CheckedContinuation<Void, Never>] in
         state.ending -= 1
@@ -170,9 +177,9 @@ final class ServerRecordings: Sendable {
     }
   }
 
-  private func tellChange() {
+  private func tell(_ event: SFURecordingEvent, _ recording: Started) {
     let onChange = state.withLock { $0.onChange }
-    onChange?()
+    onChange?(event, recording)
   }
 
   private func log(failuresOf recorder: SessionRecorder) {

@@ -61,6 +61,25 @@ import Testing
     }
   }
 
+  @Test func recordingsAreToldAsTheyAreOnTheWire() async throws {
+    let recording = SFURecording(
+      recordingID: "r", channelID: "room", sessionID: "s",
+      createdUnixNanoseconds: 1_750_000_000_123_456_789)
+    try await telling({ _ in HTTPResponse(status: 200) }) { events, receiver, metrics in
+      events.send(.recording(.stopped, recording, unixNanoseconds: 1_750_000_060_000_000_000))
+      #expect(await waits { metrics[.eventsDelivered] == 1 })
+      var body = receiver.bodies[0].objectValue ?? [:]
+      for key in ["id", "version"] { #expect(body.removeValue(forKey: key) != nil) }
+      let literal = """
+        {"type":"recording.stopped","timestamp":"2025-06-15T15:07:40.000000Z","channel_id":"room",\
+        "session_id":"s","recording_id":"r","created_time":1750000000123456,\
+        "created_timestamp":"2025-06-15T15:06:40.123456Z"}
+        """
+      let expected = try JSONValue(parsing: literal)
+      #expect(JSONValue.object(body) == expected)
+    }
+  }
+
   @Test func whatIsNeverTakenIsGivenUpAndCounted() async throws {
     let reply: WebhookReceiver.Reply = { body in
       HTTPResponse(

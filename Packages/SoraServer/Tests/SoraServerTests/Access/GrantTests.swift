@@ -73,6 +73,7 @@ struct GrantTests {
       case .connection(let connection):
         "\(connection.notification.kind.rawValue) \(connection.notification.minutes) "
           + "\(connection.notification.counters.total) \(connection.reason ?? "-")"
+      case .recording(let event, _, _): event.rawValue
       }
     }
     #expect(

@@ -69,6 +69,8 @@ public struct NotifyFields: SignalingFields {
   public let requestRid = Field<String?>("request_rid")
   public let currentRid = Field<String?>("current_rid")
   public let previousRid = Field<String?>("previous_rid")
+  /// In `recording.started` and `recording.stopped`. Sora's keys of these events aren't public.
+  public let recordingID = Field<String?>("recording_id")
 }
 
 /// Names of events. Servers may send others.
@@ -83,6 +85,8 @@ public enum NotifyEventType {
   public static let simulcastSwitched = "simulcast.switched"
   public static let forwardingBlocked = "forwarding.blocked"
   public static let forwardingAllowed = "forwarding.allowed"
+  public static let recordingStarted = "recording.started"
+  public static let recordingStopped = "recording.stopped"
 }
 
 /// Another connection of the channel, as listed in `connection.created`.

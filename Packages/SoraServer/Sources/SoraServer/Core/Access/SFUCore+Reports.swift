@@ -27,6 +27,17 @@ extension SFUCore {
           eventMetadata: request.grant.settings.eventMetadata, reason: reason)))
   }
 
+  /// A connection has lasted for another minute: its channel hears of it, too.
+  func updated(_ connection: SFUConnection, at now: Instant) {
+    report(.updated, of: connection, at: now)
+    let message = notification(.updated, of: connection, at: now)
+    for member in connection.channel.members
+    where member === connection || member.isConnected && member.bundleID != connection.bundleID {
+      member.tell(.notify(message), at: now)
+      touch(member)
+    }
+  }
+
   /// A session is heard of with the first connection that can carry media.
   func reportStart(of channel: SFUChannel) {
     guard !channel.isReported else { return }

@@ -7,6 +7,8 @@ public enum SFUReport: Sendable, Hashable {
   /// The last one has left.
   case sessionDestroyed(SFUSession, unixNanoseconds: Int64)
   case connection(SFUConnectionReport)
+  /// Somebody outside has a channel recorded from now on, or no longer.
+  case recording(SFURecordingEvent, SFURecording, unixNanoseconds: Int64)
 }
 
 /// A channel from its first connection to its last.

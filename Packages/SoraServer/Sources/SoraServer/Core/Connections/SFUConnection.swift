@@ -238,7 +238,7 @@ final class SFUConnection: DeadlineQueued, TrackSubscriber {
         }
       }
       switch span.poll(at: now) {
-      case .minute: core.report(.updated, of: self, at: now)
+      case .minute: core.updated(self, at: now)
       case .over: end(SFUClose(code: 1000, reason: "LIFETIME-EXPIRED"), at: now)
       case nil: break
       }

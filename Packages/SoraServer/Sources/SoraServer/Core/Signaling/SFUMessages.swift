@@ -83,7 +83,7 @@ public struct SFUClose: Sendable, Hashable {
 public struct SFUNotification: Sendable, Hashable {
   public enum Kind: String, Sendable, Hashable {
     case created = "connection.created"
-    /// For event webhooks.
+    /// Each minute.
     case updated = "connection.updated"
     case destroyed = "connection.destroyed"
   }

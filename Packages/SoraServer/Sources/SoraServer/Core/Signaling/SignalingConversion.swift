@@ -74,6 +74,8 @@ extension NotifyMessage {
     self.channelSendonlyConnections = notification.counters.sendonly
     self.channelRecvonlyConnections = notification.counters.recvonly
     self.turnTransportType = turnTransport?.rawValue
+    // What changes is told again, and names.
+    guard notification.kind != .updated else { return }
     self.metadata = notification.peer.metadata
     self.authnMetadata = notification.peer.authnMetadata
     self.authzMetadata = notification.peer.authzMetadata
