@@ -22,6 +22,10 @@ static __thread int64_t live __attribute__((tls_model("initial-exec")));
 uint64_t sora_malloc_count(void) { return allocations; }
 uint64_t sora_malloc_bytes(void) { return bytes; }
 int64_t sora_malloc_live_bytes(void) { return live; }
+uint64_t sora_malloc_in_use(void) {
+  struct mallinfo2 info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
 int sora_malloc_count_is_on(void) { return 1; }
 
 extern void *__libc_malloc(size_t);
@@ -89,6 +93,7 @@ void free(void *memory) {
 uint64_t sora_malloc_count(void) { return 0; }
 uint64_t sora_malloc_bytes(void) { return 0; }
 int64_t sora_malloc_live_bytes(void) { return 0; }
+uint64_t sora_malloc_in_use(void) { return 0; }
 int sora_malloc_count_is_on(void) { return 0; }
 
 #endif

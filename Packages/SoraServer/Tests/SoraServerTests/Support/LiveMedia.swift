@@ -6,7 +6,7 @@ import SoraRTP
 import SoraSDP
 import SoraTransport
 
-/// The media of a client on real sockets: a transport on a UDP socket of its own, and some packets a second. Confined to its loop.
+/// The media of a client on real sockets: a transport on a UDP socket of its own, and some packets per second. Confined to its loop.
 final class LiveMedia: DatagramHandler {
   private static let interval = Duration.milliseconds(200)
 

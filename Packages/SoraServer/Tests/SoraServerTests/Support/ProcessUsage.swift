@@ -1,3 +1,4 @@
+import CSoraMallocCount
 import Foundation
 import Glibc
 
@@ -6,6 +7,8 @@ struct ProcessUsage: CustomStringConvertible {
   var descriptors = 0
   var threads = 0
   var residentBytes = 0
+  /// Of the heap; 0 where nobody counts.
+  var heapBytes = 0
 
   init() {
     // Pages that the allocator keeps free aren't the program's.
@@ -14,11 +17,13 @@ struct ProcessUsage: CustomStringConvertible {
     threads = Self.entries("/proc/self/task")
     let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
     let words = text.split(separator: " ")
+    heapBytes = Int(sora_malloc_in_use())
     residentBytes = (words.count > 1 ? Int(words[1]) ?? 0 : 0) * Int(getpagesize())
   }
 
   var description: String {
-    "\(descriptors) descriptors, \(threads) threads, \(residentBytes >> 10) KiB resident"
+    "\(descriptors) descriptors, \(threads) threads, \(residentBytes >> 10) KiB resident, "
+      + "\(heapBytes >> 10) KiB of heap"
   }
 
   /// Whether it is no more than `other`: sockets and threads at all, memory within 5 %.

@@ -14,6 +14,9 @@ uint64_t sora_malloc_bytes(void);
 /// Bytes that the calling thread has allocated and not freed, as the allocator rounds them. What another thread frees isn't seen.
 int64_t sora_malloc_live_bytes(void);
 
+/// Bytes that all threads hold of the heap: without what the allocator keeps free between them.
+uint64_t sora_malloc_in_use(void);
+
 /// Whether allocations are counted: not under sanitizers, nor with a C library other than glibc.
 int sora_malloc_count_is_on(void);
 
