@@ -95,6 +95,8 @@ public struct SFUConnectionStatus: Sendable, Hashable {
     public var dropped: UInt64
     /// Packets that waited until they weren't kept any more.
     public var overtaken: UInt64
+    /// Packets that waited when a key frame of a lower layer made them needless.
+    public var withdrawn: UInt64
     /// Packets of the publisher's that came too late to be of use.
     public var late: UInt64
     /// Packets left out because the publisher isn't in the spotlight: audio.

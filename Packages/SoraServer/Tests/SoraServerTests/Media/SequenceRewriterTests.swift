@@ -40,6 +40,25 @@ import Testing
     #expect(numbers.advance(to: 18, forwards: true, gapIsLeftOut: false) == 2)
   }
 
+  /// What hasn't left leaves no hole where another source follows.
+  @Test func numbersThatAreWithdrawnAreGivenOutAgain() {
+    var numbers = rewriter(first: 65_530)
+    for source in 10..<20 as Range<UInt16> {
+      _ = numbers.advance(to: source, forwards: source != 12, gapIsLeftOut: false)
+    }
+    // 65_530 to 65_535, 0, 1 and 2 are given out; all behind 65_533 waits.
+    numbers.rebase(withdrawing: 65_534)
+    #expect(numbers.origin(of: 65_533)?.source == 14)
+    #expect(numbers.advance(to: 900, forwards: true, gapIsLeftOut: false) == 65_534)
+    #expect(numbers.advance(to: 901, forwards: true, gapIsLeftOut: false) == 65_535)
+    #expect(numbers.origin(of: 65_534)?.source == 900)
+    // Nothing waits, or what is named is none that was given out of late: they go on.
+    numbers.rebase(withdrawing: 0)
+    #expect(numbers.advance(to: 5, forwards: true, gapIsLeftOut: false) == 0)
+    numbers.rebase(withdrawing: 20_000)
+    #expect(numbers.advance(to: 5, forwards: true, gapIsLeftOut: false) == 1)
+  }
+
   @Test func aNewSourceAndAJumpGoOn() {
     var numbers = rewriter()
     #expect(numbers.advance(to: 1, forwards: true, gapIsLeftOut: false) == 100)

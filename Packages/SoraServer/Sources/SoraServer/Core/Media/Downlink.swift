@@ -7,6 +7,8 @@ import SoraTransport
 final class Downlink {
   /// Time between two splits of the link.
   private static let allocationInterval = Duration.milliseconds(200)
+  /// An estimate below this share of the one that was split is split at once.
+  private static let fall = 0.8
   /// A subscriber whose link has no room for even the lowest layer gets a key frame this often.
   private static let starvedKeyFrameInterval = Duration.seconds(3)
   /// A subscriber that left frames out gets the key frame that ends it this often at most.
@@ -41,6 +43,8 @@ final class Downlink {
   private var streams: [BandwidthAllocator.Stream] = []
   private var shares: [BandwidthAllocator.Share] = []
   private var nextAllocation: Instant?
+  /// The estimate that was split last.
+  private var split: Bitrate?
   private var maximum: Bitrate
   /// When so much was wanted last; nil before it was.
   private var maximumWanted: Instant?
@@ -127,7 +131,7 @@ final class Downlink {
   func stored(
     _ number: UInt16, of sender: RTPTrackSender
   ) -> (token: PacketToken, size: Int)? {
-    guard let subscription = bySSRC[sender.parameters.ssrc],
+    guard let subscription = bySSRC[sender.parameters.ssrc], !subscription.isNeedless(number),
       let count = subscription.storedCount(number)
     else { return nil }
     return (
@@ -140,7 +144,7 @@ final class Downlink {
   /// Lets timers run.
   func poll(at now: Instant, requestKeyFrame: (PublishedLayer, Duration) -> Void) {
     controller.poll(at: now)
-    if let due = nextAllocation, due <= now {
+    if let due = nextAllocation, due <= now || hasFallen {
       nextAllocation = hasVideo ? now + Self.allocationInterval : nil
       allocate(at: now)
       requestKeyFrames(requestKeyFrame)
@@ -160,12 +164,22 @@ final class Downlink {
   }
 
   var nextDeadline: Instant? {
-    earliest(controller.nextDeadline, nextAllocation ?? (hasVideo ? .zero : nil))
+    guard !hasFallen else { return .zero }
+    return earliest(controller.nextDeadline, nextAllocation ?? (hasVideo ? .zero : nil))
+  }
+
+  /// Whether the link takes so much less than when it was split that its subscribers can't wait for the next time.
+  private var hasFallen: Bool {
+    guard nextAllocation != nil, let split, let estimate = controller.knownEstimate else {
+      return false
+    }
+    return estimate < split * Self.fall
   }
 
   /// Splits the link among what is wanted of it now.
   func allocate(at now: Instant) {
-    guard controller.knownEstimate != nil else { return }
+    guard let estimate = controller.knownEstimate else { return }
+    split = estimate
     var wanted = Bitrate.zero
     streams.removeAll(keepingCapacity: true)
     for subscription in subscriptions

@@ -56,6 +56,13 @@ struct PacketRewriter {
     pictures.rebase()
   }
 
+  /// Another source follows, and packets that wait from `number` on won't leave.
+  mutating func rebase(withdrawing number: UInt16, expecting expected: UInt32?) {
+    numbers.rebase(withdrawing: number)
+    timestamps.rebase(expecting: expected)
+    pictures.rebase()
+  }
+
   /// Takes the newest packet of the publisher's.
   ///
   /// - Parameters:

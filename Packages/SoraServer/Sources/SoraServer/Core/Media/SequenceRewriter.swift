@@ -59,6 +59,15 @@ package struct SequenceRewriter {
     for index in places.indices { places[index].state = .empty }
   }
 
+  /// The publisher's next source begins, and what was forwarded from `number` on hasn't left and won't: its numbers are given out again.
+  package mutating func rebase(withdrawing number: UInt16) {
+    rebase()
+    let count = next &- number
+    // Not those of before what is known: they were sent.
+    guard count > 0, count <= capacity else { return }
+    next = number
+  }
+
   /// Forgets where numbers of ours come from.
   package mutating func forget() {
     rebase()

@@ -57,7 +57,12 @@ extension SubscribedTrack {
   /// A key frame of the next layer begins: from here on it is sent in place of the present one.
   func enter(_ layer: PublishedLayer, with timestamp: UInt32, at now: Instant) {
     let previous = selection.current
-    rewriter.rebase(expecting: expectedTimestamp(of: timestamp, on: layer))
+    let expected = expectedTimestamp(of: timestamp, on: layer)
+    if let previous, previous.rank > layer.rank, let number = withdrawWaiting(at: now) {
+      rewriter.rebase(withdrawing: number, expecting: expected)
+    } else {
+      rewriter.rebase(expecting: expected)
+    }
     selection.enter(layer)
     aimAtTemporalLayer()
     gate.reset()

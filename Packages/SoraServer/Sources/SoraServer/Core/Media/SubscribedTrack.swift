@@ -57,6 +57,8 @@ final class SubscribedTrack {
     var overtaken: UInt64 = 0
     /// Of who isn't in the spotlight: audio.
     var unfocused: UInt64 = 0
+    /// Waited, on the first time or another, when a key frame of a lower layer made it needless.
+    var withdrawn: UInt64 = 0
     /// Of a frame that was given up, or older than what is known.
     var late: UInt64 = 0
   }
@@ -217,6 +219,42 @@ final class SubscribedTrack {
     // Of a frame of which nothing else came nothing was decided: it goes on unless all is left out.
     let forwards = kind == .audio || (frame?.forwards ?? (gate.wait == nil))
     return forwards ? .forward(out) : .fill(out)
+  }
+
+  /// Takes back what waits for the link: a key frame of a lower layer makes it needless, and would come late behind it. A frame of which
+  /// something has left is finished.
+  ///
+  /// - Returns: the first number that is free again; nil where nothing has left yet.
+  func withdrawWaiting(at now: Instant) -> UInt16? {
+    guard hasBegun else { return nil }
+    var first = rewriter.timestamps.newestNumber &+ 1
+    while let (_, packet, shift) = unsafe stored(first),
+      packet.header.timestamp &+ shift.timestamp == rewriter.timestamps.newestTimestamp
+    {
+      first &+= 1
+    }
+    var rest: [PacketToken] = []
+    controller.discard(stream: slot) { token in
+      if !token.isRetransmission, sequenceNumber(first, isNewerThan: token.number) {
+        rest.append(token)
+      } else {
+        dropped.withdrawn &+= 1
+      }
+    }
+    for token in rest {
+      guard let count = storedCount(token.number) else { continue }
+      _ = controller.enqueue(token, size: count, priority: .video, at: now)
+    }
+    return first
+  }
+
+  /// Whether a packet is of a higher layer than the one that is sent now: behind its key frame a full link has no room for that.
+  func isNeedless(_ number: UInt16) -> Bool {
+    guard share.map({ $0.reason != .satisfied }) ?? false,
+      let origin = rewriter.numbers.origin(of: number), let current = selection.current,
+      let layer = source.layer(epoch: origin.shift.epoch)
+    else { return false }
+    return layer.rank > current.rank
   }
 
   /// Bytes of the kept packet under a number of ours; nil where it isn't kept any more.
