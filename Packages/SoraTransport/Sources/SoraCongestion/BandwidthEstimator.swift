@@ -224,10 +224,10 @@ public final class BandwidthEstimator {
   public var isEncoder: Bool { configuration.leastQueue == .zero }
 
   private func watchCompetition(at now: Int64) {
-    // Who forwards can't send a little less to see whether that helps.
-    guard isEncoder else { return }
+    // Who forwards leaves whole layers out, and is below the estimate most of the time: that isn't a lack of things to send.
     let verdict = competition.note(
-      queued: queue.queued, rate: acknowledged.estimate ?? 0, isLimited: limit.isLimited, at: now)
+      queued: queue.queued, rate: acknowledged.estimate ?? 0,
+      isLimited: isEncoder && limit.isLimited, at: now)
     if verdict == .pathIsLonger { queue.startOver() }
   }
 
