@@ -177,8 +177,7 @@ import Testing
       figures.append(longest)
     }
     row("drop from 2.5 to 0.5 Mbit/s", "over 300 ms for 1 s at most", figures, "s", digits: 2)
-    // The goal is missed: the estimate, and with it what may be unanswered, lies well above what is sent. It may not get worse.
-    #expect(figures.allSatisfy { $0 <= 1.3 }, "\(figures)")
+    #expect(figures.allSatisfy { $0 <= 1 }, "\(figures)")
   }
 
   /// What waited during an outage doesn't leave in one burst.

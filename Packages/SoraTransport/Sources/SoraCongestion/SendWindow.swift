@@ -17,6 +17,14 @@ public struct SendWindow: Sendable {
   /// While it is full one packet may leave this often, so that the receiver has something to answer.
   public static let trickle = Duration.milliseconds(200)
 
+  /// More of it than is going to be sent, for frames' sizes waver; and of the estimate at least, for a source may have more all of a
+  /// sudden.
+  private static let usefulShare = 1.1
+  private static let leastShare = 0.7
+
+  /// What is going to be sent; nil where that follows the estimate. Where it lies well below it, a link that falls would have the
+  /// difference in its queue before anything is known of it.
+  public var useful: Bitrate?
   private var sent = 0
   private var answered = 0
   private var lossesUntil = Instant.zero
@@ -63,9 +71,15 @@ public struct SendWindow: Sendable {
   public func isFull(estimate: Bitrate, roundTrip: Duration, at now: Instant) -> Bool {
     let allowance = Self.allowance + (now < lossesUntil ? Self.lossAllowance : 0)
     let time = max(0, roundTrip.wholeNanoseconds) + allowance
-    guard Double(sent - answered) > max(Self.least, estimate.bytes(inNanoseconds: time)) else {
+    let room = bounded(estimate).bytes(inNanoseconds: time)
+    guard Double(sent - answered) > max(Self.least, room) else {
       return false
     }
     return answered >= burstEnd || now.nanoseconds(since: oldest) > time
+  }
+
+  private func bounded(_ estimate: Bitrate) -> Bitrate {
+    guard let useful else { return estimate }
+    return min(estimate, max(useful * Self.usefulShare, estimate * Self.leastShare))
   }
 }

@@ -40,6 +40,27 @@ import Testing
     #expect(!isFull(window))
   }
 
+  /// Where less is going to be sent than the estimate says, less may be on the way; but a source may have more all of a sudden.
+  @Test func whatIsGoingToBeSentBoundsIt() {
+    var window = SendWindow()
+    _ = fill(&window, 29)
+    func isFull() -> Bool { self.isFull(window, estimate: .megabits(2)) }
+    window.useful = .kilobits(100)
+    #expect(!isFull())
+    _ = fill(&window, 2)
+    #expect(isFull())
+    window.useful = .kilobits(1_600)
+    #expect(!isFull())
+    _ = fill(&window, 8)
+    #expect(isFull())
+    window.useful = .megabits(5)
+    #expect(!isFull())
+    window.useful = nil
+    #expect(!isFull())
+    _ = fill(&window, 5)
+    #expect(isFull())
+  }
+
   /// A key frame is more than the window: nothing is known of a queue before its first packets' answers are due.
   @Test func aKeyFrameGoesOnAsLongAsAnswersComeInTime() {
     var window = SendWindow()

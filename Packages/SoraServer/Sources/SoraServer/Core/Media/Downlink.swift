@@ -197,6 +197,8 @@ final class Downlink {
       controller.available(at: now), among: streams, at: now, into: &shares)
     let isFull = shares.contains { $0.reason != .satisfied }
     controller.setPacingFactor(isFull ? Self.fullPacing : Self.freePacing)
+    // Where layers are left out, a bound by what is sent would keep it from being seen that there is room for one more.
+    controller.setUseful(isFull ? nil : shares.reduce(.zero) { $0 + $1.rate })
     for share in shares {
       guard let subscription = slots[share.id], subscription.kind == .video else { continue }
       subscription.apply(share)

@@ -114,6 +114,10 @@ public final class SendController {
   /// At which multiple of the estimate packets leave: more keeps frames together, less keeps the queue of a full link short.
   public func setPacingFactor(_ factor: Double) { pacer.setFactor(factor) }
 
+  /// What the packets to come take, where that has a rate of its own and all of it is sent; nil where it follows the estimate. No more
+  /// will be unanswered than suits it.
+  public func setUseful(_ rate: Bitrate?) { window.useful = rate }
+
   // MARK: Sending
 
   /// Lets a stored packet leave when the pacer says so; call `drain` behind it. False where too many wait: the packet is
