@@ -163,11 +163,12 @@ func measureSpeeds(_ peer: Peer, _ clip: Clip, _ plan: Plan, _ note: (Row) -> Vo
 
 /// One round of one peer and clip: ours and the tool's, one right after the other.
 func measure(_ peer: Peer, _ clip: Clip, _ plan: Plan, _ note: (Row) -> Void) throws {
-  let base = "\(plan.folder)/\(peer.kind.rawValue)-\(clip.scene.rawValue)-\(clip.size.name)"
+  let base =
+    "\(plan.folder)/\(peer.kind.rawValue)-\(peer.bitDepth)-\(clip.scene.rawValue)-\(clip.size.name)"
   let stream = "\(base).\(peer.fileExtension)"
   func row(_ way: String, _ tool: String, _ ours: Figures, _ theirs: Figures) throws {
     let row = Row(
-      codec: peer.kind.encodingName, way: way, scene: clip.scene.rawValue, size: clip.size.name,
+      codec: peer.name, way: way, scene: clip.scene.rawValue, size: clip.size.name,
       tool: tool, ours: ours, theirs: theirs)
     note(row)
     try report(row, plan)

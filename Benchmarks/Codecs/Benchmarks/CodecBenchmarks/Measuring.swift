@@ -29,16 +29,18 @@ enum Measuring {
       VideoEncoderSettings(
         width: clip.size.width, height: clip.size.height, framesPerSecond: Clip.framesPerSecond,
         targetBitsPerSecond: clip.size.bitsPerSecond, threads: 1, allowsFrameDropping: false,
-        speed: speed ?? peer.speed(clip.size)))
+        speed: speed ?? peer.speed(clip.size), bitDepth: peer.bitDepth))
     var frames: [EncodedFrame] = []
     frames.reserveCapacity(clip.frames.count)
     var allocations: UInt64 = 0
     var meter = Meter()
     let pool = PixelBufferPool()
+    let depth = BitDepthConverter()
     for (index, original) in clip.frames.enumerated() {
-      // In memory that was just written, as the tools have it after reading their file.
-      let picture = pool.take(width: original.width, height: original.height)
-      for plane in 0..<3 { picture.plane(plane).copy(from: original.buffer.plane(plane)) }
+      // In memory that was just written, as the tools have it after reading their file, which makes 10 bits of 8, too.
+      let source = depth.convert(original.buffer, to: peer.bitDepth)
+      let picture = pool.take(width: original.width, height: original.height, format: source.format)
+      for plane in 0..<3 { picture.plane(plane).copy(from: source.plane(plane)) }
       let frame = RawVideoFrame(buffer: picture.buffer, timestamp: original.timestamp)
       let before = sora_allocation_count()
       meter.start()

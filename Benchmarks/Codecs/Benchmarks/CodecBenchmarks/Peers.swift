@@ -11,6 +11,8 @@ struct Peer: Sendable {
   /// What tells it from other peers of the same codec: the libraries.
   var label: String
   var kind: VideoCodecKind
+  /// Bits of a sample, on both sides.
+  var bitDepth = 8
   var encoder: any VideoCodecFactory
   /// The preferred one first: it also says what quality an encoder has reached.
   var decoders: [PeerDecoder]
@@ -53,7 +55,25 @@ extension Peer {
     ]
   }
 
-  static let all: [Peer] = [vp8, vp9, av1, h264, h265]
+  static let all: [Peer] = [
+    vp8, vp9, vp9.withTenBits("--profile=2", "--bit-depth=10"), av1,
+    av1.withTenBits("--bit-depth=10"), h264, h265,
+  ]
+
+  /// The codec as a table names it.
+  var name: String { kind.encodingName + (bitDepth == 8 ? "" : ", \(bitDepth) bits") }
+
+  private func withTenBits(_ arguments: String...) -> Peer {
+    var peer = self
+    peer.bitDepth = 10
+    peer.label += ", 10 bits"
+    @Sendable func adding(_ line: [String]) -> [String] {
+      line.prefix(1) + arguments + line.dropFirst()
+    }
+    peer.encode = { [encode] in adding(encode($0, $1, $2)) }
+    peer.encodeWithDefaults = { [encodeWithDefaults] in adding(encodeWithDefaults($0, $1)) }
+    return peer
+  }
 
   static let vp8 = Peer(
     label: "libvpx", kind: .vp8, encoder: VP8CodecFactory(),
