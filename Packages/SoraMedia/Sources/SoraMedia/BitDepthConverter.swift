@@ -11,7 +11,9 @@ public final class BitDepthConverter {
 
   /// `picture` with `bitDepth` bits a sample, in three planes; itself where it has as many.
   ///
-  /// - Parameter bitDepth: 8 or 10.
+  /// - Parameters:
+  ///   - picture: what is converted; it is only read.
+  ///   - bitDepth: 8 or 10.
   public func convert(_ picture: PixelBuffer, to bitDepth: Int) -> PixelBuffer {
     precondition(bitDepth == 8 || bitDepth == 10, "8 or 10 bits a sample")
     guard picture.format.bitDepth != bitDepth else { return picture }

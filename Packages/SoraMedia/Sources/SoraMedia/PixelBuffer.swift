@@ -16,11 +16,8 @@
   @usableFromInline let strides: (Int, Int, Int)
   private let release: @Sendable () -> Void
 
-  /// References three planes. `release` runs once, on whichever thread drops the last reference.
-  ///
-  /// - Parameters:
-  ///   - format: one of three planes, `i420` or `i010`. Samples of 10 bits lie at even addresses.
-  ///   - yStride: bytes from row to row, as the other strides.
+  /// References three planes, of `i420` or of `i010`, whose samples lie at even addresses. Strides are bytes from row to row. `release`
+  /// runs once, on whichever thread drops the last reference.
   public init(
     width: Int, height: Int, format: PixelFormat = .i420,
     y: UnsafeRawPointer, yStride: Int,
