@@ -168,12 +168,14 @@ final class Downlink {
     return earliest(controller.nextDeadline, nextAllocation ?? (hasVideo ? .zero : nil))
   }
 
-  /// Whether the link takes so much less than when it was split that its subscribers can't wait for the next time.
+  /// Whether the link takes so much less than when it was split that a lower layer's key frame is to be asked for at once. Layers of one
+  /// stream are left out without one, and can wait: an estimate that falls for a moment needn't cost them.
   private var hasFallen: Bool {
     guard nextAllocation != nil, let split, let estimate = controller.knownEstimate else {
       return false
     }
     return estimate < split * Self.fall
+      && subscriptions.contains { $0.kind == .video && $0.source.isSimulcast }
   }
 
   /// Splits the link among what is wanted of it now.
