@@ -119,7 +119,8 @@ import WebRTC
     try await notes.waitUntil { $0.messages.count == 100 }
     #expect(notes.notes.withLock { $0.messages.compactMap(\.text) } == (0..<100).map { "\($0)" })
     channel.close()
-    #expect(channel.readyState == .closing)
+    // The other end may have answered before this thread runs on.
+    #expect([.closing, .closed].contains(channel.readyState))
     #expect(!channel.sendData(RTCDataBuffer(text: "late")))
     try await notes.waitUntil { $0.states.last == .closed }
     try await own.waitUntil { $0.states.last == .closed }
