@@ -635,6 +635,7 @@ let package = Package(
         "SoraTransport",
         "SoraNetworkSimulator",
         "CSoraMallocCount",
+        "SignalingTestSupport",
         .product(name: "JWTKit", package: "jwt-kit"),
         .product(name: "Logging", package: "swift-log"),
       ],

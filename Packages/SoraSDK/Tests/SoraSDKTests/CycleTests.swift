@@ -1,5 +1,5 @@
 import Foundation
-import Glibc
+import SignalingTestSupport
 import SoraMedia
 import SoraSDK
 import SoraSignaling
@@ -13,25 +13,8 @@ import WebRTC
 
   @Test(.enabled(if: ProcessInfo.processInfo.environment[variable] == nil))
   func nothingIsLeftOfConnections() async throws {
-    let output = FileManager.default.temporaryDirectory
-      .appendingPathComponent("sora-cycles-\(UUID().uuidString)")
-    defer { try? FileManager.default.removeItem(at: output) }
-    try Data().write(to: output)
-    let file = try FileHandle(forWritingTo: output)
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-    process.arguments = [
-      "--testing-library", "swift-testing", "--filter", "CyclesOfAProcess",
-    ]
-    process.environment = ProcessInfo.processInfo.environment
-      .merging([Self.variable: "200"]) { $1 }
-    process.standardOutput = file
-    process.standardError = file
-    let status = try await withCheckedThrowingContinuation { continuation in
-      process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
-      do { try process.run() } catch { continuation.resume(throwing: error) }
-    }
-    let text = try String(contentsOf: output, encoding: .utf8)
+    let (status, text) = try await runAlone(
+      "CyclesOfAProcess", environment: [Self.variable: "200"])
     #expect(status == 0, "\(text.suffix(2000))")
     // It has run, and hasn't been left out.
     #expect(text.contains("after 200 cycles"), "\(text.suffix(2000))")
@@ -44,37 +27,6 @@ import WebRTC
   .enabled(if: ProcessInfo.processInfo.environment[CycleTests.variable] != nil), .serialized,
   .timeLimit(.minutes(15)))
 struct CyclesOfAProcess {
-  /// What a process holds (proc(5)).
-  private struct Usage: CustomStringConvertible {
-    var descriptors = 0
-    var threads = 0
-    var residentBytes = 0
-
-    init() {
-      // Pages that the allocator keeps free aren't the program's.
-      _ = Self.trim?(0)
-      descriptors = Self.entries("/proc/self/fd")
-      threads = Self.entries("/proc/self/task")
-      let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
-      let words = text.split(separator: " ")
-      residentBytes = (words.count > 1 ? Int(words[1]) ?? 0 : 0) * Int(getpagesize())
-    }
-
-    var description: String {
-      "\(descriptors) descriptors, \(threads) threads, \(residentBytes >> 10) KiB resident"
-    }
-
-    /// malloc_trim(3), which the module of glibc doesn't have.
-    private static let trim: (@convention(c) (Int) -> Int32)? = {
-      guard let symbol = dlsym(nil, "malloc_trim") else { return nil }
-      return unsafeBitCast(symbol, to: (@convention(c) (Int) -> Int32).self)
-    }()
-
-    private static func entries(_ folder: String) -> Int {
-      (try? FileManager.default.contentsOfDirectory(atPath: folder).count) ?? 0
-    }
-  }
-
   /// Channels that were, held weakly: their tasks hold them while they run.
   private final class Channels: Sendable {
     private struct Reference: Sendable { weak let channel: MediaChannel? }
@@ -114,17 +66,17 @@ struct CyclesOfAProcess {
   }
 
   /// What the process uses once it is no more than before, or after half a minute: threads that nobody needs go after some seconds.
-  private func settled(_ limit: Usage? = nil) async throws -> Usage {
+  private func settled(_ limit: ProcessUsage? = nil) async throws -> ProcessUsage {
     for _ in 0..<60 {
       try await Task.sleep(for: .milliseconds(500))
-      let usage = Usage()
+      let usage = ProcessUsage()
       if let limit, channels.count == 0, usage.threads <= limit.threads,
         usage.descriptors <= limit.descriptors
       {
         return usage
       }
     }
-    return Usage()
+    return ProcessUsage()
   }
 
   @Test func measured() async throws {

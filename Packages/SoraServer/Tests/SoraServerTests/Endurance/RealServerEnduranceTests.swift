@@ -1,5 +1,7 @@
+import CSoraMallocCount
 import Foundation
 import Logging
+import SignalingTestSupport
 import SoraDTLS
 import SoraICE
 import SoraServer
@@ -17,22 +19,8 @@ import Testing
 
   @Test(.enabled(if: ProcessInfo.processInfo.environment[variable] == nil))
   func nothingIsLeftOf50ClientsThatComeAndGo() async throws {
-    let output = FileManager.default.temporaryDirectory
-      .appendingPathComponent("sora-endurance-\(UUID().uuidString)")
-    defer { try? FileManager.default.removeItem(at: output) }
-    try Data().write(to: output)
-    let file = try FileHandle(forWritingTo: output)
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-    process.arguments = ["--testing-library", "swift-testing", "--filter", "EnduranceOfAProcess"]
-    process.environment = ProcessInfo.processInfo.environment.merging([Self.variable: "1"]) { $1 }
-    process.standardOutput = file
-    process.standardError = file
-    let status = try await withCheckedThrowingContinuation { continuation in
-      process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
-      do { try process.run() } catch { continuation.resume(throwing: error) }
-    }
-    let text = try String(contentsOf: output, encoding: .utf8)
+    let (status, text) = try await runAlone(
+      "EnduranceOfAProcess", environment: [Self.variable: "1"])
     #expect(status == 0, "\(text.suffix(3000))")
     // It has run, and hasn't been left out.
     #expect(text.contains("endurance: after the server"), "\(text.suffix(3000))")
@@ -46,6 +34,9 @@ import Testing
   .serialized, .timeLimit(.minutes(60)))
 struct EnduranceOfAProcess {
   private static let atOnce = 50
+
+  /// What is in use of the heap; 0 where nobody counts.
+  private static var heap: String { ", \(sora_malloc_in_use() >> 10) KiB of heap" }
 
   private static func start() async throws -> SoraServer {
     var configuration = SoraServer.Configuration()
@@ -103,10 +94,10 @@ struct EnduranceOfAProcess {
     // What a process makes once and keeps: libraries, pools, threads, and the allocator's arenas.
     try await warmUp(on: loop)
     let idle = try await settled(nil)
-    print("endurance: before the server, \(idle)")
+    print("endurance: before the server, \(idle)\(Self.heap)")
     try await serve(on: loop)
     let last = try await settled(idle)
-    print("endurance: after the server, \(last)")
+    print("endurance: after the server, \(last)\(Self.heap)")
     #expect(last.descriptors <= idle.descriptors && last.threads <= idle.threads)
     loop.shutdown()
   }
@@ -123,10 +114,10 @@ struct EnduranceOfAProcess {
     let server = try await Self.start()
     _ = try await visit(server, on: loop, for: .seconds(10))
     let before = try await settled(nil)
-    print("endurance: with nobody there, \(before)")
+    print("endurance: with nobody there, \(before)\(Self.heap)")
     let counts = try await visit(server, on: loop, for: .seconds(seconds))
     let after = try await settled(before)
-    print("endurance: after \(seconds) s and \(counts), \(after)")
+    print("endurance: after \(seconds) s and \(counts), \(after)\(Self.heap)")
     #expect(counts.connected > 0 && counts.packets > 0 && counts.failures.isEmpty)
     #expect(after.isWithin(before))
     #expect(await server.holdings == SFUHoldings())

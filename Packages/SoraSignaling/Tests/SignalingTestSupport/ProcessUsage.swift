@@ -1,33 +1,29 @@
-import CSoraMallocCount
 import Foundation
 import Glibc
 
 /// What this process holds (proc(5)).
-struct ProcessUsage: CustomStringConvertible {
-  var descriptors = 0
-  var threads = 0
-  var residentBytes = 0
-  /// Of the heap; 0 where nobody counts.
-  var heapBytes = 0
+public struct ProcessUsage: CustomStringConvertible, Sendable {
+  public var descriptors = 0
+  public var threads = 0
+  public var residentBytes = 0
 
-  init() {
+  /// Looks at it now.
+  public init() {
     // Pages that the allocator keeps free aren't the program's.
     _ = Self.trim?(0)
     descriptors = Self.entries("/proc/self/fd")
     threads = Self.entries("/proc/self/task")
     let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
     let words = text.split(separator: " ")
-    heapBytes = Int(sora_malloc_in_use())
     residentBytes = (words.count > 1 ? Int(words[1]) ?? 0 : 0) * Int(getpagesize())
   }
 
-  var description: String {
-    "\(descriptors) descriptors, \(threads) threads, \(residentBytes >> 10) KiB resident, "
-      + "\(heapBytes >> 10) KiB of heap"
+  public var description: String {
+    "\(descriptors) descriptors, \(threads) threads, \(residentBytes >> 10) KiB resident"
   }
 
   /// Whether it is no more than `other`: sockets and threads at all, memory within 5 %.
-  func isWithin(_ other: ProcessUsage) -> Bool {
+  public func isWithin(_ other: ProcessUsage) -> Bool {
     descriptors <= other.descriptors && threads <= other.threads
       && residentBytes <= other.residentBytes + other.residentBytes / 20
   }
