@@ -38,16 +38,22 @@ extension SFUReport {
   fileprivate static func timestamp(_ unixNanoseconds: Int64) -> JSONValue {
     .string(TimestampText.rfc3339(unixNanoseconds: unixNanoseconds))
   }
+
+  /// Since when there is something; microseconds, as Sora has it.
+  fileprivate static func created(_ unixNanoseconds: Int64) -> [String: JSONValue] {
+    [
+      "created_time": .integer(unixNanoseconds / 1000),
+      "created_timestamp": timestamp(unixNanoseconds),
+    ]
+  }
 }
 
 extension SFUSession {
   var fields: [String: JSONValue] {
     var fields: [String: JSONValue] = [
       "channel_id": .string(channelID), "session_id": .string(sessionID),
-      // Microseconds, as Sora has it.
-      "created_time": .integer(createdUnixNanoseconds / 1000),
-      "created_timestamp": SFUReport.timestamp(createdUnixNanoseconds),
     ]
+    fields.merge(SFUReport.created(createdUnixNanoseconds)) { $1 }
     fields.merge(counters.json) { $1 }
     return fields
   }
@@ -55,12 +61,11 @@ extension SFUSession {
 
 extension SFURecording {
   fileprivate var fields: [String: JSONValue] {
-    [
+    let fields: [String: JSONValue] = [
       "channel_id": .string(channelID), "session_id": .string(sessionID),
       "recording_id": .string(recordingID),
-      "created_time": .integer(createdUnixNanoseconds / 1000),
-      "created_timestamp": SFUReport.timestamp(createdUnixNanoseconds),
     ]
+    return fields.merging(SFUReport.created(createdUnixNanoseconds)) { $1 }
   }
 }
 
@@ -81,14 +86,13 @@ extension SFUConnectionReport {
 
   private var data: JSONValue {
     var data: [String: JSONValue] = [
-      "created_time": .integer(createdUnixNanoseconds / 1000),
-      "created_timestamp": SFUReport.timestamp(createdUnixNanoseconds),
       "total_received_bytes": .integer(Int64(clamping: bytesReceived)),
       "total_sent_bytes": .integer(Int64(clamping: bytesSent)),
       "minutes": .integer(Int64(notification.minutes)),
       "audio": Self.medium(audio?.json, codec: "OPUS"),
       "video": Self.medium(video?.json, codec: "VP9"),
     ]
+    data.merge(SFUReport.created(createdUnixNanoseconds)) { $1 }
     data.merge(notification.counters.json) { $1 }
     if let reason {
       data["destroyed_timestamp"] = SFUReport.timestamp(notification.unixNanoseconds)

@@ -377,15 +377,25 @@ public final class SFUCore {
     reportStart(of: channel)
     report(.created, of: connection, at: now)
     synchronize(channel, at: now)
-    let others = channel.members.filter {
-      $0 !== connection && $0.isConnected && $0.bundleID != connection.bundleID
-    }
+    let others = others(of: connection)
     let base = notification(.created, of: connection, at: now)
     var own = base
     own.others = others.map(\.identity)
     // Others get the list too, from the newcomer's point of view, as Sora sends one message to everybody.
-    for member in [connection] + others {
-      member.tell(.notify(own), at: now)
+    tell(.notify(own), to: [connection] + others, at: now)
+  }
+
+  /// The members of a connection's channel who hear of it.
+  func others(of connection: SFUConnection) -> [SFUConnection] {
+    connection.channel.members.filter {
+      $0 !== connection && $0.isConnected && $0.bundleID != connection.bundleID
+    }
+  }
+
+  /// Tells each of them the same.
+  func tell(_ output: SFUOutput, to members: [SFUConnection], at now: Instant) {
+    for member in members {
+      member.tell(output, at: now)
       touch(member)
     }
   }
@@ -418,11 +428,7 @@ public final class SFUCore {
     if wasConnected {
       var message = notification(.destroyed, of: connection, at: now)
       message.remoteAddress = remoteAddress
-      for member in channel.members
-      where member.isConnected && member.bundleID != connection.bundleID {
-        member.tell(.notify(message), at: now)
-        touch(member)
-      }
+      tell(.notify(message), to: others(of: connection), at: now)
     }
     emit(
       .left(

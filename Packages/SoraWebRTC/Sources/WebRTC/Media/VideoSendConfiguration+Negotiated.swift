@@ -35,17 +35,9 @@ extension VideoSendConfiguration {
       formatParameters: Dictionary(
         send.codec.parameters.entries.map { ($0.key.lowercased(), $0.value ?? "") },
         uniquingKeysWith: { first, _ in first }))
-    bitDepth =
-      switch kind {
-      case .vp9: formatParameters["profile-id"] == "2" ? 10 : 8
-      case .av1: layers.allSatisfy(\.hasOneSpatialLayer) && parameters.videoBitDepth == 10 ? 10 : 8
-      case .vp8, .h264, .h265: 8
-      }
+    let canBeDeep = kind == .av1 && layers.allSatisfy { $0.scalabilityMode.spatialLayers == 1 }
+    if canBeDeep, parameters.videoBitDepth == 10 { bitDepth = 10 }
   }
-}
-
-extension SimulcastLayerSettings {
-  fileprivate var hasOneSpatialLayer: Bool { scalabilityMode.spatialLayers == 1 }
 }
 
 extension VideoCodecKind {

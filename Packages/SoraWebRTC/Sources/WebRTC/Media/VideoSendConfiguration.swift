@@ -13,7 +13,7 @@ package struct VideoSendConfiguration: Sendable, Equatable {
   /// The negotiated codec's, as SDP names them.
   package var formatParameters: [String: String]
   package var cores: Int
-  /// Bits of a sample: 8 or 10.
+  /// Bits of a sample, 8 or 10, where the format parameters don't say it: VP9's do.
   package var bitDepth: Int
 
   package init(

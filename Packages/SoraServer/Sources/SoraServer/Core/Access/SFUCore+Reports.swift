@@ -31,11 +31,7 @@ extension SFUCore {
   func updated(_ connection: SFUConnection, at now: Instant) {
     report(.updated, of: connection, at: now)
     let message = notification(.updated, of: connection, at: now)
-    for member in connection.channel.members
-    where member === connection || member.isConnected && member.bundleID != connection.bundleID {
-      member.tell(.notify(message), at: now)
-      touch(member)
-    }
+    tell(.notify(message), to: [connection] + others(of: connection), at: now)
   }
 
   /// A session is heard of with the first connection that can carry media.

@@ -49,15 +49,10 @@ struct PacketRewriter {
 
   /// Another source follows.
   ///
-  /// - Parameter expected: the subscriber's timestamp of its first packet where reports tell it.
-  mutating func rebase(expecting expected: UInt32? = nil) {
-    numbers.rebase()
-    timestamps.rebase(expecting: expected)
-    pictures.rebase()
-  }
-
-  /// Another source follows, and packets that wait from `number` on won't leave.
-  mutating func rebase(withdrawing number: UInt16, expecting expected: UInt32?) {
+  /// - Parameters:
+  ///   - number: packets that wait from here on won't leave; nil where all will.
+  ///   - expected: the subscriber's timestamp of its first packet where reports tell it.
+  mutating func rebase(withdrawing number: UInt16? = nil, expecting expected: UInt32? = nil) {
     numbers.rebase(withdrawing: number)
     timestamps.rebase(expecting: expected)
     pictures.rebase()

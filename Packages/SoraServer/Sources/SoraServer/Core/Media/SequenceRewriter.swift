@@ -52,16 +52,15 @@ package struct SequenceRewriter {
   }
 
   /// The publisher begins a new source: numbers go on from what was sent last.
-  package mutating func rebase() {
-    guard isBased else { return }
-    next = highest &+ 1 &+ offset
-    isBased = false
-    for index in places.indices { places[index].state = .empty }
-  }
-
-  /// The publisher's next source begins, and what was forwarded from `number` on hasn't left and won't: its numbers are given out again.
-  package mutating func rebase(withdrawing number: UInt16) {
-    rebase()
+  ///
+  /// - Parameter number: what was forwarded from here on hasn't left and won't: its numbers are given out again. nil where all leaves.
+  package mutating func rebase(withdrawing number: UInt16? = nil) {
+    if isBased {
+      next = highest &+ 1 &+ offset
+      isBased = false
+      for index in places.indices { places[index].state = .empty }
+    }
+    guard let number else { return }
     let count = next &- number
     // Not those of before what is known: they were sent.
     guard count > 0, count <= capacity else { return }

@@ -58,11 +58,9 @@ extension SubscribedTrack {
   func enter(_ layer: PublishedLayer, with timestamp: UInt32, at now: Instant) {
     let previous = selection.current
     let expected = expectedTimestamp(of: timestamp, on: layer)
-    if let previous, previous.rank > layer.rank, let number = withdrawWaiting(at: now) {
-      rewriter.rebase(withdrawing: number, expecting: expected)
-    } else {
-      rewriter.rebase(expecting: expected)
-    }
+    let isLower = previous.map { $0.rank > layer.rank } ?? false
+    rewriter.rebase(
+      withdrawing: isLower ? withdrawWaiting(at: now) : nil, expecting: expected)
     selection.enter(layer)
     aimAtTemporalLayer()
     gate.reset()

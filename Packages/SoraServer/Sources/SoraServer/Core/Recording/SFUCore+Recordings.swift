@@ -16,9 +16,6 @@ extension SFUCore {
       $0.sessionID = recording.sessionID
       $0.recordingID = recording.recordingID
     }
-    for member in channel.members where member.isConnected {
-      member.tell(.event(message), at: now)
-      touch(member)
-    }
+    tell(.event(message), to: channel.members.filter(\.isConnected), at: now)
   }
 }

@@ -164,10 +164,8 @@ extension SFUConnection {
     var data = news
     data["connection_id"] = .string(connectionID)
     data["type"] = "signaling_notify_metadata_ext"
-    for member in channel.members where member.isConnected && member !== self {
-      member.tell(.push(.object(data)), at: now)
-      core.touch(member)
-    }
+    let others = channel.members.filter { $0.isConnected && $0 !== self }
+    core.tell(.push(.object(data)), to: others, at: now)
   }
 
   /// Each newcomer is told all of it.
