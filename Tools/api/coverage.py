@@ -5,8 +5,8 @@
     coverage.py debug           of the debug build
     coverage.py --self-test     the comparison itself, on made-up names
 
-ios-2025.1.1.txt has the official names; missing.txt those that aren't here, each with its reason. A name that is missing and not there
-fails, and so does one that is there and not missing: the list can only shrink."""
+ios-2025.1.1.txt has the official names, ios-2025.2-2026.1.txt those that came since; missing.txt those that aren't here, each with its
+reason. A name that is missing and not there fails, and so does one that is there and not missing: the list can only shrink."""
 
 import json
 import pathlib
@@ -20,6 +20,8 @@ sys.path.insert(0, str(FOLDER.parent))
 import docs  # noqa: E402
 
 
+# The first one whole, the second one what it added.
+VERSIONS = ["2025.1.1", "2025.2-2026.1"]
 # Encodable, Decodable and RawRepresentable of the standard library, by their mangled names.
 WRITTEN = {"s:SE": ["encode(to:)"], "s:Se": ["init(from:)"], "s:SY": ["rawValue", "init(rawValue:)"]}
 
@@ -88,10 +90,15 @@ def self_test():
 def main():
     if sys.argv[1:] == ["--self-test"]:
         return self_test()
-    official = lines(FOLDER / "ios-2025.1.1.txt")
     excused = dict(line.split("\t", 1) for line in lines(FOLDER / "missing.txt"))
-    here, problems = compare(official, extract(*(sys.argv[1:] or ["release"])), excused)
-    print(f"{len(here)} of {len(official)} names of the iOS SDK 2025.1.1 ({100 * len(here) / len(official):.1f} %)")
+    ours = extract(*(sys.argv[1:] or ["release"]))
+    official = []
+    for version in VERSIONS:
+        names = lines(FOLDER / f"ios-{version}.txt")
+        here, _ = compare(names, ours, excused)
+        print(f"{len(here)} of {len(names)} names of the iOS SDK {version} ({100 * len(here) / len(names):.1f} %)")
+        official += names
+    _, problems = compare(official, ours, excused)
     for name, reason in excused.items():
         print(f"  not here: {name}: {reason}")
     if problems:

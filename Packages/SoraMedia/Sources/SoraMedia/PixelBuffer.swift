@@ -107,3 +107,21 @@
     }
   }
 }
+
+extension PixelBuffer {
+  /// A black picture, `i420`.
+  ///
+  /// - Parameters:
+  ///   - width: pixels, at least 1.
+  ///   - height: pixels, at least 1.
+  ///   - luma: of black: `VideoColorSpace.black`.
+  public static func black(width: Int, height: Int, luma: UInt8 = 16) -> PixelBuffer {
+    PixelBuffer(width: width, height: height) { planes in
+      for (index, plane) in planes.enumerated() {
+        for y in 0..<plane.height {
+          unsafe plane.row(y).initializeMemory(as: UInt8.self, repeating: index == 0 ? luma : 128)
+        }
+      }
+    }
+  }
+}

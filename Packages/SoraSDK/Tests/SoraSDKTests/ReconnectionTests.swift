@@ -71,6 +71,8 @@ import WebRTC
     let renderer = IdleRenderer()
     stream.videoRenderer = renderer
     stream.videoFilter = CountingFilter.shared
+    stream.audioGain = 0.5
+    stream.stoppedVideoPicture = .black
     stream.audioEnabled = false
     cluster.connections.elements[0].0.abort()
     let told = await events(of: connection, until: "stream+ mainStream", times: 2)
@@ -84,6 +86,7 @@ import WebRTC
     let again = try #require(second.senderStream)
     #expect(again !== stream && again.videoRenderer === renderer)
     #expect(again.videoFilter === CountingFilter.shared)
+    #expect(again.audioGain == 0.5 && again.stoppedVideoPicture == .black)
     #expect(!again.audioEnabled && again.videoEnabled)
     // What is sent goes to the stream that there is.
     let sink = PictureSink()

@@ -155,6 +155,36 @@ import WebRTC
     await channel.disconnect()
   }
 
+  /// The same words at other gains, as the far end hears them, and as sinks of bytes beside it do.
+  @Test func theGainIsHeard() async throws {
+    let call = try await Call()
+    _ = call.sora.setAudioMode(.videoChat)
+    let channel = try await call.connect()
+    await call.settle()
+    let stream = try #require(channel.senderStream)
+    #expect(stream.audioGain == 1)
+    let sink = try call.hear()
+    let bytes = ByteCounter()
+    stream.addAudioTrackSink(bytes)
+    try await call.speak { sink.peaks.elements.contains { $0 > 4_000 } }
+    #expect(bytes.count.withLock { $0 } > 0)
+    stream.removeAudioTrackSink(bytes)
+    bytes.count.withLock { $0 = 0 }
+    stream.audioGain = -1
+    #expect(stream.audioGain == 0)
+    stream.audioGain = .nan
+    stream.audioGain = nil
+    #expect(stream.audioGain == 0)
+    try await call.speak { sink.peaks.elements.suffix(5).allSatisfy { $0 < 50 } }
+    stream.audioGain = 0.25
+    try await call.speak { sink.peaks.elements.suffix(5).allSatisfy { (500..<3_500).contains($0) } }
+    stream.audioGain = 11
+    #expect(stream.audioGain == 10)
+    try await call.speak { sink.peaks.elements.suffix(5).allSatisfy { $0 > 20_000 } }
+    #expect(bytes.count.withLock { $0 } == 0, "it was removed")
+    await channel.disconnect()
+  }
+
   @Test func softAndHardMute() async throws {
     let call = try await Call()
     _ = call.sora.setAudioMode(.videoChat)
@@ -196,8 +226,12 @@ import WebRTC
     var configuration = call.server.configuration(.sendonly)
     configuration.audioEnabled = false
     let channel = try await Attempt(configuration, face: .tasks, sora: call.sora).channel()
-    #expect(channel.setAudioHardMute(true) is SoraError)
-    #expect(channel.setAudioSoftMute(true) is SoraError)
+    for error in [channel.setAudioHardMute(true), channel.setAudioSoftMute(true)] {
+      guard case SoraError.mediaChannelError? = error else {
+        Issue.record("\(error.debugDescription)")
+        continue
+      }
+    }
     await channel.disconnect()
   }
 
@@ -307,5 +341,15 @@ import WebRTC
     await first.settle()
     #expect(
       first.system.log.elements == ["open microphone default", "close microphone default"])
+  }
+}
+
+private final class ByteCounter: RTCAudioTrackSink {
+  let count = Mutex(0)
+  func onData(
+    _ audioData: Data, bitsPerSample: Int, sampleRate: Int, numberOfChannels: Int,
+    numberOfFrames: Int
+  ) {
+    count.withLock { $0 += audioData.count }
   }
 }

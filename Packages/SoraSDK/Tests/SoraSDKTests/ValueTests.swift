@@ -97,7 +97,7 @@ struct ValueTests {
       .webSocketClosed(statusCode: .other(4490), reason: "r"), .webSocketError(AnotherError()),
       .signalingChannelError(reason: "r"), .invalidSignalingMessage,
       .unknownSignalingMessageType(type: "t"), .peerChannelError(reason: "r"),
-      .cameraError(reason: "r"), .messagingError(reason: "r"),
+      .cameraError(reason: "r"), .messagingError(reason: "r"), .mediaChannelError(reason: "r"),
     ]
     let beginnings = [
       "Connection is cancelled", "Connection is timeout", "Connection is busy",

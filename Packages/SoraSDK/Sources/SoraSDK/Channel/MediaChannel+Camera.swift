@@ -37,14 +37,14 @@ extension MediaChannel {
   }
 
   private var noPictures: any Error {
-    SoraError.peerChannelError(
+    SoraError.mediaChannelError(
       reason: "the channel sends no video; connect with a role that sends, and videoEnabled")
   }
 
   /// Sends black pictures, or those of the source again. The camera goes on, so that they are there at once. Of the iOS SDK 2026.1.
   ///
   /// - Parameter mute: whether black is sent.
-  /// - Returns: nil where it worked; `SoraError.peerChannelError` where the channel sends no video.
+  /// - Returns: nil where it worked; `SoraError.mediaChannelError` where the channel sends no video.
   @discardableResult
   public func setVideoSoftMute(_ mute: Bool) -> (any Error)? {
     guard let stream = pictureSender else { return noPictures }
@@ -58,7 +58,7 @@ extension MediaChannel {
   /// Frames of the app's own (`MediaStream.send(videoFrame:)`) are black meanwhile, too.
   ///
   /// - Parameter mute: whether black is sent.
-  /// - Throws: `SoraError.peerChannelError` where the channel sends no video, or why the camera couldn't be started.
+  /// - Throws: `SoraError.mediaChannelError` where the channel sends no video, or why the camera couldn't be started.
   public func setVideoHardMute(_ mute: Bool) async throws {
     guard let stream = pictureSender else { throw noPictures }
     stream.videoEnabled = !mute

@@ -27,10 +27,16 @@ public protocol MediaStream: AnyObject, Sendable {
   /// Volume of received sound, 0 (silent) to 10 (as it was sent), 10 at first; nil where there is no audio track.
   /// Values outside are clamped; setting nil does nothing.
   var remoteAudioVolume: Double? { get set }
+  /// How many times as loud a local stream's sound is sent as it came, 0 (silence) to 10, 1 at first: what the microphone hears, and what
+  /// the app gives, but for packets that are encoded already. Samples beyond 16 bits are clipped. nil for remote streams and where there is
+  /// no audio track. Values outside are clamped; setting nil does nothing. Linux only.
+  var audioGain: Double? { get set }
   /// Applied to each frame in `send(videoFrame:)`.
   var videoFilter: (any VideoFilter)? { get set }
   /// Shows the stream's pictures; held weakly.
   var videoRenderer: (any VideoRenderer)? { get set }
+  /// What the renderer gets when the stream's video stops; `freeze` at first. Linux only.
+  var stoppedVideoPicture: StoppedVideoPicture { get set }
   /// Filters a frame and sends it. nil does nothing.
   func send(videoFrame: VideoFrame?)
   /// Sends sound: linear PCM of any rate and length. Linux only: iOS takes it from the microphone. From the first frame on, no
@@ -49,6 +55,10 @@ public protocol MediaStream: AnyObject, Sendable {
   /// Gives received (or local) sound to `sink`, 10 ms at a time at 48 kHz for received tracks. Linux only.
   func addAudioSink(_ sink: any AudioSink)
   func removeAudioSink(_ sink: any AudioSink)
+  /// Gives received (or local) sound to `sink` as bytes, until it is removed. One that is there already isn't added again. Of the iOS
+  /// SDK 2026.1.
+  func addAudioTrackSink(_ sink: any RTCAudioTrackSink)
+  func removeAudioTrackSink(_ sink: any RTCAudioTrackSink)
   /// Gives every picture to `sink` on the thread that made it, beside the renderer. Linux only.
   func addVideoSink(_ sink: any VideoSink)
   func removeVideoSink(_ sink: any VideoSink)
@@ -67,6 +77,16 @@ extension MediaStream {
   public var videoSource: RTCVideoSource? { nil }
   public var hasVideoTrack: Bool { false }
   public var hasAudioTrack: Bool { false }
+  public var audioGain: Double? {
+    get { nil }
+    set {}
+  }
+  public var stoppedVideoPicture: StoppedVideoPicture {
+    get { .freeze }
+    set {}
+  }
+  public func addAudioTrackSink(_ sink: any RTCAudioTrackSink) {}
+  public func removeAudioTrackSink(_ sink: any RTCAudioTrackSink) {}
 }
 
 /// The one implementation of `MediaStream`, over a stream of the engine.
@@ -80,6 +100,7 @@ final class BasicMediaStream: MediaStream, SoundStream, Sendable {
     var filter: (any VideoFilter)?
     weak var renderer: (any VideoRenderer)?
     var adapter: VideoRendererAdapter?
+    var stoppedPicture = StoppedVideoPicture.freeze
     /// Whether the app has sent sound of its own.
     var isFed = false
   }
@@ -103,6 +124,7 @@ final class BasicMediaStream: MediaStream, SoundStream, Sendable {
     set {
       guard let track = videoTrack, track.isEnabled != newValue else { return }
       track.isEnabled = newValue
+      if !newValue { state.withLock { $0.adapter }?.stop() }
       handlers.onSwitchVideo?(newValue)
       videoRenderer?.onSwitch(video: newValue)
     }
@@ -128,6 +150,14 @@ final class BasicMediaStream: MediaStream, SoundStream, Sendable {
     }
   }
 
+  var audioGain: Double? {
+    get { isLocal ? audioTrack?.source.gain : nil }
+    set {
+      guard let newValue, isLocal else { return }
+      audioTrack?.source.gain = newValue
+    }
+  }
+
   var videoFilter: (any VideoFilter)? {
     get { state.withLock { $0.filter } }
     set { state.withLock { $0.filter = newValue } }
@@ -136,7 +166,8 @@ final class BasicMediaStream: MediaStream, SoundStream, Sendable {
   var videoRenderer: (any VideoRenderer)? {
     get { state.withLock { $0.renderer } }
     set {
-      let adapter = newValue.map(VideoRendererAdapter.init)
+      let picture = stoppedVideoPicture
+      let adapter = newValue.map { VideoRendererAdapter($0, stopped: picture) }
       let (old, oldAdapter) = state.withLock { state in
         defer {
           state.renderer = newValue
@@ -151,6 +182,17 @@ final class BasicMediaStream: MediaStream, SoundStream, Sendable {
       } else {
         old?.onRemoved(from: self)
       }
+    }
+  }
+
+  var stoppedVideoPicture: StoppedVideoPicture {
+    get { state.withLock { $0.stoppedPicture } }
+    set {
+      let adapter = state.withLock { state in
+        state.stoppedPicture = newValue
+        return state.adapter
+      }
+      adapter?.stoppedPicture = newValue
     }
   }
 
@@ -193,6 +235,8 @@ final class BasicMediaStream: MediaStream, SoundStream, Sendable {
 
   func addAudioSink(_ sink: any AudioSink) { audioTrack?.add(sink: sink) }
   func removeAudioSink(_ sink: any AudioSink) { audioTrack?.remove(sink: sink) }
+  func addAudioTrackSink(_ sink: any RTCAudioTrackSink) { audioTrack?.add(sink) }
+  func removeAudioTrackSink(_ sink: any RTCAudioTrackSink) { audioTrack?.remove(sink) }
   func addVideoSink(_ sink: any VideoSink) { videoTrack?.add(sink: sink) }
   func removeVideoSink(_ sink: any VideoSink) { videoTrack?.remove(sink: sink) }
 
@@ -205,7 +249,10 @@ final class BasicMediaStream: MediaStream, SoundStream, Sendable {
     audioTrack?.removeEncodedFrameSink(sink)
   }
 
-  func terminate() { videoRenderer?.onDisconnect(from: mediaChannel) }
+  func terminate() {
+    state.withLock { $0.adapter }?.stop()
+    videoRenderer?.onDisconnect(from: mediaChannel)
+  }
 }
 
 /// What streams are given to, and which of them have been.

@@ -5,6 +5,8 @@ struct StreamSettings {
   private let renderer: (any VideoRenderer)?
   private let filter: (any VideoFilter)?
   private let volume: Double?
+  private let gain: Double?
+  private let stoppedPicture: StoppedVideoPicture
   private let handlers: MediaStreamHandlers
   /// nil where there is no such track.
   private let isVideoEnabled: Bool?
@@ -15,6 +17,8 @@ struct StreamSettings {
     filter = stream.videoFilter
     handlers = stream.handlers
     volume = stream.remoteAudioVolume
+    gain = stream.audioGain
+    stoppedPicture = stream.stoppedVideoPicture
     let tracks = (stream as? BasicMediaStream)?.native
     isVideoEnabled = tracks?.videoTracks.isEmpty == false ? stream.videoEnabled : nil
     isAudioEnabled = tracks?.audioTracks.isEmpty == false ? stream.audioEnabled : nil
@@ -25,6 +29,8 @@ struct StreamSettings {
     if stream.videoRenderer == nil, let renderer { stream.videoRenderer = renderer }
     if stream.videoFilter == nil, let filter { stream.videoFilter = filter }
     if let volume { stream.remoteAudioVolume = volume }
+    if let gain { stream.audioGain = gain }
+    if stoppedPicture != .freeze { stream.stoppedVideoPicture = stoppedPicture }
     if let isVideoEnabled { stream.videoEnabled = isVideoEnabled }
     if let isAudioEnabled { stream.audioEnabled = isAudioEnabled }
     if stream.handlers.onSwitchVideo == nil {

@@ -35,7 +35,7 @@ extension MediaChannel {
 
   /// Sends silence, or sound again. The microphone stays open, so that sound is there at once.
   ///
-  /// - Returns: nil where it worked; `SoraError.peerChannelError` where the channel sends no sound.
+  /// - Returns: nil where it worked; `SoraError.mediaChannelError` where the channel sends no sound.
   @discardableResult
   public func setAudioSoftMute(_ mute: Bool) -> (any Error)? {
     guard let stream = soundSender else { return noSound }
@@ -47,7 +47,7 @@ extension MediaChannel {
   ///
   /// Frames of the app's own (`MediaStream.send(audioFrame:)`) aren't sent meanwhile either.
   ///
-  /// - Returns: nil where it worked; `SoraError.peerChannelError` where the channel sends no sound, or why the microphone couldn't be
+  /// - Returns: nil where it worked; `SoraError.mediaChannelError` where the channel sends no sound, or why the microphone couldn't be
   ///   opened again. It takes as long as the microphone does.
   @discardableResult
   public func setAudioHardMute(_ mute: Bool) -> (any Error)? {
@@ -57,7 +57,7 @@ extension MediaChannel {
   }
 
   private var noSound: any Error {
-    SoraError.peerChannelError(
+    SoraError.mediaChannelError(
       reason: "the channel sends no sound; connect with a role that sends, and audioEnabled")
   }
 }

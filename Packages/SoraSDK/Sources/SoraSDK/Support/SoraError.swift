@@ -16,6 +16,8 @@ public enum SoraError: Error, LocalizedError {
   case peerChannelError(reason: String)
   case cameraError(reason: String)
   case messagingError(reason: String)
+  /// What was asked of a channel isn't possible in its state, or with its configuration. Of the iOS SDK 2026.1.
+  case mediaChannelError(reason: String)
   /// The server ended the connection over its data channel (`close`), with a code other than 1000.
   case dataChannelClosed(statusCode: Int, reason: String)
   /// There is no data channel for calls, or the server doesn't permit this one.
@@ -45,6 +47,7 @@ public enum SoraError: Error, LocalizedError {
     case .peerChannelError(let reason): "PeerChannel error (\(reason))"
     case .cameraError(let reason): "Camera error (\(reason))"
     case .messagingError(let reason): "Messaging error (\(reason))"
+    case .mediaChannelError(let reason): "MediaChannel error (\(reason))"
     case .dataChannelClosed(let code, let reason): "DataChannel is closed (\(code) \(reason))"
     case .rpcUnavailable(let reason): "RPC is unavailable (\(reason))"
     case .rpcEncodingError(let reason): "RPC encoding error (\(reason))"
@@ -72,6 +75,7 @@ public enum SoraError: Error, LocalizedError {
     case .peerChannelError: "Check the codecs of both sides, and that UDP passes between them"
     case .cameraError: "Check that the camera is there and not in use"
     case .messagingError: "Check the label, and that data channels are in use"
+    case .mediaChannelError: "Check the channel's state, its role and what it sends"
     case .dataChannelClosed: "Check the server's log for this connection"
     case .rpcUnavailable: "Use data-channel signaling, and a method of MediaChannel.rpcMethods"
     case .rpcEncodingError: "Make the Encodable conformance of the parameters write JSON"

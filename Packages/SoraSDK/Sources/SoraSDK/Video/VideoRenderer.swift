@@ -1,12 +1,14 @@
 public import Foundation
+import SoraMedia
 import Synchronization
-import WebRTC
+package import WebRTC
 
 /// Shows the frames of a stream.
 public protocol VideoRenderer: AnyObject, Sendable {
   /// The size of the frames that follow changed. On the main queue in apps that run one; see `VideoRendererQueue`.
   func onChange(size: CGSize)
-  /// Shows one frame. On the same queue as `onChange`.
+  /// Shows one frame. On the same queue as `onChange`. nil where the video has stopped and `MediaStream.stoppedVideoPicture` says so:
+  /// what that gives comes on the thread that stops the video, or a timer's, unless `VideoRendererQueue` is `.main`.
   func render(videoFrame: VideoFrame?)
   /// The stream's channel ended.
   func onDisconnect(from: MediaChannel?)
@@ -47,16 +49,96 @@ public enum VideoRendererQueue: Sendable {
 }
 
 /// Between a track of the engine and a renderer of the app, which it holds weakly.
-final class VideoRendererAdapter: RTCVideoRenderer, Sendable {
+package final class VideoRendererAdapter: RTCVideoRenderer, Sendable {
+  private struct State: Sendable {
+    var stopped: StoppedVideoPicture
+    /// The newest frame without its picture; nil before the first.
+    var last: Last?
+    /// Whether the renderer was told of the stop since.
+    var hasStopped = false
+    var timer: RepeatingTimer?
+  }
+  private struct Last: Sendable {
+    var width: Int
+    var height: Int
+    var colorSpace: VideoColorSpace
+    var arrival: Instant
+
+    var black: RTCVideoFrame {
+      RTCVideoFrame(
+        frame: RawVideoFrame(
+          buffer: .black(width: width, height: height, luma: colorSpace.black), timestamp: .now,
+          colorSpace: colorSpace))
+    }
+  }
+
+  private static let queue = DispatchQueue(label: "sora.videoRenderer.stopped")
   private weak let renderer: (any VideoRenderer)?
+  private let patience: Duration
+  private let state: Mutex<State>
 
-  init(_ renderer: any VideoRenderer) { self.renderer = renderer }
+  /// - Parameters:
+  ///   - stopped: what the renderer gets when the video stops.
+  ///   - patience: without a frame for so long, it has.
+  package init(
+    _ renderer: any VideoRenderer, stopped: StoppedVideoPicture = .freeze,
+    patience: Duration = .seconds(2)
+  ) {
+    self.renderer = renderer
+    self.patience = patience
+    state = Mutex(State(stopped: stopped))
+    stoppedPicture = stopped
+  }
 
-  func setSize(_ size: CGSize) {
+  package var stoppedPicture: StoppedVideoPicture {
+    get { state.withLock { $0.stopped } }
+    set {
+      state.withLock { state in
+        state.stopped = newValue
+        if newValue == .freeze {
+          state.timer = nil
+        } else if state.timer == nil {
+          state.timer = RepeatingTimer(every: patience / 4, on: Self.queue) { [weak self] in
+            self?.look()
+          }
+        }
+      }
+    }
+  }
+
+  package func setSize(_ size: CGSize) {
     run { $0.onChange(size: size) }
   }
 
-  func renderFrame(_ frame: RTCVideoFrame?) {
+  package func renderFrame(_ frame: RTCVideoFrame?) {
+    if let frame = frame?.frame {
+      state.withLock { state in
+        state.last = Last(
+          width: frame.width, height: frame.height, colorSpace: frame.colorSpace, arrival: .now)
+        state.hasStopped = false
+      }
+    }
+    render(frame)
+  }
+
+  /// The video has stopped. Does nothing where the renderer knows, or has had no frame.
+  package func stop() {
+    let picture = state.withLock { state -> RTCVideoFrame?? in
+      guard state.stopped != .freeze, !state.hasStopped, let last = state.last else { return nil }
+      state.hasStopped = true
+      return .some(state.stopped == .black ? last.black : nil)
+    }
+    if let picture { render(picture) }
+  }
+
+  private func look() {
+    let isLate = state.withLock { state in
+      state.last.map { Instant.now - $0.arrival > patience } ?? false
+    }
+    if isLate { stop() }
+  }
+
+  private func render(_ frame: RTCVideoFrame?) {
     run { $0.render(videoFrame: frame.map { .native(capturer: nil, frame: $0) }) }
   }
 

@@ -104,8 +104,9 @@ private final class RendererAdapter: VideoSink, Sendable {
 
 /// An audio track: from a source of ours, or received.
 public final class RTCAudioTrack: RTCMediaStreamTrack, @unchecked Sendable {
-  // @unchecked: `let`s and one mutex.
+  // @unchecked: `let`s and mutexes.
   public let source: RTCAudioSource
+  private let adapters = Mutex<[ObjectIdentifier: AudioTrackSinkAdapter]>([:])
   private let dtmfHandler = Mutex<(@Sendable (RTCDtmfEvent) -> Void)?>(nil)
 
   init(source: RTCAudioSource, trackId: String) {
@@ -117,6 +118,24 @@ public final class RTCAudioTrack: RTCMediaStreamTrack, @unchecked Sendable {
   /// where a slow sink holds up no other track (`AudioSink.receive`).
   public func add(sink: any AudioSink) { source.broadcaster.add(sink) }
   public func remove(sink: any AudioSink) { source.broadcaster.remove(sink) }
+
+  /// Gives the track's audio to `sink` as bytes. It is held until it is removed; one that is there already isn't added again.
+  public func add(_ sink: any RTCAudioTrackSink) {
+    let adapter = AudioTrackSinkAdapter(sink)
+    let isNew = adapters.withLock { adapters in
+      guard adapters[ObjectIdentifier(sink)] == nil else { return false }
+      adapters[ObjectIdentifier(sink)] = adapter
+      return true
+    }
+    if isNew { source.broadcaster.add(adapter) }
+  }
+
+  /// Gives it no more. Does nothing where it wasn't added.
+  public func remove(_ sink: any RTCAudioTrackSink) {
+    if let adapter = adapters.withLock({ $0.removeValue(forKey: ObjectIdentifier(sink)) }) {
+      source.broadcaster.remove(adapter)
+    }
+  }
 
   /// Told of the keys of a telephone that the sender of a received track tells of (RFC 4733): once when one is pressed and once when it is let
   /// go, also over a link that loses packets. On the queue of the connection's delegate.

@@ -174,19 +174,10 @@ package final class AudioReceivePipeline: @unchecked Sendable {
   /// One frame per job, on the queue of the sinks.
   private func deliverNext() {
     if var frame = backlog.withLock({ $0.takeFirst() })?.frame {
-      frame.scale(by: track.source.volume)
+      let volume = track.source.volume
+      frame.scale(from: volume, to: volume)
       track.source.push(frame)
     }
     if backlog.withLock({ $0.finishFirst() }) { sinkQueue.async { self.deliverNext() } }
-  }
-}
-
-extension AudioFrame {
-  /// Makes the samples `volume` times as loud, within 16 bits.
-  fileprivate mutating func scale(by volume: Double) {
-    guard volume != 1 else { return }
-    for index in samples.indices {
-      samples[index] = Int16(clamping: Int((Double(samples[index]) * volume).rounded()))
-    }
   }
 }

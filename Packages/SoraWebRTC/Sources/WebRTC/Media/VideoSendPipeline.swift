@@ -369,19 +369,6 @@ extension VideoSendPipeline.Shared {
   }
 }
 
-extension PixelBuffer {
-  /// A black frame: luma is 16, or 0 where samples use the full range.
-  static func black(width: Int, height: Int, luma: UInt8 = 16) -> PixelBuffer {
-    PixelBuffer(width: width, height: height) { planes in
-      for (index, plane) in planes.enumerated() {
-        for y in 0..<plane.height {
-          unsafe plane.row(y).initializeMemory(as: UInt8.self, repeating: index == 0 ? luma : 128)
-        }
-      }
-    }
-  }
-}
-
 extension Instant {
   /// The instant in units of the 90 kHz RTP video clock, wrapping.
   var videoRTPTimestamp: UInt32 {

@@ -6,16 +6,11 @@ import SoraView
 /// Size and rate of a view's frames, written over them anew each second. Safe from any thread.
 final class VideoViewDebugOverlay: Sendable {
   private struct State: Sendable {
-    var timer: Timer?
+    var timer: RepeatingTimer?
     var width = 0
     var height = 0
     var frames = 0
     var since = Instant.zero
-  }
-
-  /// The timer may be ended on any thread; Dispatch says so, and its protocol doesn't.
-  private struct Timer: @unchecked Sendable {
-    let source: any DispatchSourceTimer
   }
 
   private static let queue = DispatchQueue(label: "sora.videoView.debug")
@@ -29,18 +24,15 @@ final class VideoViewDebugOverlay: Sendable {
     set {
       guard newValue != isOn else { return }
       guard newValue else {
-        state.timer?.source.cancel()
         state.timer = nil
         tile.update { $0.overlay = [] }
         return
       }
-      let source = DispatchSource.makeTimerSource(queue: Self.queue)
-      source.schedule(deadline: .now() + 1, repeating: 1)
-      source.setEventHandler { [weak self] in self?.write() }
-      state.timer = Timer(source: source)
       state.since = SystemClock.now
+      state.timer = RepeatingTimer(every: .seconds(1), on: Self.queue) { [weak self] in
+        self?.write()
+      }
       write()
-      source.activate()
     }
   }
 
