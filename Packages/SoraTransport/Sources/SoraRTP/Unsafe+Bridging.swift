@@ -43,6 +43,13 @@ extension RTPHeaderExtensions {
   }
 }
 
+extension RTPDependencyDescriptorField {
+  /// Its bytes in the packet that it was read from; empty where there are none. Valid while the packet's memory is.
+  public func bytes(in packet: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+    unsafe packet.part(Int(offset), Int(offset) + Int(count) <= packet.count ? Int(count) : 0)
+  }
+}
+
 extension VP8Descriptor {
   /// `init(parsing:count:)` for a caller with a pointer.
   public init(parsing payload: UnsafeRawBufferPointer, count: inout Int) throws(RTPError) {

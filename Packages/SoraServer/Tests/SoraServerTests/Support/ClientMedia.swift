@@ -75,6 +75,8 @@ final class ClientMedia: RTPSessionDelegate {
     var keyFrameSize = 30_000
     /// Three temporal layers, the lowest with this share of the rate; nil for none.
     var baseShare: Double?
+    /// Whether frames say which others they need, as dependency descriptors pass it on; with temporal layers.
+    var tellsReferences = false
     /// Bits per second of each layer of a simulcast; empty without one. `rate` and `keyFrameSize` are of no matter then.
     var layers: [Int] = []
   }
@@ -151,6 +153,11 @@ final class ClientMedia: RTPSessionDelegate {
     if video.baseShare != nil {
       frame.layers.temporalLayerCount = 3
       frame.layers.isLayerSync = place == 1 || place == 2
+      if video.tellsReferences {
+        let back: UInt8 = isKeyFrame ? 0 : [4, 1, 2, 1][Int(place)]
+        frame.layers.append(
+          SpatialLayerFrame(end: frame.payload.count, references: (back, 0, 0)))
+      }
     }
     layers[number].nextIndex = nextIndex + 1
     session.send(frame, on: layers[number].stream, at: now)

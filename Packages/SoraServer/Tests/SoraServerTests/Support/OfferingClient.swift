@@ -16,6 +16,8 @@ final class OfferingClient: SimulatedEndpoint {
     var payloadType: UInt8
     var payload: [UInt8]
     var mid: String?
+    /// The dependency descriptor; nil where there is none.
+    var descriptor: [UInt8]?
   }
 
   let network: SimulatedNetwork
@@ -189,11 +191,12 @@ extension OfferingClient: PeerTransportDelegate {
     let map = RTPHeaderExtensionMap(
       (answer?.media ?? []).flatMap(\.extensions).map { (id: Int($0.id), uri: $0.uri) })
     let values = RTPHeaderExtensions(of: header, in: bytes, map: map)
+    let descriptor = map.dependencyDescriptor.flatMap { header.extensionRange(id: $0, in: bytes) }
     received[header.ssrc, default: []].append(
       Packet(
         sequenceNumber: header.sequenceNumber, timestamp: header.timestamp,
         payloadType: header.payloadType, payload: Array(header.payload(in: bytes)),
-        mid: values.mid?.description))
+        mid: values.mid?.description, descriptor: descriptor.map { Array(bytes[$0]) }))
   }
 
   func transport(

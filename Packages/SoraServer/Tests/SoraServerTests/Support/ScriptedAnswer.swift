@@ -14,6 +14,9 @@ struct ScriptedAnswer {
   /// Simulcast layers that aren't sent, and those that are said to be sent later.
   var refusedRids: Set<String> = []
   var pausedRids: Set<String> = []
+  var refusedExtensions: Set<RTPHeaderExtensionKind> = []
+  /// Whether it takes one-byte and two-byte forms of extensions in one stream.
+  var allowsMixed = true
 
   init(ice: ICEParameters, fingerprint: DTLSFingerprint, version: UInt64) {
     self.ice = ice
@@ -25,6 +28,7 @@ struct ScriptedAnswer {
     _ offer: SessionDescription
   ) -> (SessionDescription, PeerTransport.RemoteDescription?) {
     var answer = SessionDescription(origin: SDPOrigin(sessionID: "7", version: version))
+    answer.allowsMixedExtensions = allowsMixed
     var remote: PeerTransport.RemoteDescription?
     for media in offer.media {
       var section = MediaDescription(kind: media.kind, formats: media.formats)
@@ -33,7 +37,9 @@ struct ScriptedAnswer {
         media.port == 0 || !rejectedCodecs.isDisjoint(with: media.codecs.map(\.name))
       section.port = isRejected ? 0 : 9
       section.direction = isRejected ? .inactive : media.direction.reversed
-      section.extensions = media.extensions
+      section.extensions = media.extensions.filter { line in
+        !refusedExtensions.contains { $0.uri == line.uri }
+      }
       section.sctpPort = media.sctpPort
       for codec in media.codecs { section.append(codec) }
       addLayers(of: media, to: &section)

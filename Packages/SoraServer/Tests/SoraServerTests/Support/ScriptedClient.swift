@@ -20,6 +20,8 @@ final class ScriptedClient: SimulatedEndpoint {
     var mid: String?
     var orientation: VideoRotation?
     var level: UInt8?
+    /// The dependency descriptor; nil where there is none.
+    var descriptor: [UInt8]?
     var at: Instant
   }
 
@@ -49,6 +51,9 @@ final class ScriptedClient: SimulatedEndpoint {
   /// Simulcast layers that it refuses to send, and says it sends later.
   var refusedRids: Set<String> = []
   var pausedRids: Set<String> = []
+  /// Header extensions that it leaves out of its answers.
+  var refusedExtensions: Set<RTPHeaderExtensionKind> = []
+  var allowsMixedExtensions = true
   var answersPings = true
   var answersOffers = true
   /// Sources that the server sends, by what arrived.
@@ -62,8 +67,9 @@ final class ScriptedClient: SimulatedEndpoint {
   private(set) var names: [UInt32: String] = [:]
   /// Answers with a retransmission what the server asks for, from what was sent.
   var retransmits = true
-  /// Takes all RTP and RTCP where it is there; nothing is noted of packets then.
+  /// Takes all RTP and RTCP where it is there; nothing is noted of packets then, unless that is wanted.
   private(set) var media: ClientMedia?
+  var notesMedia = false
   /// Its data channels where it has asked for them.
   private(set) var data: ClientData?
   /// The server is its second end.
@@ -225,6 +231,8 @@ final class ScriptedClient: SimulatedEndpoint {
     template.rejectedCodecs = rejectedCodecs
     template.refusedRids = refusedRids
     template.pausedRids = pausedRids
+    template.refusedExtensions = refusedExtensions
+    template.allowsMixed = allowsMixedExtensions
     let (answer, remote) = template.answer(description)
     answers.append(answer)
     media?.receive(description, at: now)
@@ -270,7 +278,7 @@ final class ScriptedClient: SimulatedEndpoint {
   func send(
     _ kind: MediaKind, sequence: UInt16, timestamp: UInt32, ssrc: UInt32? = nil,
     payloadCount: Int = 200, marker: Bool = true, rid: String? = nil, payload: [UInt8]? = nil,
-    losing: Bool = false, level: UInt8? = 30
+    descriptor: [UInt8] = [], losing: Bool = false, level: UInt8? = 30
   ) {
     let payloadCount = payload?.count ?? payloadCount
     let mid = kind == .audio ? offer?.mid?["audio"] : offer?.mid?["video"]
@@ -292,10 +300,13 @@ final class ScriptedClient: SimulatedEndpoint {
       payloadType: codec.payloadType, sequenceNumber: sequence, timestamp: timestamp, ssrc: ssrc,
       marker: marker)
     header.payloadCount = payloadCount
-    var packet = [UInt8](repeating: 0, count: 100 + payloadCount)
+    var packet = [UInt8](repeating: 0, count: 400 + payloadCount)
     let count = packet.withUnsafeMutableBytes { buffer -> Int in
       var writer = RTPPacketWriter(into: buffer)
-      try? writer.writeHeader(header, extensions: values, map: map)
+      descriptor.withUnsafeBytes {
+        try? writer.writeHeader(
+          header, extensions: values, map: map, dependencyDescriptor: $0)
+      }
       for index in 0..<payloadCount {
         writer.free[index] = payload?[index] ?? Self.payloadByte(sequence, index)
       }
@@ -397,7 +408,11 @@ extension ScriptedClient: PeerTransportDelegate {
   func transport(
     _ transport: PeerTransport, receivedRTP packet: UnsafeMutableRawBufferPointer, at now: Instant
   ) {
-    if let media { return media.session.receiveRTP(packet, at: now) }
+    if media == nil || notesMedia { note(packet, at: now) }
+    media?.session.receiveRTP(packet, at: now)
+  }
+
+  private func note(_ packet: UnsafeMutableRawBufferPointer, at now: Instant) {
     let bytes = UnsafeRawBufferPointer(packet)
     guard let header = try? RTPHeader(parsing: bytes), let media = offers.last?.media.first else {
       Issue.record("an RTP packet can't be read")
@@ -408,7 +423,9 @@ extension ScriptedClient: PeerTransportDelegate {
     for other in offers.last?.media ?? [] {
       pairs += other.extensions.map { (id: Int($0.id), uri: $0.uri) }
     }
-    let values = RTPHeaderExtensions(of: header, in: bytes, map: RTPHeaderExtensionMap(pairs))
+    let map = RTPHeaderExtensionMap(pairs)
+    let values = RTPHeaderExtensions(of: header, in: bytes, map: map)
+    let descriptor = map.dependencyDescriptor.flatMap { header.extensionRange(id: $0, in: bytes) }
     if let number = values.transportSequenceNumber { transportNumbers.append(number) }
     received[header.ssrc, default: []].append(
       Packet(
@@ -416,7 +433,8 @@ extension ScriptedClient: PeerTransportDelegate {
         payloadType: header.payloadType, marker: header.marker,
         payload: Array(header.payload(in: bytes)),
         hasTransportNumber: values.transportSequenceNumber != nil, mid: values.mid?.description,
-        orientation: values.videoOrientation, level: values.audioLevel?.level, at: now))
+        orientation: values.videoOrientation, level: values.audioLevel?.level,
+        descriptor: descriptor.map { Array(bytes[$0]) }, at: now))
   }
 
   func transport(

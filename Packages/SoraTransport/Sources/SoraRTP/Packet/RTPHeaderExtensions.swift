@@ -14,9 +14,37 @@ public struct RTPAudioLevel: Hashable, Sendable {
   }
 }
 
+/// Where a packet has its dependency descriptor, which is too long to be carried along with the other values.
+public struct RTPDependencyDescriptorField: Hashable, Sendable {
+  /// Where its bytes begin in the packet that it was read from.
+  public private(set) var offset: UInt16 = 0
+  /// The number of its frame: as it was read, or as it is written where the bytes are copied to another packet.
+  public var frameNumber: UInt16 = 0
+  /// Its bytes, 3 to 255; 0 for none.
+  public private(set) var count: UInt8 = 0
+
+  /// None.
+  public init() {}
+
+  /// nil where it lacks the fields that every descriptor has.
+  fileprivate init?(_ range: Range<Int>, in packet: RawSpan) {
+    guard let offset = UInt16(exactly: range.lowerBound), let count = UInt8(exactly: range.count),
+      count >= 3
+    else { return nil }
+    self.offset = offset
+    self.count = count
+    frameNumber = packet.u16(range.lowerBound + Self.frameNumberOffset)
+  }
+
+  /// Where the number lies in a descriptor: behind two flags and the id of a template.
+  static let frameNumberOffset = 1
+}
+
 /// The values of the header extensions of one packet, read from it or to be written.
 public struct RTPHeaderExtensions: Hashable, Sendable {
   public var mid: RTPExtensionText?
+  /// Its bytes are lent by the packet that was read. Here it takes no room: texts leave a gap behind them.
+  public var dependencyDescriptor = RTPDependencyDescriptorField()
   public var rid: RTPExtensionText?
   public var repairedRid: RTPExtensionText?
   /// 24 bits: seconds modulo 64 in units of 2^-18 seconds.
@@ -50,6 +78,10 @@ public struct RTPHeaderExtensions: Hashable, Sendable {
       case map.videoOrientation:
         // 3GPP TS 26.114 §7.4.5: 0 0 0 0 C F R1 R0.
         if count >= 1 { videoOrientation = VideoRotation(rawValue: packet.u8(start) & 0x03) }
+      case map.dependencyDescriptor:
+        if let field = RTPDependencyDescriptorField(element.range, in: packet) {
+          dependencyDescriptor = field
+        }
       default: break
       }
     }

@@ -50,6 +50,9 @@ public enum RTPPacket {
   /// receiver, whose extension ids, mids and sequence numbers are its own. Contributing sources and padding
   /// aren't copied.
   ///
+  /// A dependency descriptor is copied from `packet`, where `extensions` says that it lies there, with the number that they say, and
+  /// left out where the packet would find no room with it.
+  ///
   /// `header` is the parsed header of `packet`, with fields (ssrc, sequence number, payload type, marker,
   /// timestamp) changed as wanted; its offsets must be those of `packet`. Returns the writer, whose `count` is
   /// the new packet's length and whose offsets allow patching.
@@ -64,7 +67,10 @@ public enum RTPPacket {
         needed: header.payloadOffset &+ header.payloadCount, available: packet.count)
     }
     var writer = unsafe RTPPacketWriter(into: output)
-    unsafe try writer.writeHeader(header, extensions: extensions, map: map)
+    unsafe try writer.writeHeader(
+      header, extensions: extensions, map: map,
+      dependencyDescriptor: extensions.dependencyDescriptor.bytes(in: packet),
+      leaving: header.payloadCount)
     unsafe try writer.append(packet.part(header.payloadOffset, header.payloadCount))
     return writer
   }

@@ -29,15 +29,27 @@ import SoraMedia
   }
 
   /// Starts the packet. Values without an id in `map` aren't written. Uses RFC 8285's one-byte form where ids
-  /// and lengths allow it, else the two-byte form. `dependencyDescriptor` is that extension's content, up to 255 bytes;
-  /// empty for none.
+  /// and lengths allow it, else the two-byte form.
+  ///
+  /// - Parameters:
+  ///   - header: the fields.
+  ///   - extensions: the values. A frame's number is written into the descriptor where they have one.
+  ///   - map: their ids.
+  ///   - dependencyDescriptor: that extension's content, up to 255 bytes; empty for none.
+  ///   - payloadCount: bytes of the payload that follows. Without room for it behind a dependency descriptor, that is left out.
   public mutating func writeHeader(
     _ header: RTPHeader, extensions: RTPHeaderExtensions = RTPHeaderExtensions(),
     map: RTPHeaderExtensionMap = RTPHeaderExtensionMap(),
     dependencyDescriptor: UnsafeRawBufferPointer = unsafe UnsafeRawBufferPointer(
-      start: nil, count: 0)
+      start: nil, count: 0),
+    leaving payloadCount: Int = 0
   ) throws(RTPError) {
-    let plan = ExtensionPlan(extensions, map, dependencyDescriptor.count)
+    var plan = ExtensionPlan(extensions, map, dependencyDescriptor.count)
+    if plan.hasDependencyDescriptor,
+      unsafe buffer.count - RTPHeader.fixedCount - plan.totalCount < payloadCount
+    {
+      plan = ExtensionPlan(extensions, map, 0)
+    }
     let needed = RTPHeader.fixedCount + plan.totalCount
     guard unsafe buffer.count >= needed else {
       throw unsafe .noRoom(needed: needed, available: buffer.count)
@@ -112,6 +124,11 @@ import SoraMedia
     if let id = map.dependencyDescriptor, plan.hasDependencyDescriptor {
       startElement(id, dependencyDescriptor.count, plan.isTwoByte)
       unsafe buffer.put(dependencyDescriptor, at: count)
+      if values.dependencyDescriptor.count > 0, dependencyDescriptor.count > 2 {
+        unsafe buffer.put16(
+          values.dependencyDescriptor.frameNumber,
+          at: count + RTPDependencyDescriptorField.frameNumberOffset)
+      }
       count += dependencyDescriptor.count
     }
     unsafe buffer.zero(count, end - count)

@@ -35,9 +35,9 @@ public enum Retransmission {
   ///   - header: the retransmission's own.
   ///   - originalNumber: the sequence number under which the receiver misses the packet.
   ///   - payload: the original's.
-  ///   - extensions: what is written into the header.
+  ///   - extensions: what is written into the header. Where they have a frame's number, it is the dependency descriptor's.
   ///   - map: their ids.
-  ///   - dependencyDescriptor: the original's; empty for none.
+  ///   - dependencyDescriptor: the original's; empty for none. It is left out where the packet would find no room with it.
   ///   - output: where it is written. The original's payload begins `overhead` bytes behind the writer's `payloadOffset`.
   public static func write(
     _ header: RTPHeader, originalNumber: UInt16, payload: UnsafeRawBufferPointer,
@@ -48,7 +48,8 @@ public enum Retransmission {
   ) throws(RTPError) -> RTPPacketWriter {
     var writer = unsafe RTPPacketWriter(into: output)
     unsafe try writer.writeHeader(
-      header, extensions: extensions, map: map, dependencyDescriptor: dependencyDescriptor)
+      header, extensions: extensions, map: map, dependencyDescriptor: dependencyDescriptor,
+      leaving: overhead + payload.count)
     let free = unsafe writer.free
     let needed = overhead + payload.count
     guard free.count >= needed else { throw .noRoom(needed: needed, available: free.count) }

@@ -126,6 +126,86 @@ import Testing
     }
   }
 
+  /// A dependency descriptor goes along where it lies, with the frame's number that is wanted, and stays behind where it is in the way.
+  @Test(arguments: [3, 16, 17, 255])
+  func aDependencyDescriptorIsCopiedWithAnotherNumber(count: Int) throws {
+    let (from, to) = (Self.map(1), Self.map(5))
+    let descriptor = (0..<count).map { UInt8($0) }
+    let header = RTPHeader(payloadType: 96, sequenceNumber: 10, timestamp: 20, ssrc: 30)
+    let packet = try descriptor.withUnsafeBytes { descriptor in
+      try written {
+        var writer = RTPPacketWriter(into: $0)
+        try writer.writeHeader(
+          header, extensions: Self.values, map: from, dependencyDescriptor: descriptor)
+        try ([4, 5, 6] as [UInt8]).withUnsafeBytes { try writer.append($0) }
+        return writer.count
+      }
+    }
+    var expected = descriptor
+    (expected[1], expected[2]) = (0x98, 0x76)
+    try withBytes(packet) { bytes in
+      let header = try RTPHeader(parsing: bytes)
+      var values = RTPHeaderExtensions(of: header, in: bytes, map: from)
+      #expect(values.dependencyDescriptor.frameNumber == 0x0102)
+      #expect(Array(values.dependencyDescriptor.bytes(in: bytes)) == descriptor)
+      #expect(values.dependencyDescriptor.bytes(in: .init(rebasing: bytes[..<30])).isEmpty)
+      values.dependencyDescriptor.frameNumber = 0x9876
+      let payload = UnsafeRawBufferPointer(rebasing: bytes[header.payloadOffset...])
+      for isRepair in [false, true] {
+        func write(_ capacity: Int, _ map: RTPHeaderExtensionMap) throws -> [UInt8] {
+          try written(capacity: capacity) {
+            guard isRepair else {
+              return try RTPPacket.rewriteExtensions(
+                of: bytes, header: header, extensions: values, map: map, into: $0
+              ).count
+            }
+            return try Retransmission.write(
+              header, originalNumber: 9, payload: payload, extensions: values, map: map,
+              dependencyDescriptor: values.dependencyDescriptor.bytes(in: bytes), into: $0
+            ).count
+          }
+        }
+        func descriptor(_ copy: [UInt8]) throws -> [UInt8] {
+          try withBytes(copy) { bytes in
+            let values = RTPHeaderExtensions(
+              of: try RTPHeader(parsing: bytes), in: bytes, map: to)
+            #expect(values.mid == Self.values.mid)
+            return Array(values.dependencyDescriptor.bytes(in: bytes))
+          }
+        }
+        let whole = try write(1500, to)
+        #expect(try descriptor(whole) == expected)
+        #expect(try descriptor(write(whole.count, to)) == expected)
+        let bare = try write(whole.count - 1, to)
+        #expect(try descriptor(bare).isEmpty)
+        #expect(bare.suffix(3) == [4, 5, 6])
+        var without = to
+        without.dependencyDescriptor = nil
+        #expect(try descriptor(write(1500, without)).isEmpty)
+      }
+    }
+  }
+
+  /// What is too short to be one isn't read.
+  @Test(arguments: 0...2)
+  func aShortDependencyDescriptorIsNone(count: Int) throws {
+    var map = RTPHeaderExtensionMap()
+    map.dependencyDescriptor = 8
+    let packet = try [UInt8](repeating: 1, count: count).withUnsafeBytes { descriptor in
+      try written {
+        var writer = RTPPacketWriter(into: $0)
+        try writer.writeHeader(
+          RTPHeader(payloadType: 96, sequenceNumber: 1, timestamp: 2, ssrc: 3), map: map,
+          dependencyDescriptor: descriptor)
+        return writer.count
+      }
+    }
+    try withBytes(packet) {
+      let header = try RTPHeader(parsing: $0)
+      #expect(RTPHeaderExtensions(of: header, in: $0, map: map) == RTPHeaderExtensions())
+    }
+  }
+
   @Test func tooSmallBuffersAreRefused() {
     for capacity in 0..<20 {
       #expect(throws: RTPError.self) {

@@ -22,7 +22,7 @@ extension SFUConnection {
       let assembly = track.obtainAssembly(of: layer, packet.uploaded, at: now)
     else { return }
     let needsKeyFrame = assembly.take(
-      packet, extensions: track.terms.extensions, reports: layer.receiver?.senderReports, at: now
+      packet, reports: layer.receiver?.senderReports, at: now
     ) { take(publisher, $0) }
     if needsKeyFrame { requestKeyFrame(of: layer, at: now) }
   }

@@ -1,8 +1,8 @@
 import SoraMedia
 import SoraRTP
 
-/// Where a publisher's packets stand in one subscriber's stream: numbers, timestamps and picture ids, which all go on when the
-/// subscriber is sent another source. Plain memory.
+/// Where a publisher's packets stand in one subscriber's stream: numbers, timestamps, picture ids and numbers of frames, which all go
+/// on when the subscriber is sent another source. Plain memory.
 struct PacketRewriter {
   /// What of a track decides how its packets are moved.
   struct Stream {
@@ -15,12 +15,7 @@ struct PacketRewriter {
   private(set) var numbers: SequenceRewriter
   private(set) var timestamps: TimestampRewriter
   private(set) var pictures: PictureRewriter
-
-  init(numbers: SequenceRewriter, timestamps: TimestampRewriter, pictures: PictureRewriter) {
-    self.numbers = numbers
-    self.timestamps = timestamps
-    self.pictures = pictures
-  }
+  private(set) var frameNumbers = FrameNumberRewriter()
 
   /// Begins anywhere (RFC 3550 §5.1); the lower half keeps the first wrap away from the first losses.
   init(for stream: Stream, _ random: RandomSource) {
@@ -56,6 +51,7 @@ struct PacketRewriter {
     numbers.rebase(withdrawing: number)
     timestamps.rebase(expecting: expected)
     pictures.rebase()
+    frameNumbers.rebase()
   }
 
   /// Takes the newest packet of the publisher's.
@@ -74,6 +70,8 @@ struct PacketRewriter {
       if beginsFrame, let info = uploaded.info {
         pictures.begin(info, leftOut: frame?.leftOut ?? 0)
       }
+      let descriptor = uploaded.values.dependencyDescriptor
+      if descriptor.count > 0 { frameNumbers.advance(to: descriptor.frameNumber) }
     }
     return numbers.advance(
       to: uploaded.header.sequenceNumber, forwards: forwards, gapIsLeftOut: gapIsLeftOut,
@@ -89,6 +87,7 @@ struct PacketRewriter {
     var shift = PacketShift()
     shift.epoch = epoch
     shift.timestamp = timestamps.offset
+    shift.frameNumber = frameNumbers.shift
     (shift.pictureID, shift.baseLayerIndex) = pictures.shift(leftOut: frame?.leftOut ?? 0)
     return shift
   }

@@ -6,6 +6,8 @@ package struct PacketShift: Hashable, Sendable {
   package var baseLayerIndex: UInt8 = 0
   package var pictureID: UInt16 = 0
   package var timestamp: UInt32 = 0
+  /// Of the frame, in dependency descriptors.
+  package var frameNumber: UInt16 = 0
 
   package init() {}
 

@@ -9,7 +9,7 @@ package struct PictureRewriter {
     case vp9
   }
 
-  /// nil for formats that have none, or leave them to a header extension that isn't forwarded.
+  /// nil for formats that have none, or leave them to dependency descriptors.
   package let format: Format?
   private var base: (pictureID: UInt16, baseLayerIndex: UInt8) = (0, 0)
   /// Of the newest frame that went on.

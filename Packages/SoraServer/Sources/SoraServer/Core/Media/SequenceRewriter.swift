@@ -36,15 +36,15 @@ package struct SequenceRewriter {
   private let capacity: Int
   /// By the publisher's number.
   private var places: [Entry] = []
-  /// By ours. They outlive changes of the source.
-  private var origins: [Origin?] = []
+  /// By ours. They outlive changes of the source. Those of no number yet have one that belongs elsewhere.
+  private var origins: [Origin] = []
   private var highest: UInt16 = 0
   private var offset: UInt16 = 0
   private var isBased = false
   private var next: UInt16
 
   /// - Parameters:
-  ///   - capacity: how many packets back it knows; a power of two.
+  ///   - capacity: how many packets back it knows; a power of two, at least 2.
   ///   - first: the first number (RFC 3550 §5.1: at random).
   package init(capacity: Int, first: UInt16) {
     self.capacity = capacity
@@ -91,7 +91,9 @@ package struct SequenceRewriter {
   ) -> UInt16? {
     if places.isEmpty {
       places = Array(repeating: Entry(), count: capacity)
-      origins = Array(repeating: nil, count: capacity)
+      origins = (1...capacity).map {
+        Origin(source: 0, shift: PacketShift(), number: UInt16(truncatingIfNeeded: $0))
+      }
     }
     if isBased, source &- highest > Self.longestGap { rebase() }
     if isBased {
@@ -130,15 +132,13 @@ package struct SequenceRewriter {
   package mutating func fill(_ source: UInt16, shift: PacketShift = PacketShift()) {
     guard case .reserved(let number) = place(of: source) else { return }
     places[slot(source)].state = .forwarded
-    origins[slot(number)]?.shift = shift
+    origins[slot(number)].shift = shift
   }
 
   /// The publisher's packet that was forwarded or is expected under a number of ours, perhaps of a source before the present one.
   package func origin(of number: UInt16) -> Origin? {
-    guard !origins.isEmpty, let origin = origins[slot(number)], origin.number == number else {
-      return nil
-    }
-    return origin
+    guard !origins.isEmpty, origins[slot(number)].number == number else { return nil }
+    return origins[slot(number)]
   }
 
   private mutating func leaveOut(_ source: UInt16) {

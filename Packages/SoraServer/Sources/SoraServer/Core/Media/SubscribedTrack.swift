@@ -284,7 +284,8 @@ final class SubscribedTrack {
       at: now)
   }
 
-  /// Sends one packet on, payload untouched but for picture ids where frames were left out or the layer has changed.
+  /// Sends one packet on, payload untouched but for picture ids where frames were left out or the layer has changed, and the dependency
+  /// descriptor but for its frame's number where the layer has.
   @discardableResult
   private func send(
     _ packet: UnsafeRawBufferPointer, _ header: RTPHeader, _ values: RTPHeaderExtensions,
@@ -296,12 +297,10 @@ final class SubscribedTrack {
     out.sequenceNumber = number
     out.timestamp = header.timestamp &+ shift.timestamp
     var extra = sender.namingValues
-    extra.audioLevel = values.audioLevel
-    extra.videoOrientation = values.videoOrientation
+    take(values, movedBy: shift, into: &extra)
     let map = sender.parameters.extensions
-    let count = unsafe write(
-      capacity: Self.headerRoom + header.payloadCount, number, .first, extra, at: now
-    ) {
+    let capacity = Self.headerRoom(extra) + header.payloadCount
+    let count = unsafe write(capacity: capacity, number, .first, extra, at: now) {
       extra, slot in
       guard
         let writer = unsafe try? RTPPacket.rewriteExtensions(
@@ -344,15 +343,14 @@ final class SubscribedTrack {
     out.sequenceNumber = sender.takeRTXNumber()
     out.timestamp = header.timestamp &+ shift.timestamp
     var extra = sender.repairValues
-    extra.audioLevel = stored.values.audioLevel
-    extra.videoOrientation = stored.values.videoOrientation
+    take(stored.values, movedBy: shift, into: &extra)
     let map = sender.parameters.extensions
-    let capacity = Self.headerRoom + Retransmission.overhead + header.payloadCount
+    let capacity = Self.headerRoom(extra) + Retransmission.overhead + header.payloadCount
     return unsafe write(capacity: capacity, number, sending, extra, at: now) { extra, slot in
       guard
         let writer = unsafe try? Retransmission.write(
           out, originalNumber: number, payload: header.payload(in: packet), extensions: extra,
-          map: map, into: slot)
+          map: map, dependencyDescriptor: extra.dependencyDescriptor.bytes(in: packet), into: slot)
       else { return nil }
       unsafe movePictureID(
         by: shift, of: header, at: writer.payloadOffset + Retransmission.overhead, in: slot)
@@ -370,7 +368,8 @@ final class SubscribedTrack {
     out.marker = false
     let extra = sender.namingValues
     let map = sender.parameters.extensions
-    _ = unsafe write(capacity: Self.headerRoom, number, .padding, extra, at: now) { extra, slot in
+    let capacity = Self.headerRoom(extra)
+    _ = unsafe write(capacity: capacity, number, .padding, extra, at: now) { extra, slot in
       var writer = unsafe RTPPacketWriter(into: slot)
       guard unsafe (try? writer.writeHeader(out, extensions: extra, map: map)) != nil,
         (try? writer.appendPadding(1)) != nil
@@ -405,8 +404,23 @@ final class SubscribedTrack {
     return written.count
   }
 
-  /// Bytes that a header with extensions needs at most: 12, 4, and 6 elements in the two-byte form.
-  private static let headerRoom = 100
+  /// What a publisher's packet says beside its payload goes on with it.
+  private func take(
+    _ values: RTPHeaderExtensions, movedBy shift: PacketShift, into extra: inout RTPHeaderExtensions
+  ) {
+    extra.audioLevel = values.audioLevel
+    extra.videoOrientation = values.videoOrientation
+    guard sender.parameters.extensions.dependencyDescriptor != nil else { return }
+    extra.dependencyDescriptor = values.dependencyDescriptor
+    extra.dependencyDescriptor.frameNumber &+= shift.frameNumber
+  }
+
+  /// Bytes that a header with extensions needs at most: 12, 4, and 6 elements in the two-byte form; and a dependency descriptor, which
+  /// may stand alone in making it that.
+  private static func headerRoom(_ values: RTPHeaderExtensions) -> Int {
+    let descriptor = Int(values.dependencyDescriptor.count)
+    return descriptor == 0 ? 100 : 100 + 2 + descriptor
+  }
 
   private func movePictureID(
     by shift: PacketShift, of header: RTPHeader, at offset: Int,

@@ -76,15 +76,25 @@ struct SFUAnswer {
           receives: !isRejected && media.direction.receives,
           payloadTypes: Set(codecs.map(\.payloadType)),
           nackTypes: Set(codecs.filter { $0.feedback.contains("nack") }.map(\.payloadType)),
-          extensions: RTPHeaderExtensionMap(
-            media.extensions.filter { $0.direction != .inactive }
-              .map { (id: Int($0.id), uri: $0.uri) }),
+          extensions: SFUAnswer.extensions(
+            media, allowsMixed: sdp.allowsMixedExtensions || media.allowsMixedExtensions),
           rids: SFUAnswer.sentRids(media)))
     }
     guard let first = sdp.media.first(where: { $0.port != 0 || $0.isBundleOnly }) else {
       throw SFUAnswerError(reason: "every section is rejected")
     }
     transport = try SFUAnswer.transport(first, sdp)
+  }
+
+  /// Who receives without taking one-byte and two-byte forms in one stream (RFC 8285 §4.1.2) gets no dependency descriptors, of which
+  /// some are longer than the shorter form holds.
+  private static func extensions(
+    _ media: MediaDescription, allowsMixed: Bool
+  ) -> RTPHeaderExtensionMap {
+    var map = RTPHeaderExtensionMap(
+      media.extensions.filter { $0.direction != .inactive }.map { (id: Int($0.id), uri: $0.uri) })
+    if !allowsMixed, media.direction.receives { map.dependencyDescriptor = nil }
+    return map
   }
 
   /// RFC 8853 §5.3: what the answer doesn't list is refused. Of alternatives the first is sent. Nobody is offered more than a few.

@@ -158,15 +158,14 @@ extension MediaDescription {
 }
 
 extension RTPHeaderExtensionKind {
-  /// Whether a section of this kind lists the extension. Dependency descriptors aren't forwarded: they would have to be numbered anew
-  /// where layers change and frames are left out. Of VP8 they aren't taken either: libwebrtc leaves temporal layers and picture ids out
-  /// of payloads where they are.
+  /// Whether a section of this kind lists the extension. VP8 has no dependency descriptors: libwebrtc leaves temporal layers and picture
+  /// ids out of its payloads where they are.
   func belongs(to codec: SFUCodec, isSimulcast: Bool) -> Bool {
     switch self {
     case .audioLevel: codec.kind == .audio
     case .videoOrientation: codec.kind == .video
     case .rid, .repairedRid: isSimulcast
-    case .dependencyDescriptor: isSimulcast && codec.name != "VP8"
+    case .dependencyDescriptor: codec.kind == .video && codec.name != "VP8"
     case .mid, .absSendTime, .transportSequenceNumber: true
     }
   }

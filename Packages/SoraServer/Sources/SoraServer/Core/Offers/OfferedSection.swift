@@ -21,7 +21,13 @@ struct OfferedSection: Sendable {
   let simulcast: SimulcastOffer
   let hasReducedSize: Bool
 
-  init(_ media: MediaDescription, to purpose: SFUOfferPurpose) throws(SFUOfferError) {
+  /// - Parameters:
+  ///   - media: the section.
+  ///   - purpose: what the client wants to do.
+  ///   - allowsMixed: whether one-byte and two-byte forms of extensions may follow each other (RFC 8285 §4.1.2).
+  init(
+    _ media: MediaDescription, to purpose: SFUOfferPurpose, allowsMixed: Bool
+  ) throws(SFUOfferError) {
     kind = media.mediaKind
     kindName = media.kind
     proto = media.proto
@@ -51,7 +57,8 @@ struct OfferedSection: Sendable {
     simulcast = purpose == .publish && kind == .video ? try OfferedRids.read(media) : .init()
     var known: [SDPExtension] = []
     for line in media.extensions where line.direction != .inactive && line.id <= 255 {
-      guard RTPHeaderExtensionKind(uri: line.uri) != nil,
+      guard let kind = RTPHeaderExtensionKind(uri: line.uri),
+        kind != .dependencyDescriptor || allowsMixed,
         !known.contains(where: { $0.uri == line.uri || $0.id == line.id })
       else { continue }
       known.append(SDPExtension(id: line.id, uri: line.uri))
@@ -68,10 +75,11 @@ struct OfferedSection: Sendable {
       ?? fitting.first
   }
 
-  /// The extensions that both sides know, for packets of a codec.
-  func extensions(of codec: SFUCodec, isSimulcast: Bool) -> [SDPExtension] {
-    extensions.filter {
-      RTPHeaderExtensionKind(uri: $0.uri)?.belongs(to: codec, isSimulcast: isSimulcast) == true
+  /// The extensions that both sides know, for packets of any of these codecs.
+  func extensions(of codecs: [SFUCodec], isSimulcast: Bool) -> [SDPExtension] {
+    extensions.filter { line in
+      guard let kind = RTPHeaderExtensionKind(uri: line.uri) else { return false }
+      return codecs.contains { kind.belongs(to: $0, isSimulcast: isSimulcast) }
     }
   }
 }

@@ -36,7 +36,10 @@ public struct SFUClientOffer: Sendable {
     self.purpose = purpose
     allowsMixedExtensions = sdp.allowsMixedExtensions
     var sections: [OfferedSection] = []
-    for media in sdp.media { sections.append(try OfferedSection(media, to: purpose)) }
+    for media in sdp.media {
+      sections.append(
+        try OfferedSection(media, to: purpose, allowsMixed: sdp.allowsMixedExtensions))
+    }
     self.sections = sections
     guard let first = sections.firstIndex(where: \.isUsed) else {
       let direction = purpose == .publish ? "sendonly" : "recvonly"

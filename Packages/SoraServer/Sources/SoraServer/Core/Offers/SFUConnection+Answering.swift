@@ -33,7 +33,7 @@ extension SFUConnection {
       PublishedTrack.Terms(
         isSending: true,
         extensions: RTPHeaderExtensionMap(
-          section.extensions(of: codec, isSimulcast: !simulcast.isEmpty)
+          section.extensions(of: [codec], isSimulcast: !simulcast.isEmpty)
             .map { (id: Int($0.id), uri: $0.uri) }),
         sendsNack: offered.hasNack), rids: simulcast.layers.map(\.rid), to: track)
   }
@@ -50,7 +50,7 @@ extension SFUConnection {
       kind: kind, ssrc: ssrc, rtx: nil, mid: RTPExtensionText(section.mid),
       clockRate: codec.codec.clockRate, cname: sections.player.streams[place])
     parameters.extensions = RTPHeaderExtensionMap(
-      section.extensions(of: codec.codec, isSimulcast: false)
+      section.extensions(of: section.codecs.map(\.codec), isSimulcast: false)
         .map { (id: Int($0.id), uri: $0.uri) })
     sections.player.append(
       PlayerSection(

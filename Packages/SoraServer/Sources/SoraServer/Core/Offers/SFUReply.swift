@@ -53,7 +53,7 @@ struct SFUReply {
     case .rejected: media.direction = .inactive
     case .receive(let track, let codec):
       media.limit(to: request, offered.kind)
-      begin(&media, offered, .recvonly, codec.codec, isSimulcast: !track.offered.isEmpty)
+      begin(&media, offered, .recvonly, [codec.codec], isSimulcast: !track.offered.isEmpty)
       append([(codec, track.codec)], to: &media)
       track.offered.append(to: &media)
     case .send(let player, let stream, let isAllowed):
@@ -61,8 +61,9 @@ struct SFUReply {
         let isOpus = AudioCodecKind(encodingName: codec.codec.name) == .opus
         return (codec, isOpus ? SFUCodec.opus(AudioOptions()) : codec.codec)
       }
-      guard let first = codecs.first else { break }
-      begin(&media, offered, isAllowed ? .sendonly : .inactive, first.1, isSimulcast: false)
+      guard !codecs.isEmpty else { break }
+      begin(
+        &media, offered, isAllowed ? .sendonly : .inactive, codecs.map(\.1), isSimulcast: false)
       if isAllowed { media.append(SDPMsid(stream: stream, track: player.trackID)) }
       append(codecs, to: &media)
       guard isAllowed else { break }
@@ -77,12 +78,12 @@ struct SFUReply {
   /// What every section has that isn't rejected.
   private func begin(
     _ media: inout MediaDescription, _ offered: OfferedSection, _ direction: MediaDirection,
-    _ codec: SFUCodec, isSimulcast: Bool
+    _ codecs: [SFUCodec], isSimulcast: Bool
   ) {
     media.port = 9
     // RFC 9725 §4.4: the client speaks first wherever it leaves that to us.
     media.describe(ice, fingerprint, offer.transport.localRole == .server ? .passive : .active)
-    for line in offered.extensions(of: codec, isSimulcast: isSimulcast) { media.append(line) }
+    for line in offered.extensions(of: codecs, isSimulcast: isSimulcast) { media.append(line) }
     media.direction = direction
     media.rtcpMux = true
     if offered.hasReducedSize { media.rtcpReducedSize = true }

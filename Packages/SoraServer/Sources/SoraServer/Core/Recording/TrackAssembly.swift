@@ -27,8 +27,8 @@ final class TrackAssembly {
   ///
   /// - Returns: whether the publisher is to be asked for a key frame.
   func take(
-    _ packet: LentPacket, extensions: RTPHeaderExtensionMap, reports: SenderReportTracker?,
-    at now: Instant, _ output: (EncodedTrackFrame) -> Void
+    _ packet: LentPacket, reports: SenderReportTracker?, at now: Instant,
+    _ output: (EncodedTrackFrame) -> Void
   ) -> Bool {
     let header = packet.uploaded.header
     let payload = unsafe header.payload(in: packet.bytes)
@@ -40,13 +40,10 @@ final class TrackAssembly {
       output(track(frame, reports, now))
       return false
     }
-    let descriptor = extensions.dependencyDescriptor.flatMap {
-      unsafe header.extensionRange(id: $0, in: packet.bytes)
-    }
     unsafe buffer.insert(
       header, payload: payload, isRetransmission: packet.uploaded.isRestored,
       rotation: packet.uploaded.values.videoOrientation,
-      dependencyDescriptor: UnsafeRawBufferPointer(rebasing: packet.bytes[descriptor ?? 0..<0]),
+      dependencyDescriptor: packet.uploaded.values.dependencyDescriptor.bytes(in: packet.bytes),
       at: now)
     while let frame = buffer.nextFrame(at: now) { output(track(frame, reports, now)) }
     return buffer.takeKeyFrameRequest(at: now)
