@@ -34,6 +34,8 @@ import Testing
   .serialized, .timeLimit(.minutes(60)))
 struct EnduranceOfAProcess {
   private static let atOnce = 50
+  /// Dispatch starts a worker more where others block, and keeps it. One for each of thousands of visits would be a leak.
+  private static let workers = 2
 
   /// What is in use of the heap; 0 where nobody counts.
   private static var heap: String { ", \(sora_malloc_in_use() >> 10) KiB of heap" }
@@ -75,7 +77,7 @@ struct EnduranceOfAProcess {
     for _ in 0..<(limit == nil ? 20 : 60) {
       try await Task.sleep(for: .milliseconds(500))
       let usage = ProcessUsage()
-      if let limit, usage.isWithin(limit) { return usage }
+      if let limit, usage.isWithin(limit, workers: Self.workers) { return usage }
     }
     return ProcessUsage()
   }
@@ -98,7 +100,8 @@ struct EnduranceOfAProcess {
     try await serve(on: loop)
     let last = try await settled(idle)
     print("endurance: after the server, \(last)\(Self.heap)")
-    #expect(last.descriptors <= idle.descriptors && last.threads <= idle.threads)
+    #expect(last.descriptors <= idle.descriptors)
+    #expect(last.threads <= idle.threads + Self.workers)
     loop.shutdown()
   }
 
@@ -112,14 +115,16 @@ struct EnduranceOfAProcess {
   private func serve(on loop: NetworkLoop) async throws {
     let seconds = RealServerEnduranceTests.seconds
     let server = try await Self.start()
-    _ = try await visit(server, on: loop, for: .seconds(10))
+    // Pools and the allocator's arenas become as large as the most that came together asks for, and that comes late: measured beside
+    // this, memory grew for the first five minutes and then no more.
+    _ = try await visit(server, on: loop, for: .seconds(max(10, seconds / 4)))
     let before = try await settled(nil)
     print("endurance: with nobody there, \(before)\(Self.heap)")
     let counts = try await visit(server, on: loop, for: .seconds(seconds))
     let after = try await settled(before)
     print("endurance: after \(seconds) s and \(counts), \(after)\(Self.heap)")
     #expect(counts.connected > 0 && counts.packets > 0 && counts.failures.isEmpty)
-    #expect(after.isWithin(before))
+    #expect(after.isWithin(before, workers: Self.workers))
     #expect(await server.holdings == SFUHoldings())
     #expect(await !server.hasDeadlines)
     #expect(await server.channels.isEmpty)
