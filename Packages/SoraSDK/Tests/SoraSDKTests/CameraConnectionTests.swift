@@ -19,10 +19,7 @@ import WebRTC
 
     init(_ system: FakeCameras = FakeCameras(), role: Role = .sendonly) async throws {
       let far = try await FarEnd(receives: role != .recvonly)
-      server = try await ScriptedSora { connection, message in
-        if case .connect = message { connection.send(far.offer()) }
-        try await far.handle(message)
-      }
+      server = try await ScriptedSora(far)
       self.far = far
       self.system = system
       cameras = CameraVideoCapturer.Cameras(system: system)

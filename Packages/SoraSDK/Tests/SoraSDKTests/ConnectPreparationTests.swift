@@ -18,10 +18,7 @@ import WebRTC
     var seen: [String?] = []
     for _ in 0..<2 {
       let far = try await FarEnd(receives: true)
-      let server = try await ScriptedSora { connection, message in
-        if case .connect = message { connection.send(far.offer()) }
-        try await far.handle(message)
-      }
+      let server = try await ScriptedSora(far)
       let attempt = Attempt(server.configuration(), face: .tasks)
       let channel = try await attempt.channel()
       let answer = server.received.elements.compactMap { message in

@@ -56,10 +56,7 @@ import WebRTC
 
   private func call() async throws -> (far: FarEnd, channel: MediaChannel) {
     let far = try await FarEnd(receives: true)
-    let server = try await ScriptedSora { connection, message in
-      if case .connect = message { connection.send(far.offer()) }
-      try await far.handle(message)
-    }
+    let server = try await ScriptedSora(far)
     let channel = try await Attempt(server.configuration(), face: .tasks).channel()
     return (far, channel)
   }

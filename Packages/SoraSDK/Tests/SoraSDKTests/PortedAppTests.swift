@@ -36,10 +36,7 @@ import Testing
 
   @MainActor @Test(arguments: [5, 6]) func mainActorsClass(_ mode: Int) async throws {
     let far = try await FarEnd(receives: true)
-    let server = try await ScriptedSora { connection, message in
-      if case .connect = message { connection.send(far.offer()) }
-      try await far.handle(message)
-    }
+    let server = try await ScriptedSora(far)
     let screen = mode == 5 ? Screen.swift5() : Screen.swift6()
     screen.connect(server.configuration(), Sora())
     #expect(screen.told() == ["onAddMediaChannel"])
@@ -59,10 +56,7 @@ import Testing
 
   @Test(arguments: [5, 6]) func plainClass(_ mode: Int) async throws {
     let far = try await FarEnd(receives: true)
-    let server = try await ScriptedSora { connection, message in
-      if case .connect = message { connection.send(far.offer()) }
-      try await far.handle(message)
-    }
+    let server = try await ScriptedSora(far)
     let sora = Sora()
     let configuration = server.configuration()
     let isConnected = Recorder<Bool>()
@@ -79,10 +73,7 @@ import Testing
   /// Handlers of several actors: each runs on its own, and none before the one ahead of it has ended.
   @Test func actorsInTurn() async throws {
     let far = try await FarEnd(receives: true)
-    let server = try await ScriptedSora { connection, message in
-      if case .connect = message { connection.send(far.offer()) }
-      try await far.handle(message)
-    }
+    let server = try await ScriptedSora(far)
     let told = Recorder<String>()
     let sora = Sora()
     let configuration = server.configuration()

@@ -11,10 +11,7 @@ import WebRTC
   /// A sender, what it sends to, and the program that feeds it with pictures and sound.
   private func call() async throws -> (MediaChannel, FarEnd, Task<Void, any Error>) {
     let far = try await FarEnd(receives: true)
-    let server = try await ScriptedSora { connection, message in
-      if case .connect = message { connection.send(far.offer()) }
-      try await far.handle(message)
-    }
+    let server = try await ScriptedSora(far)
     let channel = try await Attempt(server.configuration(), face: .tasks).channel()
     let stream = try #require(channel.senderStream)
     let feeder = Task {

@@ -70,10 +70,7 @@ import WebRTC
   /// Over a stream of a call: switched off, on again, and the channel's end.
   @Test func ofAStream() async throws {
     let far = try await FarEnd(receives: true)
-    let server = try await ScriptedSora { connection, message in
-      if case .connect = message { connection.send(far.offer()) }
-      try await far.handle(message)
-    }
+    let server = try await ScriptedSora(far)
     let attempt = Attempt(server.configuration(), face: .tasks)
     let channel = try await attempt.channel()
     let stream = try #require(channel.senderStream)

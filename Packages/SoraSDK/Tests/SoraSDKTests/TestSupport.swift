@@ -177,6 +177,14 @@ final class ScriptedSora: Sendable {
     self.closed = closed
   }
 
+  /// Answers `connect` with a far end's offer, and has it take part in what follows.
+  convenience init(_ far: FarEnd) async throws {
+    try await self.init { connection, message in
+      if case .connect = message { connection.send(far.offer()) }
+      try await far.handle(message)
+    }
+  }
+
   var url: String { "ws://127.0.0.1:\(server.boundPort)/signaling" }
 
   func configuration(_ role: Role = .sendonly) -> Configuration {

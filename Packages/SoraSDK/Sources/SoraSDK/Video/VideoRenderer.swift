@@ -123,12 +123,13 @@ package final class VideoRendererAdapter: RTCVideoRenderer, Sendable {
 
   /// The video has stopped. Does nothing where the renderer knows, or has had no frame.
   package func stop() {
-    let picture = state.withLock { state -> RTCVideoFrame?? in
+    let end = state.withLock { state -> (last: Last, picture: StoppedVideoPicture)? in
       guard state.stopped != .freeze, !state.hasStopped, let last = state.last else { return nil }
       state.hasStopped = true
-      return .some(state.stopped == .black ? last.black : nil)
+      return (last, state.stopped)
     }
-    if let picture { render(picture) }
+    guard let end else { return }
+    render(end.picture == .black ? end.last.black : nil)
   }
 
   private func look() {

@@ -35,24 +35,25 @@ final class AudioTrackSinkAdapter: AudioSink, Sendable {
     guard (1...2).contains(frame.channels) else { return }
     let wanted = sink.preferredNumberOfChannels()
     let channels = (1...2).contains(wanted) ? wanted : frame.channels
-    var data = Data(capacity: frame.frameCount * channels * 2)
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(frame.frameCount * channels * 2)
     for index in 0..<frame.frameCount {
       let first = frame.samples[index * frame.channels]
       let last = frame.samples[(index + 1) * frame.channels - 1]
       if channels == 1 {
-        data.append(sample: Int16((Int(first) + Int(last)) >> 1))
+        bytes.append(sample: Int16((Int(first) + Int(last)) >> 1))
       } else {
-        data.append(sample: first)
-        data.append(sample: last)
+        bytes.append(sample: first)
+        bytes.append(sample: last)
       }
     }
     sink.onData(
-      data, bitsPerSample: 16, sampleRate: frame.sampleRate, numberOfChannels: channels,
+      Data(bytes), bitsPerSample: 16, sampleRate: frame.sampleRate, numberOfChannels: channels,
       numberOfFrames: frame.frameCount)
   }
 }
 
-extension Data {
+extension [UInt8] {
   fileprivate mutating func append(sample: Int16) {
     append(UInt8(truncatingIfNeeded: sample))
     append(UInt8(truncatingIfNeeded: sample >> 8))
