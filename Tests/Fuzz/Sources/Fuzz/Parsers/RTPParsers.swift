@@ -13,11 +13,14 @@ extension FuzzTarget {
 
   static func rtpPacket(
     _ header: RTPHeader, _ extensions: RTPHeaderExtensions = RTPHeaderExtensions(),
-    payload: [UInt8], padding: Int = 0
+    descriptor: [UInt8] = [], payload: [UInt8], padding: Int = 0
   ) -> [UInt8] {
     Seeds.datagram { buffer in
       var writer = RTPPacketWriter(into: buffer)
-      try writer.writeHeader(header, extensions: extensions, map: extensionMap)
+      try descriptor.withUnsafeBytes {
+        try writer.writeHeader(
+          header, extensions: extensions, map: extensionMap, dependencyDescriptor: $0)
+      }
       try payload.withUnsafeBytes { try writer.append($0) }
       if padding > 0 {
         try writer.appendPadding(padding)
@@ -46,6 +49,9 @@ extension FuzzTarget {
       rtpPacket(header, payload: [0x10, 0, 1, 2, 3]),
       rtpPacket(header, all, payload: [0x90, 0xE0, 0x80, 1, 2, 0x20, 3, 4, 5], padding: 4),
       rtpPacket(header, long, payload: []), withSource,
+      rtpPacket(header, descriptor: [0xC0, 0x00, 0x07], payload: [1]),
+      rtpPacket(
+        header, all, descriptor: [0x80, 0x00, 0x01, 0x80, 0x00, 0xD7, 0x04], payload: [1, 2, 3]),
     ]
   }
 
@@ -74,9 +80,14 @@ extension FuzzTarget {
           return check(false, "a rewritten packet doesn't parse")
         }
         check(again.payloadCount == header.payloadCount, "rewriting changed the payload")
+        var rewritten = RTPHeaderExtensions(of: again, in: bytes, map: map)
+        // Where the descriptor lies may change, what it says may not.
         check(
-          RTPHeaderExtensions(of: again, in: bytes, map: map) == values,
-          "rewriting changed the extensions")
+          rewritten.dependencyDescriptor.bytes(in: bytes)
+            .elementsEqual(values.dependencyDescriptor.bytes(in: input)),
+          "rewriting changed the dependency descriptor")
+        rewritten.dependencyDescriptor = values.dependencyDescriptor
+        check(rewritten == values, "rewriting changed the extensions")
       }
     }
   }
