@@ -7,7 +7,8 @@ public struct DataChannelConfiguration: Sendable, Hashable {
   /// Bytes of the largest message that this end takes, which its description names as `a=max-message-size` (RFC 8841 §6). A larger one
   /// ends the association.
   public var maximumMessageSize = 256 * 1024
-  /// Bytes that may wait to be sent or acknowledged, in all channels together; `send` throws beyond that. No larger message can be sent.
+  /// Bytes that may wait to be sent or acknowledged, in all channels together, where each message counts for 128 more; `send` throws beyond
+  /// that. No larger message can be sent.
   public var sendBufferLimit = 16 * 1024 * 1024
   /// Bytes that are kept for the peer's messages.
   public var receiveWindow = 5 * 1024 * 1024

@@ -199,6 +199,9 @@ public final class DataChannelSession {
     return association?.bufferedAmount(of: stream) ?? 0
   }
 
+  /// What `sendBufferLimit` bounds: bytes that wait to be sent or acknowledged, of all channels, and 128 for each message.
+  public var sendBufferUse: Int { association?.sendBufferUse ?? 0 }
+
   /// Sets what the amount that waits has to fall to for `bufferedAmountLow`, in bytes; at first 0.
   public func setBufferedAmountLowThreshold(_ bytes: Int, of id: DataChannelID) {
     guard let channel = table[id] else { return }

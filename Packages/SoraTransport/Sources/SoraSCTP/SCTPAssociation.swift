@@ -81,8 +81,11 @@ public final class SCTPAssociation {
   /// Bytes of a stream that wait to be sent for the first time.
   public func bufferedAmount(of stream: UInt16) -> Int { core.bufferedAmount(of: stream) }
 
-  /// Bytes that wait to be sent or acknowledged, of all streams: what `sendBufferLimit` bounds.
+  /// Bytes that wait to be sent or acknowledged, of all streams.
   public var totalBufferedAmount: Int { core.totalBufferedAmount }
+
+  /// What `sendBufferLimit` bounds: these bytes, and 128 for each message.
+  public var sendBufferUse: Int { core.sendBufferUse }
 
   /// Sets what `bufferedAmount` has to fall to for `bufferedAmountLow`; at first 0.
   public func setBufferedAmountLowThreshold(_ bytes: Int, of stream: UInt16) {

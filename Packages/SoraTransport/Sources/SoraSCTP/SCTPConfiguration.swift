@@ -14,7 +14,8 @@ public struct SCTPConfiguration: Sendable, Hashable {
   /// Bytes of the largest message that `send` takes, within `sendBufferLimit`; what the peer puts together is for the application to know.
   public var maximumSentMessageSize = 256 * 1024
 
-  /// Bytes that may wait to be sent or acknowledged, in all streams together; `send` throws beyond that.
+  /// Bytes that may wait to be sent or acknowledged, in all streams together, where each message counts for 128 more, as it takes memory,
+  /// too; `send` throws beyond that.
   public var sendBufferLimit = 8 * 1024 * 1024
 
   /// Bytes that are kept for the peer's messages: those that aren't whole, wait for their turn, or wait for the reader. What is

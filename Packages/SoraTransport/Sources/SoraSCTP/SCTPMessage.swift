@@ -45,7 +45,7 @@ public enum SCTPSendError: Error, Hashable, Sendable {
   /// SCTP has no messages without a byte (RFC 9260 §3.3.1); RFC 8831 §6.6 says what stands for one.
   case empty
   case messageTooLarge(count: Int, limit: Int)
-  /// More bytes than `sendBufferLimit` would wait. ``SCTPEvent/sendBufferLow`` says when half of them are gone.
+  /// More than `sendBufferLimit` would wait. ``SCTPEvent/sendBufferLow`` says when half of them are gone.
   case bufferFull(limit: Int)
   /// There is no such stream; `limit` is how many there are.
   case noSuchStream(UInt16, limit: UInt16)

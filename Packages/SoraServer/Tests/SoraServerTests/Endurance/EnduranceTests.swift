@@ -61,6 +61,11 @@ import Testing
     LinkConditions(
       delay: .milliseconds(40), bitsPerSecond: 64_000, queue: .time(.milliseconds(200))),
     LinkConditions(delay: .milliseconds(5), reordering: 0.1, maximumPayload: 1200),
+    LinkConditions(
+      delay: .milliseconds(30), bitsPerSecond: 200_000, queue: .bytes(30_000), codel: CoDel()),
+    LinkConditions(
+      delay: .milliseconds(15), jitter: .milliseconds(5), jitterShape: .normal, loss: 0.1,
+      maximumPayload: 1000, reportsTooLarge: true),
   ]
 
   @Test(arguments: [2026, 2027] as [UInt64])
@@ -76,14 +81,17 @@ import Testing
     var held: [Int64] = []
     for number in 0..<500 {
       let seat = try seats.take(Self.faults[number % Self.faults.count])
-      let client = try ScriptedClient(
+      let plain = try ScriptedClient(
         "guest \(number)", number, server, at: seat, port: UInt16(5000 + number))
+      // Every other one is spoken to over data channels.
+      let client = number % 2 == 0 ? plain.withData() : plain
       let end = End.allCases[number % End.allCases.count]
       client.answersOffers = end != .neverAnswered
       let roles: [SFURole] = [.sendrecv, .sendonly, .recvonly]
       let channel = "room \(number % 7)"
       client.connect(roles[number % 3], channel: channel) {
         $0.simulcast = number % 11 == 0
+        $0.dataChannelSignaling = number % 2 == 0
       }
       let stay = Duration.seconds(20 + Int64(random.next() % 60))
       guests.append(

@@ -3,15 +3,15 @@ import SoraNetworkSimulator
 import SoraSignalingMessages
 import Testing
 
-/// Two clients in a channel of their own that keep to the rules: their media have to go on whatever others do.
+/// Two clients that keep to the rules: their media have to go on whatever others do, in other channels or in theirs.
 final class Bystanders {
   let a: ScriptedClient
   let b: ScriptedClient
   private var sent: UInt16 = 0
 
-  init(_ server: TestServer) throws {
-    a = try ScriptedClient("bystander a", 200, server).connect(.sendrecv, channel: "quiet")
-    b = try ScriptedClient("bystander b", 201, server).connect(.sendrecv, channel: "quiet")
+  init(_ server: TestServer, channel: String = "quiet") throws {
+    a = try ScriptedClient("bystander a", 200, server).connect(.sendrecv, channel: channel)
+    b = try ScriptedClient("bystander b", 201, server).connect(.sendrecv, channel: channel)
     let network = server.network
     let (a, b) = (a, b)
     let isThere = network.run(

@@ -1,6 +1,7 @@
 import SoraDataChannel
 import SoraMedia
 import SoraNetworkSimulator
+import SoraSignalingMessages
 import SoraTransport
 
 /// The data channels of a scripted client, which keeps to no limit of the server's: it sends what it is told to.
@@ -11,6 +12,8 @@ final class ClientData: DataTransportDelegate {
   private var labels: [DataChannelID: String] = [:]
   /// What came, by label.
   private(set) var received: [String: [[UInt8]]] = [:]
+  /// Takes what comes on `signaling`.
+  var onSignaling: ((JSONValue, Instant) -> Void)?
   /// Channels of its own that the server has closed.
   private(set) var closed = 0
 
@@ -51,6 +54,9 @@ final class ClientData: DataTransportDelegate {
       labels[id] = parameters.label
     case .message(let id, let message):
       received[labels[id] ?? "", default: []].append(message.payload)
+      if labels[id] == "signaling", let json = try? JSONValue(parsing: message.payload) {
+        onSignaling?(json, now)
+      }
     case .closed(let id, _):
       if let label = labels.removeValue(forKey: id) { ids[label] = nil } else { closed += 1 }
     case .disconnected, .connected, .acknowledged, .opened, .closing, .bufferedAmountLow,

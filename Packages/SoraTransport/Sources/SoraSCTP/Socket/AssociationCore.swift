@@ -90,6 +90,7 @@ final class AssociationCore {
 
   func bufferedAmount(of stream: UInt16) -> Int { queue.buffered(stream) }
   var totalBufferedAmount: Int { messages.bytes }
+  var sendBufferUse: Int { messages.held }
 
   func setBufferedAmountLowThreshold(_ bytes: Int, of stream: UInt16) {
     queue.setThreshold(bytes, of: stream)

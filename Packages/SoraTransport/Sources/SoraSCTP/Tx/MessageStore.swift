@@ -46,8 +46,15 @@ final class MessageStore {
     self.limit = limit
   }
 
+  /// What a message takes beside its bytes, about: else a million of one byte each would be a hundred times what they count.
+  private static let overhead = 128
+
+  /// What `limit` bounds: all bytes, and `overhead` for each message.
+  var held: Int { bytes + (messages.count - free.count) * Self.overhead }
+
   func hasRoom(_ count: Int) -> Bool {
-    if bytes + count <= limit { return true }
+    // One alone may be as large as the limit says.
+    if held + count + (held == 0 ? 0 : Self.overhead) <= limit { return true }
     isWaitedFor = true
     return false
   }
@@ -81,7 +88,7 @@ final class MessageStore {
     swap(&payload, &messages[Int(slot)].payload)
     pool.give(payload)
     free.append(slot)
-    if isWaitedFor, bytes <= limit / 2 {
+    if isWaitedFor, held <= limit / 2 {
       isWaitedFor = false
       events.append(.sendBufferLow)
     }

@@ -18,12 +18,28 @@ final class ClientChannels {
 
   /// The largest message that is inflated: the largest that a client takes.
   private let maximumMessageSize: Int
+  /// Bytes that may wait for the client, by what they are.
+  private let room: Room
   private let data: DataTransport
   private var channels: [ClientChannel]
   /// When all are to be closed.
   private var closingAt: Instant?
   /// Messages that weren't carried, by reason.
   private(set) var dropped = Dropped()
+
+  /// What waits for a client shares one buffer. Others' messages leave a part of it to what the server says itself, and notifications
+  /// one to signaling: who floods a label must not keep a member's next offer from it.
+  private struct Room {
+    let messages: Int
+    let notifications: Int
+    let signaling: Int
+
+    init(_ limit: Int) {
+      messages = limit / 4 * 3
+      notifications = limit / 16 * 15
+      signaling = limit
+    }
+  }
 
   struct Dropped {
     /// That can't be inflated, are too large, or came on a label that the client may not send on.
@@ -34,10 +50,14 @@ final class ClientChannels {
 
   /// - Parameters:
   ///   - channels: those of signaling, and those that the client asks for.
+  ///   - configuration: of `data`.
   ///   - data: carries them.
-  init(_ channels: [ClientChannel], maximumMessageSize: Int, data: DataTransport) {
+  init(
+    _ channels: [ClientChannel], _ configuration: DataChannelConfiguration, data: DataTransport
+  ) {
     self.channels = channels
-    self.maximumMessageSize = maximumMessageSize
+    maximumMessageSize = configuration.maximumMessageSize
+    room = Room(configuration.sendBufferLimit)
     self.data = data
   }
 
@@ -146,7 +166,9 @@ final class ClientChannels {
   @discardableResult
   func say(_ json: JSONValue, on label: SignalingLabel, at now: Instant) -> Bool {
     guard let channel = self[label.rawValue] else { return false }
-    return send(json.bytes, isText: true, on: channel, at: now)
+    return send(
+      json.bytes, isText: true, on: channel,
+      within: label == .signaling ? room.signaling : room.notifications, at: now)
   }
 
   /// Hands the client a message of another's on a label of its app.
@@ -155,9 +177,10 @@ final class ClientChannels {
   ) {
     guard let channel = self[label], channel.direction != .sendonly else { return }
     if channel.hasHeader {
-      send(Array(senderID.utf8) + payload, isText: false, on: channel, at: now)
+      send(
+        Array(senderID.utf8) + payload, isText: false, on: channel, within: room.messages, at: now)
     } else {
-      send(payload, isText: isText, on: channel, at: now)
+      send(payload, isText: isText, on: channel, within: room.messages, at: now)
     }
   }
 
@@ -166,9 +189,14 @@ final class ClientChannels {
 
   @discardableResult
   private func send(
-    _ payload: [UInt8], isText: Bool, on channel: ClientChannel, at now: Instant
+    _ payload: [UInt8], isText: Bool, on channel: ClientChannel, within limit: Int,
+    at now: Instant
   ) -> Bool {
     guard let id = channel.id else { return false }
+    guard data.sendBufferUse + payload.count <= limit else {
+      dropped.full += 1
+      return false
+    }
     do {
       if channel.isCompressed {
         let stream = try MessageCompression.compress(payload.rawSpan)

@@ -16,6 +16,8 @@ final class ClientSignaling {
   /// Whether `switched` is due as soon as no offer waits for its answer.
   private var isReady = false
   private var keepalive: SFUKeepalive
+  /// What its calls may cost.
+  var calls = CallBudget()
 
   init(
     peer: SFUPeerID, hasWebSocket: Bool, channels: ClientChannels?, ignoresWebSocket: Bool,

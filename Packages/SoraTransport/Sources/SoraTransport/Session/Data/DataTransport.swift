@@ -114,6 +114,9 @@ public final class DataTransport {
   /// Bytes that wait to be sent for the first time, of one channel.
   public func bufferedAmount(of id: DataChannelID) -> Int { session.bufferedAmount(of: id) }
 
+  /// What `sendBufferLimit` bounds; see `DataChannelSession.sendBufferUse`.
+  public var sendBufferUse: Int { session.sendBufferUse }
+
   /// Bytes of the largest message that can be sent; 0 before the other side is known, and after the end.
   public var maximumMessageSize: Int { session.maximumMessageSize }
 
