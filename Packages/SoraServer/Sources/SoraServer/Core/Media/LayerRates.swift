@@ -9,7 +9,14 @@ struct LayerRates {
   /// The highest layer that was seen.
   private(set) var highest: UInt8 = 0
 
-  init(memory: Duration) { layers = .init(repeating: RecentBytes(memory: memory)) }
+  /// Whether what is new is taken to go on as it came so far, not as if it had come for as long as is remembered.
+  private let trustsBeginning: Bool
+
+  /// Those of a source that begins, or that comes again.
+  init(memory: Duration, trustsBeginning: Bool) {
+    layers = .init(repeating: RecentBytes(memory: memory))
+    self.trustsBeginning = trustsBeginning
+  }
 
   /// A packet of a layer was forwarded; `size` with all its headers.
   mutating func add(_ size: Int, layer: UInt8, at now: Instant) {
@@ -22,7 +29,10 @@ struct LayerRates {
   mutating func rate(through layer: UInt8, at now: Instant) -> Bitrate {
     var sum = Bitrate.zero
     for index in 0...Int(min(layer, UInt8(Self.count - 1))) {
-      sum = sum + layers[index].rate(at: now)
+      sum =
+        sum
+        + (trustsBeginning
+          ? layers[index].rateSinceFirst(at: now) : layers[index].rate(at: now))
     }
     return sum
   }

@@ -51,7 +51,7 @@ struct PacketRewriter {
     numbers.rebase(withdrawing: number)
     timestamps.rebase(expecting: expected)
     pictures.rebase()
-    frameNumbers.rebase()
+    frameNumbers.rebase(withdraws: number != nil)
   }
 
   /// Takes the newest packet of the publisher's.
@@ -92,6 +92,9 @@ struct PacketRewriter {
     return shift
   }
 
-  /// A packet was sent, with the subscriber's number and timestamp.
-  mutating func sent(_ number: UInt16, _ timestamp: UInt32) { timestamps.sent(number, timestamp) }
+  /// A packet was sent, with the subscriber's number, timestamp and number of its frame; nil without one.
+  mutating func sent(_ number: UInt16, _ timestamp: UInt32, frame: UInt16?) {
+    timestamps.sent(number, timestamp)
+    if let frame { frameNumbers.left(frame) }
+  }
 }

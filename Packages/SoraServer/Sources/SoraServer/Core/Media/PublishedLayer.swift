@@ -79,7 +79,7 @@ final class PublishedLayer {
     let isVideo = codec.kind == .video
     history = isVideo ? PacketHistory(capacity: 1024) : nil
     depayloader = isVideo ? RTPPayloadFormats.named(codec.name)?.makeDepayloader() : nil
-    rates = LayerRates(memory: rid == nil ? .seconds(1) : Self.longMemory)
+    rates = Self.rates(isSimulcast: rid != nil)
   }
 
   var ssrc: UInt32? { receiver?.ssrc }
@@ -120,7 +120,16 @@ final class PublishedLayer {
   /// With simulcast: its frames come.
   ///
   /// - Returns: whether they didn't before.
-  func beginFlowing(at now: Instant) -> Bool { flow.begin(at: now) }
+  func beginFlowing(at now: Instant) -> Bool {
+    guard flow.begin(at: now) else { return false }
+    // What it took before it stopped, and that it took nothing since, says nothing of what it takes now.
+    rates = Self.rates(isSimulcast: rid != nil)
+    return true
+  }
+
+  private static func rates(isSimulcast: Bool) -> LayerRates {
+    LayerRates(memory: isSimulcast ? longMemory : .seconds(1), trustsBeginning: isSimulcast)
+  }
 
   /// Its frames don't come any more.
   func stopFlowing() { flow.stop() }
