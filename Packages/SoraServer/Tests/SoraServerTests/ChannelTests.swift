@@ -104,7 +104,9 @@ struct ChannelTests {
         == ["audio": offer.media[0].mid, "video": offer.media[1].mid].compactMapValues(\.self))
     #expect(offer.media[0].mid?.hasPrefix("audio_") == true)
     #expect(offer.media[1].mid?.hasPrefix("video_") == true)
-    #expect(offer.media[0].codecs.map(\.description) == ["opus/48000/2", "telephone-event/48000"])
+    #expect(
+      offer.media[0].codecs.map(\.description)
+        == ["opus/48000/2", "red/48000/2", "telephone-event/48000"])
     #expect(offer.media[0].codecs[0].payloadType == 109)
     let opus = offer.media[0].codecs[0].parameters
     #expect(opus["stereo"] == "1" && opus["minptime"] == "10" && opus["useinbandfec"] == "1")

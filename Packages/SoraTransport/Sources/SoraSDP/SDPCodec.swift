@@ -31,6 +31,17 @@ public struct SDPCodec: Sendable, Hashable, CustomStringConvertible {
     return UInt8(type)
   }
 
+  /// The payload types that redundant audio carries, newest first (`111/111`, RFC 2198 §5); empty where this isn't `red` or they can't be
+  /// read.
+  public var redundantPayloadTypes: [UInt8] {
+    guard SDPText.equalIgnoringCase(name, "red"), parameters.entries.count == 1,
+      parameters.entries[0].value == nil
+    else { return [] }
+    let words = parameters.entries[0].key.split(separator: "/", omittingEmptySubsequences: false)
+    let types = words.prefix(32).compactMap { UInt8($0) }.filter { $0 < 128 }
+    return types.count == words.count ? types : []
+  }
+
   /// `opus/48000/2`.
   public var description: String { "\(name)/\(clockRate)" + (channels.map { "/\($0)" } ?? "") }
 }

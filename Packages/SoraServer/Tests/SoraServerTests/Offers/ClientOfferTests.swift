@@ -28,8 +28,8 @@ struct ClientOfferTests {
       // What both know, under the client's ids.
       #expect(media.extensions.map(\.id) == [9, 10, 11])
     }
-    // One codec each: what the client likes best, with its own numbers.
-    #expect(answer.media[0].codecs.map(\.payloadType) == [111])
+    // One codec each: what the client likes best, with its own numbers; and the same with copies.
+    #expect(answer.media[0].codecs.map(\.payloadType) == [111, 63])
     #expect(answer.media[1].formats == ["96", "97"])
     let vp8 = answer.media[1].codecs[0]
     #expect(vp8.name == "VP8")
@@ -71,7 +71,7 @@ struct ClientOfferTests {
     let client = try OfferingClient(1, server)
     let answer = try client.post(OfferTexts.both("recvonly"), to: .play)
     #expect(answer.media.map(\.direction) == [.sendonly, .sendonly])
-    #expect(answer.media[0].codecs.map(\.payloadType) == [111, 0])
+    #expect(answer.media[0].codecs.map(\.payloadType) == [111, 63, 0])
     #expect(
       answer.media[1].codecs.map(\.payloadType) == [96, 97, 98, 99, 102, 103, 104])
     #expect(answer.media[0].msids.first?.stream == answer.media[1].msids.first?.stream)

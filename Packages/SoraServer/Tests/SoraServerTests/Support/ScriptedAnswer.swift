@@ -15,6 +15,8 @@ struct ScriptedAnswer {
   var refusedRids: Set<String> = []
   var pausedRids: Set<String> = []
   var refusedExtensions: Set<RTPHeaderExtensionKind> = []
+  /// Formats by their names that its answers lack.
+  var refusedFormats: Set<String> = []
   /// Whether it takes one-byte and two-byte forms of extensions in one stream.
   var allowsMixed = true
 
@@ -31,7 +33,10 @@ struct ScriptedAnswer {
     answer.allowsMixedExtensions = allowsMixed
     var remote: PeerTransport.RemoteDescription?
     for media in offer.media {
-      var section = MediaDescription(kind: media.kind, formats: media.formats)
+      let codecs = media.codecs.filter { !refusedFormats.contains($0.name) }
+      var section = MediaDescription(
+        kind: media.kind,
+        formats: refusedFormats.isEmpty ? media.formats : codecs.map { "\($0.payloadType)" })
       section.mid = media.mid
       let isRejected =
         media.port == 0 || !rejectedCodecs.isDisjoint(with: media.codecs.map(\.name))
@@ -41,7 +46,7 @@ struct ScriptedAnswer {
         !refusedExtensions.contains { $0.uri == line.uri }
       }
       section.sctpPort = media.sctpPort
-      for codec in media.codecs { section.append(codec) }
+      for codec in codecs { section.append(codec) }
       addLayers(of: media, to: &section)
       if !isRejected {
         section.iceUfrag = ice.ufrag

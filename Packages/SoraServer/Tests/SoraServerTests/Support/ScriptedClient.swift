@@ -54,6 +54,8 @@ final class ScriptedClient: SimulatedEndpoint {
   /// Header extensions that it leaves out of its answers.
   var refusedExtensions: Set<RTPHeaderExtensionKind> = []
   var allowsMixedExtensions = true
+  /// Formats by their names that it leaves out of its answers.
+  var refusedFormats: Set<String> = []
   var answersPings = true
   var answersOffers = true
   /// Sources that the server sends, by what arrived.
@@ -128,6 +130,13 @@ final class ScriptedClient: SimulatedEndpoint {
   /// Gives it data channels; before it connects.
   func withData() -> Self {
     data = ClientData(network, transport)
+    // It answers by its WebSocket, where a server takes it, too.
+    data?.onSignaling = { [weak self] message, now in
+      guard let self, message["type"] == "re-offer", let sdp = message["sdp"]?.stringValue else {
+        return
+      }
+      handle(.reOffer(sdp: sdp), at: now)
+    }
     return self
   }
 
@@ -233,6 +242,7 @@ final class ScriptedClient: SimulatedEndpoint {
     template.pausedRids = pausedRids
     template.refusedExtensions = refusedExtensions
     template.allowsMixed = allowsMixedExtensions
+    template.refusedFormats = refusedFormats
     let (answer, remote) = template.answer(description)
     answers.append(answer)
     media?.receive(description, at: now)
@@ -278,13 +288,13 @@ final class ScriptedClient: SimulatedEndpoint {
   func send(
     _ kind: MediaKind, sequence: UInt16, timestamp: UInt32, ssrc: UInt32? = nil,
     payloadCount: Int = 200, marker: Bool = true, rid: String? = nil, payload: [UInt8]? = nil,
-    descriptor: [UInt8] = [], losing: Bool = false, level: UInt8? = 30
+    descriptor: [UInt8] = [], losing: Bool = false, level: UInt8? = 30, format: String? = nil
   ) {
     let payloadCount = payload?.count ?? payloadCount
     let mid = kind == .audio ? offer?.mid?["audio"] : offer?.mid?["video"]
     let ssrc = ssrc ?? (kind == .audio ? 3333 : 1111)
     guard let mid, let media = offers.first?.media.first(where: { $0.mid == mid }),
-      let codec = media.codecs.first
+      let codec = media.codecs.first(where: { format == nil || $0.name == format })
     else { return }
     let map = RTPHeaderExtensionMap(media.extensions.map { (id: Int($0.id), uri: $0.uri) })
     var values = RTPHeaderExtensions()

@@ -1,3 +1,5 @@
+import SoraWire
+
 /// Redundant audio data (RFC 2198): one payload that holds the newest encoded packet and copies of some before it, so that a
 /// lost packet's sound comes with the next one.
 public enum REDPayload {
@@ -98,5 +100,43 @@ public enum REDPayload {
     unsafe target[offset] = 0x80 | payloadType & 0x7F
     unsafe target.put24(timestampOffset << 10 | UInt32(length), at: offset + 1)
     return true
+  }
+}
+
+extension RTPHeader {
+  /// The newest block of redundant audio as a packet by itself: its payload type, and where it lies in `packet`, the buffer that was
+  /// parsed. nil where blocks go beyond the payload, or there are more than `REDPayload.maximumRedundancy` of them.
+  public func newestBlock(in packet: RawSpan) -> RTPHeader? {
+    let end = payloadOffset + payloadCount
+    guard payloadOffset >= 0, payloadCount >= 0, end <= packet.byteCount else { return nil }
+    var offset = payloadOffset
+    var older = 0
+    for _ in 0...REDPayload.maximumRedundancy {
+      guard offset < end else { return nil }
+      guard packet.u8(offset) & 0x80 != 0 else {
+        var newest = self
+        newest.payloadType = packet.u8(offset)
+        newest.payloadOffset = offset + REDPayload.primaryHeaderCount + older
+        newest.payloadCount = end - newest.payloadOffset
+        return newest.payloadCount >= 0 ? newest : nil
+      }
+      guard offset + REDPayload.redundantHeaderCount <= end else { return nil }
+      older += Int(packet.u16(offset + 2) & 0x3FF)
+      offset += REDPayload.redundantHeaderCount
+    }
+    return nil
+  }
+}
+
+extension REDPayload {
+  /// Gives blocks of one payload type another, in place: what a forwarding server does whose receivers have types of their own.
+  public static func move(_ type: UInt8, to other: UInt8, in payload: inout MutableRawSpan) {
+    var offset = 0
+    for _ in 0...maximumRedundancy where offset < payload.byteCount {
+      let first = payload.bytes.u8(offset)
+      if first & 0x7F == type { payload.put8(first & 0x80 | other & 0x7F, at: offset) }
+      guard first & 0x80 != 0 else { return }
+      offset += redundantHeaderCount
+    }
   }
 }

@@ -67,6 +67,7 @@ extension FuzzTarget {
         count += 1
         check(count <= input.count, "extensions without end")
       }
+      readRedundancy(header, input)
       for id: UInt8 in [0, 1, 2, 14, 15, 255] { _ = header.extensionRange(id: id, in: input) }
       let map = extensionMap
       let values = RTPHeaderExtensions(of: header, in: input, map: map)
@@ -89,6 +90,29 @@ extension FuzzTarget {
         rewritten.dependencyDescriptor = values.dependencyDescriptor
         check(rewritten == values, "rewriting changed the extensions")
       }
+    }
+  }
+
+  /// As redundant audio: the newest block is the one that all blocks end with, before and after their types are changed.
+  private static func readRedundancy(_ header: RTPHeader, _ input: UnsafeRawBufferPointer) {
+    let newest = header.newestBlock(in: input.bytes)
+    let last = (try? REDPayload.Blocks(parsing: header.payload(in: input))).flatMap {
+      Array($0).last
+    }
+    check((newest == nil) == (last == nil), "blocks are read in one way alone")
+    guard let newest, let last else { return }
+    check(newest.payloadType == last.payloadType, "the newest block has two types")
+    check(
+      newest.payloadOffset == header.payloadOffset + last.range.lowerBound
+        && newest.payloadCount == last.range.count, "the newest block lies in two places")
+    var moved = Array(header.payload(in: input))
+    moved.withUnsafeMutableBytes { bytes in
+      var span = bytes.mutableBytes
+      REDPayload.move(last.payloadType, to: last.payloadType ^ 1, in: &span)
+      let types = (try? REDPayload.Blocks(parsing: UnsafeRawBufferPointer(bytes)))
+        .map { $0.map(\.payloadType) }
+      check(types?.last == last.payloadType ^ 1, "a block keeps its type")
+      check(types?.contains(last.payloadType) == false, "a block keeps its type")
     }
   }
 

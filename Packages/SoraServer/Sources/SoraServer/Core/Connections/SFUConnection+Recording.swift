@@ -17,8 +17,8 @@ extension SFUConnection {
   func assemble(
     _ packet: LentPacket, of layer: PublishedLayer, _ track: PublishedTrack, at now: Instant
   ) {
-    guard core.takes(channel.id), packet.uploaded.header.payloadType == layer.types.media,
-      let take = core.onPublishedFrame,
+    guard core.takes(channel.id), let take = core.onPublishedFrame,
+      let packet = packet.withoutRedundancy(layer.types),
       let assembly = track.obtainAssembly(of: layer, packet.uploaded, at: now)
     else { return }
     let needsKeyFrame = assembly.take(

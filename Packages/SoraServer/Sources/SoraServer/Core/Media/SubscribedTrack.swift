@@ -38,8 +38,8 @@ final class SubscribedTrack {
   private let followsSpotlight: Bool
   /// Whether the subscriber's answer takes the section and its transport can carry it.
   private(set) var isActive = false
-  /// Whether keys of a telephone go on to it.
-  private var takesTelephone = false
+  /// What of `types` the subscriber takes.
+  private var accepted: SFUPayloadTypes.Assignment
   /// What is wanted of it, and what it gets.
   var gate = FrameGate()
   private(set) var share: BandwidthAllocator.Share?
@@ -85,6 +85,7 @@ final class SubscribedTrack {
     self.controller = controller
     self.slot = slot
     self.types = types
+    accepted = SFUPayloadTypes.Assignment(media: types.media)
     selection = LayerSelection(source.isSimulcast ? nil : source.layers.first)
     self.sender = sender
     self.rewriter = rewriter
@@ -104,9 +105,10 @@ final class SubscribedTrack {
   ///
   /// - Returns: whether it is active from now on and wasn't before.
   func apply(
-    isActive: Bool, extensions: RTPHeaderExtensionMap, acceptsNack: Bool, takesTelephone: Bool
+    isActive: Bool, extensions: RTPHeaderExtensionMap, acceptsNack: Bool,
+    accepted: SFUPayloadTypes.Assignment
   ) -> Bool {
-    self.takesTelephone = takesTelephone
+    self.accepted = accepted
     sender.parameters.extensions = extensions
     sender.parameters.acceptsNack = acceptsNack
     defer { self.isActive = isActive }
@@ -205,7 +207,20 @@ final class SubscribedTrack {
   }
 
   /// Whether the subscriber takes nothing of the kind.
-  private func isRefused(_ header: RTPHeader) -> Bool { !takesTelephone && isTelephone(header) }
+  private func isRefused(_ header: RTPHeader) -> Bool {
+    accepted.telephone == nil && isTelephone(header)
+  }
+
+  /// Whether a packet of the publisher's repeats some before it.
+  private func isRedundant(_ header: RTPHeader) -> Bool {
+    header.payloadType == source.types.red
+  }
+
+  /// The type that a packet of the publisher's has towards the subscriber.
+  private func payloadType(_ header: RTPHeader) -> UInt8 {
+    if isTelephone(header) { return types.telephone ?? types.media }
+    return isRedundant(header) ? accepted.red ?? types.media : types.media
+  }
 
   private func judgeLate(_ uploaded: UploadedPacket, _ epoch: UInt8) -> Verdict {
     let number = uploaded.header.sequenceNumber
@@ -285,32 +300,41 @@ final class SubscribedTrack {
   }
 
   /// Sends one packet on, payload untouched but for picture ids where frames were left out or the layer has changed, and the dependency
-  /// descriptor but for its frame's number where the layer has.
+  /// descriptor but for its frame's number where the layer has. Of redundant audio who doesn't take that gets the newest block.
   @discardableResult
   private func send(
     _ packet: UnsafeRawBufferPointer, _ header: RTPHeader, _ values: RTPHeaderExtensions,
     _ shift: PacketShift, as number: UInt16, at now: Instant
   ) -> Int? {
     var out = header
+    if isRedundant(header), accepted.red == nil {
+      guard let newest = unsafe header.newestBlock(in: packet.bytes),
+        newest.payloadType == source.types.media
+      else { return nil }
+      out = newest
+    }
+    out.payloadType = payloadType(header)
     out.ssrc = ssrc
-    out.payloadType = isTelephone(header) ? types.telephone ?? types.media : types.media
     out.sequenceNumber = number
     out.timestamp = header.timestamp &+ shift.timestamp
     var extra = sender.namingValues
     take(values, movedBy: shift, into: &extra)
     let map = sender.parameters.extensions
-    let capacity = Self.headerRoom(extra) + header.payloadCount
+    let size = out.payloadCount
+    let capacity = Self.headerRoom(extra) + size
     let count = unsafe write(capacity: capacity, number, .first, extra, at: now) {
       extra, slot in
       guard
         let writer = unsafe try? RTPPacket.rewriteExtensions(
           of: packet, header: out, extensions: extra, map: map, into: slot)
       else { return nil }
-      unsafe movePictureID(by: shift, of: header, at: writer.payloadOffset, in: slot)
-      return (writer.count, header.payloadCount)
+      unsafe rewrite(payloadOf: header, by: shift, at: writer.payloadOffset, in: slot)
+      return (writer.count, size)
     }
     guard let count else { return nil }
-    rewriter.sent(number, out.timestamp)
+    let descriptor = extra.dependencyDescriptor
+    rewriter.sent(
+      number, out.timestamp, frame: descriptor.count > 0 ? descriptor.frameNumber : nil)
     return count
   }
 
@@ -352,8 +376,8 @@ final class SubscribedTrack {
           out, originalNumber: number, payload: header.payload(in: packet), extensions: extra,
           map: map, dependencyDescriptor: extra.dependencyDescriptor.bytes(in: packet), into: slot)
       else { return nil }
-      unsafe movePictureID(
-        by: shift, of: header, at: writer.payloadOffset + Retransmission.overhead, in: slot)
+      unsafe rewrite(
+        payloadOf: header, by: shift, at: writer.payloadOffset + Retransmission.overhead, in: slot)
       return (writer.count, header.payloadCount + Retransmission.overhead)
     }
   }
@@ -422,13 +446,16 @@ final class SubscribedTrack {
     return descriptor == 0 ? 100 : 100 + 2 + descriptor
   }
 
-  private func movePictureID(
-    by shift: PacketShift, of header: RTPHeader, at offset: Int,
+  /// Changes in a payload that was written what numbers or types of the publisher it has.
+  private func rewrite(
+    payloadOf header: RTPHeader, by shift: PacketShift, at offset: Int,
     in slot: UnsafeMutableRawBufferPointer
   ) {
-    guard !shift.keepsPayload, offset < slot.count else { return }
+    let renames = isRedundant(header) && accepted.red != nil && source.types.media != types.media
+    guard !shift.keepsPayload || renames, offset < slot.count else { return }
     let end = min(slot.count, offset + header.payloadCount)
     var payload = unsafe UnsafeMutableRawBufferPointer(rebasing: slot[offset..<end]).mutableBytes
+    if renames { return REDPayload.move(source.types.media, to: types.media, in: &payload) }
     let (pictureID, baseLayerIndex) = (shift.pictureID, shift.baseLayerIndex)
     switch rewriter.pictures.format {
     case .vp8:

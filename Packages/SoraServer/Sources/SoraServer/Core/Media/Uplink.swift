@@ -78,7 +78,7 @@ final class Uplink {
     switch source {
     case .media(let track, let layer):
       let types = layer.types
-      guard header.payloadType == types.media || header.payloadType == types.telephone else {
+      guard types.isMedia(header.payloadType) || header.payloadType == types.telephone else {
         dropped.unknownSource += 1
         return nil
       }
@@ -131,7 +131,7 @@ final class Uplink {
       }
     }
     for track in tracks where track.terms.isSending {
-      let isMedia = header.payloadType == track.types.media
+      let isMedia = track.types.isMedia(header.payloadType)
       guard isMedia || header.payloadType == track.types.rtx else { continue }
       if let mid = values.mid, mid != RTPExtensionText(track.mid) { return nil }
       let rid = isMedia ? values.rid : values.repairedRid

@@ -18,6 +18,18 @@ struct UploadedPacket {
   var bytes: UnsafeRawBufferPointer
 }
 
+extension LentPacket {
+  /// A packet of a codec's media, of redundant audio the newest block; nil for others.
+  func withoutRedundancy(_ types: SFUPayloadTypes.Assignment) -> LentPacket? {
+    var packet = self
+    if uploaded.header.payloadType == types.red {
+      guard let newest = unsafe uploaded.header.newestBlock(in: bytes.bytes) else { return nil }
+      packet.uploaded.header = newest
+    }
+    return packet.uploaded.header.payloadType == types.media ? packet : nil
+  }
+}
+
 /// A kept packet's parsed header, whose offsets are the packet's own.
 struct StoredPacket {
   var header: RTPHeader

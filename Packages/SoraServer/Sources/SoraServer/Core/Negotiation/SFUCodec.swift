@@ -100,6 +100,19 @@ extension SFUCodec {
     return clockRate == 8000 ? 119 : 118
   }
 
+  /// That of redundant audio beside Opus; as for keys of a telephone.
+  fileprivate var redundantPayloadType: UInt8? {
+    name == AudioCodecKind.opus.encodingName ? 63 : nil
+  }
+
+  /// What stands beside it in a section for packets that repeat some before them (RFC 2198), with one copy or more.
+  func redundancy(_ payloadType: UInt8, of media: UInt8) -> SDPCodec {
+    SDPCodec(
+      payloadType: payloadType, name: "red", clockRate: clockRate, channels: channels,
+      parameters: FormatParameters(entries: [.init(key: "\(media)/\(media)", value: nil)]),
+      feedback: feedback)
+  }
+
   /// What stands beside it in a section for keys of a telephone.
   func telephoneEvents(_ payloadType: UInt8) -> SDPCodec {
     SDPCodec(
@@ -116,9 +129,25 @@ struct SFUPayloadTypes {
     var rtx: UInt8?
     /// Keys of a telephone in the place of audio (RFC 4733), on its clock.
     var telephone: UInt8?
+    /// Redundant audio (RFC 2198), of the codec alone.
+    var red: UInt8?
+    /// Whether the client would rather send that.
+    var prefersRED = false
 
     /// As a section lists them.
-    var all: [UInt8] { [media, rtx, telephone].compactMap { $0 } }
+    var all: [UInt8] {
+      (prefersRED ? [red, media, rtx, telephone] : [media, red, rtx, telephone]).compactMap { $0 }
+    }
+
+    /// Whether packets of a type are the codec's, alone or with copies of others.
+    func isMedia(_ type: UInt8) -> Bool { type == media || type == red }
+
+    /// Those of them that a client's answer has.
+    func accepted(_ answered: Set<UInt8>) -> Assignment {
+      func kept(_ type: UInt8?) -> UInt8? { type.flatMap { answered.contains($0) ? $0 : nil } }
+      return Assignment(
+        media: media, rtx: kept(rtx), telephone: kept(telephone), red: kept(red))
+    }
   }
 
   private var assigned: [(codec: SFUCodec, types: Assignment)] = []
@@ -130,23 +159,26 @@ struct SFUPayloadTypes {
     if let known = assigned.first(where: { $0.codec == codec }) { return known.types }
     let usual = codec.usualPayloadTypes
     var types = Assignment(
-      media: usual.media, rtx: usual.rtx, telephone: codec.telephonePayloadType)
+      media: usual.media, rtx: usual.rtx, telephone: codec.telephonePayloadType,
+      red: codec.redundantPayloadType)
     if assigned.contains(where: { $0.types.media == usual.media }) {
       types.media = take()
+      // It names the codec's, so a second one has none.
+      types.red = nil
       if usual.rtx != nil { types.rtx = take() }
     }
     assigned.append((codec, types))
     return types
   }
 
-  /// 96 to 117 without Opus', then 35 to 63 (RFC 3551 §6, RFC 5761 §4). Wraps when a connection has seen
+  /// 96 to 117 without Opus', then 35 to 62 (RFC 3551 §6, RFC 5761 §4). Wraps when a connection has seen
   /// more codec settings than there are numbers, which needs more publishers with different requests than that.
   private mutating func take() -> UInt8 {
     let type = next
     switch next {
     case 108: next = 110
     case 117: next = 35
-    case 63: next = 96
+    case 62: next = 96
     default: next += 1
     }
     return type

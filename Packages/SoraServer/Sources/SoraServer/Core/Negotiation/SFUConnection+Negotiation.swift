@@ -213,8 +213,7 @@ extension SFUConnection {
         extensions: answer.extensions,
         acceptsNack: answer.nackTypes.contains(subscription.types.media)
           && subscription.types.rtx.map { answer.payloadTypes.contains($0) } ?? false,
-        takesTelephone: subscription.types.telephone.map { answer.payloadTypes.contains($0) }
-          ?? false)
+        accepted: subscription.types.accepted(answer.payloadTypes))
       if isNew, transport.isWritable { begin(subscription, at: now) }
     case .anchor: break
     case .none: sections.release(index)

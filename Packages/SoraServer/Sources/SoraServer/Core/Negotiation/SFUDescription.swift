@@ -138,6 +138,7 @@ extension MediaDescription {
       SDPCodec(
         payloadType: types.media, name: codec.name, clockRate: codec.clockRate,
         channels: codec.channels, parameters: codec.parameters, feedback: feedback))
+    if let red = types.red { append(codec.redundancy(red, of: types.media)) }
     if let rtx = types.rtx {
       append(
         SDPCodec(

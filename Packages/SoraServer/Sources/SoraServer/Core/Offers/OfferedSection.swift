@@ -96,16 +96,22 @@ struct OfferedCodec: Sendable {
   /// Those that the server knows, in their order.
   static func read(_ media: MediaDescription, _ kind: MediaKind) -> [OfferedCodec] {
     let all = media.codecs
-    return all.compactMap { offered in
+    return all.indices.compactMap { index in
+      let offered = all[index]
       guard let codec = SFUCodec(offered, kind) else { return nil }
       let rtx = all.first { $0.associatedPayloadType == offered.payloadType }
       let keys = all.first {
         $0.name.lowercased() == TelephoneEvent.encodingName && $0.clockRate == offered.clockRate
       }
+      let red = all.firstIndex { redundant in
+        let inside = redundant.redundantPayloadTypes
+        return !inside.isEmpty && inside.allSatisfy { $0 == offered.payloadType }
+      }
       return OfferedCodec(
         codec: codec,
         types: SFUPayloadTypes.Assignment(
-          media: offered.payloadType, rtx: rtx?.payloadType, telephone: keys?.payloadType),
+          media: offered.payloadType, rtx: rtx?.payloadType, telephone: keys?.payloadType,
+          red: red.map { all[$0].payloadType }, prefersRED: red.map { $0 < index } ?? false),
         feedback: codec.feedback.filter { offered.feedback.contains($0) })
     }
   }

@@ -126,7 +126,7 @@ extension SFUConnection {
     let isNew = subscription.apply(
       isActive: true, extensions: section.sender.parameters.extensions,
       acceptsNack: codec.hasNack && codec.types.rtx != nil,
-      takesTelephone: codec.types.telephone != nil)
+      accepted: codec.types)
     if isNew, transport.isWritable { begin(subscription, at: now) }
   }
 

@@ -25,16 +25,6 @@ extension SDPCodec {
 
   /// Whether its packets are audio by themselves: neither copies of others nor telephone events.
   var carriesAudio: Bool { !isRedundancy && !isSameText(name, TelephoneEvent.encodingName) }
-
-  /// The payload types that RED's format parameters name, newest first (`111/111`); empty where they can't be read.
-  var redundantPayloadTypes: [UInt8] {
-    guard isRedundancy, parameters.entries.count == 1, parameters.entries[0].value == nil else {
-      return []
-    }
-    let words = parameters.entries[0].key.split(separator: "/", omittingEmptySubsequences: false)
-    let types = words.prefix(32).compactMap { UInt8($0) }.filter { $0 < 128 }
-    return types.count == words.count ? types : []
-  }
 }
 
 extension [SDPCodec] {
