@@ -75,6 +75,7 @@ final class SimulatedServer: SimulatedEndpoint, SFUCoreDelegate {
     case .left(let channel, _, let role, let reason):
       network.note("left \(channel) \(role.rawValue) \(reason)")
     case .refused(_, let reason): network.note("refused \(reason)")
+    case .ignored(let channel, _, let what): network.note("ignored \(channel) \(what)")
     }
   }
 }

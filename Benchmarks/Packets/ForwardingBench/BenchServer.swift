@@ -155,6 +155,7 @@ final class BenchServer: DatagramHandler, SFUCoreDelegate, @unchecked Sendable {
     switch event {
     case .joined: joined += 1
     case .left(_, _, _, let reason), .refused(_, let reason): ended[reason, default: 0] += 1
+    case .ignored: break
     }
   }
 

@@ -168,9 +168,9 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
       channels: core.channelIDs.count, totals: core.totals, access: access)
   }
 
-  func disconnect(_ selection: SFUSelection) -> Int {
+  func disconnect(_ selection: SFUSelection, reason: String? = nil) -> Int {
     defer { schedule() }
-    return core.disconnect(selection, at: loop.now)
+    return core.disconnect(selection, reason: reason, at: loop.now)
   }
 
   // MARK: Signaling
@@ -193,6 +193,12 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
     core.receive(message, from: peer, at: loop.now)
     schedule()
   }
+
+  func ignored(_ keys: [String], from peer: SFUPeerID) {
+    core.ignored(keys, from: peer, at: loop.now)
+  }
+
+  func connectionID(of peer: SFUPeerID) -> String? { core.connectionID(of: peer) }
 
   func examine(_ message: ConnectMessage, of peer: SFUPeerID) -> SFUApplicant? {
     defer { schedule() }
@@ -288,24 +294,33 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
       output, turnTransport: core.configuration.turnTransport)
     {
       let authority = webSocket.request?.headers["host"]
-      webSocket.send(text: withServers(message, for: authority).text)
+      webSocket.send(text: withServers(message, of: peer, for: authority).text)
     }
   }
 
   /// Puts the relay, with credentials of the connection's own, into an offer to who names this host `authority`.
-  private func withServers(_ message: SignalingMessage, for authority: String?) -> SignalingMessage
-  {
+  private func withServers(
+    _ message: SignalingMessage, of peer: SFUPeerID, for authority: String?
+  ) -> SignalingMessage {
     guard case .offer(var offer) = message else { return message }
+    let request = core.request(of: peer)
     var servers: [SignalingICEServer] = []
+    var policy = transportPolicy
     if let turn {
       let credentials = turn.credentials(for: offer.connectionID)
+      let only = request?.grant.relayProtocol
+      if only != nil { policy = .relay }
       servers.append(
         SignalingICEServer(
-          urls: turn.urls(for: authority), username: credentials.username,
+          urls: turn.urls(for: authority, only: only), username: credentials.username,
           credential: credentials.password))
     }
-    offer.configuration = .init(
-      iceServers: servers, iceTransportPolicy: transportPolicy.rawValue)
+    if request?.soraClient?.hasPrefix("Sora iOS SDK") == true {
+      // Where there is a configuration, that SDK takes no policy but this one, and without a relay would have no candidate.
+      guard !servers.isEmpty else { return message }
+      policy = .relay
+    }
+    offer.configuration = .init(iceServers: servers, iceTransportPolicy: policy.rawValue)
     return .offer(offer)
   }
 
@@ -335,7 +350,14 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
         metadata: [
           "channel_id": "\(channel)", "connection_id": "\(connection)", "reason": "\(reason)",
         ])
-    case .refused(_, let reason): logger.info("refused", metadata: ["reason": "\(reason)"])
+    case .refused(let peer, let reason):
+      logger.info("refused", metadata: ["peer": "\(peer.value)", "reason": "\(reason)"])
+    case .ignored(let channel, let connection, let what):
+      logger.info(
+        "ignored",
+        metadata: [
+          "channel_id": "\(channel)", "connection_id": "\(connection)", "what": "\(what)",
+        ])
     }
   }
 

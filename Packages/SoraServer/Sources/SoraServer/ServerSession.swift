@@ -1,6 +1,7 @@
 import Logging
 import SoraCluster
 import SoraSignaling
+import SoraSignalingMessages
 import SoraTransport
 
 /// Carries one client's messages from its WebSocket to the loop, in order.
@@ -27,10 +28,12 @@ struct ServerSession: Sendable {
     let loop = engine.loop
     let accepted = await loop.run { [connection, engine] in engine.value.accept(connection) }
     guard let peer = accepted else { return }
+    var logged: Logger.Metadata = ["peer": "\(peer.value)"]
     for await event in connection.messages {
       let message: SFUMessage
+      var ignored: [String] = []
       switch event {
-      case .text(let text): message = SFUMessage(parsing: text)
+      case .text(let text): (message, ignored) = SFUMessage.read(text)
       case .binary: message = .malformed("binary messages are for data channels")
       case .closed:
         loop.execute { [engine] in engine.value.signalingLost(peer) }
@@ -38,19 +41,37 @@ struct ServerSession: Sendable {
       }
       switch message {
       case .malformed(let detail):
-        logger.debug("malformed message", metadata: ["detail": "\(detail)"])
-      case .connect(let connect):
-        logger.debug("connect", metadata: ["message": "\(Secrets.logged(connect))"])
-        if !access.isOpen || isClustered {
-          await decide(about: connect, of: peer)
-          continue
-        }
+        logger.debug(
+          "malformed message", metadata: logged.merging(["detail": "\(detail)"]) { $1 })
+      case .connect(let connect) where !access.isOpen || isClustered:
+        await decide(about: connect, of: peer)
+        await note(connect, ignored, of: peer, &logged)
+        continue
       default: break
       }
       // Waited for, so that messages don't pile up on the loop: what isn't read yet is bounded, there they weren't.
       await loop.run { [engine] in engine.value.receive(message, from: peer) }
+      if case .connect(let connect) = message {
+        await note(connect, ignored, of: peer, &logged)
+      } else if !ignored.isEmpty {
+        await loop.run { [engine, ignored] in engine.value.ignored(ignored, from: peer) }
+      }
     }
     loop.execute { [engine] in engine.value.signalingLost(peer) }
+  }
+
+  /// A `connect` was dealt with: from now on the client has a connection's name, unless it was turned away.
+  private func note(
+    _ connect: ConnectMessage, _ ignored: [String], of peer: SFUPeerID,
+    _ logged: inout Logger.Metadata
+  ) async {
+    let connectionID = await engine.loop.run { [engine] in
+      engine.value.ignored(ignored, from: peer)
+      return engine.value.connectionID(of: peer)
+    }
+    if let connectionID { logged["connection_id"] = "\(connectionID)" }
+    logger.debug(
+      "connect", metadata: logged.merging(["message": "\(Secrets.logged(connect))"]) { $1 })
   }
 
   /// Has somebody decide about a client. What it sends meanwhile waits in the WebSocket, which isn't read beyond a few megabytes.

@@ -393,8 +393,8 @@ private struct EngineBackend: APIBackend {
     await run { $0.push(data, to: selection) }
   }
 
-  func disconnect(_ selection: SFUSelection) async -> Int {
-    await run { $0.disconnect(selection) }
+  func disconnect(_ selection: SFUSelection, reason: String?) async -> Int {
+    await run { $0.disconnect(selection, reason: reason) }
   }
 
   func requestKeyFrame(connectionID: String) async {

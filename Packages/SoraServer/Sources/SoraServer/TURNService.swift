@@ -82,9 +82,11 @@ final class TURNService: TURNServerNetwork {
 
   /// The URLs of an offer: datagrams first.
   ///
-  /// - Parameter authority: how the client names this host, `NAME[:PORT]` (RFC 9110 §7.2), if it is known. Where that is
-  ///   a name, TLS goes by it: the certificate of signaling has it, and libwebrtc finds no addresses in certificates.
-  func urls(for authority: String? = nil) -> [String] {
+  /// - Parameters:
+  ///   - authority: how the client names this host, `NAME[:PORT]` (RFC 9110 §7.2), if it is known. Where that is
+  ///     a name, TLS goes by it: the certificate of signaling has it, and libwebrtc finds no addresses in certificates.
+  ///   - relayProtocol: `udp`, `tcp` or `tls` for those alone.
+  func urls(for authority: String? = nil, only relayProtocol: String? = nil) -> [String] {
     let name = authority.flatMap { ICEServerURL("turns:\($0)")?.host }.flatMap(reachableName)
     let datagrams = transports.contains(.udp) ? addresses : []
     var urls = datagrams.map { ICEServerURL(scheme: .turn, $0, .udp) }
@@ -95,6 +97,7 @@ final class TURNService: TURNServerNetwork {
       // One name stands for all addresses.
       if !urls.contains(url) { urls.append(url) }
     }
+    if let relayProtocol { urls.removeAll { $0.relayProtocol != relayProtocol } }
     return urls.map(\.description)
   }
 

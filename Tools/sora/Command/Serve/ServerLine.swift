@@ -31,6 +31,8 @@ struct ServerLine: Encodable {
     case .left(let channel, let connection, let role, let reason):
       "leave  \(channel.printable)  \(connection.printable)  \(role)  \(reason.printable)"
     case .refused(_, let reason): "refuse  \(reason.printable)"
+    case .ignored(let channel, let connection, let what):
+      "ignore \(channel.printable)  \(connection.printable)  \(what.printable)"
     }
   }
 }
@@ -45,6 +47,8 @@ extension ServerLine {
         type: "leave", channelId: channel, connectionId: connection, role: "\(role)",
         reason: reason)
     case .refused(_, let reason): self.init(type: "refuse", reason: reason)
+    case .ignored(let channel, let connection, let what):
+      self.init(type: "ignore", channelId: channel, connectionId: connection, reason: what)
     }
   }
 }

@@ -16,7 +16,7 @@ protocol APIBackend: Sendable {
   /// How many it went to.
   func push(_ data: JSONValue, to selection: SFUSelection) async -> Int
   /// How many there were.
-  func disconnect(_ selection: SFUSelection) async -> Int
+  func disconnect(_ selection: SFUSelection, reason: String?) async -> Int
   func requestKeyFrame(connectionID: String) async
   func sessions() async -> [SFUSession]
   /// Ends all connections of a session; of the one that there is where none is named. Its id; nil where there is no such session.

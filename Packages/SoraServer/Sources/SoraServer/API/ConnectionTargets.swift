@@ -4,10 +4,10 @@ import SoraSignalingMessages
 /// Targets about connections that are there.
 enum ConnectionTargets {
   static let all: [APIRoute] = [
-    APIRoute("Sora_20151104.DisconnectChannel", SFUSelection.channel, disconnect),
-    APIRoute("Sora_20151104.DisconnectClient", SFUSelection.client, disconnect),
-    APIRoute("Sora_20151104.DisconnectConnection", SFUSelection.connection, disconnect),
-    APIRoute("Sora_20201120.DisconnectChannelByRole", SFUSelection.role, disconnect),
+    APIRoute("Sora_20151104.DisconnectChannel", disconnect(SFUSelection.channel), disconnect),
+    APIRoute("Sora_20151104.DisconnectClient", disconnect(SFUSelection.client), disconnect),
+    APIRoute("Sora_20151104.DisconnectConnection", disconnect(SFUSelection.connection), disconnect),
+    APIRoute("Sora_20201120.DisconnectChannelByRole", disconnect(SFUSelection.role), disconnect),
     APIRoute("Sora_20160711.PushChannel", push(SFUSelection.channel), push),
     APIRoute("Sora_20160711.PushClient", push(SFUSelection.client), push),
     APIRoute("Sora_20160711.PushConnection", push(SFUSelection.connection), push),
@@ -36,11 +36,28 @@ enum ConnectionTargets {
     }
   }
 
+  struct Disconnect: Sendable {
+    var selection: SFUSelection
+    var reason: String?
+  }
+
+  private static func disconnect(
+    _ selection: @escaping @Sendable (APIBody) throws(APIError) -> SFUSelection
+  ) -> @Sendable (APIBody) throws(APIError) -> Disconnect {
+    { body throws(APIError) in
+      let reason = try body.optionalText("reason")
+      guard (reason?.utf8.count ?? 0) <= SFUClose.mostReason else {
+        throw .invalid("INVALID-FIELD", "reason: at most \(SFUClose.mostReason) bytes")
+      }
+      return Disconnect(selection: try selection(body), reason: reason)
+    }
+  }
+
   @Sendable private static func disconnect(
-    _ selection: SFUSelection, _ backend: any APIBackend
+    _ disconnect: Disconnect, _ backend: any APIBackend
   ) async throws(APIError) -> JSONValue {
-    let count = await backend.disconnect(selection)
-    guard count > 0 else { throw .unknown(selection) }
+    let count = await backend.disconnect(disconnect.selection, reason: disconnect.reason)
+    guard count > 0 else { throw .unknown(disconnect.selection) }
     return [:]
   }
 
@@ -101,7 +118,7 @@ enum ConnectionTargets {
 extension SFUConnectionStatus {
   /// Who it is.
   fileprivate var identityFields: [String: JSONValue] {
-    [
+    var fields: [String: JSONValue] = [
       "channel_id": .string(channelID), "session_id": .string(sessionID),
       "client_id": .string(clientID), "bundle_id": .string(bundleID),
       "connection_id": .string(connectionID), "role": .string(role.rawValue),
@@ -110,6 +127,10 @@ extension SFUConnectionStatus {
       "audio": .bool(tracks.contains { $0.kind == .audio }),
       "video": .bool(tracks.contains { $0.kind == .video }),
     ]
+    if let code = audioStreamingLanguageCode {
+      fields["audio_streaming_language_code"] = .string(code)
+    }
+    return fields
   }
 
   fileprivate var identity: JSONValue { .object(identityFields) }

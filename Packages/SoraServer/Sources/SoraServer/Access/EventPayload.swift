@@ -81,6 +81,9 @@ extension SFUConnectionReport {
       "simulcast": .bool(simulcast), "spotlight": .bool(spotlight), "data": data,
     ]
     if let eventMetadata { fields["event_metadata"] = eventMetadata }
+    if let audioStreamingLanguageCode {
+      fields["audio_streaming_language_code"] = .string(audioStreamingLanguageCode)
+    }
     return fields
   }
 

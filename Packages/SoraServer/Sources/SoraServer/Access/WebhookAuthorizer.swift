@@ -48,14 +48,16 @@ struct WebhookAuthorizer: Authorizer {
     if let address = applicant.origin.address { fields["remote_address"] = .string(address) }
     if let text = applicant.origin.forwardedFor { fields["x_forwarded_for"] = .string(text) }
     fields.merge(asked.counters.json) { $1 }
-    // Sora sends these as they are in `connect`.
+    // Sora sends these as they are in `connect`; who names neither has its connection's id as both.
     for key in Self.passed { fields[key] = connect.json[key] }
+    fields["client_id"] = .string(connect.clientID ?? asked.connectionID)
+    fields["bundle_id"] = .string(connect.bundleID ?? asked.connectionID)
     fields.merge(media(connect)) { $1 }
     return .object(fields)
   }
 
   private static let passed = [
-    "client_id", "bundle_id", "metadata", "simulcast_rid", "simulcast_request_rid",
+    "metadata", "simulcast_rid", "simulcast_request_rid",
     "spotlight_number", "spotlight_focus_rid", "spotlight_unfocus_rid", "data_channels",
     "forwarding_filter", "forwarding_filters", "audio_streaming_language_code",
     "signaling_notify_metadata",

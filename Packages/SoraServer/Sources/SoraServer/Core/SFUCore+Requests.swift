@@ -21,14 +21,13 @@ extension SFUCore {
   ///
   /// - Returns: how many there were.
   @discardableResult
-  public func disconnect(_ selection: SFUSelection, at now: Instant) -> Int {
+  public func disconnect(
+    _ selection: SFUSelection, reason: String? = nil, at now: Instant
+  ) -> Int {
     defer { deliver(at: now) }
     let all = connections.filter { $0.isIn(selection) }
-    for connection in all {
-      end(
-        connection, SFUClose(code: 1000, reason: "DISCONNECTED-API"), reason: "DISCONNECTED-API",
-        at: now)
-    }
+    let close = SFUClose(code: 1000, reason: reason ?? "DISCONNECTED-API")
+    for connection in all { end(connection, close, reason: close.reason, at: now) }
     return all.count
   }
 

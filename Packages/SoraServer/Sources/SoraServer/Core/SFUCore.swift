@@ -96,6 +96,20 @@ public final class SFUCore {
     }
   }
 
+  /// Notes keys of a client's message that mean nothing here; of nobody without a connection.
+  public func ignored(_ keys: [String], from peer: SFUPeerID, at now: Instant) {
+    defer { deliver(at: now) }
+    clients.connection(of: peer)?.ignored(keys)
+  }
+
+  /// What a client has connected with; nil where it hasn't.
+  func request(of peer: SFUPeerID) -> SFUConnectRequest? { clients.connection(of: peer)?.request }
+
+  /// The name of a client's connection; nil where it has none.
+  public func connectionID(of peer: SFUPeerID) -> String? {
+    clients.connection(of: peer)?.connectionID
+  }
+
   /// Takes a `connect` that somebody else decides about. The client isn't waited for from now on: `admit` or `refuse` must follow.
   ///
   /// - Returns: nil where there is nothing to decide: the client has gone, or was refused.

@@ -34,6 +34,8 @@ public struct SFUDropped: Sendable, Hashable {
   public var pacerFull = 0
   /// Answers and messages that nobody waited for.
   public var unexpectedMessage = 0
+  /// Keys of messages that mean nothing here.
+  public var unknownKey = 0
   /// Candidates that can't be read.
   public var malformedCandidate = 0
   /// Candidates beyond as many as a connection keeps.
@@ -42,6 +44,8 @@ public struct SFUDropped: Sendable, Hashable {
   public var malformedDataMessage = 0
   /// Messages for which a client's data channels had no room.
   public var dataChannelFull = 0
+  /// Calls that weren't done: more than a client may call for.
+  public var callBudget = 0
   /// Statistics of clients that were too large to be kept.
   public var statisticsTooLarge = 0
   /// Joins that would need more sections than a description may have.
@@ -133,6 +137,8 @@ public struct SFUConnectionStatus: Sendable, Hashable {
   public var clientID: String
   public var bundleID: String
   public var role: SFURole
+  /// The language that is spoken, as the client says or its grant: such as `ja-JP`.
+  public var audioStreamingLanguageCode: String?
   /// Whether media can flow.
   public var isConnected: Bool
   public var spotlight: Spotlight

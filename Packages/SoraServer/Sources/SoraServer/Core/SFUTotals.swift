@@ -27,10 +27,12 @@ extension SFUDropped {
         ("duplicate", \.duplicate), ("unknown_rtcp", \.unknownRTCP),
         ("request_of_unknown_source", \.requestOfUnknownSource),
         ("retransmission_budget", \.retransmissionBudget), ("pacer_full", \.pacerFull),
-        ("unexpected_message", \.unexpectedMessage), ("malformed_candidate", \.malformedCandidate),
+        ("unexpected_message", \.unexpectedMessage), ("unknown_key", \.unknownKey),
+        ("malformed_candidate", \.malformedCandidate),
         ("too_many_candidates", \.tooManyCandidates),
         ("malformed_data_message", \.malformedDataMessage),
-        ("data_channel_full", \.dataChannelFull), ("statistics_too_large", \.statisticsTooLarge),
+        ("data_channel_full", \.dataChannelFull), ("call_budget", \.callBudget),
+        ("statistics_too_large", \.statisticsTooLarge),
         ("too_many_sections", \.tooManySections),
       ]
 

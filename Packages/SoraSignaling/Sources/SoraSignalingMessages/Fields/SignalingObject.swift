@@ -79,6 +79,18 @@ extension SignalingObject: FieldContent {
   }
 }
 
+/// What has keys, whichever.
+protocol KeyedFields {
+  /// Keys that this version doesn't know, in order.
+  var unknownKeys: [String] { get }
+}
+
+extension SignalingObject: KeyedFields {
+  var unknownKeys: [String] {
+    members.keys.filter { !Fields.schema.names.contains($0) }.sorted()
+  }
+}
+
 extension SignalingObject: CustomStringConvertible {
   /// The JSON text.
   public var description: String { json.text }

@@ -122,6 +122,17 @@ public enum SignalingMessage: Sendable, Hashable {
     }
   }
 
+  /// The paths of keys that this version doesn't know, in order, such as `connect.vdeo`; of `connect`, those of its audio's and video's
+  /// options, too.
+  public var unknownKeys: [String] {
+    var keys = (fields as? any KeyedFields)?.unknownKeys.map { "\(typeName).\($0)" } ?? []
+    if case .connect(let message) = self {
+      keys += message.audio?.options?.unknownKeys.map { "connect.audio.\($0)" } ?? []
+      keys += message.video?.options?.unknownKeys.map { "connect.video.\($0)" } ?? []
+    }
+    return keys
+  }
+
   /// The message as a JSON object, its key `type` included.
   public var json: JSONValue {
     guard case .object(var members) = fields.json else { return fields.json }

@@ -24,6 +24,7 @@ extension SFUCore {
           bytesReceived: carried.bytesReceived, bytesSent: carried.bytesSent,
           audio: request.audio, video: request.video, simulcast: request.usesSimulcast,
           spotlight: request.spotlight ?? false,
+          audioStreamingLanguageCode: request.audioStreamingLanguageCode,
           eventMetadata: request.grant.settings.eventMetadata, reason: reason)))
   }
 

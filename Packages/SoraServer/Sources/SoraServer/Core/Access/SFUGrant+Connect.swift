@@ -8,7 +8,11 @@ extension SFUGrant {
     put(settings.bundleID) { message.bundleID = $0 }
     put(settings.notifyMetadata) { message.notifyMetadata = $0 }
     put(settings.simulcast) { message.simulcast = $0 }
-    put(settings.simulcastRid) { message.simulcastRid = $0 }
+    if settings.simulcastRid != nil || settings.simulcastRequestRid != nil {
+      // Two names of one wish, of which the latter counts.
+      message.simulcastRid = settings.simulcastRid
+      message.simulcastRequestRid = settings.simulcastRequestRid
+    }
     put(settings.spotlight) { message.spotlight = $0 }
     put(settings.spotlightNumber) { message.spotlightNumber = $0 }
     put(settings.spotlightFocusRid) { message.spotlightFocusRid = $0 }
@@ -23,8 +27,11 @@ extension SFUGrant {
     put(settings.dataChannelSignaling) { message.dataChannelSignaling = $0 }
     put(settings.ignoreDisconnectWebSocket) { message.ignoreDisconnectWebSocket = $0 }
     put(settings.dataChannels) { message.dataChannels = $0 }
-    put(settings.forwardingFilter) { message.forwardingFilter = $0 }
-    put(settings.forwardingFilters) { message.forwardingFilters = $0 }
+    if settings.forwardingFilter != nil || settings.forwardingFilters != nil {
+      // In the place of all of the client's: one of its own that is matched first would undo them.
+      message.forwardingFilter = settings.forwardingFilter
+      message.forwardingFilters = settings.forwardingFilters
+    }
     message.audio = audio(connect.audio)
     message.video = video(connect.video)
     return message

@@ -21,6 +21,12 @@ public struct SFUGrant: Sendable, Hashable {
   /// What the client is told in `offer.metadata`, and others as `authz_metadata`.
   var authzMetadata: JSONValue? { settings.metadata ?? settings.authzMetadata }
 
+  /// How alone the client may reach a relay, as `ICEServerURL.relayProtocol` has it; nil for any way.
+  var relayProtocol: String? {
+    if settings.turnTLSOnly == true { return "tls" }
+    return settings.turnTCPOnly == true ? "tcp" : nil
+  }
+
   /// How long the connection may last, from when media could flow first; nil for as long as it likes.
   var lifetime: Duration? { settings.connectionLifetime.map { .seconds($0) } }
 
@@ -64,6 +70,7 @@ public struct GrantFields: OptionalFields {
   public let videoH265Params = Field<H265Params?>("video_h265_params")
   public let simulcast = Field<Bool?>("simulcast")
   public let simulcastRid = Field<SignalingRid?>("simulcast_rid")
+  public let simulcastRequestRid = Field<SignalingRid?>("simulcast_request_rid")
   /// For `offer.encodings`, as they are.
   public let simulcastEncodings = Field<[SignalingEncoding]?>("simulcast_encodings")
   public let spotlight = Field<Bool?>("spotlight")
@@ -83,6 +90,9 @@ public struct GrantFields: OptionalFields {
   /// Seconds, a year at most.
   public let connectionLifetime = Field<Int?>("connection_lifetime", .range(1...31_536_000))
   public let rpcMethods = Field<[String]?>("rpc_methods")
+  /// `true` leaves the client this server's relay alone, and of that the URLs for TCP, or for TLS.
+  public let turnTCPOnly = Field<Bool?>("turn_tcp_only")
+  public let turnTLSOnly = Field<Bool?>("turn_tls_only")
   /// What the client is told in `offer.metadata`.
   public let metadata = Field<JSONValue?>("metadata")
   public let authzMetadata = Field<JSONValue?>("authz_metadata")

@@ -43,6 +43,8 @@ public struct SFUConnectionReport: Sendable, Hashable {
   public var video: VideoOptions?
   public var simulcast: Bool
   public var spotlight: Bool
+  /// The language that is spoken, as the client says or its grant.
+  public var audioStreamingLanguageCode: String?
   /// What the grant has for event webhooks.
   public var eventMetadata: JSONValue?
   /// Why it has ended; nil before.

@@ -25,15 +25,24 @@ package struct ForwardingFilters {
     guard !all.contains(where: { Self.name(of: $0) == name }) else { return .nameTaken }
     guard all.count < Self.most else { return .tooMany }
     all.append(filter)
-    // Stable: of one priority the older comes first.
-    all.sort { ($0.priority ?? Self.standardPriority) < ($1.priority ?? Self.standardPriority) }
+    sort()
     return .done
   }
 
   /// Puts a filter in the place of the one that has its name.
   package mutating func update(_ filter: ForwardingFilter) -> Outcome {
-    guard delete(name: filter.name) == .done else { return .unknownName }
-    return create(filter)
+    let name = Self.name(of: filter)
+    guard let index = all.firstIndex(where: { Self.name(of: $0) == name }) else {
+      return .unknownName
+    }
+    all[index] = filter
+    sort()
+    return .done
+  }
+
+  /// Stable: of one priority the older comes first.
+  private mutating func sort() {
+    all.sort { ($0.priority ?? Self.standardPriority) < ($1.priority ?? Self.standardPriority) }
   }
 
   /// - Parameter name: nil for the name of those that have none.

@@ -9,7 +9,8 @@ extension SFUConnection {
     SFUConnectionStatus(
       peer: signaling.peer, channelID: channel.id, sessionID: channel.sessionID,
       connectionID: connectionID,
-      clientID: clientID, bundleID: bundleID, role: request.role, isConnected: isConnected,
+      clientID: clientID, bundleID: bundleID, role: request.role,
+      audioStreamingLanguageCode: request.audioStreamingLanguageCode, isConnected: isConnected,
       spotlight: spotlightStatus,
       tracks: uplink.tracks.map { track in
         let counted = track.statistics

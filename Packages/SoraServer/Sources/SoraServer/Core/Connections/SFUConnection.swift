@@ -88,8 +88,8 @@ final class SFUConnection: DeadlineQueued, TrackSubscriber {
       peer: peer, hasWebSocket: offer == nil,
       channels: data.map {
         ClientChannels(
-          request.labels.map(ClientChannel.init) + request.messaging,
-          maximumMessageSize: core.configuration.data.maximumMessageSize, data: $0)
+          request.labels.map(ClientChannel.init) + request.messaging, core.configuration.data,
+          data: $0)
       },
       ignoresWebSocket: request.ignoreDisconnectWebSocket ?? false,
       keepalive: SFUKeepalive(
@@ -162,8 +162,26 @@ final class SFUConnection: DeadlineQueued, TrackSubscriber {
     case .connect:
       end(.refused("INVALID-MESSAGE: this connection has connected already"), at: now)
     case .malformed(let detail): end(.refused("INVALID-MESSAGE: \(detail)"), at: now)
-    case .other: dropped.unexpectedMessage += 1
+    case .other(let type):
+      dropped.unexpectedMessage += 1
+      tellIgnored("the message \(type)")
     }
+  }
+
+  /// Keys of a message of the client's mean nothing here.
+  func ignored(_ keys: [String]) {
+    for key in keys {
+      dropped.unknownKey += 1
+      tellIgnored("the key \(key)")
+    }
+  }
+
+  /// Whoever debugs a client needs the first of them, and nobody a flood.
+  private func tellIgnored(_ what: String) {
+    guard dropped.unexpectedMessage + dropped.unknownKey <= 10 else { return }
+    core.emit(
+      .ignored(
+        channelID: channel.id, connectionID: connectionID, what: String(what.prefix(100))))
   }
 
   func end(_ close: SFUClose, at now: Instant) {

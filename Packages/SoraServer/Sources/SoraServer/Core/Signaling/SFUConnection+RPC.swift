@@ -164,8 +164,7 @@ extension SFUConnection {
     var data = news
     data["connection_id"] = .string(connectionID)
     data["type"] = "signaling_notify_metadata_ext"
-    let others = channel.members.filter { $0.isConnected && $0 !== self }
-    core.tell(.push(.object(data)), to: others, at: now)
+    core.tell(.push(.object(data)), to: core.others(of: self), at: now)
   }
 
   /// Each newcomer is told all of it.

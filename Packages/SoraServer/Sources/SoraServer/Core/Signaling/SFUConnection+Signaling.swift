@@ -68,7 +68,9 @@ extension SFUConnection {
 
   private func takeSignaling(_ payload: [UInt8], at now: Instant) {
     do throws(SignalingError) {
-      receive(SFUMessage(try SignalingMessage(parsing: payload)), at: now)
+      let message = try SignalingMessage(parsing: payload)
+      ignored(message.unknownKeys)
+      receive(SFUMessage(message), at: now)
     } catch {
       receive(.malformed(error.shortText), at: now)
     }
@@ -78,13 +80,26 @@ extension SFUConnection {
     let response: RPCResponse
     do throws(RPCError) {
       let request = try RPCRequest(parsing: payload)
-      let result = call(request, at: now)
+      let result: Result<JSONValue, RPCError>
+      if signaling.calls.take(payload.count, at: now) {
+        result = call(request, at: now)
+      } else {
+        dropped.callBudget += 1
+        result = .failure(.tooManyCalls)
+      }
       guard let id = request.id else { return }
       response = RPCResponse(result, id: id)
     } catch {
       response = RPCResponse(.failure(error), id: .null)
     }
     signaling.channels?.say(response.json, on: .rpc, at: now)
+  }
+}
+
+extension RPCError {
+  /// JSON-RPC 2.0 §5.1 leaves -32000 to -32099 to servers.
+  fileprivate static var tooManyCalls: RPCError {
+    RPCError(code: -32_000, message: "too many calls: wait, and call again")
   }
 }
 

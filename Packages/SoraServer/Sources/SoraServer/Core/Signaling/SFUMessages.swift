@@ -66,6 +66,9 @@ public struct SFUClose: Sendable, Hashable {
     self.reason = reason
   }
 
+  /// Bytes that a reason may have in a WebSocket's close frame (RFC 6455 §5.5): 125 with the code.
+  static let mostReason = 123
+
   /// The client's own `disconnect`.
   static let disconnect = SFUClose(code: 1000, reason: "TYPE-DISCONNECT")
 
@@ -152,4 +155,6 @@ public enum SFUEvent: Sendable, Hashable {
   case left(channelID: String, connectionID: String, role: SFURole, reason: String)
   /// A client was turned away before it joined.
   case refused(SFUPeerID, reason: String)
+  /// A client said something that means nothing here: the type of a message, or the path of a key. Of each connection the first ten.
+  case ignored(channelID: String, connectionID: String, what: String)
 }

@@ -5,11 +5,15 @@ import SoraSignalingMessages
 
 extension SFUMessage {
   /// Reads a message of the wire; never fails: what can't be read is `malformed`.
-  package init(parsing text: String) {
+  package init(parsing text: String) { self = Self.read(text).message }
+
+  /// The same, with the keys in it that mean nothing here.
+  static func read(_ text: String) -> (message: SFUMessage, unknownKeys: [String]) {
     do throws(SignalingError) {
-      self.init(try SignalingMessage(parsing: text))
+      let message = try SignalingMessage(parsing: text)
+      return (SFUMessage(message), message.unknownKeys)
     } catch {
-      self = .malformed(error.shortText)
+      return (.malformed(error.shortText), [])
     }
   }
 

@@ -1,7 +1,8 @@
 /// How a server's spotlights work.
 public struct SFUSpotlightConfiguration: Sendable, Hashable {
-  /// The layers for who asks for none. Sora's own defaults aren't public.
-  public var rids = SFUSpotlightRids(focus: .r1, unfocus: .none)
+  /// The layers for who asks for none: of who isn't in the spotlight the lowest, as Sora's documentation has it. Which of the others are
+  /// Sora's defaults isn't public.
+  public var rids = SFUSpotlightRids(focus: .r1, unfocus: .r0)
   /// How many places a spotlight has, 1 to 8, where nobody says.
   public var number = 5
   /// How long somebody has to speak for a place, up to 1.5 seconds; it is heard at once.
@@ -33,7 +34,7 @@ public enum SFUSpotlightChange: Sendable, Hashable {
   case number(Int)
   /// Which layers a receiver is sent; one after the other.
   case request([Layers], receiver: String)
-  /// What its `connect` asked for holds again; of one sender, or of all where none is named.
+  /// What its `connect` asked for holds again; of one sender, where one is named, what is asked for of all.
   case reset(receiver: String, sender: String?)
 }
 
