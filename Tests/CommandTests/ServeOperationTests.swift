@@ -84,7 +84,8 @@ import Testing
     // The command line wins, there too.
     let third = try Run([
       "serve", "--config", meaning, "--check-config", "--port=0", "--log-level", "info",
-      "--ice-policy", "all", "--api-port", "0",
+      "--ice-policy", "all", "--api-port", "0", "--spotlight-number", "3",
+      "--spotlight-focus-rid", "r2", "--spotlight-unfocus-rid", "none", "--spotlight-delay", "1",
     ])
     #expect(third.status == 0, "\(third.errors)")
     #expect(try Run(["serve", "--config", folder.path + "/none"]).status == 2)

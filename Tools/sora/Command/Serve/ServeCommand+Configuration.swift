@@ -28,6 +28,7 @@ extension ServeCommand {
     attempt { () throws(UsageError) in
       configuration.logger = try operation.logger(isVerbose: verbose)
     }
+    attempt { () throws(UsageError) in configuration.spotlight = try spotlight.configuration() }
     attempt { () throws(UsageError) in configuration.drain = try operation.drain() }
     attempt { () throws(UsageError) in
       if !mediaAddresses.isEmpty { configuration.mediaAddresses = try parsedMediaAddresses() }

@@ -106,6 +106,9 @@ struct ServeCommand: AsyncParsableCommand {
   @OptionGroup(title: "Access")
   var access: ServeAccessOptions
 
+  @OptionGroup(title: "Spotlight")
+  var spotlight: ServeSpotlightOptions
+
   @OptionGroup(title: "Cluster")
   var cluster: ServeClusterOptions
 

@@ -52,9 +52,13 @@ import Testing
     private var ticks = 0
 
     init(
-      _ count: Int, configure: (Int, inout ConnectMessage) -> Void = { _, _ in }
+      _ count: Int,
+      rids: SFUSpotlightRids = SFUSpotlightRids(focus: .r1, unfocus: SignalingRid.none),
+      configure: (Int, inout ConnectMessage) -> Void = { _, _ in }
     ) throws {
-      let server = try TestServer(network)
+      let server = try TestServer(network) {
+        $0.spotlight.rids = rids
+      }
       let network = network
       self.server = server
       all = try (0..<count).map { index in
@@ -159,6 +163,14 @@ import Testing
       #expect(next.sequenceNumber == one.sequenceNumber &+ 1)
       #expect(Int32(bitPattern: next.timestamp &- one.timestamp) > 0)
     }
+  }
+
+  @Test func whoIsNotInTheSpotlightIsSeenInTheLowestLayer() throws {
+    let call = try Call(3, rids: SFUSpotlightConfiguration().rids)
+    call.speak(nil, milliseconds: 1500)
+    call.speak(1, milliseconds: 2500)
+    #expect(call.got(0, of: 1).sizes == [300] && call.got(0, of: 2).sizes == [100])
+    #expect(call.got(0, of: 2).audio == 0)
   }
 
   @Test func eachSeesTheLayersThatItAsksFor() throws {
