@@ -600,6 +600,7 @@ let package = Package(
         .embedInCode("Page/page.css"),
         .embedInCode("Page/channels.js"),
         .embedInCode("Page/client.js"),
+        .embedInCode("Page/comeback.js"),
         .embedInCode("Page/devices.js"),
         .embedInCode("Page/lists.js"),
         .embedInCode("Page/people.js"),

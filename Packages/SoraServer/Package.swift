@@ -26,8 +26,8 @@ func transport(_ name: String) -> Target.Dependency {
 
 /// The files of the server's page, which are in the program.
 let page = [
-  "index.html", "page.css", "channels.js", "client.js", "devices.js", "lists.js", "people.js",
-  "plots.js", "settings.js", "sora.js", "statistics.js", "tiles.js", "words.js",
+  "index.html", "page.css", "channels.js", "client.js", "comeback.js", "devices.js", "lists.js",
+  "people.js", "plots.js", "settings.js", "sora.js", "statistics.js", "tiles.js", "words.js",
 ]
 
 let package = Package(

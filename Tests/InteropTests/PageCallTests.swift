@@ -13,6 +13,7 @@ extension Interop {
         var switches: [Switch]
         var sent: [String]
         var framesWhileNone: Int
+        var overflow: [String]
         var messages: [String]
       }
       var codecs: [String: Run]
@@ -27,7 +28,7 @@ extension Interop {
         #expect(run.switches.map(\.rid) == ["r0", "r1", "r2", "r0"], "\(codec)")
         #expect(run.sent == ["r0", "r1", "r2"], "\(codec)")
         #expect(run.framesWhileNone == 0, "\(codec)")
-        #expect(run.messages == [], "\(codec)")
+        #expect(run.overflow == [] && run.messages == [], "\(codec)")
       }
       #expect(outcome.again)
     }
@@ -43,6 +44,7 @@ extension Interop {
         var focused: [Int]
       }
       var turns: [Turn]
+      var overflow: [String]
       var messages: [String]
     }
 
@@ -55,6 +57,7 @@ extension Interop {
         for seen in turn.others { #expect(abs(seen.height - 90) <= 8 && !seen.isHeard) }
         #expect(turn.focused == [1, 1, 1])
       }
+      #expect(outcome.overflow == [])
       #expect(outcome.messages == [])
     }
 
@@ -70,8 +73,17 @@ extension Interop {
         var whole: Bool
         var status: String
       }
+      struct Cameras: Decodable {
+        var labels: [String]
+        /// The one that the page's own tile shows.
+        var tile: String
+        /// Whether the other page still has the one stream.
+        var streams: Bool
+      }
       var ids: [String: String]
       var microphones: [String]
+      var cameras: Cameras
+      var overflow: [String]
       var ann: Side
       var bob: Side
       var caption: String
@@ -99,6 +111,10 @@ extension Interop {
       #expect(joined.contains { $0.contains("joined (recvonly)") })
       #expect(outcome.caption == "Ann")
       #expect(Set(outcome.microphones).count == 2)
+      let cameras = outcome.cameras
+      #expect(Set(cameras.labels).count == 2 && cameras.tile == cameras.labels.last)
+      #expect(cameras.streams)
+      #expect(outcome.overflow == [])
       #expect(outcome.bob.kinds.first == "connection.created")
       #expect(outcome.messages == [])
     }
@@ -122,6 +138,7 @@ extension Interop {
         var after: State
       }
       var states: States
+      var overflow: [String]
       var messages: [String]
     }
 
@@ -135,6 +152,7 @@ extension Interop {
       #expect(states.own.words.contains("Turn microphone on"))
       #expect(states.own.words.contains("Turn camera on"))
       #expect(!states.after.dark && !states.after.silent && !states.after.covered)
+      #expect(outcome.overflow == [])
       #expect(outcome.messages == [])
     }
 

@@ -45,6 +45,8 @@ enum Requirement {
 
   static let missingForFirefox = missingForScenarios ?? missing("firefox-esr")
 
+  static let missingForCurl = missingForScenarios ?? missing("curl")
+
   static let missingForCoturn = missingForScenarios ?? missing("turnserver")
 
   /// webrtcbin with what it needs, and its bindings for Debian's own Python.
@@ -95,6 +97,9 @@ extension Trait where Self == ConditionTrait {
   }
   static var needsFirefox: Self {
     .disabled(if: Requirement.missingForFirefox != nil, "\(Requirement.missingForFirefox ?? "")")
+  }
+  static var needsCurl: Self {
+    .disabled(if: Requirement.missingForCurl != nil, "\(Requirement.missingForCurl ?? "")")
   }
   static var needsCoturn: Self {
     .disabled(if: Requirement.missingForCoturn != nil, "\(Requirement.missingForCoturn ?? "")")

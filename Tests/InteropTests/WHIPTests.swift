@@ -53,6 +53,39 @@ extension Interop {
       #expect(outcome.messages == [])
     }
 
+    struct Curl: Decodable {
+      struct Session: Decodable {
+        var status: Int
+        var type: String
+        var location: Bool
+        var tag: Bool
+        var links: Bool
+      }
+      var refused: [String: Int]
+      /// A publisher's and a player's.
+      var sessions: [Session]
+      var frames: Int
+      /// Of DELETE without a token, with it, and again.
+      var ends: [String: [Int]]
+      var left: Int
+    }
+
+    @Test(.needsPeers, .needsCurl) func curlCarriesItsRequests() async throws {
+      let outcome = try await Scenario(name: "whip/curl").run(Curl.self)
+      #expect(
+        outcome.refused == [
+          "no token": 401, "wrong token": 401, "another channel's": 401, "no offer": 422,
+        ])
+      #expect(outcome.sessions.count == 2)
+      for session in outcome.sessions {
+        #expect(session.status == 201 && session.type == "application/sdp")
+        #expect(session.location && session.tag && session.links)
+      }
+      #expect(outcome.frames > 15)
+      #expect(outcome.ends == ["publishing": [401, 200, 404], "playing": [401, 200, 404]])
+      #expect(outcome.left == 0)
+    }
+
     struct Aiortc: Decodable {
       var status: [Int]
       var width: Int

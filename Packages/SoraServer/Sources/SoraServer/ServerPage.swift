@@ -20,6 +20,7 @@ enum ServerPage {
     "/page.css": File(type: "text/css; charset=utf-8", body: PackageResources.page_css),
     "/channels.js": .script(PackageResources.channels_js),
     "/client.js": .script(PackageResources.client_js),
+    "/comeback.js": .script(PackageResources.comeback_js),
     "/devices.js": .script(PackageResources.devices_js),
     "/lists.js": .script(PackageResources.lists_js),
     "/people.js": .script(PackageResources.people_js),

@@ -7,12 +7,15 @@ from playwright.sync_api import sync_playwright
 from browsers import page as pages
 from browsers.page import STAMPS  # noqa: F401 - scripts that read stamps by themselves
 
+# A desk's and a telephone's.
+WIDTHS = (1280, 390)
+
 
 class Browser:
     """A browser with as many pages of the server as are opened, in a namespace of its own if it is given one. It is driven
     over pipes."""
 
-    def __init__(self, world, namespace=None):
+    def __init__(self, world, namespace=None, cameras=1):
         self.world = world
         executable = "/usr/bin/chromium"
         if namespace:
@@ -24,7 +27,7 @@ class Browser:
         self.chromium = self.playwright.chromium.launch(
             executable_path=executable, headless=True, args=[
                 "--no-sandbox",
-                "--use-fake-device-for-media-stream=fps=30",
+                f"--use-fake-device-for-media-stream=fps=30,device-count={cameras}",
                 "--use-fake-ui-for-media-stream",
                 # A page that the test itself hands over may speak with the server.
                 "--disable-features=WebRtcHideLocalIpsWithMdns,LocalNetworkAccessChecks",
@@ -54,6 +57,8 @@ class Page(pages.Page):
     def __init__(self, browser, channel, role, query):
         self.page = browser.chromium.new_page(viewport={"width": 1280, "height": 800})
         self.port = browser.world.port
+        # Pictures are beside the scenarios' folders.
+        self.folder = os.path.dirname(browser.world.folder)
         self.messages = []
         self.page.on("console", lambda message: self.messages.append(f"{message.type}: {message.text}"))
         self.page.on("pageerror", lambda error: self.messages.append(f"error: {error}"))
@@ -71,6 +76,17 @@ class Page(pages.Page):
 
     def screenshot(self, path):
         self.page.screenshot(path=path, full_page=True)
+
+    def picture(self, name):
+        """Pictures at both widths; at which of them the page is wider than its window."""
+        overflow = []
+        for width in WIDTHS:
+            self.page.set_viewport_size({"width": width, "height": 800})
+            self.screenshot(os.path.join(self.folder, f"{name}-{width}.png"))
+            if self.evaluate("document.documentElement.scrollWidth > window.innerWidth"):
+                overflow.append(f"{name} at {width}")
+        self.page.set_viewport_size({"width": WIDTHS[0], "height": 800})
+        return overflow
 
     def close(self):
         self.page.close()

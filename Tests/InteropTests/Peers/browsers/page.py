@@ -1,6 +1,6 @@
 """The page of `sora serve` in some browser: what a test does with it and reads from it."""
 
-from harness import wait_for
+from harness import Timeout, wait_for
 
 # The stamp's checksum (`stamps.checksum`), for the scripts below.
 CHECKSUM = """
@@ -135,7 +135,10 @@ class Page:
         text = "&".join(f"{key}={value}" for key, value in {"channel": channel, **query}.items())
         self.navigate(f"http://127.0.0.1:{self.port}/?{text}")
         # Modules that wait for something run on behind the load event.
-        self.wait_for("script", "globalThis.sora !== undefined")
+        try:
+            self.wait_for("script", "globalThis.sora !== undefined")
+        except Timeout as error:
+            raise Timeout(f"{error}: {self.messages}") from None
 
     def connected(self):
         self.wait_for("connection", "sora.state !== 'connecting' && sora.state !== 'idle'")

@@ -20,11 +20,11 @@ KEPT = []
 class Official:
     """One connection of the official client: what it was told, saw and heard."""
 
-    def __init__(self, world, role, channel, codec="VP8", size=(), **options):
+    def __init__(self, world, role, channel, codec="VP8", size=(), camera=Camera, **options):
         KEPT.append(self)
         self.sora = sora_sdk.Sora()
         self.role = role
-        self.size = size
+        self.camera = camera(*size)
         self.connection_id = None
         self.offer = None
         self.notifications = []
@@ -79,8 +79,12 @@ class Official:
     def connect(self):
         self.connection.connect()
         wait_for("connection of the official client", self.created)
+        return self.begin()
+
+    def begin(self):
+        """Camera and microphone run."""
         if self.video:
-            self.source = Source(self.audio, self.video, self.size)
+            self.source = Source(self.audio, self.video, self.camera)
         return self
 
     def count(self, kind):
@@ -166,9 +170,8 @@ class Received:
 class Source:
     """A camera and a microphone: a smooth moving picture with the stamp, and a 440 Hz tone, in real time."""
 
-    def __init__(self, audio, video, size=()):
-        self.audio, self.video = audio, video
-        self.camera = Camera(*size)
+    def __init__(self, audio, video, camera):
+        self.audio, self.video, self.camera = audio, video, camera
         self.frames = 0
         # Else the microphone is silent.
         self.speaks = True

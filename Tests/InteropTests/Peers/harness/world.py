@@ -123,6 +123,11 @@ class Process:
     def log_tail(self):
         return " | ".join(self.log_text().strip().splitlines()[-3:])
 
+    def kill(self):
+        """Ends it as a crash does: without a word to anybody."""
+        self.child.kill()
+        self.child.wait()
+
     def wait(self, seconds=15):
         """The exit status."""
         try:
@@ -171,9 +176,9 @@ class World:
         self.processes.append(process)
         return process
 
-    def serve(self, *arguments, name="serve"):
-        """Starts `sora serve` on a free port and waits until it is ready."""
-        server = self.start(name, [self.sora, "serve", "--port", "0", "--json", *arguments])
+    def serve(self, *arguments, name="serve", port=0):
+        """Starts `sora serve`, on a free port unless one is given, and waits until it is ready."""
+        server = self.start(name, [self.sora, "serve", "--port", str(port), "--json", *arguments])
         self.port = server.wait_for("readiness", lambda: server.last("ready"))["port"]
         return server
 

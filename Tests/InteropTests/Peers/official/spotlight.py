@@ -6,7 +6,7 @@ from ends.official import Official, leave
 from harness import main, wait_for
 
 COUNT = 3
-# Long enough for the layers that nobody shall be sent to show up.
+# Long enough for sound that nobody shall be sent to show up.
 LOOK = 2
 
 
@@ -47,7 +47,7 @@ def scenario(world):
             wait_for("pictures and sound of who speaks", lambda k=id(client): (
                 streams[k].meter.frames > before[k].frames + 5
                 and streams[k].energy > before[k].energy), 20)
-        # What is on its way of who spoke before arrives; then nothing of it may.
+        # What is on its way of who spoke before arrives; then no sound of it may.
         time.sleep(1)
         start = {(id(c), o.connection_id): Snapshot(c.streams[o.connection_id])
                  for c in clients for o in clients if o is not c}

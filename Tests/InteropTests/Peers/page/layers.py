@@ -45,10 +45,8 @@ def run(browser, codec):
     result = {"switches": switches, "framesWhileNone": arrived(viewer, stream, 2)}
     publisher.wait_for("its layers in its tile", "document.querySelectorAll('.sent li').length === 3")
     sent = [s for s in publisher.stats("outbound-rtp", "video") if s.get("framesSent")]
-    folder = os.path.dirname(browser.world.folder)
-    publisher.screenshot(os.path.join(folder, f"layers-{codec}.png"))
-    viewer.page.set_viewport_size({"width": 390, "height": 844})
-    viewer.screenshot(os.path.join(folder, f"layers-{codec}-390.png"))
+    publisher.screenshot(os.path.join(publisher.folder, f"layers-{codec}.png"))
+    result["overflow"] = viewer.picture(f"layers-{codec}")
     result["sent"] = sorted(s["rid"] for s in sent)
     result["messages"] = publisher.messages + viewer.messages
     for page in (viewer, publisher):

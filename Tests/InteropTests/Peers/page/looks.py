@@ -1,40 +1,50 @@
 """The page in Chromium, wide and narrow: at rest, in a call, and each way in which it can't go on."""
 
 import http.client
-import os
 import subprocess
+import time
 import urllib.parse
 
 from browsers.browser import Browser
 from harness import main, wait_for
+from harness.tokens import token
 
-WIDTHS = (1280, 390)
 KEY = "a-key-of-thirty-two-bytes-or-more"
 # No address of a real machine (RFC 5737): to the browser it is as remote as any.
 REMOTE = "192.0.2.10"
 # Stands for what a browser says without a camera, or when it may not be used.
 REFUSAL = "(name) => { navigator.mediaDevices.getUserMedia = async () => { throw new DOMException('no', name); }; }"
 
+# Keeps what the page says from now on.
+TOLD = """
+() => {
+  const status = document.getElementById("status");
+  window.told = [];
+  new MutationObserver(() => told.push(status.innerText)).observe(status, { childList: true });
+}
+"""
+
 
 class Looks:
-    def __init__(self, world, page):
+    def __init__(self, page):
         self.page = page
-        self.folder = os.path.dirname(world.folder)
         self.overflow = []
 
     def picture(self, name):
-        for width in WIDTHS:
-            self.page.page.set_viewport_size({"width": width, "height": 800})
-            self.page.screenshot(os.path.join(self.folder, f"{name}-{width}.png"))
-            if self.page.evaluate("document.documentElement.scrollWidth > window.innerWidth"):
-                self.overflow.append(f"{name} at {width}")
+        self.overflow += self.page.picture(name)
 
     def error(self, name):
         self.page.wait_for("error", "sora.state === 'error'")
         self.picture(name)
         return self.page.evaluate("document.getElementById('status').innerText")
 
-
+    def loses(self, name, end):
+        """What the page says first when it loses its server, which `end` brings about: the next try is soon."""
+        self.page.evaluate(TOLD)
+        end()
+        words = self.page.wait_for("the loss of the server", "told.find((text) => text.startsWith('Reconnecting'))")
+        self.picture(name)
+        return words
     def tabs(self):
         """What the Tab key comes to in a call, by ids and words."""
         self.page.page.keyboard.press("Control+Home")
@@ -82,7 +92,7 @@ def scenario(world):
     page = browser.open("sora")
     requests = set()
     page.page.on("request", lambda request: requests.add(urllib.parse.urlsplit(request.url).hostname))
-    looks = Looks(world, page)
+    looks = Looks(page)
     errors = {}
 
     files = served(world.port)
@@ -92,11 +102,21 @@ def scenario(world):
     page.page.emulate_media(color_scheme="dark")
     looks.picture("settings-dark")
     page.page.emulate_media(color_scheme="light")
-    page.evaluate("() => { document.getElementById('more').open = false; document.querySelector('.label-row:last-child button').click(); }")
-    page.evaluate("() => { document.getElementById('video').checked = document.getElementById('audio').checked = false; }")
+    page.go("sora", video=0, audio=0, label="")
     page.evaluate("document.querySelector('[data-role=sendrecv]').click()")
     errors["nothing ticked"] = looks.error("nothing-ticked")
-    page.evaluate("() => { document.getElementById('video').checked = document.getElementById('audio').checked = true; }")
+    for title, name, text in (
+        ("bad filters", "forwarding_filters", '[{"rules": [[}]'), ("filters without rules", "forwarding_filters", '[{"action": "block"}]'),
+        ("bad metadata", "metadata", "3"),
+    ):
+        page.go("sora", **{name: urllib.parse.quote(text)})
+        page.evaluate("document.querySelector('[data-role=recvonly]').click()")
+        errors[title] = looks.error(title.replace(" ", "-"))
+        at_field = page.evaluate(f"document.getElementById('{name}-problem').innerText")
+        if not at_field or at_field not in errors[title] or page.evaluate("document.activeElement.id") != name:
+            raise RuntimeError(f"{name} isn't told: {at_field!r}, {errors[title]!r}")
+        page.page.fill(f"#{name}", "")
+        page.wait_for("a field that is well", f"document.getElementById('{name}-problem').hidden")
     for name, title in (("NotAllowedError", "not-allowed"), ("NotFoundError", "no-camera"), ("NotReadableError", "camera-busy")):
         page.go("sora")
         page.evaluate(REFUSAL, name)
@@ -136,23 +156,28 @@ def scenario(world):
     page.connected()
     looks.picture("alone")
     alone = page.evaluate("document.getElementById('empty').innerText")
-    server.finish()
-    errors["stopped"] = looks.error("server-stopped")
+    errors["stopped"] = looks.loses("server-stopped", server.finish)
+    page.stop()
     page.evaluate("document.querySelector('[data-role=recvonly]').click()")
     errors["not there"] = looks.error("server-not-there")
     again = world.serve("--host", "0.0.0.0", name="serve-again")
     page.port = world.port
     page.go("sora", role="recvonly")
     page.connected()
-    again.child.kill()
-    errors["killed"] = looks.error("server-gone")
+    errors["killed"] = looks.loses("server-gone", again.kill)
     world.serve("--secret-key", KEY, name="serve-locked")
     page.port = world.port
-    for name, token in (("no token", {}), ("wrong token", {"access_token": "x" * 40})):
-        page.go("sora", role="recvonly", **token)
-        errors[name] = looks.error(name.replace(" ", "-"))
-    page.go("sora", role="recvonly", access_token=KEY)
-    page.connected()
+    now = int(time.time())
+    refused = {
+        "no token": None, "wrong token": "x" * 40, "forged token": token({"channel_id": "sora", "exp": now + 60}, KEY[::-1]),
+        "expired token": token({"channel_id": "sora", "exp": now - 5}, KEY), "another channel's token": token({"channel_id": "hall", "exp": now + 60}, KEY),
+    }
+    for name, access in refused.items():
+        page.go("sora", role="recvonly", **({"access_token": access} if access else {}))
+        errors[name] = looks.error(name.replace(" ", "-").replace("'", ""))
+    for access in (KEY, token({"channel_id": "sora", "exp": now + 60}, KEY)):
+        page.go("sora", role="recvonly", access_token=access)
+        page.connected()
     browser.close()
     return {
         "errors": errors, "words": words, "captions": captions, "alone": alone, "overflow": looks.overflow,

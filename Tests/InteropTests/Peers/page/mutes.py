@@ -1,7 +1,5 @@
 """A page turns camera and microphone off and on: another sees black and hears nothing, is told so, and so is who comes later."""
 
-import os
-
 from browsers.browser import Browser
 from browsers.page import BRIGHTNESS, TONE
 from harness import main, wait_for
@@ -54,14 +52,14 @@ def scenario(world):
     carol = browser.open("ch", "recvonly")
     wait_for("tile", lambda: next(iter(carol.remote_streams()), None))
     carol.wait_for("a cover for who comes later", f"!document.querySelector(\"[data-stream='{stream}'] .cover\").hidden")
-    bob.screenshot(os.path.join(os.path.dirname(world.folder), "mutes.png"))
+    overflow = bob.picture("mutes") + ann.picture("muted")
     states["own"] = ann.evaluate("({ covered: !document.querySelector('.cover').hidden, words: document.getElementById('toolbar').innerText })")
     ann.click("#mute-video")
     ann.click("#mute-audio")
     states["after"] = view.becomes("picture and sound again", dark=False, silent=False, covered=False, badges=[])
     messages = ann.messages + bob.messages + carol.messages
     browser.close()
-    return {"states": states, "messages": messages}
+    return {"states": states, "overflow": overflow, "messages": messages}
 
 
 main(scenario)

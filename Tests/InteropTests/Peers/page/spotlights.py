@@ -1,6 +1,5 @@
 """Three pages in a spotlight of one place: each speaks in turn, and is what the others see in the higher layer, and hear."""
 
-import os
 import time
 
 from browsers.browser import Browser
@@ -60,13 +59,13 @@ def scenario(world):
                 turn["speaker" if stream == who else "others"].append(seen)
         turn["focused"] = [page.evaluate("document.querySelectorAll('.tile.focused').length") for page in pages]
         turns.append(turn)
-    pages[0].screenshot(os.path.join(os.path.dirname(world.folder), "spotlight.png"))
+    overflow = pages[0].picture("spotlight")
     # The layer of who speaks is changed while the call runs.
     pages[0].evaluate("() => { const field = document.getElementById('focus_rid'); field.value = 'r0'; field.onchange(); }")
     wait_for("the other layer", lambda: abs(pages[0].inbound("video")[ids[2]]["frameHeight"] - HEIGHTS["r0"]) <= 8, 20)
     messages = [line for page in pages for line in page.messages]
     browser.close()
-    return {"turns": turns, "messages": messages}
+    return {"turns": turns, "overflow": overflow, "messages": messages}
 
 
 main(scenario)

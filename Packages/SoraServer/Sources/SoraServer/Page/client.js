@@ -4,6 +4,9 @@ const CALL_TIMEOUT = 5000;
 const FAREWELL = 1000;
 // Servers that send a client round in a circle are left.
 const MOST_REDIRECTS = 5;
+// A server that doesn't answer `connect` within so long is given up, and so is a path that doesn't come back.
+const OFFER_LIMIT = 15000;
+const PATH_LIMIT = 10000;
 
 /**
  * A Sora client for browsers: a WebSocket, an answer to every offer, and data channels from `switched` on. It knows nothing of the page.
@@ -19,6 +22,10 @@ export class Client extends EventTarget {
   #socket = null;
   #wasOpen = false;
   #isOver = false;
+  #isLeaving = false;
+  #offerTimer = null;
+  #pathTimer = null;
+  #wasConnected = false;
   #queue = Promise.resolve();
   #calls = new Map();
   #lastCall = 0;
@@ -37,6 +44,7 @@ export class Client extends EventTarget {
   #open(url) {
     const number = this.#redirects;
     this.#wasOpen = false;
+    this.#offerTimer = setTimeout(() => this.#end({ late: true }), OFFER_LIMIT);
     this.#socket = new WebSocket(url);
     this.#socket.onopen = () => {
       this.#wasOpen = true;
@@ -73,6 +81,8 @@ export class Client extends EventTarget {
   }
 
   #dropPeer() {
+    clearTimeout(this.#offerTimer);
+    clearTimeout(this.#pathTimer);
     this.peer?.close();
     this.channels.clear();
     this.peer = this.offer = null;
@@ -123,6 +133,7 @@ export class Client extends EventTarget {
 
   async #start(offer) {
     const number = this.#redirects;
+    clearTimeout(this.#offerTimer);
     this.offer = offer;
     this.channels = new Channels(offer.data_channels, {
       json: (message) => this.#take(message, number), message: (message) => this.#emit("message", message),
@@ -140,10 +151,7 @@ export class Client extends EventTarget {
     peer.onicecandidate = ({ candidate }) => {
       if (candidate?.candidate) this.#send({ type: "candidate", candidate: candidate.candidate });
     };
-    peer.onconnectionstatechange = () => {
-      if (peer.connectionState === "connected") this.#emit("connected");
-      if (peer.connectionState === "failed") this.#end({ noPath: true });
-    };
+    peer.onconnectionstatechange = () => this.#pathChanged(peer.connectionState);
     this.#emit("offer", offer);
     await peer.setRemoteDescription({ type: "offer", sdp: offer.sdp });
     for (const track of this.#stream?.getTracks() ?? []) {
@@ -155,6 +163,20 @@ export class Client extends EventTarget {
     }
     await this.#applyEncodings();
     await this.#answer("answer");
+  }
+
+  #pathChanged(state) {
+    clearTimeout(this.#pathTimer);
+    const end = () => this.#end(this.#wasConnected ? { lost: true } : { noPath: true });
+    switch (state) {
+      case "connected":
+        this.#wasConnected = true;
+        return this.#emit("connected");
+      case "disconnected":
+        this.#pathTimer = setTimeout(end, PATH_LIMIT);
+        break;
+      case "failed": end();
+    }
   }
 
   #transceiver(kind) {
@@ -208,6 +230,7 @@ export class Client extends EventTarget {
 
   /** Leaves in order. */
   async leave() {
+    this.#isLeaving = true;
     const signaling = this.isSwitched && this.channels.get("signaling");
     this.#send({ type: "disconnect", reason: "NO-ERROR" });
     // What is written on a data channel is gone with the connection: the server closes the channel once it has read it.
@@ -231,6 +254,7 @@ export class Client extends EventTarget {
     this.#isOver = true;
     this.#dropSocket();
     this.#dropPeer();
-    this.#emit("ended", how);
+    // Who leaves wants no call, whatever becomes of it meanwhile.
+    this.#emit("ended", this.#isLeaving ? { left: true } : how);
   }
 }

@@ -4,6 +4,19 @@ const SENDER_HEADER = [{ type: "sender_connection_id" }];
 // Secrets don't go into links, and an own name isn't a friend's.
 const PRIVATE = new Set(["access_token", "name"]);
 
+function isObject(value) { return typeof value === "object" && value !== null && !Array.isArray(value); }
+
+// Fields of JSON: what they must hold, and how that is said.
+const JSON_FIELDS = {
+  metadata: { title: "metadata", holds: isObject, like: 'An object is wanted, like {"seat": 3}.' },
+  forwarding_filters: {
+    title: "forwarding filters", holds: (value) => Array.isArray(value) && value.every((one) => isObject(one) && isRules(one.rules)),
+    like: "A list of filters is wanted, each an object with rules: a list of lists, as in the example.",
+  },
+};
+
+function isRules(value) { return Array.isArray(value) && value.every((all) => Array.isArray(all) && all.every(isObject)); }
+
 /** An app's label as it stands in a link, as "sendrecv+header:#chat", and as a row of the form. */
 class LabelRow {
   static FLAGS = { header: "sender's id", compress: "zlib", unordered: "unordered" };
@@ -44,12 +57,12 @@ export class Settings {
   #rows = [];
   #labels;
   #template;
-  #hasWebSocket = true;
 
   constructor(form, labels, template) {
     this.#form = form;
     this.#labels = labels;
     this.#template = template;
+    for (const name of Object.keys(JSON_FIELDS)) this.#field(name).addEventListener("input", () => this.#tell(name));
   }
 
   #field(name) { return this.#form.elements.namedItem(name); }
@@ -60,6 +73,8 @@ export class Settings {
   set(name, value) { this.#field(name).value = value; }
 
   get channel() { return this.text("channel"); }
+  get hasLabels() { return this.#labelled.length > 0; }
+  get #labelled() { return this.#rows.filter((row) => row.label); }
   get #fields() { return [...this.#form.elements].filter((field) => field.name); }
 
   addLabel(text) {
@@ -77,7 +92,6 @@ export class Settings {
       if (field.type === "checkbox") field.checked = value !== "0";
       else if (field.tagName !== "SELECT" || [...field.options].some((option) => option.value === value)) field.value = value;
     }
-    this.#hasWebSocket = query.get("websocket") !== "0";
     for (const text of query.has("label") ? query.getAll("label").filter(Boolean) : [Settings.CHAT]) this.addLabel(text);
   }
 
@@ -95,8 +109,7 @@ export class Settings {
         if (!(field.selectedOptions[0]?.defaultSelected ?? true)) query.set(field.name, field.value);
       } else if (field.value.trim() !== field.defaultValue) query.set(field.name, field.value.trim());
     }
-    if (!this.#hasWebSocket) query.set("websocket", "0");
-    const labels = this.#rows.filter((row) => row.label).map((row) => row.text);
+    const labels = this.#labelled.map((row) => row.text);
     if (labels.join("\n") !== Settings.CHAT) for (const text of labels.length ? labels : [""]) query.append("label", text);
     return link;
   }
@@ -106,26 +119,53 @@ export class Settings {
     return { width, height, frameRate: Number(this.text("fps")) };
   }
 
-  /** What others are told of this client. Throws where the field isn't JSON of an object. */
-  notifyMetadata(mute) {
-    const given = this.text("metadata");
-    const metadata = given ? JSON.parse(given) : {};
-    if (typeof metadata !== "object" || metadata === null || Array.isArray(metadata)) throw new TypeError("not an object");
+  /** What a field of JSON holds, undefined where it is empty, or what is wrong with it. */
+  #json(name) {
+    const text = this.text(name);
+    if (!text) return {};
+    try {
+      const value = JSON.parse(text);
+      return JSON_FIELDS[name].holds(value) ? { value } : { problem: JSON_FIELDS[name].like };
+    } catch (error) {
+      return { problem: `This isn't JSON: ${error.message}.` };
+    }
+  }
+
+  /** Says under a field of JSON what is wrong with it; that, or undefined. */
+  #tell(name) {
+    const { problem } = this.#json(name);
+    const note = document.getElementById(`${name}-problem`);
+    note.textContent = problem ?? "";
+    note.hidden = !problem;
+    this.#field(name).setAttribute("aria-invalid", String(Boolean(problem)));
+    return problem;
+  }
+
+  /** The first field of JSON that is wrong, what it is called and why; null where all are well. Each is told so. */
+  get wrong() {
+    const [first] = Object.entries(JSON_FIELDS).map(([name, { title }]) => ({ field: this.#field(name), title, problem: this.#tell(name) }))
+      .filter((one) => one.problem);
+    return first ?? null;
+  }
+
+  /** What others are told of this client. */
+  #notifyMetadata(mute) {
+    const metadata = { ...this.#json("metadata").value };
     if (this.text("name")) metadata.name = this.text("name");
     if (mute.audio || mute.video) metadata.mute = mute;
     if (this.isOn("simulcast")) metadata.simulcast = true;
     return Object.keys(metadata).length ? metadata : undefined;
   }
 
-  /** The first message. */
+  /** The first message, of fields of which none is wrong. */
   connect(role, mute) {
     const spotlight = this.isOn("spotlight");
     const token = this.text("access_token");
     return {
       type: "connect", role, channel_id: this.channel, sora_client: "Sora development page", environment: navigator.userAgent,
-      data_channel_signaling: true, ignore_disconnect_websocket: !this.#hasWebSocket,
-      metadata: token ? { access_token: token } : undefined, signaling_notify_metadata: this.notifyMetadata(mute),
-      data_channels: this.#rows.filter((row) => row.label).map((row) => row.dataChannel),
+      data_channel_signaling: true, ignore_disconnect_websocket: !this.isOn("websocket"),
+      metadata: token ? { access_token: token } : undefined, signaling_notify_metadata: this.#notifyMetadata(mute),
+      forwarding_filters: this.#json("forwarding_filters").value, data_channels: this.#labelled.map((row) => row.dataChannel),
       audio: this.isOn("audio") && { codec_type: this.text("audio_codec"), bit_rate: this.#number("audio_bit_rate") },
       video: this.isOn("video") && { codec_type: this.text("codec"), bit_rate: this.#number("bit_rate") },
       simulcast: this.isOn("simulcast") || undefined, simulcast_request_rid: this.#choice("rid"),

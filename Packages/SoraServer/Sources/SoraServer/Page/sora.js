@@ -1,6 +1,7 @@
 // The page: a form, a call, and what is to be seen of it. Its state is readable as `sora` on the console: sora.state, sora.connectionId,
 // sora.counters, sora.error, sora.streams, sora.messages, sora.events, sora.peer.
 import { Client } from "./client.js";
+import { Comeback } from "./comeback.js";
 import { Devices } from "./devices.js";
 import { Events, Messages, showPeople } from "./lists.js";
 import { People } from "./people.js";
@@ -8,7 +9,7 @@ import { Plots } from "./plots.js";
 import { Settings } from "./settings.js";
 import { Statistics } from "./statistics.js";
 import { Tiles } from "./tiles.js";
-import { closeProblem, DOING, INSECURE, INSECURE_WAY, mediaProblem, people as countWords, short } from "./words.js";
+import { DOING, endProblem, INSECURE, INSECURE_WAY, mediaProblem, people as countWords, TALKING } from "./words.js";
 
 const REQUEST_RID = "2025.2.0/RequestSimulcastRid";
 const REQUEST_SPOTLIGHT = "2025.2.0/RequestSpotlightRid";
@@ -23,6 +24,9 @@ const events = new Events(element("events"));
 const tiles = new Tiles(element("streams"), (tile, rid) => askForLayer(tile.id, rid), showEmpty);
 const devices = new Devices({ camera: element("camera"), microphone: element("microphone"), speaker: element("speaker") }, deviceChosen);
 let client = null;
+let comeback = new Comeback();
+// Where the call may go on: this server, and those that it named.
+let addresses = [];
 let role = null;
 let statistics = null;
 let plots = null;
@@ -59,14 +63,14 @@ function show(state, text, advice) {
   }
   element("status").replaceChildren(body);
   element("status").className = `card ${state}`;
-  const busy = state === "connecting" || state === "connected";
+  const busy = ["connecting", "connected", "reconnecting"].includes(state);
   document.body.classList.toggle("busy", busy);
   for (const button of document.querySelectorAll("button[data-role]")) button.disabled = busy;
   for (const field of document.querySelectorAll("[data-fixed]")) field.disabled = busy;
   element("stop").disabled = !busy;
   element("toolbar").hidden = !busy;
   if (!busy) openSettings(true);
-  element("call").hidden = element("statistics").hidden = state !== "connected";
+  element("call").hidden = element("statistics").hidden = state !== "connected" && state !== "reconnecting";
   showEmpty();
 }
 
@@ -76,18 +80,28 @@ function openSettings(isOpen) {
 }
 
 function describe() {
-  show("connected", `${DOING[role]} ${settings.channel}, as ${people.name(sora.connectionId)}`, sora.counters && countWords(sora.counters));
+  show("connected", `${isTalking() ? TALKING : DOING[role]} ${settings.channel}, as ${people.name(sora.connectionId)}`, sora.counters && countWords(sora.counters));
   element("status").title = `connection ${sora.connectionId}`;
 }
 
+/** Whether neither video nor audio is wanted. */
+function isTalking() { return !settings.isOn("video") && !settings.isOn("audio"); }
+
 // While nothing is to be seen: how something could be.
 function showEmpty() {
-  element("empty").hidden = tiles.all.size > 0 || sora.state === "error";
-  const channel = settings.channel;
-  element("empty").querySelector("p").textContent = sora.state === "connected"
-    ? `Nobody publishes to ${channel} yet. From a terminal:` : "Nothing to see yet. Press a button above, or publish a test pattern from a terminal:";
-  const quoted = /^[\w.@-]+$/.test(channel) ? channel : `'${channel.replaceAll("'", "'\\''")}'`;
-  element("empty").querySelector("code").textContent = `sora publish ${signalingURL()} --channel ${quoted}`;
+  element("empty").hidden = tiles.all.size > 0 || sora.state === "error" || sora.state === "reconnecting";
+  const isHere = sora.state === "connected";
+  const quote = (text) => (/^[\w.@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+  const target = `${signalingURL()} --channel ${quote(settings.channel)}`;
+  const label = client?.channels.writable[0];
+  const [text, command] = isHere && isTalking() && label
+    ? ["Messages only: video and audio are off. From a terminal:", `sora message ${target} --label ${quote(label)} --send hello`]
+    : [
+      isHere ? `Nobody publishes to ${settings.channel} yet. From a terminal:` : "Nothing to see yet. Press a button above, or publish a test pattern from a terminal:",
+      `sora publish ${target}`,
+    ];
+  element("empty").querySelector("p").textContent = text;
+  element("empty").querySelector("code").textContent = command;
 }
 
 function signalingURL() {
@@ -130,6 +144,7 @@ function showLabels() {
   select.hidden = labels.length < 2;
   element("chat-form").hidden = labels.length === 0;
   element("chat").hidden = !(client?.channels.labels ?? []).some((label) => label.startsWith("#"));
+  showEmpty();
 }
 
 // MARK: A call
@@ -141,21 +156,22 @@ async function connect(wanted) {
   const wantsVideo = settings.isOn("video");
   const wantsAudio = settings.isOn("audio");
   if (!DOING[role]) return fail(`“${role}” is no role.`, "Use role=sendonly, recvonly or sendrecv in the address.");
-  if (!wantsVideo && !wantsAudio) {
-    return fail("Tick video or audio.", `With both off there is nothing to ${role === "recvonly" ? "receive" : "send"}.`);
+  if (isTalking() && !settings.hasLabels) {
+    return fail("Tick video or audio, or add a message label.", `Without them there is nothing to ${role === "recvonly" ? "receive" : "send"}.`);
   }
-  if (role !== "recvonly" && !navigator.mediaDevices) return fail(INSECURE, INSECURE_WAY);
+  const sends = role !== "recvonly" && !isTalking();
+  if (sends && !navigator.mediaDevices) return fail(INSECURE, INSECURE_WAY);
+  const { wrong } = settings;
+  if (wrong) {
+    fail(`The ${wrong.title} can't be read.`, wrong.problem);
+    element("more").open = true;
+    return wrong.field.focus();
+  }
   devices.mute = { audio: false, video: false };
-  let message;
-  try {
-    message = settings.connect(role, devices.mute);
-  } catch {
-    return fail("The metadata aren't JSON of an object.", 'They look like {"seat": 3}.');
-  }
   keepAddress();
   show("connecting", "Connecting …");
   openSettings(false);
-  if (role !== "recvonly") {
+  if (sends) {
     try {
       await devices.open(wantsVideo, wantsAudio, settings.size);
     } catch (error) {
@@ -166,16 +182,24 @@ async function connect(wanted) {
     tiles.add(devices.stream, "you", true);
   }
   showMute();
-  statistics = new Statistics();
   element("plots").replaceChildren();
   plots = new Plots(element("plots"));
-  client = new Client(signalingURL(), message, devices.stream)
+  comeback = new Comeback();
+  addresses = [signalingURL()];
+  join(addresses[0]);
+}
+
+/** The call's first connection, or another after one was lost. */
+function join(address) {
+  statistics = new Statistics();
+  client = new Client(address, settings.connect(role, devices.mute), devices.stream)
     .on("offer", () => {
       clearInterval(timer);
       timer = setInterval(updateStatistics, 1000);
     })
     .on("redirect", moved)
     .on("connected", () => {
+      comeback.connected();
       describe();
       showPresence();
       if (devices.mute.audio || devices.mute.video) tellMute();
@@ -195,14 +219,30 @@ async function connect(wanted) {
     .on("ended", ended);
 }
 
-/** Another server takes over: who is there is another channel's matter. */
-function moved() {
+/** Another server takes over. */
+function moved(address) {
+  if (!addresses.includes(address)) addresses.push(address);
+  forgetOthers();
+  statistics = new Statistics();
+  show("connecting", "Connecting to another server …");
+}
+
+/** The connection is lost and the call isn't: what is sent and what was said stay. */
+function lost(how) {
+  clearInterval(timer);
+  client = null;
+  forgetOthers();
+  showPresence();
+  element("chat-form").hidden = true;
+  show("reconnecting", `Reconnecting (${comeback.count}) …`, `${endProblem(how)[0]} Press Stop to give up.`);
+}
+
+/** Who is there is the next connection's matter. */
+function forgetOthers() {
   for (const [id, tile] of tiles.all) if (!tile.isOwn) tiles.remove(id);
   people.clear();
   layers = new Map();
-  statistics = new Statistics();
   sora.counters = null;
-  show("connecting", "Connecting to another server …");
 }
 
 function nameOf(id) { return id === sora.connectionId ? "you" : people.name(id); }
@@ -282,16 +322,16 @@ async function updateStatistics() {
 
 // MARK: Its end
 
-function ended({ left, noPath, error, code, reason, wasOpen }) {
-  if (left) return finish("Not connected.");
-  if (noPath) return fail("No path for media between this browser and the server.", "Check that UDP passes between them, or start sora serve with --turn.");
-  if (error) return fail("This browser and the server don't understand each other.", String(error));
-  if (code === 1000) return finish(`The server ended the connection. ${reason}`);
-  fail(...closeProblem({ code, reason, wasOpen }));
+function ended(how) {
+  if (how.left) return finish("Not connected.");
+  if (how.code === 1000) return finish(`The server ended the connection. ${how.reason}`);
+  if (comeback.follows(how, () => join(addresses[(comeback.count - 1) % addresses.length]))) return lost(how);
+  fail(...endProblem(how));
 }
 
 function tearDown() {
   clearInterval(timer);
+  comeback.stop();
   client = null;
   devices.close();
   tiles.clear();

@@ -2,6 +2,7 @@
 
 export const INSECURE = "Camera and microphone need https or localhost.";
 export const INSECURE_WAY = `Open this page at http://localhost${location.port && ":" + location.port} on the server's own machine, or give sora serve a TLS certificate. Watching works here.`;
+export const TALKING = "Messages in";
 export const DOING = { sendonly: "Publishing to", recvonly: "Watching", sendrecv: "Publishing to and watching" };
 
 // Identifiers are long; their beginning tells them apart, and the whole is in the tooltip.
@@ -29,8 +30,17 @@ export function mediaProblem(error, wantsVideo, wantsAudio) {
   }
 }
 
+/** Why a call ended that nobody meant to end. */
+export function endProblem({ noPath, lost, late, error, ...closed }) {
+  if (noPath) return ["No path for media between this browser and the server.", "Check that UDP passes between them, or start sora serve with --turn."];
+  if (lost) return closeProblem({ code: 1011 });
+  if (late) return ["The server doesn't answer.", `Check that sora serve still runs at ${location.host}.`];
+  if (error) return ["This browser and the server don't understand each other.", String(error)];
+  return closeProblem(closed);
+}
+
 /** Why the WebSocket ended (RFC 6455 §7.4.1, and Sora's own codes). */
-export function closeProblem({ code, reason: given, wasOpen }) {
+function closeProblem({ code, reason: given, wasOpen }) {
   const reason = given ? `It says: ${given}` : "Its log may say why.";
   const again = "Connect again once it is back.";
   switch (code) {
