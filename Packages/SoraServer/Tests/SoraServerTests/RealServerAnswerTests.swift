@@ -6,27 +6,10 @@ import Testing
 
 /// What clients are told by the real server where they say what it doesn't know, and what those of one kind need.
 @Suite(.timeLimit(.minutes(5))) struct RealServerAnswerTests {
-  private func serving(
-    _ configure: (inout SoraServer.Configuration) -> Void = { _ in },
-    _ body: (SoraServer) async throws -> Void
-  ) async throws {
-    var configuration = SoraServer.Configuration()
-    configuration.mediaAddresses = [.loopbackV4]
-    configure(&configuration)
-    let server = try await SoraServer.start(configuration)
-    do {
-      try await body(server)
-    } catch {
-      await server.shutdown()
-      throw error
-    }
-    await server.shutdown()
-  }
-
   /// Types and keys that the server doesn't know change nothing, and are logged with the connection that has said them.
   @Test func unknownTypesAndKeysAreIgnoredAndLogged() async throws {
     let log = LogRecorder()
-    try await serving {
+    try await SoraServer.serving {
       $0.logger = log.logger
     } _: { server in
       let peer = try await SignalingPeer(server.url)
@@ -58,12 +41,12 @@ import Testing
   /// The iOS SDK takes a configuration with the policy `relay` alone, and does without one.
   @Test func theIOSSDKGetsAnOfferThatItCanRead() async throws {
     let client = #""sora_client":"Sora iOS SDK 2025.1.1""#
-    try await serving { server in
+    try await SoraServer.serving { server in
       let peer = try await SignalingPeer(server.url)
       peer.connect(client)
       #expect(try await peer.offer()["config"] == nil)
     }
-    try await serving {
+    try await SoraServer.serving {
       $0.turn = .init(port: 0)
     } _: { server in
       let peer = try await SignalingPeer(server.url)
@@ -79,7 +62,7 @@ import Testing
 
   /// A token may leave its client the relay alone, over TCP.
   @Test func aTokenLeavesTheRelayOverTCPAlone() async throws {
-    try await serving {
+    try await SoraServer.serving {
       $0.turn = .init(port: 0)
       $0.access.secretKey = SecretKey(TokenTests.key)
     } _: { server in
@@ -100,7 +83,7 @@ import Testing
 
   /// Whoever disconnects by the API says why, where it likes.
   @Test func aDisconnectHasTheReasonThatItIsGiven() async throws {
-    try await serving {
+    try await SoraServer.serving {
       $0.apiPort = 0
     } _: { server in
       let api = APIClient(server.apiURL)

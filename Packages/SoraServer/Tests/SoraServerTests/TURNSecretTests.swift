@@ -10,18 +10,12 @@ import Testing
   private func serving(
     _ log: LogRecorder, _ body: (SoraServer) async throws -> Void
   ) async throws {
-    var configuration = SoraServer.Configuration(logger: log.logger)
-    configuration.mediaAddresses = [.loopbackV4]
-    configuration.apiPort = 0
-    configuration.turn = .init(port: 0)
-    let server = try await SoraServer.start(configuration)
-    do {
-      try await body(server)
-    } catch {
-      await server.shutdown()
-      throw error
-    }
-    await server.shutdown()
+    try await SoraServer.serving(
+      {
+        $0.logger = log.logger
+        $0.apiPort = 0
+        $0.turn = .init(port: 0)
+      }, body)
   }
 
   private func credential(_ offer: JSONValue) throws -> String {

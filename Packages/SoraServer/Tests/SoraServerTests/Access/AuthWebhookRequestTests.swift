@@ -9,20 +9,13 @@ import Testing
   private func serving(
     _ body: (SoraServer, WebhookReceiver) async throws -> Void
   ) async throws {
-    let receiver = try await WebhookReceiver { _ in .json(["allowed": true]) }
-    var configuration = SoraServer.Configuration()
-    configuration.mediaAddresses = [.loopbackV4]
-    configuration.access.authWebhook = .init(url: receiver.url)
-    let server = try await SoraServer.start(configuration)
-    do {
-      try await body(server, receiver)
-    } catch {
-      await server.shutdown()
-      await receiver.stop()
-      throw error
+    try await WebhookReceiver.serving({ _ in .json(["allowed": true]) }) { receiver in
+      try await SoraServer.serving {
+        $0.access.authWebhook = .init(url: receiver.url)
+      } _: {
+        try await body($0, receiver)
+      }
     }
-    await server.shutdown()
-    await receiver.stop()
   }
 
   @Test func whatAClientAsksForIsPassedOnAsItIs() async throws {

@@ -11,21 +11,15 @@ import Testing
     key: String? = nil, _ log: LogRecorder = LogRecorder(),
     _ body: (SoraServer, WebhookReceiver) async throws -> Void
   ) async throws {
-    let receiver = try await WebhookReceiver(reply)
-    var configuration = SoraServer.Configuration(logger: log.logger)
-    configuration.mediaAddresses = [.loopbackV4]
-    configuration.access.authWebhook = .init(url: receiver.url, timeout: timeout)
-    configuration.access.secretKey = key.flatMap { SecretKey($0) }
-    let server = try await SoraServer.start(configuration)
-    do {
-      try await body(server, receiver)
-    } catch {
-      await server.shutdown()
-      await receiver.stop()
-      throw error
+    try await WebhookReceiver.serving(reply) { receiver in
+      try await SoraServer.serving {
+        $0.logger = log.logger
+        $0.access.authWebhook = .init(url: receiver.url, timeout: timeout)
+        $0.access.secretKey = key.flatMap { SecretKey($0) }
+      } _: {
+        try await body($0, receiver)
+      }
     }
-    await server.shutdown()
-    await receiver.stop()
   }
 
   @Test func theWebhookIsToldWhoComes() async throws {

@@ -45,23 +45,16 @@ import Testing
 
   private func deciding(_ way: Way, _ body: (Decider) async throws -> Void) async throws {
     let reply = Mutexed()
-    let receiver = try await WebhookReceiver { _ in .json(reply.json) }
-    var configuration = SoraServer.Configuration()
-    configuration.mediaAddresses = [.loopbackV4]
-    switch way {
-    case .token: configuration.access.secretKey = SecretKey(TokenTests.key)
-    case .webhook: configuration.access.authWebhook = .init(url: receiver.url)
+    try await WebhookReceiver.serving({ _ in .json(reply.json) }) { receiver in
+      try await SoraServer.serving {
+        switch way {
+        case .token: $0.access.secretKey = SecretKey(TokenTests.key)
+        case .webhook: $0.access.authWebhook = .init(url: receiver.url)
+        }
+      } _: {
+        try await body(Decider(server: $0, way: way, reply: reply))
+      }
     }
-    let server = try await SoraServer.start(configuration)
-    do {
-      try await body(Decider(server: server, way: way, reply: reply))
-    } catch {
-      await server.shutdown()
-      await receiver.stop()
-      throw error
-    }
-    await server.shutdown()
-    await receiver.stop()
   }
 
   @Test(arguments: Way.allCases) func audioIsAsItWasDecided(_ way: Way) async throws {

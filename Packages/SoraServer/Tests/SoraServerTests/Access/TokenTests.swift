@@ -43,17 +43,11 @@ import Testing
     key: String = key, _ log: LogRecorder = LogRecorder(),
     _ body: (SoraServer) async throws -> Void
   ) async throws {
-    var configuration = SoraServer.Configuration(logger: log.logger)
-    configuration.mediaAddresses = [.loopbackV4]
-    configuration.access.secretKey = SecretKey(key)
-    let server = try await SoraServer.start(configuration)
-    do {
-      try await body(server)
-    } catch {
-      await server.shutdown()
-      throw error
-    }
-    await server.shutdown()
+    try await SoraServer.serving(
+      {
+        $0.logger = log.logger
+        $0.access.secretKey = SecretKey(key)
+      }, body)
   }
 
   private func offer(_ server: SoraServer, _ token: String, _ more: String = "") async throws
