@@ -214,6 +214,51 @@ struct ValueTests {
       ])
   }
 
+  /// Types of messages and keys that this version doesn't know, over both transports: each is told once, and the call goes on.
+  @Test(.timeLimit(.minutes(5))) func whatIsUnknown() async throws {
+    let lines = Recorder<String>()
+    let old = Logger.shared.level
+    Logger.shared.level = .info
+    Logger.shared.onOutputHandler = {
+      if $0.message.contains("unknown to this version") { lines.append($0.message) }
+    }
+    defer {
+      Logger.shared.level = old
+      Logger.shared.onOutputHandler = nil
+    }
+    let marker = Utilities.randomString()
+    let call = try await SwitchedCall(offer: {
+      $0.additional["first_\(marker)"] = ["deep": 1]
+      $0.encodings = [SignalingEncoding { $0.additional["inner_\(marker)"] = 1 }]
+    })
+    for key in ["second", "second", "third"] {
+      var push = PushMessage(data: ["own": 1])
+      push.additional["\(key)_\(marker)"] = 1
+      call.connection.send(.push(push))
+    }
+    try await call.switchOver(ignoringWebSocket: true)
+    let news = #"{"type":"news_\#(marker)","x":1}"#
+    call.send(news, on: "signaling")
+    call.send(news, on: "push")
+    call.send(#"{"type":"push","data":{"own":1},"fourth_\#(marker)":1}"#, on: "push")
+    // Names are the server's to make up: a flood isn't told.
+    for number in 0..<100 {
+      call.send(#"{"type":"push","flood\#(number)_\#(marker)":1}"#, on: "push")
+    }
+    await call.attempt.log.wait { $0.count { $0 == "signaling push" } == 104 }
+    #expect(call.channel.isAvailable)
+    await call.channel.disconnect()
+    let told = lines.elements.filter { $0.contains(marker) }
+      .map { $0.replacing("_\(marker)", with: "") }
+    let unknown = "unknown to this version and ignored: "
+    #expect(
+      told.filter { !$0.contains("flood") } == [
+        unknown + "offer.first, offer.encodings[0].inner", unknown + "push.second",
+        unknown + "push.third", unknown + "type news", unknown + "push.fourth",
+      ])
+    #expect(told.count == 31, "32 names, two of them in one line")
+  }
+
   @Test func lineFormat() {
     let lines = Recorder<Log>()
     let marker = Utilities.randomString()

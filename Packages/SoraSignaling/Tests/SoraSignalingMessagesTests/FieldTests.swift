@@ -182,12 +182,19 @@ import Testing
 
   @Test(arguments: full) func unknownKeysAreKeptWhereverTheyStand(_ text: String) throws {
     var json = try JSONValue(parsing: text)
+    var added: Set<String> = []
     for (number, path) in try declared(text).2.enumerated() {
       guard let end = path.lastIndex(of: ".") else { continue }
       let object = String(path[..<end])
+      let before = json
       json = add("unknown_\(number)", to: object, of: json, try declared(text).name)
+      if json != before { added.insert("\(object).unknown_\(number)") }
     }
-    #expect(try SignalingMessage(json: json).json == json)
+    let message = try SignalingMessage(json: json)
+    #expect(message.json == json)
+    // Each is named, wherever it stands.
+    #expect(Set(message.unknownKeys) == added && message.unknownKeys.count == added.count)
+    #expect(try SignalingMessage(parsing: Array(text.utf8)).unknownKeys == [])
   }
 
   private func add(

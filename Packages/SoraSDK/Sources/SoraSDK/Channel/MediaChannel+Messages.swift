@@ -53,6 +53,9 @@ extension MediaChannel {
 
   /// - Parameter transport: where it came from, and what is to be answered goes.
   func handle(_ message: SignalingMessage, over transport: SignalingTransport) async {
+    if let line = storage.withLock({ $0.ignored.line(for: message) }) {
+      Logger.info(type: .signalingChannel, message: line)
+    }
     switch message {
     case .offer(let offer):
       await negotiate(SignalingOffer(offer), policy: offer.configuration?.iceTransportPolicy)
@@ -62,8 +65,6 @@ extension MediaChannel {
       await renegotiate(message.sdp, over: transport) { .update(UpdateMessage(sdp: $0)) }
     case .notify(let message): count(message)
     case .switched(let message): switched(message)
-    case .unknown:
-      Logger.info(type: .signalingChannel, message: "\(message.typeName) has no effect")
     default: break
     }
     tell(message)

@@ -32,6 +32,7 @@ public final class MediaChannel: CustomStringConvertible, Equatable, Sendable {
     var progress = ChannelProgress()
     var names = Names()
     var counts = Counts()
+    var ignored = IgnoredParts()
     var streams: [BasicMediaStream] = []
     /// What each of the others' streams is given to.
     var streamSinks: [StreamSinks] = []

@@ -47,6 +47,9 @@ protocol AnyField: Sendable {
 
   /// Applies the rule to a value that `normalize` has accepted.
   func check(_ members: [String: JSONValue], path: String) throws(SignalingError)
+
+  /// The paths of keys in the value that this version doesn't know.
+  func unknownKeys(in members: [String: JSONValue], path: String) -> [String]
 }
 
 extension Field: AnyField {
@@ -74,6 +77,14 @@ extension Field: AnyField {
       throw .notAllowed(path, content.json, expected: rule.expectation)
     }
     try content.check(path: path)
+  }
+
+  func unknownKeys(in members: [String: JSONValue], path: String) -> [String] {
+    switch members[name] {
+    case .object, .array:
+      value(in: members).content?.unknownKeys(path: "\(path).\(name)") ?? []
+    default: []
+    }
   }
 }
 

@@ -29,6 +29,9 @@ public protocol FieldContent: FieldValue, Hashable where Content == Self {
 
   /// Applies the rules of the fields inside.
   func check(path: String) throws(SignalingError)
+
+  /// The paths of keys inside that this version doesn't know, in order.
+  func unknownKeys(path: String) -> [String]
 }
 
 extension FieldContent {
@@ -40,6 +43,7 @@ extension FieldContent {
   public var content: Self? { self }
   public static var isNullAllowed: Bool { false }
   public func check(path: String) throws(SignalingError) {}
+  public func unknownKeys(path: String) -> [String] { [] }
 }
 
 extension Optional: FieldValue where Wrapped: FieldContent {
@@ -149,6 +153,10 @@ extension Array: FieldValue, FieldContent where Element: FieldContent {
   public func check(path: String) throws(SignalingError) {
     for (index, element) in enumerated() { try element.check(path: "\(path)[\(index)]") }
   }
+
+  public func unknownKeys(path: String) -> [String] {
+    enumerated().flatMap { $1.unknownKeys(path: "\(path)[\($0)]") }
+  }
 }
 
 /// An object whose keys are not known beforehand. A `null` counts as absent.
@@ -173,5 +181,9 @@ extension Dictionary: FieldValue, FieldContent where Key == String, Value: Field
 
   public func check(path: String) throws(SignalingError) {
     for (key, value) in self { try value.check(path: "\(path).\(key)") }
+  }
+
+  public func unknownKeys(path: String) -> [String] {
+    sorted { $0.key < $1.key }.flatMap { $1.unknownKeys(path: "\(path).\($0)") }
   }
 }

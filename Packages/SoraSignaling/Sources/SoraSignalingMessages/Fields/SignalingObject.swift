@@ -77,17 +77,12 @@ extension SignalingObject: FieldContent {
   public func check(path: String) throws(SignalingError) {
     for field in Fields.schema.all { try field.check(members, path: path) }
   }
-}
 
-/// What has keys, whichever.
-protocol KeyedFields {
-  /// Keys that this version doesn't know, in order.
-  var unknownKeys: [String] { get }
-}
-
-extension SignalingObject: KeyedFields {
-  var unknownKeys: [String] {
-    members.keys.filter { !Fields.schema.names.contains($0) }.sorted()
+  /// The object's own unknown keys, then those of its fields' values.
+  public func unknownKeys(path: String) -> [String] {
+    let own = members.keys.filter { !Fields.schema.names.contains($0) }.sorted()
+    return own.map { "\(path).\($0)" }
+      + Fields.schema.all.flatMap { $0.unknownKeys(in: members, path: path) }
   }
 }
 

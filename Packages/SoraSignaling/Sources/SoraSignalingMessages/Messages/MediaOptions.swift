@@ -33,6 +33,8 @@ public enum MediaSetting<Options: FieldContent>: FieldContent {
   public static var expectation: String { "true, false or an object" }
 
   public func check(path: String) throws(SignalingError) { try options?.check(path: path) }
+
+  public func unknownKeys(path: String) -> [String] { options?.unknownKeys(path: path) ?? [] }
 }
 
 /// What a client requests for the audio that it sends.

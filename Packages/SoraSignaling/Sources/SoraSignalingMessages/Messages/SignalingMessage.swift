@@ -122,16 +122,9 @@ public enum SignalingMessage: Sendable, Hashable {
     }
   }
 
-  /// The paths of keys that this version doesn't know, in order, such as `connect.vdeo`; of `connect`, those of its audio's and video's
-  /// options, too.
-  public var unknownKeys: [String] {
-    var keys = (fields as? any KeyedFields)?.unknownKeys.map { "\(typeName).\($0)" } ?? []
-    if case .connect(let message) = self {
-      keys += message.audio?.options?.unknownKeys.map { "connect.audio.\($0)" } ?? []
-      keys += message.video?.options?.unknownKeys.map { "connect.video.\($0)" } ?? []
-    }
-    return keys
-  }
+  /// The paths of keys that this version doesn't know, such as `connect.vdeo` or `offer.encodings[0].prio`, wherever they stand; not of
+  /// a message of an unknown type, nor inside of what an app defines, such as `metadata`.
+  public var unknownKeys: [String] { fields.unknownKeys(path: typeName) }
 
   /// The message as a JSON object, its key `type` included.
   public var json: JSONValue {
