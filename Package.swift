@@ -636,6 +636,7 @@ let package = Package(
         "SoraTransport",
         "SoraNetworkSimulator",
         "CSoraMallocCount",
+        "SoraWire",
         "SignalingTestSupport",
         .product(name: "JWTKit", package: "jwt-kit"),
         .product(name: "Logging", package: "swift-log"),

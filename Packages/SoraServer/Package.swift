@@ -84,6 +84,7 @@ let package = Package(
         transport("SoraICE"), transport("SoraDTLS"), transport("SoraDataChannel"),
         transport("SoraTransport"),
         transport("SoraNetworkSimulator"), transport("CSoraMallocCount"),
+        .product(name: "SoraWire", package: "SoraMedia"),
         .product(name: "SignalingTestSupport", package: "SoraSignaling"),
         .product(name: "JWTKit", package: "jwt-kit"),
         .product(name: "Logging", package: "swift-log"),

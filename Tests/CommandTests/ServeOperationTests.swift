@@ -104,6 +104,9 @@ import Testing
       log-level = "info" # who comes and goes
       secret-key-file = "\(secret)"
       drain-time = 240
+      max-connections = 20
+      max-channel-connections = 10
+      max-address-connections = 1
       redirect-url = "ws://127.0.0.1:1/signaling"
       """, to: "sora.conf", in: folder)
     let process = Process()
@@ -138,6 +141,11 @@ import Testing
     #expect(joined["channel_id"] as? String == "c" && joined["level"] as? String == "info")
     #expect((joined["connection_id"] as? String)?.count == 26)
     #expect((joined["time"] as? String)?.hasSuffix("Z") == true)
+    let second = try Run([
+      "play", url, "--channel", "d", "--duration", "0.1", "--metadata",
+      "{\"access_token\":\"\(key)\"}",
+    ])
+    #expect(second.status == 1 && second.errors.contains("CONNECTION-LIMIT: the address"))
     // Reads its files again, and goes on.
     kill(process.processIdentifier, SIGHUP)
     #expect(

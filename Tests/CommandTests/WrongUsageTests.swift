@@ -137,6 +137,7 @@ struct Run {
     ["serve", "--webhook-timeout", "0"],
     ["serve", "--max-connections", "0"],
     ["serve", "--max-channel-connections", "-1"],
+    ["serve", "--max-address-connections", "0"],
   ])
   func endsWithTwoAndOneLine(_ arguments: [String]) throws {
     let run = try Run(arguments)

@@ -20,6 +20,19 @@ import Testing
     #expect(IPAddress(canonical) == address)
   }
 
+  /// One host has all of a /64; everything else is another place.
+  @Test(arguments: [
+    ("192.0.2.1", "192.0.2.1", true), ("192.0.2.1", "192.0.2.2", false),
+    ("192.0.2.1", "::ffff:192.0.2.1", true), ("::ffff:192.0.2.2", "::ffff:192.0.2.1", false),
+    ("2001:db8:0:1::1", "2001:db8:0:1:ffff::2", true), ("2001:db8:0:1::1", "2001:db8::1", false),
+    ("0.0.0.0", "::", false), ("1.2.3.4", "::1.2.3.4", false),
+  ])
+  func networksOfClients(one: String, other: String, areOne: Bool) throws {
+    let networks = [try #require(ClientNetwork(one)), try #require(ClientNetwork(other))]
+    #expect((networks[0] == networks[1]) == areOne)
+    #expect(ClientNetwork("\(one)%eth0") == nil)
+  }
+
   @Test(arguments: [
     "", "1", "1.2.3", "1.2.3.4.5", "1.2.3.256", "01.2.3.4", "1.2.3.04", "1..3.4", "1.2.3.4 ",
     " 1.2.3.4",

@@ -7,6 +7,7 @@ import SoraMedia
 import SoraRTP
 import SoraSignaling
 import SoraTransport
+import SoraWire
 
 /// The core on a network loop: its sockets, its timer, and its clients' WebSockets. Confined to the loop.
 final class ServerEngine: DatagramHandler, SFUCoreDelegate {
@@ -81,6 +82,7 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
     core.maximumPeers =
       min(configuration.access.maximumConnections, .max - Self.mostGuests) + Self.mostGuests
     core.maximumChannelConnections = configuration.access.maximumChannelConnections ?? .max
+    core.maximumNetworkConnections = configuration.access.maximumAddressConnections ?? .max
     if let turn { core.turnTransport = { turn.transport(ofRelay: $0) } }
     self.core = SFUCore(configuration: core, random: .system(), sink: sockets)
     self.core.delegate = self
@@ -178,7 +180,9 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
   /// A WebSocket has opened; nil when the server is full.
   func accept(_ webSocket: WebSocketConnection) -> SFUPeerID? {
     defer { schedule() }
-    guard let peer = core.accept(at: loop.now) else {
+    guard
+      let peer = core.accept(from: webSocket.remoteIP.flatMap { ClientNetwork($0) }, at: loop.now)
+    else {
       let isDraining = core.isDraining
       webSocket.close(
         code: isDraining ? .goingAway : .tryAgainLater,

@@ -189,7 +189,8 @@ public final class SoraServer: Sendable {
     return try await SignalingServer.start(
       host: configuration.host, port: configuration.port,
       configuration: SignalingServer.Configuration(
-        tls: configuration.tls, maximumUnsentBytes: unsentBytes, logger: configuration.logger),
+        tls: configuration.tls, maximumUnsentBytes: unsentBytes, maximumPendingSockets: 2500,
+        logger: configuration.logger),
       http: { await whip.respond(to: $0) ?? ServerPage.respond(to: $0) },
       onConnection: { connection in
         Task {

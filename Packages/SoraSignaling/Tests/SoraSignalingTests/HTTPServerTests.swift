@@ -154,6 +154,32 @@ import Testing
     await server.stop()
   }
 
+  /// Who opens sockets and says nothing leaves room for others, and for its own WebSockets once some have gone.
+  @Test func idleSocketsOfOneClientAreBounded() async throws {
+    var configuration = SignalingServer.Configuration.patient
+    configuration.maximumPendingSockets = 2
+    let server = try await startServer(host: "::", configuration: configuration, serve: echo)
+    // Each WebSocket made room for the next socket.
+    let sockets = try await WebSocketClient.connect(url: server.url)
+    let another = try await WebSocketClient.connect(url: server.url)
+    let idle = [
+      try await RawClient(port: server.boundPort), try await RawClient(port: server.boundPort),
+    ]
+    let late = try await RawClient(port: server.boundPort)
+    await late.closed.wait(for: 1)
+    #expect(idle.allSatisfy { $0.closed.elements.isEmpty })
+    // From elsewhere.
+    let url = "ws://[::1]:\(server.boundPort)/signaling"
+    let other = try await WebSocketClient.connect(url: url)
+    other.close()
+    idle[0].close()
+    while (try? await WebSocketClient.connect(url: server.url).close()) == nil {}
+    idle[1].close()
+    sockets.close()
+    another.close()
+    await server.stop()
+  }
+
   @Test func portInUseIsATypedError() async throws {
     let server = try await startServer { _ in }
     let error = await errorOf {

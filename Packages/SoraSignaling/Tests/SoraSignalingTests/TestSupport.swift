@@ -12,11 +12,13 @@ extension SignalingServer.Configuration {
 
 /// A `SignalingServer` whose connections are handled by a closure, each in its own task.
 func startServer(
+  host: String = "127.0.0.1",
   configuration: SignalingServer.Configuration = .patient,
   http: @escaping @Sendable (HTTPRequest) async -> HTTPResponse = { _ in .notFound },
   serve: @escaping @Sendable (WebSocketConnection) async -> Void
 ) async throws -> SignalingServer {
-  try await SignalingServer.start(configuration: configuration, http: http) { connection in
+  try await SignalingServer.start(host: host, configuration: configuration, http: http) {
+    connection in
     Task { await serve(connection) }
   }
 }

@@ -43,6 +43,12 @@ struct ServeAccessOptions: ParsableArguments {
       valueName: "count"))
   var maxChannelConnections: Int?
 
+  @Option(
+    help: ArgumentHelp(
+      "How many connections one address may have at once, of IPv6 one /64; as many as the server by default. Behind a proxy all have the proxy's.",
+      valueName: "count"))
+  var maxAddressConnections: Int?
+
   /// - Parameter environment: of the process.
   func access(environment: [String: String]) throws(UsageError) -> SoraServer.Configuration.Access {
     var access = SoraServer.Configuration.Access()
@@ -71,6 +77,9 @@ struct ServeAccessOptions: ParsableArguments {
     access.maximumConnections = try count(maxConnections, of: "--max-connections")
     access.maximumChannelConnections = try maxChannelConnections.map { number throws(UsageError) in
       try count(number, of: "--max-channel-connections")
+    }
+    access.maximumAddressConnections = try maxAddressConnections.map { number throws(UsageError) in
+      try count(number, of: "--max-address-connections")
     }
     return access
   }

@@ -11,6 +11,9 @@ extension ServerConfiguration {
     public var maximumConnections = 1000
     /// Connections at once in one channel; nil for as many as the server takes.
     public var maximumChannelConnections: Int?
+    /// Connections at once from one address, of IPv6 from one network of 64 bits; nil for as many as the server takes. Clients behind a
+    /// proxy have its address.
+    public var maximumAddressConnections: Int?
 
     public init() {}
   }

@@ -54,6 +54,8 @@ extension SFUCore {
     /// Connections at once, in all channels and in each; more are refused.
     public var maximumConnections = Int.max
     public var maximumChannelConnections = Int.max
+    /// Connections at once from one network; more are refused.
+    public var maximumNetworkConnections = Int.max
 
     public init(
       certificate: DTLSCertificate, dtls: any DTLSEndpointFactory, wallClock: WallClock,

@@ -1,7 +1,8 @@
-public import SoraICE
+import SoraICE
 public import SoraMedia
 import SoraRTP
 public import SoraTransport
+public import SoraWire
 
 /// A forwarding server without sockets, threads and clocks: signaling messages, datagrams and the time go in; messages,
 /// datagrams and the next deadline come out.
@@ -73,10 +74,14 @@ public final class SFUCore {
   // MARK: Signaling
 
   /// A client has opened its WebSocket. nil where the server is full: close it with 1013.
-  public func accept(at now: Instant) -> SFUPeerID? {
-    guard drain.map({ $0.location != nil }) ?? true, clients.count < configuration.maximumPeers
-    else { return nil }
-    return clients.add(connectBy: now + configuration.connectTimeout)
+  ///
+  /// - Parameter network: where it comes from; nil where that isn't known.
+  public func accept(from network: ClientNetwork? = nil, at now: Instant) -> SFUPeerID? {
+    defer { deliver(at: now) }
+    guard drain.map({ $0.location != nil }) ?? true, hasPlace(for: network, at: now) else {
+      return nil
+    }
+    return clients.add(from: network, connectBy: now + configuration.connectTimeout)
   }
 
   /// Takes a message of a client. Messages of a client that has ended are ignored.
@@ -148,7 +153,7 @@ public final class SFUCore {
     guard drain == nil else { return sendElsewhere(peer, at: now) }
     do throws(SFUObjection) {
       let request = try SFUConnectRequest(message, grant)
-      try checkRoom(in: request.channelID)
+      try makeRoom(in: request.channelID, for: clients.network(of: peer), at: now)
       connect(request, of: peer, at: now)
     } catch {
       refuse(peer, .refused(error.reason), at: now)

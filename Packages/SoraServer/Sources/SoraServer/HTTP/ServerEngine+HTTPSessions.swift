@@ -3,6 +3,7 @@ import SoraICE
 import SoraSDP
 import SoraSignaling
 import SoraTransport
+import SoraWire
 
 // What requests of WHIP and WHEP do to the core. Confined to the loop.
 extension ServerEngine {
@@ -14,11 +15,16 @@ extension ServerEngine {
     var links: [String]
   }
 
-  /// - Parameter path: the request's.
-  func open(_ message: ConnectMessage, path: String) -> Result<SFUApplicant, WHIPProblem> {
+  /// - Parameters:
+  ///   - address: the client's; nil where it isn't known.
+  ///   - path: the request's.
+  func open(
+    _ message: ConnectMessage, from address: String?, path: String
+  ) -> Result<SFUApplicant, WHIPProblem> {
     defer { schedule() }
     do throws(SFUOfferError) {
-      return .success(try core.open(message, at: loop.now))
+      return .success(
+        try core.open(message, from: address.flatMap { ClientNetwork($0) }, at: loop.now))
     } catch {
       return .failure(problem(error, path: path))
     }

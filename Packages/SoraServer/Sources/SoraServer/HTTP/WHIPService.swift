@@ -110,9 +110,9 @@ struct WHIPService: Sendable {
     let loop = engine.loop
     // Where everybody is let in a token says nothing, and not all clients send theirs again.
     let shown = access.isOpen ? nil : token
-    let path = request.path
+    let (path, address) = (request.path, request.remoteIP)
     let applicant = try await loop.run { [engine] in
-      engine.value.open(connect, path: path)
+      engine.value.open(connect, from: address, path: path)
     }.get()
     let grant = try await decide(about: applicant, request)
     try await place(applicant, request)

@@ -307,4 +307,20 @@ struct WHIPTests {
       #expect(try await post(client, "/whip/other").status == 201)
     }
   }
+
+  /// Of both kinds of clients, as the server sees them.
+  @Test func anAddressHasAsManyConnectionsAsItMay() async throws {
+    try await serving {
+      $0.access.maximumAddressConnections = 2
+    } _: { server, client in
+      let peer = try await SignalingPeer(server.url)
+      peer.connect(channel: "a")
+      _ = try await peer.offer()
+      #expect(try await post(client, "/whip/b").status == 201)
+      #expect(try await post(client, "/whip/c").json?["title"] == "CONNECTION-LIMIT")
+      let second = try await SignalingPeer(server.url)
+      second.connect(channel: "d")
+      #expect(try await second.close()?.reason.hasPrefix("CONNECTION-LIMIT: the address") == true)
+    }
+  }
 }

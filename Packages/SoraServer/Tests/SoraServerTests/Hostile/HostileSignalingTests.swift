@@ -4,6 +4,7 @@ import SoraSDP
 import SoraServer
 import SoraSignalingChannels
 import SoraSignalingMessages
+import SoraWire
 import Testing
 
 /// What a client that keeps to no rule says, and how much of it the server holds. Beside each, others' media go on.
@@ -44,6 +45,92 @@ struct HostileSignalingTests {
     #expect(server.core.holdings.clients == 2 && server.core.holdings.connections == 2)
     let newcomer = try ScriptedClient("n", 9, server).connect(.sendrecv)
     #expect(network.run(until: { newcomer.isConnected }, within: .seconds(5)))
+  }
+
+  /// Who takes all places has its own ones go for those who come from elsewhere: they needn't wait until it is forgotten.
+  @Test(arguments: [["2001:db8::%x", "2001:db8::ffff:%x"], ["192.0.2.7", "::ffff:192.0.2.7"]])
+  func newcomersFindAPlaceBesideAFlood(addresses: [String]) throws {
+    let server = try TestServer(network) {
+      $0.maximumPeers = 40
+      $0.maximumConnections = 20
+    }
+    let others = try Bystanders(server)
+    let hostile = try (0..<1000).map { number -> ClientNetwork in
+      let text = addresses[number % 2].replacing("%x", with: String(number, radix: 16))
+      return ClientNetwork(try #require(IPAddress(text)))
+    }
+    func flood(_ round: Int) {
+      guard let peer = server.core.accept(from: hostile[round], at: network.now) else { return }
+      if round % 3 > 0 {
+        let connect = ConnectMessage(role: .sendrecv, channelID: "room \(round)")
+        server.core.receive(.connect(connect), from: peer, at: network.now)
+      }
+    }
+    var newcomers: [ScriptedClient] = []
+    for round in 0..<1000 {
+      flood(round)
+      guard round % 200 == 199 else { continue }
+      #expect(server.core.holdings.clients == 40 && server.core.status.count == 20)
+      newcomers.append(try ScriptedClient("n", newcomers.count + 1, server).connect(.sendrecv))
+      network.deadlinesChanged()
+      // The flood goes on while it connects.
+      for more in 0..<50 { flood(more) }
+      let isIn = network.run(
+        until: { newcomers.allSatisfy(\.isConnected) }, within: .seconds(5))
+      #expect(isIn, "newcomer \(newcomers.count): \(newcomers.last?.closed?.reason ?? "waits")")
+      others.exchange()
+    }
+    // Who is connected stays, however many come from one place.
+    #expect(newcomers.allSatisfy { $0.closed == nil })
+    let refused = server.events.compactMap { event -> String? in
+      if case .refused(_, let reason) = event { reason } else { nil }
+    }
+    #expect(refused.contains("SERVER-FULL"))
+  }
+
+  /// Nobody goes for one who would be one of as many, nor for one of whom nothing is known.
+  @Test func whoMakesRoom() throws {
+    let (a, b, c) = (
+      ClientNetwork(IPAddress(v4: 1)), ClientNetwork(IPAddress(v4: 2)),
+      ClientNetwork(IPAddress(v4: 3))
+    )
+    let crowd: [(Int, ClientNetwork?)] = [(1, nil), (2, b), (3, a), (4, nil), (5, a), (6, nil)]
+    #expect(ClientNetwork.leaver(of: crowd, for: c) == 3)
+    #expect(ClientNetwork.leaver(of: crowd, for: b) == nil)
+    #expect(ClientNetwork.leaver(of: crowd + [(7, a)], for: b) == 3)
+    #expect(ClientNetwork.leaver(of: crowd, for: a) == nil)
+    #expect(ClientNetwork.leaver(of: crowd, for: nil) == nil)
+    #expect(ClientNetwork.leaver(of: crowd.filter { $0.1 != a }, for: c) == nil)
+    #expect(ClientNetwork.leaver(of: [(Int, ClientNetwork?)](), for: c) == nil)
+  }
+
+  @Test func connectionsOfOneAddressAreBounded() throws {
+    let server = try TestServer(network) { $0.maximumNetworkConnections = 2 }
+    let address = ClientNetwork(IPAddress(v4: 7))
+    var peers: [SFUPeerID] = []
+    for channel in ["a", "b", "c"] {
+      let peer = try #require(server.core.accept(from: address, at: network.now))
+      peers.append(peer)
+      server.core.receive(
+        .connect(ConnectMessage(role: .recvonly, channelID: channel)), from: peer, at: network.now)
+    }
+    network.deadlinesChanged()
+    let reason = "CONNECTION-LIMIT: the address has as many as it may"
+    #expect(server.core.status.count == 2)
+    #expect(server.events.contains(.refused(peers[2], reason: reason)))
+    #expect(throws: SFUOfferError.refused(reason)) {
+      try server.core.open(
+        ConnectMessage(role: .sendonly, channelID: "d"), from: address, at: network.now)
+    }
+    // Others come, and so does it when one of its own has gone.
+    let other = try ScriptedClient("o", 1, server).connect(.sendrecv)
+    #expect(network.run(until: { other.isConnected }, within: .seconds(5)))
+    server.core.receive(.disconnect(reason: nil), from: peers[0], at: network.now)
+    let peer = try #require(server.core.accept(from: address, at: network.now))
+    server.core.receive(
+      .connect(ConnectMessage(role: .recvonly, channelID: "e")), from: peer, at: network.now)
+    network.deadlinesChanged()
+    #expect(server.core.status.count == 3)
   }
 
   /// A connection keeps what its `connect` has said. As JSON in memory that is many times its text.

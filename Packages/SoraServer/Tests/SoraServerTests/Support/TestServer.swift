@@ -46,7 +46,7 @@ final class TestServer: SimulatedEndpoint, SFUCoreDelegate {
   }
 
   func accept(_ client: ScriptedClient) -> SFUPeerID? {
-    let peer = core.accept(at: network.now)
+    let peer = core.accept(from: ClientNetwork(client.address.ip), at: network.now)
     if let peer { clients[peer] = client }
     return peer
   }

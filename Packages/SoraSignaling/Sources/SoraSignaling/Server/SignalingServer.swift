@@ -4,6 +4,7 @@ import NIOHTTP1
 import NIOPosix
 import NIOSSL
 import NIOWebSocket
+import SoraWire
 import Synchronization
 
 #if canImport(Glibc)
@@ -31,6 +32,9 @@ public final class SignalingServer: Sendable {
     public var closeTimeout: Duration
     /// More clients at once are turned away.
     public var maximumConnections: Int
+    /// Beyond so many sockets of one client's network that are no WebSockets (yet), its further ones are turned away, so that others find
+    /// room.
+    public var maximumPendingSockets: Int
     public var logger: Logger
 
     public init(
@@ -38,7 +42,7 @@ public final class SignalingServer: Sendable {
       maximumMessageSize: Int = SignalingMessage.maximumSize,
       maximumUnsentBytes: Int = WebSocketConnection.usualUnsentBytes,
       requestTimeout: Duration = .seconds(10), closeTimeout: Duration = .seconds(3),
-      maximumConnections: Int = 10_000,
+      maximumConnections: Int = 10_000, maximumPendingSockets: Int = .max,
       logger: Logger = Logger(label: "sora.signaling.server")
     ) {
       self.tls = tls
@@ -48,6 +52,7 @@ public final class SignalingServer: Sendable {
       self.requestTimeout = requestTimeout
       self.closeTimeout = closeTimeout
       self.maximumConnections = maximumConnections
+      self.maximumPendingSockets = maximumPendingSockets
       self.logger = logger
     }
   }
@@ -55,17 +60,44 @@ public final class SignalingServer: Sendable {
   private struct State {
     var channels: [ObjectIdentifier: any Channel] = [:]
     var connections: [ObjectIdentifier: WebSocketConnection] = [:]
+    /// Where the sockets come from that are no WebSockets, and how many come from each place.
+    private var pending: [ObjectIdentifier: ClientNetwork] = [:]
+    private var counts: [ClientNetwork: Int] = [:]
     var isStopped = false
+
+    /// Counts one more of a network; false where there are as many as there may be.
+    mutating func admit(_ key: ObjectIdentifier, from network: ClientNetwork, limit: Int) -> Bool {
+      guard counts[network, default: 0] < limit else { return false }
+      counts[network, default: 0] += 1
+      pending[key] = network
+      return true
+    }
+
+    /// It is a WebSocket now, or closed.
+    mutating func settle(_ key: ObjectIdentifier) {
+      guard let network = pending.removeValue(forKey: key), let count = counts[network] else {
+        return
+      }
+      counts[network] = count > 1 ? count - 1 : nil
+    }
   }
 
   /// What the open sockets of one server share.
   private final class Registry: Sendable {
     private let state = Mutex(State())
 
-    func add(_ channel: any Channel, limit: Int) -> Bool {
+    func add(_ channel: any Channel, _ configuration: Configuration) -> Bool {
       let key = ObjectIdentifier(channel)
+      let network = channel.remoteAddress?.ipAddress.flatMap { ClientNetwork($0) }
       let isAdded = state.withLock { state in
-        guard !state.isStopped, state.channels.count < limit else { return false }
+        guard !state.isStopped, state.channels.count < configuration.maximumConnections else {
+          return false
+        }
+        if let network,
+          !state.admit(key, from: network, limit: configuration.maximumPendingSockets)
+        {
+          return false
+        }
         state.channels[key] = channel
         return true
       }
@@ -74,6 +106,7 @@ public final class SignalingServer: Sendable {
         state.withLock { state in
           state.channels[key] = nil
           state.connections[key] = nil
+          state.settle(key)
         }
       }
       return true
@@ -83,6 +116,7 @@ public final class SignalingServer: Sendable {
       let isStopped = state.withLock { state in
         if state.channels[ObjectIdentifier(channel)] != nil {
           state.connections[ObjectIdentifier(channel)] = connection
+          state.settle(ObjectIdentifier(channel))
         }
         return state.isStopped
       }
@@ -146,7 +180,7 @@ public final class SignalingServer: Sendable {
       .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
       .childChannelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
-          guard registry.add(channel, limit: configuration.maximumConnections) else {
+          guard registry.add(channel, configuration) else {
             configuration.logger.warning("a client was turned away: too many connections")
             throw ChannelError.operationUnsupported
           }

@@ -1,17 +1,39 @@
+import SoraMedia
+import SoraWire
+
 extension SFUCore {
-  /// Whether a channel has room for one more.
-  func checkRoom(in channelID: String) throws(SFUObjection) {
-    guard connections.count < configuration.maximumConnections else {
-      throw SFUObjection(reason: "CONNECTION-LIMIT: the server has as many as it takes")
+  /// Whether there is a place for one more client, which need not become a connection; somebody may have to go for it.
+  func hasPlace(for network: ClientNetwork?, at now: Instant) -> Bool {
+    guard clients.count >= configuration.maximumPeers else { return true }
+    let guests = clients.unconnected.map { ($0, clients.network(of: $0)) }
+    guard let leaver = ClientNetwork.leaver(of: guests, for: network) else { return false }
+    refuse(leaver, SFUClose(code: 1013, reason: "SERVER-FULL"), at: now)
+    return true
+  }
+
+  /// Checks that a channel has room for one more. Where the server has none, a connection that isn't established yet may have to go.
+  func makeRoom(
+    in channelID: String, for network: ClientNetwork?, at now: Instant
+  ) throws(SFUObjection) {
+    if let network {
+      let own = connections.count { clients.network(of: $0.signaling.peer) == network }
+      guard own < configuration.maximumNetworkConnections else {
+        throw SFUObjection(reason: "CONNECTION-LIMIT: the address has as many as it may")
+      }
     }
-    let members = channel(channelID)?.members.count ?? 0
-    guard members < configuration.maximumChannelConnections else {
+    let channel = self.channel(channelID)
+    guard channel?.members.count ?? 0 < configuration.maximumChannelConnections else {
       throw SFUObjection(reason: "CONNECTION-LIMIT: the channel has as many as it takes")
     }
     // A newcomer is told of all members in one message, which has to be one that can be sent.
-    let told = channel(channelID)?.metadataSize ?? 0
-    guard told <= SFUNotification.mostMetadata else {
+    guard channel?.metadataSize ?? 0 <= SFUNotification.mostMetadata else {
       throw SFUObjection(reason: "CONNECTION-LIMIT: the channel's metadata is as long as it may be")
     }
+    guard connections.count >= configuration.maximumConnections else { return }
+    let full = SFUObjection(reason: "CONNECTION-LIMIT: the server has as many as it takes")
+    let beginners = connections.filter { !$0.isConnected }
+      .map { ($0, clients.network(of: $0.signaling.peer)) }
+    guard let leaver = ClientNetwork.leaver(of: beginners, for: network) else { throw full }
+    leaver.end(.refused(full.reason), at: now)
   }
 }

@@ -3,6 +3,7 @@ public import SoraMedia
 public import SoraSDP
 public import SoraSignalingMessages
 import SoraTransport
+public import SoraWire
 
 /// The answer to a client's offer.
 public struct SFUOfferAnswer: Sendable, Hashable {
@@ -27,20 +28,22 @@ extension SFUCore {
   ///
   /// - Parameters:
   ///   - message: what it asks for, as `SFUClientOffer.connect` gives it.
+  ///   - network: where it comes from; nil where that isn't known.
   ///   - now: the present time.
   /// - Throws: `refused`, `full` or `draining`.
   public func open(
-    _ message: ConnectMessage, at now: Instant
+    _ message: ConnectMessage, from network: ClientNetwork? = nil, at now: Instant
   ) throws(SFUOfferError) -> SFUApplicant {
+    defer { deliver(at: now) }
     // First: another server may have the room that this one lacks.
     guard !isDraining else { throw .draining }
     do throws(SFUObjection) {
       _ = try SFUConnectRequest(message)
-      try checkRoom(in: message.channelID)
+      try makeRoom(in: message.channelID, for: network, at: now)
     } catch {
       throw .refused(error.reason)
     }
-    guard let peer = accept(at: now) else { throw .full }
+    guard let peer = accept(from: network, at: now) else { throw .full }
     guard let applicant = examine(message, of: peer, at: now) else { throw .draining }
     return applicant
   }
@@ -63,7 +66,7 @@ extension SFUCore {
       let request: SFUConnectRequest
       do throws(SFUObjection) {
         request = try SFUConnectRequest(applicant.connect, grant)
-        try checkRoom(in: request.channelID)
+        try makeRoom(in: request.channelID, for: clients.network(of: peer), at: now)
       } catch {
         throw .refused(error.reason)
       }

@@ -1,4 +1,5 @@
 import SoraMedia
+import SoraWire
 
 /// The clients whose WebSockets are open, each with its connection from the time on when its `connect` is granted. Those that haven't
 /// sent `connect` are waited for, all for equally long; about the others somebody decides.
@@ -6,6 +7,8 @@ struct SignalingClients<Connection: AnyObject> {
   private struct Client {
     /// When `connect` has to be there.
     var connectBy: Instant
+    /// nil where it isn't known.
+    var network: ClientNetwork?
     var connection: Connection?
   }
 
@@ -16,10 +19,10 @@ struct SignalingClients<Connection: AnyObject> {
 
   var count: Int { clients.count }
 
-  mutating func add(connectBy: Instant) -> SFUPeerID {
+  mutating func add(from network: ClientNetwork?, connectBy: Instant) -> SFUPeerID {
     let id = SFUPeerID(value: next)
     next += 1
-    clients[id] = Client(connectBy: connectBy)
+    clients[id] = Client(connectBy: connectBy, network: network)
     waiting.append(id)
     return id
   }
@@ -28,6 +31,9 @@ struct SignalingClients<Connection: AnyObject> {
 
   /// nil before `connect`, and where there is no such client.
   func connection(of id: SFUPeerID) -> Connection? { clients[id]?.connection }
+
+  /// Where a client comes from; nil where that isn't known.
+  func network(of id: SFUPeerID) -> ClientNetwork? { clients[id]?.network }
 
   mutating func connect(_ id: SFUPeerID, _ connection: Connection) {
     clients[id]?.connection = connection
