@@ -75,7 +75,9 @@ public final class SFUCore {
 
   /// A client has opened its WebSocket. nil where the server is full: close it with 1013.
   ///
-  /// - Parameter network: where it comes from; nil where that isn't known.
+  /// - Parameters:
+  ///   - network: where it comes from; nil where that isn't known.
+  ///   - now: the present time.
   public func accept(from network: ClientNetwork? = nil, at now: Instant) -> SFUPeerID? {
     defer { deliver(at: now) }
     guard drain.map({ $0.location != nil }) ?? true, hasPlace(for: network, at: now) else {
