@@ -13,8 +13,21 @@ struct sora_mux {
   int file;
   int error;
   int64_t position, end;
+  /// Where the last whole fragment or block ends.
+  int64_t whole;
   int is_started;
 };
+
+/// What a call has written is whole, or is cut off where it failed: readers refuse a file that ends in a fragment's head.
+static int settle(sora_mux *mux) {
+  if (!mux->error) {
+    mux->whole = mux->end;
+    return 0;
+  }
+  // Of what is no file of a disk nothing can be cut off.
+  if (mux->whole > 0 && mux->end > mux->whole && ftruncate(mux->file, mux->whole) == 0) mux->end = mux->whole;
+  return AVERROR(mux->error);
+}
 
 static int write_file(void *opaque, uint8_t *bytes, int count) {
   sora_mux *mux = opaque;
@@ -160,7 +173,7 @@ int sora_mux_start(sora_mux *mux, int fragment_ms) {
   if (code < 0) return code;
   mux->is_started = 1;
   sora_avf.avio_flush(mux->context->pb);
-  return mux->error ? AVERROR(mux->error) : 0;
+  return settle(mux);
 }
 
 int sora_mux_write(sora_mux *mux, int track, const void *data, size_t size, int64_t time, int64_t duration, int is_key) {
@@ -176,7 +189,8 @@ int sora_mux_write(sora_mux *mux, int track, const void *data, size_t size, int6
   if (is_key) mux->packet->flags |= AV_PKT_FLAG_KEY;
   code = sora_avf.av_interleaved_write_frame(mux->context, mux->packet);
   sora_avf.av_packet_unref(mux->packet);
-  if (mux->error) return AVERROR(mux->error);
+  int failure = settle(mux);
+  if (failure) return failure;
   return code == AVERROR_INVALIDDATA ? SORA_AVF_INVALID : code < 0 ? code : 0;
 }
 
@@ -185,8 +199,8 @@ int sora_mux_finish(sora_mux *mux) {
   mux->is_started = 0;
   int code = sora_avf.av_write_trailer(mux->context);
   sora_avf.avio_flush(mux->context->pb);
-  if (mux->error) return AVERROR(mux->error);
-  return code < 0 ? code : 0;
+  int failure = settle(mux);
+  return failure ? failure : code < 0 ? code : 0;
 }
 
 int sora_mux_errno(const sora_mux *mux) { return mux->error; }

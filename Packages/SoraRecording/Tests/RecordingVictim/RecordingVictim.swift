@@ -1,8 +1,9 @@
+import Foundation
 import SoraClock
 import SoraMedia
 import SoraRecording
 
-/// Reads a file and writes its frames to another, over and over, as a call that is twenty times as fast, until it is killed.
+/// Reads a file and writes its frames to another, over and over, as a call that is twenty times as fast, until it is killed or can't write.
 ///
 ///     RecordingVictim IN OUT
 @main struct RecordingVictim {
@@ -15,6 +16,10 @@ import SoraRecording
       if let codec = reader.tracks[frame.track].codec { frames.append((frame, codec)) }
     }
     let recorder = try MediaRecorder(path: arguments[2])
+    recorder.onFailure = { error in
+      print(error)
+      exit(1)
+    }
     let length = (frames.map(\.0.time).max() ?? .zero) + .milliseconds(33)
     for round in 0..<1_000 {
       for (frame, codec) in frames {

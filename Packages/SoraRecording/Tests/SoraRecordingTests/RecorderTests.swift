@@ -281,6 +281,41 @@ import Testing
     }
   }
 
+  /// Wherever a disk is full, in the middle of a fragment's head too, what lies before plays.
+  @Test(arguments: MediaContainer.allCases)
+  func whatAFullDiskHasPlays(_ container: MediaContainer) async throws {
+    let source = folder.path("source.mkv")
+    let recorder = try MediaRecorder(path: source)
+    let codec: VideoCodecKind = container == .mp4 ? .h264 : .vp8
+    for frame in Clips.together(
+      try Clips.video(codec, frames: 60, keyFrameEvery: 10), Clips.audio(packets: 100))
+    {
+      recorder.receive(frame)
+    }
+    recorder.finish()
+    let victim = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+      .deletingLastPathComponent().appendingPathComponent("RecordingVictim").path
+    var longest = 0
+    // Blocks of 512 bytes. The first hold the file's head.
+    for blocks in 16..<64 {
+      let path = folder.path("\(blocks).\(container.fileEnding)")
+      let process = Process()
+      process.executableURL = URL(fileURLWithPath: "/bin/sh")
+      process.arguments = [
+        "-c", "trap '' XFSZ; ulimit -f \(blocks); exec \"$0\" \"$@\"", victim, source, path,
+      ]
+      process.standardOutput = FileHandle.nullDevice
+      try process.run()
+      process.waitUntilExit()
+      #expect(process.terminationStatus == 1 && Self.size(path) <= blocks * 512)
+      let reader = try MediaFileReader(path: path)
+      var frames = 0
+      while try reader.next() != nil { frames += 1 }
+      longest = max(longest, frames)
+    }
+    #expect(longest > 20)
+  }
+
   private static func size(_ path: String) -> Int {
     ((try? FileManager.default.attributesOfItem(atPath: path))?[.size] as? Int) ?? 0
   }
