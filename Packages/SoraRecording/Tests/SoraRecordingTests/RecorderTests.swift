@@ -242,27 +242,37 @@ import Testing
     #expect(recorder.finish().framesNotTaken == 1)
   }
 
+  /// Two seconds of what a container may hold, for `victim`.
+  private func makeSource(for container: MediaContainer, keyFrameEvery interval: Int) throws
+    -> String
+  {
+    let source = folder.path("source.mkv")
+    let recorder = try MediaRecorder(path: source)
+    let codec: VideoCodecKind = container == .mp4 ? .h264 : .vp8
+    for frame in Clips.together(
+      try Clips.video(codec, frames: 60, keyFrameEvery: interval), Clips.audio(packets: 100))
+    {
+      recorder.receive(frame)
+    }
+    recorder.finish()
+    return source
+  }
+
+  /// The program that copies such a file over and over.
+  private static let victim = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+    .deletingLastPathComponent().appendingPathComponent("RecordingVictim")
+
   /// Twenty times a process writes, is killed, and leaves a file that plays.
   @Test(
     .enabled(if: ProbedFile.isInstalled, "needs ffprobe: apt-get install ffmpeg"),
     arguments: MediaContainer.allCases)
   func aKilledProcessLeavesAFileThatPlays(_ container: MediaContainer) async throws {
-    let source = folder.path("source.mkv")
-    let recorder = try MediaRecorder(path: source)
-    let codec: VideoCodecKind = container == .mp4 ? .h264 : .vp8
-    for frame in Clips.together(
-      try Clips.video(codec, frames: 60, keyFrameEvery: 40), Clips.audio(packets: 100))
-    {
-      recorder.receive(frame)
-    }
-    recorder.finish()
-    let victim = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-      .deletingLastPathComponent().appendingPathComponent("RecordingVictim")
+    let source = try makeSource(for: container, keyFrameEvery: 40)
     let others = container == .webm ? 6 : 7
     for round in 0..<others {
       let path = folder.path("\(round).\(container.fileEnding)")
       let process = Process()
-      process.executableURL = victim
+      process.executableURL = Self.victim
       process.arguments = [source, path]
       try process.run()
       // At another place of the file each time: some bytes are there at least.
@@ -284,17 +294,7 @@ import Testing
   /// Wherever a disk is full, in the middle of a fragment's head too, what lies before plays.
   @Test(arguments: MediaContainer.allCases)
   func whatAFullDiskHasPlays(_ container: MediaContainer) async throws {
-    let source = folder.path("source.mkv")
-    let recorder = try MediaRecorder(path: source)
-    let codec: VideoCodecKind = container == .mp4 ? .h264 : .vp8
-    for frame in Clips.together(
-      try Clips.video(codec, frames: 60, keyFrameEvery: 10), Clips.audio(packets: 100))
-    {
-      recorder.receive(frame)
-    }
-    recorder.finish()
-    let victim = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-      .deletingLastPathComponent().appendingPathComponent("RecordingVictim").path
+    let source = try makeSource(for: container, keyFrameEvery: 10)
     var longest = 0
     // Blocks of 512 bytes. The first hold the file's head.
     for blocks in 16..<64 {
@@ -302,7 +302,8 @@ import Testing
       let process = Process()
       process.executableURL = URL(fileURLWithPath: "/bin/sh")
       process.arguments = [
-        "-c", "trap '' XFSZ; ulimit -f \(blocks); exec \"$0\" \"$@\"", victim, source, path,
+        "-c", "trap '' XFSZ; ulimit -f \(blocks); exec \"$0\" \"$@\"", Self.victim.path,
+        source, path,
       ]
       process.standardOutput = FileHandle.nullDevice
       try process.run()

@@ -160,8 +160,8 @@ import Testing
     configuration.maximumPendingSockets = 2
     let server = try await startServer(host: "::", configuration: configuration, serve: echo)
     // Each WebSocket made room for the next socket.
-    let sockets = try await WebSocketClient.connect(url: server.url)
-    let another = try await WebSocketClient.connect(url: server.url)
+    let first = try await WebSocketClient.connect(url: server.url)
+    let second = try await WebSocketClient.connect(url: server.url)
     let idle = [
       try await RawClient(port: server.boundPort), try await RawClient(port: server.boundPort),
     ]
@@ -175,8 +175,8 @@ import Testing
     idle[0].close()
     while (try? await WebSocketClient.connect(url: server.url).close()) == nil {}
     idle[1].close()
-    sockets.close()
-    another.close()
+    first.close()
+    second.close()
     await server.stop()
   }
 

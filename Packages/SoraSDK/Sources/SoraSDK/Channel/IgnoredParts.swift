@@ -12,6 +12,7 @@ struct IgnoredParts: Sendable {
 
   /// The parts of a message that haven't been told, as a line for the log; nil where there is none.
   mutating func line(for message: SignalingMessage) -> String? {
+    guard told.count < Self.most else { return nil }
     let news = names(in: message).map { String($0.prefix(Self.longestName)) }
       .filter { told.count < Self.most && told.insert($0).inserted }
     guard !news.isEmpty else { return nil }

@@ -15,6 +15,7 @@ extension SFUCore {
   func makeRoom(
     in channelID: String, for network: ClientNetwork?, at now: Instant
   ) throws(SFUObjection) {
+    let connections = connections
     if let network {
       let own = connections.count { clients.network(of: $0.signaling.peer) == network }
       guard own < configuration.maximumNetworkConnections else {
