@@ -69,6 +69,9 @@ extension Duration {
   /// The duration in whole nanoseconds, saturating beyond ±292 years.
   @inlinable
   public var wholeNanoseconds: Int64 {
+    // Below nine seconds 64 bits will do, and a division of 128 takes some ten times as long.
+    let short = Int64(truncatingIfNeeded: attoseconds)
+    if Int128(short) == attoseconds { return short / 1_000_000_000 }
     let parts = components
     let (seconds, overflow) = parts.seconds.multipliedReportingOverflow(by: 1_000_000_000)
     if overflow { return parts.seconds > 0 ? .max : .min }

@@ -61,7 +61,7 @@ public final class BandwidthEstimator {
   public var answerTime: Duration? {
     roundTrip.recentLeast.map {
       let time = competition.isCompeting ? max($0, roundTrip.smoothed) : $0
-      return .nanoseconds(time) + configuration.leastQueue / 2
+      return .nanoseconds(time &+ configuration.leastQueue.wholeNanoseconds / 2)
     }
   }
   /// What the delay says at the moment.
@@ -153,6 +153,9 @@ public final class BandwidthEstimator {
     }
     if probeCluster == nil { limit.sent(size, estimate: estimate, at: now.nanoseconds) }
   }
+
+  /// Whether `nextProbe` has one.
+  public var hasProbe: Bool { probing.isWaiting }
 
   /// The next burst to send, if one is due; hand it to `Pacer.startProbe(_:at:)`. Ask after `packetSent`, `feedback`
   /// and `poll`.

@@ -54,6 +54,8 @@ struct ProbeController {
   /// Packets overtook each other, so that short bursts say little.
   mutating func reordered(at now: Int64) { lastReordering = now }
 
+  var isWaiting: Bool { !waiting.isEmpty }
+
   /// Hands out the next request. With the time it counts as probed only now, however long it waited.
   mutating func next(at now: Int64?) -> ProbeRequest? {
     guard !waiting.isEmpty else { return nil }

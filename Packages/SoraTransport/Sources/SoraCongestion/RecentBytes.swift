@@ -37,6 +37,7 @@ public struct RecentBytes: Sendable {
     let memory = Double(memory)
     let last = updated ?? now.nanoseconds
     let elapsed = Double(max(0, now.nanoseconds &- last))
+    guard elapsed > 0 else { return updated = last }
     bytes *= memory / (memory + elapsed)
     span = (span + elapsed) * memory / (memory + elapsed)
     updated = max(last, now.nanoseconds)

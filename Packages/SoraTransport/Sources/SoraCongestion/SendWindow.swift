@@ -29,7 +29,7 @@ public struct SendWindow: Sendable {
   private var answered = 0
   private var lossesUntil = Instant.zero
   /// Who was silent for this long has nothing on the way: no queue is as long.
-  private static let longestQueue = Duration.seconds(2)
+  private static let longestQueue: Int64 = 2_000_000_000
   private var lastSent = Instant.zero
   /// When the first packet that is unanswered left.
   private var oldest = Instant.zero
@@ -40,7 +40,7 @@ public struct SendWindow: Sendable {
 
   /// A packet leaves. Returns all bytes up to it, which `answered(upTo:)` takes back.
   public mutating func send(_ size: Int, at now: Instant) -> Int {
-    if now - lastSent > Self.longestQueue { answered = sent }
+    if now.nanoseconds(since: lastSent) > Self.longestQueue { answered = sent }
     if answered >= sent { oldest = now }
     lastSent = now
     sent += size
@@ -65,6 +65,9 @@ public struct SendWindow: Sendable {
 
   /// A feedback message was lost on its way.
   public mutating func feedbackLost(at now: Instant) { lossesUntil = now + Self.lossMemory }
+
+  /// Whether so little is unanswered that `isFull` needn't be asked.
+  public var isOpen: Bool { Double(sent - answered) <= Self.least }
 
   /// Whether nothing more should be sent for now. The round trip is the shortest of the latest seconds: one's own new queue
   /// isn't in it, others' standing queues and a path that became longer are, soon.

@@ -81,15 +81,17 @@ struct DeadlineQueue<Connection: DeadlineQueued> {
     down(last.connection.deadlineMark.index)
   }
 
-  private func precedes(_ one: Entry, _ other: Entry) -> Bool {
-    one.deadline == other.deadline ? one.order < other.order : one.deadline < other.deadline
+  /// By index, for a copied entry counts one more owner of its connection.
+  private func precedes(_ one: Int, _ other: Int) -> Bool {
+    heap[one].deadline == heap[other].deadline
+      ? heap[one].order < heap[other].order : heap[one].deadline < heap[other].deadline
   }
 
   private mutating func up(_ start: Int) {
     var index = start
     while index > 0 {
       let parent = (index - 1) / 2
-      guard precedes(heap[index], heap[parent]) else { return }
+      guard precedes(index, parent) else { return }
       exchange(index, parent)
       index = parent
     }
@@ -100,7 +102,7 @@ struct DeadlineQueue<Connection: DeadlineQueued> {
     while true {
       var least = index
       for child in [2 * index + 1, 2 * index + 2]
-      where child < heap.count && precedes(heap[child], heap[least]) {
+      where child < heap.count && precedes(child, least) {
         least = child
       }
       if least == index { return }

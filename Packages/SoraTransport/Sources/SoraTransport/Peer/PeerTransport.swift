@@ -82,6 +82,9 @@ public final class PeerTransport {
   var traffic = PathTraffic()
   /// Whether nothing leads back: after `close`, and after errors that no ICE restart mends.
   private(set) var isEnded = false
+  /// What `nextDeadline` said; nil where something may have changed it since. Packets of media only move it to later.
+  private var knownDeadline: Instant??
+
   public init(configuration: Configuration, random: RandomSource, sink: any DatagramSink) {
     self.sink = sink
     ice = ICEAgent(configuration: configuration.ice, random: random)
@@ -250,9 +253,16 @@ public final class PeerTransport {
   /// When `poll` wants to be called next.
   public var nextDeadline: Instant? {
     if isEnded { return nil }
+    // Servers' packets move deadlines, too.
+    if let knownDeadline, !hasServers { return knownDeadline }
     let own = earliest(dtls.handshakeDeadline, gatherer.nextDeadline)
-    return earliest(own, earliest(ice.nextDeadline, retransmissionDeadline))
+    let deadline = earliest(own, earliest(ice.nextDeadline, retransmissionDeadline))
+    knownDeadline = .some(deadline)
+    return deadline
   }
+
+  /// Has `nextDeadline` asked of the parts anew.
+  private func deadlineMayHaveChanged() { knownDeadline = nil }
 
   /// Nothing is sent again, and no patience lost, where there is no way.
   private var retransmissionDeadline: Instant? {
@@ -277,7 +287,7 @@ public final class PeerTransport {
         unsafe isRTCP
         ? try srtp.unprotectRTCP(bytes, count: bytes.count)
         : try srtp.unprotectRTP(bytes, count: bytes.count)
-      ice.noteTraffic(at: now)
+      noteTraffic(at: now)
       let plain = unsafe UnsafeMutableRawBufferPointer(rebasing: bytes[..<count])
       if isRTCP {
         unsafe delegate?.transport(self, receivedRTCP: UnsafeRawBufferPointer(plain), at: now)
@@ -288,6 +298,12 @@ public final class PeerTransport {
     } catch {
       statistics.dropped.countUnprotection(error)
     }
+  }
+
+  private func noteTraffic(at now: Instant) {
+    // A path that is heard of again has its silence watched again.
+    if ice.state == .disconnected { deadlineMayHaveChanged() }
+    ice.noteTraffic(at: now)
   }
 
   private func receiveRecords(_ bytes: inout MutableRawSpan, at now: Instant) {
@@ -303,7 +319,7 @@ public final class PeerTransport {
   }
 
   private func receivedData(_ message: RawSpan, at now: Instant) {
-    ice.noteTraffic(at: now)
+    noteTraffic(at: now)
     if delegate?.transport(self, receivedData: message, at: now) != true {
       statistics.dropped.applicationData &+= 1
     }
@@ -326,6 +342,9 @@ public final class PeerTransport {
 
   /// Carries what ICE and DTLS produced to the network and to each other until both are quiet.
   func drain(at now: Instant) {
+    deadlineMayHaveChanged()
+    // The delegate may have asked meanwhile.
+    defer { deadlineMayHaveChanged() }
     drainGatherer(at: now)
     while !isEnded, let event = ice.nextEvent() { handle(event, at: now) }
     if traffic.path != nil, ice.selectedPair == nil { pathLost(at: now) }
@@ -343,6 +362,7 @@ public final class PeerTransport {
   }
 
   func flushDTLS() {
+    deadlineMayHaveChanged()
     guard let path = traffic.path else { return }
     while let datagram = dtls.nextTransmit() {
       unsafe carry(on: path, capacity: datagram.count) { slot in
@@ -439,6 +459,7 @@ public final class PeerTransport {
   }
 
   private func forgetPath() {
+    deadlineMayHaveChanged()
     dtls.pathLost()
     traffic.forgetPath(over: sink)
   }

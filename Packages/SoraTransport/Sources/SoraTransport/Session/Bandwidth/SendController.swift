@@ -169,7 +169,7 @@ public final class SendController {
   /// Probes wait in the estimator until there is something to fill them with: audio that starts before video would use the
   /// first ones up for nothing.
   private func startProbes(_ source: some PacedPacketSource, at now: Instant) -> Bool {
-    guard isSteered || pacesBeforeFeedback, source.canPad else { return false }
+    guard estimator.hasProbe, isSteered || pacesBeforeFeedback, source.canPad else { return false }
     var isStarted = false
     while let probe = estimator.nextProbe(at: now) {
       pacer.startProbe(probe, at: now)
@@ -203,7 +203,7 @@ public final class SendController {
 
   /// Holds packets back while too much is unanswered.
   private func applyWindow(at now: Instant) {
-    guard statistics.feedbackMessages > 0, let roundTrip = estimator.answerTime,
+    guard !window.isOpen, statistics.feedbackMessages > 0, let roundTrip = estimator.answerTime,
       window.isFull(estimate: estimator.estimate, roundTrip: roundTrip, at: now)
     else {
       pacer.release(at: now)
