@@ -80,7 +80,7 @@ public final class BandwidthEstimator {
   }
   /// Whether much less than the estimate is being sent.
   public var isApplicationLimited: Bool { limit.isLimited }
-  public private(set) var statistics = Statistics()
+  public var statistics: Statistics { counters }
   /// Whether other flows keep the bottleneck's queue filled, so that loss steers and delay doesn't.
   public var isCompeting: Bool { competition.isCompeting }
 
@@ -91,6 +91,8 @@ public final class BandwidthEstimator {
   private static let probeEcho: Int64 = 300_000_000
   private static let probeQueue: Int64 = 50_000_000
 
+  // Private, so that the compiler sees every use and need not check each for overlapping access.
+  private var counters = Statistics()
   private var configuration: Configuration
   private var lastProbeResult: Int64 = .min / 2
   private var delay = DelayTrend()
@@ -163,7 +165,7 @@ public final class BandwidthEstimator {
   public func nextProbe(at now: Instant? = nil) -> ProbeRequest? {
     guard let request = probing.next(at: now?.nanoseconds) else { return nil }
     probes.began(request)
-    statistics.probesRequested += 1
+    counters.probesRequested += 1
     return request
   }
 
@@ -184,16 +186,16 @@ public final class BandwidthEstimator {
     limit.advance(estimate, at: now.nanoseconds)
     var shortestRound = Int64.max
     var shortestTrip = Int64.max
-    let known = statistics.packetsAcknowledged
-    let lost = statistics.packetsLost
+    let known = counters.packetsAcknowledged
+    let lost = counters.packetsLost
     for result in results {
       guard let arrival = result.arrivalTime else {
         loss.add(sequence: result.sequence, isLost: true)
-        statistics.packetsLost += 1
+        counters.packetsLost += 1
         continue
       }
       loss.add(sequence: result.sequence, isLost: false)
-      statistics.packetsAcknowledged += 1
+      counters.packetsAcknowledged += 1
       shortestRound = min(shortestRound, now.nanoseconds(since: result.sendTime))
       shortestTrip = min(shortestTrip, arrival.nanoseconds(since: result.sendTime))
       arrived(result, arrival.nanoseconds)
@@ -201,22 +203,22 @@ public final class BandwidthEstimator {
     roundTrip.addFeedback(shortestRound, at: now.nanoseconds)
     if shortestTrip != .max {
       queue.note(
-        shortestTrip, packets: statistics.packetsAcknowledged - known,
+        shortestTrip, packets: counters.packetsAcknowledged - known,
         isFilled: competition.isCompeting, at: now.nanoseconds)
       watchCompetition(at: now.nanoseconds)
     }
-    step(hasLoss: statistics.packetsLost > lost, at: now.nanoseconds)
+    step(hasLoss: counters.packetsLost > lost, at: now.nanoseconds)
   }
 
   private func arrived(_ result: PacketFeedback, _ arrival: Int64) {
     let sent = result.sendTime.nanoseconds
     if let ecn = result.ecn {
-      if ecn == .congestionExperienced { statistics.packetsMarked += 1 }
+      if ecn == .congestionExperienced { counters.packetsMarked += 1 }
       marks.add(ecn)
     }
     acknowledged.add(
       size: result.size, arrived: arrival, isApplicationLimited: limit.isLimited)
-    if delay.arrived(sent: sent, at: arrival) { statistics.overuses += 1 }
+    if delay.arrived(sent: sent, at: arrival) { counters.overuses += 1 }
     if result.probeCluster == nil { trains.arrived(sent: sent, at: arrival) }
     if let cluster = result.probeCluster {
       probes.add(cluster: cluster, size: result.size, sent: sent, arrived: arrival)
@@ -251,11 +253,11 @@ public final class BandwidthEstimator {
     case .nothing: break
     case .overuse:
       usage = .overuse
-      statistics.markDecreases += 1
+      counters.markDecreases += 1
     case .reduce(let factor):
       control.lower(by: factor)
       if usage == .normal { usage = .underuse }
-      statistics.markDecreases += 1
+      counters.markDecreases += 1
     }
     // Not with a queue that others may fill: whether they do shows in how it wavers.
     if usage == .normal, queue.queued < CompetitionWatch.filled { roundTrip.settle(at: now) }
@@ -281,7 +283,7 @@ public final class BandwidthEstimator {
       isCompeting: competition.isCompeting, at: now)
     if let result = probes.result() {
       let measured = result.rate
-      statistics.probesMeasured = probes.measuredCount
+      counters.probesMeasured = probes.measuredCount
       lastProbeResult = now
       if usage != .overuse {
         control.raise(to: measured, limit: result.limit)
@@ -347,7 +349,7 @@ public final class BandwidthEstimator {
     limit.advance(estimate, at: now.nanoseconds)
     if let deadline = timeoutDeadline, deadline <= now.nanoseconds {
       watch.timedOut(at: now.nanoseconds)
-      statistics.feedbackTimeouts += 1
+      counters.feedbackTimeouts += 1
       control.lower(by: 0.8)
       combine()
     }

@@ -43,7 +43,7 @@ public final class Pacer {
     queues.0.count + queues.1.count + queues.2.count + queues.3.count
   }
   /// The probe that what `next(at:)` or `paddingSize(at:)` returned last belongs to.
-  public private(set) var probeCluster: Int?
+  public var probeCluster: Int? { cluster }
 
   private var factor: Double
   private let burst: Int64
@@ -59,7 +59,8 @@ public final class Pacer {
   /// Keeps what isn't audio back, and probes that haven't begun.
   private var held = PacerHold()
 
-  // The probe that is being sent and those that wait.
+  // The probe that is being sent and those that wait for its end.
+  private var cluster: Int?
   private var probe: ProbeRequest?
   private var probeStart: Int64 = 0
   private var probePackets = 0
@@ -111,18 +112,17 @@ public final class Pacer {
   public func next(at now: Instant) -> Int? {
     let time = now.nanoseconds
     advance(to: time)
-    probeCluster = nil
+    cluster = nil
     if let entry = queues.0.pop() {
       debt += Double(entry.size)
       return entry.token
     }
-    startWaitingProbe(at: time)
     if probe != nil {
       guard isProbeDue(at: time), let entry = popPaced() else { return nil }
       countProbe(Int(entry.size), at: time)
       return entry.token
     }
-    guard time >= held.until, debt <= allowance(at: time) else { return nil }
+    guard time >= held.until, isAllowed(at: time) else { return nil }
     guard let entry = popPaced() else {
       held.emptied()
       return nil
@@ -186,9 +186,8 @@ public final class Pacer {
   public func paddingSize(at now: Instant) -> Int {
     let time = now.nanoseconds
     advance(to: time)
-    startWaitingProbe(at: time)
     guard let probe, queuedPackets == 0, isProbeDue(at: time) else { return 0 }
-    probeCluster = probe.cluster
+    cluster = probe.cluster
     // Enough packets matter as much as enough bytes.
     return min(1200, max(200, probe.minimumBytes / max(probe.minimumPackets, 1)))
   }
@@ -201,7 +200,7 @@ public final class Pacer {
   /// Gives up the probe and those that wait, as when there is nothing to pad with.
   public func cancelProbes() {
     probe = nil
-    probeCluster = nil
+    cluster = nil
     waitingProbes.removeAll(keepingCapacity: true)
   }
 
@@ -223,10 +222,12 @@ public final class Pacer {
   private func countProbe(_ size: Int, at time: Int64) {
     debt += Double(size)
     guard let current = probe else { return }
-    probeCluster = current.cluster
+    cluster = current.cluster
     probePackets += 1
     probeBytes += size
-    if probePackets >= current.minimumPackets, probeBytes >= current.minimumBytes { probe = nil }
+    guard probePackets >= current.minimumPackets, probeBytes >= current.minimumBytes else { return }
+    probe = nil
+    startWaitingProbe(at: time)
   }
 
   // MARK: Budget
@@ -235,7 +236,6 @@ public final class Pacer {
   public var nextDeadline: Instant? {
     if queues.0.count > 0 { return Instant(nanoseconds: lastSeen) }
     if probe != nil { return Instant(nanoseconds: max(probeDue, lastSeen)) }
-    if !waitingProbes.isEmpty { return Instant(nanoseconds: lastSeen) }
     guard queuedPackets > 0, let lastUpdate else { return nil }
     let excess = debt - allowance(at: lastUpdate)
     if excess <= 0 { return Instant(nanoseconds: max(lastUpdate, held.until)) }
@@ -252,6 +252,12 @@ public final class Pacer {
     debt = max(0, debt - pacingRate(at: time).bytes(inNanoseconds: elapsed))
     // Bursts of audio or of a probe don't silence video for long.
     debt = min(debt, pacingRate(at: time).bytes(inNanoseconds: 500_000_000))
+  }
+
+  /// Whether no more is owed than may leave at once. What waits may raise that, and is asked only where it matters.
+  private func isAllowed(at time: Int64) -> Bool {
+    debt <= held.rate(rate, factor: factor).bytes(inNanoseconds: burst)
+      || debt <= allowance(at: time)
   }
 
   private func allowance(at time: Int64) -> Double {

@@ -6,7 +6,7 @@ public import SoraMedia
 /// The delay's trend needs some tenths of a second to notice that a link became narrow; at five times what it carries, each of
 /// them is half a second of queue. What is unanswered is known at once. As in libwebrtc's congestion window and RFC 8298 §4.1.2.
 /// A key frame is more than the window by itself: as long as answers come in time, it may exceed it. Plain memory.
-public struct SendWindow: Sendable {
+public final class SendWindow {
   /// What a queue may hold beyond the round trip and the receiver's time between two feedback messages, together.
   private static let allowance: Int64 = 70_000_000
   /// More of that where feedback has been lost of late, so that the next one answers for both.
@@ -24,7 +24,11 @@ public struct SendWindow: Sendable {
 
   /// What is going to be sent; nil where that follows the estimate. Where it lies well below it, a link that falls would have the
   /// difference in its queue before anything is known of it.
-  public var useful: Bitrate?
+  public var useful: Bitrate? {
+    get { usefulRate }
+    set { usefulRate = newValue }
+  }
+  private var usefulRate: Bitrate?
   private var sent = 0
   private var answered = 0
   private var lossesUntil = Instant.zero
@@ -38,8 +42,14 @@ public struct SendWindow: Sendable {
 
   public init() {}
 
+  /// Nothing is on the way any more.
+  public func forget() {
+    (sent, answered, burstEnd, usefulRate) = (0, 0, 0, nil)
+    (lossesUntil, lastSent, oldest) = (.zero, .zero, .zero)
+  }
+
   /// A packet leaves. Returns all bytes up to it, which `answered(upTo:)` takes back.
-  public mutating func send(_ size: Int, at now: Instant) -> Int {
+  public func send(_ size: Int, at now: Instant) -> Int {
     if now.nanoseconds(since: lastSent) > Self.longestQueue { answered = sent }
     if answered >= sent { oldest = now }
     lastSent = now
@@ -52,7 +62,7 @@ public struct SendWindow: Sendable {
   /// - Parameters:
   ///   - count: what `send` returned for the packet.
   ///   - next: when the packet after it left; nil where there is none yet.
-  public mutating func answered(upTo count: Int, next: Instant?) {
+  public func answered(upTo count: Int, next: Instant?) {
     guard count > answered else { return }
     answered = count
     oldest = next ?? lastSent
@@ -61,10 +71,10 @@ public struct SendWindow: Sendable {
   /// A key frame is about to leave.
   ///
   /// - Parameter bytes: what waits, the key frame last.
-  public mutating func keyFrameWaits(behind bytes: Int) { burstEnd = sent + bytes }
+  public func keyFrameWaits(behind bytes: Int) { burstEnd = sent + bytes }
 
   /// A feedback message was lost on its way.
-  public mutating func feedbackLost(at now: Instant) { lossesUntil = now + Self.lossMemory }
+  public func feedbackLost(at now: Instant) { lossesUntil = now + Self.lossMemory }
 
   /// Whether so little is unanswered that `isFull` needn't be asked.
   public var isOpen: Bool { Double(sent - answered) <= Self.least }
@@ -82,7 +92,7 @@ public struct SendWindow: Sendable {
   }
 
   private func bounded(_ estimate: Bitrate) -> Bitrate {
-    guard let useful else { return estimate }
+    guard let useful = usefulRate else { return estimate }
     return min(estimate, max(useful * Self.usefulShare, estimate * Self.leastShare))
   }
 }

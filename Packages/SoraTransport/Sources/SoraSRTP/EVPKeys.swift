@@ -60,16 +60,17 @@ struct EVPKeys: ~Copyable {
   /// How far from the packet's end the E flag and the index of SRTCP stand.
   var controlTrailer: Int { hmac == nil ? 4 : 4 + Self.shortTag }
 
+  /// Protects a packet whose header is in `destination` already, and whose payload is there or elsewhere.
   @inline(__always)
   func protect(
-    _ source: UnsafeRawPointer, into destination: UnsafeMutableRawPointer, count: Int, header: Int,
+    _ payload: UnsafeRawPointer, into destination: UnsafeMutableRawPointer, count: Int, header: Int,
     rollover: UInt32, iv: UnsafeRawPointer, scratch: UnsafeMutableRawPointer
   ) throws(SRTPError) -> Int {
     if let hmac {
       // RFC 3711 §3.1: encrypt the payload, then authenticate the whole packet and the rollover counter (§4.2).
       guard
         unsafe cipher.applyKeystream(
-          iv: iv, from: source + header, into: destination + header, count: count - header)
+          iv: iv, from: payload, into: destination + header, count: count - header)
       else { throw failure() }
       unsafe hmac.authenticate(destination, count: count, suffix: rollover, into: scratch)
       unsafe (destination + count).copyMemory(from: scratch, byteCount: Self.shortTag)
@@ -77,7 +78,7 @@ struct EVPKeys: ~Copyable {
     }
     // RFC 7714 §8.2: the header is authenticated, the payload encrypted as well.
     guard unsafe cipher.begin(iv: iv, authenticating: destination, count: header),
-      unsafe cipher.update(source + header, into: destination + header, count: count - header),
+      unsafe cipher.update(payload, into: destination + header, count: count - header),
       unsafe cipher.seal(tag: destination + count)
     else { throw failure() }
     return count + Self.longTag

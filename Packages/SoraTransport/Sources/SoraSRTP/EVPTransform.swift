@@ -24,7 +24,8 @@ final class EVPTransform: SRTPTransform {
   }
 
   func protectRTP(
-    _ source: UnsafeRawPointer, into destination: UnsafeMutableRawPointer, count: Int, header: Int
+    _ source: UnsafeRawPointer, payload: UnsafeRawPointer,
+    into destination: UnsafeMutableRawPointer, count: Int, header: Int
   ) throws(SRTPError) -> Int {
     let stream = unsafe try outbound.streams.findOrInsert(SRTPPacket.loadUInt32(source, 8))
     let index = unsafe try SRTPIndex.estimate(
@@ -32,7 +33,7 @@ final class EVPTransform: SRTPTransform {
     // Two packets under one index would share their key stream, and under GCM give the authentication key away
     // (RFC 7714 §8.1), so a sender is held to fresh indices as a receiver is.
     unsafe try stream.pointee.rtp.check(index)
-    let length = unsafe try protect(source, into: destination, count, header, index)
+    let length = unsafe try protect(source, payload, into: destination, count, header, index)
     unsafe stream.pointee.rtp.insert(index)
     return length
   }
@@ -46,19 +47,19 @@ final class EVPTransform: SRTPTransform {
     let index = unsafe try SRTPIndex.estimate(
       highest: stream.pointee.rtp.highest, sequence: SRTPPacket.loadUInt16(source, 2))
     guard unsafe try stream.pointee.rtp.contains(index) else { throw .neverProtected }
-    return unsafe try protect(source, into: destination, count, header, index)
+    return unsafe try protect(source, source + header, into: destination, count, header, index)
   }
 
   private func protect(
-    _ source: UnsafeRawPointer, into destination: UnsafeMutableRawPointer, _ count: Int,
-    _ header: Int, _ index: UInt64
+    _ source: UnsafeRawPointer, _ payload: UnsafeRawPointer,
+    into destination: UnsafeMutableRawPointer, _ count: Int, _ header: Int, _ index: UInt64
   ) throws(SRTPError) -> Int {
     if unsafe source != UnsafeRawPointer(destination) {
       unsafe destination.copyMemory(from: source, byteCount: header)
     }
     unsafe outbound.setIV(outbound.rtp, ssrc: SRTPPacket.loadUInt32(source, 8), index: index)
     return unsafe try outbound.rtp.protect(
-      source, into: destination, count: count, header: header,
+      payload, into: destination, count: count, header: header,
       rollover: UInt32(truncatingIfNeeded: index >> 16), iv: outbound.iv, scratch: outbound.scratch)
   }
 

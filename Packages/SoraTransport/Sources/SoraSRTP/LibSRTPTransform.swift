@@ -25,10 +25,14 @@ final class LibSRTPTransform: SRTPTransform {
   }
 
   func protectRTP(
-    _ source: UnsafeRawPointer, into destination: UnsafeMutableRawPointer, count: Int, header: Int
+    _ source: UnsafeRawPointer, payload: UnsafeRawPointer,
+    into destination: UnsafeMutableRawPointer, count: Int, header: Int
   ) throws(SRTPError) -> Int {
     if unsafe source != UnsafeRawPointer(destination) {
-      unsafe destination.copyMemory(from: source, byteCount: count)
+      unsafe destination.copyMemory(from: source, byteCount: header)
+    }
+    if unsafe payload != UnsafeRawPointer(destination + header) {
+      unsafe (destination + header).copyMemory(from: payload, byteCount: count - header)
     }
     var length = Int32(truncatingIfNeeded: count)
     unsafe try outbound.run(ssrc: SRTPPacket.loadUInt32(source, 8)) { session in

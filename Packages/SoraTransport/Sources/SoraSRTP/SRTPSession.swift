@@ -103,7 +103,8 @@ public final class SRTPSession {
       guard buffer.count >= count + tagLength else {
         throw .bufferTooSmall(needed: count + tagLength)
       }
-      let length = unsafe try transform.protectRTP(base, into: base, count: count, header: header)
+      let length = unsafe try transform.protectRTP(
+        base, payload: base + header, into: base, count: count, header: header)
       counters.packetsProtected &+= 1
       return length
     } catch {
@@ -129,7 +130,37 @@ public final class SRTPSession {
       guard let target = destination.baseAddress, destination.count >= source.count + tagLength
       else { throw .bufferTooSmall(needed: source.count + tagLength) }
       let length = unsafe try transform.protectRTP(
-        base, into: target, count: source.count, header: header)
+        base, payload: base + header, into: target, count: source.count, header: header)
+      counters.packetsProtected &+= 1
+      return length
+    } catch {
+      counters.count(error)
+      throw error
+    }
+  }
+
+  /// Protects an RTP packet whose payload lies elsewhere and stays as it is: the cipher's pass over it is the copy.
+  ///
+  /// - Parameters:
+  ///   - buffer: the packet's buffer, with the header at its start, and room for the payload and `SRTPProfile.rtpOverhead` bytes.
+  ///   - header: the header's length.
+  ///   - payload: the payload. Must not overlap `buffer`.
+  /// - Returns: the protected packet's length.
+  public func protectRTP(
+    _ buffer: UnsafeMutableRawBufferPointer, header: Int, payload: UnsafeRawBufferPointer
+  ) throws(SRTPError) -> Int {
+    do throws(SRTPError) {
+      let count = header + payload.count
+      guard let base = buffer.baseAddress, header <= buffer.count,
+        unsafe SRTPPacket.rtpHeaderLength(base, count: header) == header,
+        count <= SRTPPacket.maximumCount
+      else { throw .malformed }
+      guard buffer.count >= count + tagLength else {
+        throw .bufferTooSmall(needed: count + tagLength)
+      }
+      let body = unsafe payload.baseAddress ?? UnsafeRawPointer(base)
+      let length = unsafe try transform.protectRTP(
+        base, payload: body, into: base, count: count, header: header)
       counters.packetsProtected &+= 1
       return length
     } catch {

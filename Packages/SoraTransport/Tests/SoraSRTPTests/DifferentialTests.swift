@@ -10,6 +10,8 @@ import Testing
     let (libSender, libReceiver) = try makeSessions(profile, .libsrtp, .libsrtp)
     let (copySender, _) = try makeSessions(profile, .evp, .evp)
     let (libCopySender, _) = try makeSessions(profile, .libsrtp, .libsrtp)
+    let (lentSender, _) = try makeSessions(profile, .evp, .evp)
+    let (libLentSender, _) = try makeSessions(profile, .libsrtp, .libsrtp)
     let random = RandomSource(seed: UInt64(start) + 7)
     var sequences: [UInt32: UInt32] = [1: UInt32(start), 0xFFFF_FFFF: 5, 77: 40_000]
     let ssrcs = sequences.keys.sorted()
@@ -26,6 +28,8 @@ import Testing
       #expect(try evpSender.run(.protectRTP, packet).get() == expected)
       #expect(try copySender.copyProtected(packet).get() == expected)
       #expect(try libCopySender.copyProtected(packet).get() == expected)
+      #expect(try lentSender.protectedLent(packet).get() == expected)
+      #expect(try libLentSender.protectedLent(packet).get() == expected)
       switch random.next() % 10 {
       case 0: continue  // lost
       case 1: held.append(expected)  // late

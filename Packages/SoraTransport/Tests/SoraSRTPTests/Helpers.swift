@@ -48,6 +48,38 @@ extension SRTPSession {
   }
 }
 
+extension SRTPSession {
+  /// Protects a packet whose payload lies elsewhere.
+  ///
+  /// - Parameters:
+  ///   - header: bytes of the header; nil for as many as the packet says.
+  ///   - room: bytes to spare behind the packet.
+  func protectedLent(
+    _ packet: [UInt8], header: Int? = nil, room: Int = 16
+  ) -> Result<[UInt8], SRTPError> {
+    let header = header ?? packet.rtpHeaderCount
+    let payload = Array(packet[header...])
+    var buffer = Array(packet[..<header]) + [UInt8](repeating: 0xEE, count: payload.count + room)
+    let result = payload.withUnsafeBytes { payload in
+      buffer.withUnsafeMutableBytes { buffer in
+        Result<Int, SRTPError> { () throws(SRTPError) in
+          try protectRTP(buffer, header: header, payload: payload)
+        }
+      }
+    }
+    return result.map { Array(buffer[..<$0]) }
+  }
+}
+
+extension [UInt8] {
+  /// Bytes of the header of an RTP packet (RFC 3550 §5.1, §5.3.1).
+  fileprivate var rtpHeaderCount: Int {
+    let fixed = 12 + Int(self[0] & 0x0F) * 4
+    guard self[0] & 0x10 != 0 else { return fixed }
+    return fixed + 4 + (Int(self[fixed + 2]) << 8 | Int(self[fixed + 3])) * 4
+  }
+}
+
 /// Two sessions that hold each other's keys.
 func makeSessions(
   _ profile: SRTPProfile, _ sender: SRTPSession.Implementation,

@@ -135,6 +135,12 @@ import Testing
     #expect(
       try session.run(.protectRTCP, report, room: profile.rtcpOverhead).get().count
         == report.count + profile.rtcpOverhead)
+    #expect(
+      session.protectedLent(packet, room: profile.rtpOverhead - 1)
+        == .failure(.bufferTooSmall(needed: packet.count + profile.rtpOverhead)))
+    for header in [0, 11, packet.count - 31, packet.count - 29] {
+      #expect(session.protectedLent(packet, header: header) == .failure(.malformed))
+    }
     for operation in Operation.allCases {
       for count in 0..<12 {
         #expect(

@@ -15,21 +15,21 @@ extension PeerTransport {
 
   @inline(__always)
   func countSent(_ bytes: Int) {
-    statistics.countSent(bytes)
-    statistics.packetsSent &+= 1
-    statistics.packetBytesSent &+= UInt64(bytes)
+    counters.countSent(bytes)
+    counters.packetsSent &+= 1
+    counters.packetBytesSent &+= UInt64(bytes)
     traffic.countSent(bytes)
   }
 
   @inline(__always)
   func noteFirstPacket() {
-    if statistics.firstPacketSent == nil { statistics.firstPacketSent = traffic.latest }
+    if counters.firstPacketSent == nil { counters.firstPacketSent = traffic.latest }
   }
 
   @inline(__always)
   func countReceived(_ bytes: Int, from remote: TransportAddress, on local: TransportAddress) {
-    statistics.packetsReceived &+= 1
-    statistics.packetBytesReceived &+= UInt64(bytes)
+    counters.packetsReceived &+= 1
+    counters.packetBytesReceived &+= UInt64(bytes)
     traffic.countReceived(bytes, from: remote, on: local, in: ice)
   }
 }

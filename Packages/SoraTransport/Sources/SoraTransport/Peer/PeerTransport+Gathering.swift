@@ -10,7 +10,7 @@ extension PeerTransport {
   ///   - now: the present time.
   public func gather(on bases: [TransportAddress], at now: Instant) {
     guard !isEnded else { return }
-    if statistics.gatheringStarted == nil { statistics.gatheringStarted = now }
+    if counters.gatheringStarted == nil { counters.gatheringStarted = now }
     for base in bases { addHost(base, at: now) }
     ice.isGathering = true
     gatherer.start(bases: bases, at: now)
@@ -53,12 +53,12 @@ extension PeerTransport {
   public func streamReceived(_ stream: Int, _ bytes: UnsafeRawBufferPointer, at now: Instant) {
     advance(to: now)
     guard !isEnded else {
-      statistics.dropped.afterEnd &+= 1
+      counters.dropped.afterEnd &+= 1
       return
     }
     unsafe gatherer.streamReceived(stream, bytes, at: now) { payload, peer, relay in
-      statistics.datagramsReceived &+= 1
-      statistics.bytesReceived &+= UInt64(payload.byteCount)
+      counters.datagramsReceived &+= 1
+      counters.bytesReceived &+= UInt64(payload.byteCount)
       unsafe payload.withUnsafeMutableBytes {
         unsafe demultiplex($0, from: peer, on: relay, at: now)
       }
@@ -131,7 +131,7 @@ extension PeerTransport {
   }
 
   private func gatheringEnded(at now: Instant) {
-    if statistics.gatheringEnded == nil { statistics.gatheringEnded = now }
+    if counters.gatheringEnded == nil { counters.gatheringEnded = now }
     ice.isGathering = false
     delegate?.transportGatheringEnded(self, at: now)
     // Without a relay there will never be a pair: better an error that names the servers now than silence later.
@@ -154,13 +154,13 @@ extension PeerTransport {
       case .datagram(let from, let to, let bytes):
         unsafe sink.send(from: from, to: to, capacity: bytes.count) { slot in
           unsafe slot.copyBytes(from: bytes)
-          statistics.countSent(bytes.count)
+          counters.countSent(bytes.count)
           return bytes.count
         }
       case .stream(let stream, let bytes):
         unsafe streams?.send(stream, capacity: bytes.count) { slot in
           unsafe slot.copyBytes(from: bytes)
-          statistics.countSent(bytes.count)
+          counters.countSent(bytes.count)
           return bytes.count
         }
       }

@@ -31,13 +31,13 @@ extension PeerTransport {
     protect: (SRTPSession, UnsafeMutableRawBufferPointer) throws(SRTPError) -> Int
   ) -> Bool {
     guard let srtp = srtp.session, let path = traffic.path else {
-      statistics.dropped.notConnected &+= 1
+      counters.dropped.notConnected &+= 1
       return false
     }
     var sent = false
     unsafe carry(on: path, capacity: packet.count + Self.protectionOverhead) { slot in
       guard let count = unsafe try? protect(srtp, slot) else {
-        statistics.dropped.protectionFailed &+= 1
+        counters.dropped.protectionFailed &+= 1
         return 0
       }
       sent = true
@@ -63,6 +63,25 @@ extension PeerTransport {
     return isSent
   }
 
+  /// Like `sendRTP(capacity:_:)`, for a packet whose payload lies elsewhere and stays as it is.
+  ///
+  /// - Parameters:
+  ///   - capacity: bytes that the header needs at most.
+  ///   - payload: the payload.
+  ///   - writeHeader: returns the header's size; 0 sends nothing.
+  @discardableResult
+  public func sendRTP(
+    capacity: Int, payload: UnsafeRawBufferPointer,
+    _ writeHeader: (UnsafeMutableRawBufferPointer) -> Int
+  ) -> Bool {
+    let isSent = unsafe sendInPlace(capacity: capacity + payload.count, writeHeader) {
+      srtp, slot, header throws(SRTPError) in
+      unsafe try srtp.protectRTP(slot, header: header, payload: payload)
+    }
+    if isSent { noteFirstPacket() }
+    return isSent
+  }
+
   /// Like `sendRTP(capacity:_:)`, for a compound RTCP packet.
   @discardableResult
   public func sendRTCP(capacity: Int, _ write: (UnsafeMutableRawBufferPointer) -> Int) -> Bool {
@@ -80,7 +99,7 @@ extension PeerTransport {
   @discardableResult
   public func sendData(_ message: RawSpan, at now: Instant) -> Bool {
     guard dtlsState == .connected, let path = traffic.path else {
-      statistics.dropped.notConnected &+= 1
+      counters.dropped.notConnected &+= 1
       return false
     }
     advance(to: now)
@@ -105,22 +124,22 @@ extension PeerTransport {
     protect: (SRTPSession, UnsafeMutableRawBufferPointer, Int) throws(SRTPError) -> Int
   ) -> Bool {
     guard let srtp = srtp.session, let path = traffic.path else {
-      statistics.dropped.notConnected &+= 1
+      counters.dropped.notConnected &+= 1
       return false
     }
     var sent = false
     unsafe carry(on: path, capacity: capacity + Self.protectionOverhead) { slot in
       let room = unsafe UnsafeMutableRawBufferPointer(
         rebasing: slot.prefix(max(0, slot.count - Self.protectionOverhead)))
-      let plain = unsafe write(room)
-      guard plain > 0 else { return 0 }
+      let written = unsafe write(room)
+      guard written > 0 else { return 0 }
       do throws(SRTPError) {
-        let count = unsafe try protect(srtp, slot, plain)
+        let count = unsafe try protect(srtp, slot, written)
         sent = true
         countSent(count)
         return count
       } catch {
-        statistics.dropped.protectionFailed &+= 1
+        counters.dropped.protectionFailed &+= 1
         return 0
       }
     }
@@ -170,14 +189,14 @@ extension PeerTransport {
       isAsked = true
       return unsafe write(room)
     }
-    if !isAsked { statistics.dropped.relayRefused &+= 1 }
+    if !isAsked { counters.dropped.relayRefused &+= 1 }
     return count
   }
 
   func send(_ bytes: [UInt8], on path: Path) {
     unsafe carry(on: path, capacity: bytes.count) { slot in
       unsafe slot.copyBytes(from: bytes)
-      statistics.countSent(bytes.count)
+      counters.countSent(bytes.count)
       return bytes.count
     }
   }

@@ -55,7 +55,9 @@ public final class PeerTransport {
   public let ice: ICEAgent
   /// What asks STUN and TURN servers, and carries packets through the latter.
   public let gatherer: ICEGatherer
-  public internal(set) var statistics = PeerTransportStatistics()
+  public var statistics: PeerTransportStatistics { counters }
+  /// Internal, so that the compiler sees every use and need not check each count for overlapping access.
+  var counters = PeerTransportStatistics()
   /// Local candidates as they were found, with what they were learnt from.
   public var gathered: [GatheredCandidate] { candidates.gathered }
   /// Opens connections to TURN servers; without it those that want one fail. Held weakly: a driver's own part.
@@ -117,7 +119,7 @@ public final class PeerTransport {
     if first {
       // Gathering may have failed already.
       if state == .new { change(to: .connecting, at: now) }
-      statistics.started = now
+      counters.started = now
       ice.start(at: now)
     }
     drain(at: now)
@@ -184,10 +186,10 @@ public final class PeerTransport {
   ) {
     advance(to: now)
     receivedECN = ecn
-    statistics.datagramsReceived &+= 1
-    statistics.bytesReceived &+= UInt64(bytes.count)
+    counters.datagramsReceived &+= 1
+    counters.bytesReceived &+= UInt64(bytes.count)
     guard !isEnded else {
-      statistics.dropped.afterEnd &+= 1
+      counters.dropped.afterEnd &+= 1
       return
     }
     if hasServers {
@@ -208,11 +210,11 @@ public final class PeerTransport {
     on local: TransportAddress, at now: Instant
   ) {
     guard !isEnded else {
-      statistics.dropped.afterEnd &+= 1
+      counters.dropped.afterEnd &+= 1
       return
     }
     guard bytes.count > 0 else {
-      statistics.dropped.empty &+= 1
+      counters.dropped.empty &+= 1
       return
     }
     switch unsafe bytes[0] {
@@ -226,13 +228,13 @@ public final class PeerTransport {
     case 20...63:
       // A peer that has chosen a pair has been checked by then. Anybody else's hello could take the place of its own.
       guard ice.knows(remote) else {
-        statistics.dropped.unknownSource &+= 1
+        counters.dropped.unknownSource &+= 1
         return
       }
       countReceived(bytes.count, from: remote, on: local)
       unsafe bytes.withMutableRawSpan { receiveRecords(&$0, at: now) }
-    case 64...79: statistics.dropped.unknownRelay &+= 1
-    default: statistics.dropped.unknownProtocol &+= 1
+    case 64...79: counters.dropped.unknownRelay &+= 1
+    default: counters.dropped.unknownProtocol &+= 1
     }
   }
 
@@ -273,11 +275,11 @@ public final class PeerTransport {
 
   private func receiveProtected(_ bytes: UnsafeMutableRawBufferPointer, at now: Instant) {
     guard let srtp = srtp.session else {
-      statistics.dropped.beforeKeys &+= 1
+      counters.dropped.beforeKeys &+= 1
       return
     }
     guard bytes.count >= 12 else {
-      statistics.dropped.malformed &+= 1
+      counters.dropped.malformed &+= 1
       return
     }
     // RFC 5761 §4: payload types 64-95 in the second byte are RTCP's packet types 192-223.
@@ -292,11 +294,11 @@ public final class PeerTransport {
       if isRTCP {
         unsafe delegate?.transport(self, receivedRTCP: UnsafeRawBufferPointer(plain), at: now)
       } else {
-        if statistics.firstPacketReceived == nil { statistics.firstPacketReceived = now }
+        if counters.firstPacketReceived == nil { counters.firstPacketReceived = now }
         unsafe delegate?.transport(self, receivedRTP: plain, at: now)
       }
     } catch {
-      statistics.dropped.countUnprotection(error)
+      counters.dropped.countUnprotection(error)
     }
   }
 
@@ -313,7 +315,7 @@ public final class PeerTransport {
       receivedData(bytes.bytes.extracting(range), at: now)
     case .taken: drain(at: now)
     case .dropped:
-      statistics.dropped.beforeKeys &+= 1
+      counters.dropped.beforeKeys &+= 1
       drain(at: now)
     }
   }
@@ -321,7 +323,7 @@ public final class PeerTransport {
   private func receivedData(_ message: RawSpan, at now: Instant) {
     noteTraffic(at: now)
     if delegate?.transport(self, receivedData: message, at: now) != true {
-      statistics.dropped.applicationData &+= 1
+      counters.dropped.applicationData &+= 1
     }
   }
 
@@ -376,7 +378,7 @@ public final class PeerTransport {
   private func handle(_ event: ICEEvent, at now: Instant) {
     switch event {
     case .selectedPair(let local, let remote):
-      if statistics.pairSelected == nil { statistics.pairSelected = now }
+      if counters.pairSelected == nil { counters.pairSelected = now }
       let path = path(from: local, to: remote)
       traffic.select(path, in: ice, over: sink)
       if path.relay != nil { gatherer.bindChannel(local, to: remote, at: now) }
@@ -420,7 +422,7 @@ public final class PeerTransport {
       do throws(SRTPError) {
         try srtp.start(with: session)
         dtls.connected(session)
-        statistics.secured = now
+        counters.secured = now
         // What is sent upon the change stays behind the last flight.
         flushDTLS()
         delegate?.transport(self, dtlsChangedTo: .connected, at: now)
@@ -481,7 +483,7 @@ public final class PeerTransport {
     ice.close(at: now)
     gatherer.close(at: now)
     sendGatherer(at: now)
-    statistics.dropped.beforeKeys &+= unused + srtp.end()
+    counters.dropped.beforeKeys &+= unused + srtp.end()
   }
 
   /// Tells ICE's state where it is another than before.

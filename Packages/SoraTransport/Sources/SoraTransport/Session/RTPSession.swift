@@ -258,7 +258,7 @@ public final class RTPSession {
     if priority == .video, frame.isKeyFrame { discardStale(of: stream, at: now) }
     stream.packetize(frame, level: level, at: now) { token, size in
       if !controller.enqueue(token, size: size, priority: priority, at: now) {
-        stream.sender.statistics.packetsDropped &+= 1
+        stream.sender.counters.packetsDropped &+= 1
       }
     }
     if priority == .video, frame.isKeyFrame { controller.keyFrameQueued() }

@@ -16,7 +16,7 @@ extension SFUConnection {
 
   /// Sends a publisher's kept packets on to this client.
   func forward(
-    _ run: [UploadedPacket], of layer: PublishedLayer, on subscription: SubscribedTrack,
+    _ run: Span<UploadedPacket>, of layer: PublishedLayer, on subscription: SubscribedTrack,
     at now: Instant
   ) {
     guard !isEnded else { return }

@@ -92,7 +92,7 @@ final class Downlink {
     _ packet: LentPacket, of layer: PublishedLayer, on subscription: SubscribedTrack,
     at now: Instant
   ) {
-    switch subscription.judge(packet.uploaded, of: layer, backlog: .zero, at: now) {
+    switch subscription.judge(packet.uploaded, of: layer, at: now) {
     case .leaveOut: return
     case .fill(let number): subscription.sendFiller(number, at: now)
     case .forward(let number):
@@ -104,22 +104,22 @@ final class Downlink {
 
   /// Sends a publisher's kept packets on, or has them wait for the link.
   func forward(
-    _ run: [UploadedPacket], of layer: PublishedLayer, on subscription: SubscribedTrack,
+    _ run: Span<UploadedPacket>, of layer: PublishedLayer, on subscription: SubscribedTrack,
     at now: Instant
   ) {
     var isQueued = false
-    for uploaded in run {
+    for index in run.indices {
       // What of the frame before may leave has left when the next one is decided.
-      if isQueued, subscription.decides(uploaded) {
+      if isQueued, subscription.decides(run[index]) {
         controller.drain(self, at: now)
         isQueued = false
       }
-      switch subscription.judge(uploaded, of: layer, backlog: controller.backlog, at: now) {
+      switch subscription.judge(run[index], of: layer, at: now) {
       case .leaveOut: continue
       case .fill(let number): subscription.sendFiller(number, at: now)
       case .forward(let number):
         let token = PacketToken(stream: subscription.slot, number: number)
-        if controller.enqueue(token, size: uploaded.count, priority: .video, at: now) {
+        if controller.enqueue(token, size: run[index].count, priority: .video, at: now) {
           isQueued = true
         }
       }

@@ -53,7 +53,7 @@ final class PublishedLayer {
   /// The packets that came last, so that subscribers needn't parse them again.
   private var parsed = ParsedPackets()
   /// Kept packets that haven't been forwarded yet: those of one batch go to one subscriber after the other.
-  private(set) var run: [UploadedPacket] = []
+  private var run: [UploadedPacket] = []
   private var counted = Statistics()
   /// With simulcast, whether its frames come.
   private(set) var flow = LayerFlow()
@@ -161,7 +161,8 @@ final class PublishedLayer {
     rates.add(
       packet.count + Self.overhead, layer: info?.temporalLayer ?? 0, at: now)
     let uploaded = UploadedPacket(
-      header: header, values: values, info: info, count: packet.count, isRestored: isRestored)
+      header: header, values: ForwardedValues(values), info: info, count: packet.count,
+      isRestored: isRestored)
     let beginsFrame = rid != nil && flow.take(header.timestamp, at: now)
     guard let history else { return (uploaded, beginsFrame) }
     if isRestored {
@@ -174,7 +175,7 @@ final class PublishedLayer {
       parsed.remove(header.sequenceNumber)
     } else {
       unsafe history.store(packet, sequenceNumber: header.sequenceNumber, at: now)
-      parsed.insert(StoredPacket(header: header, values: values))
+      parsed.insert(StoredPacket(header: header, values: uploaded.values))
     }
     run.append(uploaded)
     return (uploaded, beginsFrame)
@@ -191,8 +192,14 @@ final class PublishedLayer {
     return info.parts.isKeyFrame && storedCount(uploaded.header.sequenceNumber &- 1) != nil
   }
 
-  /// The run was forwarded.
-  func endRun() { run.removeAll(keepingCapacity: true) }
+  /// Lends the run, and ends it. It is taken out meanwhile: an array of two owners would be copied to be emptied.
+  func lendRun(_ body: (Span<UploadedPacket>) -> Void) {
+    var packets: [UploadedPacket] = []
+    swap(&packets, &run)
+    body(packets.span)
+    packets.removeAll(keepingCapacity: true)
+    swap(&packets, &run)
+  }
 
   /// Whether the run has begun with the packet that was taken last.
   var isRunNew: Bool { run.count == 1 }
@@ -206,7 +213,7 @@ final class PublishedLayer {
     if let known = parsed[number] { return unsafe (bytes, known) }
     guard let header = unsafe try? RTPHeader(parsing: bytes) else { return nil }
     let values = unsafe RTPHeaderExtensions(of: header, in: bytes, map: terms.extensions)
-    return unsafe (bytes, StoredPacket(header: header, values: values))
+    return unsafe (bytes, StoredPacket(header: header, values: ForwardedValues(values)))
   }
 
   /// Bytes of a kept packet; nil where it isn't kept any more.

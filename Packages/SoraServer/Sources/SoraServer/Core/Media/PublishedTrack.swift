@@ -132,11 +132,12 @@ final class PublishedTrack {
 
   /// Sends a layer's run on, to one subscriber after the other, so that what each of them needs is fetched from memory once.
   func forwardRun(of layer: PublishedLayer, at now: Instant) {
-    guard !layer.run.isEmpty else { return }
-    for subscription in subscriptions where subscription.isActive && subscription.takes(layer) {
-      subscription.subscriber.forward(layer.run, of: layer, on: subscription, at: now)
+    layer.lendRun { run in
+      guard !run.isEmpty else { return }
+      for subscription in subscriptions where subscription.isActive && subscription.takes(layer) {
+        subscription.subscriber.forward(run, of: layer, on: subscription, at: now)
+      }
     }
-    layer.endRun()
   }
 
   // MARK: Frames for who takes them before they are decoded

@@ -11,7 +11,7 @@ protocol TrackSubscriber: AnyObject {
     at now: Instant)
   /// Sends what came of a layer in one batch.
   func forward(
-    _ run: [UploadedPacket], of layer: PublishedLayer, on subscription: SubscribedTrack,
+    _ run: Span<UploadedPacket>, of layer: PublishedLayer, on subscription: SubscribedTrack,
     at now: Instant)
   /// Layers of its simulcast have begun or stopped to come.
   func layersChanged(of subscription: SubscribedTrack, at now: Instant)
@@ -168,15 +168,14 @@ final class SubscribedTrack {
   ///
   /// - Parameters:
   ///   - layer: what it is of.
-  ///   - backlog: how long what waits for the subscriber's link takes already; asked where a frame is decided.
+  ///   - now: the present time.
   func judge(
-    _ uploaded: UploadedPacket, of layer: PublishedLayer, backlog: @autoclosure () -> Duration,
-    at now: Instant
+    _ uploaded: UploadedPacket, of layer: PublishedLayer, at now: Instant
   ) -> Verdict {
     let (number, timestamp) = (uploaded.header.sequenceNumber, uploaded.header.timestamp)
     if layer !== selection.current {
       guard layer === selection.next, layer.startsKeyFrame(uploaded),
-        backlog() <= FrameGate.longestKeyFrameBacklog
+        controller.backlog <= FrameGate.longestKeyFrameBacklog
       else { return .leaveOut }
       enter(layer, with: timestamp, at: now)
     }
@@ -187,7 +186,7 @@ final class SubscribedTrack {
       frame = gate.isNewest(timestamp) ? gate.decision(timestamp) : nil
       if frame == nil {
         let info = uploaded.info ?? RTPPayloadInfo(range: 0..<0)
-        frame = gate.decide(timestamp, info, backlog: backlog())
+        frame = gate.decide(timestamp, info, backlog: controller.backlog)
         beginsFrame = true
       }
     }
@@ -303,7 +302,7 @@ final class SubscribedTrack {
   /// descriptor but for its frame's number where the layer has. Of redundant audio who doesn't take that gets the newest block.
   @discardableResult
   private func send(
-    _ packet: UnsafeRawBufferPointer, _ header: RTPHeader, _ values: RTPHeaderExtensions,
+    _ packet: UnsafeRawBufferPointer, _ header: RTPHeader, _ values: ForwardedValues,
     _ shift: PacketShift, as number: UInt16, at now: Instant
   ) -> Int? {
     var out = header
@@ -321,9 +320,15 @@ final class SubscribedTrack {
     take(values, movedBy: shift, into: &extra)
     let map = sender.parameters.extensions
     let size = out.payloadCount
-    let capacity = Self.headerRoom(extra) + size
-    let count = unsafe write(capacity: capacity, number, .first, extra, at: now) {
+    let lent = unsafe keepsPayload(of: header, by: shift) ? out.payload(in: packet) : nil
+    let capacity = unsafe Self.headerRoom(extra) + (lent == nil ? size : 0)
+    let count = unsafe write(capacity: capacity, payload: lent, number, .first, extra, at: now) {
       extra, slot in
+      if unsafe lent != nil {
+        let writer = unsafe try? RTPPacket.rewriteHeader(
+          of: packet, header: out, extensions: extra, map: map, into: slot)
+        return writer.map { ($0.count + size, size) }
+      }
       guard
         let writer = unsafe try? RTPPacket.rewriteExtensions(
           of: packet, header: out, extensions: extra, map: map, into: slot)
@@ -402,9 +407,11 @@ final class SubscribedTrack {
     }
   }
 
-  /// Lets `body` write a packet into the datagram that leaves, with its time and transport-wide number, and counts it.
+  /// Lets `body` write a packet into the datagram that leaves, with its time and transport-wide number, and counts it. Where the payload is
+  /// lent, the header is all that is written, and needs room.
   private func write(
-    capacity: Int, _ number: UInt16, _ sending: RTPTrackSender.Sending,
+    capacity: Int, payload: UnsafeRawBufferPointer? = nil, _ number: UInt16,
+    _ sending: RTPTrackSender.Sending,
     _ values: RTPHeaderExtensions, at now: Instant,
     _ body: (RTPHeaderExtensions, UnsafeMutableRawBufferPointer) -> (count: Int, payload: Int)?
   ) -> Int? {
@@ -413,10 +420,18 @@ final class SubscribedTrack {
     values.transportSequenceNumber = UInt16(truncatingIfNeeded: controller.nextSequence)
     values.absSendTime = RTPHeaderExtensions.absSendTime(at: now)
     var written: (count: Int, payload: Int)?
-    let isSent = unsafe transport.sendRTP(capacity: capacity) { slot in
-      written = unsafe body(values, slot)
-      return written?.count ?? 0
-    }
+    let isSent =
+      if let payload = unsafe payload {
+        unsafe transport.sendRTP(capacity: capacity, payload: payload) { slot in
+          written = unsafe body(values, slot)
+          return written.map { $0.count - $0.payload } ?? 0
+        }
+      } else {
+        unsafe transport.sendRTP(capacity: capacity) { slot in
+          written = unsafe body(values, slot)
+          return written?.count ?? 0
+        }
+      }
     guard isSent, let written else {
       dropped.notWritable &+= 1
       return nil
@@ -430,7 +445,7 @@ final class SubscribedTrack {
 
   /// What a publisher's packet says beside its payload goes on with it.
   private func take(
-    _ values: RTPHeaderExtensions, movedBy shift: PacketShift, into extra: inout RTPHeaderExtensions
+    _ values: ForwardedValues, movedBy shift: PacketShift, into extra: inout RTPHeaderExtensions
   ) {
     extra.audioLevel = values.audioLevel
     extra.videoOrientation = values.videoOrientation
@@ -446,16 +461,25 @@ final class SubscribedTrack {
     return descriptor == 0 ? 100 : 100 + 2 + descriptor
   }
 
+  /// Whether redundant audio names its media by another type here.
+  private func renames(_ header: RTPHeader) -> Bool {
+    isRedundant(header) && accepted.red != nil && source.types.media != types.media
+  }
+
+  /// Whether a payload goes on as it is.
+  private func keepsPayload(of header: RTPHeader, by shift: PacketShift) -> Bool {
+    shift.keepsPayload && !renames(header)
+  }
+
   /// Changes in a payload that was written what numbers or types of the publisher it has.
   private func rewrite(
     payloadOf header: RTPHeader, by shift: PacketShift, at offset: Int,
     in slot: UnsafeMutableRawBufferPointer
   ) {
-    let renames = isRedundant(header) && accepted.red != nil && source.types.media != types.media
-    guard !shift.keepsPayload || renames, offset < slot.count else { return }
+    guard !keepsPayload(of: header, by: shift), offset < slot.count else { return }
     let end = min(slot.count, offset + header.payloadCount)
     var payload = unsafe UnsafeMutableRawBufferPointer(rebasing: slot[offset..<end]).mutableBytes
-    if renames { return REDPayload.move(source.types.media, to: types.media, in: &payload) }
+    if renames(header) { return REDPayload.move(source.types.media, to: types.media, in: &payload) }
     let (pictureID, baseLayerIndex) = (shift.pictureID, shift.baseLayerIndex)
     switch rewriter.pictures.format {
     case .vp8:
@@ -482,26 +506,5 @@ final class SubscribedTrack {
   var canPad: Bool {
     rewriter.timestamps.isStarted && sender.parameters.rtx != nil
       && sender.parameters.extensions.transportSequenceNumber != nil
-  }
-
-  // MARK: Reports
-
-  /// The sender's part of a report: the publisher's pairing of wall clock and RTP clock, moved on to now, so that audio and video
-  /// of one publisher stay in step (RFC 3550 §6.4.1). nil before the publisher has reported.
-  func senderInfo(at now: Instant) -> RTCPSenderInfo? {
-    guard rewriter.timestamps.isStarted, rewriter.timestamps.isAligned,
-      let reports = selection.current?.receiver?.senderReports,
-      let last = reports.last, let arrival = reports.lastArrival
-    else { return nil }
-    let elapsed = max(0, now.nanoseconds(since: arrival))
-    let (seconds, rest) = elapsed.quotientAndRemainder(dividingBy: 1_000_000_000)
-    let rate = Int64(source.codec.clockRate)
-    let ticks = seconds &* rate &+ rest * rate / 1_000_000_000
-    let fraction = (UInt64(rest) << 32) / 1_000_000_000
-    return sender.makeReport(
-      ntp: NTPTime(rawValue: last.ntp.rawValue &+ UInt64(seconds) << 32 &+ fraction),
-      rtpTimestamp: last.rtpTimestamp &+ rewriter.timestamps.offset
-        &+ UInt32(truncatingIfNeeded: ticks),
-      at: now)
   }
 }

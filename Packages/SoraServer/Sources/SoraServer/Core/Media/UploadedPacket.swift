@@ -1,9 +1,25 @@
+import SoraMedia
 import SoraRTP
+
+/// What of a packet's header extensions goes on with it: the others name the publisher's own streams. Each packet is copied for each
+/// subscriber, so it is kept small.
+struct ForwardedValues {
+  var audioLevel: RTPAudioLevel?
+  var videoOrientation: VideoRotation?
+  /// Its bytes are the packet's.
+  var dependencyDescriptor: RTPDependencyDescriptorField
+
+  init(_ values: RTPHeaderExtensions) {
+    audioLevel = values.audioLevel
+    videoOrientation = values.videoOrientation
+    dependencyDescriptor = values.dependencyDescriptor
+  }
+}
 
 /// A packet of a publisher's.
 struct UploadedPacket {
   var header: RTPHeader
-  var values: RTPHeaderExtensions
+  var values: ForwardedValues
   /// What its payload says; nil of audio, and where it can't be read.
   var info: RTPPayloadInfo?
   /// Bytes of all of it.
@@ -33,7 +49,7 @@ extension LentPacket {
 /// A kept packet's parsed header, whose offsets are the packet's own.
 struct StoredPacket {
   var header: RTPHeader
-  var values: RTPHeaderExtensions
+  var values: ForwardedValues
 }
 
 /// The parsed headers of the packets that were kept last.

@@ -61,11 +61,13 @@ public final class SendController {
     case pacerFull
   }
 
-  public private(set) var statistics = Statistics()
+  public var statistics: Statistics { counters }
+  private var counters = Statistics()
   private let estimator: BandwidthEstimator
   private let pacer: Pacer
   private let pacesBeforeFeedback: Bool
-  private var sent = SentPacketRing()
+  // Changed with every packet: as classes they are, the accesses needn't be checked for overlaps.
+  private let sent = SentPacketRing()
   private var sourceNumbers = SentSourceNumbers()
   private var timelines = (TransportFeedbackTimeline(), CongestionFeedbackTimeline())
   /// Reused for every feedback message.
@@ -73,7 +75,7 @@ public final class SendController {
   private var budget = RetransmissionBudget()
   private var reordering = ReorderingMeter()
   private var held = RetransmissionQueue()
-  private var window = SendWindow()
+  private let window = SendWindow()
   private var isHeld = false
   /// The number of the newest feedback message.
   private var lastFeedback: UInt8?
@@ -126,7 +128,7 @@ public final class SendController {
     _ token: PacketToken, size: Int, priority: Pacer.Priority, at now: Instant
   ) -> Bool {
     guard pacer.enqueue(size: size, priority: priority, token: token.value, at: now) else {
-      statistics.pacerFull += 1
+      counters.pacerFull += 1
       return false
     }
     return true
@@ -203,14 +205,14 @@ public final class SendController {
 
   /// Holds packets back while too much is unanswered.
   private func applyWindow(at now: Instant) {
-    guard !window.isOpen, statistics.feedbackMessages > 0, let roundTrip = estimator.answerTime,
+    guard !window.isOpen, counters.feedbackMessages > 0, let roundTrip = estimator.answerTime,
       window.isFull(estimate: estimator.estimate, roundTrip: roundTrip, at: now)
     else {
       pacer.release(at: now)
       isHeld = false
       return
     }
-    if !isHeld { statistics.timesHeld += 1 }
+    if !isHeld { counters.timesHeld += 1 }
     isHeld = true
     pacer.hold(until: now + SendWindow.trickle, sending: sending.rate(at: now), at: now)
   }
@@ -239,7 +241,7 @@ public final class SendController {
   ) -> Retransmission {
     if let transportSequence {
       guard !sent.hasArrived(transportSequence) else {
-        statistics.retransmissionsNotNeeded += 1
+        counters.retransmissionsNotNeeded += 1
         return .arrived
       }
       let patience = reordering.patience
@@ -263,12 +265,12 @@ public final class SendController {
       isSteered || pacesBeforeFeedback
       ? estimator.estimate : sending.rate(at: now) - budget.spent(at: now)
     guard budget.allows(rate, at: now) else {
-      statistics.retransmissionsRefused += 1
+      counters.retransmissionsRefused += 1
       return .overBudget
     }
     budget.spend(size, at: now)
     guard pacer.enqueue(size: size, priority: .retransmission, token: token.value, at: now) else {
-      statistics.pacerFull += 1
+      counters.pacerFull += 1
       return .pacerFull
     }
     return .queued
@@ -276,7 +278,7 @@ public final class SendController {
 
   private func settleHeld(at now: Instant) {
     guard !held.isEmpty else { return }
-    statistics.retransmissionsNotNeeded += held.settle(
+    counters.retransmissionsNotNeeded += held.settle(
       at: now, hasArrived: { sent.hasArrived($0) },
       send: { entry in _ = queue(entry.token, size: entry.size, at: now) })
   }
@@ -291,7 +293,7 @@ public final class SendController {
 
   /// Transport-wide feedback (draft-holmer-rmcat-transport-wide-cc-extensions-01).
   public func received(_ message: TransportFeedback, at now: Instant) {
-    statistics.feedbackMessages &+= 1
+    counters.feedbackMessages &+= 1
     if let last = lastFeedback, message.feedbackCount != last &+ 1 { window.feedbackLost(at: now) }
     lastFeedback = message.feedbackCount
     results.removeAll(keepingCapacity: true)
@@ -308,7 +310,7 @@ public final class SendController {
 
   /// Feedback by source (RFC 8888).
   public func received(_ message: RTCPCongestionFeedback, at now: Instant) {
-    statistics.feedbackMessages &+= 1
+    counters.feedbackMessages &+= 1
     results.removeAll(keepingCapacity: true)
     let reportTime = timelines.1.reportTime(message.reportTime)
     for status in message {
@@ -362,7 +364,7 @@ public final class SendController {
 
   /// The receiver's own estimate (REMB).
   public func received(receiverEstimate rate: Bitrate, at now: Instant) {
-    statistics.receiverEstimate = rate
+    counters.receiverEstimate = rate
     isSteered = true
     estimator.receiverEstimate(rate, at: now)
     applyEstimate()
@@ -386,7 +388,7 @@ public final class SendController {
   /// The path is gone, and with it all that was on the way. What waited for it is too old for another.
   public func pathLost() {
     pacer.removeAll()
-    window = SendWindow()
+    window.forget()
     isHeld = false
   }
 

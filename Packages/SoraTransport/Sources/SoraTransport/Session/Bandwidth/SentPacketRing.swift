@@ -4,7 +4,7 @@ import SoraMedia
 ///
 /// A ring that doubles while it would forget a packet that feedback may still name, so that an idle connection holds
 /// little and a busy one what it needs.
-struct SentPacketRing {
+final class SentPacketRing {
   struct Entry {
     var sequence: Int64
     var sendTime: Instant
@@ -28,7 +28,7 @@ struct SentPacketRing {
   private(set) var nextSequence: Int64 = 1
 
   /// Takes the next number for a packet that leaves now.
-  mutating func append(
+  func append(
     size: Int, probeCluster: Int?, bytesUpTo: Int = 0, at now: Instant
   ) -> Int64 {
     let sequence = nextSequence
@@ -67,13 +67,13 @@ struct SentPacketRing {
     return entry.sequence == sequence ? entry.sendTime : nil
   }
 
-  mutating func markReported(_ sequence: Int64) {
+  func markReported(_ sequence: Int64) {
     guard !entries.isEmpty, entries[slot(sequence)].sequence == sequence else { return }
     entries[slot(sequence)].size = Self.reported
   }
 
   /// A packet leaves again, as it was.
-  mutating func noteAgain(_ sequence: Int64, at now: Instant) {
+  func noteAgain(_ sequence: Int64, at now: Instant) {
     guard unreported(sequence) != nil else { return }
     entries[slot(sequence)].sendTime = now
   }
@@ -85,7 +85,7 @@ struct SentPacketRing {
       && now - entry.sendTime < Self.memory
   }
 
-  private mutating func grow() {
+  private func grow() {
     let old = entries
     entries = Array(
       repeating: Entry(

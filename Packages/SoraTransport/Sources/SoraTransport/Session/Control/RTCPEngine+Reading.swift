@@ -29,13 +29,13 @@ extension RTCPEngine {
     case .receiverReport(_, let blocks): handle(blocks, at: now)
     case .pictureLossIndication(_, let media):
       guard let sender = requested(media) else { return }
-      sender.statistics.pliCount &+= 1
+      sender.counters.pliCount &+= 1
       delegate?.keyFrameWanted(of: sender, at: now)
     case .fullIntraRequest(let request):
       for entry in request {
         guard let sender = requested(entry.ssrc), sender.isNewFullIntraRequest(entry.sequenceNumber)
         else { continue }
-        sender.statistics.firCount &+= 1
+        sender.counters.firCount &+= 1
         delegate?.keyFrameWanted(of: sender, at: now)
       }
     case .nack(let nack): handle(nack, at: now)
@@ -94,7 +94,7 @@ extension RTCPEngine {
     guard let sender = requested(nack.media), sender.parameters.acceptsNack,
       sender.parameters.rtx != nil || sender.parameters.repeatsPackets
     else { return }
-    sender.statistics.nackCount &+= 1
+    sender.counters.nackCount &+= 1
     for number in nack {
       let sequence: Int64?
       switch sender.request(number, roundTrip: roundTrip, at: now) {
@@ -106,7 +106,7 @@ extension RTCPEngine {
       case .tooSoon, .unknown: continue
       }
       guard let stored = delegate?.storedPacket(number, of: sender) else {
-        sender.statistics.retransmissionsMissing &+= 1
+        sender.counters.retransmissionsMissing &+= 1
         continue
       }
       let outcome = controller.retransmit(
@@ -114,7 +114,7 @@ extension RTCPEngine {
       switch outcome {
       case .queued, .held, .arrived: break
       case .overBudget: delegate?.repairRefused(of: number, from: sender)
-      case .pacerFull: sender.statistics.packetsDropped &+= 1
+      case .pacerFull: sender.counters.packetsDropped &+= 1
       }
     }
     delegate?.bandwidthChanged(at: now)

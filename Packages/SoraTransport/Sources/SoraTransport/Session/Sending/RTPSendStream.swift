@@ -163,7 +163,7 @@ public final class RTPSendStream {
       - (repair == nil ? 0 : RepairSender.overhead)
     repair?.note(sender.remote)
     guard payloader.begin(frame, maximumPayload: maximumPayload) > 0 else {
-      sender.statistics.framesDropped &+= 1
+      sender.counters.framesDropped &+= 1
       return
     }
     while true {
@@ -174,7 +174,7 @@ public final class RTPSendStream {
         payloadType: outerPayloadType, sequenceNumber: number, timestamp: timestamp,
         ssrc: parameters.ssrc)
       guard write(header, values, to: &writer) else {
-        sender.statistics.framesDropped &+= 1
+        sender.counters.framesDropped &+= 1
         return
       }
       startBlock(parameters.payloadType, &writer)
@@ -188,9 +188,9 @@ public final class RTPSendStream {
     }
     if repair?.frameEnds() == true { sendRepairs(timestamp, at: now, enqueue) }
     lastFrame = (timestamp, frame.timestamp)
-    sender.statistics.framesSent &+= 1
+    sender.counters.framesSent &+= 1
     if frame.isKeyFrame {
-      sender.statistics.keyFramesSent &+= 1
+      sender.counters.keyFramesSent &+= 1
       keyFrameDemand.keyFrameLeaves(at: now)
     }
   }
@@ -319,8 +319,8 @@ public final class RTPSendStream {
       if case .uneven(_, let payloadType, _) = repair.kind { startBlock(payloadType, &writer) }
       guard unsafe payload.withUnsafeBytes({ unsafe try? writer.append($0) }) != nil else { return }
       target.commit(sequenceNumber: header.sequenceNumber, count: writer.count, at: now)
-      sender.statistics.fecPacketsSent &+= 1
-      sender.statistics.fecBytesSent &+= UInt64(payload.byteCount)
+      sender.counters.fecPacketsSent &+= 1
+      sender.counters.fecBytesSent &+= UInt64(payload.byteCount)
       enqueue(
         PacketToken(
           stream: index, number: header.sequenceNumber, isRepair: target !== history),

@@ -22,7 +22,7 @@ extension RTPSession: PacedPacketSource {
     if token.isRepair { return sendRepair(token.number, of: stream, at: now) }
     guard let packet = unsafe stream.history.stored(sequenceNumber: token.number) else {
       // It waited for so long that newer packets took its slot.
-      stream.sender.statistics.packetsDropped &+= 1
+      stream.sender.counters.packetsDropped &+= 1
       counted.overtaken += 1
       return
     }
@@ -50,11 +50,11 @@ extension RTPSession: PacedPacketSource {
         token.number, count: packet.count, payload: header.payloadCount,
         transportSequence: sequence, as: .first, at: now)
       if let stored = stream.history.storedAt(sequenceNumber: token.number) {
-        stream.sender.statistics.totalPacketSendDelay += now - stored
+        stream.sender.counters.totalPacketSendDelay += now - stored
       }
       stream.lastSent = token.number
     } else {
-      stream.sender.statistics.packetsDropped &+= 1
+      stream.sender.counters.packetsDropped &+= 1
     }
   }
 
@@ -68,7 +68,7 @@ extension RTPSession: PacedPacketSource {
     }
     _ = unsafe stamp(packet, header, of: stream, at: now)
     if unsafe !output.sendRTP(UnsafeRawBufferPointer(packet)) {
-      stream.sender.statistics.packetsDropped &+= 1
+      stream.sender.counters.packetsDropped &+= 1
     }
   }
 
@@ -80,7 +80,7 @@ extension RTPSession: PacedPacketSource {
     guard let header = unsafe try? RTPHeader(parsing: packet),
       header.ssrc == stream.parameters.ssrc, unsafe output.sendRTPAgain(packet)
     else {
-      stream.sender.statistics.packetsDropped &+= 1
+      stream.sender.counters.packetsDropped &+= 1
       return
     }
     let sequence = stream.sender.transportSequence(of: number)
@@ -127,7 +127,7 @@ extension RTPSession: PacedPacketSource {
       }
       let sequence = unsafe stamp(packet, header, of: stream, at: now)
       guard unsafe output.sendRTP(UnsafeRawBufferPointer(packet)) else {
-        if sending == .retransmission { stream.sender.statistics.packetsDropped &+= 1 }
+        if sending == .retransmission { stream.sender.counters.packetsDropped &+= 1 }
         return nil
       }
       stream.sender.sent(
@@ -171,7 +171,7 @@ extension RTPSession: PacedPacketSource {
       if !token.isRetransmission, !token.isRepair {
         stream.history.remove(sequenceNumber: token.number)
       }
-      stream.sender.statistics.packetsDropped &+= 1
+      stream.sender.counters.packetsDropped &+= 1
     }
   }
 

@@ -45,7 +45,7 @@ extension RTPSession {
             at: now
           ) { token, size in
             if !controller.enqueue(token, size: size, priority: .audio, at: now) {
-              stream.sender.statistics.packetsDropped &+= 1
+              stream.sender.counters.packetsDropped &+= 1
             }
           }
         }

@@ -87,9 +87,11 @@ public final class RTPTrackSender {
   public static let longestUse = Duration.seconds(1)
 
   public var parameters: Parameters
-  public var statistics = Statistics()
+  public var statistics: Statistics { counters }
+  /// Internal, so that the compiler sees every use and need not check each count for overlapping access.
+  var counters = Statistics()
   public private(set) var remote = RemoteReport()
-  private var numbers: SentNumbers
+  private let numbers: SentNumbers
   private var rtxNumber: UInt16
   /// The newest reports that left, as report blocks refer to them.
   private var reports: (ReportMark?, ReportMark?) = (nil, nil)
@@ -166,21 +168,21 @@ public final class RTPTrackSender {
     _ number: UInt16, count: Int, payload: Int, transportSequence: Int64?, as sending: Sending,
     at now: Instant
   ) {
-    statistics.packetsSent &+= 1
-    statistics.bytesSent &+= UInt64(payload)
-    statistics.headerBytesSent &+= UInt64(count - payload)
+    counters.packetsSent &+= 1
+    counters.bytesSent &+= UInt64(payload)
+    counters.headerBytesSent &+= UInt64(count - payload)
     switch sending {
     case .first:
       packetCount &+= 1
       octetCount &+= UInt32(truncatingIfNeeded: payload)
       numbers.note(number, transportSequence: transportSequence, at: now)
     case .retransmission:
-      statistics.retransmittedPacketsSent &+= 1
-      statistics.retransmittedBytesSent &+= UInt64(payload)
+      counters.retransmittedPacketsSent &+= 1
+      counters.retransmittedBytesSent &+= UInt64(payload)
       numbers.noteAgain(number, transportSequence: transportSequence, at: now)
     case .padding:
-      statistics.paddingPacketsSent &+= 1
-      statistics.paddingBytesSent &+= UInt64(payload)
+      counters.paddingPacketsSent &+= 1
+      counters.paddingBytesSent &+= UInt64(payload)
       numbers.noteAgain(number, transportSequence: transportSequence, at: now)
     }
   }
@@ -203,13 +205,13 @@ public final class RTPTrackSender {
   /// Judges a request for a packet; one that is answerable counts as answered from now on.
   public func request(_ number: UInt16, roundTrip: Duration?, at now: Instant) -> Request {
     guard let entry = numbers[number] else {
-      statistics.retransmissionsMissing &+= 1
+      counters.retransmissionsMissing &+= 1
       return .unknown
     }
     let trip = max(roundTrip ?? .milliseconds(20), .milliseconds(5))
     let transportSequence = entry.transportSequence > 0 ? entry.transportSequence : nil
     guard now - entry.firstSent <= Self.longestUse + trip else {
-      statistics.retransmissionsMissing &+= 1
+      counters.retransmissionsMissing &+= 1
       return .tooOld(transportSequence: transportSequence)
     }
     if let resent = entry.resent, now - resent < trip { return .tooSoon }

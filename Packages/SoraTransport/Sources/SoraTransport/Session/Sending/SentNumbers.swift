@@ -2,7 +2,7 @@ import SoraMedia
 
 /// What became of the newest packets of one source, by their RTP sequence numbers: when each left, under which transport-wide
 /// number, and when it was sent again. A ring that is there from the first packet on.
-struct SentNumbers {
+final class SentNumbers {
   struct Entry {
     var number: UInt16 = 0
     var isKnown = false
@@ -20,21 +20,21 @@ struct SentNumbers {
   init(capacity: Int) { self.capacity = capacity }
 
   /// A packet leaves for the first time.
-  mutating func note(_ number: UInt16, transportSequence: Int64?, at now: Instant) {
+  func note(_ number: UInt16, transportSequence: Int64?, at now: Instant) {
     if entries.isEmpty { entries = Array(repeating: Entry(), count: capacity) }
     entries[slot(number)] = Entry(
       number: number, isKnown: true, transportSequence: transportSequence ?? 0, firstSent: now)
   }
 
   /// A packet leaves again.
-  mutating func noteAgain(_ number: UInt16, transportSequence: Int64?, at now: Instant) {
+  func noteAgain(_ number: UInt16, transportSequence: Int64?, at now: Instant) {
     guard self[number] != nil else { return }
     entries[slot(number)].transportSequence = transportSequence ?? 0
     entries[slot(number)].resent = now
   }
 
   /// A packet is about to leave again: until it has, it isn't asked for with effect.
-  mutating func noteRequest(_ number: UInt16, at now: Instant) {
+  func noteRequest(_ number: UInt16, at now: Instant) {
     guard self[number] != nil else { return }
     entries[slot(number)].resent = now
   }
