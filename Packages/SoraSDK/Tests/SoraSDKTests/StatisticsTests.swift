@@ -129,6 +129,14 @@ import WebRTC
     let audio = try #require(report.inboundRTP.first { $0.kind == .audio })
     #expect(audio.audioLevel != nil && audio.framesDecoded == 0 && audio.frameWidth == nil)
     #expect(audio.jitterBufferEmittedCount > 0)
+    // Fifty pictures per second come, without a pause of W3C's five seconds.
+    let later = try await self.report({ await far.peer.statistics() }) {
+      $0.statistics[video.id]?.number("framesPerSecond") ?? 0 > 0
+    }
+    let raw = try #require(later.statistics[video.id])
+    #expect((1...60).contains(try #require(raw.number("framesPerSecond"))))
+    #expect(raw.number("pauseCount") == 0 && raw.number("totalPausesDuration") == 0)
+    #expect(raw.number("freezeCount") != nil && raw.number("totalFreezesDuration") != nil)
     feeder.cancel()
     await channel.disconnect()
   }

@@ -71,6 +71,27 @@ import Testing
     #expect(stream.statistics.pliCount == 1001, "another stream's")
   }
 
+  /// An encoder that took long for its last key frame is given four times as long for the next, within limits, before it is asked once more.
+  @Test(arguments: [(100, 1_000), (800, 3_200), (2_000, 4_000)])
+  func aSlowEncoderIsGivenTime(answer: Int, patience: Int) throws {
+    let bench = SessionBench()
+    let stream = try #require(bench.session.addSendStream(TestStreams.video()))
+    bench.receiveRTCP(SessionBench.pli(1000))
+    bench.pass(.milliseconds(answer))
+    sendKeyFrame(bench, stream)
+    bench.pass(.seconds(1))
+    bench.receiveRTCP(SessionBench.pli(1000))
+    bench.pass(.milliseconds(1))
+    #expect(bench.keyFrameDemands.count == 2)
+    let asked = bench.now
+    while bench.keyFrameDemands.count == 2, bench.now - asked < .seconds(10) {
+      bench.receiveRTCP(SessionBench.pli(1000))
+      bench.pass(.milliseconds(10))
+    }
+    let waited = (bench.now - asked).inMilliseconds
+    #expect(abs(waited - Double(patience)) <= 30, "\(waited) ms")
+  }
+
   /// What was asked before the key frame can have come, asked for that one.
   @Test func requestsThatCrossAKeyFrameAreAnswered() throws {
     let bench = SessionBench()
