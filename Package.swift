@@ -1074,7 +1074,16 @@ let package = Package(
       swiftSettings: settings),
     .executableTarget(
       name: "DeviceClient",
-      dependencies: ["SoraCamera", "SoraCapture", "SoraClock", "SoraMedia", "SoraSDK", "WebRTC"],
+      dependencies: [
+        "SoraAudioDevices",
+        "SoraCamera",
+        "SoraCapture",
+        "SoraClock",
+        "SoraMedia",
+        "SoraSDK",
+        "SoundServer",
+        "WebRTC",
+      ],
       path: "Tests/DeviceClient",
       swiftSettings: settings),
     .testTarget(

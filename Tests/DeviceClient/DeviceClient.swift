@@ -29,6 +29,7 @@ struct DeviceClient {
       case "cpu": try spend(path, format: more ?? "NV12", frames: 200)
       case "native": try native(path, frames: 10)
       case "restart": try restart(path, times: 20)
+      case "sound": try await sound(path)
       case "open": _ = try CameraDevice(path: path).capture()
       default: fail("\(arguments[0]): unknown")
       }

@@ -60,9 +60,29 @@ struct CameraTests {
     let cameras = try section("plug").lines.compactMap { $0["paths"] as? [String] }
     #expect(cameras.contains { !$0.contains("/dev/video0") }, "\(cameras)")
     #expect(cameras.last?.contains("/dev/video0") == true, "\(cameras)")
+    try hearing(section("sound"))
     try errors(section("errors"))
     try theTool(section("tool"))
     try costs(section("cpu"), section("cpu-peers"))
+  }
+
+  /// ALSA with a card, though one without a converter of sound.
+  private func hearing(_ section: Guest.Section) throws {
+    let known = try #require(section.first("sounds")?["known"] as? [String])
+    #expect(known.contains { $0.contains("CARD=Loopback,DEV=0") }, "\(known)")
+    #expect(!known.contains { $0.contains(" usbstream") }, "what is no device: \(known)")
+    let tone = try #require(section.first("tone"))
+    let amplitude = try #require(tone["amplitude"] as? Double)
+    #expect(try #require(tone["other"] as? Double) < amplitude / 20, "\(tone)")
+    #expect((0...500).contains(try #require(tone["latency"] as? Double)), "\(tone)")
+    print("a tone through a card:", tone)
+    let busy = try #require(section.first("busy")?["error"] as? String)
+    #expect(busy.contains("is in use"), "\(busy)")
+    for who in ["loudspeaker", "microphone"] {
+      let events = section.lines.filter { $0["who"] as? String == who }
+      #expect(events.first?["lost"] != nil && events.last?["restored"] != nil, "\(events)")
+    }
+    #expect(section.first("back") != nil)
   }
 
   private func listing(_ section: Guest.Section) throws {

@@ -117,6 +117,22 @@ kill "$server"
 wait "$server" 2> /dev/null
 echo "-- $status"
 
+# A sound card whose ends are joined, and that goes and comes back while it sounds.
+echo "== sound"
+"$client" sound Loopback > /tmp/sound &
+sounding=$!
+for _ in $(seq 300); do grep -q running /tmp/sound && break; kill -0 "$sounding" 2> /dev/null || break; sleep 0.1; done
+# Ends only when all who have the card open let go of it.
+echo snd_aloop.0 > /sys/bus/platform/drivers/snd_aloop/unbind &
+unbinding=$!
+for _ in $(seq 200); do grep -q gone /tmp/sound && break; kill -0 "$sounding" 2> /dev/null || break; sleep 0.1; done
+wait "$unbinding"
+echo snd_aloop.0 > /sys/bus/platform/drivers/snd_aloop/bind
+wait "$sounding"
+status=$?
+cat /tmp/sound
+echo "-- $status"
+
 echo "== errors"
 "$client" open /dev/video99
 "$client" open /dev/null

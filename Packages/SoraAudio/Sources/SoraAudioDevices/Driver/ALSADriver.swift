@@ -4,7 +4,7 @@ import CSoraSound
 package struct ALSABackend: AudioBackend {
   package init() {}
 
-  /// What Debian's libasound2-plugins names, with a device or without: converters, and ways to servers.
+  /// What Debian's libasound2-plugins names, alone and for each card: converters, and ways to servers.
   private static let plugins: Set = [
     "a52", "jack", "lavrate", "oss", "pulse", "samplerate", "speex", "speexrate", "upmix",
     "usbstream", "vdownmix",
@@ -18,7 +18,7 @@ package struct ALSABackend: AudioBackend {
     let failure = unsafe SoundFailure.of { unsafe sora_alsa_devices(&devices, &count, $0) }
     if let failure { throw AudioDeviceError(failure, "listing", .alsa) }
     let listed = unsafe AudioDevice.list(devices, count, .alsa)
-    return listed.filter { !Self.plugins.contains($0.id) }
+    return listed.filter { !Self.plugins.contains(String($0.id.prefix { $0 != ":" })) }
   }
 
   package func open(_ request: AudioPortRequest) throws(AudioDeviceError) -> any AudioPort {
