@@ -72,6 +72,8 @@ public final class RTCPeerConnection: Sendable {
         wallClock: WallClock(unixNanoseconds: SystemClock.realtimeNanoseconds, at: now))
       core.videoCodecs = videoCapabilities
       core.audioRedundancy = settings.audioRedundancy
+      core.offersRepair = settings.offersRepair
+      core.offersFeedbackBySource = settings.offersFeedbackBySource
       core.acceptsDataChannels = settings.acceptsDataChannels
       core.data.maximumMessageSize = settings.maximumMessageSize
       core.gathering = gathering

@@ -26,6 +26,9 @@ public final class PeerConnectionCore {
     public var videoCodecs: [CodecCapability] = [.vp8]
     /// Whether a section for data channels that the other side offers is taken; of channels of our own one always is.
     public var acceptsDataChannels = true
+    /// As in `RTCSettings`.
+    public var offersRepair = false
+    public var offersFeedbackBySource = false
     public var data = DataChannelConfiguration()
     /// STUN and TURN servers, and which candidates are used.
     public var gathering = ICEGatherer.Configuration()
@@ -88,6 +91,8 @@ public final class PeerConnectionCore {
       fingerprints: [SDPFingerprint(configuration.certificate.fingerprint)])
     negotiation.audioCodecs = configuration.audioCodecs
     negotiation.videoCodecs = configuration.videoCodecs
+    negotiation.offersRepair = configuration.offersRepair
+    negotiation.offersFeedbackBySource = configuration.offersFeedbackBySource
     negotiation.acceptsDataChannels = configuration.acceptsDataChannels
     negotiation.sctpPort = configuration.data.localPort
     negotiation.maximumMessageSize = UInt64(configuration.data.maximumMessageSize)

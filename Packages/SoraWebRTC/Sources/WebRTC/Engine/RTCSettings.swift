@@ -29,6 +29,11 @@ public struct RTCSettings: Sendable {
   /// Earlier packets that each audio packet repeats (RED, RFC 2198) where the other side takes that, 0 to 4. A copy
   /// makes good a lost packet and costs as much again. nil sends one to those that prefer it, as browsers do.
   public var audioRedundancy: Int?
+  /// Whether repair packets for video (ULPFEC, FlexFEC-03) are offered: a lost packet is made good without being asked for, for a part of
+  /// the rate. They are accepted in any case.
+  public var offersRepair = false
+  /// Whether feedback by source with ECN marks (RFC 8888) is offered, in place of transport-wide feedback. It is accepted in any case.
+  public var offersFeedbackBySource = false
   /// Whether a section for data channels that the other side offers is taken. Channels of our own are offered in any case.
   public var acceptsDataChannels = true
   /// Bytes of the largest message of a data channel that is taken; the other side is told (`a=max-message-size`).

@@ -33,6 +33,23 @@ import WebRTC
     #expect(lines(capability.sdp).contains { $0.contains("VP8/90000") })
   }
 
+  /// Repair packets, and feedback by source: offered where they are asked for.
+  @Test(arguments: [false, true]) func repairAndFeedbackAreOfferedOnRequest(isWanted: Bool)
+    async throws
+  {
+    var configuration = RTCConfiguration()
+    configuration.settings.offersRepair = isWanted
+    configuration.settings.offersFeedbackBySource = isWanted
+    let peer = try RTCPeerConnectionFactory().makePeerConnection(with: configuration)
+    defer { peer.close() }
+    try await peer.addTransceiver(of: .video, direction: .sendOnly, streamIds: ["s"])
+    let sdp = try await peer.offer().sdp
+    for line in [" ulpfec/90000", " flexfec-03/90000", " ack ccfb"] {
+      #expect(sdp.contains(line) == isWanted, "\(line) in \(sdp)")
+    }
+    #expect(sdp.contains("rtcp-fb:96 transport-cc") == !isWanted)
+  }
+
   /// Nothing is opened and nothing secured for it: it can be had where a connection can't.
   @Test func theOfferNeedsNoConnection() throws {
     let factory = RTCPeerConnectionFactory(
