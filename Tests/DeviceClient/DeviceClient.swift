@@ -15,6 +15,7 @@ struct DeviceClient {
       switch arguments[0] {
       case "list": try list(path)
       case "formats": try captureEachFormat(path, seconds: 20)
+      case "colors": try colors(path)
       case "pace": try pace(path, frames: 100)
       case "stamps": try readStamps(path, frames: 60, format: more ?? "MJPG")
       case "encoded": try takeEncoded(path, frames: 60, format: more ?? "H264")

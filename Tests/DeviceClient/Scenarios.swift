@@ -55,6 +55,21 @@ private func bar(_ index: Int, of picture: PixelBuffer) -> [Int] {
   ]
 }
 
+/// What is told of the samples' colours: as the driver starts, and of high definition.
+func colors(_ path: String) throws {
+  let device = try CameraDevice(path: path)
+  for (name, value) in [("usual", nil), ("Rec. 709", 1)] as [(String, Int64?)] {
+    if let value { try set(device, "Colorspace", value) }
+    let running = try device.capture("NV12", width: 320, height: 180)
+    defer { running.capture.stop() }
+    let space = try running.queue.next().colorSpace
+    write([
+      "type": "colors", "of": name, "matrix": space.map { "\($0.matrix)" } ?? "none",
+      "isFullRange": space?.isFullRange ?? false,
+    ])
+  }
+}
+
 /// How even the driver's times are.
 func pace(_ path: String, frames: Int) throws {
   let running = try CameraDevice(path: path).capture(

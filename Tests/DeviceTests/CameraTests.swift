@@ -28,6 +28,8 @@ struct CameraTests {
     try listing(section("list"))
     try colours(section("formats"), least: 23)
     try colours(section("planes"), least: 26)
+    let spaces = try section("colors").lines.compactMap { $0["matrix"] as? String }
+    #expect(spaces == ["bt601", "bt709"], "\(spaces)")
     let controls = try #require(section("controls").first("controls"))
     #expect(controls["value"] as? Int == controls["most"] as? Int)
     #expect(controls["again"] as? Int == controls["usual"] as? Int)

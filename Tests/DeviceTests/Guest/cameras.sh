@@ -29,6 +29,7 @@ try list "$client" list /dev/video0
 try controls "$client" controls /dev/video0
 try formats "$client" formats /dev/video0
 try planes "$client" formats /dev/video1
+try colors "$client" colors /dev/video1
 try pace "$client" pace /dev/video0
 try held "$client" held /dev/video0
 try restart "$client" restart /dev/video0

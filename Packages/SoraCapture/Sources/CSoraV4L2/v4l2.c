@@ -116,6 +116,9 @@ static void read_picture(uint32_t type, const struct v4l2_format *format, sora_v
     for (uint32_t i = 0; i < out->planes; i++) {
       out->stride[i] = picture->plane_fmt[i].bytesperline;
     }
+    out->colorspace = picture->colorspace;
+    out->encoding = picture->ycbcr_enc;
+    out->quantization = picture->quantization;
   } else {
     const struct v4l2_pix_format *picture = &format->fmt.pix;
     out->fourcc = picture->pixelformat;
@@ -123,6 +126,9 @@ static void read_picture(uint32_t type, const struct v4l2_format *format, sora_v
     out->height = picture->height;
     out->planes = 1;
     out->stride[0] = picture->bytesperline;
+    out->colorspace = picture->colorspace;
+    out->encoding = picture->ycbcr_enc;
+    out->quantization = picture->quantization;
   }
 }
 

@@ -44,7 +44,7 @@ final class FakeCameras: CameraSystem {
 
   func open(
     _ device: CameraDevice, format: CameraFormat, framesPerSecond: Int,
-    deliver: @escaping @Sendable (CapturedFrame.Content, Instant) -> Void,
+    deliver: @escaping @Sendable (CapturedFrame) -> Void,
     notify: @escaping @Sendable (CameraCapture.Event) -> Void
   ) throws(CameraError) -> any OpenCamera {
     let refusal = state.withLock { state -> CameraError? in
@@ -115,12 +115,12 @@ final class FakeCameras: CameraSystem {
 /// One that is open.
 final class FakeCamera: OpenCamera {
   let device: CameraDevice
-  private let deliver: @Sendable (CapturedFrame.Content, Instant) -> Void
+  private let deliver: @Sendable (CapturedFrame) -> Void
   let notify: @Sendable (CameraCapture.Event) -> Void
   private let closed: @Sendable (FakeCamera) -> Void
 
   init(
-    device: CameraDevice, deliver: @escaping @Sendable (CapturedFrame.Content, Instant) -> Void,
+    device: CameraDevice, deliver: @escaping @Sendable (CapturedFrame) -> Void,
     notify: @escaping @Sendable (CameraCapture.Event) -> Void,
     closed: @escaping @Sendable (FakeCamera) -> Void
   ) {
@@ -135,12 +135,16 @@ final class FakeCamera: OpenCamera {
   /// Takes a picture of so many pixels' width.
   func shoot(width: Int = 64, at timestamp: Instant = .now) {
     deliver(
-      .picture(PixelBuffer(width: width, height: 36, format: .i420) { _ in }), timestamp)
+      CapturedFrame(
+        content: .picture(PixelBuffer(width: width, height: 36, format: .i420) { _ in }),
+        timestamp: timestamp))
   }
 
   /// Gives a picture that it has encoded.
   func encode(_ bytes: [UInt8], isKeyFrame: Bool, at timestamp: Instant = .now) {
-    deliver(.encoded(EncodedBuffer(bytes), isKeyFrame: isKeyFrame), timestamp)
+    deliver(
+      CapturedFrame(
+        content: .encoded(EncodedBuffer(bytes), isKeyFrame: isKeyFrame), timestamp: timestamp))
   }
 }
 

@@ -59,6 +59,8 @@ typedef struct sora_v4l2_picture {
   uint32_t planes;
   /// Bytes from row to row.
   uint32_t stride[SORA_V4L2_PLANES];
+  /// Numbers of V4L2's enums v4l2_colorspace, v4l2_ycbcr_encoding and v4l2_quantization; read only.
+  uint32_t colorspace, encoding, quantization;
 } sora_v4l2_picture;
 
 int sora_v4l2_get_picture(int fd, uint32_t type, sora_v4l2_picture *picture);

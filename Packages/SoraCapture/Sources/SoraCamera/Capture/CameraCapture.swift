@@ -202,7 +202,7 @@ public final class CameraCapture: Sendable {
     deliver(
       CapturedFrame(
         content: content, timestamp: timestamp(of: filled, at: now), sequence: filled.sequence,
-        deviceMemory: memory))
+        colorSpace: layout.colorSpace, deviceMemory: memory))
   }
 
   /// The driver's time, unless it has none or one that can't be.

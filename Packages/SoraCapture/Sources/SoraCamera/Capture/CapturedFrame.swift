@@ -15,8 +15,21 @@ public struct CapturedFrame: Sendable {
   public var timestamp: Instant
   /// The driver's count of pictures, those included that it lost.
   public var sequence: UInt32
+  /// How a picture's samples become colours; nil where the driver doesn't tell, which is taken for limited BT.601.
+  public var colorSpace: VideoColorSpace?
   /// The camera's own memory, where the picture lies in it.
   public var deviceMemory: CameraDeviceMemory?
+
+  package init(
+    content: Content, timestamp: Instant, sequence: UInt32 = 0, colorSpace: VideoColorSpace? = nil,
+    deviceMemory: CameraDeviceMemory? = nil
+  ) {
+    self.content = content
+    self.timestamp = timestamp
+    self.sequence = sequence
+    self.colorSpace = colorSpace
+    self.deviceMemory = deviceMemory
+  }
 }
 
 /// The camera's memory that holds a picture, for another device to read: a GPU, an encoder. Keep the picture meanwhile.

@@ -73,6 +73,15 @@ public struct CameraPixelFormat: RawRepresentable, Sendable, Hashable, CustomStr
     }
   }
 
+  /// Whether samples are luma and chroma, and stay as they are.
+  var isYCbCr: Bool {
+    switch arrangement {
+    case .i420, .yv12, .nv12, .nv21, .i422: true
+    case .packed: ["YUYV", "YVYU", "UYVY", "VYUY"].contains("\(self)")
+    case .gray, .jpeg, nil: false
+    }
+  }
+
   /// What a picture costs to make usable, relative to others of its size: lent, converted, decoded.
   var cost: Int {
     if isLent { return 0 }

@@ -1,5 +1,5 @@
 import CYUV
-import SoraMedia
+package import SoraMedia
 
 /// Where a picture's samples are in the driver's memory, and how they become a `PixelBuffer`.
 package struct PictureLayout: Sendable, CustomStringConvertible {
@@ -46,8 +46,16 @@ package struct PictureLayout: Sendable, CustomStringConvertible {
   private let places: [Place]?
   /// Whether pictures are read from where the driver wrote them.
   let isLent: Bool
+  /// How samples become colours; nil where that isn't known.
+  package let colorSpace: VideoColorSpace?
 
-  package init(pixelFormat: CameraPixelFormat, width: Int, height: Int, strides: [Int]) {
+  /// - Parameter colorSpace: what the driver says of its samples. Of those that aren't luma and chroma, and of JPEG, nothing: what is made
+  ///   of them is limited BT.601.
+  package init(
+    pixelFormat: CameraPixelFormat, width: Int, height: Int, strides: [Int],
+    colorSpace: VideoColorSpace? = nil
+  ) {
+    self.colorSpace = pixelFormat.isYCbCr ? colorSpace : nil
     self.pixelFormat = pixelFormat
     self.width = width
     self.height = height

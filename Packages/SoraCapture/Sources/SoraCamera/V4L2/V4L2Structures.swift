@@ -1,4 +1,5 @@
 import CSoraV4L2
+import SoraMedia
 
 extension sora_v4l2_fraction {
   /// How often a second; nil where the driver can't say.
@@ -23,7 +24,10 @@ extension PictureLayout {
     let strides = [picture.stride.0, picture.stride.1, picture.stride.2, picture.stride.3]
     self.init(
       pixelFormat: CameraPixelFormat(rawValue: picture.fourcc), width: Int(picture.width),
-      height: Int(picture.height), strides: strides.prefix(planes).map { Int($0) })
+      height: Int(picture.height), strides: strides.prefix(planes).map { Int($0) },
+      colorSpace: VideoColorSpace(
+        v4l2Colorspace: picture.colorspace, encoding: picture.encoding,
+        quantization: picture.quantization))
   }
 }
 

@@ -1,6 +1,5 @@
 import Dispatch
 package import SoraCamera
-package import SoraMedia
 
 /// Where cameras come from: this machine, or what a test has in its place. Safe from any thread.
 package protocol CameraSystem: Sendable {
@@ -10,11 +9,11 @@ package protocol CameraSystem: Sendable {
   /// Opens a camera and starts it.
   ///
   /// - Parameters:
-  ///   - deliver: takes each picture with its capture time, raw or as the camera has encoded it, on a thread of the camera's.
+  ///   - deliver: takes each picture, raw or as the camera has encoded it, on a thread of the camera's.
   ///   - notify: told of stalls and of an end that nobody asked for, on the same thread.
   func open(
     _ device: CameraDevice, format: CameraFormat, framesPerSecond: Int,
-    deliver: @escaping @Sendable (CapturedFrame.Content, Instant) -> Void,
+    deliver: @escaping @Sendable (CapturedFrame) -> Void,
     notify: @escaping @Sendable (CameraCapture.Event) -> Void
   ) throws(CameraError) -> any OpenCamera
   /// What can be told to a camera that encodes.
@@ -57,12 +56,12 @@ struct MachineCameras: CameraSystem {
 
   func open(
     _ device: CameraDevice, format: CameraFormat, framesPerSecond: Int,
-    deliver: @escaping @Sendable (CapturedFrame.Content, Instant) -> Void,
+    deliver: @escaping @Sendable (CapturedFrame) -> Void,
     notify: @escaping @Sendable (CameraCapture.Event) -> Void
   ) throws(CameraError) -> any OpenCamera {
     try CameraCapture(
       device, format: format, framesPerSecond: Double(framesPerSecond),
-      deliver: { deliver($0.content, $0.timestamp) }, notify: notify)
+      deliver: deliver, notify: notify)
   }
 
   func encoding(of device: CameraDevice) -> any EncodingCamera { CameraEncoding(device) }

@@ -90,13 +90,16 @@ public final class CameraVideoCapturer: Sendable {
     do throws(CameraError) {
       camera = try cameras.system.open(
         device, format: choice.format, framesPerSecond: choice.frameRate,
-        deliver: { [weak self] content, time in
-          switch content {
-          case .picture(let picture): relay.offer(VideoFrame(from: picture, timestamp: time))
+        deliver: { [weak self] captured in
+          switch captured.content {
+          case .picture(let picture):
+            relay.offer(
+              VideoFrame(
+                from: picture, timestamp: captured.timestamp, colorSpace: captured.colorSpace))
           case .encoded(let bytes, let isKeyFrame):
             guard let codec else { return }
             let frame = EncodedFrame(
-              payload: bytes, isKeyFrame: isKeyFrame, rtpTimestamp: 0, timestamp: time,
+              payload: bytes, isKeyFrame: isKeyFrame, rtpTimestamp: 0, timestamp: captured.timestamp,
               width: choice.format.width, height: choice.format.height)
             self?.captured(frame, codec, by: relay)
           }

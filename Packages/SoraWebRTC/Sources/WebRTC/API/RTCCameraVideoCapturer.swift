@@ -40,7 +40,8 @@ public final class RTCCameraVideoCapturer: RTCVideoCapturer, @unchecked Sendable
           delegate?.capturer(
             self,
             didCapture: RTCVideoFrame(
-              frame: RawVideoFrame(buffer: picture, timestamp: frame.timestamp)))
+              frame: RawVideoFrame(
+                buffer: picture, timestamp: frame.timestamp, colorSpace: frame.colorSpace)))
         })
       let other = running.withLock { running in
         let other = running
