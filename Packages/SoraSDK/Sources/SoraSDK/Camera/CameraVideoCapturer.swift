@@ -99,7 +99,8 @@ public final class CameraVideoCapturer: Sendable {
           case .encoded(let bytes, let isKeyFrame):
             guard let codec else { return }
             let frame = EncodedFrame(
-              payload: bytes, isKeyFrame: isKeyFrame, rtpTimestamp: 0, timestamp: captured.timestamp,
+              payload: bytes, isKeyFrame: isKeyFrame, rtpTimestamp: 0,
+              timestamp: captured.timestamp,
               width: choice.format.width, height: choice.format.height)
             self?.captured(frame, codec, by: relay)
           }
