@@ -16,6 +16,9 @@ extension AssociationCore {
       guard offer(take) else { return }
     }
     guard let peer = phase.peer else { return }
+    if peer.transmitter.takeDoubtInMTU(), peer.pathMTU.suspectBlackHole(at: now) {
+      peer.transmitter.setMTU(peer.pathMTU.current)
+    }
     requestResets(peer, at: now)
     while writePacket(peer, at: now) {
       guard offer(take) else { return }

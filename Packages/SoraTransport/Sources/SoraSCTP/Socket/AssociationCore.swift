@@ -166,7 +166,7 @@ final class AssociationCore {
   private func poll(_ peer: Peer, at now: Instant) {
     peer.receiver.policy.poll(at: now)
     guard peer.transmitter.poll(at: now) else { return fail(.timeout(.data), peer) }
-    if peer.transmitter.errors >= 2, peer.pathMTU.suspectBlackHole(at: now) {
+    if peer.transmitter.takeDoubtInMTU(), peer.pathMTU.suspectBlackHole(at: now) {
       peer.transmitter.setMTU(peer.pathMTU.current)
     }
     guard peer.resets.poll(at: now) else { return fail(.timeout(.streamReset), peer) }

@@ -65,14 +65,15 @@ struct PathMTU {
     return true
   }
 
-  /// Packets are lost again and again: larger ones may not come through any more (RFC 8899 §4.3). `true` if packets are smaller now.
+  /// Packets are lost again and again: larger ones may not come through any more (RFC 8899 §4.3). `true` if packets are smaller now; what
+  /// comes through is looked for at once (RFC 8899 §5.2).
   mutating func suspectBlackHole(at now: Instant) -> Bool {
     guard current > base else { return false }
     current = base
     refused = ceiling + 1
     probe = nil
     tries = 0
-    next = now + .seconds(600)
+    next = now
     return true
   }
 }

@@ -19,11 +19,15 @@ final class Transmitter {
   /// Losses up to it are those that the window was already made smaller for.
   private var recoveryPoint: Int64
   private var lastSentAt: Int64 = 0
+  /// A chunk was sent for the fourth time since the path's MTU was last doubted.
+  private var hasStubbornLoss = false
 
   struct Options {
     var interleaving: Bool
     var partialReliability: Bool
     var errorLimit: Int?
+    /// Bytes of the packets that every path takes. Larger ones carry several chunks: one that has a TSN can't be cut again when the path
+    /// gets narrower (RFC 9260 §6.9).
     var mtu: Int
   }
 
@@ -60,6 +64,12 @@ final class Transmitter {
   private var isRecovering: Bool { outstanding.cumulative < recoveryPoint }
 
   func setMTU(_ mtu: Int) { congestion.setMTU(mtu) }
+
+  /// Whether large packets may be what is lost: all are, or the same chunks again and again, while smaller ones that follow come through.
+  func takeDoubtInMTU() -> Bool {
+    defer { hasStubbornLoss = false }
+    return errors >= 2 || hasStubbornLoss
+  }
 
   // MARK: - Acknowledgements
 
@@ -301,10 +311,10 @@ final class Transmitter {
   ) -> Bool {
     let record = outstanding.record(tsn)
     let size = header + (Int(record.count) + 3) & ~3
-    // One that was cut for larger packets goes alone.
-    guard size <= packet.room(packet.isEmpty ? Int.max : limit) else { return false }
+    guard size <= packet.room(limit) else { return false }
     writeChunk(record, tsn, flags: 0, into: &packet)
     outstanding.retransmitted(tsn, at: now.nanoseconds)
+    if record.retransmissions == 2 { hasStubbornLoss = true }
     counters.retransmissions += 1
     lastSentAt = now.nanoseconds
     return true
@@ -327,8 +337,8 @@ final class Transmitter {
         forward.update(outstanding, roundTrip: roundTrip.smoothed, at: nanoseconds)
       }
     }
-    let whole = (limit - CommonHeader.count - header) & ~3
-    let room = (packet.room(limit) - header) & ~3
+    let whole = (options.mtu - CommonHeader.count - header) & ~3
+    let room = min(whole, (packet.room(limit) - header) & ~3)
     guard room > 0, let count = queue.nextCount(room: room, whole: whole, at: nanoseconds),
       // With nothing on the way one chunk asks for the window (RFC 9260 §6.1).
       count <= openWindow || outstanding.flightPayload == 0 && outstanding.isEmpty,

@@ -98,9 +98,51 @@ import Testing
     try? world.a.association.send(pattern(100_000, 1), at: world.now)
     #expect(world.run(within: .seconds(2)) { world.b.messages.count == 1 })
     #expect(world.a.association.statistics.chunksRetransmitted == 0)
-    // The path gets narrower without a word.
-    world.there.conditions.mtu = 1300
-    try? world.a.association.send(pattern(100_000, 2), at: world.now)
-    #expect(world.a.association.state == .connected)
+  }
+
+  /// The path gets narrower without a word while a message is under way, and wider again later.
+  @Test(arguments: [true, false]) func aNarrowerPathBringsWhatWasUnderWay(interleaving: Bool) throws
+  {
+    var configuration = SCTPConfiguration()
+    configuration.maximumMTU = 9000
+    configuration.interleaving = interleaving
+    let world = World(configuration, link: .init(mtu: 4000))
+    #expect(world.connect())
+    world.run(for: .seconds(120))
+    for index in 0..<4 { try world.a.association.send(pattern(250_000, index), at: world.now) }
+    #expect(world.run(within: .seconds(2)) { world.b.messages.count == 1 })
+    let statistics = world.a.association.statistics
+    #expect(statistics.mtu > 3900 && statistics.unacknowledgedChunks > 10)
+    var largest = 0
+    world.there.drops = { packet in
+      largest = max(largest, packet.count)
+      return false
+    }
+    // Larger packets did leave, with several chunks.
+    #expect(world.run(within: .seconds(1)) { largest > 3900 })
+    world.there.conditions.mtu = 1600
+    let before = world.a.association.statistics.chunksRetransmitted
+    let start = world.now
+    #expect(world.run(within: .seconds(2)) { world.b.messages.count == 4 })
+    let again = world.a.association.statistics.chunksRetransmitted - before
+    print(
+      "narrower, interleaving \(interleaving): \((world.now - start).inMilliseconds) ms, \(again) again"
+    )
+    #expect(world.b.messages.map(\.payload) == (0..<4).map { pattern(250_000, $0) })
+    #expect(again < 1200)
+    // What comes through now is found, and nothing more is lost.
+    world.run(for: .seconds(60))
+    let narrow = world.a.association.statistics
+    #expect(narrow.mtu > 1550 && narrow.mtu <= 1600)
+    try world.a.association.send(pattern(250_000, 4), at: world.now)
+    #expect(world.run(within: .seconds(2)) { world.b.messages.count == 5 })
+    #expect(world.a.association.statistics.chunksRetransmitted == narrow.chunksRetransmitted)
+    // Larger ones are looked for again after ten minutes, and no sooner (RFC 8899 §5.1.1).
+    world.there.conditions.mtu = 4000
+    world.run(for: .seconds(500))
+    #expect(world.a.association.statistics.mtu == narrow.mtu)
+    world.run(for: .seconds(200))
+    #expect(world.a.association.statistics.mtu > 3900)
+    #expect(world.a.isConnected && world.b.isConnected)
   }
 }
