@@ -118,9 +118,10 @@ final class Receiver {
   }
 
   private func insert(_ tsn: Int64) {
+    let hadGap = tracker.hasGap
     tracker.insert(tsn)
     // Also when the gap has just been closed: the sender waits for that.
-    if tracker.hasGap { policy.require() }
+    if hadGap || tracker.hasGap { policy.require() }
   }
 
   /// Takes FORWARD-TSN or I-FORWARD-TSN (RFC 3758 §3.6, RFC 8260 §2.3.1). `false` where it can't be read.

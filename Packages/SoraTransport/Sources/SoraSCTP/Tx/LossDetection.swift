@@ -8,6 +8,8 @@ struct LossDetection {
   /// How many fourths of a round trip the path reorders by, and for how many recoveries more (RFC 8985 §6.2 step 4).
   private var multiplier: Int64 = 1
   private var persistence = 0
+  /// What was sent last when the multiplier grew.
+  private var grownAt: Int64 = -1
   /// When what is only late now would be lost: nanoseconds.
   private(set) var deadline: Int64?
 
@@ -27,9 +29,11 @@ struct LossDetection {
     }
   }
 
-  /// The peer has both copies of what was sent again.
-  mutating func spurious() {
+  /// The peer has both copies of what was sent again. What it tells within one round trip counts once (RFC 8985 §6.2 step 4).
+  mutating func spurious(cumulative: Int64, last: Int64) {
     hasReordering = true
+    guard cumulative >= grownAt else { return }
+    grownAt = last
     multiplier = min(multiplier + 1, 8)
     persistence = 16
   }

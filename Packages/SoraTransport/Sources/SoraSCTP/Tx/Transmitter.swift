@@ -105,7 +105,7 @@ final class Transmitter {
     }
     if repeated > 0, counters.retransmissions > 0 {
       counters.spurious += UInt64(repeated)
-      losses.spurious()
+      losses.spurious(cumulative: outstanding.cumulative, last: outstanding.last)
     }
     // A window of 0 keeps the peer alive, and the association (RFC 9260 §6.1).
     if peerWindow == 0 { timer.forgive() }
@@ -177,6 +177,8 @@ final class Transmitter {
       losses.detect(
         &outstanding, estimate: roundTrip, isRecovering: isRecovering, at: now.nanoseconds)
     else { return }
+    // What is lost is known: nothing has to be asked for (RFC 8985 §7.2).
+    probe.stop()
     if !isRecovering {
       recoveryPoint = outstanding.last
       congestion.lost()
