@@ -224,10 +224,13 @@ extension AssociationCore {
           continue
         }
       case ParameterType.incomingReset:
-        incoming = peer.resets.incomingRequest(parameter.value)
+        incoming = peer.resets.incomingRequest(
+          parameter.value, streamLimit: peer.capabilities.outgoingStreams)
         if case .reset(let sequence, let streams) = incoming {
           answer(sequence, StreamResets.Result.performed)
-          if case .established = phase { try? resetStreams(streams, at: now) }
+          if case .established = phase {
+            try? resetStreams(streams.isEmpty ? queue.used : streams, at: now)
+          }
           continue
         }
       case ParameterType.tsnReset, ParameterType.addOutgoingStreams,

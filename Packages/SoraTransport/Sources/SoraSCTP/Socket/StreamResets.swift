@@ -171,8 +171,8 @@ struct StreamResets {
     return (waiting.sequence, waiting.streams)
   }
 
-  /// Takes a request of the peer that this end shall reset what it sends: the streams, or the answer.
-  mutating func incomingRequest(_ value: RawSpan) -> Incoming {
+  /// Takes a request of the peer that this end shall reset what it sends: the streams, all where there are none, or the answer.
+  mutating func incomingRequest(_ value: RawSpan, streamLimit: UInt16) -> Incoming {
     guard value.byteCount >= 4, value.byteCount % 2 == 0 else { return .malformed }
     let sequence = value.u32(0)
     guard sequence == expectedSequence else {
@@ -181,7 +181,10 @@ struct StreamResets {
         result: sequence == expectedSequence &- 1 ? lastResult : Result.badSequence)
     }
     var streams: [UInt16] = []
-    for offset in stride(from: 4, to: value.byteCount, by: 2) { streams.append(value.u16(offset)) }
+    for offset in stride(from: 4, to: value.byteCount, by: 2) {
+      guard value.u16(offset) < streamLimit else { return answer(sequence, Result.wrongStream) }
+      streams.append(value.u16(offset))
+    }
     _ = answer(sequence, Result.performed)
     return .reset(sequence: sequence, streams)
   }

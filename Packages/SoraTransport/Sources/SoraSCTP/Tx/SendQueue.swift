@@ -133,6 +133,14 @@ final class SendQueue {
     streams[place].priority = max(1, priority)
   }
 
+  /// Streams that don't count from 0, or will not when all that waits was sent.
+  var used: [UInt16] {
+    streams.indices.filter {
+      streams[$0].nextOrdered > 0 || streams[$0].nextUnordered > 0 || !streams[$0].waiting.isEmpty
+    }
+    .map { streams.stream(at: $0) }
+  }
+
   func isClosing(_ stream: UInt16) -> Bool {
     streams.place(of: stream).map { streams[$0].isClosing } ?? false
   }

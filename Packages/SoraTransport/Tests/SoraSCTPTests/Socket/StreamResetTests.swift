@@ -96,6 +96,121 @@ import Testing
     #expect(peer.association.state == .connected)
   }
 
+  // MARK: - The peer asks for what this end sends
+
+  private func incomingRequest(_ sequence: UInt32, _ streams: [UInt16]) -> [UInt8] {
+    let value = RawPeer.words(sequence) + streams.flatMap { RawPeer.halves($0) }
+    return RawPeer.chunk(130, RawPeer.halves(14, UInt16(4 + value.count)) + value)
+  }
+
+  /// The parameters of a type in what came, without their headers and padding.
+  private func parameters(_ type: UInt8, _ packets: [RawPeer.Packet]) -> [[UInt8]] {
+    packets.flatMap(\.chunks).filter { $0.type == 130 && $0.value[1] == type }
+      .map { Array($0.value[4..<Int($0.value[3])]) }
+  }
+
+  private func resets(_ peer: RawPeer) -> [SCTPEvent] {
+    peer.events().filter { if case .bufferedAmountLow = $0 { false } else { true } }
+  }
+
+  /// Says that a request of the association's was done.
+  private func confirm(_ request: [UInt8], _ peer: RawPeer) {
+    let value = Array(request[..<4]) + RawPeer.words(1)
+    peer.send(RawPeer.chunk(130, RawPeer.halves(16, 12) + value))
+  }
+
+  @Test func aPeerMayAskForResets() throws {
+    let peer = RawPeer()
+    #expect(peer.connect())
+    _ = peer.events()
+    for stream in [3, 5] as [UInt16] {
+      for _ in 0..<2 { try peer.association.send([1], on: stream, at: peer.now) }
+    }
+    _ = peer.drain()
+    peer.send(peer.sack(peer.theirTSN &+ 3))
+    let answer = peer.send(incomingRequest(peer.firstTSN, [3]))
+    #expect(parameters(16, answer) == [RawPeer.words(peer.firstTSN, 1)])
+    // RFC 6525 §4.1: its own number, that of the request that it follows, the last TSN, the streams.
+    let requests = parameters(13, answer)
+    #expect(requests.count == 1)
+    let request = try #require(requests.first)
+    #expect(
+      Array(request[4...])
+        == RawPeer.words(peer.firstTSN, peer.theirTSN &+ 3) + RawPeer.halves(3))
+    #expect(throws: SCTPSendError.streamClosing(3)) {
+      try peer.association.send([1], on: 3, at: peer.now)
+    }
+    // Once more: the same answer, and no other request.
+    let again = peer.send(incomingRequest(peer.firstTSN, [3]))
+    #expect(parameters(16, again) == [RawPeer.words(peer.firstTSN, 1)])
+    #expect(parameters(13, again).isEmpty)
+    confirm(request, peer)
+    #expect(resets(peer) == [.outgoingStreamsReset([3])])
+    try peer.association.send([2], on: 3, at: peer.now)
+    try peer.association.send([2], on: 5, at: peer.now)
+    let numbers = peer.drain().flatMap(\.chunks).filter { $0.type == 0 }
+      .map { Array($0.value[4..<8]) }
+    #expect(numbers == [RawPeer.halves(3, 0), RawPeer.halves(5, 2)])
+    // And late, when all is done.
+    let late = peer.send(incomingRequest(peer.firstTSN, [3]))
+    #expect(parameters(16, late) == [RawPeer.words(peer.firstTSN, 1)])
+    #expect(parameters(13, late).isEmpty)
+    #expect(resets(peer).isEmpty)
+  }
+
+  @Test func aResetThatIsAskedForWaitsForWhatIsToBeSent() throws {
+    let peer = RawPeer()
+    #expect(peer.connect())
+    try peer.association.send(pattern(60_000, 1), on: 3, at: peer.now)
+    var packets = peer.drain()
+    packets += peer.send(incomingRequest(peer.firstTSN, [3]))
+    #expect(parameters(16, packets).count == 1 && parameters(13, packets).isEmpty)
+    func sent() -> Int { packets.flatMap(\.chunks).count { $0.type == 0 } }
+    for _ in 0..<20 where parameters(13, packets).isEmpty {
+      packets += peer.send(peer.sack(peer.theirTSN &+ UInt32(sent()) &- 1))
+    }
+    let request = try #require(parameters(13, packets).first)
+    #expect(sent() > 50)
+    #expect(Array(request[8..<12]) == RawPeer.words(peer.theirTSN &+ UInt32(sent()) &- 1))
+  }
+
+  @Test func allStreamsAreResetForAPeerThatNamesNone() throws {
+    let peer = RawPeer()
+    #expect(peer.connect())
+    _ = peer.events()
+    for stream in [9, 2] as [UInt16] { try peer.association.send([1], on: stream, at: peer.now) }
+    _ = peer.drain()
+    let answer = peer.send(incomingRequest(peer.firstTSN, []))
+    #expect(parameters(16, answer) == [RawPeer.words(peer.firstTSN, 1)])
+    confirm(try #require(parameters(13, answer).first), peer)
+    #expect(resets(peer) == [.outgoingStreamsReset([9, 2])])
+  }
+
+  @Test func badRequestsForWhatIsSentAreRefused() throws {
+    let peer = RawPeer()
+    #expect(peer.connect())
+    _ = peer.events()
+    try peer.association.send([1], on: 3, at: peer.now)
+    _ = peer.drain()
+    let wrong = peer.send(incomingRequest(peer.firstTSN &+ 7, [3]))
+    #expect(parameters(16, wrong) == [RawPeer.words(peer.firstTSN &+ 7, 5)])
+    #expect(peer.send(RawPeer.chunk(130, RawPeer.halves(14, 6) + [1, 2])).isEmpty)
+    #expect(peer.association.statistics.dropped.malformed == 1)
+    // The peer takes 1024 streams: there is no stream 1024, and nothing of such a request is done.
+    let missing = peer.send(incomingRequest(peer.firstTSN, [3, 1024]))
+    #expect(parameters(16, missing) == [RawPeer.words(peer.firstTSN, 3)])
+    #expect(parameters(13, missing).isEmpty && parameters(13, wrong).isEmpty)
+    let again = peer.send(incomingRequest(peer.firstTSN, [3, 1024]))
+    #expect(parameters(16, again) == [RawPeer.words(peer.firstTSN, 3)])
+    try peer.association.send([1], on: 3, at: peer.now)
+    _ = peer.drain()
+    #expect(resets(peer).isEmpty)
+    // The number was used.
+    let next = peer.send(incomingRequest(peer.firstTSN &+ 1, [3]))
+    #expect(parameters(16, next) == [RawPeer.words(peer.firstTSN &+ 1, 1)])
+    #expect(parameters(13, next).count == 1)
+  }
+
   @Test func aSilentPeerIsATimeout() throws {
     var configuration = SCTPConfiguration()
     configuration.maximumRetransmissions = 2
