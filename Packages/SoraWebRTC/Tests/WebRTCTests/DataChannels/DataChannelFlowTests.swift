@@ -72,7 +72,6 @@ import WebRTC
       // One message, so that what waits rises once and only falls then.
       #expect(channel.sendData(message(250_000)))
       let told = try await notes.untilEmpty()
-      print("round \(round): \(told)")
       // The call that tells of the threshold comes behind the one that tells of the last amount.
       try await Task.sleep(for: .milliseconds(50))
       let all = told + notes.notes.withLock { $0 }
