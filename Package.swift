@@ -431,7 +431,8 @@ let package = Package(
     .target(
       name: "SoraMedia",
       path: "Packages/SoraMedia/Sources/SoraMedia",
-      swiftSettings: settings + [.strictMemorySafety(), .enableExperimentalFeature("Lifetimes")]),
+      swiftSettings: settings + [.strictMemorySafety(), .enableExperimentalFeature("Lifetimes")],
+      linkerSettings: [.linkedLibrary("m")]),
     .target(
       name: "SoraClock",
       dependencies: ["SoraMedia"],

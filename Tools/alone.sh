@@ -2,7 +2,8 @@
 # Builds fresh packages outside of the repository that import one product each, while the libraries of all other codecs
 # are hidden from the compiler and the linker, and runs them:
 #   SoraVP9 alone needs libvpx and nothing else;
-#   WebRTC without the trait GPL needs neither x264, x265 nor libavcodec, and still offers H.264.
+#   WebRTC without the trait GPL needs neither x264, x265 nor libavcodec, and still offers H.264;
+#   SoraSCTP alone needs no library at all, not even OpenSSL.
 # In a mount namespace of its own, so that nothing of the machine changes.
 set -euo pipefail
 
@@ -10,7 +11,7 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 if [ "${1:-}" != --inside ]; then
   scratch=$(mktemp -d)
   trap 'rm -rf "$scratch"' EXIT
-  for needs in ${ALONE:-vp9 free}; do
+  for needs in ${ALONE:-vp9 free sctp}; do
     if [ "$(id -u)" = 0 ]; then namespace=(unshare --mount); else namespace=(unshare --map-root-user --mount); fi
     "${namespace[@]}" "$0" --inside "$needs" "$scratch"
   done
@@ -88,6 +89,36 @@ END
     grep -qi '^H264 openh264 true' "$scratch/codecs.txt"
     if ldd "$program" | grep -E 'x264|x265|avcodec'; then
       echo "alone.sh: a GPL library is linked without the trait" >&2
+      exit 1
+    fi
+    ;;
+  sctp)
+    hide "${gpl[@]}" "${others[@]}" /usr/include/openssl /usr/include/srtp2 /usr/include/vpx
+    write_package SCTPAlone '' SoraSCTP SoraMedia << 'END'
+import SoraMedia
+import SoraSCTP
+
+let ends = (0..<2).map { SCTPAssociation(random: RandomSource(seed: UInt64($0))) }
+let now = Instant.zero
+let payload: [UInt8] = [42]
+ends[0].connect(at: now)
+try ends[0].send(payload.span.bytes, on: 0, ppid: 53, at: now)
+for _ in 0..<10 {
+  for (end, other) in zip(ends, ends.reversed()) {
+    end.drainPackets(at: now) { packet in
+      other.receive(packet, at: now)
+      return true
+    }
+  }
+}
+while let event = ends[1].nextEvent() {
+  if case .message(let message) = event { print("came:", message.payload) }
+}
+END
+    program=$(build SCTPAlone)
+    "$program" | grep -Fx 'came: [42]'
+    if ldd "$program" | grep -E 'ssl|crypto|srtp|vpx|aom|dav1d|264|265|avcodec|opus|yuv'; then
+      echo "alone.sh: SoraSCTP links a library that it doesn't need" >&2
       exit 1
     fi
     ;;

@@ -29,7 +29,10 @@ let package = Package(
   ],
   targets: [
     .target(name: "SoraWire", swiftSettings: safe),
-    .target(name: "SoraMedia", swiftSettings: safe),
+    .target(
+      name: "SoraMedia", swiftSettings: safe,
+      // Rounding is libm's, and no Foundation brings it.
+      linkerSettings: [.linkedLibrary("m")]),
     .target(name: "SoraClock", dependencies: ["SoraMedia"], swiftSettings: strict),
     .target(name: "SoraVersion", swiftSettings: strict),
     .systemLibrary(name: "CYUV", providers: [.apt(["libyuv-dev"])]),
