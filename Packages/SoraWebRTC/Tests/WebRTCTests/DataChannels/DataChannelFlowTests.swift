@@ -68,7 +68,7 @@ import WebRTC
     channel.bufferedAmountLowThreshold = threshold
     channel.delegate = notes
     let reading = Task { for await _ in other.messages {} }
-    for round in 0..<2 {
+    for _ in 0..<2 {
       // One message, so that what waits rises once and only falls then.
       #expect(channel.sendData(message(250_000)))
       let told = try await notes.untilEmpty()
