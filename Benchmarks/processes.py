@@ -52,6 +52,13 @@ def memory(pid, mapped):
     return [(int(status[name].split()[0]) - pictures) / 1024 for name in ("VmRSS", "VmHWM")]
 
 
+def private_memory(pid):
+    """Memory that no other process shares and that would be free without this one, in MB. Code of libraries isn't in it."""
+    with open(f"/proc/{pid}/smaps_rollup") as file:
+        sizes = dict(line.split(":", 1) for line in file if line.startswith("Private_"))
+    return sum(int(sizes[name].split()[0]) for name in ("Private_Clean", "Private_Dirty")) / 1024
+
+
 class Watched:
     """One process over the window."""
 
@@ -65,7 +72,7 @@ class Watched:
         seconds = time.monotonic() - self.at
         cpu = cpu_seconds(self.pid) - self.cpu
         resident, peak = memory(self.pid, self.mapped)
-        result = {"cpu": cpu * 60 / seconds, "resident": resident, "peak": peak}
+        result = {"cpu": cpu * 60 / seconds, "resident": resident, "peak": peak, "private": private_memory(self.pid)}
         lines = [line for line in self.process.messages("stats")[max(0, self.skipped - 1) :] if line.get("video")]
         if len(lines) > 1:
             first, last = lines[0], lines[-1]

@@ -53,18 +53,20 @@ def row(entry, result):
     video = play["summary"]["video"]
     latency = video.get("latencyMs") or {}
     stamps = video.get("stamps") or {}
+    sync = video.get("lipSyncMs") or {}
     unreadable = stamps.get("unreadable")
     missing = stamps.get("missing")
     return [
         entry.partition(":")[0], play.get("size", "-"), cell(publish.get("fps")), cell(play.get("fps")), cell(publish.get("kbps"), "{:.0f}"),
         cell(latency.get("p50"), "{}"), cell(latency.get("p95"), "{}"), cell(missing, "{}"), cell(unreadable, "{}"),
-        cell(publish["cpu"] / 60, "{:.2f}"), cell(play["cpu"] / 60, "{:.2f}"), cell(video.get("psnrDb")),
+        cell(publish["cpu"] / 60, "{:.2f}"), cell(play["cpu"] / 60, "{:.2f}"), cell(publish["private"]), cell(play["private"]),
+        cell(sync.get("p95"), "{}"), cell(video.get("psnrDb")),
     ]
 
 
 HEADS = [
     "codec", "size", "fps sent", "fps received", "kbit/s", "latency p50 (ms)", "p95", "frames missing", "stamps unreadable",
-    "cores, publisher", "cores, player", "PSNR (dB)",
+    "cores, publisher", "cores, player", "private MB, publisher", "player", "lip sync p95 (ms)", "PSNR (dB)",
 ]
 
 
@@ -101,7 +103,7 @@ def main():
     if others:
         print(
             f"\n{options.seconds:.0f} s of each call after {options.warmup:.0f} s; the test pattern at {RATE} fps and "
-            f"Opus; {os.cpu_count()} cores, {processor()}. Latency, frames missing and PSNR are of the whole call. Other "
+            f"Opus; {os.cpu_count()} cores, {processor()}. Latency, frames missing, lip sync and PSNR are of the whole call, private memory of its end. Other "
             f"processes, the server among them, used {min(others):.2f} to {max(others):.2f} cores meanwhile.")
     with open(os.path.join(options.folder, "results.json"), "w") as file:
         json.dump({"results": results, "problems": problems}, file, indent=1)
