@@ -15,12 +15,14 @@ LIVE = ^(Sora(Signaling|TURNStream|SDK)Tests|RelayTests)\.|^WindowTests\.(?!Port
 PORTAL = ^WindowTests\.(Missing)?PortalTests
 # And those that say within which time people are elsewhere.
 CLUSTER = ^CommandTests\.ServedClusterTests
+# With whom `make channels-gigabyte` does, as a regular expression.
+CHANNEL_PEERS = Chromium|Firefox|Aiortc|GStreamer
 SWIFT_SOURCES = Package.swift $(wildcard Packages Tools Tests Benchmarks Docs/Examples)
 PREFIX ?= /usr/local
 DOCS = .build/docs
 
 .DEFAULT_GOAL := help
-.PHONY: help deps demo build check test api samples test-allocations test-unit test-devices test-interop test-packages test-alone endurance guard metrics \
+.PHONY: help deps demo build check test api samples test-allocations test-unit test-devices test-interop test-packages test-alone endurance channels-gigabyte guard metrics \
 	fuzz sanitize bench bench-codecs bench-packets bench-forwarding bench-data bench-links bench-realtime bench-sound audio-quality scorecard bench-short manifest manifest-check \
 	install package format lint docs clean
 
@@ -73,6 +75,9 @@ test-packages: ## Build each package alone, from its own manifest
 
 endurance: ## Have 50 clients come and go on a real server for 20 minutes, and compare what is held (after `make build`; SORA_ENDURANCE_SECONDS)
 	SORA_ENDURANCE_SECONDS=$${SORA_ENDURANCE_SECONDS:-1200} $(TEST) --filter '^SoraServerTests\.RealServerEndurance'
+
+channels-gigabyte: ## Send a gigabyte each way over data channels with each other peer, checksums compared (after `make build`; CHANNEL_BYTES, CHANNEL_PEERS=Chromium)
+	CHANNEL_BYTES=$${CHANNEL_BYTES:-1073741824} $(TEST) --filter '^InteropTests\.Interop/DataChannels/with($(CHANNEL_PEERS))'
 
 test-alone: ## Build single products in fresh packages, the other codecs' libraries hidden
 	@Tools/alone.sh
@@ -149,6 +154,7 @@ bench-short: ## Run every benchmark for some seconds, as CI does
 	BENCH_ROUNDS=1 CONNECTIONS=3 $(MAKE) --no-print-directory bench-packets
 	FORWARDING_SECONDS=1 FORWARDING_SUBSCRIBERS="10 50" FORWARDING_IDLE=100 $(MAKE) --no-print-directory bench-forwarding
 	BENCH_ROUNDS=1 DATA_MEGABYTES=8 DATA_SECONDS=1 CHANNEL_SECONDS=1 $(MAKE) --no-print-directory bench-data
+	CHANNEL_BYTES=16777216 $(MAKE) --no-print-directory channels-gigabyte CHANNEL_PEERS=Chromium
 	LINK_SECONDS=3 LINK_WARMUP=1 LINK_CASES="1 % lost" $(MAKE) --no-print-directory bench-links
 	SCORECARD_SHORT=1 $(MAKE) --no-print-directory scorecard
 	AUDIO_POINTS=short AUDIO_SEGMENTS=1 AUDIO_PEERS=virtual,ours,official $(MAKE) --no-print-directory audio-quality

@@ -212,7 +212,9 @@ extension Interop {
     /// bytes came, with the sender's id where that was asked for, is the script's to see.
     @Test func signalingAndMessagesGoOverDataChannels() async throws {
       let outcome = try await Scenario(name: "official/channels", limit: 150).run(Channels.self)
-      let labels = ["#plain", "#rich", "notify", "push", "rpc", "signaling", "stats"]
+      let labels = [
+        "#plain", "#retried", "#rich", "#timed", "notify", "push", "rpc", "signaling", "stats",
+      ]
       for (run, ignores) in [(outcome.with, false), (outcome.without, true)] {
         #expect(run.labels == labels && run.announced == labels)
         #expect(run.switched == [ignores, ignores, ignores])

@@ -4,8 +4,8 @@ from channels.calls import Limits, walk
 from ends.data import AiortcDataEnd
 from harness import main
 
-# Its own limit, and its pace.
-LIMITS = Limits(largest=65_536, many=200, bulk=2 << 20, size=16_384)
+# Its own limit of a message.
+LIMITS = Limits(largest=65_536, size=16_384)
 
 
 def scenario(world):

@@ -6,8 +6,8 @@ Beside what each end has there, these have
   both ends make it;
 - `send(label, message)`: text as `str`, binary as `bytes`; `messages(label)`: those that came;
 - `quiet(label)`: messages are counted from now on, and not kept;
-- `bulk(label, count, size)`: sends messages as fast as there is room, byte `n` of message `m` being `n * 31 + m`, and gives
-  their CRC-32 when all are on their way or waiting;
+- `bulk(label, count, size, seconds)`: sends messages as fast as there is room, byte `n` of message `m` being `n * 31 + m`, and gives
+  their CRC-32 when all are on their way or waiting, which has to be within so many seconds;
 - `openings(count)`: opens so many channels, one after the other, sends a message on each when it is open, and gives the
   milliseconds until it has come back, of each; the other end sends back what comes on labels that begin with "echo ";
 - `shut(label)`: closes the channel;
@@ -26,9 +26,11 @@ from ends.aiortc_end import AiortcEnd
 from ends.direct import OurEnd, PageEnd
 from ends.gstreamer_end import GStreamerEnd
 from ends.pattern import pattern
+from harness import wait_for
 
 # What a limit is where there is none.
 UNLIMITED = 65535
+BULK_SECONDS = 900
 
 
 class ChannelLines:
@@ -51,13 +53,13 @@ class ChannelLines:
     def quiet(self, label):
         self.tell_channel(action="quiet", label=label)
 
-    def bulk(self, label, count, size):
+    def bulk(self, label, count, size, seconds=BULK_SECONDS):
         self.tell_channel(action="bulk", label=label, count=count, size=size)
 
         def sent():
             return next((line for line in self.process.messages("bulkSent") if line["label"] == label), None)
 
-        return self.process.wait_for("bulk", sent, 900)["sum"]
+        return self.process.wait_for("bulk", sent, seconds)["sum"]
 
     def openings(self, count):
         before = len(self.process.messages("openings"))
@@ -223,8 +225,14 @@ class DataPageEnd(PageEnd):
     def quiet(self, label):
         self.page.evaluate("(label) => { direct.channels[label].quiet = true; }", label)
 
-    def bulk(self, label, count, size):
-        return self.page.evaluate("(bulk) => direct.bulk(...bulk)", [label, count, size])
+    def bulk(self, label, count, size, seconds=BULK_SECONDS):
+        # Not waited for in the page: Firefox ends scripts that take a minute.
+        self.page.evaluate(
+            """([label, count, size]) => {
+              direct.bulk(label, count, size).then((sum) => { direct.channels[label].sent = sum; });
+            }""", [label, count, size])
+        sent = "(label) => [direct.channels[label].sent].filter((sum) => sum !== undefined)"
+        return wait_for("bulk", lambda: self.page.evaluate(sent, label), seconds)[0]
 
     def openings(self, count):
         return self.page.evaluate("(count) => direct.openings(count)", count)
@@ -304,7 +312,7 @@ class AiortcDataEnd(AiortcEnd):
     def quiet(self, label):
         self.channels[label]["quiet"] = True
 
-    def bulk(self, label, count, size):
+    def bulk(self, label, count, size, seconds=BULK_SECONDS):
         async def send():
             channel, total = self.channels[label]["channel"], 0
             for number in range(count):
@@ -317,7 +325,7 @@ class AiortcDataEnd(AiortcEnd):
                 channel.send(data)
             return total
 
-        return asyncio.run_coroutine_threadsafe(send(), self.loop).result(900)
+        return asyncio.run_coroutine_threadsafe(send(), self.loop).result(seconds)
 
     def openings(self, count):
         async def measure():

@@ -5,6 +5,29 @@ from harness import main, wait_for
 from harness.api import call
 
 BYTES = bytes(range(256)) * 200
+PLAIN = [{"label": "#plain", "direction": "sendrecv"}]
+ALL = PLAIN + [
+    {"label": "#rich", "direction": "sendrecv", "compress": True, "header": HEADER, "ordered": False, "max_retransmits": 3},
+    {"label": "#retried", "direction": "sendrecv", "max_retransmits": 3},
+    # Long enough that nothing is given up while other programs hold the processor.
+    {"label": "#timed", "direction": "sendrecv", "ordered": False, "max_packet_life_time": 5000, "protocol": "sora"},
+]
+
+
+def talk(sender, receiver, label, ordered):
+    """Messages of many sizes, unlike those of other channels and ways: each comes once, and in order where that was asked for."""
+    def came():
+        return [data for name, data in list(receiver.messages) if name == label][before:]
+
+    before = len([name for name, _ in list(receiver.messages) if name == label])
+    mark = f"{sender.name} {label}".encode()
+    sent = [mark, b"", b"a", mark * 1000, BYTES + mark, b"the last of " + mark]
+    for data in sent:
+        sender.say(label, data)
+    wait_for(f"messages of {sender.name} at {receiver.name} on {label}", lambda: len(came()) >= len(sent))
+    expected = [sender.header(label, receiver) + data for data in sent]
+    if (came() if ordered else sorted(came())) != (expected if ordered else sorted(expected)):
+        raise RuntimeError(f"what came of {sender.name} at {receiver.name} on {label} isn't what was sent")
 
 
 def scenario(world):
@@ -12,11 +35,9 @@ def scenario(world):
     for ignores in (False, True):
         server = world.serve("--api-port", "0", name=f"serve-{ignores}")
         api = server.last("ready")["apiUrl"]
-        plain = [{"label": "#plain", "direction": "sendrecv"}]
-        both = plain + [{"label": "#rich", "direction": "sendrecv", "compress": True, "header": HEADER, "ordered": False, "max_retransmits": 3}]
-        first = Talker(world, "first", both, ignores).connect()
-        second = Talker(world, "second", both, ignores).connect()
-        third = Talker(world, "third", plain, ignores).connect()
+        first = Talker(world, "first", ALL, ignores).connect()
+        second = Talker(world, "second", ALL, ignores).connect()
+        third = Talker(world, "third", PLAIN, ignores).connect()
         talkers = [first, second, third]
 
         # The media of who came later was offered over the data channel.
@@ -29,9 +50,10 @@ def scenario(world):
             sender.say("#plain", BYTES)
             for receiver in receivers:
                 receiver.hears("#plain", BYTES, sender)
-        for data in (b"", b"a", BYTES):
-            second.say("#rich", data)
-            first.hears("#rich", data, second)
+        for sender, receiver in ((first, second), (second, first)):
+            wait_for(f"all channels of {sender.name}", lambda s=sender: {item["label"] for item in ALL} <= set(s.open))
+            for item in ALL:
+                talk(sender, receiver, item["label"], item.get("ordered", True))
         call(api, "Sora_20160711.PushChannel", channel_id="room", data={"a": [1, "b"]})
         for talker in talkers:
             wait_for(f"push at {talker.name}", lambda t=talker: t.pushes)
@@ -46,7 +68,9 @@ def scenario(world):
         call(api, "Sora_20151104.DisconnectConnection", channel_id="room", connection_id=third.connection_id)
         wait_for("end of third", lambda: third.ended)
         first.answers(before)
-        own = [label for label, data in first.messages + second.messages + third.messages if label not in ("#plain", "#rich")]
+        labels = {item["label"] for item in ALL}
+        own = [label for label, _ in first.messages + second.messages if label not in labels]
+        own += [label for label, _ in third.messages if label != "#plain"]
         outcome["without" if ignores else "with"] = {
             "labels": sorted(set(first.open)), "announced": sorted(item["label"] for item in first.offer["data_channels"]),
             "switched": [talker.switched[0]["ignore_disconnect_websocket"] for talker in talkers],
