@@ -18,11 +18,20 @@ final class ServedProgram: @unchecked Sendable {
     return (server, try #require(URL(string: address)?.port))
   }
 
-  init(_ arguments: [String]) throws {
+  /// - Parameters:
+  ///   - environment: what is added to the test's own.
+  ///   - errors: the file that gets its standard error; nil for none.
+  init(_ arguments: [String], environment: [String: String] = [:], errors: URL? = nil) throws {
     process.executableURL = try Run.command()
     process.arguments = arguments
     process.standardOutput = output
-    process.standardError = FileHandle.nullDevice
+    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+    if let errors {
+      try Data().write(to: errors)
+      process.standardError = try FileHandle(forWritingTo: errors)
+    } else {
+      process.standardError = FileHandle.nullDevice
+    }
     process.standardInput = FileHandle.nullDevice
     try process.run()
   }
@@ -57,6 +66,9 @@ final class ServedProgram: @unchecked Sendable {
     process.interrupt()
     process.waitUntilExit()
   }
+
+  /// Asks it to end, as Ctrl-C does, and waits for nothing.
+  func askToEnd() { process.interrupt() }
 
   /// Asks it to end, as a service manager does.
   func terminate() { process.terminate() }

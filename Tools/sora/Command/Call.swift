@@ -21,6 +21,8 @@ enum CallEvent: Sendable {
   case interrupted
   /// Standard output can't be written any more.
   case outputEnded
+  /// The display of what is received went away.
+  case displayLost
   /// Ten times a second.
   case tick
 }
@@ -110,6 +112,9 @@ final class Call: Sendable {
   func endOnFailure(of console: Console) {
     console.onOutputFailure { [continuation] in continuation.yield(.outputEnded) }
   }
+
+  /// Has the call be told that nothing can be seen any more.
+  func displayWasLost() { continuation.yield(.displayLost) }
 
   /// Asks for an orderly end, as Ctrl-C does.
   func end() { interruption.request() }

@@ -87,9 +87,12 @@ struct CallOutputs: Sendable {
 
 /// Prints the summary, and the error's line where there is one; then the exit status. Throws `JobError` where the summary
 /// can't be printed.
-func conclude(_ summary: Report, _ options: ConnectionOptions, _ console: Console, name: String)
-  throws
-{
+///
+/// - Parameter isTold: whether a person has had the error's line already.
+func conclude(
+  _ summary: Report, _ options: ConnectionOptions, _ console: Console, name: String,
+  isTold: Bool = false
+) throws {
   console.endStatus()
   if options.json {
     console.output(summary.jsonLine)
@@ -101,7 +104,7 @@ func conclude(_ summary: Report, _ options: ConnectionOptions, _ console: Consol
     }
   }
   if let error = summary.error {
-    console.note("sora: \(error)")
+    if !isTold { console.note("sora: \(error)") }
     throw ExitCode(1)
   }
   try console.checkOutput()

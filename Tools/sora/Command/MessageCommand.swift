@@ -206,7 +206,7 @@ private struct MessageJob {
         return
       case .call(.tick):
         if let limit, Double(call.elapsedMilliseconds) >= limit { return }
-      case .call(.added), .call(.removed), .call(.named): break
+      case .call(.added), .call(.removed), .call(.named), .call(.displayLost): break
       case .call(.reconnecting), .call(.reconnected): break
       case .message(let message):
         summary.received += 1

@@ -17,7 +17,9 @@ struct PlayCommand: AsyncParsableCommand {
       .mkv (all) writes it as it comes, without encoding again, and plays after a crash, too; \
       --record FOLDER/ writes all streams so, a file each, and a JSON about them. With \
       .y4m and .wav a gap shows the last picture, for 10 seconds at most. \
-      --view shows all of them in a window, with a mark around who speaks: i shows their statistics, q ends.
+      --view shows all of them in a window, with a mark around who speaks: i shows their statistics, q ends. \
+      A display or a loudspeaker that fails or isn't there is told in one line, and the rest goes on; the exit \
+      status is 1 then.
       """)
 
   @OptionGroup var connection: ConnectionOptions
@@ -76,6 +78,7 @@ private final class PlayJob {
   private var endedAt: Instant?
   private var timeline: ConnectionTimeline?
   private var reconnections = 0
+  private var faults = CallFaults()
 
   init(_ command: PlayCommand) throws {
     options = command.connection
@@ -119,7 +122,7 @@ private final class PlayJob {
     options.setUpLog(console)
     let call = Call(Interruption())
     call.endOnFailure(of: console)
-    try openWindow(call)
+    openWindow(call)
     defer { streams.grid?.close() }
     speaker?.attach(console)
     var channel: MediaChannel
@@ -133,6 +136,7 @@ private final class PlayJob {
     last = PlayedMoment(at: SystemClock.now)
     let (end, error) = await watch(call, channel)
     channel = end
+    faults.add(speaker?.failure, isTold: true, console)
     speaker?.close()
     endedAt = SystemClock.now
     await readStatistics(channel)
@@ -149,13 +153,18 @@ private final class PlayJob {
     }
   }
 
-  /// Opens the window of --view before there is anything to see, so that one who can't have it knows at once.
-  private func openWindow(_ call: Call) throws {
+  /// Opens the window of --view before there is anything to see, so that one who can't have it knows at once. What is heard, measured and
+  /// recorded does without.
+  private func openWindow(_ call: Call) {
     guard hasWindow else { return }
     do throws(ViewError) {
-      streams.grid = try StreamGrid(title: "sora play \(options.channel)".printable) { call.end() }
+      streams.grid = try StreamGrid(title: "sora play \(options.channel)".printable) {
+        call.end()
+      } lost: {
+        call.displayWasLost()
+      }
     } catch {
-      throw JobError("--view: \(error)".inOneLine)
+      faults.add("--view: \(error)".inOneLine, console)
     }
   }
 
@@ -181,6 +190,8 @@ private final class PlayJob {
         // With --role sendrecv the local one is told, too.
         if stream.streamId != configuration.publisherStreamId { streams.add(stream) }
       case .removed(let stream): streams.remove(stream)
+      case .displayLost:
+        faults.add("--view: the display is gone; start anew on another to see the streams", console)
       case .named(let connectionId, let name): streams.grid?.name(connectionId, name)
       case .tick:
         let now = SystemClock.now
@@ -273,8 +284,10 @@ private final class PlayJob {
       console.outputFailure == nil
       ? (streams.firstMedia == nil ? "media: no media came before the end" : nil)
         ?? unmetExpectation(summary) : nil
-    summary.error = error ?? unmet ?? written.problems.first
-    try conclude(summary, options, console, name: "played")
+    let failure = error ?? unmet
+    summary.error = failure ?? faults.line ?? written.problems.first
+    try conclude(
+      summary, options, console, name: "played", isTold: failure == nil && faults.line != nil)
   }
 
   /// What `--expect-psnr` misses.

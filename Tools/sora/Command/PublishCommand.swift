@@ -9,7 +9,10 @@ import SoraTransport
 struct PublishCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "publish", abstract: "Send pictures and sound to a channel.",
-    discussion: "Runs until interrupted, or for --duration seconds.")
+    discussion: """
+      Runs until interrupted, or for --duration seconds. A camera, a screen or a microphone that fails meanwhile is told \
+      in one line, and the rest is sent on until nothing is left; the exit status is 1 then.
+      """)
 
   @OptionGroup var connection: ConnectionOptions
 
@@ -97,6 +100,7 @@ private final class PublishJob {
   private var endedAt: Instant?
   private var timeline: ConnectionTimeline?
   private var sizes = SizeWatch()
+  private var faults = CallFaults()
 
   init(_ command: PublishCommand) throws {
     options = command.connection
@@ -166,6 +170,8 @@ private final class PublishJob {
     startInputs(stream)
     let (last, error) = await watch(call, channel)
     channel = last
+    tellFaults()
+    faults.add(microphone?.failure, isTold: true, console)
     videoInput?.stop()
     audioInput?.stop()
     microphone?.close()
@@ -226,7 +232,7 @@ private final class PublishJob {
       case .interrupted, .outputEnded: return (channel, nil)
       case .ended(let error):
         return (channel, channel.reason(error) ?? "signaling: the server ended the connection")
-      case .added, .removed, .named: continue
+      case .added, .removed, .named, .displayLost: continue
       case .reconnecting(let attempt, let error):
         console.note(Call.note(ofAttempt: attempt, because: error))
       case .reconnected(let new):
@@ -235,13 +241,8 @@ private final class PublishJob {
         last.reading = totals.sum
         if let stream = new.senderStream { sent?.move(to: stream) }
       case .tick:
-        if let failure = videoInput?.counters.failure { return (channel, "--video: \(failure)") }
-        if let failure = audioInput?.failure ?? microphone?.failure ?? soundFilm?.counters.failure {
-          return (channel, "--audio: \(failure)")
-        }
-        if videoInput?.isOver ?? true, audioInput?.isOver ?? (microphone == nil) {
-          return (channel, nil)
-        }
+        tellFaults()
+        if isVideoOver, isAudioOver { return (channel, nil) }
         if let duration = options.duration, (SystemClock.now - start).inSeconds >= duration {
           return (channel, nil)
         }
@@ -250,6 +251,26 @@ private final class PublishJob {
       }
     }
     return (channel, nil)
+  }
+
+  private var videoFault: String? { videoInput?.counters.failure.map { "--video: \($0)" } }
+
+  private var audioFault: String? {
+    (audioInput?.failure ?? soundFilm?.counters.failure).map { "--audio: \($0)" }
+  }
+
+  /// A microphone tells its own.
+  private func tellFaults() {
+    faults.add(videoFault, console)
+    faults.add(audioFault, console)
+  }
+
+  private var isVideoOver: Bool { videoFault != nil || videoInput?.isOver ?? true }
+
+  private var isAudioOver: Bool {
+    // One that is lost is waited for; one that is refused isn't tried again while nothing else changes.
+    if let microphone { return microphone.isRefused }
+    return audioFault != nil || audioInput?.isOver ?? true
   }
 
   /// Waits, shortly, until what was given to the encoder is sent, so that the summary doesn't call it dropped.
@@ -335,7 +356,7 @@ private final class PublishJob {
 
   private func finish(_ call: Call, _ channel: MediaChannel?, error: String?) throws {
     var error = error
-    if error == nil, console.outputFailure == nil,
+    if error == nil, faults.line == nil, console.outputFailure == nil,
       reading.video.packets + reading.audio.packets == 0
     {
       error = "media: nothing was sent; check the server's log"
@@ -343,7 +364,8 @@ private final class PublishJob {
     let written = outputs.finish()
     for note in written.notes { console.note("sora: \(note)") }
     var summary = makeReport(.summary, call, channel)
-    summary.error = error ?? written.problems.first
-    try conclude(summary, options, console, name: "published")
+    summary.error = error ?? faults.line ?? written.problems.first
+    try conclude(
+      summary, options, console, name: "published", isTold: error == nil && faults.line != nil)
   }
 }

@@ -9,6 +9,7 @@ import Synchronization
 final class SoundDevice: Sendable {
   private struct State: Sendable {
     var refusal: AudioDeviceError?
+    var loss: AudioDeviceError?
     var tally = Report.AudioDevice.Tally()
   }
 
@@ -83,17 +84,29 @@ final class SoundDevice: Sendable {
         defer { state.refusal = error }
         return state.refusal != error
       }
-      // Without its microphone, the command ends with this as its error.
-      return isNew && direction == .output ? "--audio: \("\(error)".inOneLine)" : nil
-    case .lost(_, let error): return "--audio: \("\(error)".inOneLine)"
+      return isNew ? Self.line(error) : nil
+    case .lost(_, let error):
+      state.withLock { $0.loss = error }
+      return Self.line(error)
     case .restored:
+      state.withLock { $0.loss = nil }
       return "--audio: the \(direction == .input ? "microphone" : "speaker") is back"
     case .unprocessed(let error): return "--audio \(option): the sound is sent as it is: \(error)"
     }
   }
 
-  /// Why the device couldn't be opened, in one line.
-  var failure: String? { state.withLock { $0.refusal }.map { "\($0)".inOneLine } }
+  private static func line(_ error: AudioDeviceError) -> String {
+    "--audio: \("\(error)".inOneLine)"
+  }
+
+  /// Whether the device couldn't be opened.
+  var isRefused: Bool { state.withLock { $0.refusal != nil } }
+
+  /// Why there is no device now, in one line, which was told when it happened; nil where there is one.
+  var failure: String? {
+    let (refusal, loss) = state.withLock { ($0.refusal, $0.loss) }
+    return (refusal ?? loss).map(Self.line)
+  }
 
   /// What the device has done by the last `update`; nil before it was opened.
   var report: Report.AudioDevice? { state.withLock { $0.tally.total } }
@@ -105,10 +118,17 @@ final class SoundDevice: Sendable {
     case .input:
       guard let microphone = use.microphone else { return }
       let isVoice = settings.processing == .off ? nil : Sora.shared.voiceDetected
-      state.withLock { $0.tally.add(microphone, isVoice: isVoice) }
+      state.withLock { state in
+        // It was opened at another attempt.
+        state.refusal = nil
+        state.tally.add(microphone, isVoice: isVoice)
+      }
     case .output:
       guard let speaker = use.speaker else { return }
-      state.withLock { $0.tally.add(speaker, underruns: use.underruns) }
+      state.withLock { state in
+        state.refusal = nil
+        state.tally.add(speaker, underruns: use.underruns)
+      }
     }
   }
 }

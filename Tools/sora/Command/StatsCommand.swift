@@ -66,7 +66,7 @@ struct StatsCommand: AsyncParsableCommand {
       switch event {
       case .interrupted, .outputEnded: return nil
       case .ended(let error): return channel.reason(error)
-      case .added, .removed, .named, .reconnecting, .reconnected: break
+      case .added, .removed, .named, .displayLost, .reconnecting, .reconnected: break
       case .tick:
         let seconds = Double(call.elapsedMilliseconds - start) / 1_000
         if seconds >= Double(reports + 1) * interval {

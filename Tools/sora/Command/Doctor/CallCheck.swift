@@ -91,7 +91,7 @@ struct CallCheck {
     for await event in watching.events {
       switch event {
       case .added(let stream): stream.addAudioSink(ear)
-      case .removed, .named, .reconnecting, .reconnected: continue
+      case .removed, .named, .displayLost, .reconnecting, .reconnected: continue
       case .interrupted, .outputEnded: return failed("media", "interrupted")
       case .ended(let error):
         return failed("media", error.map(ErrorText.line) ?? "the server ended the call")

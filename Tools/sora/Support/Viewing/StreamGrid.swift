@@ -26,15 +26,17 @@ package final class StreamGrid: Sendable {
   ///   - title: of the window.
   ///   - place: where it is.
   ///   - end: called when somebody closes it, or presses `q` or Escape.
+  ///   - lost: called when the display is gone, after which nothing is shown.
   package init(
-    title: String, place: VideoWindowPlace = .display, end: @escaping @Sendable () -> Void
+    title: String, place: VideoWindowPlace = .display, end: @escaping @Sendable () -> Void,
+    lost: @escaping @Sendable () -> Void = {}
   ) throws(ViewError) {
     window = Mutex(nil)
     let opened = try VideoWindow(.init(title: title), place: place) { [weak self] event in
       switch event {
       case .closeRequested: end()
-      // What is recorded goes on.
-      case .resized, .displayLost: break
+      case .displayLost: lost()
+      case .resized: break
       case .key(let name): self?.press(name, end)
       }
     }
