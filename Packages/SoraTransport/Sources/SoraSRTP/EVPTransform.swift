@@ -24,16 +24,15 @@ final class EVPTransform: SRTPTransform {
   }
 
   func protectRTP(
-    _ source: UnsafeRawPointer, payload: UnsafeRawPointer,
-    into destination: UnsafeMutableRawPointer, count: Int, header: Int
+    _ source: SRTPSource, into destination: UnsafeMutableRawPointer, count: Int, header: Int
   ) throws(SRTPError) -> Int {
-    let stream = unsafe try outbound.streams.findOrInsert(SRTPPacket.loadUInt32(source, 8))
+    let stream = unsafe try outbound.streams.findOrInsert(SRTPPacket.loadUInt32(source.header, 8))
     let index = unsafe try SRTPIndex.estimate(
-      highest: stream.pointee.rtp.highest, sequence: SRTPPacket.loadUInt16(source, 2))
+      highest: stream.pointee.rtp.highest, sequence: SRTPPacket.loadUInt16(source.header, 2))
     // Two packets under one index would share their key stream, and under GCM give the authentication key away
     // (RFC 7714 §8.1), so a sender is held to fresh indices as a receiver is.
     unsafe try stream.pointee.rtp.check(index)
-    let length = unsafe try protect(source, payload, into: destination, count, header, index)
+    let length = unsafe try protect(source, into: destination, count, header, index)
     unsafe stream.pointee.rtp.insert(index)
     return length
   }
@@ -47,19 +46,19 @@ final class EVPTransform: SRTPTransform {
     let index = unsafe try SRTPIndex.estimate(
       highest: stream.pointee.rtp.highest, sequence: SRTPPacket.loadUInt16(source, 2))
     guard unsafe try stream.pointee.rtp.contains(index) else { throw .neverProtected }
-    return unsafe try protect(source, source + header, into: destination, count, header, index)
+    let whole = unsafe SRTPSource(header: source, payload: source + header)
+    return unsafe try protect(whole, into: destination, count, header, index)
   }
 
   private func protect(
-    _ source: UnsafeRawPointer, _ payload: UnsafeRawPointer,
-    into destination: UnsafeMutableRawPointer, _ count: Int, _ header: Int, _ index: UInt64
+    _ source: SRTPSource, into destination: UnsafeMutableRawPointer, _ count: Int, _ header: Int,
+    _ index: UInt64
   ) throws(SRTPError) -> Int {
-    if unsafe source != UnsafeRawPointer(destination) {
-      unsafe destination.copyMemory(from: source, byteCount: header)
-    }
-    unsafe outbound.setIV(outbound.rtp, ssrc: SRTPPacket.loadUInt32(source, 8), index: index)
+    // Where it is there already, that is no work.
+    unsafe destination.copyMemory(from: source.header, byteCount: header)
+    unsafe outbound.setIV(outbound.rtp, ssrc: SRTPPacket.loadUInt32(source.header, 8), index: index)
     return unsafe try outbound.rtp.protect(
-      payload, into: destination, count: count, header: header,
+      source.payload, into: destination, count: count, header: header,
       rollover: UInt32(truncatingIfNeeded: index >> 16), iv: outbound.iv, scratch: outbound.scratch)
   }
 

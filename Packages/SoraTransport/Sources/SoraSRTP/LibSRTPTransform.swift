@@ -25,17 +25,13 @@ final class LibSRTPTransform: SRTPTransform {
   }
 
   func protectRTP(
-    _ source: UnsafeRawPointer, payload: UnsafeRawPointer,
-    into destination: UnsafeMutableRawPointer, count: Int, header: Int
+    _ source: SRTPSource, into destination: UnsafeMutableRawPointer, count: Int, header: Int
   ) throws(SRTPError) -> Int {
-    if unsafe source != UnsafeRawPointer(destination) {
-      unsafe destination.copyMemory(from: source, byteCount: header)
-    }
-    if unsafe payload != UnsafeRawPointer(destination + header) {
-      unsafe (destination + header).copyMemory(from: payload, byteCount: count - header)
-    }
+    // Where it is there already, that is no work.
+    unsafe destination.copyMemory(from: source.header, byteCount: header)
+    unsafe (destination + header).copyMemory(from: source.payload, byteCount: count - header)
     var length = Int32(truncatingIfNeeded: count)
-    unsafe try outbound.run(ssrc: SRTPPacket.loadUInt32(source, 8)) { session in
+    unsafe try outbound.run(ssrc: SRTPPacket.loadUInt32(destination, 8)) { session in
       unsafe srtp_protect(session, destination, &length)
     }
     return Int(length)

@@ -91,26 +91,45 @@ public final class SRTPSession {
   ///
   /// - Parameters:
   ///   - buffer: the packet's buffer, with room for `SRTPProfile.rtpOverhead` bytes after the packet.
-  ///   - count: the packet's length.
+  ///   - count: the packet's length, without the payload where that lies elsewhere.
+  ///   - payload: a payload that lies elsewhere, stays as it is and doesn't overlap `buffer`: the cipher's pass over it is the copy. nil
+  ///     for one that is in the buffer.
   /// - Returns: the protected packet's length.
   public func protectRTP(
-    _ buffer: UnsafeMutableRawBufferPointer, count: Int
+    _ buffer: UnsafeMutableRawBufferPointer, count: Int, payload: RawSpan? = nil
   ) throws(SRTPError) -> Int {
     do throws(SRTPError) {
       guard let base = buffer.baseAddress, count <= buffer.count,
         let header = unsafe SRTPPacket.rtpHeaderLength(base, count: count)
       else { throw .malformed }
-      guard buffer.count >= count + tagLength else {
-        throw .bufferTooSmall(needed: count + tagLength)
+      let length: Int
+      if let payload {
+        guard header == count else { throw .malformed }
+        let whole = try checkedCount(header, payload.byteCount, in: buffer.count)
+        length = unsafe try payload.withUnsafeBytes { bytes throws(SRTPError) in
+          let source = unsafe SRTPSource(header: base, payload: bytes.baseAddress ?? .init(base))
+          return unsafe try transform.protectRTP(source, into: base, count: whole, header: header)
+        }
+      } else {
+        _ = try checkedCount(count, 0, in: buffer.count)
+        let source = unsafe SRTPSource(header: base, payload: base + header)
+        length = unsafe try transform.protectRTP(source, into: base, count: count, header: header)
       }
-      let length = unsafe try transform.protectRTP(
-        base, payload: base + header, into: base, count: count, header: header)
       counters.packetsProtected &+= 1
       return length
     } catch {
       counters.count(error)
       throw error
     }
+  }
+
+  /// The length of a packet of two parts that can be protected in so much room.
+  private func checkedCount(_ one: Int, _ other: Int, in room: Int) throws(SRTPError) -> Int {
+    guard one + other <= SRTPPacket.maximumCount else { throw .malformed }
+    guard room >= one + other + tagLength else {
+      throw .bufferTooSmall(needed: one + other + tagLength)
+    }
+    return one + other
   }
 
   /// Protects the RTP packet in `source` into `destination`, leaving `source` as it is: the cipher's pass over the
@@ -129,38 +148,9 @@ public final class SRTPSession {
       else { throw .malformed }
       guard let target = destination.baseAddress, destination.count >= source.count + tagLength
       else { throw .bufferTooSmall(needed: source.count + tagLength) }
+      let whole = unsafe SRTPSource(header: base, payload: base + header)
       let length = unsafe try transform.protectRTP(
-        base, payload: base + header, into: target, count: source.count, header: header)
-      counters.packetsProtected &+= 1
-      return length
-    } catch {
-      counters.count(error)
-      throw error
-    }
-  }
-
-  /// Protects an RTP packet whose payload lies elsewhere and stays as it is: the cipher's pass over it is the copy.
-  ///
-  /// - Parameters:
-  ///   - buffer: the packet's buffer, with the header at its start, and room for the payload and `SRTPProfile.rtpOverhead` bytes.
-  ///   - header: the header's length.
-  ///   - payload: the payload. Must not overlap `buffer`.
-  /// - Returns: the protected packet's length.
-  public func protectRTP(
-    _ buffer: UnsafeMutableRawBufferPointer, header: Int, payload: UnsafeRawBufferPointer
-  ) throws(SRTPError) -> Int {
-    do throws(SRTPError) {
-      let count = header + payload.count
-      guard let base = buffer.baseAddress, header <= buffer.count,
-        unsafe SRTPPacket.rtpHeaderLength(base, count: header) == header,
-        count <= SRTPPacket.maximumCount
-      else { throw .malformed }
-      guard buffer.count >= count + tagLength else {
-        throw .bufferTooSmall(needed: count + tagLength)
-      }
-      let body = unsafe payload.baseAddress ?? UnsafeRawPointer(base)
-      let length = unsafe try transform.protectRTP(
-        base, payload: body, into: base, count: count, header: header)
+        whole, into: target, count: source.count, header: header)
       counters.packetsProtected &+= 1
       return length
     } catch {

@@ -1,14 +1,18 @@
 import SoraMedia
 
+/// A plain packet: its header, and its payload, which lies behind it or elsewhere.
+@safe struct SRTPSource {
+  let header, payload: UnsafeRawPointer
+}
+
 /// The seam between a session and what does the cryptography.
 ///
 /// The session has checked the packet's shape before: `count` bytes that start with a whole header of
 /// `header` bytes, and room for what protection adds. Buffers are either the same or don't overlap.
 protocol SRTPTransform: AnyObject {
-  /// Protects the packet whose header is at `source` and whose payload at `payload` into `destination`; returns the protected length.
+  /// Protects a packet into `destination`; returns the protected length.
   func protectRTP(
-    _ source: UnsafeRawPointer, payload: UnsafeRawPointer,
-    into destination: UnsafeMutableRawPointer, count: Int, header: Int
+    _ source: SRTPSource, into destination: UnsafeMutableRawPointer, count: Int, header: Int
   ) throws(SRTPError) -> Int
 
   /// Protects a packet that was protected before, bit by bit the same; returns the protected length.

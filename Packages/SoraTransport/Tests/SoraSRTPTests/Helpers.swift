@@ -63,7 +63,7 @@ extension SRTPSession {
     let result = payload.withUnsafeBytes { payload in
       buffer.withUnsafeMutableBytes { buffer in
         Result<Int, SRTPError> { () throws(SRTPError) in
-          try protectRTP(buffer, header: header, payload: payload)
+          try protectRTP(buffer, count: header, payload: payload.bytes)
         }
       }
     }

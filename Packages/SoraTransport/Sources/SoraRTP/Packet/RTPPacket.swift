@@ -54,31 +54,13 @@ public enum RTPPacket {
   /// left out where the packet would find no room with it.
   ///
   /// `header` is the parsed header of `packet`, with fields (ssrc, sequence number, payload type, marker,
-  /// timestamp) changed as wanted; its offsets must be those of `packet`. Returns the writer, whose `count` is
-  /// the new packet's length and whose offsets allow patching.
+  /// timestamp) changed as wanted; its offsets must be those of `packet`. Without `copiesPayload` the header alone is
+  /// written, for a payload that is protected where it lies. Returns the writer, whose `count` is the length of what it
+  /// wrote and whose offsets allow patching.
   public static func rewriteExtensions(
     of packet: UnsafeRawBufferPointer, header: RTPHeader, extensions: RTPHeaderExtensions,
-    map: RTPHeaderExtensionMap, into output: UnsafeMutableRawBufferPointer
-  ) throws(RTPError) -> RTPPacketWriter {
-    var writer = unsafe try rewriteHeader(
-      of: packet, header: header, extensions: extensions, map: map, into: output)
-    unsafe try writer.append(packet.part(header.payloadOffset, header.payloadCount))
-    return writer
-  }
-
-  /// Like `rewriteExtensions`, but writes the header alone: for a payload that is protected where it lies.
-  ///
-  /// - Parameters:
-  ///   - packet: the packet that is forwarded.
-  ///   - header: its parsed header with fields changed as wanted, and its own offsets.
-  ///   - extensions: the values of the new header's extensions.
-  ///   - map: their ids.
-  ///   - output: memory for the header. A dependency descriptor is left out where the payload would find no room behind it.
-  /// - Returns: the writer, whose `count` is the header's length.
-  /// - Throws: `RTPError` where the payload doesn't lie in the packet, or the header finds no room.
-  public static func rewriteHeader(
-    of packet: UnsafeRawBufferPointer, header: RTPHeader, extensions: RTPHeaderExtensions,
-    map: RTPHeaderExtensionMap, into output: UnsafeMutableRawBufferPointer
+    map: RTPHeaderExtensionMap, copiesPayload: Bool = true,
+    into output: UnsafeMutableRawBufferPointer
   ) throws(RTPError) -> RTPPacketWriter {
     guard header.payloadOffset >= 0, header.payloadCount >= 0,
       header.payloadOffset <= packet.count - header.payloadCount
@@ -91,6 +73,9 @@ public enum RTPPacket {
       header, extensions: extensions, map: map,
       dependencyDescriptor: extensions.dependencyDescriptor.bytes(in: packet),
       leaving: header.payloadCount)
+    if copiesPayload {
+      unsafe try writer.append(packet.part(header.payloadOffset, header.payloadCount))
+    }
     return writer
   }
 }

@@ -51,32 +51,17 @@ extension PeerTransport {
   /// Lends the datagram's own memory to write a plain RTP packet into, then protects it in place.
   ///
   /// - Parameters:
-  ///   - capacity: bytes that the plain packet needs at most.
-  ///   - write: returns the plain packet's size; 0 sends nothing.
-  @discardableResult
-  public func sendRTP(capacity: Int, _ write: (UnsafeMutableRawBufferPointer) -> Int) -> Bool {
-    let isSent = unsafe sendInPlace(capacity: capacity, write) {
-      srtp, slot, count throws(SRTPError) in
-      unsafe try srtp.protectRTP(slot, count: count)
-    }
-    if isSent { noteFirstPacket() }
-    return isSent
-  }
-
-  /// Like `sendRTP(capacity:_:)`, for a packet whose payload lies elsewhere and stays as it is.
-  ///
-  /// - Parameters:
-  ///   - capacity: bytes that the header needs at most.
-  ///   - payload: the payload.
-  ///   - writeHeader: returns the header's size; 0 sends nothing.
+  ///   - capacity: bytes that `write` needs at most.
+  ///   - payload: a payload that lies elsewhere and stays as it is; nil where `write` writes it.
+  ///   - write: returns the size of what it wrote, the plain packet or its header; 0 sends nothing.
+  /// - Returns: whether it was handed to the sink.
   @discardableResult
   public func sendRTP(
-    capacity: Int, payload: UnsafeRawBufferPointer,
-    _ writeHeader: (UnsafeMutableRawBufferPointer) -> Int
+    capacity: Int, payload: RawSpan? = nil, _ write: (UnsafeMutableRawBufferPointer) -> Int
   ) -> Bool {
-    let isSent = unsafe sendInPlace(capacity: capacity + payload.count, writeHeader) {
-      srtp, slot, header throws(SRTPError) in
-      unsafe try srtp.protectRTP(slot, header: header, payload: payload)
+    let isSent = unsafe sendInPlace(capacity: capacity + (payload?.byteCount ?? 0), write) {
+      srtp, slot, count throws(SRTPError) in
+      unsafe try srtp.protectRTP(slot, count: count, payload: payload)
     }
     if isSent { noteFirstPacket() }
     return isSent

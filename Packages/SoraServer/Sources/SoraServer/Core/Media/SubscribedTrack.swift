@@ -320,19 +320,16 @@ final class SubscribedTrack {
     take(values, movedBy: shift, into: &extra)
     let map = sender.parameters.extensions
     let size = out.payloadCount
-    let lent = unsafe keepsPayload(of: header, by: shift) ? out.payload(in: packet) : nil
-    let capacity = unsafe Self.headerRoom(extra) + (lent == nil ? size : 0)
+    let isLent = keepsPayload(of: header, by: shift)
+    let lent = unsafe isLent ? out.payload(in: packet).bytes : nil
+    let capacity = Self.headerRoom(extra) + (isLent ? 0 : size)
     let count = unsafe write(capacity: capacity, payload: lent, number, .first, extra, at: now) {
       extra, slot in
-      if unsafe lent != nil {
-        let writer = unsafe try? RTPPacket.rewriteHeader(
-          of: packet, header: out, extensions: extra, map: map, into: slot)
-        return writer.map { ($0.count + size, size) }
-      }
       guard
         let writer = unsafe try? RTPPacket.rewriteExtensions(
-          of: packet, header: out, extensions: extra, map: map, into: slot)
+          of: packet, header: out, extensions: extra, map: map, copiesPayload: !isLent, into: slot)
       else { return nil }
+      if isLent { return (writer.count + size, size) }
       unsafe rewrite(payloadOf: header, by: shift, at: writer.payloadOffset, in: slot)
       return (writer.count, size)
     }
@@ -410,7 +407,7 @@ final class SubscribedTrack {
   /// Lets `body` write a packet into the datagram that leaves, with its time and transport-wide number, and counts it. Where the payload is
   /// lent, the header is all that is written, and needs room.
   private func write(
-    capacity: Int, payload: UnsafeRawBufferPointer? = nil, _ number: UInt16,
+    capacity: Int, payload: RawSpan? = nil, _ number: UInt16,
     _ sending: RTPTrackSender.Sending,
     _ values: RTPHeaderExtensions, at now: Instant,
     _ body: (RTPHeaderExtensions, UnsafeMutableRawBufferPointer) -> (count: Int, payload: Int)?
@@ -420,18 +417,11 @@ final class SubscribedTrack {
     values.transportSequenceNumber = UInt16(truncatingIfNeeded: controller.nextSequence)
     values.absSendTime = RTPHeaderExtensions.absSendTime(at: now)
     var written: (count: Int, payload: Int)?
-    let isSent =
-      if let payload = unsafe payload {
-        unsafe transport.sendRTP(capacity: capacity, payload: payload) { slot in
-          written = unsafe body(values, slot)
-          return written.map { $0.count - $0.payload } ?? 0
-        }
-      } else {
-        unsafe transport.sendRTP(capacity: capacity) { slot in
-          written = unsafe body(values, slot)
-          return written?.count ?? 0
-        }
-      }
+    let elsewhere = payload?.byteCount ?? 0
+    let isSent = unsafe transport.sendRTP(capacity: capacity, payload: payload) { slot in
+      written = unsafe body(values, slot)
+      return written.map { $0.count - elsewhere } ?? 0
+    }
     guard isSent, let written else {
       dropped.notWritable &+= 1
       return nil
