@@ -33,6 +33,14 @@ import Testing
         }, "it ended: \(faults)")
     }
 
+    /// The statistics behind what it tells of an option's failure.
+    func fault(of option: String) async throws -> String {
+      let errors = errors
+      return try await statistics { _ in
+        (try? String(contentsOf: errors, encoding: .utf8))?.contains("\(option): ") == true
+      }
+    }
+
     /// Statistics after which so many more frames have come.
     func frames(more count: Int, after line: String) async throws {
       let known = FaultTests.frames(Self.report(line) ?? [:])
@@ -87,10 +95,7 @@ import Testing
     defer { publisher.close() }
     try await publisher.statistics { Self.frames($0) > 0 }
     display.stop()
-    let errors = publisher.errors
-    let line = try await publisher.statistics { _ in
-      (try? String(contentsOf: errors, encoding: .utf8))?.contains("--video: ") == true
-    }
+    let line = try await publisher.fault(of: "--video")
     let known = Self.seconds(ofSound: Running.report(line) ?? [:])
     try await publisher.statistics { Self.seconds(ofSound: $0) > known + 1.5 }
     try await publisher.expectOneFault("--video: the display ")
@@ -123,10 +128,7 @@ import Testing
     defer { publisher.close() }
     try await publisher.statistics { Self.frames($0) > 0 && $0["audioDevice"] is [String: Any] }
     sound.end()
-    let errors = publisher.errors
-    let line = try await publisher.statistics { _ in
-      (try? String(contentsOf: errors, encoding: .utf8))?.contains("--audio: ") == true
-    }
+    let line = try await publisher.fault(of: "--audio")
     try await publisher.frames(more: 20, after: line)
     try await publisher.expectOneFault("--audio: ")
   }
@@ -143,10 +145,7 @@ import Testing
     defer { player.close() }
     try await player.statistics { Self.frames($0) > 0 && $0["audioDevice"] is [String: Any] }
     sound.end()
-    let errors = player.errors
-    let line = try await player.statistics { _ in
-      (try? String(contentsOf: errors, encoding: .utf8))?.contains("--audio: ") == true
-    }
+    let line = try await player.fault(of: "--audio")
     try await player.frames(more: 20, after: line)
     try await player.expectOneFault("--audio: ")
   }
@@ -162,10 +161,7 @@ import Testing
     defer { player.close() }
     try await player.statistics { Self.frames($0) > 0 }
     display.stop()
-    let errors = player.errors
-    let line = try await player.statistics { _ in
-      (try? String(contentsOf: errors, encoding: .utf8))?.contains("--view: ") == true
-    }
+    let line = try await player.fault(of: "--view")
     try await player.frames(more: 20, after: line)
     try await player.expectOneFault("--view: the display is gone")
   }

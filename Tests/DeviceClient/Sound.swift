@@ -11,8 +11,8 @@ import Synchronization
 func sound(_ card: String) async throws {
   let devices = try AudioDevice.all(.alsa)
   write(["type": "sounds", "known": devices.map { "\($0.direction) \($0.id) \($0.name)" }])
-  let output = try device("hw:CARD=\(card),DEV=0", .output, of: devices)
-  let input = try device("hw:CARD=\(card),DEV=1", .input, of: devices)
+  let output = try devices.device(named: "hw:CARD=\(card),DEV=0", .output)
+  let input = try devices.device(named: "hw:CARD=\(card),DEV=1", .input)
   let ear = Ear()
   let position = Mutex(0)
   let playback = try AudioPlayback(output, channels: 2) { frame in
@@ -58,12 +58,6 @@ func sound(_ card: String) async throws {
   write(["type": "gone"])
   try await wait("the tone again", seconds: 30) { ear.hasHeardTone }
   write(["type": "back", "amplitude": ear.amplitude(of: Ear.tone)])
-}
-
-private func device(
-  _ id: String, _ direction: AudioDevice.Direction, of devices: [AudioDevice]
-) throws -> AudioDevice {
-  try devices.device(named: id, direction)
 }
 
 private func tell(_ who: String, _ event: AudioStreamEvent) {
