@@ -172,16 +172,20 @@ class Link:
 
     def __init__(self, world, seed=1):
         self.hosts = [Namespace(world, name) for name in ("link-a", "link-b")]
-        devices = [host.call(tunnel) for host in self.hosts]
-        for host, own, other in zip(self.hosts, self.ADDRESSES, reversed(self.ADDRESSES)):
-            # Nothing but what is tested crosses the link.
+        self.join(world, "link0", self.ADDRESSES, seed)
+
+    def join(self, world, name, addresses, seed):
+        """Puts the link between the two hosts, as a device of this name."""
+        devices = [host.call(lambda: tunnel(name)) for host in self.hosts]
+        for host, own, other in zip(self.hosts, addresses, reversed(addresses)):
+            # Nothing but what is tested crosses the link. A host between two links keeps the first one's route.
             host.run(f"""
-                echo 1 > /proc/sys/net/ipv6/conf/link0/disable_ipv6
-                ip address add {own} peer {other} dev link0
-                ip link set dev link0 up
-                ip route add default dev link0""")
+                echo 1 > /proc/sys/net/ipv6/conf/{name}/disable_ipv6
+                ip address add {own} peer {other} dev {name}
+                ip link set dev {name} up
+                ip route append default dev {name}""")
         self.process = world.start(
-            "link", [world.emulator, *map(str, devices), str(seed)], inherited=devices)
+            name, [world.emulator, *map(str, devices), str(seed)], inherited=devices)
         for device in devices:
             os.close(device)
         self.process.wait_for("emulator", lambda: self.process.last("ready"))
@@ -203,9 +207,19 @@ class Link:
         return {name: found[name] for name in ("forward", "backward")}
 
 
-def tunnel():
+class Further(Link):
+    """A link from a host that has one already to another host."""
+
+    ADDRESSES = ["192.0.2.5", "192.0.2.6"]
+
+    def __init__(self, world, host, seed=2):
+        self.hosts = [host, Namespace(world, "link-c")]
+        self.join(world, "link1", self.ADDRESSES, seed)
+
+
+def tunnel(name):
     """A device for IP packets in the calling thread's namespace."""
     descriptor = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
     # TUNSETIFF: IFF_TUN | IFF_NO_PI.
-    fcntl.ioctl(descriptor, 0x400454CA, struct.pack("16sH22x", b"link0", 0x1001))
+    fcntl.ioctl(descriptor, 0x400454CA, struct.pack("16sH22x", name.encode(), 0x1001))
     return descriptor

@@ -36,7 +36,7 @@ def draw(picture, index):
 
 
 def read(picture):
-    """(index, milliseconds) of a picture; None where there is no stamp or it came out damaged."""
+    """(index, milliseconds) of a picture (height x width x channels); None where there is no stamp or it came out damaged."""
     height, width = picture.shape[:2]
     edge = width // BLOCKS
     if edge == 0 or height < ROWS * edge:
@@ -44,9 +44,13 @@ def read(picture):
     area = picture[: ROWS * edge, : BLOCKS * edge].mean(axis=2)
     margin = edge // 4
     middle = area.reshape(ROWS, edge, BLOCKS, edge)[:, margin : edge - margin, :, margin : edge - margin]
-    bits = middle.mean(axis=(1, 3)) > 128
+    return decode(middle.mean(axis=(1, 3)) > 128)
+
+
+def decode(rows):
+    """(index, milliseconds) of the blocks' bits, row by row; None where a checksum isn't right."""
     values = []
-    for row in bits:
+    for row in rows:
         code = 0
         for bit in row:
             code = code << 1 | int(bit)
