@@ -131,7 +131,7 @@ bench-data: ## Measure SCTP beside usrsctp, and data channels beside Chromium's 
 	@.build/release/DataBench
 	@Benchmarks/Data/channels.sh
 
-bench-links: ## Publish over bad links beside the official SDK and Chromium: loss, narrow links, jitter, steps (LINK_SECONDS, LINK_CASES)
+bench-links: ## Measure calls over bad links, ours to ours, the official SDK to itself, Chromium to itself (LINK_SECONDS, LINK_CASES, LINK_SIDES)
 	@Benchmarks/Links/links.sh
 
 bench-realtime: ## Publish and play each codec at default settings, and show whether this machine keeps up
@@ -156,6 +156,7 @@ bench-short: ## Run every benchmark for some seconds, as CI does
 	BENCH_ROUNDS=1 DATA_MEGABYTES=8 DATA_SECONDS=1 CHANNEL_SECONDS=1 $(MAKE) --no-print-directory bench-data
 	CHANNEL_BYTES=16777216 $(MAKE) --no-print-directory channels-gigabyte CHANNEL_PEERS=Chromium
 	LINK_SECONDS=3 LINK_WARMUP=1 LINK_CASES="1 % lost" $(MAKE) --no-print-directory bench-links
+	LINK_SECONDS=3 LINK_WARMUP=1 LINK_MAKES=Chromium:ours LINK_SIDES=player,both LINK_CASES="3, 0.7, 3 Mbit/s" $(MAKE) --no-print-directory bench-links
 	SCORECARD_SHORT=1 $(MAKE) --no-print-directory scorecard
 	AUDIO_POINTS=short AUDIO_SEGMENTS=1 AUDIO_PEERS=virtual,ours,official $(MAKE) --no-print-directory audio-quality
 	SOUND_SECONDS=8 SOUND_PEERS=ours $(MAKE) --no-print-directory bench-sound

@@ -1,26 +1,24 @@
 """Calls over bad links: this SDK, the official one (libwebrtc) and Chromium publish over the same link in turns, through the same server, and
-the same player says what is seen of it. See README.md."""
+each plays what its own kind publishes. See README.md."""
 
 import argparse
 import json
-import mimetypes
 import os
 import sys
 import time
-import urllib.parse
 
 here = os.path.dirname(os.path.abspath(__file__))
 root = os.path.join(here, "../..")
 sys.path[:0] = [os.path.join(here, ".."), os.path.join(root, "Tests/InteropTests/Peers")]
 
-from browsers.browser import Browser  # noqa: E402
-from harness import World, wait_for  # noqa: E402
-from harness.namespaces import Link  # noqa: E402
+from harness import World  # noqa: E402
+from harness.namespaces import Further, Link  # noqa: E402
 from link.calls import Meter  # noqa: E402
 from processes import machine_seconds, processor  # noqa: E402
 
 # Whole macroblocks: the official SDK leaves out what goes beyond them.
 WIDTH, HEIGHT, RATE, KBPS = 960, 544, 30, 2500
+SIZE = [str(WIDTH), str(HEIGHT)]
 PATH = {"delayMs": 25, "queueMs": 300}
 # What the link does, both ways; of a staircase what it becomes, each for an equal part of the time.
 LINKS = {
@@ -29,126 +27,131 @@ LINKS = {
     "100 ms of jitter": [{**PATH, "delayMs": 60, "jitterMs": 100}],
     "3, 0.7, 3 Mbit/s": [{**PATH, "kbps": kbps} for kbps in (3000, 700, 3000)],
 }
-PAGE = os.path.join(root, "Packages/SoraServer/Sources/SoraServer/Page")
-
-
-class Tool:
-    def __init__(self, lab, channel):
-        self.process = lab.world.start(
-            f"{channel}-publish",
-            [lab.world.sora, "publish", lab.url, "--channel", channel, "--json", "--video-codec", "vp8",
-             "--resolution", f"{WIDTH}x{HEIGHT}", "--video-bit-rate", str(KBPS)], namespace=lab.far)
-        self.process.wait_for("connection", lambda: (self.process.last("stats") or {}).get("connectionId"), 30)
-
-    def end(self):
-        self.process.end()
-
-
-class Official:
-    def __init__(self, lab, channel):
-        self.process = lab.world.start(
-            f"{channel}-publish",
-            [sys.executable, "-B", os.path.join(here, "official_publisher.py"), lab.url, channel, str(KBPS), str(WIDTH), str(HEIGHT)],
-            namespace=lab.far)
-        self.process.wait_for("connection", lambda: self.process.last("connected"), 60)
-
-    def end(self):
-        self.process.end()
-
-
-class Chromium:
-    """The development page, on an address that a browser trusts with a camera; its signaling goes over the link."""
-
-    def __init__(self, lab, channel):
-        self.page = lab.browser().chromium.new_page()
-        self.page.route("**/*", self.answer)
-        self.page.goto(f"http://localhost/?channel={channel}")
-        with open(os.path.join(here, "pattern.js")) as file:
-            self.page.evaluate(file.read(), [WIDTH, HEIGHT, RATE])
-        self.page.evaluate(
-            """([url, kbps]) => {
-              const Real = WebSocket;
-              window.WebSocket = class extends Real {
-                constructor() { super(url); }
-                send(text) {
-                  const message = JSON.parse(text);
-                  if (message.type === "connect") message.video.bit_rate = kbps;
-                  super.send(JSON.stringify(message));
-                }
-              };
-            }""", [lab.url, KBPS])
-        self.page.evaluate("() => { document.getElementById('codec').value = 'VP8'; document.querySelector('[data-role=sendonly]').click(); }")
-        wait_for("connection of Chromium", lambda: self.page.evaluate("sora.state") == "connected", 30)
-
-    def answer(self, route):
-        name = urllib.parse.urlsplit(route.request.url).path.strip("/") or "index.html"
-        with open(os.path.join(PAGE, name), "rb") as file:
-            route.fulfill(body=file.read(), content_type=mimetypes.guess_type(name)[0])
-
-    def end(self):
-        self.page.close()
-
-
-MAKES = {"ours": Tool, "sora_sdk": Official, "Chromium": Chromium}
+MAKES = ("ours", "sora_sdk", "Chromium")
+# Whose link is bad.
+SIDES = {"publisher": ["publisher"], "player": ["player"], "both": ["publisher", "player"]}
 
 
 class Lab:
+    """A server between two links: publishers are behind one, players behind the other."""
+
     def __init__(self, world):
         self.world = world
-        self.link = Link(world)
-        self.far, self.near = self.link.hosts
-        server = world.start("serve", [world.sora, "serve", "--host", "0.0.0.0", "--port", "0", "--json"], namespace=self.near)
+        first = Link(world)
+        publishers, middle = first.hosts
+        second = Further(world, middle)
+        self.links = {"publisher": first, "player": second}
+        self.hosts = {"publisher": publishers, "player": second.hosts[1]}
+        server = world.start("serve", [world.sora, "serve", "--host", "0.0.0.0", "--port", "0", "--json"], namespace=middle)
         port = server.wait_for("readiness", lambda: server.last("ready"))["port"]
-        self.url = f"ws://{Link.ADDRESSES[1]}:{port}/signaling"
-        self.near_url = f"ws://127.0.0.1:{port}/signaling"
-        self.opened = None
+        self.urls = {
+            "publisher": f"ws://{first.ADDRESSES[1]}:{port}/signaling", "player": f"ws://{second.ADDRESSES[0]}:{port}/signaling"}
+        self.servers = list(world.processes)
 
-    def browser(self):
-        self.opened = self.opened or Browser(self.world, self.far)
-        return self.opened
+    def publish(self, make, channel):
+        url = self.urls["publisher"]
+        command = {
+            "ours": [
+                self.world.sora, "publish", url, "--channel", channel, "--json", "--video-codec", "vp8", "--resolution", f"{WIDTH}x{HEIGHT}",
+                "--video-bit-rate", str(KBPS)],
+            "sora_sdk": python("official_publisher.py", url, channel, str(KBPS), *SIZE),
+            "Chromium": python("chromium_peer.py", "publish", url, channel, str(KBPS), *SIZE),
+        }[make]
+        process = self.start("publisher", make, channel, command)
+        process.wait_for("connection", lambda: process.last("connected") or (process.last("stats") or {}).get("connectionId"), 60)
 
-    def call(self, make, name, seconds, warmup):
+    def play(self, make, channel):
+        url = self.urls["player"]
+        command = {
+            "ours": python("tool_player.py", self.world.sora, url, channel, *SIZE, self.world.folder),
+            "sora_sdk": python("official_player.py", url, channel, *SIZE),
+            "Chromium": python("chromium_peer.py", "play", url, channel, str(KBPS), *SIZE),
+        }[make]
+        process = self.start("player", make, channel, command)
+        process.wait_for("picture", lambda: process.last("playing"), 60)
+        return process
+
+    def start(self, side, make, channel, command):
+        # A browser needs its privileges to give them up in its own way.
+        return self.world.start(f"{channel}-{side}", command, privileged=make == "Chromium", namespace=self.hosts[side])
+
+    def call(self, makes, name, side, seconds, warmup):
+        """One call of a publisher and a player; what was seen of it."""
+        publisher, player = makes
         steps = LINKS[name]
-        channel = f"{make}-{list(LINKS).index(name)}"
-        self.link.set()
-        publisher = MAKES[make](self, channel)
-        self.link.set(**steps[0])
-        # What is measured is what comes after: the one wait for time.
-        time.sleep(warmup)
-        meter = Meter(self.link)
-        player = self.world.start(
-            f"{channel}-play", [self.world.sora, "play", self.near_url, "--channel", channel, "--json", "--duration", str(seconds)],
-            namespace=self.near)
-        player.wait_for("picture", lambda: ((player.last("stats") or {}).get("video") or {}).get("frames"), 30)
-        started = time.monotonic()
-        for number, step in enumerate(steps):
-            self.link.set(**step)
-            time.sleep(max(0, started + (number + 1) * seconds / len(steps) - time.monotonic()))
-        counted = meter.counted()["ours"]
-        player.wait(30)
-        publisher.end()
-        summary = player.last("summary")
-        video, audio = summary["video"], summary["audio"]
-        return {
-            "fps": video["fps"], "size": f"{video['width']}x{video['height']}", "freezes": video["freezeCount"],
-            "kbps": counted["deliveredKbps"], "psnr": video["psnrDb"], "latency": video["latencyMs"],
-            "queue": counted["longestQueueMs"], "concealed": round(100 * audio["concealedMs"] / 1000 / max(audio["seconds"], 0.01), 1),
-        }
+        channel = f"{publisher}-{player}-{side}-{list(LINKS).index(name)}"
+        bad = [self.links[one] for one in SIDES[side]]
+        try:
+            for link in self.links.values():
+                link.set()
+            self.publish(publisher, channel)
+            playing = self.play(player, channel)
+            self.change(bad, steps[0])
+            # What is measured is what comes after: the one wait for time.
+            time.sleep(warmup)
+            meters = {one: Meter(link) for one, link in self.links.items()}
+            say(playing, "begin")
+            started, machine = time.monotonic(), machine_seconds()
+            for number, step in enumerate(steps):
+                self.change(bad, step)
+                time.sleep(max(0, started + (number + 1) * seconds / len(steps) - time.monotonic()))
+            machine = machine_seconds() - machine
+            say(playing, "end")
+            # Publishers are behind the first end of their link, players behind the second of theirs: both get and send media forward.
+            counted = {one: meter.counted()["ours"] for one, meter in meters.items()}
+            seen = playing.wait_for("report", lambda: playing.last("seen"), 60)
+            playing.wait(30)
+            return {
+                **seen, "kbps": counted["player"]["deliveredKbps"], "sentKbps": counted["publisher"]["sentKbps"], "cores": round(machine / seconds, 2), "own": playing.last("own")}
+        finally:
+            for process in reversed(self.world.processes[len(self.servers):]):
+                process.end()
+            del self.world.processes[len(self.servers):]
+
+    @staticmethod
+    def change(links, step):
+        for link in links:
+            link.set(**step)
 
 
-def table(found, makes):
-    print("| link | publisher | frames per second | freezes | size | PSNR (dB) | latency p50 (ms) | p95 (ms) | through the link (kbit/s) | sound concealed (%) |")
-    print("|---|---|--:|--:|---|--:|--:|--:|--:|--:|")
-    for name in LINKS:
-        for make in makes:
-            one = found.get((make, name))
-            if not one:
-                continue
-            latency = one["latency"] or {"p50": None, "p95": None}
-            psnr = "" if one["psnr"] is None else f"{one['psnr']:.1f}"
-            print(
-                f"| {name} | {make} | {one['fps']:.1f} | {one['freezes']} | {one['size']} | {psnr} | {latency['p50']} | {latency['p95']} | "
-                f"{one['kbps']} | {one['concealed']} |")
+def python(script, *arguments):
+    return [sys.executable, "-B", os.path.join(here, script), *arguments]
+
+
+def say(process, line):
+    process.child.stdin.write(line + "\n")
+    process.child.stdin.flush()
+
+
+HEADS = [
+    "link", "call", "frames per second", "freezes", "frozen (ms)", "longest pause (ms)", "size", "PSNR (dB)", "delay p50 (ms)", "p95 (ms)",
+    "received (kbit/s)", "sound concealed (%)", "cores",
+]
+
+
+def cell(value, form="{}"):
+    return "-" if value is None else form.format(value)
+
+
+def table(found, side):
+    text = "| " + " | ".join(HEADS) + " |\n|---|---|--:|--:|--:|--:|---|" + "--:|" * (len(HEADS) - 7) + "\n"
+    for (where, name, makes), one in found.items():
+        if where != side:
+            continue
+        latency = one["latencyMs"] or {}
+        row = [
+            name, makes[0] if makes[0] == makes[1] else " to ".join(makes), cell(one["fps"], "{:.1f}"), one["freezes"], one["frozenMs"],
+            one["longestPauseMs"], ", ".join(one["sizes"]) or "-", cell(one["psnr"], "{:.1f}"), cell(latency.get("p50")),
+            cell(latency.get("p95")), one["kbps"], cell(one["concealed"], "{:.1f}"), one["cores"],
+        ]
+        text += "| " + " | ".join(map(str, row)) + " |\n"
+    return text
+
+
+def parse(make):
+    """A publisher and a player of one make, or of two: `Chromium:ours`."""
+    publisher, _, player = make.partition(":")
+    return publisher, player or publisher
 
 
 def main():
@@ -156,31 +159,47 @@ def main():
     parser.add_argument("--sora", required=True)
     parser.add_argument("--emulator", required=True)
     parser.add_argument("--folder", required=True)
-    parser.add_argument("--seconds", type=int, required=True)
-    parser.add_argument("--warmup", type=int, required=True)
+    parser.add_argument("--seconds", type=float, required=True)
+    parser.add_argument("--warmup", type=float, required=True)
     parser.add_argument("--makes", default=",".join(MAKES))
     parser.add_argument("--links", default=";".join(LINKS))
+    parser.add_argument("--sides", default="publisher")
     options = parser.parse_args()
     os.makedirs(options.folder, exist_ok=True)
-    world = World(options.sora, os.path.abspath(options.folder), emulator=options.emulator)
-    makes = options.makes.split(",")
-    found = {}
+    world = World(options.sora, options.folder, emulator=options.emulator)
+    makes = [parse(make) for make in options.makes.split(",")]
+    found, problems = {}, []
     machine, began = machine_seconds(), time.monotonic()
-    lab = Lab(world)
     try:
-        for name in options.links.split(";"):
-            for make in makes:
-                found[make, name] = lab.call(make, name, options.seconds, options.warmup)
-                print(f"{make} over {name}: {json.dumps(found[make, name])}", file=sys.stderr, flush=True)
+        lab = Lab(world)
+        for side in options.sides.split(","):
+            for name in options.links.split(";"):
+                for pair in makes:
+                    what = f"{' to '.join(pair)} over {name} of the {side}"
+                    try:
+                        found[side, name, pair] = lab.call(pair, name, side, options.seconds, options.warmup)
+                        print(f"{what}: {json.dumps(found[side, name, pair])}", file=sys.stderr, flush=True)
+                    except Exception as error:  # noqa: BLE001 - a call that fails costs its row only
+                        problems.append(f"{what}: {error}")
+                        print(f"links: {problems[-1]}", file=sys.stderr, flush=True)
     finally:
-        if lab.opened:
-            lab.opened.close()
         world.end()
-    table(found, makes)
     busy = (machine_seconds() - machine) / (time.monotonic() - began)
-    print(
-        f"\n{WIDTH}x{HEIGHT} at {RATE} frames per second, VP8 at {KBPS} kbit/s at most, Opus; {options.seconds} s of each after {options.warmup} s; "
-        f"{os.cpu_count()} cores, {processor()}, used to {busy:.2f}.")
+    text = "\n".join(
+        f"{heading(side)}\n\n{table(found, side)}" for side in options.sides.split(",")) + (
+        f"\n{WIDTH}x{HEIGHT} at {RATE} frames per second, VP8 at {KBPS} kbit/s at most, Opus; {options.seconds:g} s of each after {options.warmup:g} s; "
+        f"{os.cpu_count()} cores, {processor()}, used to {busy:.2f}.\n")
+    print(text)
+    with open(os.path.join(options.folder, "table.md"), "w") as file:
+        file.write(text)
+    with open(os.path.join(options.folder, "results.json"), "w") as file:
+        calls = [{"side": side, "link": name, "publisher": pair[0], "player": pair[1], **one} for (side, name, pair), one in found.items()]
+        json.dump({"calls": calls, "problems": problems}, file, indent=1)
+    sys.exit(1 if problems else 0)
+
+
+def heading(side):
+    return {"publisher": "The publisher's link is bad:", "player": "The player's link is bad:", "both": "Both links are bad:"}[side]
 
 
 main()
