@@ -38,6 +38,17 @@ SIGNALING = """
 }
 """
 
+# Fewer frames where there are too few bits, and not smaller ones, as the official SDK is told, too.
+KEEP_SIZE = """
+async () => {
+  const sender = sora.peer.getSenders().find((one) => one.track?.kind === "video");
+  const parameters = sender.getParameters();
+  parameters.degradationPreference = "maintain-resolution";
+  await sender.setParameters(parameters);
+  return sender.getParameters().degradationPreference;
+}
+"""
+
 
 def answer(route):
     """The page, on an address that a browser trusts with a camera: only its signaling goes over the link."""
@@ -94,7 +105,7 @@ def main():
         page.evaluate("(role) => { document.getElementById('codec').value = 'VP8'; document.querySelector(`[data-role=${role}]`).click(); }", role)
         wait_for("connection of Chromium", lambda: page.evaluate("sora.state") == "connected", 30)
         if what == "publish":
-            tell("connected")
+            tell("connected", preference=page.evaluate(KEEP_SIZE))
             sys.stdin.read()
             return
         wait_for("stream", lambda: page.evaluate("[...sora.streams.values()].some((tile) => !tile.isOwn && tile.stream.getTracks().length === 2)"), 30)

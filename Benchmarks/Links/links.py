@@ -165,17 +165,22 @@ def main():
     parser.add_argument("--links", default=";".join(LINKS))
     parser.add_argument("--sides", default="publisher")
     options = parser.parse_args()
+    makes = [parse(make) for make in options.makes.split(",")]
+    links, sides = options.links.split(";"), options.sides.split(",")
+    for names, known in ((sum(makes, ()), MAKES), (links, LINKS), (sides, SIDES)):
+        for name in names:
+            if name not in known:
+                parser.error(f"{name} is none of {', '.join(known)}")
     os.makedirs(options.folder, exist_ok=True)
     world = World(options.sora, options.folder, emulator=options.emulator)
-    makes = [parse(make) for make in options.makes.split(",")]
     found, problems = {}, []
     machine, began = machine_seconds(), time.monotonic()
     try:
         lab = Lab(world)
-        for side in options.sides.split(","):
-            for name in options.links.split(";"):
+        for side in sides:
+            for name in links:
                 for pair in makes:
-                    what = f"{' to '.join(pair)} over {name} of the {side}"
+                    what = f"{' to '.join(pair)}, {name}, {side}"
                     try:
                         found[side, name, pair] = lab.call(pair, name, side, options.seconds, options.warmup)
                         print(f"{what}: {json.dumps(found[side, name, pair])}", file=sys.stderr, flush=True)
@@ -186,7 +191,7 @@ def main():
         world.end()
     busy = (machine_seconds() - machine) / (time.monotonic() - began)
     text = "\n".join(
-        f"{heading(side)}\n\n{table(found, side)}" for side in options.sides.split(",")) + (
+        f"{heading(side)}\n\n{table(found, side)}" for side in sides) + (
         f"\n{WIDTH}x{HEIGHT} at {RATE} frames per second, VP8 at {KBPS} kbit/s at most, Opus; {options.seconds:g} s of each after {options.warmup:g} s; "
         f"{os.cpu_count()} cores, {processor()}, used to {busy:.2f}.\n")
     print(text)

@@ -55,8 +55,6 @@
     return data;
   };
   const track = new MediaStreamTrackGenerator({ kind: "video" });
-  // Of the same size all the time: fewer frames, and not smaller ones.
-  track.contentHint = "detail";
   const writer = track.writable.getWriter();
   const started = performance.now();
   let index = 0;
