@@ -12,25 +12,16 @@ import SoraVPX
   public let kind = VideoCodecKind.vp8
   public let implementationName = VPXLibrary.name
   public private(set) var needsKeyFrame = true
-  public private(set) var isLastFrameCorrupted = false
+  public var isLastFrameCorrupted: Bool { library.isLastFrameCorrupted }
   public let settings: VideoDecoderSettings
 
-  private let context: UnsafeMutablePointer<vpx_codec_ctx_t>
-  private var isOpen = false
-  private var openThreads = 1
+  private let library = VPXDecoder(.vp8)
   private let pool = PixelBufferPool()
 
   /// Starts a decoder. Throws `CodecError.library`.
   public init(_ settings: VideoDecoderSettings = VideoDecoderSettings()) throws(CodecError) {
     self.settings = settings
-    unsafe context = .allocate(capacity: 1)
-    unsafe context.initialize(to: vpx_codec_ctx_t())
-    try open(threads: 1)
-  }
-
-  deinit {
-    if isOpen { unsafe vpx_codec_destroy(context) }
-    unsafe context.deallocate()
+    try unsafe library.open(threads: 1)
   }
 
   public func decode(_ frame: EncodedFrame) throws(CodecError) -> RawVideoFrame? {
@@ -46,30 +37,15 @@ import SoraVPX
         needsKeyFrame = true
         throw .pictureTooLarge(width: header.width, height: header.height)
       }
-    }
-    if header.isKeyFrame {
-      let threads = threadCount(header.width &* header.height)
-      if !isOpen || threads != openThreads { try open(threads: threads) }
+      let threads = threadCount(pixels)
+      if threads != library.threads { try unsafe library.open(threads: threads) }
     }
 
-    let result = unsafe vpx_codec_decode(
-      context, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), UInt32(bytes.count), nil, 0)
-    guard result == VPX_CODEC_OK else {
-      needsKeyFrame = true
-      let detail = unsafe VPXLibrary.errorText(result, context)
-      // The library's state after an error isn't specified: a key frame starts a fresh decoder.
-      unsafe vpx_codec_destroy(context)
-      isOpen = false
-      throw .corruptFrame(detail: detail)
-    }
+    // What fails from here on leaves nothing that a delta frame could stand on.
+    needsKeyFrame = true
+    let picture = unsafe try library.decode(bytes)
     needsKeyFrame = false
-
-    var corrupted: Int32 = 0
-    let known = unsafe sora_vpx_get(context, Int32(VP8D_GET_FRAME_CORRUPTED.rawValue), &corrupted)
-    isLastFrameCorrupted = known == VPX_CODEC_OK && corrupted != 0
-
-    var iterator: vpx_codec_iter_t?
-    guard let picture = unsafe vpx_codec_get_frame(context, &iterator) else { return nil }
+    guard let picture = unsafe picture else { return nil }
     guard let buffer = unsafe copy(picture.pointee) else {
       needsKeyFrame = true
       throw .corruptFrame(detail: "the library's picture is not I420")
@@ -84,23 +60,6 @@ import SoraVPX
   private func threadCount(_ pixels: Int) -> Int {
     if settings.threads > 0 { return min(settings.threads, 8) }
     return pixels <= 1_920 * 1_080 || settings.cores < 4 ? 1 : 2
-  }
-
-  private func open(threads: Int) throws(CodecError) {
-    try VPXLibrary.load()
-    if isOpen {
-      unsafe vpx_codec_destroy(context)
-      isOpen = false
-      needsKeyFrame = true
-    }
-    var configuration = vpx_codec_dec_cfg_t(threads: UInt32(threads), w: 0, h: 0)
-    unsafe context.pointee = unsafe vpx_codec_ctx_t()
-    let result = unsafe sora_vpx_decoder_init(context, vpx_codec_vp8_dx(), &configuration, 0)
-    guard result == VPX_CODEC_OK else {
-      throw unsafe VPXLibrary.error("start a decoder", result, context)
-    }
-    isOpen = true
-    openThreads = threads
   }
 
   private func copy(_ picture: vpx_image_t) -> PixelBuffer? {

@@ -13,27 +13,21 @@ import SoraVPX
   public let kind = VideoCodecKind.vp9
   public let implementationName = VPXLibrary.name
   public private(set) var needsKeyFrame = true
-  public private(set) var isLastFrameCorrupted = false
+  public var isLastFrameCorrupted: Bool { library.isLastFrameCorrupted }
   public let settings: VideoDecoderSettings
 
-  private let context: UnsafeMutablePointer<vpx_codec_ctx_t>
+  private let library = VPXDecoder(.vp9)
   private let pool: DecoderPicturePool
-  private var isOpen = false
-  private var openThreads = 1
 
   /// Starts a decoder. Throws `CodecError.library`.
   public init(_ settings: VideoDecoderSettings = VideoDecoderSettings()) throws(CodecError) {
     self.settings = settings
     pool = DecoderPicturePool(settings)
-    unsafe context = .allocate(capacity: 1)
-    unsafe context.initialize(to: vpx_codec_ctx_t())
     try open(threads: 1)
   }
 
-  deinit {
-    if isOpen { unsafe vpx_codec_destroy(context) }
-    unsafe context.deallocate()
-  }
+  // The library gives its memory back to the pool, which it doesn't retain.
+  deinit { library.close() }
 
   public func decode(_ frame: EncodedFrame) throws(CodecError) -> RawVideoFrame? {
     let bytes = unsafe frame.payload.bytes
@@ -52,27 +46,14 @@ import SoraVPX
       // The layers of a scalable picture announce more than its first frame does.
       let pixels = max(header.width &* header.height, frame.width &* frame.height)
       let threads = threadCount(pixels)
-      if !isOpen || threads > openThreads { try open(threads: threads) }
+      if threads > library.threads ?? 0 { try open(threads: threads) }
     }
 
-    let result = unsafe vpx_codec_decode(
-      context, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), UInt32(bytes.count), nil, 0)
-    guard result == VPX_CODEC_OK else {
-      needsKeyFrame = true
-      let detail = unsafe VPXLibrary.errorText(result, context)
-      // The library's state after an error isn't specified: a key frame starts a fresh decoder.
-      unsafe vpx_codec_destroy(context)
-      isOpen = false
-      throw .corruptFrame(detail: detail)
-    }
+    // What fails from here on leaves nothing that a delta frame could stand on.
+    needsKeyFrame = true
+    let picture = unsafe try library.decode(bytes)
     needsKeyFrame = false
-
-    var corrupted: Int32 = 0
-    let known = unsafe sora_vpx_get(context, Int32(VP8D_GET_FRAME_CORRUPTED.rawValue), &corrupted)
-    isLastFrameCorrupted = known == VPX_CODEC_OK && corrupted != 0
-
-    var iterator: vpx_codec_iter_t?
-    guard let picture = unsafe vpx_codec_get_frame(context, &iterator) else { return nil }
+    guard let picture = unsafe picture else { return nil }
     try unsafe checkSize(Int(picture.pointee.d_w), Int(picture.pointee.d_h))
     guard let buffer = unsafe reference(picture.pointee) else {
       needsKeyFrame = true
@@ -102,29 +83,13 @@ import SoraVPX
   }
 
   private func open(threads: Int) throws(CodecError) {
-    try VPXLibrary.load()
-    if isOpen {
-      unsafe vpx_codec_destroy(context)
-      isOpen = false
-      needsKeyFrame = true
-    }
-    var configuration = vpx_codec_dec_cfg_t(threads: UInt32(threads), w: 0, h: 0)
-    unsafe context.pointee = unsafe vpx_codec_ctx_t()
-    var result = unsafe sora_vpx_decoder_init(context, vpx_codec_vp9_dx(), &configuration, 0)
-    guard result == VPX_CODEC_OK else {
-      throw unsafe VPXLibrary.error("start a decoder", result, context)
-    }
-    isOpen = true
-    openThreads = threads
-    if threads > 1 {
-      _ = unsafe sora_vpx_set(context, Int32(VP9D_SET_ROW_MT.rawValue), 1)
-      _ = unsafe sora_vpx_set(context, Int32(VP9D_SET_LOOP_FILTER_OPT.rawValue), 1)
-    }
-    // The pool outlives the library's decoder: `deinit` destroys that first.
-    result = unsafe vpx_codec_set_frame_buffer_functions(
-      context, takeBuffer, giveBackBuffer, Unmanaged.passUnretained(pool).toOpaque())
-    guard result == VPX_CODEC_OK else {
-      throw unsafe VPXLibrary.error("set where it decodes to", result, context)
+    try unsafe library.open(threads: threads) { [pool] context in
+      if threads > 1 {
+        _ = unsafe sora_vpx_set(context, Int32(VP9D_SET_ROW_MT.rawValue), 1)
+        _ = unsafe sora_vpx_set(context, Int32(VP9D_SET_LOOP_FILTER_OPT.rawValue), 1)
+      }
+      return unsafe vpx_codec_set_frame_buffer_functions(
+        context, takeBuffer, giveBackBuffer, Unmanaged.passUnretained(pool).toOpaque())
     }
   }
 

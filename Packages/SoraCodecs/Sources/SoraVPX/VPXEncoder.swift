@@ -4,20 +4,15 @@ package import SoraCodecs
 /// An encoder of libvpx, and what VP8 and VP9 do alike with it: real-time deadline, constant bitrate, no lookahead, no
 /// alternate reference, key frames only when asked for.
 @safe package final class VPXEncoder {
-  package enum Codec {
-    case vp8
-    case vp9
-  }
-
   /// What the library is started with, and given again when rates change.
   package var configuration = unsafe vpx_codec_enc_cfg_t()
 
-  private let codec: Codec
+  private let codec: VPXCodec
   private let context: UnsafeMutablePointer<vpx_codec_ctx_t>
   private var image = unsafe vpx_image_t()
   private var isOpen = false
 
-  package init(_ codec: Codec) {
+  package init(_ codec: VPXCodec) {
     self.codec = codec
     unsafe context = .allocate(capacity: 1)
     unsafe context.initialize(to: vpx_codec_ctx_t())

@@ -1,6 +1,12 @@
 package import CSoraVPX
 package import SoraCodecs
 
+/// Which of libvpx's codecs.
+package enum VPXCodec {
+  case vp8
+  case vp9
+}
+
 /// What VP8 and VP9 share of libvpx, for encoders and decoders.
 package enum VPXLibrary {
   /// Its name and version, such as "libvpx 1.12.0".
