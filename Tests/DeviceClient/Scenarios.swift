@@ -21,21 +21,29 @@ func list(_ path: String) throws {
   ])
 }
 
-/// Each supported format's picture of the driver's colour bars: the mean of Y, U and V in the middle of each of the eight bars.
+/// A picture of the driver's colour bars in each format that it offers: the mean of Y, U and V in the middle of each of the eight bars; and
+/// why formats are refused.
 func captureEachFormat(_ path: String, seconds: Double) throws {
   let device = try CameraDevice(path: path)
   try set(device, "OSD Text Mode", 2)
-  var seen: Set<UInt32> = []
-  for format in try device.formats() where format.pixelFormat.isSupported {
-    guard seen.insert(format.pixelFormat.rawValue).inserted else { continue }
-    let running = try device.capture(
-      "\(format.pixelFormat)", width: 320, height: 180, framesPerSecond: 60)
-    defer { running.capture.stop() }
-    guard let picture = try running.queue.next(seconds: seconds).picture else { continue }
-    write([
-      "type": "bars", "format": "\(format.pixelFormat)", "width": picture.width,
-      "height": picture.height, "bars": (0..<8).map { bar($0, of: picture) },
-    ])
+  let offered = try device.formats().filter { $0.width == 320 && $0.height == 180 }
+  write(["type": "offered", "formats": offered.map { "\($0.pixelFormat)" }])
+  for format in offered {
+    let queue = FrameQueue()
+    let name = "\(format.pixelFormat)"
+    do {
+      let capture = try CameraCapture(
+        device, format: format, framesPerSecond: 60, deliver: { queue.add($0) },
+        notify: { queue.add($0) })
+      defer { capture.stop() }
+      guard let picture = try queue.next(seconds: seconds).picture else { continue }
+      write([
+        "type": "bars", "format": name, "width": picture.width, "height": picture.height,
+        "bars": (0..<8).map { bar($0, of: picture) },
+      ])
+    } catch let error as CameraError {
+      write(["type": "refused", "format": name, "error": "\(error)"])
+    }
   }
 }
 

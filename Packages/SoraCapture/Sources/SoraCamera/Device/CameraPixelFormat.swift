@@ -5,12 +5,16 @@ public struct CameraPixelFormat: RawRepresentable, Sendable, Hashable, CustomStr
 
   public init(rawValue: UInt32) { self.rawValue = rawValue }
 
-  /// The format of four ASCII characters, such as "YUYV".
+  /// The format of four ASCII characters, such as "YUYV"; where numbers are big-endian, with "-BE" behind them, such as "XR15-BE".
   ///
-  /// - Returns: nil where it isn't four of them.
+  /// - Returns: nil where it isn't that.
   public init?(_ characters: String) {
-    guard characters.utf8.count == 4, characters.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }
-    rawValue = characters.utf8.reversed().reduce(0) { $0 << 8 | UInt32($1) }
+    let codes = Array(characters.utf8)
+    guard codes.count == 4 || codes.count == 7 && characters.hasSuffix(Self.bigEndianSuffix),
+      codes.allSatisfy({ $0 < 0x80 })
+    else { return nil }
+    rawValue = codes.prefix(4).reversed().reduce(0) { $0 << 8 | UInt32($1) }
+    if codes.count > 4 { rawValue |= Self.bigEndianBit }
   }
 
   /// Packed 4:2:2, what most USB cameras have.
@@ -27,6 +31,10 @@ public struct CameraPixelFormat: RawRepresentable, Sendable, Hashable, CustomStr
   public static let h264 = Self(known: "H264")
   public static let h265 = Self(known: "HEVC")
 
+  /// What `v4l2_fourcc_be` of videodev2.h sets.
+  private static let bigEndianBit: UInt32 = 1 << 31
+  private static let bigEndianSuffix = "-BE"
+
   private init(known characters: StaticString) {
     rawValue = "\(characters)".utf8.reversed().reduce(0) { $0 << 8 | UInt32($1) }
   }
@@ -37,33 +45,8 @@ public struct CameraPixelFormat: RawRepresentable, Sendable, Hashable, CustomStr
   /// Whether pictures of this format can be taken.
   public var isSupported: Bool { isVideoCodec || arrangement != nil }
 
-  /// How a picture's samples lie, by what has to be done to read them.
-  enum Arrangement {
-    /// Planes as a `PixelBuffer` has them: read from where they are. In one piece of memory, or each in its own.
-    case i420, yv12, nv12
-    /// Planes that must be rearranged.
-    case nv21, i422, gray
-    /// Samples side by side, so many bytes for a pixel.
-    case packed(bytes: Int)
-    case jpeg
-  }
-
-  var arrangement: Arrangement? {
-    switch "\(self)" {
-    case "YU12", "YM12": .i420
-    case "YV12", "YM21": .yv12
-    case "NV12", "NM12": .nv12
-    case "NV21", "NM21": .nv21
-    case "422P": .i422
-    case "GREY": .gray
-    case "YUYV", "YVYU", "UYVY", "VYUY", "RGBP": .packed(bytes: 2)
-    case "BGR3", "RGB3": .packed(bytes: 3)
-    case "AR24", "XR24", "BGR4", "BA24", "BX24", "RGB4", "AB24", "XB24", "RA24", "RX24":
-      .packed(bytes: 4)
-    case "MJPG", "JPEG": .jpeg
-    default: nil
-    }
-  }
+  /// How the samples lie; nil for what no picture can be made of.
+  var arrangement: PixelArrangement? { PixelArrangement.known["\(self)"] }
 
   /// Whether pictures are read from where the driver wrote them.
   var isLent: Bool {
@@ -76,25 +59,34 @@ public struct CameraPixelFormat: RawRepresentable, Sendable, Hashable, CustomStr
   /// Whether samples are luma and chroma, and stay as they are.
   var isYCbCr: Bool {
     switch arrangement {
-    case .i420, .yv12, .nv12, .nv21, .i422: true
-    case .packed: ["YUYV", "YVYU", "UYVY", "VYUY"].contains("\(self)")
-    case .gray, .jpeg, nil: false
+    case .i420, .yv12, .nv12, .nv21, .i422, .i444, .nv16, .nv24, .pairs, .vuya: true
+    case .fields(let fields): fields.isYCbCr
+    case .packed, .hsv, .gray, .bayer, .jpeg, nil: false
     }
   }
 
-  /// What a picture costs to make usable, relative to others of its size: lent, converted, decoded.
+  /// What a picture costs to make usable, relative to others of its size, and what it lacks then: lent, converted, decoded; fewer than
+  /// 8 bits a sample or hue, no colour, a sensor's raw samples.
   var cost: Int {
-    if isLent { return 0 }
-    return self == .mjpeg || self == .jpeg ? 2 : 1
+    switch arrangement {
+    case .i420, .yv12, .nv12: 0
+    case .nv21, .i422, .i444, .nv16, .nv24, .pairs, .vuya, nil: 1
+    case .packed(let bytes): bytes > 2 ? 1 : 3
+    case .fields(let fields): fields.leastBits == 8 ? 1 : 3
+    case .jpeg: 2
+    case .hsv: 3
+    case .gray: 4
+    case .bayer: 5
+    }
   }
 
   public var description: String {
     let bytes = (0..<4).map { UInt8(truncatingIfNeeded: rawValue >> ($0 * 8)) }
-    // V4L2 marks big-endian formats in the highest bit.
-    return String(
+    let text = String(
       decoding: bytes.map { byte -> UInt8 in
         let character = byte & 0x7F
         return character >= 0x20 && character < 0x7F ? character : 0x3F
       }, as: UTF8.self)
+    return rawValue & Self.bigEndianBit == 0 ? text : text + Self.bigEndianSuffix
   }
 }

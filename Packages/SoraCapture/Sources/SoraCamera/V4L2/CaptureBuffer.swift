@@ -35,6 +35,12 @@ import SoraMedia
   /// One for each plane of memory; at least one.
   let planes: [UnsafeRawBufferPointer]
 
+  /// The bytes of a plane that there is.
+  @_lifetime(borrow self)
+  func bytes(of plane: Int) -> Span<UInt8> {
+    unsafe _overrideLifetime(Span(_unsafeBytes: planes[plane]), borrowing: self)
+  }
+
   /// The bytes of the first plane, in memory of their own; nil where there are none.
   func copy() -> EncodedBuffer? {
     unsafe planes[0].isEmpty ? nil : EncodedBuffer(planes[0])

@@ -28,6 +28,8 @@ package struct PictureLayout: Sendable, CustomStringConvertible {
       case "AB24", "XB24": unsafe convert = ABGRToI420
       case "RA24", "RX24": unsafe convert = RGBAToI420
       case "RGBP": unsafe convert = RGB565ToI420
+      case "RGBO", "XR15", "AR15": unsafe convert = ARGB1555ToI420
+      case "R444", "XR12", "AR12": unsafe convert = ARGB4444ToI420
       default: return nil
       }
       swapsChroma = ["YVYU", "VYUY"].contains("\(format)")
@@ -40,7 +42,7 @@ package struct PictureLayout: Sendable, CustomStringConvertible {
   /// Bytes from row to row in each plane of memory; 0 where rows don't mean anything.
   private let strides: [Int]
   /// nil for formats that aren't known, such as those of video codecs.
-  private let arrangement: CameraPixelFormat.Arrangement?
+  private let arrangement: PixelArrangement?
   private let packed: PackedConversion?
   /// Where the samples are; nil where the driver's planes aren't the format's.
   private let places: [Place]?
@@ -49,11 +51,14 @@ package struct PictureLayout: Sendable, CustomStringConvertible {
   /// How samples become colours; nil where that isn't known.
   package let colorSpace: VideoColorSpace?
 
-  /// - Parameter colorSpace: what the driver says of its samples. Of those that aren't luma and chroma, and of JPEG, nothing: what is made
-  ///   of them is limited BT.601.
+  /// - Parameters:
+  ///   - strides: bytes from row to row in each plane of memory.
+  ///   - colorSpace: what the driver says of its samples. Of those that aren't luma and chroma, and of JPEG, nothing: what is made of them
+  ///     is limited BT.601.
+  ///   - hueSteps: of HSV: the steps of hue that make a circle, 180 or 256.
   package init(
     pixelFormat: CameraPixelFormat, width: Int, height: Int, strides: [Int],
-    colorSpace: VideoColorSpace? = nil
+    colorSpace: VideoColorSpace? = nil, hueSteps: Int = 180
   ) {
     self.colorSpace = pixelFormat.isYCbCr ? colorSpace : nil
     self.pixelFormat = pixelFormat
@@ -61,7 +66,10 @@ package struct PictureLayout: Sendable, CustomStringConvertible {
     self.height = height
     self.strides = strides
     isLent = pixelFormat.isLent
-    arrangement = pixelFormat.arrangement
+    arrangement =
+      if case .hsv(let pixels) = pixelFormat.arrangement {
+        .hsv(pixels.with(hueSteps: hueSteps))
+      } else { pixelFormat.arrangement }
     packed = PackedConversion(pixelFormat)
     places = arrangement.flatMap { Self.places(of: $0, width, height, strides) }
   }
@@ -84,7 +92,7 @@ package struct PictureLayout: Sendable, CustomStringConvertible {
   }
 
   private static func places(
-    of arrangement: CameraPixelFormat.Arrangement, _ width: Int, _ height: Int, _ strides: [Int]
+    of arrangement: PixelArrangement, _ width: Int, _ height: Int, _ strides: [Int]
   ) -> [Place]? {
     guard width > 0, height > 0, let stride = strides.first else { return nil }
     let (chromaWidth, chromaHeight) = ((width + 1) / 2, (height + 1) / 2)
@@ -100,6 +108,10 @@ package struct PictureLayout: Sendable, CustomStringConvertible {
             : Place(plane: index + 1, offset: 0, stride: strides[index + 1], row: row, rows: rows)
         }
     }
+    /// One plane, of rows of so many bytes.
+    func packed(_ row: Int) -> [Place] {
+      [Place(plane: 0, offset: 0, stride: stride, row: row, rows: height)]
+    }
     switch arrangement {
     case .i420, .yv12:
       guard strides.count == 1 || strides.count == 3 else { return nil }
@@ -110,11 +122,22 @@ package struct PictureLayout: Sendable, CustomStringConvertible {
     case .i422:
       guard strides.count == 1 || strides.count == 3 else { return nil }
       return places(chroma: 2, row: chromaWidth, rows: height, stride: stride / 2)
-    case .gray: return places(chroma: 0, row: 0, rows: 0, stride: 0)
-    case .packed(let bytes):
-      // A row of 4:2:2 holds whole pairs of pixels.
-      let row = bytes == 2 ? (width + 1) / 2 * 4 : width * bytes
-      return [Place(plane: 0, offset: 0, stride: stride, row: row, rows: height)]
+    case .i444:
+      guard strides.count == 1 || strides.count == 3 else { return nil }
+      return places(chroma: 2, row: width, rows: height, stride: stride)
+    case .nv16:
+      guard strides.count == 1 || strides.count == 2 else { return nil }
+      return places(chroma: 1, row: chromaWidth * 2, rows: height, stride: stride)
+    case .nv24:
+      guard strides.count == 1 || strides.count == 2 else { return nil }
+      return places(chroma: 1, row: width * 2, rows: height, stride: stride * 2)
+    case .pairs: return packed((width + 1) / 2 * 4)
+    case .packed(let bytes): return packed(width * bytes)
+    case .vuya: return packed(width * 4)
+    case .fields(let fields): return packed(width * fields.bytes)
+    case .hsv(let pixels): return packed(width * pixels.bytes)
+    case .gray(let depth): return packed(width * depth.bytes)
+    case .bayer(let pixels): return packed(width * pixels.depth.bytes)
     case .jpeg: return []
     }
   }
@@ -130,7 +153,22 @@ package struct PictureLayout: Sendable, CustomStringConvertible {
     return unsafe (base + place.offset).assumingMemoryBound(to: UInt8.self)
   }
 
+  /// The same as a span.
+  @_lifetime(borrow memory)
+  private func raster(_ place: Place, in memory: FilledMemory) -> Raster {
+    let bytes = memory.bytes(of: place.plane).extracting(place.offset..<place.end)
+    return Raster(bytes, stride: place.stride, width: width, height: height)
+  }
+
   // MARK: Pictures
+
+  /// Of what isn't lent.
+  private var convertedFormat: PixelFormat {
+    switch arrangement {
+    case .nv16, .nv24, .vuya: .nv12
+    default: .i420
+    }
+  }
 
   /// A picture that reads the driver's memory; nil where that holds no whole picture, or this format must be converted.
   func lend(
@@ -164,14 +202,15 @@ package struct PictureLayout: Sendable, CustomStringConvertible {
     }
     let starts = unsafe places.compactMap { unsafe start($0, in: memory) }
     guard unsafe starts.count == places.count else { return nil }
-    let target = pool.take(width: width, height: height)
-    let (y, u, v) = (Target(target.plane(0)), Target(target.plane(1)), Target(target.plane(2)))
+    let target = pool.take(width: width, height: height, format: convertedFormat)
+    let (y, u) = (Target(target.plane(0)), Target(target.plane(1)))
+    let v = convertedFormat == .nv12 ? u : Target(target.plane(2))
     let (w, h) = (Int32(width), Int32(height))
     let strides = places.map { Int32(clamping: $0.stride) }
-    let status: Int32
+    var status: Int32 = 0
     switch arrangement {
     case .i420, .yv12, .nv12: return nil
-    case .packed:
+    case .pairs, .packed:
       guard let packed else { return nil }
       let (u, v) = packed.swapsChroma ? (v, u) : (u, v)
       status = unsafe packed.convert(
@@ -180,13 +219,27 @@ package struct PictureLayout: Sendable, CustomStringConvertible {
       status = unsafe NV21ToI420(
         starts[0], strides[0], starts[1], strides[1], y.start, y.stride, u.start, u.stride, v.start,
         v.stride, w, h)
-    case .i422:
-      status = unsafe I422ToI420(
-        starts[0], strides[0], starts[1], strides[1], starts[2], strides[2], y.start, y.stride,
-        u.start, u.stride, v.start, v.stride, w, h)
-    case .gray:
-      status = unsafe I400ToI420(
-        starts[0], strides[0], y.start, y.stride, u.start, u.stride, v.start, v.stride, w, h)
+    case .i422(let swapsChroma), .i444(let swapsChroma):
+      unsafe CopyPlane(starts[0], strides[0], y.start, y.stride, w, h)
+      let isFull = if case .i444 = arrangement { true } else { false }
+      let chroma = ChromaReduction(isFull: isFull)
+      for index in 1...2 {
+        chroma.reduce(
+          raster(places[swapsChroma ? 3 - index : index], in: memory), into: target.plane(index))
+      }
+    case .nv16(let swapsChroma), .nv24(let swapsChroma):
+      unsafe CopyPlane(starts[0], strides[0], y.start, y.stride, w, h)
+      let isFull = if case .nv24 = arrangement { true } else { false }
+      ChromaReduction(isFull: isFull).reducePairs(
+        raster(places[1], in: memory), into: target.plane(1), swaps: swapsChroma)
+    case .vuya:
+      // libyuv's AYUV is named from the highest byte of a word.
+      status = unsafe AYUVToNV12(
+        starts[0], strides[0], y.start, y.stride, u.start, u.stride, w, h)
+    case .fields(let fields): fields.convert(raster(places[0], in: memory), into: target)
+    case .hsv(let pixels): pixels.convert(raster(places[0], in: memory), into: target)
+    case .bayer(let pixels): pixels.convert(raster(places[0], in: memory), into: target)
+    case .gray(let depth): depth.convertGray(raster(places[0], in: memory), into: target)
     case .jpeg:
       let bytes = unsafe memory.planes[0]
       guard let start = bytes.baseAddress else { return nil }

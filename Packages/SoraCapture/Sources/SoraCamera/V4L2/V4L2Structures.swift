@@ -27,7 +27,9 @@ extension PictureLayout {
       height: Int(picture.height), strides: strides.prefix(planes).map { Int($0) },
       colorSpace: VideoColorSpace(
         v4l2Colorspace: picture.colorspace, encoding: picture.encoding,
-        quantization: picture.quantization))
+        quantization: picture.quantization),
+      // V4L2_HSV_ENC_180, in the field that Y'CbCr's encoding has. Where vivid leaves it open, its hues have 256 steps.
+      hueSteps: picture.encoding == 128 ? 180 : 256)
   }
 }
 

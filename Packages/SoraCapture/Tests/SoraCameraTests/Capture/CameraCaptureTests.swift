@@ -227,10 +227,10 @@ func pauseAMillisecond() { Thread.sleep(forTimeInterval: 0.001) }
 
   @Test func unknownFormatsAreRefused() {
     let format = CameraFormat(
-      pixelFormat: CameraPixelFormat(rawValue: 0x3138_4142), width: 64, height: 32)
+      pixelFormat: CameraPixelFormat(rawValue: 0x3031_3050), width: 64, height: 32)
     #expect(
       throws: CameraError.formatRefused(
-        wanted: "pictures of BA81", given: "nothing known here")
+        wanted: "pictures of P010", given: "nothing known here")
     ) {
       try CameraCapture(
         Self.device,

@@ -20,14 +20,22 @@ final class StandInDriver: CaptureDriver {
   private let layout: PictureLayout
   private let bytes: Int
   private let rate: Double?
-  private let contents: [UInt8]
+  private let contents: [[UInt8]]
 
   /// - Parameter contents: what each buffer begins with; a pattern fills the rest.
   init(_ layout: PictureLayout, bytes: Int, rate: Double? = 30, contents: [UInt8] = []) {
     self.layout = layout
     self.bytes = bytes
     self.rate = rate
-    self.contents = contents
+    self.contents = [contents]
+  }
+
+  /// - Parameter planes: all bytes of each plane of memory.
+  init(_ layout: PictureLayout, planes: [[UInt8]]) {
+    self.layout = layout
+    bytes = planes.first?.count ?? 0
+    rate = 30
+    contents = planes
   }
 
   func configure(_ format: CameraFormat, framesPerSecond: Double?) throws(CameraError) -> (
@@ -36,12 +44,16 @@ final class StandInDriver: CaptureDriver {
 
   func makeBuffers(_ count: Int) throws(CameraError) -> [CaptureBuffer] {
     (0..<count).map { index in
-      let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes, alignment: 64)
-      for at in 0..<bytes { memory[at] = UInt8(truncatingIfNeeded: index &* 40 &+ at % 16) }
-      memory.copyBytes(from: contents.prefix(bytes))
-      nonisolated(unsafe) let mapped = memory
-      return CaptureBuffer(planes: [UnsafeRawBufferPointer(memory)]) { [self] in
-        mapped.deallocate()
+      let planes = contents.enumerated().map { plane, contents in
+        let bytes = plane == 0 ? bytes : contents.count
+        let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes, alignment: 64)
+        for at in 0..<bytes { memory[at] = UInt8(truncatingIfNeeded: index &* 40 &+ at % 16) }
+        memory.copyBytes(from: contents.prefix(bytes))
+        return memory
+      }
+      nonisolated(unsafe) let mapped = planes
+      return CaptureBuffer(planes: planes.map { UnsafeRawBufferPointer($0) }) { [self] in
+        mapped.forEach { $0.deallocate() }
         state.withLock { $0.unmapped += 1 }
       }
     }
@@ -64,7 +76,7 @@ final class StandInDriver: CaptureDriver {
         .filled(
           FilledBuffer(
             index: index, sequence: sequence, nanoseconds: nanoseconds, isBroken: isBroken,
-            parts: [0..<(used ?? bytes)])))
+            parts: [0..<(used ?? bytes)] + contents.dropFirst().map { 0..<$0.count })))
     }
   }
 

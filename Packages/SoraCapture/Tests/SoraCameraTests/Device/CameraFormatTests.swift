@@ -27,7 +27,7 @@ import Testing
   }
 
   @Test func whatCantBeTakenIsNeverChosen() throws {
-    let formats = [try format("H264", 640, 360, 30), try format("BA81", 640, 360, 30)]
+    let formats = [try format("H264", 640, 360, 30), try format("P010", 640, 360, 30)]
     #expect(formats.nearest(width: 640, height: 360) == nil)
     #expect(formats.nearest(width: 640, height: 360, codec: .h264) == formats[0])
     #expect(!formats[1].pixelFormat.isSupported && formats[0].pixelFormat.isVideoCodec)
