@@ -46,7 +46,7 @@ import SoraVPX
     let picture = unsafe try library.decode(bytes)
     needsKeyFrame = false
     guard let picture = unsafe picture else { return nil }
-    guard let buffer = unsafe copy(picture.pointee) else {
+    guard let buffer = unsafe copy(picture) else {
       needsKeyFrame = true
       throw .corruptFrame(detail: "the library's picture is not I420")
     }

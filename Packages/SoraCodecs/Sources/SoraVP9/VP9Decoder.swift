@@ -54,14 +54,14 @@ import SoraVPX
     let picture = unsafe try library.decode(bytes)
     needsKeyFrame = false
     guard let picture = unsafe picture else { return nil }
-    try unsafe checkSize(Int(picture.pointee.d_w), Int(picture.pointee.d_h))
-    guard let buffer = unsafe reference(picture.pointee) else {
+    try unsafe checkSize(Int(picture.d_w), Int(picture.d_h))
+    guard let buffer = unsafe reference(picture) else {
       needsKeyFrame = true
       throw .corruptFrame(detail: "the library's picture is not 4:2:0 of 8 or 10 bits")
     }
     let colorSpace = unsafe VideoColorSpace(
-      vp9ColorSpace: Int(picture.pointee.cs.rawValue),
-      isFullRange: picture.pointee.range == VPX_CR_FULL_RANGE)
+      vp9ColorSpace: Int(picture.cs.rawValue),
+      isFullRange: picture.range == VPX_CR_FULL_RANGE)
     return RawVideoFrame(
       buffer: buffer, timestamp: frame.timestamp, rotation: frame.rotation,
       rtpTimestamp: frame.rtpTimestamp, colorSpace: colorSpace)

@@ -48,12 +48,10 @@ package import SoraCodecs
     }
   }
 
-  /// Decodes a frame, and returns its picture, which stays until the next call; nil where the frame shows none.
+  /// Decodes a frame, and returns its picture, whose planes stay until the next call; nil where the frame shows none.
   ///
   /// - Throws: `CodecError.corruptFrame`; the decoder is closed then, since the library's state after an error isn't specified.
-  package func decode(
-    _ frame: UnsafeRawBufferPointer
-  ) throws(CodecError) -> UnsafeMutablePointer<vpx_image_t>? {
+  package func decode(_ frame: UnsafeRawBufferPointer) throws(CodecError) -> vpx_image_t? {
     let result = unsafe vpx_codec_decode(
       context, frame.baseAddress?.assumingMemoryBound(to: UInt8.self), UInt32(frame.count), nil, 0)
     guard result == VPX_CODEC_OK else {
@@ -65,7 +63,7 @@ package import SoraCodecs
     let known = unsafe sora_vpx_get(context, Int32(VP8D_GET_FRAME_CORRUPTED.rawValue), &corrupted)
     isLastFrameCorrupted = known == VPX_CODEC_OK && corrupted != 0
     var iterator: vpx_codec_iter_t?
-    return unsafe vpx_codec_get_frame(context, &iterator)
+    return unsafe vpx_codec_get_frame(context, &iterator)?.pointee
   }
 
   /// Gives back all that the library holds. Idempotent.
