@@ -296,25 +296,4 @@ import Testing
     #expect("\(formats.prefix(5).map { $0 }.nearest(width: 8, height: 8)!.pixelFormat)" == "MJPG")
     #expect("\(formats.prefix(2).map { $0 }.nearest(width: 8, height: 8)!.pixelFormat)" == "GREY")
   }
-
-  /// 720p in well under the 33 ms that 30 frames per second leave, in the formats that are read here and not by libyuv.
-  @Test(
-    .timeLimit(.minutes(5)), arguments: ["RX15", "RGBR", "AYUV", "NV24", "HSV3", "Y10 ", "RG10"])
-  func isFastEnough(name: String) throws {
-    #if DEBUG
-      let limit = Duration.seconds(10)
-    #else
-      let limit = Duration.milliseconds(33)
-    #endif
-    let stride = 1280 * (name == "AYUV" ? 4 : name == "HSV3" ? 3 : name == "NV24" ? 1 : 2)
-    let bytes = [UInt8](repeating: 0x5A, count: stride * 720 * (name == "NV24" ? 3 : 1))
-    let least = try (0..<5).map { _ in
-      let start = ContinuousClock.now
-      let opened = try Self.picture(name, 1280, 720, strides: [stride], planes: [bytes])
-      #expect(opened != nil)
-      return ContinuousClock.now - start
-    }.min()
-    print("\(name) 1280x720, with starting and stopping:", try #require(least))
-    #expect(try #require(least) < limit)
-  }
 }
