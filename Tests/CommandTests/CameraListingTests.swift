@@ -19,7 +19,7 @@ import Testing
       device,
       formats: [
         try format("YUYV", 640, 480, 30, 15), try format("YUYV", 1280, 720, 29.97),
-        try format("MJPG", 1920, 1080), try format("BA81", 640, 480, 30),
+        try format("MJPG", 1920, 1080), try format("P010", 640, 480, 30),
       ],
       controls: [.init(name: "Zoom", value: 3, usual: 1, allowed: "1 to 9")], error: nil)
     let lines = listing.lines
@@ -27,7 +27,7 @@ import Testing
     #expect(lines[0].hasPrefix("/dev/video4  Desk") && !lines[0].contains("\u{1B}"))
     #expect(lines[1] == "  YUYV  640x480@30 1280x720@29.97")
     #expect(lines[2] == "  MJPG  1920x1080")
-    #expect(lines[3] == "  not usable here: BA81")
+    #expect(lines[3] == "  not usable here: P010")
     #expect(lines[4] == "  Zoom = 3  (1 to 9)")
     #expect(listing.jsonLine.contains(#""framesPerSecond":[15,30]"#))
   }
