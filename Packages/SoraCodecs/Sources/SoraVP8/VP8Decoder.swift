@@ -31,18 +31,17 @@ import SoraVPX
       throw .corruptFrame(detail: "not a VP8 frame header in \(bytes.count) bytes")
     }
     guard header.isKeyFrame || !needsKeyFrame else { throw .keyFrameRequired }
+    // What fails from here on leaves nothing that a delta frame could stand on.
+    needsKeyFrame = true
     if header.isKeyFrame {
       let (pixels, overflow) = header.width.multipliedReportingOverflow(by: header.height)
       guard !overflow, pixels <= settings.maximumPixels else {
-        needsKeyFrame = true
         throw .pictureTooLarge(width: header.width, height: header.height)
       }
       let threads = threadCount(pixels)
       if threads != library.threads { try unsafe library.open(threads: threads) }
     }
 
-    // What fails from here on leaves nothing that a delta frame could stand on.
-    needsKeyFrame = true
     let picture = unsafe try library.decode(bytes)
     needsKeyFrame = false
     guard let picture = unsafe picture else { return nil }

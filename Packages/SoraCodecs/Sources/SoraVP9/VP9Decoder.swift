@@ -41,6 +41,8 @@ import SoraVPX
       throw .unsupportedProfile(kind: .vp9, profile: "profile \(header.profile)\(depth)")
     }
     guard header.isKeyFrame || !needsKeyFrame else { throw .keyFrameRequired }
+    // What fails from here on leaves nothing that a delta frame could stand on.
+    needsKeyFrame = true
     if header.isKeyFrame {
       try checkSize(header.width, header.height)
       // The layers of a scalable picture announce more than its first frame does.
@@ -49,8 +51,6 @@ import SoraVPX
       if threads > library.threads ?? 0 { try open(threads: threads) }
     }
 
-    // What fails from here on leaves nothing that a delta frame could stand on.
-    needsKeyFrame = true
     let picture = unsafe try library.decode(bytes)
     needsKeyFrame = false
     guard let picture = unsafe picture else { return nil }
