@@ -217,7 +217,7 @@ import WebRTC
           header(&$0)
         }
       ])
-    packed.channels.compressed = ["#a"]
+    packed.channels.compressed.insert("#a")
     let mute = try join(room, 5, [Self.label("#a", .sendonly)])
     let other = try join(room, 6, [Self.label("#b")])
     let bundled = try join(room, 7, [Self.label("#a")]) { $0.bundleID = "one" }

@@ -17,8 +17,8 @@ final class SimulatedChannels {
 
   private let core: PeerConnectionCore
   private let take: (SignalingMessage, Instant) -> Void
-  /// Labels whose messages are compressed.
-  var compressed: Set<String> = []
+  /// Labels whose messages are compressed: those of the server's, and more where the app asks for it.
+  var compressed: Set = ["signaling", "stats"]
   var isSwitched = false
   private(set) var ids: [String: DataChannelID] = [:]
   /// Of the app, in their order.

@@ -59,7 +59,10 @@ struct RealServerTests {
     #expect(
       channels.map { $0["label"]?.stringValue }
         == ["signaling", "notify", "push", "stats", "rpc"])
-    #expect(channels.allSatisfy { $0["compress"] == false && $0["direction"] == "sendrecv" })
+    #expect(channels.allSatisfy { $0["direction"] == "sendrecv" })
+    #expect(
+      channels.filter { $0["compress"] == true }.map { $0["label"]?.stringValue }
+        == ["signaling", "stats"])
     #expect(object["encodings"] == nil)
     let sdp = try SessionDescription(parsing: #require(object["sdp"]?.stringValue))
     try sdp.validate()

@@ -36,6 +36,7 @@ public struct NackGenerator: Sendable {
   private struct Missing {
     var sequence: Int64
     var detectedAt: Instant
+    var askedAt: Instant
     var nextTry: Instant
     var tries: Int
   }
@@ -53,7 +54,10 @@ public struct NackGenerator: Sendable {
   private var extender = SequenceNumberExtender()
   /// In rising order of sequence.
   private var missing: [Missing] = []
-  private var roundTrip: Int64
+  /// What is assumed until something is known.
+  private let initialRoundTrip: Int64
+  private var reportedRoundTrip: Int64?
+  private var answers = AnswerTimes()
   /// How late overtaken packets tend to be; the first request waits for as long.
   private var reorderingDelay: Int64 = 0
   private var earliestTry: Instant?
@@ -61,13 +65,14 @@ public struct NackGenerator: Sendable {
 
   public init(configuration: Configuration = Configuration()) {
     self.configuration = configuration
-    roundTrip = configuration.initialRoundTrip.wholeNanoseconds
+    initialRoundTrip = configuration.initialRoundTrip.wholeNanoseconds
     missing.reserveCapacity(64)
   }
 
-  /// The round-trip time to the sender, which paces repetitions.
+  /// The round-trip time to the sender, which paces repetitions. Without it the time that answers take does: a server that only
+  /// receives from a peer, and lets it check the path, learns of none.
   public mutating func setRoundTrip(_ value: Duration) {
-    roundTrip = max(1_000_000, min(value.wholeNanoseconds, 2_000_000_000))
+    reportedRoundTrip = max(1_000_000, min(value.wholeNanoseconds, 2_000_000_000))
   }
 
   /// Packets missing now.
@@ -109,7 +114,9 @@ public struct NackGenerator: Sendable {
     let firstTry = now + .nanoseconds(reorderingDelay)
     for offset in 1...gap {
       missing.append(
-        Missing(sequence: highest + Int64(offset), detectedAt: now, nextTry: firstTry, tries: 0))
+        Missing(
+          sequence: highest + Int64(offset), detectedAt: now, askedAt: now, nextTry: firstTry,
+          tries: 0))
     }
     earliestTry = SoraMedia.earliest(earliestTry, firstTry)
     return false
@@ -134,7 +141,9 @@ public struct NackGenerator: Sendable {
   public mutating func collect(into requests: inout [UInt16], at now: Instant) {
     guard let earliestTry, earliestTry <= now else { return }
     // A request less than a round trip after the last one can't have been answered; a little more covers jitter.
-    let interval = roundTrip + max(5_000_000, roundTrip / 8)
+    let roundTrip = reportedRoundTrip ?? answers.mean ?? initialRoundTrip
+    let jitter = reportedRoundTrip == nil ? answers.slack : 0
+    let interval = roundTrip + max(5_000_000, roundTrip / 8, jitter)
     let maximumAge = configuration.maximumAge.wholeNanoseconds
     let maximumTries = configuration.maximumTries
     // A request that is answered after the packet's use isn't worth its bytes.
@@ -153,6 +162,7 @@ public struct NackGenerator: Sendable {
     }
     for index in missing.indices where missing[index].nextTry <= now {
       missing[index].tries += 1
+      missing[index].askedAt = now
       // More and more seldom: what a server lacks itself comes when its publisher has sent it again, however often it is asked for.
       let age = now.nanoseconds(since: missing[index].detectedAt)
       missing[index].nextTry = Instant(nanoseconds: now.nanoseconds &+ max(interval, age / 2))
@@ -198,6 +208,8 @@ public struct NackGenerator: Sendable {
     let isRepair = isRetransmission || repairsInPlace && entry.tries > 0
     if isRepair {
       statistics.recovered += 1
+      // Which of several requests was answered can't be told, nor a repair in place from the packet itself.
+      if isRetransmission, entry.tries == 1 { answers.add(now.nanoseconds(since: entry.askedAt)) }
     } else {
       statistics.reordered += 1
       let lateness = now.nanoseconds(since: entry.detectedAt)
@@ -214,5 +226,22 @@ public struct NackGenerator: Sendable {
     var earliest: Instant?
     for entry in missing { earliest = SoraMedia.earliest(earliest, entry.nextTry) }
     earliestTry = earliest
+  }
+}
+
+/// How long answers to requests take, smoothed as RFC 6298 §2 smooths round trips. In nanoseconds.
+private struct AnswerTimes {
+  /// `nil` before the first answer.
+  private(set) var mean: Int64?
+  private var deviation: Int64 = 0
+
+  /// How much longer than the mean one may take.
+  var slack: Int64 { 4 * deviation }
+
+  mutating func add(_ time: Int64) {
+    let time = max(1_000_000, min(time, 2_000_000_000))
+    guard let mean else { return self.mean = time }
+    deviation += (abs(time - mean) - deviation) / 4
+    self.mean = mean + (time - mean) / 8
   }
 }

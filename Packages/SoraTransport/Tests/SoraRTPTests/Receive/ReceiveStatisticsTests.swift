@@ -94,6 +94,35 @@ import Testing
     #expect(generator.nextDeadline == nil && generator.missingCount == 0)
   }
 
+  /// A server learns no round trip of who publishes only: what it has asked for says how long that takes.
+  @Test func withoutARoundTripAnswersPaceRepetitions() {
+    var generator = NackGenerator()
+    generator.received(sequenceNumber: 0, at: .zero)
+    for turn in 0..<20 {
+      let number = UInt16(2 * turn)
+      generator.received(sequenceNumber: number + 2, at: .zero + .milliseconds(200 * turn))
+      #expect(collect(&generator, 200 * turn) == [number + 1])
+      generator.received(
+        sequenceNumber: number + 1, isRetransmission: true,
+        at: .zero + .milliseconds(200 * turn + 48))
+    }
+    generator.received(sequenceNumber: 42, at: .zero + .seconds(4))
+    #expect(collect(&generator, 4_000) == [41])
+    // 48 ms, and an eighth of it.
+    #expect(generator.nextDeadline == .zero + .milliseconds(4_054))
+    #expect(collect(&generator, 4_054) == [41])
+    // Of which request this is the answer, nobody knows: it counts for nothing.
+    generator.received(
+      sequenceNumber: 41, isRetransmission: true, at: .zero + .milliseconds(4_055))
+    generator.received(sequenceNumber: 44, at: .zero + .seconds(5))
+    #expect(collect(&generator, 5_000) == [43])
+    #expect(generator.nextDeadline == .zero + .milliseconds(5_054))
+    // A report knows better.
+    generator.setRoundTrip(.milliseconds(16))
+    #expect(collect(&generator, 5_054) == [43])
+    #expect(generator.nextDeadline.map { $0 < .zero + .milliseconds(5_054 + 40) } == true)
+  }
+
   @Test func aPacketIsGivenUpAfterTenTriesOrASecond() {
     var quick = NackGenerator()
     quick.setRoundTrip(.milliseconds(10))

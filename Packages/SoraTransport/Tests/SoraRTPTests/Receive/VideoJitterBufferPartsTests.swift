@@ -252,4 +252,60 @@ import Testing
     timing.restart()
     #expect(timing.renderTime(timestamp: 0, latest: at(600), at: at(100)) == at(100))
   }
+
+  /// One frame after the other at 30 a second, each so many milliseconds late.
+  private func play(_ lateness: [Int64], into timing: inout PlayoutTiming, from first: Int = 0) {
+    for (index, late) in lateness.enumerated() {
+      let frame = Int64(first + index)
+      timing.frameCompleted(
+        timestamp: frame * 3_000, isTypical: true,
+        at: at(1_000 + late) + .nanoseconds(frame * 33_333_333))
+    }
+  }
+
+  /// Nine frames of ten come in time: the delay is that of the tenth's neighbour.
+  @Test func mostFramesAreWaitedFor() {
+    var timing = PlayoutTiming(clockRate: 90_000, minimum: .zero, maximum: .milliseconds(500))
+    play((0..<200).map { $0 % 16 == 0 ? 200 : $0 % 4 == 0 ? 50 : 0 }, into: &timing)
+    #expect(abs(timing.target - 50_000_000) < 1_000)
+    #expect((49_000_000...70_000_000).contains(timing.delay), "\(timing.delay)")
+  }
+
+  /// The link became narrow, its queue grew and drained: that is over once the frames of it are.
+  @Test func aQueueThatDrainedIsForgottenInSomeSeconds() {
+    var timing = PlayoutTiming(clockRate: 90_000, minimum: .zero, maximum: .milliseconds(500))
+    play(.init(repeating: 0, count: 30), into: &timing)
+    play((0..<30).map { 10 * $0 }, into: &timing, from: 30)
+    #expect(timing.delay > 200_000_000)
+    play(.init(repeating: 20, count: 120), into: &timing, from: 60)
+    #expect(timing.target == 0 && timing.delay < 20_000_000, "\(timing.delay)")
+  }
+
+  /// A sender's clock that runs away by 100 ppm moves the times along with it, and adds nothing to the delay.
+  @Test func aDriftingClockIsFollowed() {
+    var timing = PlayoutTiming(clockRate: 90_000, minimum: .zero, maximum: .milliseconds(500))
+    play((0..<9_000).map { $0 / 300 }, into: &timing)
+    #expect(timing.delay <= 2_000_000, "\(timing.delay)")
+    let due = timing.renderTime(timestamp: 9_000 * 3_000, latest: at(400_000), at: at(0))
+    #expect(
+      (0.9...3.1).contains(
+        (due - (at(1_029) + .nanoseconds(9_000 * 33_333_333))).inSeconds * 1_000 + 1))
+  }
+
+  @Test func theDelayOutlivesTheClock() {
+    var timing = PlayoutTiming(clockRate: 90_000, minimum: .zero, maximum: .milliseconds(500))
+    play((0..<100).map { $0 % 2 == 0 ? 0 : 80 }, into: &timing)
+    let before = timing.delay
+    #expect(before > 70_000_000)
+    timing.restart()
+    #expect(timing.delay == before && timing.target == before)
+    timing.frameCompleted(timestamp: 0, isTypical: true, at: at(500_000))
+    let due = timing.renderTime(timestamp: 0, latest: at(600_000), at: at(500_000))
+    #expect(due == at(500_000) + .nanoseconds(before))
+    // The clock jumps without a word.
+    timing.frameCompleted(timestamp: 90_000 * 100, isTypical: true, at: at(500_033))
+    #expect(timing.delay >= before)
+    timing.setMinimum(.milliseconds(300))
+    #expect(timing.delay == 300_000_000)
+  }
 }

@@ -2,73 +2,70 @@ package import SoraMedia
 
 /// Decides when frames are shown: as early as the arrival times of recent frames allow without stutter.
 ///
-/// For each frame, arrival time minus media time is its relative transit. The smallest one of the last seconds is
-/// the baseline (a window, so that drifting clocks are followed); how much later frames come than the baseline is
-/// collected in a histogram that forgets, and a high percentile of it is the playout delay.
+/// For each frame, arrival time minus media time is its transit. A high percentile of the last frames' transits is when frames are shown,
+/// and the smallest of them what the delay is counted from. Both are forgotten with their frames, so that drifting clocks are followed, and
+/// a queue on the path that has drained isn't waited for any longer: it wasn't jitter.
 package struct PlayoutTiming {
-  private static let binNanoseconds: Int64 = 5_000_000
-  private static let binCount = 120
-  private static let percentile = 0.95
-  /// Weight that old frames keep with each new one: a memory of about 100 frames.
-  private static let forgetting = 0.99
-  private static let windowNanoseconds: Int64 = 4_000_000_000
-  /// A transit this far from the baseline means that the source's clock jumped.
+  /// Some two seconds.
+  private static let memory = 64
+  /// Who waits for every last frame waits with all others, too.
+  private static let percentile = 0.9
+  /// A transit this far from the smallest means that the source's clock jumped.
   private static let jumpNanoseconds: Int64 = 3_000_000_000
-
   private let clockRate: Int64
   private var minimum: Int64
   private let maximum: Int64
-  private var histogram = [Double](repeating: 0, count: PlayoutTiming.binCount)
-  private var weight = 0.0
-  private var windowStart: Int64?
-  private var currentMinimum = Int64.max
-  private var previousMinimum = Int64.max
+  /// In order of arrival, round and round.
+  private var transits: [Int64] = []
+  private var oldest = 0
+  /// The same in rising order.
+  private var ranked: [Int64] = []
   private var lastRenderTime = Instant(nanoseconds: .min)
-  /// The delay in use, in nanoseconds; follows the target smoothly.
-  package private(set) var delay: Int64
-  /// The delay that the histogram asks for, in nanoseconds.
-  package private(set) var target: Int64
+  /// The transit with which frames are shown; follows the target smoothly. `nil` before any frame was complete.
+  private var playout: Int64?
+  /// The delay to begin with: the first frame tells nothing of those to come.
+  private var firstDelay: Int64 = 10_000_000
 
   package init(clockRate: Int, minimum: Duration, maximum: Duration) {
     self.clockRate = Int64(max(1, min(clockRate, 1_000_000_000)))
     self.minimum = max(0, minimum.wholeNanoseconds)
     self.maximum = max(self.minimum, maximum.wholeNanoseconds)
-    delay = min(self.maximum, max(self.minimum, 10_000_000))
-    target = delay
+    transits.reserveCapacity(Self.memory)
+    ranked.reserveCapacity(Self.memory)
   }
+
+  /// The delay in use, in nanoseconds: how much later than the fastest frames a frame is shown.
+  package var delay: Int64 { bounded(playout.map { $0 &- (ranked.first ?? 0) } ?? firstDelay) }
+
+  /// The delay that recent frames ask for, in nanoseconds.
+  package var target: Int64 { bounded(percentile.map { $0 &- (ranked.first ?? 0) } ?? firstDelay) }
 
   /// Keeps frames back for at least so long from now on.
   package mutating func setMinimum(_ value: Duration) {
     minimum = min(maximum, max(0, value.wholeNanoseconds))
-    target = max(target, minimum)
   }
 
   /// A frame was completed at `now`. `isTypical` is false for frames that needed a retransmission: waiting for
   /// those is the jitter buffer's decision and not a property of the path.
   package mutating func frameCompleted(timestamp: Int64, isTypical: Bool, at now: Instant) {
     let transit = now.nanoseconds &- mediaNanoseconds(timestamp)
-    if let baseline, (transit &- baseline).magnitude > PlayoutTiming.jumpNanoseconds {
+    if let fastest = ranked.first, (transit &- fastest).magnitude > Self.jumpNanoseconds {
       forgetClock()
     }
-    if let start = windowStart {
-      if now.nanoseconds &- start > PlayoutTiming.windowNanoseconds {
-        previousMinimum = currentMinimum
-        currentMinimum = .max
-        windowStart = now.nanoseconds
-      }
-    } else {
-      windowStart = now.nanoseconds
-    }
-    guard isTypical || baseline == nil else { return }
-    currentMinimum = min(currentMinimum, transit)
-    guard let baseline else { return }
-    record(max(0, transit &- baseline))
+    guard isTypical || ranked.isEmpty else { return }
+    remember(transit)
+    guard let last = playout, let percentile else { return playout = transit &+ firstDelay }
+    // Up fast, because lateness shows; down slowly, because speeding up shows too.
+    let difference = percentile &- last
+    playout = last &+ (difference > 0 ? difference / 2 : difference / 16)
   }
 
   /// When the frame is shown: when it is due, but by `latest`, not before `now`, and never before the one shown last.
   package func renderTime(timestamp: Int64, latest: Instant, at now: Instant) -> Instant {
     // Nothing is known before any frame was complete.
-    let due = baseline.map { Instant(nanoseconds: mediaNanoseconds(timestamp) &+ $0 &+ delay) }
+    let due = ranked.first.map {
+      Instant(nanoseconds: mediaNanoseconds(timestamp) &+ $0 &+ delay)
+    }
     return max(lastRenderTime, max(now, min(due ?? now, latest)))
   }
 
@@ -82,40 +79,43 @@ package struct PlayoutTiming {
   }
 
   private mutating func forgetClock() {
-    windowStart = nil
-    currentMinimum = .max
-    previousMinimum = .max
+    firstDelay = delay
+    transits.removeAll(keepingCapacity: true)
+    ranked.removeAll(keepingCapacity: true)
+    oldest = 0
+    playout = nil
   }
 
-  private var baseline: Int64? {
-    let smallest = min(currentMinimum, previousMinimum)
-    return smallest == .max ? nil : smallest
+  private mutating func remember(_ transit: Int64) {
+    if transits.count < Self.memory {
+      transits.append(transit)
+    } else {
+      ranked.remove(at: rank(of: transits[oldest]))
+      transits[oldest] = transit
+      oldest = (oldest + 1) % Self.memory
+    }
+    ranked.insert(transit, at: rank(of: transit))
   }
+
+  /// How many are smaller.
+  private func rank(of transit: Int64) -> Int {
+    var low = 0
+    var high = ranked.count
+    while low < high {
+      let middle = (low + high) / 2
+      if ranked[middle] < transit { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+
+  private var percentile: Int64? {
+    ranked.isEmpty ? nil : ranked[Int(Double(ranked.count - 1) * Self.percentile)]
+  }
+
+  private func bounded(_ delay: Int64) -> Int64 { min(maximum, max(minimum, delay)) }
 
   private func mediaNanoseconds(_ timestamp: Int64) -> Int64 {
     let (seconds, ticks) = timestamp.quotientAndRemainder(dividingBy: clockRate)
     return seconds &* 1_000_000_000 &+ ticks * 1_000_000_000 / clockRate
-  }
-
-  private mutating func record(_ lateness: Int64) {
-    let bin = Int(min(Int64(PlayoutTiming.binCount - 1), lateness / PlayoutTiming.binNanoseconds))
-    for index in histogram.indices { histogram[index] *= PlayoutTiming.forgetting }
-    histogram[bin] += 1
-    weight = weight * PlayoutTiming.forgetting + 1
-
-    var sum = 0.0
-    var found = PlayoutTiming.binCount - 1
-    for index in histogram.indices {
-      sum += histogram[index]
-      if sum >= weight * PlayoutTiming.percentile {
-        found = index
-        break
-      }
-    }
-    target = min(maximum, max(minimum, Int64(found + 1) * PlayoutTiming.binNanoseconds))
-    // Up fast, because lateness shows; down slowly, because speeding up shows too.
-    let difference = target - delay
-    delay += difference > 0 ? difference / 2 : difference / 32
-    delay = min(maximum, max(minimum, delay))
   }
 }
