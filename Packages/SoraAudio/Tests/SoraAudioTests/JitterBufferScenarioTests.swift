@@ -64,6 +64,26 @@ import Testing
     #expect(history[179].stats.removedSamplesForAcceleration > 0)
   }
 
+  /// A queue on the path grows for three seconds and drains: a dozen seconds later it is no reason to wait any more. Jitter that comes back
+  /// every few seconds is.
+  @Test func aQueueThatDrainedIsForgottenAndJitterIsNot() {
+    let queued = buffer()
+    let history = AudioScenario(
+      seconds: 40,
+      delay: { 50 + ((500..<650).contains($0) ? 2 * Double($0 - 500) : Double($0 % 3)) }
+    ).run(queued)
+    let during = history[14].stats.averageDelay(since: history[12].stats)
+    let after = history[29].stats.averageDelay(since: history[24].stats)
+    #expect(during > 100, "\(during) ms")
+    #expect(after < 45, "\(after) ms")
+    let jittery = buffer()
+    let later = AudioScenario(seconds: 40, delay: { 50 + ($0 % 200 < 10 ? 150 : 0) }).run(jittery)
+    for second in 15..<40 {
+      let delay = later[second].stats.averageDelay(since: later[second - 1].stats)
+      #expect(delay > 100, "\(delay) ms in second \(second)")
+    }
+  }
+
   @Test func lossIsConcealedAndNoMore() {
     let random = RandomSource(seed: 5)
     let buffer = buffer()

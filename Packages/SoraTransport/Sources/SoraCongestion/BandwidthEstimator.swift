@@ -50,6 +50,8 @@ public final class BandwidthEstimator {
     /// Packets reported with a mark of congestion (RFC 3168), and times that the rate was lowered for them.
     public var packetsMarked = 0
     public var markDecreases = 0
+    /// Times that it was lowered because what was to be sent didn't leave.
+    public var backlogDecreases = 0
   }
 
   /// The rate to send at, everything included.
@@ -109,6 +111,7 @@ public final class BandwidthEstimator {
   private var receiverCap: Bitrate?
   private var roundTrip = SmoothedRoundTrip()
   private var watch = FeedbackWatch()
+  private var backlog = BacklogWatch()
   private var lastLossReport: Int64?
 
   public init(configuration: Configuration = Configuration()) {
@@ -176,9 +179,11 @@ public final class BandwidthEstimator {
   /// - Parameters:
   ///   - results: what the message says of each packet.
   ///   - isReordering: whether packets overtake each other on the path, so that short bursts say little of it.
+  ///   - isBacklogged: whether what is to be sent waits for longer than a key frame needs.
   ///   - now: when the message came.
   public func feedback(
-    _ results: [PacketFeedback], isReordering: Bool = false, at now: Instant
+    _ results: [PacketFeedback], isReordering: Bool = false, isBacklogged: Bool = false,
+    at now: Instant
   ) {
     guard !results.isEmpty else { return }
     if isReordering { probing.reordered(at: now.nanoseconds) }
@@ -208,6 +213,18 @@ public final class BandwidthEstimator {
       watchCompetition(at: now.nanoseconds)
     }
     step(hasLoss: counters.packetsLost > lost, at: now.nanoseconds)
+    watchBacklog(isBacklogged, at: now.nanoseconds)
+  }
+
+  private func watchBacklog(_ isBacklogged: Bool, at now: Int64) {
+    guard
+      let factor = backlog.note(
+        isBacklogged: isBacklogged && isEncoder && !competition.isCompeting,
+        arriving: acknowledged.busyRate, estimate: Double(estimate.bitsPerSecond), at: now)
+    else { return }
+    control.lower(to: Double(estimate.bitsPerSecond) * factor)
+    counters.backlogDecreases += 1
+    combine()
   }
 
   private func arrived(_ result: PacketFeedback, _ arrival: Int64) {

@@ -55,6 +55,9 @@ struct RateControl {
   /// Lowers the rate for a reason of its own (no feedback).
   mutating func lower(by factor: Double) { rate = clamp(rate * factor) }
 
+  /// Lowers the rate to what arrives.
+  mutating func lower(to arriving: Double) { rate = clamp(min(rate, arriving)) }
+
   /// One step after feedback; among flows that fill the queue it grows as they do.
   mutating func update(
     _ usage: NetworkUsage, acknowledged: Double?, roundTrip: Int64, isCompeting: Bool = false,

@@ -3,7 +3,8 @@ import SoraMedia
 /// How late packets come, compared with the fastest ones around them; and from that, how long to keep audio back.
 ///
 /// The same idea as libwebrtc's NetEq: the worst relative delay of each half second goes into a histogram whose old
-/// entries fade, and the target is a high quantile of it. Delays are in nanoseconds.
+/// entries fade, and the target is a high quantile of it. That remembers some twenty seconds, which is right for jitter; but a queue on the
+/// path that has drained isn't jitter, and once nothing has come nearly as late for a while, what did is forgotten. Delays are in nanoseconds.
 struct ArrivalDelayEstimator {
   private static let bucket: Int64 = 2_500_000
   private static let bucketCount = 800
@@ -12,6 +13,9 @@ struct ArrivalDelayEstimator {
   private static let quantile = 0.98
   private static let forgetFactor = 0.978
   private static let historyLimit = 1_024
+  /// Intervals whose worst is below this share of the target, until the target is theirs.
+  private static let calmIntervals = 12
+  private static let calmShare = 0.4
   /// What is kept back until something is known: a packet.
   private static let firstGuess: Int64 = 20_000_000
 
@@ -23,6 +27,8 @@ struct ArrivalDelayEstimator {
   private var intervalStart: Int64?
   private var intervalWorst: Int64 = 0
   private var quantileDelay: Int64 = firstGuess
+  /// Intervals in a row that were calm, and the worst of them.
+  private var calm: (count: Int, worst: Int64) = (0, 0)
 
   init() { candidates.reserveCapacity(2 * Self.historyLimit) }
 
@@ -34,6 +40,7 @@ struct ArrivalDelayEstimator {
     intervalStart = nil
     intervalWorst = 0
     quantileDelay = Self.firstGuess
+    calm = (0, 0)
   }
 
   /// The transit time of the fastest packet of the last two seconds; nil before the first packet.
@@ -78,6 +85,19 @@ struct ArrivalDelayEstimator {
     return relative
   }
 
+  private mutating func noteCalm() {
+    guard Double(intervalWorst) < Self.calmShare * Double(quantileDelay) else {
+      calm = (0, 0)
+      return
+    }
+    calm = (calm.count + 1, max(calm.worst, intervalWorst))
+    guard calm.count >= Self.calmIntervals else { return }
+    for index in histogram.indices.dropFirst(Int(calm.worst / Self.bucket) + 1) {
+      histogram[index] = 0
+    }
+    calm = (0, 0)
+  }
+
   private mutating func closeInterval() {
     let index = Int(min(intervalWorst / Self.bucket, Int64(Self.bucketCount - 1)))
     intervals += 1
@@ -85,6 +105,7 @@ struct ArrivalDelayEstimator {
     let keep = min(Self.forgetFactor, 1 - 2 / Double(intervals + 1))
     for other in histogram.indices { histogram[other] *= keep }
     histogram[index] += 1 - max(0, keep)
+    noteCalm()
     intervalWorst = 0
     var sum = 0.0
     var total = 0.0

@@ -1,6 +1,7 @@
 import SoraDataChannel
 import SoraMedia
 import SoraNetworkSimulator
+import SoraSignalingChannels
 import SoraSignalingMessages
 import SoraTransport
 
@@ -53,8 +54,14 @@ final class ClientData: DataTransportDelegate {
       ids[parameters.label] = id
       labels[id] = parameters.label
     case .message(let id, let message):
-      received[labels[id] ?? "", default: []].append(message.payload)
-      if labels[id] == "signaling", let json = try? JSONValue(parsing: message.payload) {
+      let label = labels[id] ?? ""
+      // The server compresses what it says on these.
+      let payload =
+        ["signaling", "stats"].contains(label)
+        ? try? MessageCompression.inflate(message.payload.span.bytes, limit: 1 << 20)
+        : message.payload
+      received[label, default: []].append(payload ?? [])
+      if label == "signaling", let json = try? JSONValue(parsing: payload ?? []) {
         onSignaling?(json, now)
       }
     case .closed(let id, _):

@@ -278,7 +278,7 @@ import Testing
     play((0..<30).map { 10 * $0 }, into: &timing, from: 30)
     #expect(timing.delay > 200_000_000)
     play(.init(repeating: 20, count: 120), into: &timing, from: 60)
-    #expect(timing.target == 0 && timing.delay < 20_000_000, "\(timing.delay)")
+    #expect(timing.target < 1_000 && timing.delay < 20_000_000, "\(timing.delay)")
   }
 
   /// A sender's clock that runs away by 100 ppm moves the times along with it, and adds nothing to the delay.

@@ -77,9 +77,9 @@ import Testing
       #expect(times.count == 600)
       let target = buffer.targetDelay.inMilliseconds
       switch jitter {
-      case 0: #expect(target <= 10)
-      case 10: #expect((10...20).contains(target))
-      default: #expect((50...70).contains(target))
+      case 0: #expect(target == 0)
+      case 10: #expect((8...9).contains(target))
+      default: #expect((48...59).contains(target))
       }
       // Once it has settled, nearly all frames are shown in step.
       let steps = zip(times.dropFirst(100), times.dropFirst(101)).map { $1 - $0 }

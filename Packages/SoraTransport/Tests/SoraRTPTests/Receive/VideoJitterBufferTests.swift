@@ -242,7 +242,7 @@ import Testing
     buffer.insert(first, at: 0)
     #expect(buffer.frames(from: 0, until: 20).isEmpty)
     buffer.insert(stream.frame(), at: 33)
-    #expect(buffer.frames(from: 33, until: 60).count == 2)
+    #expect(buffer.frames(from: 33, until: 80).count == 2)
   }
 }
 

@@ -113,7 +113,7 @@ final class ClientChannels {
       defer { data.recycle(message.payload) }
       guard let channel = channels.first(where: { $0.id == id }) else { return nil }
       note(id)
-      guard let payload = inflated(message.payload, of: channel) else { return nil }
+      guard let payload = inflated(message, of: channel) else { return nil }
       return .message(label: channel.label, payload: payload, isText: message.isText)
     // Clients open none: what they open is closed.
     case .announced(let id, _, _):
@@ -148,8 +148,10 @@ final class ClientChannels {
     channels[index].isKnown = true
   }
 
-  private func inflated(_ payload: [UInt8], of channel: ClientChannel) -> [UInt8]? {
-    guard channel.isCompressed else { return payload }
+  /// What was compressed is binary; a text says what it is, whatever its channel.
+  private func inflated(_ message: DataChannelMessage, of channel: ClientChannel) -> [UInt8]? {
+    let payload = message.payload
+    guard channel.isCompressed, !message.isText else { return payload }
     do throws(ChannelMessageError) {
       return try MessageCompression.inflate(payload.rawSpan, limit: maximumMessageSize)
     } catch {

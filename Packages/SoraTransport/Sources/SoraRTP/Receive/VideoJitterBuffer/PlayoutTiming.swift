@@ -109,7 +109,8 @@ package struct PlayoutTiming {
   }
 
   private var percentile: Int64? {
-    ranked.isEmpty ? nil : ranked[Int(Double(ranked.count - 1) * Self.percentile)]
+    ranked.isEmpty
+      ? nil : ranked[Int((Double(ranked.count - 1) * Self.percentile).rounded(.up))]
   }
 
   private func bounded(_ delay: Int64) -> Int64 { min(maximum, max(minimum, delay)) }

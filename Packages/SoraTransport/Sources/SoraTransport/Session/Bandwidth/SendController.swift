@@ -61,6 +61,9 @@ public final class SendController {
     case pacerFull
   }
 
+  /// What waits for longer isn't a key frame on a link that takes it.
+  private static let longWait = Duration.milliseconds(120)
+
   public var statistics: Statistics { counters }
   private var counters = Statistics()
   private let estimator: BandwidthEstimator
@@ -348,7 +351,9 @@ public final class SendController {
     if !isSteered, !pacesBeforeFeedback { startFromWhatIsSent(at: now) }
     isSteered = true
     reordering.note(results)
-    estimator.feedback(results, isReordering: reordering.patience > .zero, at: now)
+    estimator.feedback(
+      results, isReordering: reordering.patience > .zero,
+      isBacklogged: pacer.averageWait(at: now) > Self.longWait, at: now)
     applyWindow(at: now)
     applyEstimate()
   }
