@@ -20,7 +20,7 @@ struct DeviceClient {
       case "stamps": try readStamps(path, frames: 60, format: more ?? "MJPG")
       case "encoded": try takeEncoded(path, frames: 60, format: more ?? "H264")
       case "again": try startAgain(path, other: more, times: 100)
-      case "capturer": try await useCapturers(times: 25)
+      case "capturer": try await useCapturers(times: 100)
       case "held": try holdFrames(path)
       case "unplug": try unplug(path)
       case "lose": try lose(path)

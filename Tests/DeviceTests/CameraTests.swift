@@ -50,8 +50,8 @@ struct CameraTests {
     #expect((again["files"] as? Int ?? 99) < 10, "descriptors stay open: \(again)")
     let capturer = try #require(section("capturer").first("capturer"))
     // A handler may still be running when its completion was told.
-    #expect((99...100).contains(capturer["started"] as? Int ?? 0), "\(capturer)")
-    #expect((99...100).contains(capturer["stopped"] as? Int ?? 0), "\(capturer)")
+    #expect((399...400).contains(capturer["started"] as? Int ?? 0), "\(capturer)")
+    #expect((399...400).contains(capturer["stopped"] as? Int ?? 0), "\(capturer)")
     #expect((capturer["sources"] as? [String])?.count == 3, "\(capturer)")
     #expect(capturer["isRunning"] as? Bool == false && capturer["current"] as? Bool == false)
     try encodedCameras(section("jpeg"), section("h264"))
@@ -69,6 +69,24 @@ struct CameraTests {
     try errors(section("errors"))
     try theTool(section("tool"))
     try costs(section("cpu"), section("cpu-peers"))
+    try memory(section("memory"))
+    try pulledOut(section("pulled"))
+  }
+
+  /// What is the publisher's alone, of a camera in VP8 at 720p.
+  private func memory(_ section: Guest.Section) throws {
+    let kilobytes = try #require(section.first("memory")?["kilobytes"] as? Int)
+    let video = section.first("stats")?["video"] as? [String: Any]
+    print("private memory of a publisher at \(video?["width"] ?? "?"): \(kilobytes) KB")
+    #expect(kilobytes > 5_000 && kilobytes < 45_000)
+  }
+
+  /// The command says once what became of its camera, and goes on with the sound.
+  private func pulledOut(_ section: Guest.Section) throws {
+    #expect(section.first("pulled")?["ended"] as? Int == 0, "\(section.lines)")
+    #expect(section.texts.filter { $0.contains("/dev/video1 was unplugged") }.count == 1)
+    let last = try #require(section.first("stats"))
+    #expect((last["audio"] as? [String: Any])?["seconds"] as? Double ?? 0 > 1, "\(last)")
   }
 
   /// ALSA with a card, though one without a converter of sound.

@@ -6,7 +6,7 @@ cp /exchange/DeviceClient "$client"
 try() {
   echo "== $1"
   shift
-  timeout 60 "$@"
+  timeout 120 "$@"
   echo "-- $?"
 }
 
@@ -19,6 +19,23 @@ fill() {
     sleep 0.1
   done
   echo "nothing fills $2: $(tail -2 /tmp/fill.log)"
+}
+
+# A server of the test's own on a port; ready once it says so.
+serve() {
+  /tmp/sora serve --port "$1" > /tmp/serve.log 2>&1 &
+  server=$!
+  for _ in $(seq 200); do grep -q "$1" /tmp/serve.log && return; sleep 0.1; done
+}
+
+# Waits until a file has so many lines with a pattern, while a process runs.
+lines() {
+  for _ in $(seq 300); do
+    [ "$(grep -c "$2" "$1")" -ge "$3" ] && return
+    kill -0 "$4" 2> /dev/null || return 1
+    sleep 0.1
+  done
+  return 1
 }
 
 # The slow starters first, so that they start while others run.
@@ -44,9 +61,7 @@ try h264 "$client" encoded /dev/video41 H264
 # A camera that encodes, published without encoding again, and recorded at the other end: its pictures are those of the film.
 echo "== passthrough"
 cp /exchange/sora /tmp/sora
-/tmp/sora serve --port 5001 > /tmp/serve.log 2>&1 &
-server=$!
-for _ in $(seq 200); do grep -q 5001 /tmp/serve.log && break; sleep 0.1; done
+serve 5001
 /tmp/sora publish ws://127.0.0.1:5001/signaling --channel h264 --video camera:/dev/video41 --audio none --video-codec h264 \
   --resolution 320x180 --duration 60 --json > /tmp/publish.log 2>&1 &
 publisher=$!
@@ -104,9 +119,7 @@ echo "== tool"
 cp /exchange/sora /tmp/sora
 /tmp/sora devices
 /tmp/sora devices --json --controls
-/tmp/sora serve --port 5000 > /tmp/serve.log 2>&1 &
-server=$!
-for _ in $(seq 200); do grep -q 5000 /tmp/serve.log && break; sleep 0.1; done
+serve 5000
 /tmp/sora publish ws://127.0.0.1:5000/signaling --channel camera --video camera --audio none --resolution 320x180 --fps 10 \
   --video-codec vp8 --duration 40 > /tmp/publish.log 2>&1 &
 publisher=$!
@@ -114,6 +127,22 @@ timeout 60 /tmp/sora play ws://127.0.0.1:5000/signaling --channel camera --audio
 status=$?
 kill -INT "$publisher"
 wait "$publisher" || tail -3 /tmp/publish.log
+kill "$server"
+wait "$server" 2> /dev/null
+echo "-- $status"
+
+# What a publisher of a camera holds for itself, in kilobytes: once it has sent some pictures.
+echo "== memory"
+serve 5003
+/tmp/sora publish ws://127.0.0.1:5003/signaling --channel memory --video camera --audio none --resolution 1280x720 --fps 10 \
+  --video-codec vp8 --duration 60 --json > /tmp/publish.log 2>&1 &
+publisher=$!
+lines /tmp/publish.log '"frames":[1-9][0-9]' 1 "$publisher"
+status=$?
+awk '/^Private_/ { sum += $2 } END { printf "{\"type\":\"memory\",\"kilobytes\":%d}\n", sum }' "/proc/$publisher/smaps_rollup"
+grep '"frames":[1-9][0-9]' /tmp/publish.log | head -1
+kill -INT "$publisher"
+wait "$publisher"
 kill "$server"
 wait "$server" 2> /dev/null
 echo "-- $status"
@@ -173,4 +202,26 @@ exec 3>&-
 wait "$watcher"
 status=$?
 cat /tmp/monitor
+echo "-- $status"
+
+# A camera is pulled out while the command publishes it: the command says so, once, and its call goes on.
+echo "== pulled"
+serve 5002
+/tmp/sora publish ws://127.0.0.1:5002/signaling --channel pulled --video camera:/dev/video1 --resolution 320x180 --fps 10 \
+  --video-codec vp8 --duration 60 --json > /tmp/publish.log 2> /tmp/publish.err &
+publisher=$!
+lines /tmp/publish.log '"frames":[1-9]' 1 "$publisher"
+echo vivid.1 > /sys/bus/platform/drivers/vivid/unbind
+lines /tmp/publish.err unplugged 1 "$publisher"
+told=$(grep -c '"type":"stats"' /tmp/publish.log)
+lines /tmp/publish.log '"type":"stats"' $((told + 3)) "$publisher"
+status=$?
+kill -INT "$publisher"
+wait "$publisher"
+echo "{\"type\":\"pulled\",\"ended\":$?}"
+cat /tmp/publish.err
+grep '"type":"stats"' /tmp/publish.log | tail -1
+echo vivid.1 > /sys/bus/platform/drivers/vivid/bind
+kill "$server"
+wait "$server" 2> /dev/null
 echo "-- $status"

@@ -6,7 +6,7 @@ package import SoraCodecs
 /// Confined to its owner's executor or thread.
 @safe package final class VPXDecoder {
   private let codec: VPXCodec
-  private let context: UnsafeMutablePointer<vpx_codec_ctx_t>
+  private let context = VPXContext()
   /// Threads of the library's that decode; nil before `open`, and after a frame that it couldn't decode.
   package private(set) var threads: Int?
   /// Whether the library found the last frame's bytes damaged, and made a picture all the same.
@@ -14,13 +14,6 @@ package import SoraCodecs
 
   package init(_ codec: VPXCodec) {
     self.codec = codec
-    unsafe context = .allocate(capacity: 1)
-    unsafe context.initialize(to: vpx_codec_ctx_t())
-  }
-
-  deinit {
-    close()
-    unsafe context.deallocate()
   }
 
   /// Starts anew, with nothing decoded before.
@@ -35,40 +28,39 @@ package import SoraCodecs
     try VPXLibrary.load()
     close()
     var configuration = vpx_codec_dec_cfg_t(threads: UInt32(threads), w: 0, h: 0)
-    unsafe context.pointee = unsafe vpx_codec_ctx_t()
     let interface = unsafe codec == .vp8 ? vpx_codec_vp8_dx() : vpx_codec_vp9_dx()
-    var result = unsafe sora_vpx_decoder_init(context, interface, &configuration, 0)
-    guard result == VPX_CODEC_OK else {
-      throw unsafe VPXLibrary.error("start a decoder", result, context)
+    try context.open("start a decoder") {
+      unsafe sora_vpx_decoder_init($0, interface, &configuration, 0)
     }
     self.threads = threads
-    result = unsafe setUp(context)
-    guard result == VPX_CODEC_OK else {
-      throw unsafe VPXLibrary.error("set a decoder up", result, context)
-    }
+    try context.call("set a decoder up", setUp)
   }
 
   /// Decodes a frame, and returns its picture, whose planes stay until the next call; nil where the frame shows none.
   ///
   /// - Throws: `CodecError.corruptFrame`; the decoder is closed then, since the library's state after an error isn't specified.
   package func decode(_ frame: UnsafeRawBufferPointer) throws(CodecError) -> vpx_image_t? {
-    let result = unsafe vpx_codec_decode(
-      context, frame.baseAddress?.assumingMemoryBound(to: UInt8.self), UInt32(frame.count), nil, 0)
+    let result = context.ask {
+      unsafe vpx_codec_decode(
+        $0, frame.baseAddress?.assumingMemoryBound(to: UInt8.self), UInt32(frame.count), nil, 0)
+    }
     guard result == VPX_CODEC_OK else {
-      let detail = unsafe VPXLibrary.errorText(result, context)
+      let detail = context.ask { unsafe VPXLibrary.errorText(result, $0) }
       close()
       throw .corruptFrame(detail: detail)
     }
     var corrupted: Int32 = 0
-    let known = unsafe sora_vpx_get(context, Int32(VP8D_GET_FRAME_CORRUPTED.rawValue), &corrupted)
+    let known = context.ask {
+      unsafe sora_vpx_get($0, Int32(VP8D_GET_FRAME_CORRUPTED.rawValue), &corrupted)
+    }
     isLastFrameCorrupted = known == VPX_CODEC_OK && corrupted != 0
     var iterator: vpx_codec_iter_t?
-    return unsafe vpx_codec_get_frame(context, &iterator)?.pointee
+    return context.ask { unsafe vpx_codec_get_frame($0, &iterator)?.pointee }
   }
 
   /// Gives back all that the library holds. Idempotent.
   package func close() {
-    if threads != nil { unsafe vpx_codec_destroy(context) }
+    context.close()
     threads = nil
   }
 }

@@ -8,19 +8,11 @@ package import SoraCodecs
   package var configuration = unsafe vpx_codec_enc_cfg_t()
 
   private let codec: VPXCodec
-  private let context: UnsafeMutablePointer<vpx_codec_ctx_t>
+  private let context = VPXContext()
   private var image = unsafe vpx_image_t()
-  private var isOpen = false
 
   package init(_ codec: VPXCodec) {
     self.codec = codec
-    unsafe context = .allocate(capacity: 1)
-    unsafe context.initialize(to: vpx_codec_ctx_t())
-  }
-
-  deinit {
-    close()
-    unsafe context.deallocate()
   }
 
   private var interface: OpaquePointer {
@@ -66,13 +58,10 @@ package import SoraCodecs
 
   /// Starts the library with `configuration` and the tools that both codecs know.
   package func open(_ settings: VideoEncoderSettings, speed: Int) throws(CodecError) {
-    unsafe context.pointee = vpx_codec_ctx_t()
     let flags = settings.bitDepth > 8 ? Int(VPX_CODEC_USE_HIGHBITDEPTH) : 0
-    let result = unsafe sora_vpx_encoder_init(context, interface, &configuration, flags)
-    guard result == VPX_CODEC_OK else {
-      throw unsafe VPXLibrary.error("start an encoder", result, context)
+    try context.open("start an encoder") {
+      unsafe sora_vpx_encoder_init($0, interface, &configuration, flags)
     }
-    isOpen = true
     try set(VP8E_SET_CPUUSED, speed, "set its speed")
     try set(VP8E_SET_ENABLEAUTOALTREF, 0, "turn off alternate references")
     try set(
@@ -80,17 +69,11 @@ package import SoraCodecs
       "set its static threshold")
   }
 
-  package func close() {
-    if isOpen { unsafe vpx_codec_destroy(context) }
-    isOpen = false
-  }
+  package func close() { context.close() }
 
   /// Gives a running library the rates of `configuration`.
   package func applyRates() throws(CodecError) {
-    let result = unsafe vpx_codec_enc_config_set(context, &configuration)
-    guard result == VPX_CODEC_OK else {
-      throw unsafe VPXLibrary.error("change its rates", result, context)
-    }
+    try context.call("change its rates") { unsafe vpx_codec_enc_config_set($0, &configuration) }
   }
 
   /// Bounds key frames at these rates.
@@ -102,19 +85,20 @@ package import SoraCodecs
   package func set(_ control: vp8e_enc_control_id, _ value: Int, _ operation: String)
     throws(CodecError)
   {
-    let result = unsafe sora_vpx_set(
-      context, Int32(control.rawValue), Int32(truncatingIfNeeded: value))
-    guard result == VPX_CODEC_OK else { throw unsafe VPXLibrary.error(operation, result, context) }
+    try context.call(operation) {
+      unsafe sora_vpx_set($0, Int32(control.rawValue), Int32(truncatingIfNeeded: value))
+    }
   }
 
   /// A control whose value is a structure, which the library reads, or writes.
   package func exchange<Value: BitwiseCopyable>(
     _ control: vp8e_enc_control_id, _ value: inout Value, _ operation: String
   ) throws(CodecError) {
-    let result = unsafe withUnsafeMutablePointer(to: &value) {
-      unsafe sora_vpx_set_pointer(context, Int32(control.rawValue), $0)
+    try context.call(operation) { context in
+      unsafe withUnsafeMutablePointer(to: &value) {
+        unsafe sora_vpx_set_pointer(context, Int32(control.rawValue), $0)
+      }
     }
-    guard result == VPX_CODEC_OK else { throw unsafe VPXLibrary.error(operation, result, context) }
   }
 
   /// Compresses the part of `picture` that has this size, and hands over what comes out at the end of it.
@@ -124,12 +108,13 @@ package import SoraCodecs
   ) throws(CodecError) {
     unsafe describe(picture, width, height)
     let flags = order.isKeyFrame ? Int32(VPX_EFLAG_FORCE_KF) : flags
-    let result = unsafe vpx_codec_encode(
-      context, &image, order.ticks, UInt(order.duration), vpx_enc_frame_flags_t(flags),
-      UInt(VPX_DL_REALTIME))
-    guard result == VPX_CODEC_OK else { throw unsafe VPXLibrary.error("encode", result, context) }
+    try context.call("encode") {
+      unsafe vpx_codec_encode(
+        $0, &image, order.ticks, UInt(order.duration), vpx_enc_frame_flags_t(flags),
+        UInt(VPX_DL_REALTIME))
+    }
     var iterator: vpx_codec_iter_t?
-    while let packet = unsafe vpx_codec_get_cx_data(context, &iterator) {
+    while let packet = context.ask({ unsafe vpx_codec_get_cx_data($0, &iterator) }) {
       unsafe body(packet.pointee)
     }
   }

@@ -165,18 +165,22 @@ window.SoraScript = class {
       this.note("in", channel.label, "closed");
       delete this.channels[channel.label];
     };
-    channel.onmessage = async ({ data }) => {
-      const isText = typeof data === "string";
-      // Signaling's are handed to the JSON parser as they come, unless they are compressed.
-      if (!channel.label.startsWith("#") && isText === Boolean(item.compress)) this.complaints.push(`${channel.label}: text is ${isText}`);
-      let bytes = isText ? new TextEncoder().encode(data) : new Uint8Array(data);
-      const raw = bytes.length;
-      if (item.compress) bytes = await this.pass(bytes, new DecompressionStream("deflate"));
-      if (!channel.label.startsWith("#")) return this.take(channel.label, JSON.parse(new TextDecoder().decode(bytes)));
-      const length = item.header?.[0]?.length ?? 0;
-      const text = (part) => new TextDecoder().decode(part);
-      this.messages.push({ label: channel.label, header: text(bytes.subarray(0, length)), text: text(bytes.subarray(length)), raw });
-    };
+    // Taking the compression off takes time: what came first is read first.
+    let order = Promise.resolve();
+    channel.onmessage = ({ data }) => { order = order.then(() => this.read(channel, item, data)); };
+  }
+
+  async read(channel, item, data) {
+    const isText = typeof data === "string";
+    // Signaling's are handed to the JSON parser as they come, unless they are compressed.
+    if (!channel.label.startsWith("#") && isText === Boolean(item.compress)) this.complaints.push(`${channel.label}: text is ${isText}`);
+    let bytes = isText ? new TextEncoder().encode(data) : new Uint8Array(data);
+    const raw = bytes.length;
+    if (item.compress) bytes = await this.pass(bytes, new DecompressionStream("deflate"));
+    if (!channel.label.startsWith("#")) return this.take(channel.label, JSON.parse(new TextDecoder().decode(bytes)));
+    const length = item.header?.[0]?.length ?? 0;
+    const text = (part) => new TextDecoder().decode(part);
+    this.messages.push({ label: channel.label, header: text(bytes.subarray(0, length)), text: text(bytes.subarray(length)), raw });
   }
 
   call(method, params, id = 1 + this.calls.size) {
