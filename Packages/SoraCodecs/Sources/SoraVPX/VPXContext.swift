@@ -25,7 +25,7 @@ import SoraCodecs
   func open(_ operation: String, _ start: (Pointer) -> vpx_codec_err_t) throws(CodecError) {
     close()
     unsafe pointer.pointee = vpx_codec_ctx_t()
-    try call(operation, start)
+    try unsafe call(operation, start)
     isOpen = true
   }
 

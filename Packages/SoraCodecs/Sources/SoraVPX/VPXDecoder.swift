@@ -29,33 +29,33 @@ package import SoraCodecs
     close()
     var configuration = vpx_codec_dec_cfg_t(threads: UInt32(threads), w: 0, h: 0)
     let interface = unsafe codec == .vp8 ? vpx_codec_vp8_dx() : vpx_codec_vp9_dx()
-    try context.open("start a decoder") {
+    try unsafe context.open("start a decoder") {
       unsafe sora_vpx_decoder_init($0, interface, &configuration, 0)
     }
     self.threads = threads
-    try context.call("set a decoder up", setUp)
+    try unsafe context.call("set a decoder up", setUp)
   }
 
   /// Decodes a frame, and returns its picture, whose planes stay until the next call; nil where the frame shows none.
   ///
   /// - Throws: `CodecError.corruptFrame`; the decoder is closed then, since the library's state after an error isn't specified.
   package func decode(_ frame: UnsafeRawBufferPointer) throws(CodecError) -> vpx_image_t? {
-    let result = context.ask {
+    let result = unsafe context.ask {
       unsafe vpx_codec_decode(
         $0, frame.baseAddress?.assumingMemoryBound(to: UInt8.self), UInt32(frame.count), nil, 0)
     }
     guard result == VPX_CODEC_OK else {
-      let detail = context.ask { unsafe VPXLibrary.errorText(result, $0) }
+      let detail = unsafe context.ask { unsafe VPXLibrary.errorText(result, $0) }
       close()
       throw .corruptFrame(detail: detail)
     }
     var corrupted: Int32 = 0
-    let known = context.ask {
+    let known = unsafe context.ask {
       unsafe sora_vpx_get($0, Int32(VP8D_GET_FRAME_CORRUPTED.rawValue), &corrupted)
     }
     isLastFrameCorrupted = known == VPX_CODEC_OK && corrupted != 0
     var iterator: vpx_codec_iter_t?
-    return context.ask { unsafe vpx_codec_get_frame($0, &iterator)?.pointee }
+    return unsafe context.ask { unsafe vpx_codec_get_frame($0, &iterator)?.pointee }
   }
 
   /// Gives back all that the library holds. Idempotent.

@@ -59,7 +59,7 @@ package import SoraCodecs
   /// Starts the library with `configuration` and the tools that both codecs know.
   package func open(_ settings: VideoEncoderSettings, speed: Int) throws(CodecError) {
     let flags = settings.bitDepth > 8 ? Int(VPX_CODEC_USE_HIGHBITDEPTH) : 0
-    try context.open("start an encoder") {
+    try unsafe context.open("start an encoder") {
       unsafe sora_vpx_encoder_init($0, interface, &configuration, flags)
     }
     try set(VP8E_SET_CPUUSED, speed, "set its speed")
@@ -73,7 +73,9 @@ package import SoraCodecs
 
   /// Gives a running library the rates of `configuration`.
   package func applyRates() throws(CodecError) {
-    try context.call("change its rates") { unsafe vpx_codec_enc_config_set($0, &configuration) }
+    try unsafe context.call("change its rates") {
+      unsafe vpx_codec_enc_config_set($0, &configuration)
+    }
   }
 
   /// Bounds key frames at these rates.
@@ -85,7 +87,7 @@ package import SoraCodecs
   package func set(_ control: vp8e_enc_control_id, _ value: Int, _ operation: String)
     throws(CodecError)
   {
-    try context.call(operation) {
+    try unsafe context.call(operation) {
       unsafe sora_vpx_set($0, Int32(control.rawValue), Int32(truncatingIfNeeded: value))
     }
   }
@@ -94,7 +96,7 @@ package import SoraCodecs
   package func exchange<Value: BitwiseCopyable>(
     _ control: vp8e_enc_control_id, _ value: inout Value, _ operation: String
   ) throws(CodecError) {
-    try context.call(operation) { context in
+    try unsafe context.call(operation) { context in
       unsafe withUnsafeMutablePointer(to: &value) {
         unsafe sora_vpx_set_pointer(context, Int32(control.rawValue), $0)
       }
@@ -108,13 +110,13 @@ package import SoraCodecs
   ) throws(CodecError) {
     unsafe describe(picture, width, height)
     let flags = order.isKeyFrame ? Int32(VPX_EFLAG_FORCE_KF) : flags
-    try context.call("encode") {
+    try unsafe context.call("encode") {
       unsafe vpx_codec_encode(
         $0, &image, order.ticks, UInt(order.duration), vpx_enc_frame_flags_t(flags),
         UInt(VPX_DL_REALTIME))
     }
     var iterator: vpx_codec_iter_t?
-    while let packet = context.ask({ unsafe vpx_codec_get_cx_data($0, &iterator) }) {
+    while let packet = unsafe context.ask({ unsafe vpx_codec_get_cx_data($0, &iterator) }) {
       unsafe body(packet.pointee)
     }
   }
