@@ -73,17 +73,18 @@ struct CameraTests {
     try pulledOut(section("pulled"))
   }
 
-  /// What is the publisher's alone, of a camera in VP8 at 720p.
+  /// What is the publisher's alone, of a camera in VP8 at 720p: libvpx's by far, which fills 22 MB for tokens with zeros, and the driver's
+  /// five pictures, which count as the process's.
   private func memory(_ section: Guest.Section) throws {
     let kilobytes = try #require(section.first("memory")?["kilobytes"] as? Int)
     let video = section.first("stats")?["video"] as? [String: Any]
     print("private memory of a publisher at \(video?["width"] ?? "?"): \(kilobytes) KB")
-    #expect(kilobytes > 5_000 && kilobytes < 45_000)
+    #expect(kilobytes > 5_000 && kilobytes < 60_000)
   }
 
-  /// The command says once what became of its camera, and goes on with the sound.
+  /// The command says once what became of its camera, goes on with the sound, and ends with a status that tells of it.
   private func pulledOut(_ section: Guest.Section) throws {
-    #expect(section.first("pulled")?["ended"] as? Int == 0, "\(section.lines)")
+    #expect(section.first("pulled")?["ended"] as? Int == 1, "\(section.lines)")
     #expect(section.texts.filter { $0.contains("/dev/video1 was unplugged") }.count == 1)
     let last = try #require(section.first("stats"))
     #expect((last["audio"] as? [String: Any])?["seconds"] as? Double ?? 0 > 1, "\(last)")

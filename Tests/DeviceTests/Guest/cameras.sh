@@ -211,7 +211,7 @@ serve 5002
   --video-codec vp8 --duration 60 --json > /tmp/publish.log 2> /tmp/publish.err &
 publisher=$!
 lines /tmp/publish.log '"frames":[1-9]' 1 "$publisher"
-echo vivid.1 > /sys/bus/platform/drivers/vivid/unbind
+echo vivid.0 > /sys/bus/platform/drivers/vivid/unbind
 lines /tmp/publish.err unplugged 1 "$publisher"
 told=$(grep -c '"type":"stats"' /tmp/publish.log)
 lines /tmp/publish.log '"type":"stats"' $((told + 3)) "$publisher"
@@ -221,7 +221,7 @@ wait "$publisher"
 echo "{\"type\":\"pulled\",\"ended\":$?}"
 cat /tmp/publish.err
 grep '"type":"stats"' /tmp/publish.log | tail -1
-echo vivid.1 > /sys/bus/platform/drivers/vivid/bind
+echo vivid.0 > /sys/bus/platform/drivers/vivid/bind
 kill "$server"
 wait "$server" 2> /dev/null
 echo "-- $status"
