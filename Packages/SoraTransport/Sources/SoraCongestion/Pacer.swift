@@ -256,7 +256,7 @@ public final class Pacer {
 
   /// Whether no more is owed than may leave at once. What waits may raise that, and is asked only where it matters.
   private func isAllowed(at time: Int64) -> Bool {
-    debt <= held.rate(rate, factor: factor).bytes(inNanoseconds: burst)
+    debt <= held.rate(rate, factor: factor, at: time).bytes(inNanoseconds: burst)
       || debt <= allowance(at: time)
   }
 
@@ -281,7 +281,7 @@ public final class Pacer {
   private func pacingRate(at time: Int64) -> Bitrate {
     guard queuedPackets > 0 else { return rate * factor }
     let enqueued = averageEnqueued(at: time)
-    let base = held.rate(rate, factor: factor)
+    let base = held.rate(rate, factor: factor, at: time)
     let sinceHold = max(0, Double(time) - max(enqueued, Double(held.releasedAt)))
     let left = max(Double(maximumQueueTime) - sinceHold, 1_000_000)
     let needed = Double(queuedBytes) * 8e9 / left

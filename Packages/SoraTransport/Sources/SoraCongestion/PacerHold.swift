@@ -5,6 +5,8 @@ struct PacerHold {
   private static let long: Int64 = 200_000_000
   /// What waited meanwhile leaves at no more than this multiple of the rate.
   private static let factor = 1.1
+  /// By what of it that grows each second: a link that takes it may take more, and what waits shouldn't keep what is new for ever.
+  private static let growth = 0.1
 
   /// Until when packets wait.
   private(set) var until: Int64 = .min
@@ -42,8 +44,9 @@ struct PacerHold {
   }
 
   /// How fast packets leave at an estimate.
-  func rate(_ estimate: Bitrate, factor usual: Double) -> Bitrate {
+  func rate(_ estimate: Bitrate, factor usual: Double, at now: Int64) -> Bitrate {
     guard hasBacklog, let rateBefore else { return estimate * usual }
-    return min(estimate, rateBefore) * min(usual, Self.factor)
+    let grown = 1 + Self.growth * Double(max(0, now &- releasedAt)) / 1e9
+    return min(estimate, rateBefore * grown) * min(usual, Self.factor)
   }
 }

@@ -154,4 +154,29 @@ import Testing
     let next = drain(pacer, from: left[199].time)
     #expect((next[99].time - left[199].time).inSeconds < 0.1)
   }
+
+  /// What comes meanwhile and is more than was sent before doesn't keep the backlog for ever: what may leave grows.
+  @Test func aBacklogEndsThoughMoreIsSentThanBefore() {
+    let pacer = Pacer(rate: .megabits(5))
+    pacer.hold(until: .zero + .seconds(1), sending: .megabits(1), at: .zero)
+    for token in 0..<150 {
+      let time = Instant.zero + .milliseconds(10) * token
+      if token == 100 { pacer.release(at: time) }
+      _ = pacer.enqueue(size: 1_250, priority: .video, token: token, at: time)
+      while token >= 100, pacer.next(at: time) != nil {}
+    }
+    // One and a half megabits a second, for twelve seconds more.
+    var token = 150
+    for millisecond in 1_500..<13_500 {
+      let time = Instant.zero + .milliseconds(millisecond)
+      if millisecond % 20 == 0 {
+        for _ in 0..<3 {
+          _ = pacer.enqueue(size: 1_250, priority: .video, token: token, at: time)
+          token += 1
+        }
+      }
+      while pacer.next(at: time) != nil {}
+    }
+    #expect(pacer.queuedPackets == 0)
+  }
 }
