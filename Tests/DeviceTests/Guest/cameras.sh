@@ -21,21 +21,28 @@ fill() {
   echo "nothing fills $2: $(tail -2 /tmp/fill.log)"
 }
 
-# A server of the test's own on a port; ready once it says so.
-serve() {
-  /tmp/sora serve --port "$1" > /tmp/serve.log 2>&1 &
-  server=$!
-  for _ in $(seq 200); do grep -q "$1" /tmp/serve.log && return; sleep 0.1; done
-}
-
 # Waits until a file has so many lines with a pattern, while a process runs.
 lines() {
   for _ in $(seq 300); do
-    [ "$(grep -c "$2" "$1")" -ge "$3" ] && return
+    found=$(grep -sc "$2" "$1")
+    [ "${found:-0}" -ge "$3" ] && return
     kill -0 "$4" 2> /dev/null || return 1
     sleep 0.1
   done
   return 1
+}
+
+# A server of the test's own on a port; ready once it says so.
+serve() {
+  /tmp/sora serve --port "$1" > /tmp/serve.log 2>&1 &
+  server=$!
+  lines /tmp/serve.log "$1" 1 "$server"
+}
+
+# Ends it.
+end_server() {
+  kill "$server"
+  wait "$server" 2> /dev/null
 }
 
 # The slow starters first, so that they start while others run.
@@ -71,8 +78,7 @@ awk '{ print "cpu " ($14 + $15) }' "/proc/$publisher/stat"
 kill -INT "$publisher"
 wait "$publisher"
 tail -1 /tmp/publish.log
-kill "$server"
-wait "$server" 2> /dev/null
+end_server
 for film in /exchange/film.ts /tmp/got.mp4; do
   ffmpeg -nostdin -loglevel error -i "$film" -c copy -bsf:v h264_mp4toannexb,filter_units=pass_types=1-5 -f framemd5 - |
     awk -F ', *' -v name="$(basename "$film")" '!/^#/ { print name, $6 }'
@@ -127,8 +133,7 @@ timeout 60 /tmp/sora play ws://127.0.0.1:5000/signaling --channel camera --audio
 status=$?
 kill -INT "$publisher"
 wait "$publisher" || tail -3 /tmp/publish.log
-kill "$server"
-wait "$server" 2> /dev/null
+end_server
 echo "-- $status"
 
 # What a publisher of a camera holds for itself, in kilobytes: once it has sent some pictures.
@@ -143,8 +148,7 @@ awk '/^Private_/ { sum += $2 } END { printf "{\"type\":\"memory\",\"kilobytes\":
 grep '"frames":[1-9][0-9]' /tmp/publish.log | head -1
 kill -INT "$publisher"
 wait "$publisher"
-kill "$server"
-wait "$server" 2> /dev/null
+end_server
 echo "-- $status"
 
 # A sound card whose ends are joined, and that goes and comes back while it sounds.
@@ -222,6 +226,5 @@ echo "{\"type\":\"pulled\",\"ended\":$?}"
 cat /tmp/publish.err
 grep '"type":"stats"' /tmp/publish.log | tail -1
 echo vivid.0 > /sys/bus/platform/drivers/vivid/bind
-kill "$server"
-wait "$server" 2> /dev/null
+end_server
 echo "-- $status"

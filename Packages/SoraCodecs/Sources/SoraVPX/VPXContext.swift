@@ -9,7 +9,7 @@ import SoraCodecs
   typealias Pointer = UnsafeMutablePointer<vpx_codec_ctx_t>
 
   private let pointer: Pointer
-  private(set) var isOpen = false
+  private var isOpen = false
 
   init() {
     unsafe pointer = .allocate(capacity: 1)

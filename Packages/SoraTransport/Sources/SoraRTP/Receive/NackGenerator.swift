@@ -54,8 +54,6 @@ public struct NackGenerator: Sendable {
   private var extender = SequenceNumberExtender()
   /// In rising order of sequence.
   private var missing: [Missing] = []
-  /// What is assumed until something is known.
-  private let initialRoundTrip: Int64
   private var reportedRoundTrip: Int64?
   private var answers = AnswerTimes()
   /// How late overtaken packets tend to be; the first request waits for as long.
@@ -65,14 +63,13 @@ public struct NackGenerator: Sendable {
 
   public init(configuration: Configuration = Configuration()) {
     self.configuration = configuration
-    initialRoundTrip = configuration.initialRoundTrip.wholeNanoseconds
     missing.reserveCapacity(64)
   }
 
   /// The round-trip time to the sender, which paces repetitions. Without it the time that answers take does: a server that only
   /// receives from a peer, and lets it check the path, learns of none.
   public mutating func setRoundTrip(_ value: Duration) {
-    reportedRoundTrip = max(1_000_000, min(value.wholeNanoseconds, 2_000_000_000))
+    reportedRoundTrip = PlausibleRoundTrip.bounded(value.wholeNanoseconds)
   }
 
   /// Packets missing now.
@@ -141,7 +138,8 @@ public struct NackGenerator: Sendable {
   public mutating func collect(into requests: inout [UInt16], at now: Instant) {
     guard let earliestTry, earliestTry <= now else { return }
     // A request less than a round trip after the last one can't have been answered; a little more covers jitter.
-    let roundTrip = reportedRoundTrip ?? answers.mean ?? initialRoundTrip
+    let roundTrip =
+      reportedRoundTrip ?? answers.mean ?? configuration.initialRoundTrip.wholeNanoseconds
     let jitter = reportedRoundTrip == nil ? answers.slack : 0
     let interval = roundTrip + max(5_000_000, roundTrip / 8, jitter)
     let maximumAge = configuration.maximumAge.wholeNanoseconds
@@ -197,14 +195,9 @@ public struct NackGenerator: Sendable {
   private mutating func remove(
     _ sequence: Int64, _ isRetransmission: Bool, _ now: Instant
   ) -> Bool {
-    var low = 0
-    var high = missing.count
-    while low < high {
-      let middle = (low + high) / 2
-      if missing[middle].sequence < sequence { low = middle + 1 } else { high = middle }
-    }
-    guard low < missing.count, missing[low].sequence == sequence else { return false }
-    let entry = missing.remove(at: low)
+    let index = missing.count(whilePrefix: { $0.sequence < sequence })
+    guard index < missing.count, missing[index].sequence == sequence else { return false }
+    let entry = missing.remove(at: index)
     let isRepair = isRetransmission || repairsInPlace && entry.tries > 0
     if isRepair {
       statistics.recovered += 1
@@ -239,7 +232,7 @@ private struct AnswerTimes {
   var slack: Int64 { 4 * deviation }
 
   mutating func add(_ time: Int64) {
-    let time = max(1_000_000, min(time, 2_000_000_000))
+    let time = PlausibleRoundTrip.bounded(time)
     guard let mean else { return self.mean = time }
     deviation += (abs(time - mean) - deviation) / 4
     self.mean = mean + (time - mean) / 8

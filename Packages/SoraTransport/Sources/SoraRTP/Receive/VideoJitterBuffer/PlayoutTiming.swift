@@ -12,6 +12,7 @@ package struct PlayoutTiming {
   private static let percentile = 0.9
   /// A transit this far from the smallest means that the source's clock jumped.
   private static let jumpNanoseconds: Int64 = 3_000_000_000
+
   private let clockRate: Int64
   private var minimum: Int64
   private let maximum: Int64
@@ -98,15 +99,7 @@ package struct PlayoutTiming {
   }
 
   /// How many are smaller.
-  private func rank(of transit: Int64) -> Int {
-    var low = 0
-    var high = ranked.count
-    while low < high {
-      let middle = (low + high) / 2
-      if ranked[middle] < transit { low = middle + 1 } else { high = middle }
-    }
-    return low
-  }
+  private func rank(of transit: Int64) -> Int { ranked.count(whilePrefix: { $0 < transit }) }
 
   private var percentile: Int64? {
     ranked.isEmpty

@@ -29,17 +29,17 @@ package struct RetransmissionWait: Equatable {
   /// How long missing packets tend to need until they come: up at once, down slowly.
   private var recovery: Int64 = 0
 
-  package init(roundTrip: Duration) { self.roundTrip = Self.bounded(roundTrip) }
+  package init(roundTrip: Duration) {
+    self.roundTrip = PlausibleRoundTrip.bounded(roundTrip.wholeNanoseconds)
+  }
 
-  package mutating func setRoundTrip(_ value: Duration) { roundTrip = Self.bounded(value) }
+  package mutating func setRoundTrip(_ value: Duration) {
+    roundTrip = PlausibleRoundTrip.bounded(value.wholeNanoseconds)
+  }
 
   /// What was missing has come, so long after something behind it.
   package mutating func recovered(after time: Int64) {
     guard time >= Self.overtaking else { return }
     recovery = max(min(time, Self.patience), recovery - recovery / 64)
-  }
-
-  private static func bounded(_ roundTrip: Duration) -> Int64 {
-    max(1_000_000, min(roundTrip.wholeNanoseconds, 2_000_000_000))
   }
 }

@@ -353,7 +353,7 @@ public final class SendController {
     reordering.note(results)
     estimator.feedback(
       results, isReordering: reordering.patience > .zero,
-      isBacklogged: pacer.averageWait(at: now) > Self.longWait, at: now)
+      isBacklogged: waiting(at: now) > Self.longWait, at: now)
     applyWindow(at: now)
     applyEstimate()
   }
