@@ -80,10 +80,12 @@ int sora_v4l2_size(int fd, uint32_t fourcc, uint32_t index, sora_v4l2_sizes *out
   }
   out->least_width = sizes.stepwise.min_width;
   out->most_width = sizes.stepwise.max_width;
-  out->step_width = sizes.stepwise.step_width;
+  // Of a continuous range the steps may be left open.
+  int is_stepwise = sizes.type == V4L2_FRMSIZE_TYPE_STEPWISE;
+  out->step_width = is_stepwise ? sizes.stepwise.step_width : 1;
   out->least_height = sizes.stepwise.min_height;
   out->most_height = sizes.stepwise.max_height;
-  out->step_height = sizes.stepwise.step_height;
+  out->step_height = is_stepwise ? sizes.stepwise.step_height : 1;
   return 0;
 }
 

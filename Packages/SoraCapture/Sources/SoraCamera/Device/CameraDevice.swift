@@ -37,7 +37,7 @@ public struct CameraDevice: Sendable, Hashable, CustomStringConvertible {
     return numbers.sorted().compactMap { try? CameraDevice(path: "\(folder)/video\($0)") }
   }
 
-  /// What it can give, in the driver's order; the sizes of a range of them are the usual ones that lie in it.
+  /// What it can give, in the driver's order. Of a range of sizes those that people know, as near as its steps allow, and the largest.
   public func formats() throws(CameraError) -> [CameraFormat] {
     try V4L2Driver(path: path).formats()
   }

@@ -94,7 +94,11 @@ package struct PictureLayout: Sendable, CustomStringConvertible {
   private static func places(
     of arrangement: PixelArrangement, _ width: Int, _ height: Int, _ strides: [Int]
   ) -> [Place]? {
-    guard width > 0, height > 0, let stride = strides.first else { return nil }
+    // Larger than any camera's picture, and far from what a sum of bytes could hold.
+    let (side, row) = (1 << 16, 1 << 24)
+    guard 1...side ~= width, 1...side ~= height, strides.allSatisfy({ 0...row ~= $0 }),
+      let stride = strides.first
+    else { return nil }
     let (chromaWidth, chromaHeight) = ((width + 1) / 2, (height + 1) / 2)
     /// Luma and so many planes of chroma: one behind the other in memory, or each in its own.
     func places(chroma count: Int, row: Int, rows: Int, stride: Int) -> [Place] {

@@ -8,13 +8,7 @@ import Synchronization
 #endif
 
 /// A V4L2 device that is open.
-final class V4L2Driver: CaptureDriver {
-  /// Sizes that a driver with a range of them is asked for, those that people know.
-  private static let usualSizes = [
-    (320, 180), (320, 240), (640, 360), (640, 480), (800, 600), (960, 540), (1024, 768),
-    (1280, 720),
-    (1280, 960), (1600, 1200), (1920, 1080), (2560, 1440), (3840, 2160),
-  ]
+final class V4L2Driver: CaptureDriver, DriverQueries {
   /// More of a kind than any driver lists: ends a list that a broken one doesn't.
   private static let most: UInt32 = 1024
 
@@ -40,7 +34,7 @@ final class V4L2Driver: CaptureDriver {
         throw wakeCode == 0
           ? .notACamera(path: path) : .system(operation: "opening", path: path, code: wakeCode)
       }
-      throw Self.error(code, "asking", path)
+      throw CameraError(DriverFailure(code), "asking", path)
     }
     self.fd = fd
     wakeFD = wake
@@ -60,67 +54,32 @@ final class V4L2Driver: CaptureDriver {
 
   // MARK: What there is
 
-  func formats() throws(CameraError) -> [CameraFormat] {
-    var formats: [CameraFormat] = []
-    for index in 0..<Self.most {
-      var fourcc: UInt32 = 0
-      let code = unsafe sora_v4l2_format(fd, capability.type, index, &fourcc)
-      if code == EINVAL || code == ENOTTY { break }
-      try Self.check(code, "listing the formats", path)
-      let pixelFormat = CameraPixelFormat(rawValue: fourcc)
-      for (width, height) in try sizes(of: fourcc) {
-        formats.append(
-          CameraFormat(
-            pixelFormat: pixelFormat, width: width, height: height,
-            frameRateRanges: try rates(of: fourcc, width, height)))
-      }
-    }
-    return formats
+  func format(_ index: UInt32) throws(DriverFailure) -> CameraPixelFormat {
+    var fourcc: UInt32 = 0
+    try Self.check(unsafe sora_v4l2_format(fd, capability.type, index, &fourcc))
+    return CameraPixelFormat(rawValue: fourcc)
   }
 
-  private func sizes(of fourcc: UInt32) throws(CameraError) -> [(Int, Int)] {
-    var found: [(Int, Int)] = []
-    for index in 0..<Self.most {
-      var sizes = sora_v4l2_sizes()
-      let code = unsafe sora_v4l2_size(fd, fourcc, index, &sizes)
-      if code == EINVAL { break }
-      if code == ENOTTY { return try [present()] }
-      try Self.check(code, "listing the sizes", path)
-      if sizes.is_discrete != 0 {
-        found.append((Int(sizes.least_width), Int(sizes.least_height)))
-      } else {
-        found += Self.usualSizes.filter { sizes.holds($0.0, $0.1) }
-        let most = (Int(sizes.most_width), Int(sizes.most_height))
-        if !found.contains(where: { $0 == most }) { found.append(most) }
-      }
-    }
-    return found
+  func sizes(of format: CameraPixelFormat, _ index: UInt32) throws(DriverFailure) -> FrameSizes {
+    var sizes = sora_v4l2_sizes()
+    try Self.check(unsafe sora_v4l2_size(fd, format.rawValue, index, &sizes))
+    return FrameSizes(sizes)
   }
 
-  /// The size that a driver without a list has.
-  private func present() throws(CameraError) -> (Int, Int) {
-    var picture = sora_v4l2_picture()
+  func intervals(
+    of format: CameraPixelFormat, width: Int, height: Int, _ index: UInt32
+  ) throws(DriverFailure) -> FrameIntervals {
+    var intervals = sora_v4l2_intervals()
     try Self.check(
-      unsafe sora_v4l2_get_picture(fd, capability.type, &picture), "reading the format", path)
-    return (Int(picture.width), Int(picture.height))
+      unsafe sora_v4l2_interval(
+        fd, format.rawValue, UInt32(clamping: width), UInt32(clamping: height), index, &intervals))
+    return FrameIntervals(intervals)
   }
 
-  private func rates(
-    of fourcc: UInt32, _ width: Int, _ height: Int
-  ) throws(CameraError) -> [ClosedRange<Double>] {
-    var rates: [ClosedRange<Double>] = []
-    for index in 0..<Self.most {
-      var intervals = sora_v4l2_intervals()
-      let code = unsafe sora_v4l2_interval(
-        fd, fourcc, UInt32(width), UInt32(height), index, &intervals)
-      if code == EINVAL || code == ENOTTY { break }
-      try Self.check(code, "listing the frame rates", path)
-      guard let most = intervals.least.rate, let least = intervals.most.rate, least <= most else {
-        continue
-      }
-      rates.append(least...most)
-    }
-    return rates
+  func presentSize() throws(DriverFailure) -> (width: UInt32, height: UInt32) {
+    var picture = sora_v4l2_picture()
+    try Self.check(unsafe sora_v4l2_get_picture(fd, capability.type, &picture))
+    return (picture.width, picture.height)
   }
 
   // MARK: Controls
@@ -176,7 +135,7 @@ final class V4L2Driver: CaptureDriver {
         : code == EBUSY
           ? "nothing while it runs, or in this mode; otherwise \(control.allowed)" : control.allowed
       throw .controlRefused(name: control.name, value: value, allowed: allowed)
-    default: throw Self.error(code, "setting \(control.name)", path)
+    default: throw CameraError(DriverFailure(code), "setting \(control.name)", path)
     }
   }
 
@@ -195,11 +154,12 @@ final class V4L2Driver: CaptureDriver {
     guard layout.pixelFormat == format.pixelFormat else {
       throw .formatRefused(wanted: "\(format)", given: "\(layout)")
     }
+    let wanted = FrameIntervals.Fraction(framesPerSecond: framesPerSecond ?? 30)
     var interval = sora_v4l2_fraction(
-      numerator: 1000, denominator: UInt32(clamping: Int((framesPerSecond ?? 30) * 1000)))
+      numerator: wanted.numerator, denominator: wanted.denominator)
     try Self.check(
       unsafe sora_v4l2_set_interval(fd, capability.type, &interval), "setting the frame rate", path)
-    return (layout, interval.rate)
+    return (layout, FrameIntervals.Fraction(interval).rate)
   }
 
   func makeBuffers(_ count: Int) throws(CameraError) -> [CaptureBuffer] {
@@ -270,25 +230,30 @@ final class V4L2Driver: CaptureDriver {
 
   // MARK: Errors
 
+  private static func check(_ code: Int32) throws(DriverFailure) {
+    if code != 0 { throw DriverFailure(code) }
+  }
+
   private static func check(
     _ code: Int32, _ operation: String, _ path: String
   ) throws(CameraError) {
-    if code != 0 { throw error(code, operation, path) }
-  }
-
-  private static func error(_ code: Int32, _ operation: String, _ path: String) -> CameraError {
-    switch code {
-    case ENOENT, ENXIO: .noDevice(path: path)
-    case EACCES, EPERM: .noPermission(path: path)
-    case EBUSY: .busy(path: path)
-    case ENOTTY: .notACamera(path: path)
-    case ENODEV: .unplugged(path: path)
-    default: .system(operation: operation, path: path, code: code)
-    }
+    if code != 0 { throw CameraError(DriverFailure(code), operation, path) }
   }
 }
 
 extension CameraError {
+  /// What a driver refused, in an operation.
+  package init(_ failure: DriverFailure, _ operation: String, _ path: String) {
+    switch failure.code {
+    case ENOENT, ENXIO: self = .noDevice(path: path)
+    case EACCES, EPERM: self = .noPermission(path: path)
+    case EBUSY: self = .busy(path: path)
+    case ENOTTY: self = .notACamera(path: path)
+    case ENODEV: self = .unplugged(path: path)
+    default: self = .system(operation: operation, path: path, code: failure.code)
+    }
+  }
+
   static func text(of code: Int32) -> String {
     guard let text = unsafe strerror(code) else { return "error \(code)" }
     return unsafe String(cString: text)

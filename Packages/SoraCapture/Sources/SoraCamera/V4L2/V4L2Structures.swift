@@ -1,20 +1,26 @@
 import CSoraV4L2
 import SoraMedia
 
-extension sora_v4l2_fraction {
-  /// How often a second; nil where the driver can't say.
-  var rate: Double? {
-    numerator > 0 && denominator > 0 ? Double(denominator) / Double(numerator) : nil
+extension FrameIntervals.Fraction {
+  init(_ fraction: sora_v4l2_fraction) { self.init(fraction.numerator, fraction.denominator) }
+}
+
+extension FrameIntervals {
+  init(_ intervals: sora_v4l2_intervals) {
+    self.init(shortest: Fraction(intervals.least), longest: Fraction(intervals.most))
   }
 }
 
-extension sora_v4l2_sizes {
-  func holds(_ width: Int, _ height: Int) -> Bool {
-    func fits(_ value: Int, _ least: UInt32, _ most: UInt32, _ step: UInt32) -> Bool {
-      value >= Int(least) && value <= Int(most) && (value - Int(least)) % max(1, Int(step)) == 0
-    }
-    return fits(width, least_width, most_width, step_width)
-      && fits(height, least_height, most_height, step_height)
+extension FrameSizes {
+  init(_ sizes: sora_v4l2_sizes) {
+    self =
+      sizes.is_discrete != 0
+      ? .one(width: sizes.least_width, height: sizes.least_height)
+      : .range(
+        width: FrameSteps(
+          least: sizes.least_width, most: sizes.most_width, step: sizes.step_width),
+        height: FrameSteps(
+          least: sizes.least_height, most: sizes.most_height, step: sizes.step_height))
   }
 }
 

@@ -108,7 +108,7 @@ func pauseAMillisecond() { Thread.sleep(forTimeInterval: 0.001) }
   }
 
   /// A row of zeros, or planes that the format doesn't have, would be read outside of the memory.
-  @Test(.timeLimit(.minutes(5)), arguments: [[], [0], [10], [64, 64, 64, 64]])
+  @Test(.timeLimit(.minutes(5)), arguments: [[], [0], [10], [64, 64, 64, 64], [1 << 62]])
   func rowsThatCantBeAreNoPicture(strides: [Int]) throws {
     let (driver, capture, seen) = try start(
       .nv12, strides: strides, bytes: 64 * 32 * 3 / 2)
