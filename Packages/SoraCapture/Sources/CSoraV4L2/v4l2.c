@@ -301,13 +301,15 @@ int sora_v4l2_next_control(int fd, uint32_t id, sora_v4l2_control *out) {
   return 0;
 }
 
-int sora_v4l2_menu_item(int fd, uint32_t id, uint32_t index, int is_integer, char name[33], int64_t *value) {
+int sora_v4l2_menu_item(int fd, uint32_t id, uint32_t index, int is_integer, sora_v4l2_item *out) {
   struct v4l2_querymenu item = {.id = id, .index = index};
   int error = call(fd, VIDIOC_QUERYMENU, &item);
   if (error != 0) return error;
-  *value = is_integer ? item.value : 0;
-  name[0] = 0;
-  if (!is_integer) copy_text(name, 33, item.name, sizeof item.name);
+  memset(out, 0, sizeof *out);
+  if (is_integer)
+    out->number = item.value;
+  else
+    copy_text(out->name, sizeof out->name, item.name, sizeof item.name);
   return 0;
 }
 

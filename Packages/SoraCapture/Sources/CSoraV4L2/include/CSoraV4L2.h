@@ -118,8 +118,15 @@ typedef struct sora_v4l2_control {
 
 /// The control that follows `id`; EINVAL behind the last.
 int sora_v4l2_next_control(int fd, uint32_t id, sora_v4l2_control *out);
-/// Item `index` of a menu; EINVAL where there is none. `value` is an integer menu's.
-int sora_v4l2_menu_item(int fd, uint32_t id, uint32_t index, int is_integer, char name[33], int64_t *value);
+
+typedef struct sora_v4l2_item {
+  char name[33];
+  /// An integer menu's, in place of the name.
+  int64_t number;
+} sora_v4l2_item;
+
+/// Item `index` of a menu; EINVAL where there is none.
+int sora_v4l2_menu_item(int fd, uint32_t id, uint32_t index, int is_integer, sora_v4l2_item *out);
 int sora_v4l2_get_control(int fd, uint32_t id, int is_64, int64_t *value);
 int sora_v4l2_set_control(int fd, uint32_t id, int is_64, int64_t value);
 

@@ -86,6 +86,9 @@ public final class CameraCapture: Sendable {
       throw .formatRefused(wanted: "pictures of \(format.pixelFormat)", given: "nothing known here")
     }
     let (layout, rate) = try driver.configure(format, framesPerSecond: framesPerSecond)
+    guard layout.isReadable else {
+      throw .formatRefused(wanted: "\(format)", given: "\(layout) in rows that can't be")
+    }
     self.device = device
     self.driver = driver
     self.layout = layout

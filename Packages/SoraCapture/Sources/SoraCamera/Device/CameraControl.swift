@@ -38,6 +38,10 @@ public struct CameraControl: Sendable, Hashable, Identifiable {
   public var isReadOnly: Bool
   /// Another control, such as an automatic mode, keeps this one from taking effect now.
   public var isInactive: Bool
+  /// It does something when it is set, and has no value to read. All buttons are so.
+  public var isWriteOnly: Bool
+  /// The camera changes the value by itself, such as the exposure time while that is automatic.
+  public var isVolatile: Bool
 
   /// What it may be set to, in words.
   public var allowed: String {

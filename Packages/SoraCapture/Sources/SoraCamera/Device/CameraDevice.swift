@@ -48,6 +48,8 @@ public struct CameraDevice: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// A control's present value.
+  ///
+  /// - Throws: `controlUnreadable` for a button and whatever else is only set.
   public func value(of control: CameraControl) throws(CameraError) -> Int64 {
     try V4L2Driver(path: path).value(of: control)
   }

@@ -14,6 +14,8 @@ public enum CameraError: Error, Sendable, Hashable, CustomStringConvertible {
   case unplugged(path: String)
   /// A control doesn't exist, or doesn't take this value now.
   case controlRefused(name: String, value: Int64, allowed: String)
+  /// A control has no value to read: a button, or one that is gone.
+  case controlUnreadable(name: String)
   /// A call of the driver's failed.
   case system(operation: String, path: String, code: Int32)
 
@@ -30,6 +32,8 @@ public enum CameraError: Error, Sendable, Hashable, CustomStringConvertible {
     case .unplugged(let path): "\(path) was unplugged"
     case .controlRefused(let name, let value, let allowed):
       "the camera's \(name) can't be \(value); allowed is \(allowed)"
+    case .controlUnreadable(let name):
+      "the camera's \(name) can't be read; it can only be set"
     case .system(let operation, let path, let code):
       "\(operation) of \(path) failed: \(Self.text(of: code))"
     }

@@ -76,6 +76,11 @@ package struct PictureLayout: Sendable, CustomStringConvertible {
 
   package var description: String { "\(pixelFormat) \(width)x\(height)" }
 
+  /// Whether there can be a picture at all: samples have a place, and rows don't overlap.
+  var isReadable: Bool {
+    pixelFormat.isVideoCodec || places?.allSatisfy { $0.stride >= $0.row } ?? false
+  }
+
   // MARK: Planes
 
   /// Samples somewhere in a plane of memory.

@@ -8,9 +8,9 @@ import Synchronization
 #endif
 
 /// A V4L2 device that is open.
-final class V4L2Driver: CaptureDriver, DriverQueries {
-  /// More of a kind than any driver lists: ends a list that a broken one doesn't.
-  private static let most: UInt32 = 1024
+final class V4L2Driver: CaptureDriver, DriverQueries, ControlQueries {
+  /// The kernel's VIDEO_MAX_FRAME.
+  private static let mostBuffers: UInt32 = 32
 
   let path: String
   private let fd: Int32
@@ -84,59 +84,27 @@ final class V4L2Driver: CaptureDriver, DriverQueries {
 
   // MARK: Controls
 
-  func controls() throws(CameraError) -> [CameraControl] {
-    var controls: [CameraControl] = []
-    var id: UInt32 = 0
-    for _ in 0..<Self.most {
-      var found = sora_v4l2_control()
-      let code = unsafe sora_v4l2_next_control(fd, id, &found)
-      if code == EINVAL || code == ENOTTY { break }
-      try Self.check(code, "listing the controls", path)
-      guard found.id > id else { break }
-      id = found.id
-      if let control = CameraControl(found, items: { menu(of: found) }) { controls.append(control) }
-    }
-    return controls
+  func control(after id: UInt32) throws(DriverFailure) -> ControlAnswer {
+    var found = sora_v4l2_control()
+    try Self.check(unsafe sora_v4l2_next_control(fd, id, &found))
+    return ControlAnswer(found)
   }
 
-  private func menu(of control: sora_v4l2_control) -> [CameraControl.Item] {
-    let isInteger = control.type == CameraControl.integerMenuType
-    let indices = max(0, control.least)...max(0, min(control.most, Int64(Self.most)))
-    return indices.compactMap { index in
-      var name = InlineArray<33, CChar>(repeating: 0)
-      var number: Int64 = 0
-      var span = name.mutableSpan
-      let code = unsafe span.withUnsafeMutableBufferPointer {
-        unsafe sora_v4l2_menu_item(
-          fd, control.id, UInt32(index), isInteger ? 1 : 0, $0.baseAddress, &number)
-      }
-      guard code == 0 else { return nil }
-      return CameraControl.Item(value: index, name: isInteger ? "\(number)" : text(of: name))
-    }
+  func menuItem(_ index: UInt32, of control: ControlAnswer) throws(DriverFailure) -> String {
+    var item = sora_v4l2_item()
+    try Self.check(
+      unsafe sora_v4l2_menu_item(fd, control.id, index, control.isIntegerMenu ? 1 : 0, &item))
+    return control.isIntegerMenu ? "\(item.number)" : text(of: item.name)
   }
 
-  func value(of control: CameraControl) throws(CameraError) -> Int64 {
+  func readControl(_ id: UInt32, is64: Bool) throws(DriverFailure) -> Int64 {
     var value: Int64 = 0
-    let code = unsafe sora_v4l2_get_control(
-      fd, control.id, control.kind == .integer64 ? 1 : 0, &value)
-    try Self.check(code, "reading \(control.name)", path)
+    try Self.check(unsafe sora_v4l2_get_control(fd, id, is64 ? 1 : 0, &value))
     return value
   }
 
-  func set(_ control: CameraControl, to value: Int64) throws(CameraError) {
-    let code = sora_v4l2_set_control(
-      fd, control.id, control.kind == .integer64 ? 1 : 0, value)
-    switch code {
-    case 0: return
-    case ERANGE, EINVAL, EACCES, EBUSY:
-      let allowed =
-        control.isReadOnly
-        ? "reading only"
-        : code == EBUSY
-          ? "nothing while it runs, or in this mode; otherwise \(control.allowed)" : control.allowed
-      throw .controlRefused(name: control.name, value: value, allowed: allowed)
-    default: throw CameraError(DriverFailure(code), "setting \(control.name)", path)
-    }
+  func writeControl(_ id: UInt32, is64: Bool, _ value: Int64) throws(DriverFailure) {
+    try Self.check(sora_v4l2_set_control(fd, id, is64 ? 1 : 0, value))
   }
 
   // MARK: CaptureDriver
@@ -148,8 +116,8 @@ final class V4L2Driver: CaptureDriver, DriverQueries {
     picture.fourcc = format.pixelFormat.rawValue
     picture.width = UInt32(clamping: format.width)
     picture.height = UInt32(clamping: format.height)
-    try Self.check(
-      unsafe sora_v4l2_set_picture(fd, capability.type, &picture), "setting the format", path)
+    let code = unsafe sora_v4l2_set_picture(fd, capability.type, &picture)
+    if code != 0 { throw CameraError(DriverFailure(code), setting: format, path) }
     let layout = PictureLayout(picture)
     guard layout.pixelFormat == format.pixelFormat else {
       throw .formatRefused(wanted: "\(format)", given: "\(layout)")
@@ -166,8 +134,11 @@ final class V4L2Driver: CaptureDriver, DriverQueries {
     var made = UInt32(clamping: count)
     try Self.check(
       unsafe sora_v4l2_make_buffers(fd, capability.type, &made), "making buffers", path)
+    guard made > 0 else {
+      throw .system(operation: "making buffers", path: path, code: ENOMEM)
+    }
     var buffers: [CaptureBuffer] = []
-    for index in 0..<made {
+    for index in 0..<min(made, Self.mostBuffers) {
       var memory = sora_v4l2_memory()
       try Self.check(
         unsafe sora_v4l2_map(fd, capability.type, index, &memory), "mapping buffers", path)
@@ -252,6 +223,14 @@ extension CameraError {
     case ENODEV: self = .unplugged(path: path)
     default: self = .system(operation: operation, path: path, code: failure.code)
     }
+  }
+
+  /// Why a format isn't given. Drivers should offer another one, but some say that it is invalid.
+  package init(_ failure: DriverFailure, setting format: CameraFormat, _ path: String) {
+    self =
+      failure.code == EINVAL
+      ? .formatRefused(wanted: "\(format)", given: "an error (\(Self.text(of: EINVAL)))")
+      : CameraError(failure, "setting the format", path)
   }
 
   static func text(of code: Int32) -> String {

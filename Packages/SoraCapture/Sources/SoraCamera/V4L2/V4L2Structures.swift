@@ -54,32 +54,11 @@ extension FilledBuffer {
   }
 }
 
-extension CameraControl {
-  /// V4L2_CTRL_TYPE_INTEGER_MENU.
-  static let integerMenuType: UInt32 = 9
-
-  /// nil for what has no single value, such as strings, arrays and headings.
-  init?(_ control: sora_v4l2_control, items: () -> [Item]) {
-    // V4L2_CTRL_TYPE_...
-    switch control.type {
-    case 1: kind = .integer
-    case 2: kind = .boolean
-    case 3: kind = .menu(items())
-    case 4: kind = .button
-    case 5: kind = .integer64
-    case 8: kind = .bitMask
-    case Self.integerMenuType: kind = .integerMenu(items())
-    default: return nil
-    }
-    // V4L2_CTRL_FLAG_DISABLED, HAS_PAYLOAD.
-    guard control.flags & 0x0101 == 0 else { return nil }
-    id = control.id
-    name = text(of: control.name)
-    range = control.least...max(control.least, control.most)
-    step = max(1, control.step)
-    defaultValue = control.usual
-    isReadOnly = control.flags & 0x0004 != 0
-    isInactive = control.flags & 0x0010 != 0
+extension ControlAnswer {
+  init(_ control: sora_v4l2_control) {
+    self.init(
+      id: control.id, type: control.type, flags: control.flags, name: text(of: control.name),
+      least: control.least, most: control.most, step: control.step, usual: control.usual)
   }
 }
 

@@ -109,13 +109,13 @@ func pauseAMillisecond() { Thread.sleep(forTimeInterval: 0.001) }
 
   /// A row of zeros, or planes that the format doesn't have, would be read outside of the memory.
   @Test(.timeLimit(.minutes(5)), arguments: [[], [0], [10], [64, 64, 64, 64], [1 << 62]])
-  func rowsThatCantBeAreNoPicture(strides: [Int]) throws {
-    let (driver, capture, seen) = try start(
-      .nv12, strides: strides, bytes: 64 * 32 * 3 / 2)
-    driver.fill(sequence: 1)
-    while capture.statistics.framesBroken == 0 { pauseAMillisecond() }
-    capture.stop()
-    #expect(seen.count == 0)
+  func rowsThatCantBeAreRefused(strides: [Int]) throws {
+    #expect(
+      throws: CameraError.formatRefused(
+        wanted: "NV12 64x32", given: "NV12 64x32 in rows that can't be")
+    ) {
+      try start(.nv12, strides: strides, bytes: 64 * 32 * 3 / 2)
+    }
   }
 
   @Test(.timeLimit(.minutes(5)), arguments: 0..<50)
@@ -223,6 +223,34 @@ func pauseAMillisecond() { Thread.sleep(forTimeInterval: 0.001) }
     while !driver.state.withLock({ $0.isClosed }) { pauseAMillisecond() }
     #expect(ended.withLock { $0 } == 0)
     holder.withLock { $0 = nil }
+  }
+
+  /// A camera that another program has, or that may not be used, wherever the driver says so: one error, nothing is left open, and
+  /// what runs already goes on.
+  @Test(.timeLimit(.minutes(5)), arguments: StandInDriver.Stage.allCases)
+  func refusalsAreThrownAndLeaveNothing(stage: StandInDriver.Stage) throws {
+    let (other, running, seen) = try start(.nv12, bytes: 64 * 32 * 3 / 2)
+    for refusal in [
+      CameraError.busy(path: "/dev/video7"), .noPermission(path: "/dev/video7"),
+      .formatRefused(wanted: "NV12 64x32", given: "YUYV 64x32"),
+    ] {
+      let driver = StandInDriver(
+        PictureLayout(pixelFormat: .nv12, width: 64, height: 32, strides: [64]), bytes: 64 * 48)
+      driver.state.withLock { $0.refusal = (stage, refusal) }
+      func open() throws {
+        _ = try CameraCapture(
+          Self.device, driver: driver,
+          format: CameraFormat(pixelFormat: .nv12, width: 64, height: 32), framesPerSecond: 30,
+          deliver: { _ in Issue.record("a picture") }, notify: { _ in Issue.record("an event") })
+      }
+      #expect(throws: refusal) { try open() }
+      let made = stage == .stream ? 5 : 0
+      #expect(driver.state.withLock { $0.unmapped == made && !$0.isStreaming })
+    }
+    other.fill(sequence: 1)
+    seen.wait { $0.count == 1 }
+    running.stop()
+    #expect(running.statistics.frames == 1)
   }
 
   @Test func unknownFormatsAreRefused() {

@@ -3,7 +3,15 @@ import Synchronization
 
 /// A driver without a device: what it fills, and when it fails, is the test's.
 final class StandInDriver: CaptureDriver {
+  /// What may be refused.
+  enum Stage: CaseIterable {
+    case configure
+    case makeBuffers
+    case stream
+  }
+
   struct State {
+    var refusal: (stage: Stage, error: CameraError)?
     var queued: [Int] = []
     /// What `dequeue` gives, in this order.
     var script: [Dequeued] = []
@@ -40,10 +48,18 @@ final class StandInDriver: CaptureDriver {
 
   func configure(_ format: CameraFormat, framesPerSecond: Double?) throws(CameraError) -> (
     layout: PictureLayout, framesPerSecond: Double?
-  ) { (layout, rate) }
+  ) {
+    try refuse(.configure)
+    return (layout, rate)
+  }
+
+  private func refuse(_ stage: Stage) throws(CameraError) {
+    if let refusal = state.withLock({ $0.refusal }), refusal.stage == stage { throw refusal.error }
+  }
 
   func makeBuffers(_ count: Int) throws(CameraError) -> [CaptureBuffer] {
-    (0..<count).map { index in
+    try refuse(.makeBuffers)
+    return (0..<count).map { index in
       let planes = contents.enumerated().map { plane, contents in
         let bytes = plane == 0 ? bytes : contents.count
         let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes, alignment: 64)
@@ -86,7 +102,10 @@ final class StandInDriver: CaptureDriver {
     state.withLock { $0.script.isEmpty ? .none : $0.script.removeFirst() }
   }
 
-  func stream(_ isOn: Bool) throws(CameraError) { state.withLock { $0.isStreaming = isOn } }
+  func stream(_ isOn: Bool) throws(CameraError) {
+    if isOn { try refuse(.stream) }
+    state.withLock { $0.isStreaming = isOn }
+  }
 
   func wait(milliseconds: Int) -> CaptureWait {
     for _ in 0..<milliseconds {

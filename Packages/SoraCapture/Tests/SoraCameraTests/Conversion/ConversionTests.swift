@@ -123,8 +123,9 @@ import Testing
         #expect(
           try Self.picture(name, width, height, strides: [stride], planes: [short]) == nil)
         let overlapping = stride - Self.padding - 1
-        #expect(
-          try Self.picture(name, width, height, strides: [overlapping], planes: [bytes]) == nil)
+        #expect(throws: CameraError.self) {
+          try Self.picture(name, width, height, strides: [overlapping], planes: [bytes])
+        }
       }
     }
   }
