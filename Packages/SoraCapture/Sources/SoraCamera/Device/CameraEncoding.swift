@@ -12,7 +12,7 @@ public final class CameraEncoding: Sendable {
   /// Bits per second that the camera can be told to keep to; nil where it can't be told.
   public let bitRates: ClosedRange<Int>?
 
-  private let device: CameraDevice
+  private let tell: @Sendable (CameraControl, Int64) throws(CameraError) -> Void
   private let keyFrame: CameraControl?
   private let rate: CameraControl?
   private let queue = DispatchQueue(label: "sora.camera.encoding")
@@ -26,11 +26,23 @@ public final class CameraEncoding: Sendable {
   }
 
   /// Asks the camera for its controls; one that can't be asked has none.
-  public init(_ device: CameraDevice) {
-    self.device = device
-    let controls = ((try? device.controls()) ?? []).filter { !$0.isReadOnly }
+  public convenience init(_ device: CameraDevice) {
+    self.init((try? device.controls()) ?? []) { control, value throws(CameraError) in
+      try device.set(control, to: value)
+    }
+  }
+
+  /// - Parameter tell: sets a control; may take its time.
+  package init(
+    _ controls: [CameraControl],
+    tell: @escaping @Sendable (CameraControl, Int64) throws(CameraError) -> Void
+  ) {
+    self.tell = tell
+    let controls = controls.filter { !$0.isReadOnly }
     keyFrame = controls.first { $0.id == CameraControl.Standard.forceKeyFrame.rawValue }
-    rate = controls.first { $0.id == CameraControl.Standard.videoBitRate.rawValue }
+    rate = controls.first {
+      $0.id == CameraControl.Standard.videoBitRate.rawValue && $0.range.upperBound > 0
+    }
     canMakeKeyFrames = keyFrame != nil
     bitRates = rate.map { control in
       Int(
@@ -72,10 +84,14 @@ public final class CameraEncoding: Sendable {
   private func set(_ control: CameraControl, to value: Int64) {
     queue.async { [self] in
       do throws(CameraError) {
-        try device.set(control, to: value)
+        try tell(control, value)
         state.withLock { $0.failure = nil }
       } catch {
-        state.withLock { $0.failure = error }
+        state.withLock { state in
+          state.failure = error
+          // The next wish is told again, however near it is.
+          if control.id == rate?.id { state.rate = nil }
+        }
       }
     }
   }
