@@ -100,6 +100,50 @@ import Testing
     #expect(world.a.association.statistics.chunksRetransmitted == 0)
   }
 
+  /// Bytes of UDP, IP and a DTLS record around a packet.
+  private static let around = 28 + 22
+
+  /// From what every path takes up to Ethernet's 1,500 bytes, and no further than the path goes.
+  @Test(arguments: [1226, 1280, 1420, 1500])
+  func ordinaryPathsAreFound(mtu: Int) throws {
+    var configuration = SCTPConfiguration()
+    configuration.mtu = 1176
+    configuration.maximumMTU = 1448
+    let limit = mtu - Self.around
+    let world = World(configuration, link: .init(delay: .milliseconds(20), mtu: limit))
+    #expect(world.connect())
+    // Meanwhile messages of all sizes come, and none waits for the search.
+    for index in 0..<200 {
+      try world.a.association.send(pattern(1 + index * 97, index), at: world.now)
+    }
+    #expect(world.run(within: .seconds(5)) { world.b.messages.count == 200 })
+    #expect(world.a.association.statistics.chunksRetransmitted == 0)
+    world.run(for: .seconds(20))
+    let found = world.a.association.statistics.mtu
+    #expect(found <= limit && found > limit - 20)
+  }
+
+  /// A call's path loses its larger packets while messages go: from Ethernet into a tunnel.
+  @Test(arguments: [1226, 1280]) func anOrdinaryPathGetsNarrower(mtu: Int) throws {
+    var configuration = SCTPConfiguration()
+    configuration.mtu = 1176
+    configuration.maximumMTU = 1448
+    let world = World(
+      configuration,
+      link: .init(delay: .milliseconds(20), rate: 20_000_000, mtu: 1500 - Self.around))
+    #expect(world.connect())
+    world.run(for: .seconds(5))
+    #expect(world.a.association.statistics.mtu == 1448)
+    for index in 0..<400 { try world.a.association.send(pattern(9_000, index), at: world.now) }
+    #expect(world.run(within: .seconds(2)) { world.b.messages.count >= 100 })
+    world.there.conditions.mtu = mtu - Self.around
+    let start = world.now
+    #expect(world.run(within: .seconds(5)) { world.b.messages.count == 400 })
+    print("from 1500 to \(mtu): the rest came within \((world.now - start).inMilliseconds) ms")
+    #expect(world.a.association.statistics.mtu <= mtu - Self.around)
+    #expect(world.b.messages.map(\.payload) == (0..<400).map { pattern(9_000, $0) })
+  }
+
   /// The path gets narrower without a word while a message is under way, and wider again later.
   @Test(arguments: [true, false]) func aNarrowerPathBringsWhatWasUnderWay(interleaving: Bool) throws
   {
