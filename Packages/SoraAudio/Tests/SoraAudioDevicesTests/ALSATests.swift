@@ -18,6 +18,17 @@ struct ALSATests {
     "/usr/lib/x86_64-linux-gnu/libasound.so.2", "/usr/lib/aarch64-linux-gnu/libasound.so.2",
   ].contains { FileManager.default.fileExists(atPath: $0) }
 
+  /// A file that not even root may read.
+  private static let writeOnly = "/proc/sys/vm/compact_memory"
+  private static let isClosed: Bool = {
+    let descriptor = open(writeOnly, O_RDONLY)
+    guard descriptor < 0 else {
+      close(descriptor)
+      return false
+    }
+    return errno == EACCES
+  }()
+
   /// Everything the tests use, in one file: ALSA reads it once.
   private static func configure(server: String = "unix:/nowhere") throws {
     let text = """
@@ -34,6 +45,14 @@ struct ALSATests {
           format "raw"
         }
         hint { show on description "A file" }
+      }
+      pcm.closed {
+        type file
+        slave.pcm { type null }
+        file "/dev/null"
+        infile "\(writeOnly)"
+        format "raw"
+        hint { show on description "Not for us" }
       }
       pcm.server {
         type pulse
@@ -114,6 +133,36 @@ struct ALSATests {
     print("ALSA through a server: latency \(playback.statistics.latency as Any)")
     playback.stop()
     capture.stop()
+  }
+
+  /// A microphone that may not be opened, and one whose server isn't there, while a loudspeaker plays.
+  @Test(.enabled(if: isInstalled, "needs Debian's libasound2"))
+  func refusedMicrophonesLeaveTheLoudspeakerAlone() async throws {
+    try Self.configure()
+    let events = Log<AudioStreamEvent>()
+    let playback = try AudioPlayback(
+      backend, device("quiet"), channels: 2, fill: { _ in }, notify: { events.append($0) })
+    func open(_ id: String) throws {
+      let capture = try AudioCapture(
+        backend, device(id, .input), channels: 1, deliver: { _ in }, notify: { _ in })
+      capture.stop()
+    }
+    if Self.isClosed {
+      #expect(
+        throws: AudioDeviceError.noPermission(device: "closed", reason: "Permission denied")
+      ) { try open("closed") }
+    }
+    #expect {
+      try open("server")
+    } throws: { error in
+      guard case AudioDeviceError.noServer(.alsa, _) = error else { return false }
+      return "\(error)".contains("start one")
+    }
+    let before = playback.statistics.samples
+    await wait { playback.statistics.samples > before + 9_600 }
+    #expect(events.elements.isEmpty)
+    try open("quiet")
+    playback.stop()
   }
 
   @Test(.enabled(if: isInstalled, "needs Debian's libasound2")) func errorsSayWhatThereIs() throws {

@@ -205,6 +205,43 @@ struct PulseTests {
     }
   }
 
+  /// A server that doesn't know who asks: over TCP a secret file says so, and this one's is another.
+  @Test func serverThatRefuses() throws {
+    let server = try SoundServer()
+    let secret = server.folder.appendingPathComponent("secret")
+    try Data((0..<256).map { UInt8($0) }).write(to: secret)
+    let port = try freePort()
+    try server.control(
+      "load-module", "module-native-protocol-tcp", "port=\(port)", "listen=127.0.0.1",
+      "auth-anonymous=0", "auth-cookie=\(secret.path)")
+    let backend = PulseBackend(server: "tcp:127.0.0.1:\(port)")
+    #expect {
+      try AudioCapture(backend, nil, channels: 1, deliver: { _ in }, notify: { _ in })
+    } throws: { error in
+      guard case AudioDeviceError.noPermission("PulseAudio", _) = error else { return false }
+      return "\(error)".contains("sound server")
+    }
+    // Who may goes on.
+    #expect(try server.backend.devices().count == 4)
+  }
+
+  /// A port that nobody listens on.
+  private func freePort() throws -> UInt16 {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(descriptor) }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let code = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(descriptor, $0, length) == 0 ? getsockname(descriptor, $0, &length) : -1
+      }
+    }
+    try #require(code == 0)
+    return UInt16(bigEndian: address.sin_port)
+  }
+
   @Test func serverThatEnds() async throws {
     let server = try SoundServer()
     let log = Log<AudioStreamEvent>()

@@ -32,7 +32,7 @@ public enum AudioDeviceError: Error, Sendable, Hashable, CustomStringConvertible
     case .noDevice(let name, let direction, let known):
       Self.text(of: name, direction, known)
     case .noPermission(let device, let reason):
-      "\(device) may not be opened (\(reason)); add the user to the group audio"
+      "\(device) may not be opened (\(reason)); add the user to the group audio, or run as the one whose sound server it is"
     case .busy(let device): "\(device) is in use; end the other program that has it for itself"
     case .formatRefused(let device, let reason):
       "\(device) doesn't take 16 bits at 48 kHz (\(reason)); choose a device that converts, such as default"

@@ -11,7 +11,9 @@ package enum AudioSystems {
   }
 
   /// The first that has devices. What has none is no reason to look no further: ALSA without a card answers too.
-  static func first(of backends: [any AudioBackend]) throws(AudioDeviceError) -> any AudioBackend {
+  package static func first(
+    of backends: [any AudioBackend]
+  ) throws(AudioDeviceError) -> any AudioBackend {
     var reasons: [String] = []
     for backend in backends {
       do throws(AudioDeviceError) {

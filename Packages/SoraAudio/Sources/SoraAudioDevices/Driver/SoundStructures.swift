@@ -45,8 +45,8 @@ extension AudioDevice {
 }
 
 extension AudioDeviceError {
-  /// A code of C's, of an operation with a device.
-  init(
+  /// A code of C's (SORA_SOUND_...), of an operation with a device.
+  package init(
     _ failure: (code: Int, reason: String), _ operation: String, _ system: AudioSystem,
     _ request: AudioPortRequest? = nil, known: () -> [AudioDevice] = { [] }
   ) {
@@ -62,7 +62,9 @@ extension AudioDeviceError {
     case SORA_SOUND_BUSY: self = .busy(device: name)
     case SORA_SOUND_NO_PERMISSION:
       self = .noPermission(device: name, reason: failure.reason)
-    case SORA_SOUND_GONE: self = .unplugged(device: name)
+    // A server takes its connection along; a device of the kernel's has none.
+    case SORA_SOUND_GONE:
+      self = system == .pulseAudio ? .serverGone(system) : .unplugged(device: name)
     case SORA_SOUND_REFUSED: self = .formatRefused(device: name, reason: failure.reason)
     default: self = .system(operation: operation, device: name, reason: failure.reason)
     }
