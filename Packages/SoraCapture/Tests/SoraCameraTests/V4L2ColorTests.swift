@@ -27,13 +27,21 @@ import Testing
     #expect(space(99) == limited, "unknown")
   }
 
-  /// What is converted has the converter's colours.
-  @Test(arguments: [("NV12", true), ("YUYV", true), ("RGB3", false), ("MJPG", false)])
-  func onlySamplesThatStayHaveTheDriversColors(format: String, stays: Bool) throws {
-    let space = VideoColorSpace(matrix: .bt709, isFullRange: false)
+  /// What is converted has the converter's colours, and says so; what is encoded says it itself.
+  @Test(arguments: [
+    "NV12", "YUYV", "VUYA", "Y444", "RGB3", "XR24", "RGBP", "RGB1", "HSV3", "GREY", "BA81", "MJPG",
+    "H264",
+  ])
+  func onlySamplesThatStayHaveTheDriversColors(format: String) throws {
+    let space = VideoColorSpace(matrix: .bt709, isFullRange: true)
     let layout = PictureLayout(
       pixelFormat: try #require(CameraPixelFormat(format)), width: 64, height: 32, strides: [192],
       colorSpace: space)
-    #expect(layout.colorSpace == (stays ? space : nil))
+    let limited = VideoColorSpace(matrix: .bt601, isFullRange: false)
+    switch format {
+    case "NV12", "YUYV", "VUYA", "Y444": #expect(layout.colorSpace == space)
+    case "H264": #expect(layout.colorSpace == nil)
+    default: #expect(layout.colorSpace == limited)
+    }
   }
 }

@@ -8,10 +8,8 @@ enum PixelArrangement: Sendable {
   case i444(swapsChroma: Bool)
   case nv16(swapsChroma: Bool)
   case nv24(swapsChroma: Bool)
-  /// Packed 4:2:2: four bytes for two pixels.
-  case pairs
-  /// So many bytes for a pixel, which libyuv reads.
-  case packed(bytes: Int)
+  /// Side by side in an order that libyuv reads.
+  case packed(PackedPixels)
   /// V, U, Y and a byte that doesn't count, for a pixel.
   case vuya
   /// A number for a pixel, in which each sample has some bits.
@@ -43,13 +41,13 @@ enum PixelArrangement: Sendable {
   ]
 
   private static let packed: [Entry] = [
-    (["YUYV", "YVYU", "UYVY", "VYUY"], .pairs),
-    (["RGBP", "RGBO", "XR15", "AR15", "R444", "XR12", "AR12"], .packed(bytes: 2)),
-    (["BGR3", "RGB3"], .packed(bytes: 3)),
-    (
-      ["AR24", "XR24", "BGR4", "BA24", "BX24", "RGB4", "AB24", "XB24", "RA24", "RX24"],
-      .packed(bytes: 4)
-    ),
+    (["YUYV"], .packed(.yuy2(swapsChroma: false))), (["YVYU"], .packed(.yuy2(swapsChroma: true))),
+    (["UYVY"], .packed(.uyvy(swapsChroma: false))), (["VYUY"], .packed(.uyvy(swapsChroma: true))),
+    (["RGBP"], .packed(.rgb565)), (["RGBO", "XR15", "AR15"], .packed(.argb1555)),
+    (["R444", "XR12", "AR12"], .packed(.argb4444)),
+    (["BGR3"], .packed(.rgb24)), (["RGB3"], .packed(.raw)),
+    (["AR24", "XR24", "BGR4"], .packed(.argb)), (["BA24", "BX24", "RGB4"], .packed(.bgra)),
+    (["AB24", "XB24"], .packed(.abgr)), (["RA24", "RX24"], .packed(.rgba)),
     (["VUYA", "VUYX"], .vuya),
     (["HSV3"], .hsv(HSVPixels(bytes: 3, hue: 0))), (["HSV4"], .hsv(HSVPixels(bytes: 4, hue: 1))),
     (["MJPG", "JPEG"], .jpeg),
@@ -96,4 +94,46 @@ enum PixelArrangement: Sendable {
     }
     return entries
   }()
+}
+
+/// Samples side by side, by libyuv's names: it names the bytes of a word from the highest, V4L2 in memory's order.
+enum PackedPixels: Sendable {
+  /// 4:2:2, four bytes for two pixels. Where chroma is swapped, V comes before U.
+  case yuy2(swapsChroma: Bool)
+  case uyvy(swapsChroma: Bool)
+  case rgb565, argb1555, argb4444
+  case rgb24, raw
+  case argb, bgra, abgr, rgba
+
+  var isYCbCr: Bool {
+    switch self {
+    case .yuy2, .uyvy: true
+    default: false
+    }
+  }
+
+  var swapsChroma: Bool {
+    switch self {
+    case .yuy2(let swapsChroma), .uyvy(let swapsChroma): swapsChroma
+    default: false
+    }
+  }
+
+  /// Whether each sample has 8 bits.
+  var isWhole: Bool {
+    switch self {
+    case .rgb565, .argb1555, .argb4444: false
+    default: true
+    }
+  }
+
+  /// Bytes of a row that are samples.
+  func row(_ width: Int) -> Int {
+    switch self {
+    case .yuy2, .uyvy: (width + 1) / 2 * 4
+    case .rgb565, .argb1555, .argb4444: width * 2
+    case .rgb24, .raw: width * 3
+    case .argb, .bgra, .abgr, .rgba: width * 4
+    }
+  }
 }

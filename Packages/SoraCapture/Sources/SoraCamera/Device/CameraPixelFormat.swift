@@ -59,9 +59,10 @@ public struct CameraPixelFormat: RawRepresentable, Sendable, Hashable, CustomStr
   /// Whether samples are luma and chroma, and stay as they are.
   var isYCbCr: Bool {
     switch arrangement {
-    case .i420, .yv12, .nv12, .nv21, .i422, .i444, .nv16, .nv24, .pairs, .vuya: true
+    case .i420, .yv12, .nv12, .nv21, .i422, .i444, .nv16, .nv24, .vuya: true
+    case .packed(let pixels): pixels.isYCbCr
     case .fields(let fields): fields.isYCbCr
-    case .packed, .hsv, .gray, .bayer, .jpeg, nil: false
+    case .hsv, .gray, .bayer, .jpeg, nil: false
     }
   }
 
@@ -70,8 +71,8 @@ public struct CameraPixelFormat: RawRepresentable, Sendable, Hashable, CustomStr
   var cost: Int {
     switch arrangement {
     case .i420, .yv12, .nv12: 0
-    case .nv21, .i422, .i444, .nv16, .nv24, .pairs, .vuya, nil: 1
-    case .packed(let bytes): bytes > 2 ? 1 : 3
+    case .nv21, .i422, .i444, .nv16, .nv24, .vuya, nil: 1
+    case .packed(let pixels): pixels.isWhole ? 1 : 3
     case .fields(let fields): fields.leastBits == 8 ? 1 : 3
     case .jpeg: 2
     case .hsv: 3

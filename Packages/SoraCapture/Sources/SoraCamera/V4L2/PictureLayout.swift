@@ -10,32 +10,6 @@ package struct PictureLayout: Sendable, CustomStringConvertible {
       Int32, UnsafeMutablePointer<UInt8>?, Int32, Int32, Int32
     ) -> Int32
 
-  /// What turns samples that lie side by side into planes.
-  @safe private struct PackedConversion: Sendable {
-    let convert: Conversion
-    /// Whether the format has V where the function takes U.
-    var swapsChroma = false
-
-    init?(_ format: CameraPixelFormat) {
-      switch "\(format)" {
-      case "YUYV", "YVYU": unsafe convert = YUY2ToI420
-      case "UYVY", "VYUY": unsafe convert = UYVYToI420
-      // libyuv names the bytes of a word from the highest, V4L2 in memory's order.
-      case "BGR3": unsafe convert = RGB24ToI420
-      case "RGB3": unsafe convert = RAWToI420
-      case "AR24", "XR24", "BGR4": unsafe convert = ARGBToI420
-      case "BA24", "BX24", "RGB4": unsafe convert = BGRAToI420
-      case "AB24", "XB24": unsafe convert = ABGRToI420
-      case "RA24", "RX24": unsafe convert = RGBAToI420
-      case "RGBP": unsafe convert = RGB565ToI420
-      case "RGBO", "XR15", "AR15": unsafe convert = ARGB1555ToI420
-      case "R444", "XR12", "AR12": unsafe convert = ARGB4444ToI420
-      default: return nil
-      }
-      swapsChroma = ["YVYU", "VYUY"].contains("\(format)")
-    }
-  }
-
   package let pixelFormat: CameraPixelFormat
   package let width: Int
   package let height: Int
@@ -43,24 +17,24 @@ package struct PictureLayout: Sendable, CustomStringConvertible {
   private let strides: [Int]
   /// nil for formats that aren't known, such as those of video codecs.
   private let arrangement: PixelArrangement?
-  private let packed: PackedConversion?
   /// Where the samples are; nil where the driver's planes aren't the format's.
   private let places: [Place]?
   /// Whether pictures are read from where the driver wrote them.
   let isLent: Bool
-  /// How samples become colours; nil where that isn't known.
+  /// How a picture's samples become colours; nil where that isn't known.
   package let colorSpace: VideoColorSpace?
 
   /// - Parameters:
   ///   - strides: bytes from row to row in each plane of memory.
-  ///   - colorSpace: what the driver says of its samples. Of those that aren't luma and chroma, and of JPEG, nothing: what is made of them
-  ///     is limited BT.601.
+  ///   - colorSpace: what the driver says of its samples. Of those that aren't luma and chroma, and of JPEG, it doesn't count: what is made
+  ///     of them is limited BT.601.
   ///   - hueSteps: of HSV: the steps of hue that make a circle, 180 or 256.
   package init(
     pixelFormat: CameraPixelFormat, width: Int, height: Int, strides: [Int],
     colorSpace: VideoColorSpace? = nil, hueSteps: Int = 180
   ) {
-    self.colorSpace = pixelFormat.isYCbCr ? colorSpace : nil
+    self.colorSpace =
+      pixelFormat.isYCbCr ? colorSpace : pixelFormat.isVideoCodec ? nil : .bt601
     self.pixelFormat = pixelFormat
     self.width = width
     self.height = height
@@ -70,7 +44,6 @@ package struct PictureLayout: Sendable, CustomStringConvertible {
       if case .hsv(let pixels) = pixelFormat.arrangement {
         .hsv(pixels.with(hueSteps: hueSteps))
       } else { pixelFormat.arrangement }
-    packed = PackedConversion(pixelFormat)
     places = arrangement.flatMap { Self.places(of: $0, width, height, strides) }
   }
 
@@ -140,8 +113,7 @@ package struct PictureLayout: Sendable, CustomStringConvertible {
     case .nv24:
       guard strides.count == 1 || strides.count == 2 else { return nil }
       return places(chroma: 1, row: width * 2, rows: height, stride: stride * 2)
-    case .pairs: return packed((width + 1) / 2 * 4)
-    case .packed(let bytes): return packed(width * bytes)
+    case .packed(let pixels): return packed(pixels.row(width))
     case .vuya: return packed(width * 4)
     case .fields(let fields): return packed(width * fields.bytes)
     case .hsv(let pixels): return packed(width * pixels.bytes)
@@ -176,6 +148,23 @@ package struct PictureLayout: Sendable, CustomStringConvertible {
     switch arrangement {
     case .nv16, .nv24, .vuya: .nv12
     default: .i420
+    }
+  }
+
+  /// libyuv's function. Of RGB from 0 to 255 it makes limited BT.601.
+  private static func conversion(of pixels: PackedPixels) -> Conversion {
+    switch pixels {
+    case .yuy2: return unsafe YUY2ToI420
+    case .uyvy: return unsafe UYVYToI420
+    case .rgb565: return unsafe RGB565ToI420
+    case .argb1555: return unsafe ARGB1555ToI420
+    case .argb4444: return unsafe ARGB4444ToI420
+    case .rgb24: return unsafe RGB24ToI420
+    case .raw: return unsafe RAWToI420
+    case .argb: return unsafe ARGBToI420
+    case .bgra: return unsafe BGRAToI420
+    case .abgr: return unsafe ABGRToI420
+    case .rgba: return unsafe RGBAToI420
     }
   }
 
@@ -219,10 +208,10 @@ package struct PictureLayout: Sendable, CustomStringConvertible {
     var status: Int32 = 0
     switch arrangement {
     case .i420, .yv12, .nv12: return nil
-    case .pairs, .packed:
-      guard let packed else { return nil }
-      let (u, v) = packed.swapsChroma ? (v, u) : (u, v)
-      status = unsafe packed.convert(
+    case .packed(let pixels):
+      let (u, v) = pixels.swapsChroma ? (v, u) : (u, v)
+      let convert = unsafe Self.conversion(of: pixels)
+      status = unsafe convert(
         starts[0], strides[0], y.start, y.stride, u.start, u.stride, v.start, v.stride, w, h)
     case .nv21:
       status = unsafe NV21ToI420(

@@ -130,6 +130,31 @@ import Testing
     }
   }
 
+  /// RGB goes from 0 to 255, and its pictures from 16 to 235, whatever the driver says: the colours of a test card by BT.601 (BT.601-7
+  /// §3.5.3), as tables of studios have them.
+  @Test(
+    .timeLimit(.minutes(5)),
+    arguments: [
+      "RGB3", "BGR3", "XR24", "BX24", "XB24", "RX24", "RGBP", "XR15", "XR12", "RGBR", "BGRH",
+    ])
+  func rgbIsFullRange(name: String) throws {
+    let format = try #require(
+      DocumentedFormat.packed.first { $0.names.split(separator: " ").contains(Substring(name)) })
+    let card: [(rgb: [Int], yuv: [Double])] = [
+      ([255, 255, 255], [235, 128, 128]), ([0, 0, 0], [16, 128, 128]),
+      ([255, 0, 0], [81, 90, 240]), ([0, 255, 0], [145, 54, 34]), ([0, 0, 255], [41, 240, 110]),
+      ([255, 255, 0], [210, 16, 146]), ([0, 255, 255], [170, 166, 16]),
+      ([255, 0, 255], [106, 202, 222]),
+    ]
+    for (rgb, yuv) in card {
+      let pixel = DocumentedFormat.pack(rgb, format.bytes, isBigEndian: format.isBigEndian).bytes
+      let bytes = Array(repeating: pixel, count: 4 * 2).flatMap { $0 }
+      let seen = try Self.picture(name, 4, 2, strides: [pixel.count * 4], planes: [bytes])
+      let wanted = Array(repeating: Array(repeating: yuv, count: 4), count: 2)
+      try Self.expect(seen, wanted, within: 1, "\(name) \(rgb)")
+    }
+  }
+
   @Test(.timeLimit(.minutes(5)), arguments: DocumentedFormat.planes.map(\.name))
   func planar(name: String) throws {
     let format = try #require(DocumentedFormat.planes.first { $0.name == name })
