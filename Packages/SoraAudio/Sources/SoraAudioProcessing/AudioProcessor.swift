@@ -17,7 +17,7 @@ public struct AudioProcessingSettings: Sendable, Hashable {
   public var noiseSuppression: NoiseSuppression
   /// Makes quiet voices louder, and loud ones quieter.
   public var gainControl: Bool
-  /// Has `AudioProcessor.process` say whether somebody speaks.
+  /// Has `AudioProcessor.process` say whether somebody speaks. Hum counts as a voice unless `highPass` takes it out.
   public var voiceDetection: Bool
   /// Takes out what lies below voices: hum and footsteps.
   public var highPass: Bool

@@ -43,6 +43,7 @@ final class StandInPort: AudioPort {
     var xruns = 0
     var written = 0
     var buffers: [Int] = []
+    var delay = Duration.milliseconds(10)
   }
   let state = Mutex(State())
   private let channels: Int
@@ -72,7 +73,7 @@ final class StandInPort: AudioPort {
       state.written += frames
     }
   }
-  var latency: Duration? { .milliseconds(10) }
+  var latency: Duration? { state.withLock { $0.delay } }
   var xruns: Int { state.withLock { $0.xruns } }
   func setBuffer(_ frames: Int) { state.withLock { $0.buffers.append(frames) } }
   var reason: AudioDeviceError { .unplugged(device: "stand-in") }

@@ -1,5 +1,6 @@
 import Dispatch
 import SoraAudioDevices
+import SoraClock
 import SoraMedia
 import Synchronization
 import Testing
@@ -18,6 +19,29 @@ import Testing
     #expect(zip(times, times.dropFirst()).allSatisfy { $1 - $0 == .milliseconds(10) })
     capture.stop()
     #expect(port.state.withLock { $0.isClosed })
+  }
+
+  /// A frame's time is when its first sample will be heard: after the device's delay, and after what was given before it.
+  @Test func playbackTellsWhenItWillBeHeard() async throws {
+    let system = StandIn()
+    let times = Log<(heard: Instant, told: Instant)>()
+    let playback = try AudioPlayback(
+      system, nil, channels: 2, fill: { times.append(($0.timestamp, SystemClock.now)) },
+      notify: { _ in })
+    let port = try #require(system.port(0))
+    for delay in [Duration.milliseconds(10), .milliseconds(70)] {
+      let count = times.elements.count
+      let before = SystemClock.now
+      port.change { state in
+        state.delay = delay
+        state.available = 480
+      }
+      await wait { times.elements.count > count && port.available == 0 }
+      // Less than two frames wait to be written.
+      let (heard, told) = times.elements[count]
+      #expect(heard >= before + delay && heard < told + delay + .milliseconds(20))
+    }
+    playback.stop()
   }
 
   @Test func refusalIsThrown() {

@@ -140,6 +140,77 @@ struct AudioProcessorTests {
     #expect(gain > 3)
   }
 
+  /// A voice of vowels: pulses of 120 Hz through the resonances of a throat, 4 syllables per second.
+  private struct Vowels {
+    private var index = 0
+    private var phase = 0.0
+    private var past = Array(repeating: (0.0, 0.0), count: 3)
+
+    mutating func next() -> Double {
+      let seconds = Double(index) / 48_000
+      index += 1
+      phase += (120 + 15 * sin(2 * .pi * 2 * seconds)) / 48_000
+      var sample = 0.0
+      if phase >= 1 {
+        phase -= 1
+        sample = 1
+      }
+      // Hertz and bandwidth of an open vowel's formants.
+      for (stage, (hertz, width)) in [(700.0, 80.0), (1_200, 90), (2_500, 120)].enumerated() {
+        let radius = exp(-.pi * width / 48_000)
+        let (a, b) = past[stage]
+        sample += 2 * radius * cos(2 * .pi * hertz / 48_000) * a - radius * radius * b
+        past[stage] = (sample, a)
+        sample *= 1 - radius
+      }
+      return sample * max(0, sin(2 * .pi * 4 * seconds)) * 20
+    }
+  }
+
+  /// Parts of frames in which somebody speaks, second by second.
+  private func voiced(
+    _ settings: AudioProcessingSettings, seconds: Int, _ sample: (Int) -> Double
+  ) throws -> [Double] {
+    let processor = try AudioProcessor(settings)
+    return (0..<seconds).map { second in
+      var count = 0
+      for turn in 0..<100 {
+        let start = second * 48_000 + turn * 480
+        var frame = Self.frame((start..<(start + 480)).map(sample))
+        if processor.process(&frame) { count += 1 }
+      }
+      return Double(count) / 100
+    }
+  }
+
+  @Test func voicesAreTold() throws {
+    var settings = AudioProcessingSettings.off
+    settings.voiceDetection = true
+    var vowels = Vowels()
+    let spoken = try voiced(settings, seconds: 6) { index in
+      let sample = vowels.next()
+      // Two seconds of nothing in the middle.
+      return 96_000..<192_000 ~= index ? 0 : sample
+    }
+    let silent = try voiced(settings, seconds: 3) { _ in 0 }
+    let random = RandomSource(seed: 11)
+    let noisy = try voiced(settings, seconds: 6) { _ in
+      Double(Int64(bitPattern: random.next()) >> 40) / Double(1 << 23) * 0.01
+    }
+    settings.highPass = true
+    let hum = try voiced(settings, seconds: 6) { 0.2 * sin(2 * .pi * 50 * Double($0) / 48_000) }
+    print("voice: spoken \(spoken), silent \(silent), noisy \(noisy), hum \(hum)")
+    // A second has four pauses between syllables.
+    for second in [0, 1, 4, 5] { #expect(spoken[second] > 0.6) }
+    #expect(spoken[2...3].allSatisfy { $0 < 0.1 } && silent == [0, 0, 0])
+    #expect(noisy.suffix(3).allSatisfy { $0 < 0.1 }, "once it is known as noise")
+    #expect(hum.allSatisfy { $0 < 0.2 }, "without the high-pass filter it is a voice")
+    settings.voiceDetection = false
+    var others = Vowels()
+    let off = try voiced(settings, seconds: 2) { _ in others.next() }
+    #expect(off == [0, 0])
+  }
+
   @Test func offChangesLittleAndSwitchesWork() throws {
     let processor = try AudioProcessor(.off, channels: 2)
     var frame = Self.frame((0..<480).map { sin(Double($0) * 0.1) * 0.3 }, channels: 2)
