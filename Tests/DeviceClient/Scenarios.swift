@@ -269,7 +269,22 @@ func controls(_ path: String) throws {
   write([
     "type": "controls", "value": value, "most": brightness.range.upperBound, "refused": refused,
     "again": try device.value(of: brightness), "usual": brightness.defaultValue,
+    "kinds": Dictionary(
+      controls.map { ($0.name, kind(of: $0)) }, uniquingKeysWith: { first, _ in first }),
+    "values": Dictionary(
+      controls.map { ($0.name, (try? device.value(of: $0)).map { "\($0)" } ?? "none") },
+      uniquingKeysWith: { first, _ in first }),
   ])
+}
+
+/// A control's kind without its items, and its flags.
+private func kind(of control: CameraControl) -> String {
+  let kind = "\(control.kind)".prefix { $0 != "(" }
+  let flags = [
+    (control.isReadOnly, "read-only"), (control.isInactive, "inactive"),
+    (control.isVolatile, "volatile"), (control.isWriteOnly, "write-only"),
+  ]
+  return ([String(kind)] + flags.filter(\.0).map(\.1)).joined(separator: " ")
 }
 
 private func set(_ device: CameraDevice, _ name: String, _ value: Int64) throws {

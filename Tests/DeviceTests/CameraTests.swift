@@ -37,6 +37,8 @@ struct CameraTests {
     #expect(controls["value"] as? Int == controls["most"] as? Int)
     #expect(controls["again"] as? Int == controls["usual"] as? Int)
     #expect((controls["refused"] as? String)?.contains("allowed is 0 (All), 1") == true)
+    try kinds(controls)
+    try ranges(section("range"), section("ranged"))
     try pacing(section("pace"))
     try holding(section("held"))
     // Frames that are held keep a camera from nothing.
@@ -67,6 +69,7 @@ struct CameraTests {
     #expect(cameras.last?.contains("/dev/video0") == true, "\(cameras)")
     try hearing(section("sound"))
     try errors(section("errors"))
+    try injected(section("injected"))
     try theTool(section("tool"))
     try costs(section("cpu"), section("cpu-peers"))
     try memory(section("memory"))
@@ -116,6 +119,34 @@ struct CameraTests {
     #expect((device["sizes"] as? [String])?.contains("1920x1080") == true)
     #expect((device["controls"] as? [String])?.contains("Brightness") == true)
     #expect((device["known"] as? [String])?.starts(with: ["/dev/video0", "/dev/video1"]) == true)
+  }
+
+  /// Controls of each kind that vivid has, with its flags and values.
+  private func kinds(_ controls: [String: Any]) throws {
+    let kinds = try #require(controls["kinds"] as? [String: String])
+    let values = try #require(controls["values"] as? [String: String])
+    let known = [
+      ("Button", "button write-only", "none"), ("Boolean", "boolean", "1"),
+      ("Integer 64 Bits", "integer64", "0"), ("Menu", "menu", "3"),
+      ("Integer Menu", "integerMenu", "4"), ("Bitmask", "bitMask", "\(0x8000_2000)"),
+      ("Read-Only Integer 32 Bits", "integer read-only", "0"),
+    ]
+    for (name, kind, value) in known {
+      #expect(kinds[name] == kind && values[name] == value, "\(name): \(kinds) \(values)")
+    }
+    // The automatic gain changes it.
+    #expect(kinds["Gain"] == "integer inactive volatile" && values["Gain"] != "none")
+    #expect(kinds["String"] == nil)
+  }
+
+  /// Of vivid's 16x16 to 16384x8640 in steps of 2 those that people know, at the rate of its signal; and pictures of one.
+  private func ranges(_ list: Guest.Section, _ held: Guest.Section) throws {
+    let device = try #require(list.first("device"))
+    let sizes = try #require(device["sizes"] as? [String])
+    #expect(sizes.count == 16 && sizes.contains("1280x720") && sizes.contains("4032x3024"))
+    #expect(!sizes.contains { $0.hasPrefix("16384") }, "\(sizes)")
+    #expect(device["rates"] as? [Double] == [60])
+    #expect(held.first("held")?["frames"] as? Int == 12)
   }
 
   /// Every format that the driver offers is captured, and shows its pattern.
@@ -205,6 +236,17 @@ struct CameraTests {
     let expected = ["no camera at", "gives no pictures", "may not be opened", "is in use"]
     #expect(errors.count == expected.count, "\(errors)")
     for (error, part) in zip(errors, expected) { #expect(error.contains(part)) }
+  }
+
+  /// What a driver's calls refuse is told with their names, and the camera can be opened again.
+  private func injected(_ section: Guest.Section) throws {
+    let errors = section.lines.compactMap { $0["error"] as? String }
+    let expected = ["making buffers of", "queueing a buffer of", "starting of"]
+    #expect(errors.count == expected.count, "\(section.lines)")
+    for (error, part) in zip(errors, expected) { #expect(error.contains(part)) }
+    let event = try #require(section.first("lost")?["event"] as? String)
+    #expect(event.contains("reading of /dev/video0 failed"), "\(event)")
+    #expect(section.lines.last?["what"] as? String == "open", "\(section.lines)")
   }
 
   /// `sora devices`, and a camera published and played.

@@ -62,6 +62,12 @@ try again "$client" again /dev/video0 /dev/video1
 
 try capturer "$client" capturer /dev/video0
 
+# An HDMI input scales to any size: the driver tells a range in place of a list.
+v4l2-ctl -d /dev/video0 -i 3 > /dev/null
+try range "$client" list /dev/video0
+try ranged "$client" held /dev/video0
+v4l2-ctl -d /dev/video0 -i 0 > /dev/null
+
 try jpeg "$client" stamps /dev/video40 MJPG
 try h264 "$client" encoded /dev/video41 H264
 
@@ -171,13 +177,28 @@ echo "== errors"
 "$client" open /dev/video99
 "$client" open /dev/null
 cp -a /dev/video0 /tmp/closed && chmod 600 /tmp/closed && setpriv --reuid=65534 --clear-groups "$client" open /tmp/closed
-v4l2-ctl -d /dev/video0 --stream-mmap=5 --stream-count=1000 > /dev/null 2>&1 &
+v4l2-ctl -d /dev/video0 --stream-mmap=5 --stream-count=1000 > /dev/null 2> /tmp/user &
 user=$!
-sleep 1
+lines /tmp/user '<' 1 "$user"
 "$client" open /dev/video0
 kill "$user"
 wait "$user" 2> /dev/null
 echo "-- 0"
+
+# Calls that fail once each, pictures that end with an error, and the camera after them.
+echo "== injected"
+for call in reqbufs qbuf streamon; do
+  v4l2-ctl -d /dev/video0 -c "inject_vidioc_${call}_error=1"
+  "$client" open /dev/video0
+done
+"$client" lose /dev/video0 > /tmp/lose &
+loser=$!
+lines /tmp/lose running 1 "$loser"
+v4l2-ctl -d /dev/video0 -c inject_fatal_streaming_error=1
+wait "$loser"
+cat /tmp/lose
+"$client" open /dev/video0
+echo "-- $?"
 
 echo "== monitor"
 mkfifo /tmp/stop
