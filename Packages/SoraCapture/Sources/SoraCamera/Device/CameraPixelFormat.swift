@@ -66,6 +66,14 @@ public struct CameraPixelFormat: RawRepresentable, Sendable, Hashable, CustomStr
     }
   }
 
+  /// Whether samples are red, green and blue of each pixel.
+  var isRGB: Bool {
+    switch arrangement {
+    case .packed, .fields: !isYCbCr
+    default: false
+    }
+  }
+
   /// What a picture costs to make usable, relative to others of its size, and what it lacks then: lent, converted, decoded; fewer than
   /// 8 bits a sample or hue, no colour, a sensor's raw samples.
   var cost: Int {

@@ -21,6 +21,8 @@ package struct PictureLayout: Sendable, CustomStringConvertible {
   private let places: [Place]?
   /// Whether pictures are read from where the driver wrote them.
   let isLent: Bool
+  /// Whether black is 16 in RGB, which is converted as if it were 0.
+  private let isLimited: Bool
   /// How a picture's samples become colours; nil where that isn't known.
   package let colorSpace: VideoColorSpace?
 
@@ -28,10 +30,12 @@ package struct PictureLayout: Sendable, CustomStringConvertible {
   ///   - strides: bytes from row to row in each plane of memory.
   ///   - colorSpace: what the driver says of its samples. Of those that aren't luma and chroma, and of JPEG, it doesn't count: what is made
   ///     of them is limited BT.601.
+  ///   - isLimited: of RGB: whether it goes from 16 to 235, as players send it through HDMI, and not from 0 to the most. Greys and sensors
+  ///     always do the latter.
   ///   - hueSteps: of HSV: the steps of hue that make a circle, 180 or 256.
   package init(
     pixelFormat: CameraPixelFormat, width: Int, height: Int, strides: [Int],
-    colorSpace: VideoColorSpace? = nil, hueSteps: Int = 180
+    colorSpace: VideoColorSpace? = nil, isLimited: Bool = false, hueSteps: Int = 180
   ) {
     self.colorSpace =
       pixelFormat.isYCbCr ? colorSpace : pixelFormat.isVideoCodec ? nil : .bt601
@@ -44,6 +48,7 @@ package struct PictureLayout: Sendable, CustomStringConvertible {
       if case .hsv(let pixels) = pixelFormat.arrangement {
         .hsv(pixels.with(hueSteps: hueSteps))
       } else { pixelFormat.arrangement }
+    self.isLimited = isLimited && pixelFormat.isRGB
     places = arrangement.flatMap { Self.places(of: $0, width, height, strides) }
   }
 
@@ -250,6 +255,11 @@ package struct PictureLayout: Sendable, CustomStringConvertible {
         sample, bytes.count, y.start, y.stride, u.start, u.stride, v.start, v.stride, w, h, w, h)
       for index in 0..<3 { target.plane(index).limit(to: index == 0 ? 219 : 224) }
     }
+    if isLimited {
+      for index in 0..<convertedFormat.planeCount {
+        target.plane(index).widen(from: index == 0 ? 16 : 128, to: index == 0 ? 0 : 128)
+      }
+    }
     return status == 0 ? target.buffer : nil
   }
 }
@@ -266,6 +276,20 @@ extension MutablePlane {
       for x in row.indices {
         let sample = unsafe UInt16(row[x])
         unsafe row[x] = UInt8(truncatingIfNeeded: (sample &* (steps &+ 1)) &>> 8 &+ 16)
+      }
+    }
+  }
+}
+
+extension MutablePlane {
+  /// Undoes for samples from 16 to 235 what conversion does to those from 0 to 255: what was there at `from` comes to `to`.
+  fileprivate func widen(from: Int32, to: Int32) {
+    for y in 0..<height {
+      let row = unsafe row(y)
+      for x in row.indices {
+        // 255/219, in 1/65536.
+        let wide = unsafe (Int32(row[x]) &- from) &* 76_309 &+ 32768
+        unsafe row[x] = UInt8(truncatingIfNeeded: min(max(wide &>> 16 &+ to, 0), 255))
       }
     }
   }

@@ -34,6 +34,8 @@ extension PictureLayout {
       colorSpace: VideoColorSpace(
         v4l2Colorspace: picture.colorspace, encoding: picture.encoding,
         quantization: picture.quantization),
+      // V4L2_QUANTIZATION_LIM_RANGE; left open, RGB has full range.
+      isLimited: picture.quantization == 2,
       // V4L2_HSV_ENC_180, in the field that Y'CbCr's encoding has. Where vivid leaves it open, its hues have 256 steps.
       hueSteps: picture.encoding == 128 ? 180 : 256)
   }

@@ -26,12 +26,13 @@ import Testing
   /// What a camera with these planes of memory gives.
   private static func picture(
     _ name: String, _ width: Int, _ height: Int, strides: [Int], planes: [[UInt8]],
-    hueSteps: Int = 180
+    isLimited: Bool = false, hueSteps: Int = 180
   ) throws -> PixelBuffer? {
     let format = try #require(CameraPixelFormat(name))
     #expect("\(format)" == name && format.isSupported)
     let layout = PictureLayout(
-      pixelFormat: format, width: width, height: height, strides: strides, hueSteps: hueSteps)
+      pixelFormat: format, width: width, height: height, strides: strides,
+      isLimited: isLimited, hueSteps: hueSteps)
     let driver = StandInDriver(layout, planes: planes)
     let taken = Mutex<PixelBuffer?>(nil)
     let capture = try CameraCapture(
@@ -130,28 +131,51 @@ import Testing
     }
   }
 
-  /// RGB goes from 0 to 255, and its pictures from 16 to 235, whatever the driver says: the colours of a test card by BT.601 (BT.601-7
-  /// §3.5.3), as tables of studios have them.
+  /// The colours of a test card, and their Y, U and V by BT.601 (BT.601-7 §3.5.3), as tables of studios have them.
+  private static let card: [(rgb: [Int], yuv: [Double])] = [
+    ([255, 255, 255], [235, 128, 128]), ([0, 0, 0], [16, 128, 128]),
+    ([255, 0, 0], [81, 90, 240]), ([0, 255, 0], [145, 54, 34]), ([0, 0, 255], [41, 240, 110]),
+    ([255, 255, 0], [210, 16, 146]), ([0, 255, 255], [170, 166, 16]),
+    ([255, 0, 255], [106, 202, 222]),
+  ]
+
+  /// RGB goes from 0 to 255, unless the driver says that it goes from 16 to 235; its pictures always do the latter.
   @Test(
     .timeLimit(.minutes(5)),
     arguments: [
       "RGB3", "BGR3", "XR24", "BX24", "XB24", "RX24", "RGBP", "XR15", "XR12", "RGBR", "BGRH",
-    ])
-  func rgbIsFullRange(name: String) throws {
+    ], [false, true])
+  func rgbOfEachRange(name: String, isLimited: Bool) throws {
     let format = try #require(
       DocumentedFormat.packed.first { $0.names.split(separator: " ").contains(Substring(name)) })
-    let card: [(rgb: [Int], yuv: [Double])] = [
-      ([255, 255, 255], [235, 128, 128]), ([0, 0, 0], [16, 128, 128]),
-      ([255, 0, 0], [81, 90, 240]), ([0, 255, 0], [145, 54, 34]), ([0, 0, 255], [41, 240, 110]),
-      ([255, 255, 0], [210, 16, 146]), ([0, 255, 255], [170, 166, 16]),
-      ([255, 0, 255], [106, 202, 222]),
-    ]
-    for (rgb, yuv) in card {
-      let pixel = DocumentedFormat.pack(rgb, format.bytes, isBigEndian: format.isBigEndian).bytes
+    // Few bits have no 16 and no 235.
+    let isWhole = format.bytes.count { $0 == "r" } == 8
+    guard isWhole || !isLimited else { return }
+    for (rgb, yuv) in Self.card {
+      let samples = isLimited ? rgb.map { 16 + $0 * 219 / 255 } : rgb
+      let pixel = DocumentedFormat.pack(samples, format.bytes, isBigEndian: format.isBigEndian)
+        .bytes
       let bytes = Array(repeating: pixel, count: 4 * 2).flatMap { $0 }
-      let seen = try Self.picture(name, 4, 2, strides: [pixel.count * 4], planes: [bytes])
+      let seen = try Self.picture(
+        name, 4, 2, strides: [pixel.count * 4], planes: [bytes], isLimited: isLimited)
       let wanted = Array(repeating: Array(repeating: yuv, count: 4), count: 2)
-      try Self.expect(seen, wanted, within: 1, "\(name) \(rgb)")
+      try Self.expect(seen, wanted, within: isLimited ? 2 : 1, "\(name) \(rgb)")
+    }
+  }
+
+  /// Others have a range of their own, whatever the driver says.
+  @Test(.timeLimit(.minutes(5))) func onlyRGBCanBeLimited() throws {
+    for (name, stride) in [("YUYV", 8), ("NV12", 4), ("HSV3", 12), ("BA81", 4), ("GREY", 4)] {
+      let bytes = (0..<24).map { UInt8($0 * 10) }
+      let (open, limited) = (
+        try #require(try Self.picture(name, 4, 2, strides: [stride], planes: [bytes])),
+        try #require(
+          try Self.picture(name, 4, 2, strides: [stride], planes: [bytes], isLimited: true))
+      )
+      for index in 0..<open.format.planeCount {
+        #expect(
+          Array(open.plane(index).row(0)) == Array(limited.plane(index).row(0)), "\(name)")
+      }
     }
   }
 
