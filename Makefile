@@ -23,7 +23,7 @@ DOCS = .build/docs
 
 .DEFAULT_GOAL := help
 .PHONY: help deps demo build check test api samples test-allocations test-unit test-devices test-interop test-packages test-alone endurance channels-gigabyte guard metrics \
-	fuzz sanitize bench bench-codecs bench-packets bench-forwarding bench-data bench-links bench-realtime bench-sound audio-quality scorecard bench-short manifest manifest-check \
+	fuzz sanitize bench bench-codecs bench-packets bench-forwarding bench-data bench-links bench-realtime bench-sound audio-quality scorecard bench-short short-benches short-calls short-work manifest manifest-check \
 	install package format lint docs clean
 
 help: ## Show this list
@@ -147,19 +147,29 @@ scorecard: ## Score congestion control in virtual time: our goals, RFC 8867, RFC
 	@$(SWIFT) build -c release --product Scorecard
 	@.build/release/Scorecard
 
-# Figures of so short a run mean nothing. What it is for: that each of them still builds, starts and ends well.
+# Figures of so short a run mean nothing, so that two may run at a time. What it is for: that each of them still builds, starts and
+# ends well.
 bench-short: ## Run every benchmark for some seconds, as CI does
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target short-benches
+
+short-benches: short-calls short-work
+
+# They wait for time to pass, mostly.
+short-calls:
 	BENCH_SECONDS=2 BENCH_WARMUP=1 BENCH_ROUNDS=1 $(MAKE) --no-print-directory bench
 	REALTIME_SECONDS=2 REALTIME_WARMUP=1 $(MAKE) --no-print-directory bench-realtime
+	LINK_SECONDS=3 LINK_WARMUP=1 LINK_CASES="1 % lost" $(MAKE) --no-print-directory bench-links
+	LINK_SECONDS=3 LINK_WARMUP=1 LINK_MAKES=Chromium:ours LINK_SIDES=player,both LINK_CASES="3, 0.7, 3 Mbit/s" $(MAKE) --no-print-directory bench-links
+	SOUND_SECONDS=8 SOUND_PEERS=ours $(MAKE) --no-print-directory bench-sound
+
+# They compute, mostly.
+short-work:
 	BENCH_ROUNDS=1 CONNECTIONS=3 $(MAKE) --no-print-directory bench-packets
 	FORWARDING_SECONDS=1 FORWARDING_SUBSCRIBERS="10 50" FORWARDING_IDLE=100 $(MAKE) --no-print-directory bench-forwarding
 	BENCH_ROUNDS=1 DATA_MEGABYTES=8 DATA_SECONDS=1 CHANNEL_SECONDS=1 $(MAKE) --no-print-directory bench-data
 	CHANNEL_BYTES=16777216 $(MAKE) --no-print-directory channels-gigabyte CHANNEL_PEERS=Chromium
-	LINK_SECONDS=3 LINK_WARMUP=1 LINK_CASES="1 % lost" $(MAKE) --no-print-directory bench-links
-	LINK_SECONDS=3 LINK_WARMUP=1 LINK_MAKES=Chromium:ours LINK_SIDES=player,both LINK_CASES="3, 0.7, 3 Mbit/s" $(MAKE) --no-print-directory bench-links
 	SCORECARD_SHORT=1 $(MAKE) --no-print-directory scorecard
 	AUDIO_POINTS=short AUDIO_SEGMENTS=1 AUDIO_PEERS=virtual,ours,official $(MAKE) --no-print-directory audio-quality
-	SOUND_SECONDS=8 SOUND_PEERS=ours $(MAKE) --no-print-directory bench-sound
 	$(MAKE) --no-print-directory bench-codecs CODEC_OPTIONS="--sizes 360p --scenes text --frames 10 --rounds 1"
 	$(MAKE) --no-print-directory bench-codecs CODEC_OPTIONS="--speeds --sizes 360p --scenes text --frames 10 --rounds 1"
 
