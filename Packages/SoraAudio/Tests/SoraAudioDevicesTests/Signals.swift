@@ -35,9 +35,9 @@ final class Heard: Sendable {
   }
 }
 
-/// Lets other threads go on until a condition holds; tests have a time limit.
+/// Lets other threads go on until a condition holds, or the test's time is up.
 func wait(until condition: () throws -> Bool) async rethrows {
-  while try !condition() { try? await Task.sleep(for: .milliseconds(5)) }
+  while try !condition(), !Task.isCancelled { try? await Task.sleep(for: .milliseconds(5)) }
 }
 
 /// What was told, in order.

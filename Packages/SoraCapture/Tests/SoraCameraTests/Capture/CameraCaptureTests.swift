@@ -7,6 +7,11 @@ import Testing
 
 func pauseAMillisecond() { Thread.sleep(forTimeInterval: 0.001) }
 
+/// Lets other threads go on while a condition holds, or until the test's time is up.
+func pause(while isWaiting: @autoclosure () -> Bool) {
+  while isWaiting(), !Task.isCancelled { pauseAMillisecond() }
+}
+
 @Suite struct CameraCaptureTests {
   private static let device = CameraDevice(
     path: "/dev/video7", name: "Stand-in", bus: "none", driver: "none")
@@ -17,7 +22,7 @@ func pauseAMillisecond() { Thread.sleep(forTimeInterval: 0.001) }
     let events = Mutex<[CameraCapture.Event]>([])
 
     func wait(_ condition: (Seen) -> Bool) {
-      while !condition(self) { pauseAMillisecond() }
+      pause(while: !condition(self))
     }
 
     var count: Int { frames.withLock { $0.count } }
@@ -122,7 +127,7 @@ func pauseAMillisecond() { Thread.sleep(forTimeInterval: 0.001) }
   func anyBytesOfAJPEGAreTaken(seed: UInt8) throws {
     let (driver, capture, _) = try start(.mjpeg, strides: [0], bytes: 400 + Int(seed) * 7)
     driver.fill(sequence: 1)
-    while capture.statistics.framesBroken == 0 { pauseAMillisecond() }
+    pause(while: capture.statistics.framesBroken == 0)
     capture.stop()
   }
 
@@ -220,7 +225,7 @@ func pauseAMillisecond() { Thread.sleep(forTimeInterval: 0.001) }
     holder.withLock { $0 = capture }
     driver.fill(sequence: 1)
     stopped.wait()
-    while !driver.state.withLock({ $0.isClosed }) { pauseAMillisecond() }
+    pause(while: !driver.state.withLock({ $0.isClosed }))
     #expect(ended.withLock { $0 } == 0)
     holder.withLock { $0 = nil }
   }

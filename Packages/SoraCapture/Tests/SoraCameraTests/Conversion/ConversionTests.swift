@@ -43,7 +43,7 @@ import Testing
         if case .picture(let picture) = frame.content { taken.withLock { $0 = picture } }
       }, notify: { _ in })
     driver.fill(sequence: 1)
-    while capture.statistics.frames + capture.statistics.framesBroken == 0 { pauseAMillisecond() }
+    pause(while: capture.statistics.frames + capture.statistics.framesBroken == 0)
     capture.stop()
     #expect(capture.statistics.frames + capture.statistics.framesBroken == 1)
     return taken.withLock { $0 }

@@ -18,7 +18,7 @@ import Testing
 
     /// Waits for so many, and gives them.
     func first(_ count: Int) -> [Int64] {
-      while values.withLock({ $0.count }) < count { pauseAMillisecond() }
+      pause(while: values.withLock({ $0.count }) < count)
       return values.withLock { $0 }
     }
   }
@@ -90,12 +90,12 @@ import Testing
     let refusal = CameraError.controlRefused(name: "Video Bitrate", value: 1, allowed: "nothing")
     told.refusal.withLock { $0 = refusal }
     camera.setBitRate(1_000_000)
-    while camera.failure == nil { pauseAMillisecond() }
+    pause(while: camera.failure == nil)
     #expect(camera.failure == refusal)
     told.refusal.withLock { $0 = nil }
     camera.setBitRate(1_000_000)
     #expect(told.first(2) == [1_000_000, 1_000_000])
-    while camera.failure != nil { pauseAMillisecond() }
+    pause(while: camera.failure != nil)
   }
 
   @Test func aCodecHasItsFormat() {

@@ -20,7 +20,7 @@ import Testing
       folder: folder.path, queue: DispatchQueue(label: "test"), list: list,
       changed: { cameras in changes.withLock { $0.append(cameras.map(\.path)) } })
     func wait(for last: [String]) {
-      while changes.withLock({ $0.last }) != last { pauseAMillisecond() }
+      pause(while: changes.withLock({ $0.last }) != last)
     }
     let file = folder.appendingPathComponent("video0")
     try Data().write(to: folder.appendingPathComponent("audio0"))
