@@ -76,6 +76,8 @@ struct PeerOptions: Decodable {
   var dtls: DTLS?
   /// Whether pictures and sound are sent; without them the sections are negotiated all the same.
   var media: Bool?
+  /// Whether repair packets for video are offered (ULPFEC, FlexFEC-03).
+  var repair: Bool?
   /// Whether there are sections of media at all; without them a connection has data channels alone.
   var sections: Bool?
 
@@ -85,6 +87,7 @@ struct PeerOptions: Decodable {
       RTCIceServer(urlStrings: $0.urls, username: $0.username, credential: $0.credential)
     }
     configuration.iceTransportPolicy = iceTransportPolicy == .relay ? .relay : .all
+    configuration.settings.offersRepair = repair ?? false
     if let consentSeconds { configuration.settings.consentTimeout = .seconds(consentSeconds) }
     return configuration
   }

@@ -64,6 +64,20 @@ enum Requirement {
     assert all(map(Gst.ElementFactory.find, elements))
     """
 
+  /// GStreamer's repair packets, without anything else of its.
+  static let missingForFEC: String? =
+    succeeds("/usr/bin/python3", "-B", "-c", repairProbe)
+    ? nil : "GStreamer, its plugins or its Python bindings are missing: run `make deps`"
+
+  private static let repairProbe = """
+    import gi
+    gi.require_version("Gst", "1.0")
+    from gi.repository import Gst
+    Gst.init(None)
+    elements = ["rtpulpfecenc", "rtpulpfecdec", "rtpredenc", "rtpreddec", "rtpstorage"]
+    assert all(map(Gst.ElementFactory.find, elements))
+    """
+
   private static func missing(_ program: String) -> String? {
     FileManager.default.isExecutableFile(atPath: "/usr/bin/\(program)")
       ? nil : "\(program) is missing: run `make deps`"
@@ -107,5 +121,8 @@ extension Trait where Self == ConditionTrait {
   static var needsGStreamer: Self {
     .disabled(
       if: Requirement.missingForGStreamer != nil, "\(Requirement.missingForGStreamer ?? "")")
+  }
+  static var needsFECElements: Self {
+    .disabled(if: Requirement.missingForFEC != nil, "\(Requirement.missingForFEC ?? "")")
   }
 }

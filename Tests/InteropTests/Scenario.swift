@@ -17,21 +17,29 @@ struct Scenario {
   private static let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
   private static let build = sources.deletingLastPathComponent().deletingLastPathComponent()
     .appendingPathComponent(".build")
+  /// The script that runs any other.
+  static let runner = sources.appendingPathComponent("Peers/run.py").path
+
+  /// Makes an empty folder for what a script writes.
+  static func folder(_ name: String) throws -> URL {
+    let folder = build.appendingPathComponent("interop/\(name)")
+    try? FileManager.default.removeItem(at: folder)
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    return folder
+  }
 
   /// Runs the script and reads its result.
   ///
   /// - Throws: `Failure` with what went wrong and the end of the script's log.
   func run<Outcome: Decodable>(_ type: Outcome.Type = Outcome.self) async throws -> Outcome {
-    let folder = Self.build.appendingPathComponent("interop/\(name)")
-    try? FileManager.default.removeItem(at: folder)
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    let folder = try Self.folder(name)
     let log = folder.appendingPathComponent("script.log")
     let python = try await PythonEnvironment.shared.interpreter(in: Self.build, Self.sources)
     let status = try await TestPrograms.run(
       [
         "timeout", "-k", "5", "\(limit)",
         Self.sources.appendingPathComponent("Support/namespace.sh").path, python, "-B",
-        Self.sources.appendingPathComponent("Peers/run.py").path, name,
+        Self.runner, name,
         "--sora", TestPrograms.built("sora").path, "--client",
         TestPrograms.built("InteropClient").path,
         "--peer", TestPrograms.built("InteropPeer").path, "--emulator",

@@ -13,9 +13,9 @@ WIDTHS = (1280, 390)
 
 class Browser:
     """A browser with as many pages of the server as are opened, in a namespace of its own if it is given one. It is driven
-    over pipes."""
+    over pipes. `trials` are those of libwebrtc that are on."""
 
-    def __init__(self, world, namespace=None, cameras=1):
+    def __init__(self, world, namespace=None, cameras=1, trials=()):
         self.world = world
         executable = "/usr/bin/chromium"
         if namespace:
@@ -35,6 +35,7 @@ class Browser:
                 "--disable-background-timer-throttling",
                 "--disable-renderer-backgrounding",
                 "--disable-backgrounding-occluded-windows",
+                *(["--force-fieldtrials=" + "".join(f"{trial}/Enabled/" for trial in trials)] if trials else []),
             ])
 
     def open(self, channel, role=None, **query):

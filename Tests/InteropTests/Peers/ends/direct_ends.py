@@ -63,8 +63,8 @@ class AiortcPeer(AiortcEnd):
 
 
 class GStreamerPeer(GStreamerEnd):
-    def __init__(self, world, name, is_server=False):
-        super().__init__(world, name)
+    def __init__(self, world, name, is_server=False, namespace=None):
+        super().__init__(world, name, namespace)
         self.is_server = is_server
 
     def answer(self, sdp):

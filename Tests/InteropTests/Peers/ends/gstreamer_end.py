@@ -8,11 +8,13 @@ from harness import RUN
 
 
 class GStreamerEnd:
-    def __init__(self, world, name):
+    def __init__(self, world, name, namespace=None):
         # Debian's Python: the one in the virtual environment doesn't have the bindings.
-        self.process = world.start(name, ["/usr/bin/python3", "-B", RUN, "ends/gstreamer_process"])
+        self.process = world.start(name, ["/usr/bin/python3", "-B", RUN, "ends/gstreamer_process"], namespace=namespace)
         self.taken = 0
         self.follower = None
+        # Percent of its video's packets that it sends as repair packets more.
+        self.repair = 0
 
     def ask(self, **message):
         self.process.child.stdin.write(json.dumps(message) + "\n")
@@ -20,7 +22,7 @@ class GStreamerEnd:
 
     def answer(self, sdp, mids):
         before = len(self.process.messages("answer"))
-        self.ask(type="offer", sdp=sdp, mids=mids)
+        self.ask(type="offer", sdp=sdp, mids=mids, repair=self.repair)
         self.process.wait_for("answer", lambda: len(self.process.messages("answer")) > before)
         return self.process.last("answer")["sdp"]
 

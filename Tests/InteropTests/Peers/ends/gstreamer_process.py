@@ -1,8 +1,8 @@
 """GStreamer's webrtcbin as a process of its own, because its bindings belong to Debian's Python.
 
-Takes lines of JSON: an `offer` with its `sdp` and with `mids`, the sections on which to send; `report`; `channel` with
-an `action` and the `label` of a data channel (see data.py). Its end is the end of standard input. Tells `answer`,
-`candidate`, `report`, `channel`, `message` and `error`.
+Takes lines of JSON: an `offer` with its `sdp`, with `mids`, the sections on which to send, and with `repair`, the share of
+repair packets in percent; `report`; `channel` with an `action` and the `label` of a data channel (see data.py). Its end is the
+end of standard input. Tells `answer`, `candidate`, `report`, `channel`, `message` and `error`.
 """
 
 import base64
@@ -73,6 +73,7 @@ class Peer:
         self.samples = 0
         self.sent = 0
         self.codec = None
+        self.repair = 0
         self.keyframes = 0
         self.channels = {}
         # Replies and descriptions live as long as webrtcbin may look at them.
@@ -81,7 +82,7 @@ class Peer:
         self.webrtc = Gst.ElementFactory.make("webrtcbin", "webrtc")
         self.webrtc.set_property("bundle-policy", GstWebRTC.WebRTCBundlePolicy.MAX_BUNDLE)
         self.webrtc.connect("on-ice-candidate", lambda _, line, text: tell("candidate", candidate=text))
-        self.webrtc.connect("on-new-transceiver", lambda _, transceiver: transceiver.set_property("do-nack", True))
+        self.webrtc.connect("on-new-transceiver", self.on_transceiver)
         self.webrtc.connect("pad-added", self.on_pad)
         self.webrtc.connect("on-data-channel", lambda _, channel: self.adopt(channel))
         self.pipeline.add(self.webrtc)
@@ -91,8 +92,14 @@ class Peer:
         bus.connect("message::warning", lambda _, message: tell("warning", error=message.parse_warning()[0].message))
         self.pipeline.set_state(Gst.State.PLAYING)
 
-    def offered(self, sdp, mids):
-        self.sections, self.mids = sections(sdp), mids
+    def on_transceiver(self, _, transceiver):
+        transceiver.set_property("do-nack", True)
+        if self.repair:
+            transceiver.set_property("fec-type", GstWebRTC.WebRTCFECType.ULP_RED)
+            transceiver.set_property("fec-percentage", self.repair)
+
+    def offered(self, sdp, mids, repair):
+        self.sections, self.mids, self.repair = sections(sdp), mids, repair
         for section in self.sections:
             if section["kind"] == "video":
                 self.codec = next(name for name in section["types"] if name != "RTX")
@@ -271,7 +278,7 @@ def main():
 
     def handle(message):
         if message["type"] == "offer":
-            peer.offered(message["sdp"], message["mids"])
+            peer.offered(message["sdp"], message["mids"], message["repair"])
         elif message["type"] == "report":
             peer.report()
         elif message.pop("type") == "channel":
