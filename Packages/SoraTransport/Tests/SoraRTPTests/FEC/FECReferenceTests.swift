@@ -3,8 +3,9 @@ import SoraRTP
 import SoraWire
 import Testing
 
-/// ULPFEC beside what RFC 5109 itself says: its example's numbers, and its procedures written out byte by byte (§8.1, §9.2).
-@Suite struct ULPFECReferenceTests {
+/// Repair packets beside what their standards say: the numbers of RFC 5109's example, and the procedures of RFC 5109 and of
+/// draft-ietf-payload-flexible-fec-scheme-03 written out byte by byte.
+@Suite struct FECReferenceTests {
   private static let ssrc: UInt32 = 2
 
   private struct Packet {
@@ -19,7 +20,7 @@ import Testing
         [0x80, type | (marker ? 0x80 : 0)] + [
           UInt8(number >> 8), UInt8(truncatingIfNeeded: number),
         ]
-        + [timestamp, ULPFECReferenceTests.ssrc].flatMap { value in
+        + [timestamp, FECReferenceTests.ssrc].flatMap { value in
           [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: value >> $0) }
         } + payload
     }
@@ -42,30 +43,56 @@ import Testing
     return recovered
   }
 
-  /// RFC 5109 §8.1 and §7.3, without anything clever: the XOR of the packets' first 8 bytes, lengths, and all bytes behind the fixed
-  /// header, with a mask over the numbers from the first on.
-  private func repair(_ packets: [Packet]) -> [UInt8] {
-    let base = packets[0].number
+  /// Without anything clever: the XOR of the packets' first 8 bytes, lengths, and all bytes behind the fixed header, with a mask over
+  /// the numbers from `base` on, which is the first packet's unless it is given (RFC 5109 §8.1 and §7.3; the draft's §6.2 and §4.2).
+  private func repair(
+    _ packets: [Packet], _ format: FECFormat = .uneven, base: UInt16? = nil
+  ) -> [UInt8] {
+    let base = base ?? packets[0].number
     let offsets = packets.map { Int($0.number &- base) }
-    let isLong = offsets.contains { $0 >= 16 }
     var start = [UInt8](repeating: 0, count: 8)
     var length = 0
     var rest = [UInt8](repeating: 0, count: packets.map(\.bytes.count).reduce(0, max) - 12)
-    var mask = [UInt8](repeating: 0, count: isLong ? 6 : 2)
-    for (packet, offset) in zip(packets, offsets) {
+    for packet in packets {
       for index in 0..<8 { start[index] ^= packet.bytes[index] }
       length ^= packet.bytes.count - 12
       for index in 12..<packet.bytes.count { rest[index - 12] ^= packet.bytes[index] }
-      mask[offset / 8] |= 0x80 >> UInt8(offset % 8)
     }
-    start[0] = start[0] & 0x3F | (isLong ? 0x40 : 0)
-    return start[..<2] + [UInt8(base >> 8), UInt8(truncatingIfNeeded: base)] + start[4...]
-      + [UInt8(length >> 8), UInt8(truncatingIfNeeded: length)]
-      + [UInt8(rest.count >> 8), UInt8(truncatingIfNeeded: rest.count)] + mask + rest
+    start[0] &= 0x3F
+    let (fields, timestamp, lengths) = (start[..<2], start[4...], bytes(length, 2))
+    switch format {
+    case .uneven:
+      let isLong = offsets.contains { $0 >= 16 }
+      let mask = bits(isLong ? 48 : 16) { offsets.contains($0) }
+      return [fields[0] | (isLong ? 0x40 : 0), fields[1]] + bytes(Int(base), 2) + timestamp
+        + lengths + bytes(rest.count, 2) + mask + rest
+    case .flexible03:
+      let span = (offsets.max() ?? 0) + 1
+      // One bit in front of each part says whether it is the last.
+      var mask = bits(16) { $0 == 0 ? span <= 15 : offsets.contains($0 - 1) }
+      if span > 15 { mask += bits(32) { $0 == 0 ? span <= 46 : offsets.contains($0 + 14) } }
+      if span > 46 { mask += bits(64) { $0 == 0 || offsets.contains($0 + 45) } }
+      return fields + lengths + timestamp + [1, 0, 0, 0] + bytes(Int(Self.ssrc), 4)
+        + bytes(Int(base), 2) + mask + rest
+    }
   }
 
-  private func encoded(_ packets: [Packet], _ index: Int, of repairs: Int) throws -> [UInt8] {
-    var encoder = FECEncoder(format: .uneven)
+  private func bytes(_ value: Int, _ count: Int) -> [UInt8] {
+    (0..<count).map { UInt8(truncatingIfNeeded: value >> (8 * (count - 1 - $0))) }
+  }
+
+  /// The first bit is the highest of the first byte.
+  private func bits(_ count: Int, _ isSet: (Int) -> Bool) -> [UInt8] {
+    (0..<count / 8).map { byte in
+      (0..<8).reduce(0) { $0 << 1 | (isSet(byte * 8 + $1) ? 1 : 0) }
+    }
+  }
+
+  private func encoded(
+    _ packets: [Packet], _ index: Int, of repairs: Int, _ format: FECFormat = .uneven
+  ) throws -> [UInt8] {
+    var encoder = FECEncoder(format: format)
+    encoder.ssrc = Self.ssrc
     for packet in packets {
       let protected = try packet.protected()
       encoder.add(packet.bytes.rawSpan, protected, number: packet.number)
@@ -111,41 +138,25 @@ import Testing
     }
   }
 
-  @Test(arguments: 1...100 as ClosedRange<UInt64>)
-  func theEncoderWritesWhatTheRFCSays(seed: UInt64) throws {
+  @Test(arguments: FECFormat.allCases, 1...100 as ClosedRange<UInt64>)
+  func theEncoderWritesWhatTheStandardSays(format: FECFormat, seed: UInt64) throws {
     let random = RandomSource(seed: seed)
-    let packets = packets(1 + Int(random.next() % 48), random)
+    let packets = packets(1 + Int(random.next() % UInt64(format.longestSpan)), random)
     let repairs = 1 + Int(random.next() % UInt64(min(packets.count, 6)))
     for index in 0..<repairs {
       let members = stride(from: index, to: packets.count, by: repairs).map { packets[$0] }
-      var expected = repair(members)
-      // Ours counts every mask of a group from the group's first packet on.
-      if index > 0 { expected = try rebased(expected, members, to: packets[0].number) }
-      #expect(try encoded(packets, index, of: repairs) == expected)
+      // Every mask of a group counts from the group's first packet on.
+      let expected = repair(members, format, base: packets[0].number)
+      #expect(try encoded(packets, index, of: repairs, format) == expected)
     }
-  }
-
-  private func rebased(_ payload: [UInt8], _ members: [Packet], to base: UInt16) throws -> [UInt8] {
-    let isLong = members.contains { $0.number &- base >= 16 }
-    var mask = [UInt8](repeating: 0, count: isLong ? 6 : 2)
-    for packet in members {
-      let offset = Int(packet.number &- base)
-      mask[offset / 8] |= 0x80 >> UInt8(offset % 8)
-    }
-    let header = payload[0] & 0x40 == 0 ? 14 : 18
-    var result = Array(payload[..<12]) + mask + payload[header...]
-    result[0] = result[0] & 0x3F | (isLong ? 0x40 : 0)
-    result[2] = UInt8(base >> 8)
-    result[3] = UInt8(truncatingIfNeeded: base)
-    return result
   }
 
   /// Random masks that overlap, random losses of packets and of repair packets, any order of arrival: what can be made anew one packet
   /// after the other (RFC 5109 §9.2) is, byte by byte, and nothing else comes out.
-  @Test(arguments: 1...400 as ClosedRange<UInt64>)
-  func allThatCanBeRecoveredIs(seed: UInt64) throws {
+  @Test(arguments: FECFormat.allCases, 1...400 as ClosedRange<UInt64>)
+  func allThatCanBeRecoveredIs(format: FECFormat, seed: UInt64) throws {
     let random = RandomSource(seed: seed &* 31)
-    let packets = packets(2 + Int(random.next() % 47), random)
+    let packets = packets(2 + Int(random.next() % UInt64(format.longestSpan - 1)), random)
     let groups = (0..<1 + Int(random.next() % 12)).map { _ -> [Int] in
       let density = 2 + random.next() % 14
       let members = packets.indices.filter { _ in random.next() % 16 < density }
@@ -162,14 +173,14 @@ import Testing
     }
     let recoverable = lost.subtracting(missing)
 
-    let decoder = FECDecoder(format: .uneven, ssrc: Self.ssrc)
+    let decoder = FECDecoder(format: format, ssrc: Self.ssrc)
     let earlier = Packet(packets[0].number &- 2, type: 96, timestamp: 1, [1])
     try feed(decoder, earlier)
-    decoder.receivedRepair(repair([earlier]).rawSpan)
+    decoder.receivedRepair(repair([earlier], format).rawSpan)
     _ = take(decoder)
     var arriving: [(packet: Packet?, payload: [UInt8])] =
       packets.indices.filter { !isLost[$0] }.map { (packets[$0], []) }
-    arriving += arrivedGroups.map { members in (nil, repair(members.map { packets[$0] })) }
+    arriving += arrivedGroups.map { members in (nil, repair(members.map { packets[$0] }, format)) }
     var generator = random
     arriving.shuffle(using: &generator)
     for (packet, payload) in arriving {
