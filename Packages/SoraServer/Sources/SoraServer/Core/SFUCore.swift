@@ -305,7 +305,7 @@ public final class SFUCore {
     _ bytes: UnsafeMutableRawBufferPointer, from remote: TransportAddress,
     on local: TransportAddress, at now: Instant
   ) {
-    guard let message = unsafe try? STUNMessage(parsing: UnsafeRawBufferPointer(bytes)) else {
+    guard let message = unsafe try? STUNMessage(parsing: bytes.bytes) else {
       dropped.malformedSTUN += 1
       return
     }
@@ -328,7 +328,8 @@ public final class SFUCore {
       return
     }
     let accepted = connection.transport.ice.statistics.requestsReceived
-    unsafe connection.transport.receive(bytes, from: remote, on: local, at: now)
+    unsafe connection.transport.receive(
+      message, parsedFrom: bytes.bytes, from: remote, on: local, at: now)
     touch(connection)
     // Counted once the message integrity has held.
     if connection.transport.ice.statistics.requestsReceived > accepted, !connection.isEnded {

@@ -7,18 +7,31 @@ extension ICEAgent {
   /// - Parameters:
   ///   - bytes: the datagram.
   ///   - remote: the address that it came from.
-  ///   - local: The base it came in on: an address added as a candidate's base.
+  ///   - local: the base that it came in on: an address added as a candidate's base.
   ///   - now: the present time.
   public func receive(
     _ bytes: RawSpan, from remote: TransportAddress, on local: TransportAddress,
     at now: Instant
   ) {
+    guard let message = try? STUNMessage(parsing: bytes) else { return statistics.drop(.malformed) }
+    receive(message, parsedFrom: bytes, from: remote, on: local, at: now)
+  }
+
+  /// Takes a STUN message that its owner has parsed, as who finds the agent by the message's user name has.
+  ///
+  /// - Parameters:
+  ///   - message: what `bytes` say.
+  ///   - bytes: the datagram, lent for the call.
+  ///   - remote: the address that it came from.
+  ///   - local: the base that it came in on: an address added as a candidate's base.
+  ///   - now: the present time.
+  public func receive(
+    _ message: STUNMessage, parsedFrom bytes: RawSpan, from remote: TransportAddress,
+    on local: TransportAddress, at now: Instant
+  ) {
     advance(to: now)
     guard isActive else { return statistics.drop(.inactive) }
-    guard locals.contains(base: local) else {
-      return statistics.drop(.unknownBase)
-    }
-    guard let message = try? STUNMessage(parsing: bytes) else { return statistics.drop(.malformed) }
+    guard locals.contains(base: local) else { return statistics.drop(.unknownBase) }
     guard message.fingerprint != .invalid else { return statistics.drop(.badFingerprint) }
     guard message.method == STUNMessage.binding else { return statistics.drop(.unexpectedMethod) }
     switch message.messageClass {

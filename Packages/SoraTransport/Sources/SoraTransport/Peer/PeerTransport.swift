@@ -10,42 +10,6 @@ public import SoraWire
 /// call `poll` next. An instance is confined to whatever drives it, a network loop or a simulation.
 /// All media of a connection share one transport (BUNDLE with rtcp-mux, RFC 8843 and 5761).
 public final class PeerTransport {
-  /// What a transport is made of.
-  public struct Configuration {
-    /// Our ICE behaviour; `isLite` for a server with reachable addresses.
-    public var ice: ICEAgent.Configuration
-    public var certificate: DTLSCertificate
-    /// Makes the DTLS endpoint: libssl's, or a stand-in in a simulation.
-    public var dtls: any DTLSEndpointFactory
-    /// Time from the first working pair in which DTLS has to agree on keys. Without it a server whose client never
-    /// speaks would wait for ever: only clients retransmit before the first flight (RFC 6347 §4.2.4).
-    public var handshakeTimeout: Duration = .seconds(15)
-    /// STUN and TURN servers to gather candidates from, and which candidates are used.
-    public var gathering = ICEGatherer.Configuration()
-
-    public init(
-      ice: ICEAgent.Configuration, certificate: DTLSCertificate, dtls: any DTLSEndpointFactory
-    ) {
-      self.ice = ice
-      self.certificate = certificate
-      self.dtls = dtls
-    }
-  }
-
-  /// What the other side's description says of its end.
-  public struct RemoteDescription: Equatable, Sendable {
-    public var ice: ICEParameters
-    public var fingerprint: DTLSFingerprint
-    /// The role that we take: active is the client (RFC 5763 §5).
-    public var localRole: DTLSRole
-
-    public init(ice: ICEParameters, fingerprint: DTLSFingerprint, localRole: DTLSRole) {
-      self.ice = ice
-      self.fingerprint = fingerprint
-      self.localRole = localRole
-    }
-  }
-
   public weak var delegate: (any PeerTransportDelegate)?
   /// Of the whole path: the connection state that follows from those of ICE and of DTLS, with the error of a failure.
   public private(set) var state: PeerTransportState = .new
@@ -184,14 +148,7 @@ public final class PeerTransport {
     on local: TransportAddress, ecn: ECNCodepoint = .notECT,
     at now: Instant
   ) {
-    advance(to: now)
-    receivedECN = ecn
-    counters.datagramsReceived &+= 1
-    counters.bytesReceived &+= UInt64(bytes.count)
-    guard !isEnded else {
-      counters.dropped.afterEnd &+= 1
-      return
-    }
+    guard takes(bytes.count, ecn, at: now) else { return }
     if hasServers {
       switch unsafe gatherer.receive(bytes, from: remote, on: local, at: now) {
       case .notMine: break
@@ -202,6 +159,33 @@ public final class PeerTransport {
       }
     }
     unsafe demultiplex(bytes, from: remote, on: local, at: now)
+  }
+
+  /// Takes a STUN request that its owner has parsed to find out whose it is. It is the peer's: servers send none.
+  ///
+  /// - Parameters:
+  ///   - request: what `bytes` say.
+  ///   - bytes: the datagram, lent for the call.
+  ///   - remote: the address that it came from.
+  ///   - local: the address that it came to.
+  ///   - now: the present time.
+  public func receive(
+    _ request: STUNMessage, parsedFrom bytes: RawSpan, from remote: TransportAddress,
+    on local: TransportAddress, at now: Instant
+  ) {
+    guard takes(bytes.byteCount, .notECT, at: now) else { return }
+    ice.receive(request, parsedFrom: bytes, from: remote, on: local, at: now)
+    drain(at: now)
+  }
+
+  /// Counts a datagram. False once the transport has ended.
+  private func takes(_ count: Int, _ ecn: ECNCodepoint, at now: Instant) -> Bool {
+    advance(to: now)
+    receivedECN = ecn
+    counters.datagramsReceived &+= 1
+    counters.bytesReceived &+= UInt64(count)
+    if isEnded { counters.dropped.afterEnd &+= 1 }
+    return !isEnded
   }
 
   /// Gives bytes of the peer's to whom they are for.
