@@ -72,36 +72,24 @@ struct ClientHello: Equatable {
   private var extensions: ExtensionList {
     var list = ExtensionList()
     if let supportedVersions {
-      var body: [UInt8] = []
-      body.appendVector8 { for version in supportedVersions { $0.append16(version) } }
-      list.add(ExtensionType.supportedVersions, body)
+      list.add(ExtensionType.supportedVersions) {
+        $0.appendVector8 { for version in supportedVersions { $0.append16(version) } }
+      }
     }
     if let groups { list.add(ExtensionType.supportedGroups, numbers: groups) }
     if let signatureSchemes {
       list.add(ExtensionType.signatureAlgorithms, numbers: signatureSchemes)
     }
     if let keyShares {
-      var body: [UInt8] = []
-      body.appendVector16 { for share in keyShares { share.append(to: &$0) } }
-      list.add(ExtensionType.keyShare, body)
+      list.add(ExtensionType.keyShare) {
+        $0.appendVector16 { for share in keyShares { share.append(to: &$0) } }
+      }
     }
     if let useSRTP { list.add(ExtensionType.useSRTP, useSRTP.encoded) }
-    if let pointFormats {
-      var body: [UInt8] = []
-      body.appendVector8 { $0 += pointFormats }
-      list.add(ExtensionType.pointFormats, body)
-    }
+    list.add(ExtensionType.pointFormats, short: pointFormats)
     if extendedMasterSecret { list.add(ExtensionType.extendedMasterSecret) }
-    if let renegotiationInfo {
-      var body: [UInt8] = []
-      body.appendVector8 { $0 += renegotiationInfo }
-      list.add(ExtensionType.renegotiationInfo, body)
-    }
-    if let cookie {
-      var body: [UInt8] = []
-      body.appendVector16 { $0 += cookie }
-      list.add(ExtensionType.cookie, body)
-    }
+    list.add(ExtensionType.renegotiationInfo, short: renegotiationInfo)
+    list.add(ExtensionType.cookie, long: cookie)
     return list
   }
 

@@ -73,10 +73,24 @@ struct ExtensionList {
 
   mutating func add(_ type: UInt16, _ body: [UInt8] = []) { items.append((type, body)) }
 
-  mutating func add(_ type: UInt16, numbers: [UInt16]) {
+  mutating func add(_ type: UInt16, _ write: (inout [UInt8]) -> Void) {
     var body: [UInt8] = []
-    body.appendVector16 { for number in numbers { $0.append16(number) } }
+    write(&body)
     add(type, body)
+  }
+
+  mutating func add(_ type: UInt16, numbers: [UInt16]) {
+    add(type) { $0.appendVector16 { for number in numbers { $0.append16(number) } } }
+  }
+
+  /// A value behind its length in one byte, where there is one.
+  mutating func add(_ type: UInt16, short value: [UInt8]?) {
+    if let value { add(type) { $0.appendVector8 { $0 += value } } }
+  }
+
+  /// A value behind its length in two bytes, where there is one.
+  mutating func add(_ type: UInt16, long value: [UInt8]?) {
+    if let value { add(type) { $0.appendVector16 { $0 += value } } }
   }
 
   func append(to bytes: inout [UInt8]) {

@@ -69,36 +69,18 @@ struct ServerHello: Equatable {
   private var extensions: ExtensionList {
     var list = ExtensionList()
     if let selectedVersion {
-      var body: [UInt8] = []
-      body.append16(selectedVersion)
-      list.add(ExtensionType.supportedVersions, body)
+      list.add(ExtensionType.supportedVersions) { $0.append16(selectedVersion) }
     }
     if let keyShare {
-      var body: [UInt8] = []
-      keyShare.append(to: &body)
-      list.add(ExtensionType.keyShare, body)
+      list.add(ExtensionType.keyShare) { keyShare.append(to: &$0) }
     } else if let retryGroup {
-      var body: [UInt8] = []
-      body.append16(retryGroup)
-      list.add(ExtensionType.keyShare, body)
+      list.add(ExtensionType.keyShare) { $0.append16(retryGroup) }
     }
-    if let cookie {
-      var body: [UInt8] = []
-      body.appendVector16 { $0 += cookie }
-      list.add(ExtensionType.cookie, body)
-    }
+    list.add(ExtensionType.cookie, long: cookie)
     if let useSRTP { list.add(ExtensionType.useSRTP, useSRTP.encoded) }
-    if let pointFormats {
-      var body: [UInt8] = []
-      body.appendVector8 { $0 += pointFormats }
-      list.add(ExtensionType.pointFormats, body)
-    }
+    list.add(ExtensionType.pointFormats, short: pointFormats)
     if extendedMasterSecret { list.add(ExtensionType.extendedMasterSecret) }
-    if let renegotiationInfo {
-      var body: [UInt8] = []
-      body.appendVector8 { $0 += renegotiationInfo }
-      list.add(ExtensionType.renegotiationInfo, body)
-    }
+    list.add(ExtensionType.renegotiationInfo, short: renegotiationInfo)
     return list
   }
 
