@@ -92,6 +92,43 @@ import Testing
   }
 
   /// Repair packets make no stream, and take no stream's place.
+  /// Who reports with every request has reports of a few packets each, and several between two frames: it is the counts that tell.
+  @Test func manySmallReportsTellOfTheSameLoss() throws {
+    let pair = try PeerPair(seed: 31, LinkConditions(delay: .milliseconds(40)))
+    let call = try MediaCall(
+      pair, maximumVideo: 1_500_000,
+      sending: {
+        if $0.kind == .video { $0.repair = .uneven(red: 98, payloadType: 99, rtx: 100) }
+      })
+    pair.network.run(for: .seconds(1))
+    let session = pair.a.session
+    // What went well is told last each time, and the link itself loses nothing.
+    for index in 0..<100 {
+      pair.network.run(for: .milliseconds(50))
+      let number = UInt32(1_000 + 10 * index)
+      for (fraction, lost, highest) in [
+        (UInt8(64), Int32(index + 1), number), (0, Int32(index + 1), number + 3),
+      ] {
+        let report = SessionBench.rtcp { writer throws(RTPError) in
+          try writer.receiverReport(
+            sender: 7,
+            blocks: [
+              RTCPReportBlock(
+                ssrc: 1000, fractionLost: fraction, cumulativeLost: lost,
+                extendedHighestSequence: highest, jitter: 0, lastSenderReport: 0,
+                delaySinceLastSenderReport: 0)
+            ])
+        }
+        report.withUnsafeBytes { session.receiveRTCP($0, at: pair.network.now) }
+      }
+    }
+    let sent = call.video.statistics
+    print(
+      "one of ten lost, in small reports: \(sent.fecPacketsSent) repair packets of \(sent.packetsSent)"
+    )
+    #expect(sent.fecPacketsSent > 50, "\(sent.fecPacketsSent)")
+  }
+
   @Test func repairAloneIsNoStream() throws {
     let bench = SessionBench()
     var section = TestStreams.videoSection()

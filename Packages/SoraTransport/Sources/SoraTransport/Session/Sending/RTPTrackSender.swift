@@ -40,6 +40,8 @@ public final class RTPTrackSender {
   public struct RemoteReport: Sendable, Equatable {
     public var fractionLost = 0.0
     public var packetsLost: Int64 = 0
+    /// The highest sequence number that has come, extended to 32 bits.
+    public var highestNumber: UInt32 = 0
     /// Seconds.
     public var jitter = 0.0
     public var roundTrip: Duration?
@@ -248,6 +250,7 @@ public final class RTPTrackSender {
     remote.reports &+= 1
     remote.fractionLost = Double(block.fractionLost) / 256
     remote.packetsLost = Int64(block.cumulativeLost)
+    remote.highestNumber = block.extendedHighestSequence
     remote.jitter = Double(block.jitter) / Double(max(1, parameters.clockRate))
     guard block.lastSenderReport != 0 else { return nil }
     for case let mark? in [reports.0, reports.1] where mark.middle == block.lastSenderReport {

@@ -20,8 +20,7 @@ final class RepairSender {
   private var payload: [UInt8]
   /// Repair packets for each packet, 0...0.5.
   private(set) var share = 0.0
-  private var loss = 0.0
-  private var reports: UInt64 = 0
+  private var loss = LossMeter()
 
   /// - Parameter maximumPayload: bytes of a repair packet's payload at most.
   init(
@@ -52,11 +51,10 @@ final class RepairSender {
 
   /// Takes what the receiver last reported. What is lost twice as often gets somewhat more than twice the repair, as bursts are longer.
   func note(_ remote: RTPTrackSender.RemoteReport) {
-    guard remote.reports != reports else { return }
-    reports = remote.reports
-    // Falls slowly: bursts come again.
-    loss = max(remote.fractionLost, loss * 0.8)
-    share = loss < Self.negligibleLoss ? 0 : min(Self.maximumShare, 0.05 + 2 * loss)
+    guard remote.reports > 0 else { return }
+    loss.note(lost: remote.packetsLost, highest: remote.highestNumber)
+    share =
+      loss.recent < Self.negligibleLoss ? 0 : min(Self.maximumShare, 0.05 + 2 * loss.recent)
   }
 
   /// Whether the group wants another packet. Where not, take its repair packets first.
@@ -90,5 +88,31 @@ final class RepairSender {
   func takeNumber() -> UInt16 {
     defer { number &+= 1 }
     return number
+  }
+}
+
+/// The loss that reports tell of, from their counts: of the fractions in them some would be missed, as several may come between two
+/// looks, and who reports with every request (RFC 4585 §3.4) has fractions of a few packets each.
+private struct LossMeter {
+  /// Of fewer packets a share says nothing.
+  private static let leastPackets: Int32 = 50
+
+  /// 0...1.
+  private(set) var recent = 0.0
+  private var counted: (lost: Int64, highest: UInt32)?
+
+  mutating func note(lost: Int64, highest: UInt32) {
+    guard let counted else {
+      self.counted = (lost, highest)
+      return
+    }
+    // The numbers wrap, and those of another source begin anywhere.
+    let packets = Int32(bitPattern: highest &- counted.highest)
+    guard packets >= Self.leastPackets || packets < 0 else { return }
+    self.counted = (lost, highest)
+    guard packets > 0 else { return }
+    let share = Double(max(0, lost - counted.lost)) / Double(packets)
+    // Falls slowly: bursts come again.
+    recent = max(min(1, share), recent * 0.8)
   }
 }
