@@ -306,6 +306,8 @@ import WebRTC
     #expect(CameraVideoCapturer.maxFrameRate(0, for: slow) == nil)
     let silent = CameraFormat(pixelFormat: .yuyv, width: 64, height: 36)
     #expect(CameraVideoCapturer.maxFrameRate(25, for: silent) == 25)
+    #expect(CameraVideoCapturer.maxFrameRate(.max, for: silent) == .max)
+    #expect(CameraVideoCapturer.maxFrameRate(.max, for: slow) == 8)
   }
 
   /// What apps write: the machine's cameras, whatever there are.

@@ -45,7 +45,9 @@ struct CameraChoice: Sendable {
 extension CameraFormat {
   /// `frameRate(upTo:)` in whole frames per second; nil for a rate below 1.
   func frameRate(upTo wanted: Int) -> Int? {
-    wanted > 0 ? Int(frameRate(upTo: Double(wanted)).rounded()) : nil
+    guard wanted > 0 else { return nil }
+    // Of a format without rates it is what was asked for, and the largest integers have no double.
+    return Int(exactly: frameRate(upTo: Double(wanted)).rounded()) ?? wanted
   }
 }
 
