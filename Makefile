@@ -114,20 +114,20 @@ bench: ## Measure this SDK beside others
 bench-codecs: ## Measure the codec modules beside their libraries' own tools (CODEC_OPTIONS narrows it)
 	@Benchmarks/codecs.py $(CODEC_OPTIONS)
 
-# Products of the root's manifest: what `make build` has built isn't built again.
+# Products of the root's manifest: what `make build` has built isn't built again (Tools/product.sh).
 bench-packets: ## Measure a packet beside a bare C loop, DTLS beside libssl, connecting beside aiortc, and idle connections
 	@set -e; for bench in PacketBench HandshakeBench ConnectionBench; do \
-	  $(SWIFT) build -c release --product $$bench; \
+	  Tools/product.sh $$bench; \
 	  .build/release/$$bench; \
 	done
 	@Benchmarks/connecting.sh
 
 bench-forwarding: ## Measure what the server forwards beside a bare C loop, and 1,000 idle connections (FORWARDING_SECONDS)
-	@$(SWIFT) build -c release --product ForwardingBench
+	@Tools/product.sh ForwardingBench
 	@.build/release/ForwardingBench
 
 bench-data: ## Measure SCTP beside usrsctp, and data channels beside Chromium's and aiortc's (DATA_MEGABYTES, CHANNEL_SECONDS)
-	@$(SWIFT) build -c release --product DataBench
+	@Tools/product.sh DataBench
 	@.build/release/DataBench
 	@Benchmarks/Data/channels.sh
 
@@ -144,7 +144,7 @@ audio-quality: ## Score speech over bad networks beside libwebrtc, Chromium and 
 	@Benchmarks/audio_quality.sh
 
 scorecard: ## Score congestion control in virtual time: our goals, RFC 8867, RFC 8869 (SCORECARD_FILE=Docs/congestion.md writes it)
-	@$(SWIFT) build -c release --product Scorecard
+	@Tools/product.sh Scorecard
 	@.build/release/Scorecard
 
 # Figures of so short a run mean nothing, so that two may run at a time. What it is for: that each of them still builds, starts and

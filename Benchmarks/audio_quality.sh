@@ -7,7 +7,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-for product in AudioTrace AudioTracePeers; do "${SWIFT:-swift}" build -c release --product "$product"; done
+Tools/product.sh AudioTrace AudioTracePeers
 folder=${AUDIO_FOLDER:-.build/audio-quality}
 mkdir -p "$folder"
 python=$(Tests/InteropTests/Support/environment.sh .build/audio-venv Benchmarks/Audio/requirements.txt)

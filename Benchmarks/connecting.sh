@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 
 peer=${PEER:-.build/release/InteropPeer}
 if [ -z "${PEER:-}" ]; then
-  "${SWIFT:-swift}" build -c release --product InteropPeer
+  Tools/product.sh InteropPeer
 fi
 support=Tests/InteropTests/Support
 python=$("$support/environment.sh" .build/interop-venv)

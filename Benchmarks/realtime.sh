@@ -13,7 +13,7 @@ if [ ! -x "$sora" ]; then
     echo "realtime: SORA=$sora is no command" >&2
     exit 1
   fi
-  "${SWIFT:-swift}" build -c release --product sora
+  Tools/product.sh sora
 fi
 read -r -a codecs <<< "${REALTIME_CODECS:-VP8 VP9 H264 AV1 H265 H265:640x360}"
 seconds=${REALTIME_SECONDS:-15}

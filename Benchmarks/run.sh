@@ -13,9 +13,9 @@ if [ ! -x "$sora" ]; then
     echo "bench: SORA=$sora is no command" >&2
     exit 1
   fi
-  "${SWIFT:-swift}" build -c release --product sora
+  Tools/product.sh sora
 fi
-"${SWIFT:-swift}" build -c release --product ConnectAgain
+Tools/product.sh ConnectAgain
 seconds=${BENCH_SECONDS:-20}
 warmup=${BENCH_WARMUP:-8}
 rounds=${BENCH_ROUNDS:-3}

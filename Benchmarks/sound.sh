@@ -6,7 +6,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-for product in sora SoundPerson; do "${SWIFT:-swift}" build -c release --product "$product"; done
+Tools/product.sh sora SoundPerson
 seconds=${SOUND_SECONDS:-60}
 folder=${SOUND_FOLDER:-.build/sound}
 mkdir -p "$folder"

@@ -7,7 +7,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-"${SWIFT:-swift}" build -c release --product InteropPeer
+Tools/product.sh InteropPeer
 rounds=${BENCH_ROUNDS:-5}
 seconds=${CHANNEL_SECONDS:-3}
 support=Tests/InteropTests/Support

@@ -16,9 +16,9 @@ if [ ! -x "$sora" ]; then
     echo "bench-links: SORA=$sora is no command" >&2
     exit 1
   fi
-  "${SWIFT:-swift}" build -c release --product sora
+  Tools/product.sh sora
 fi
-if [ ! -x "$emulator" ]; then "${SWIFT:-swift}" build -c release --product LinkEmulator; fi
+if [ ! -x "$emulator" ]; then Tools/product.sh LinkEmulator; fi
 seconds=${LINK_SECONDS:-15}
 warmup=${LINK_WARMUP:-6}
 support=Tests/InteropTests/Support
