@@ -147,11 +147,11 @@ extension CameraControl {
     switch kind {
     case .integer: range.contains(value) && Int32(exactly: value) != nil
     case .integer64: range.contains(value)
-    case .boolean: 0...1 ~= value
+    case .boolean: (0...1).contains(value)
     case .menu(let items), .integerMenu(let items): items.contains { $0.value == value }
     case .button: true
     // The most are all bits that there are.
-    case .bitMask: 0...Int64(UInt32.max) ~= value && value & ~range.upperBound == 0
+    case .bitMask: (0...Int64(UInt32.max)).contains(value) && value & ~range.upperBound == 0
     }
   }
 }

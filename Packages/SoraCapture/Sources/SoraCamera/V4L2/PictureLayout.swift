@@ -79,7 +79,8 @@ package struct PictureLayout: Sendable, CustomStringConvertible {
   ) -> [Place]? {
     // Larger than any camera's picture, and far from what a sum of bytes could hold.
     let (side, row) = (1 << 16, 1 << 24)
-    guard 1...side ~= width, 1...side ~= height, strides.allSatisfy({ 0...row ~= $0 }),
+    guard (1...side).contains(width), (1...side).contains(height),
+      strides.allSatisfy((0...row).contains),
       let stride = strides.first
     else { return nil }
     let (chromaWidth, chromaHeight) = ((width + 1) / 2, (height + 1) / 2)
@@ -279,9 +280,7 @@ extension MutablePlane {
       }
     }
   }
-}
 
-extension MutablePlane {
   /// Undoes for samples from 16 to 235 what conversion does to those from 0 to 255: what was there at `from` comes to `to`.
   fileprivate func widen(from: Int32, to: Int32) {
     for y in 0..<height {
