@@ -10,7 +10,7 @@ TRY = Tools/retry.py $(TEST)
 INTEGRATION = ^($(shell Tools/manifest/generate.py --integration | paste -sd '|'))\.
 # Tests with sockets and limits of real time. They run by themselves, after all that computes or blocks its thread, and eight at a time:
 # were all begun at once, each would wait for a thread for longer than peers wait for it.
-LIVE = ^(Sora(Signaling|TURNStream|SDK)Tests|RelayTests)\.|^WindowTests\.(?!Portal|MissingPortal)|^CommandTests\.(View|Serve|ServeOperation|ServeReload|ServedCall|FullDisk|Doctor|Message|PinOption|ProxyOption)Tests|^SoraAudioDevicesTests\.StandIn|^SoraRecordingTests\.PlayerTests|^SoraTransportTests\.Loop|^SoraServerTests\.(API|SessionAPI|SpotlightAPI|FilterAPI|PushAPI|StatisticsAPI|RealServer|TURNService|TURNSecret|TLSReload|Token|GrantOffer|AuthWebhook|EventWebhook|EventPayload|RealDrain|WHIP|RedisStore|ClusterServer|ClusterPush)|^WebRTCTests\.(?!Core|LossyCodec|BrowserOffer|LipSync|PerfectNegotiation)
+LIVE = ^(Sora(Signaling|TURNStream|SDK)Tests|RelayTests)\.|^WindowTests\.(?!Portal|MissingPortal)|^CommandTests\.(View|Serve|ServeOperation|ServeReload|ServedCall|FullDisk|Doctor|Message|PinOption|ProxyOption|Sound|Film)Tests|^SoraAudioDevicesTests\.(StandIn|Pulse)|^SoraRecordingTests\.PlayerTests|^SoraTransportTests\.Loop|^SoraServerTests\.(API|SessionAPI|SpotlightAPI|FilterAPI|PushAPI|StatisticsAPI|RealServer|TURNService|TURNSecret|TLSReload|Token|GrantOffer|AuthWebhook|EventWebhook|EventPayload|RealDrain|WHIP|RedisStore|ClusterServer|ClusterPush)|^WebRTCTests\.(?!Core|LossyCodec|BrowserOffer|LipSync|PerfectNegotiation)
 # And those that hold their thread while a desktop's programs start, twenty times.
 PORTAL = ^WindowTests\.(Missing)?PortalTests
 # And those that say within which time people are elsewhere.

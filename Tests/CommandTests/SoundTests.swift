@@ -11,85 +11,96 @@ import Testing
 @Suite(
   .enabled(if: SoundServer.isInstalled, "\(SoundServer.requirement)"), .timeLimit(.minutes(2)))
 struct SoundTests {
-  /// Runs a call from the microphone `mic.monitor` to the speaker `t` for some seconds.
-  ///
-  /// - Parameters:
-  ///   - speak: fills what the microphone hears, 10 ms of one channel.
-  ///   - hear: gets what the speaker plays, likewise.
-  private static func call(
-    seconds: Int, speak: @escaping @Sendable (inout AudioFrame) -> Void,
-    hear: @escaping @Sendable (AudioFrame) -> Void
-  ) async throws {
-    let sound = try SoundServer()
-    let server = Process()
-    server.executableURL = try Run.command()
-    server.arguments = ["serve", "--port", "0"]
-    let pipe = Pipe()
-    server.standardOutput = pipe
-    try server.run()
-    defer {
-      server.interrupt()
-      server.waitUntilExit()
-    }
-    var printed = ""
-    while !printed.contains("--channel") {
-      let data = pipe.fileHandleForReading.availableData
-      try #require(!data.isEmpty, "the server has ended")
-      printed += String(decoding: data, as: UTF8.self)
-    }
-    let words = printed.split(whereSeparator: \.isWhitespace)
-    let url = String(try #require(words.first { $0.hasPrefix("ws://") }))
-    let devices = try sound.backend.devices()
-    let voice = try AudioPlayback(
-      sound.backend, devices.device(named: "mic", .output), channels: 1, fill: speak,
-      notify: { _ in })
-    let ear = try AudioCapture(
-      sound.backend, devices.device(named: "t.monitor", .input), channels: 1, deliver: hear,
-      notify: { _ in })
-    defer {
-      voice.stop()
-      ear.stop()
-    }
-    let sora = try Run.command().path
-    let outputs = ["publish", "play"].map { sound.folder.appendingPathComponent("\($0).log") }
-    async let published = TestPrograms.run(
-      [
-        sora, "publish", url, "--channel", "c", "--video", "none", "--audio", "mic",
-        "--no-noise-suppression", "--no-gain-control", "--duration", "\(seconds + 5)",
-      ], output: outputs[0], environment: sound.environment)
-    let played = try await TestPrograms.run(
-      [
-        sora, "play", url, "--channel", "c", "--video", "none", "--audio", "speaker:t",
-        "--duration", "\(seconds)", "--timeout", "60",
-      ], output: outputs[1], environment: sound.environment)
-    let publishedStatus = try await published
-    let text = try outputs.map { try String(contentsOf: $0, encoding: .utf8) }
-    #expect(played == 0, "\(text[1])")
-    #expect(publishedStatus == 0, "\(text[0])")
-  }
+  /// A tone that goes on, and how loud it was heard in half a second.
+  private final class Tone: Sendable {
+    private let position = Mutex(0)
+    private let heard = Mutex((block: [Int16](), amplitudes: [Double]()))
 
-  @Test func fromMicrophoneToSpeaker() async throws {
-    let position = Mutex(0)
-    let loudest = Mutex((tone: 0.0, block: [Int16]()))
-    try await Self.call(seconds: 5) { frame in
+    func speak(_ frame: inout AudioFrame) {
       let start = position.withLock { position in
         defer { position += 480 }
         return position
       }
       Sine.fill(&frame, hertz: 440, from: start)
-    } hear: { frame in
-      loudest.withLock { loudest in
-        loudest.block += frame.samples
-        guard loudest.block.count >= 24_000 else { return }
-        loudest.tone = max(loudest.tone, Sine.amplitude(of: 440, in: loudest.block))
-        loudest.block = []
+    }
+
+    func hear(_ frame: AudioFrame) {
+      heard.withLock { heard in
+        heard.block += frame.samples
+        guard heard.block.count >= 24_000 else { return }
+        heard.amplitudes.append(Sine.amplitude(of: 440, in: heard.block))
+        heard.block = []
       }
     }
-    let tone = loudest.withLock { $0.tone }
-    print("the tone of 8000 came with an amplitude of", tone)
-    #expect(tone > 6_000 && tone < 9_000)
+
+    var amplitudes: [Double] { heard.withLock { $0.amplitudes } }
+
+    /// Waits until it is heard as it was spoken, in something heard from now on.
+    func isHeardAnew() async throws {
+      let before = amplitudes.count
+      while !amplitudes.dropFirst(before + 1).contains(where: { $0 > 6_000 && $0 < 9_000 }) {
+        try await Task.sleep(for: .milliseconds(50))
+      }
+    }
   }
 
+  @Test func fromMicrophoneToSpeaker() async throws {
+    let tone = Tone()
+    let call = try SoundCall(
+      SoundServer(), seconds: 5, options: SoundCall.unprocessed, speak: tone.speak, hear: tone.hear)
+    try await call.end()
+    let loudest = tone.amplitudes.max() ?? 0
+    print("the tone of 8000 came with an amplitude of", loudest)
+    #expect(loudest > 6_000 && loudest < 9_000)
+  }
+
+  /// Unplugged in mid-call, one after the other, and plugged in again: each command says so, and what is said is heard again.
+  @Test func devicesGoAndComeBack() async throws {
+    let sound = try SoundServer()
+    func plugIn(_ name: String) throws -> String {
+      try sound.control("load-module", "module-null-sink", "sink_name=\(name)", "rate=48000")
+    }
+    var modules = ["desk": try plugIn("desk"), "headset": try plugIn("headset")]
+    let tone = Tone()
+    let call = try SoundCall(
+      sound, microphone: "desk", speaker: "headset", seconds: 90, options: SoundCall.unprocessed,
+      speak: tone.speak, hear: tone.hear)
+    try await tone.isHeardAnew()
+    for (name, side, device) in [
+      ("desk", SoundCall.Side.publisher, "microphone"), ("headset", .player, "speaker"),
+    ] {
+      let module = try #require(modules[name])
+      try sound.control("unload-module", module)
+      try await call.says("sora: --audio: \(name)", side)
+      modules[name] = try plugIn(name)
+      try await call.says("sora: --audio: the \(device) is back", side)
+      try await tone.isHeardAnew()
+    }
+    call.interrupt()
+    try await call.end()
+  }
+
+  /// Sentences of espeak-ng's, processed as a microphone's sound is by default: what is heard is loud and soft when they were.
+  @Test(.enabled(if: Speech.isInstalled, "\(Speech.requirement)"))
+  func speechGoesThrough() async throws {
+    let speech = try Speech(
+      "The quick brown fox jumps over the lazy dog. A robot streams its camera to the people who drive it.")
+    let heard = Mutex([Int16]())
+    let position = Mutex(0)
+    let call = try SoundCall(SoundServer(), seconds: 12) { frame in
+      let start = position.withLock { position in
+        defer { position += 480 }
+        return position
+      }
+      for index in 0..<480 { frame.samples[index] = speech[start + index] }
+    } hear: { frame in
+      heard.withLock { $0 += frame.samples }
+    }
+    try await call.end()
+    let likeness = speech.likeness(to: heard.withLock { $0 })
+    print("what was heard is like what was said by", likeness)
+    #expect(likeness > 0.85)
+  }
   /// Beeps of 100 ms, one in a second: from the block in which one begins to the one in which it is heard.
   @Test func latencyFromMouthToEar() async throws {
     struct State {
@@ -98,7 +109,7 @@ struct SoundTests {
       var delays: [Duration] = []
     }
     let state = Mutex(State())
-    try await Self.call(seconds: 20) { frame in
+    let call = try SoundCall(SoundServer(), seconds: 20, options: SoundCall.unprocessed) { frame in
       let turn = state.withLock { state in
         defer { state.blocks += 1 }
         if state.blocks % 100 == 0 { state.spoken = SystemClock.now }
@@ -117,6 +128,7 @@ struct SoundTests {
         state.delays.append(now - spoken)
       }
     }
+    try await call.end()
     // The first beep may have begun before there was a call.
     let delays = state.withLock { $0.delays }.dropFirst().sorted()
     try #require(delays.count > 5)

@@ -22,6 +22,15 @@ package enum TestPrograms {
   package static func run(
     _ command: [String], output: URL, environment: [String: String] = [:]
   ) async throws -> Int32 {
+    try await start(command, output: output, environment: environment).status()
+  }
+
+  /// Starts a program with its output in a file. It runs once this returns, however many tests wait for a thread.
+  ///
+  /// - Parameter environment: what is added to the test's own.
+  package static func start(
+    _ command: [String], output: URL, environment: [String: String] = [:]
+  ) throws -> Running {
     try Data().write(to: output)
     let file = try FileHandle(forWritingTo: output)
     let process = Process()
@@ -31,14 +40,27 @@ package enum TestPrograms {
     process.standardInput = FileHandle.nullDevice
     process.standardOutput = file
     process.standardError = file
-    return try await withCheckedThrowingContinuation { continuation in
-      process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
-      do {
-        try process.run()
-      } catch {
-        process.terminationHandler = nil
-        continuation.resume(throwing: error)
-      }
+    let (statuses, end) = AsyncStream.makeStream(of: Int32.self)
+    process.terminationHandler = {
+      end.yield($0.terminationStatus)
+      end.finish()
+    }
+    try process.run()
+    return Running(identifier: process.processIdentifier, statuses: statuses)
+  }
+
+  /// A program that was started.
+  package struct Running: Sendable {
+    fileprivate let identifier: pid_t
+    fileprivate let statuses: AsyncStream<Int32>
+
+    /// What Ctrl-C does.
+    package func interrupt() { kill(identifier, SIGINT) }
+
+    /// Waits for its end, without holding a thread; to be asked once.
+    package func status() async -> Int32 {
+      for await status in statuses { return status }
+      return -1
     }
   }
 }
