@@ -209,6 +209,7 @@ class Manifest:
                 self.products[(package["name"].lower(), product["name"])] = product
         self.names = {folder.name.lower() for folder in folders} | {p["name"].lower() for p in packages}
         self.settings, self.raw_settings = self.common_settings()
+        self.unoptimized = self.unoptimized_tests()
 
     def common_settings(self):
         """The Swift settings that all but a few targets begin with: as Swift text, and as SwiftPM dumps them."""
@@ -231,6 +232,15 @@ class Manifest:
                 return values, raw
             values = values + [value]
             raw = next(items for found, items in following if found[place] == value)[:place + 1]
+
+    def unoptimized_tests(self):
+        """The test targets that release builds compile without the optimizer."""
+        named = set(self.extra.get("unoptimizedTests", []))
+        targets = [target for package in self.packages for target in package["targets"]] + self.extra.get("targets", [])
+        unknown = named - {target["name"] for target in targets if target["type"] == "test"}
+        if unknown:
+            fail(f"root.json: no test targets {', '.join(sorted(unknown))}")
+        return named
 
     def dependency(self, what, item):
         """A target's dependency, as the names it has in the flat package."""
@@ -306,8 +316,9 @@ class Manifest:
                 continue
             common = self.settings
             if tool == "swift" and values[:len(common)] == common:
+                base = "unoptimized" if name in self.unoptimized else "settings"
                 rest = values[len(common):]
-                more = listed(rest, indent + 2, f"{label}: settings + ") if rest else f"{label}: settings"
+                more = listed(rest, indent + 2, f"{label}: {base} + ") if rest else f"{label}: {base}"
                 arguments.append(more)
             else:
                 arguments.append(listed(values, indent + 2, f"{label}: "))
@@ -350,6 +361,12 @@ class Manifest:
             "",
             "let settings: [SwiftSetting] = [",
             *[f"  {value}," for value in self.settings],
+            "]",
+            "",
+            "// Tests with much text and little to compute: compiling them takes half as long, and they run as fast. What they test is optimized.",
+            "// SwiftPM refuses such flags in what others depend on, which tests aren't.",
+            "let unoptimized: [SwiftSetting] = settings + [",
+            '  .unsafeFlags(["-Onone"], .when(configuration: .release))',
             "]",
             "",
             "let package = Package(",

@@ -159,9 +159,14 @@ import Testing
     var configuration = SignalingServer.Configuration.patient
     configuration.maximumPendingSockets = 2
     let server = try await startServer(host: "::", configuration: configuration, serve: echo)
-    // Each WebSocket made room for the next socket.
+    // Each WebSocket makes room for the next socket, once the server has it: a client hears of it a moment before.
     let first = try await WebSocketClient.connect(url: server.url)
     let second = try await WebSocketClient.connect(url: server.url)
+    for connection in [first, second] {
+      connection.send(text: "served")
+      var messages = connection.messages.makeAsyncIterator()
+      #expect(await messages.next() == .text("served"))
+    }
     let idle = [
       try await RawClient(port: server.boundPort), try await RawClient(port: server.boundPort),
     ]

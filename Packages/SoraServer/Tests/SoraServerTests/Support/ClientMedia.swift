@@ -1,3 +1,4 @@
+import Foundation
 import SoraMedia
 import SoraNetworkSimulator
 import SoraRTP
@@ -167,7 +168,7 @@ final class ClientMedia: RTPSessionDelegate {
   private static func payload(
     _ index: UInt32, isKeyFrame: Bool, size: Int, at now: Instant
   ) -> EncodedBuffer {
-    var bytes = [UInt8](repeating: 0, count: max(64, size))
+    var bytes = [UInt8](repeating: 0, count: 22)
     bytes[0] = isKeyFrame ? 0x10 : 0x11
     if isKeyFrame {
       bytes.replaceSubrange(3..<10, with: [0x9D, 0x01, 0x2A, 0x80, 0x02, 0x68, 0x01])
@@ -176,8 +177,16 @@ final class ClientMedia: RTPSessionDelegate {
     for shift in 0..<8 {
       bytes[14 + shift] = UInt8(truncatingIfNeeded: now.nanoseconds >> Int64(8 * shift))
     }
-    for place in 22..<bytes.count { bytes[place] = UInt8(truncatingIfNeeded: place &+ Int(index)) }
-    return EncodedBuffer(bytes)
+    return EncodedBuffer(bytes + filling(index, max(64, size) - bytes.count))
+  }
+
+  /// 0 to 255 again and again.
+  private static let ramp = (0..<1 << 20).map { UInt8(truncatingIfNeeded: $0) }
+
+  /// What a frame's payload has behind its stamp: other bytes in each frame, copied and compared as memory.
+  private static func filling(_ index: UInt32, _ count: Int) -> ArraySlice<UInt8> {
+    let start = 22 + Int(index & 0xFF)
+    return ramp[start..<(start + count)]
   }
 
   // MARK: RTPSessionDelegate
@@ -195,8 +204,10 @@ final class ClientMedia: RTPSessionDelegate {
     for shift in 0..<4 { index |= UInt32(bytes[10 + shift]) << UInt32(8 * shift) }
     var nanoseconds: Int64 = 0
     for shift in 0..<8 { nanoseconds |= Int64(bytes[14 + shift]) << Int64(8 * shift) }
-    for place in 22..<bytes.count
-    where bytes[place] != UInt8(truncatingIfNeeded: place &+ Int(index)) {
+    let isWhole = Self.filling(index, bytes.count - 22).withUnsafeBytes {
+      memcmp(bytes.baseAddress! + 22, $0.baseAddress!, $0.count) == 0
+    }
+    guard isWhole else {
       damaged += 1
       return
     }
