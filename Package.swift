@@ -13,9 +13,8 @@ let settings: [SwiftSetting] = [
 
 // Tests with much text and little to compute: compiling them takes half as long, and they run as fast. What they test is optimized.
 // SwiftPM refuses such flags in what others depend on, which tests aren't.
-let unoptimized: [SwiftSetting] = settings + [
-  .unsafeFlags(["-Onone"], .when(configuration: .release))
-]
+let unoptimized: [SwiftSetting] =
+  settings + [.unsafeFlags(["-Onone"], .when(configuration: .release))]
 
 let package = Package(
   name: "Sora",

@@ -84,7 +84,8 @@ struct SoundTests {
   @Test(.enabled(if: Speech.isInstalled, "\(Speech.requirement)"))
   func speechGoesThrough() async throws {
     let speech = try Speech(
-      "The quick brown fox jumps over the lazy dog. A robot streams its camera to the people who drive it.")
+      "The quick brown fox jumps over the lazy dog. A robot streams its camera to the people who drive it."
+    )
     let heard = Mutex([Int16]())
     let position = Mutex(0)
     let call = try SoundCall(SoundServer(), seconds: 12) { frame in
