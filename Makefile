@@ -77,7 +77,7 @@ endurance: ## Have 50 clients come and go on a real server for 20 minutes, and c
 	SORA_ENDURANCE_SECONDS=$${SORA_ENDURANCE_SECONDS:-1200} $(TEST) --filter '^SoraServerTests\.RealServerEndurance'
 
 channels-gigabyte: ## Send a gigabyte each way over data channels with each other peer, checksums compared (after `make build`; CHANNEL_BYTES, CHANNEL_PEERS=Chromium)
-	CHANNEL_BYTES=$${CHANNEL_BYTES:-1073741824} $(TEST) --filter '^InteropTests\.Interop/DataChannels/with($(CHANNEL_PEERS))'
+	CHANNEL_BYTES=$${CHANNEL_BYTES:-1073741824} $(TEST) --filter '^InteropTests\.InteropChannels/DataChannels/with($(CHANNEL_PEERS))'
 
 test-alone: ## Build single products in fresh packages, the other codecs' libraries hidden
 	@Tools/alone.sh

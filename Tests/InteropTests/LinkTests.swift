@@ -58,15 +58,15 @@ extension Interop {
         var link: Link
       }
       var connectSeconds: Double
-      var ours: SecurePath.Call.Path
-      var theirs: SecurePath.Call.Path
+      var ours: InteropPaths.SecurePath.Call.Path
+      var theirs: InteropPaths.SecurePath.Call.Path
       /// While they connected.
       var handshake: Link
       /// What was watched until both sides sent less than the link takes.
       var settled: [Watched]?
       var death: Death?
       var watched: Watched
-      var states: SecurePath.Call.States
+      var states: InteropPaths.SecurePath.Call.States
       /// The states of the browser's DTLS transport.
       var handshakes: [String]?
     }

@@ -1,6 +1,6 @@
 import Testing
 
-extension Interop {
+extension InteropPaths {
   /// The bare `RTCPeerConnection` behind a router that translates addresses (netfilter's own), another implementation behind
   /// another, and STUN and TURN servers on the network between: the best pair that the routers allow is found, and pictures
   /// and sound cross both ways.

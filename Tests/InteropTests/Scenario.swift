@@ -96,8 +96,15 @@ actor PythonEnvironment {
   }
 }
 
-/// Tests with foreign peers, one after another: each takes the whole machine.
+/// Calls with foreign peers whose pictures, sound and delays are looked at, one after another.
 @Suite(.serialized) enum Interop {}
+
+/// How foreign peers connect, are let in and repair what is lost. One after another, beside `Interop`: these wait more than they compute, and
+/// compare no times.
+@Suite(.serialized) enum InteropPaths {}
+
+/// Data channels with foreign peers, likewise.
+@Suite(.serialized) enum InteropChannels {}
 
 // MARK: What scripts tell
 

@@ -1,6 +1,6 @@
 import Testing
 
-extension Interop {
+extension InteropPaths {
   /// The bare `RTCPeerConnection` and another implementation, without a server of signaling between them: every version
   /// and role of DTLS, ICE restarts from both sides, and relays. Pictures and sound cross both ways in each call.
   @Suite struct SecurePath {
