@@ -6,6 +6,8 @@ public enum CameraError: Error, Sendable, Hashable, CustomStringConvertible {
   case noPermission(path: String)
   /// Another program, or this one, uses it already.
   case busy(path: String)
+  /// The USB bus has no room left for the pictures of this format and rate.
+  case noBandwidth(path: String)
   /// A device that gives no pictures: an output, a radio, a node of another kind.
   case notACamera(path: String)
   /// The driver gave something else than was asked for, or something that isn't understood.
@@ -25,6 +27,8 @@ public enum CameraError: Error, Sendable, Hashable, CustomStringConvertible {
     case .noPermission(let path):
       "\(path) may not be opened; add the user to the group of its file (often `video`)"
     case .busy(let path): "\(path) is in use; end the other program that shows its pictures"
+    case .noBandwidth(let path):
+      "the USB bus of \(path) has no room for these pictures; choose MJPEG, a smaller format or a lower rate, or another port, away from other cameras"
     case .notACamera(let path):
       "\(path) gives no pictures; `sora devices` lists the cameras that there are"
     case .formatRefused(let wanted, let given):

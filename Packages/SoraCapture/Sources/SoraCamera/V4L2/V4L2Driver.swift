@@ -219,6 +219,8 @@ extension CameraError {
     case ENOENT, ENXIO: self = .noDevice(path: path)
     case EACCES, EPERM: self = .noPermission(path: path)
     case EBUSY: self = .busy(path: path)
+    // USB cameras only: when the pictures are to flow, not when the format is set.
+    case ENOSPC: self = .noBandwidth(path: path)
     case ENOTTY: self = .notACamera(path: path)
     case ENODEV: self = .unplugged(path: path)
     default: self = .system(operation: operation, path: path, code: failure.code)

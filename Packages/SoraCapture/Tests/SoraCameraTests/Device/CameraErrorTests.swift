@@ -13,6 +13,7 @@ import Testing
       (EPERM, .noPermission(path: path), "may not be opened"),
       (EBUSY, .busy(path: path), "end the other program"),
       (ENOTTY, .notACamera(path: path), "gives no pictures"),
+      (ENOSPC, .noBandwidth(path: path), "another port"),
       (ENODEV, .unplugged(path: path), "was unplugged"),
       (
         EIO, .system(operation: "starting", path: path, code: EIO), "starting of /dev/video7 failed"
