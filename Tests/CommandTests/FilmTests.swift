@@ -184,6 +184,25 @@ import WebRTC
     #expect(times == times.sorted() && times.count > 45, "\(times.count)")
   }
 
+  /// Screens recorded with all of their colour, films of telephones with 10 bits: of the codec of calls, but of none of its profiles there.
+  @Test(
+    .enabled(if: hasFFmpeg, "no ffmpeg"),
+    arguments: [("libx264", "yuv444p"), ("libx265", "yuv420p10le")])
+  func aProfileThatCallsDontHaveIsEncodedAgain(_ encoder: String, _ pixels: String) async throws {
+    let film = path("a.mp4")
+    try await ffmpeg([
+      "testsrc=size=160x96:rate=25", "-t", "3", "-c:v", encoder, "-bf", "0", "-pix_fmt", pixels,
+      film,
+    ])
+    let got = path("got.mp4")
+    let run = try await exchange(
+      ["--video", film, "--loop", "--video-codec", encoder == "libx264" ? "h264" : "h265"],
+      recording: got)
+    #expect(run.status == 0, "\(run.errors)")
+    // It is read as something that calls decode.
+    #expect(try frames(got, .video).count > 45)
+  }
+
   /// Codecs that no call has are decoded, pictures and sound.
   @Test(.enabled(if: hasFFmpeg, "no ffmpeg"))
   func aFilmOfAnyCodecIsPublished() async throws {

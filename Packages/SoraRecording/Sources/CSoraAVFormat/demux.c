@@ -64,13 +64,26 @@ failed:
 
 int sora_demux_tracks(const sora_demux *demux) { return demux->tracks; }
 
+/// Whether a call's decoders have pixels of this kind: of H.264 and H.265 profiles with 4:2:0 of 8 bits alone are negotiated, of VP9 and AV1
+/// those with 10 bits as well. What the file doesn't say is taken for it.
+static bool has_call_pixels(const AVCodecParameters *parameters) {
+  switch (parameters->format) {
+    case AV_PIX_FMT_NONE:
+    case AV_PIX_FMT_YUV420P:
+    case AV_PIX_FMT_YUVJ420P: return true;
+    case AV_PIX_FMT_YUV420P10: return parameters->codec_id == AV_CODEC_ID_VP9 || parameters->codec_id == AV_CODEC_ID_AV1;
+    default: return false;
+  }
+}
+
 void sora_demux_track(const sora_demux *demux, int index, struct sora_avf_track *track) {
   memset(track, 0, sizeof *track);
   if (index < 0 || index >= demux->tracks) return;
   const AVStream *stream = demux->context->streams[index];
   const AVCodecParameters *parameters = stream->codecpar;
   bool is_cover = stream->disposition & AV_DISPOSITION_ATTACHED_PIC;
-  track->codec = sora_avf_codec_of(parameters->codec_id);
+  bool goes_as_it_is = parameters->codec_type != AVMEDIA_TYPE_VIDEO || has_call_pixels(parameters);
+  track->codec = goes_as_it_is ? sora_avf_codec_of(parameters->codec_id) : SORA_AVF_OTHER;
   track->kind = is_cover ? 0 : parameters->codec_type == AVMEDIA_TYPE_VIDEO ? 1 : parameters->codec_type == AVMEDIA_TYPE_AUDIO ? 2 : 0;
   track->is_decodable = track->kind != 0 && sora_avf.avcodec_find_decoder(parameters->codec_id) != NULL;
   if (stream->avg_frame_rate.num > 0 && stream->avg_frame_rate.den > 0) track->frame_rate = av_q2d(stream->avg_frame_rate);

@@ -112,6 +112,24 @@ struct DecodingTests {
     #expect((2_600...3_200).contains(left.max() ?? 0), "an eighth of full scale, 3 dB less for two")
   }
 
+  /// Profiles that a call's receivers have no decoder for are decoded here, though the codec is one of ours.
+  @Test(arguments: [
+    ("libx264", "yuv420p", true), ("libx264", "yuvj420p", true), ("libx264", "yuv422p", false),
+    ("libx264", "yuv444p", false), ("libx264", "yuv420p10le", false),
+    ("libx265", "yuv420p", true), ("libx265", "yuv444p", false), ("libx265", "yuv420p10le", false),
+    ("libvpx-vp9", "yuv420p", true), ("libvpx-vp9", "yuv420p10le", true),
+    ("libvpx-vp9", "yuv444p", false),
+  ])
+  func whatCallsDecodeGoesAsItIs(_ encoder: String, _ pixels: String, _ goes: Bool) throws {
+    let quiet = encoder == "libx265" ? ["-x265-params", "log-level=error"] : []
+    let path = try make(
+      "a.mkv", Self.colour + ["-c:v", encoder] + quiet + ["-pix_fmt", pixels])
+    let player = try MediaFilePlayer(path: path)
+    let track = try #require(player.video)
+    #expect((track.codec != nil) == goes, "\(track)")
+    if !goes { expectColour(try decode(path).pictures[12].picture, within: 4) }
+  }
+
   /// A step that 8 bits don't have.
   @Test func filmsOfTenBitsKeepThem() throws {
     let path = try make(

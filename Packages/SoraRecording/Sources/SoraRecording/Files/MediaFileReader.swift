@@ -27,7 +27,8 @@ public struct MediaFileFrame: Sendable {
 @safe public final class MediaFileReader {
   /// What a file says of a track.
   public struct Track: Sendable, Hashable {
-    /// nil for codecs that aren't negotiated here, and for what is neither audio nor video.
+    /// nil for codecs that aren't negotiated here, for H.264 and H.265 of other than 4:2:0 or more than 8 bits a sample and VP9 and AV1 of
+    /// other than 4:2:0 or more than 10, which a call's receivers don't decode, and for what is neither audio nor video.
     public let codec: MediaCodec?
     /// nil for what is neither audio nor video.
     public let kind: MediaKind?
