@@ -211,10 +211,17 @@ private final class PlayJob {
   }
 
   private func noMedia(_ seconds: Double) -> String {
-    let time = seconds.formatted()
-    return streams.all.isEmpty
-      ? "media: no media within \(time) s: nobody publishes to \(options.channel); check the channel id or raise --timeout"
-      : "media: no media within \(time) s: somebody publishes, but nothing arrives; check that UDP passes"
+    let start = "media: no media within \(seconds.formatted()) s"
+    guard !streams.all.isEmpty else {
+      return
+        "\(start): nobody publishes to \(options.channel); check the channel id or raise --timeout"
+    }
+    let video = streams.total.video
+    guard video.packets > 0 else {
+      return "\(start): somebody publishes, but nothing arrives; check that UDP passes"
+    }
+    return
+      "\(start): \(video.packets) packets of \(video.codec ?? "video") arrived, but no picture could be decoded; publish 4:2:0 with 8 bits, or another codec"
   }
 
   /// Takes over what the connection measures, while it is there.
