@@ -19,6 +19,7 @@ struct DeviceClient {
       case "pace": try pace(path, frames: 100)
       case "stamps": try readStamps(path, frames: 60, format: more ?? "MJPG")
       case "encoded": try takeEncoded(path, frames: 60, format: more ?? "H264")
+      case "feed": try feed(path, from: more ?? ".")
       case "again": try startAgain(path, other: more, times: 100)
       case "capturer": try await useCapturers(times: 100)
       case "held": try holdFrames(path)

@@ -56,8 +56,11 @@ struct CameraTests {
     #expect((399...400).contains(capturer["stopped"] as? Int ?? 0), "\(capturer)")
     #expect((capturer["sources"] as? [String])?.count == 3, "\(capturer)")
     #expect(capturer["isRunning"] as? Bool == false && capturer["current"] as? Bool == false)
-    try encodedCameras(section("jpeg"), section("h264"))
-    try passedThrough(section("passthrough"))
+    try jpegs(section("jpeg"))
+    for codec in ["h264", "h265"] {
+      try encoded(section(codec))
+      try passedThrough(section("passthrough-\(codec)"), codec)
+    }
     let stall = try section("stall").lines.compactMap { $0["event"] as? String }
     #expect(stall.first?.hasPrefix("stalled(") == true && stall.last == "resumed", "\(stall)")
     for (name, type) in [("unplug", "unplugged"), ("pull", "lost")] {
@@ -189,25 +192,28 @@ struct CameraTests {
     #expect(held["exported"] as? Bool == true && held["refusedAfterwards"] as? Bool == true)
   }
 
-  private func encodedCameras(_ jpeg: Guest.Section, _ h264: Guest.Section) throws {
-    let stamps = try #require(jpeg.first("stamps"))
+  private func jpegs(_ section: Guest.Section) throws {
+    let stamps = try #require(section.first("stamps"))
     let indices = try #require(stamps["indices"] as? [Int])
     #expect(stamps["format"] as? String == "MJPG")
     #expect(indices.count >= 50 && stamps["broken"] as? Int == 0)
     #expect((stamps["psnr"] as? Double ?? 0) > 27)
     let unordered = zip(indices, indices.dropFirst()).filter { $0 >= $1 }
     #expect(unordered.count <= indices.count / 60 + 1, "the film begins again: \(indices)")
-    let units = try #require(h264.first("encoded"))
+  }
+
+  private func encoded(_ section: Guest.Section) throws {
+    let units = try #require(section.first("encoded"))
     #expect(units["units"] as? Int == 60)
     #expect((1...4).contains(units["keyFrames"] as? Int ?? 0), "one in thirty: \(units)")
   }
 
   /// Access unit for access unit what the camera gave; the film begins again at its end.
-  private func passedThrough(_ section: Guest.Section) throws {
+  private func passedThrough(_ section: Guest.Section, _ codec: String) throws {
     func hashes(_ name: String) -> [String] {
       section.texts.filter { $0.hasPrefix("\(name) ") }.map { String($0.dropFirst(name.count + 1)) }
     }
-    let (film, got) = (hashes("film.ts"), hashes("got.mp4"))
+    let (film, got) = (hashes(codec == "h264" ? "film.ts" : "film265.ts"), hashes("got.mp4"))
     #expect(film.count == 90 && got.count > 20, "\(section.texts)")
     let start = try #require(film.firstIndex { $0 == got.first }, "\(section.texts)")
     var index = start
@@ -225,10 +231,10 @@ struct CameraTests {
     let summary = try #require(section.lines.last { $0["type"] as? String == "summary" })
     let video = try #require(summary["video"] as? [String: Any])
     print(
-      "passthrough: \(got.count) units, \(lost) lost by the device, \(section.texts.first { $0.hasPrefix("cpu ") } ?? "") ticks of CPU"
+      "passthrough of \(codec): \(got.count) units, \(lost) lost by the device, \(section.texts.first { $0.hasPrefix("cpu ") } ?? "") ticks of CPU"
     )
     print("published: \(video["frames"] ?? 0) frames, \(summary["drops"] ?? "")")
-    #expect(video["codec"] as? String == "H264")
+    #expect(video["codec"] as? String == codec.uppercased())
   }
 
   private func errors(_ section: Guest.Section) throws {

@@ -64,7 +64,7 @@ struct Guest {
       ], output: output,
       environment: [
         "VIVID": "n_devs=2,node_types=0x1+0x1,multiplanar=1+2",
-        "LOOPBACK": "video_nr=40+41,card_label=A+B,exclusive_caps=1+1",
+        "LOOPBACK": "video_nr=40+41+42,card_label=A+B+C,exclusive_caps=1+1+1",
       ])
     guard ended == 0 else {
       throw Failure(description: "the guest ended with \(ended): \(text(of: output))")
@@ -88,17 +88,26 @@ struct Guest {
       try writer.write(pattern.frame(index: index, milliseconds: 0))
     }
     try writer.flush()
-    let options = [
-      "film.avi": ["-c:v", "mjpeg", "-q:v", "2", "-pix_fmt", "yuvj420p"],
-      "film.ts": ["-c:v", "libx264", "-g", "30", "-bf", "0"],
+    // The units of the last one as files, too.
+    try FileManager.default.createDirectory(
+      at: exchange.appendingPathComponent("units"), withIntermediateDirectories: true)
+    let films = [
+      ("film.y4m", "film.avi", ["-c:v", "mjpeg", "-q:v", "2", "-pix_fmt", "yuvj420p"]),
+      ("film.y4m", "film.ts", ["-c:v", "libx264", "-g", "30", "-bf", "0"]),
+      (
+        "film.y4m", "film265.ts",
+        ["-c:v", "libx265", "-x265-params", "keyint=30:bframes=0:log-level=error"]
+      ),
+      ("film265.ts", "units/%03d.h265", ["-c", "copy", "-f", "image2"]),
     ]
-    for (name, options) in options {
-      let log = exchange.appendingPathComponent("\(name).log")
+    let log = exchange.appendingPathComponent("films.log")
+    for (source, film, options) in films {
       let command =
-        ["ffmpeg", "-nostdin", "-y", "-loglevel", "error", "-i", raw.path] + options
-        + [exchange.appendingPathComponent(name).path]
+        ["ffmpeg", "-nostdin", "-y", "-loglevel", "error"]
+        + ["-i", exchange.appendingPathComponent(source).path] + options
+        + [exchange.appendingPathComponent(film).path]
       guard try await TestPrograms.run(command, output: log) == 0 else {
-        throw Failure(description: "no \(name): \(text(of: log))")
+        throw Failure(description: "no \(film): \(text(of: log))")
       }
     }
   }

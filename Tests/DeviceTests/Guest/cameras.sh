@@ -14,11 +14,16 @@ try() {
 fill() {
   ffmpeg -nostdin -loglevel error -re -stream_loop -1 -i "$1" -c copy -f v4l2 "$2" > /tmp/fill.log 2>&1 &
   filler=$!
+  await_format "$2" "$3"
+}
+
+# Waits until a camera offers a format.
+await_format() {
   for _ in $(seq 100); do
-    v4l2-ctl -d "$2" --list-formats 2> /dev/null | grep -q "'$3'" && return
+    v4l2-ctl -d "$1" --list-formats 2> /dev/null | grep -q "'$2'" && return
     sleep 0.1
   done
-  echo "nothing fills $2: $(tail -2 /tmp/fill.log)"
+  echo "nothing fills $1: $(tail -2 /tmp/fill.log)"
 }
 
 # Waits until a file has so many lines with a pattern, while a process runs.
@@ -72,24 +77,36 @@ try jpeg "$client" stamps /dev/video40 MJPG
 try h264 "$client" encoded /dev/video41 H264
 
 # A camera that encodes, published without encoding again, and recorded at the other end: its pictures are those of the film.
-echo "== passthrough"
+pass_through() { # CODEC DEVICE FILM UNITS-OF-PICTURES BITSTREAM-FILTER
+  echo "== passthrough-$1"
+  serve 5001
+  /tmp/sora publish ws://127.0.0.1:5001/signaling --channel "$1" --video "camera:$2" --audio none --video-codec "$1" \
+    --resolution 320x180 --duration 60 --json > /tmp/publish.log 2>&1 &
+  publisher=$!
+  timeout 60 /tmp/sora play ws://127.0.0.1:5001/signaling --channel "$1" --audio none --duration 4 --json --record /tmp/got.mp4 \
+    > /tmp/play.log 2>&1
+  status=$?
+  awk '{ print "cpu " ($14 + $15) }' "/proc/$publisher/stat"
+  kill -INT "$publisher"
+  wait "$publisher"
+  tail -1 /tmp/publish.log
+  end_server
+  for film in "$3" /tmp/got.mp4; do
+    ffmpeg -nostdin -loglevel error -i "$film" -c copy -bsf:v "$5,filter_units=pass_types=$4" -f framemd5 - |
+      awk -F ', *' -v name="$(basename "$film")" '!/^#/ { print name, $6 }'
+  done
+  rm -f /tmp/got.mp4
+  echo "-- $status"
+}
 cp /exchange/sora /tmp/sora
-serve 5001
-/tmp/sora publish ws://127.0.0.1:5001/signaling --channel h264 --video camera:/dev/video41 --audio none --video-codec h264 \
-  --resolution 320x180 --duration 60 --json > /tmp/publish.log 2>&1 &
-publisher=$!
-timeout 60 /tmp/sora play ws://127.0.0.1:5001/signaling --channel h264 --audio none --duration 4 --json --record /tmp/got.mp4 > /tmp/play.log 2>&1
-status=$?
-awk '{ print "cpu " ($14 + $15) }' "/proc/$publisher/stat"
-kill -INT "$publisher"
-wait "$publisher"
-tail -1 /tmp/publish.log
-end_server
-for film in /exchange/film.ts /tmp/got.mp4; do
-  ffmpeg -nostdin -loglevel error -i "$film" -c copy -bsf:v h264_mp4toannexb,filter_units=pass_types=1-5 -f framemd5 - |
-    awk -F ', *' -v name="$(basename "$film")" '!/^#/ { print name, $6 }'
-done
-echo "-- $status"
+pass_through h264 /dev/video41 /exchange/film.ts 1-5 h264_mp4toannexb
+kill "$units"
+
+# H.265: ffmpeg's output to V4L2 doesn't have it.
+"$client" feed /dev/video42 /exchange/units & units=$!
+await_format /dev/video42 HEVC
+try h265 "$client" encoded /dev/video42 HEVC
+pass_through h265 /dev/video42 /exchange/film265.ts 0-31 hevc_mp4toannexb
 kill "$units"
 
 echo "== stall"
