@@ -203,6 +203,30 @@ import WebRTC
     #expect(try frames(got, .video).count > 45)
   }
 
+  /// A telephone's film goes as it is, with its word on how it is to be turned, and is recorded so.
+  @Test(.enabled(if: hasFFmpeg, "no ffmpeg"))
+  func aFilmOfATelephoneStaysTurned() async throws {
+    let film = path("a.mp4")
+    try await ffmpeg([
+      "testsrc=size=160x96:rate=25", "-t", "3", "-c:v", "libx264", "-bf", "0", "-pix_fmt",
+      "yuv420p", path("level.mp4"),
+    ])
+    let turned = try await TestPrograms.run(
+      [
+        "ffmpeg", "-nostdin", "-y", "-loglevel", "error", "-i", path("level.mp4"), "-c", "copy",
+        "-metadata:s:v", "rotate=90", film,
+      ], output: URL(fileURLWithPath: path("log")))
+    #expect(turned == 0)
+    let got = path("got.mp4")
+    let run = try await exchange(["--video", film, "--loop"], recording: got)
+    #expect(run.status == 0, "\(run.errors)")
+    let rotations = try [film, got].map { path in
+      let reader = try MediaFileReader(path: path)
+      return try reader.tracks[#require(reader.firstTrack(.video))].rotation
+    }
+    #expect(rotations[0] == .clockwise270 && rotations[1] == rotations[0], "\(rotations)")
+  }
+
   /// Codecs that no call has are decoded, pictures and sound.
   @Test(.enabled(if: hasFFmpeg, "no ffmpeg"))
   func aFilmOfAnyCodecIsPublished() async throws {

@@ -1,4 +1,3 @@
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -22,17 +21,6 @@ struct sora_decoder {
 };
 
 enum { sound_rate = 48000, most_threads = 4, shortest_side = 16, longest_side = 8192 };
-
-/// Of a track that is to be turned before it is shown, as films of phones are.
-static int quarter_turns(const AVStream *stream) {
-  size_t size = 0;
-  const uint8_t *matrix = sora_avf.av_stream_get_side_data(stream, AV_PKT_DATA_DISPLAYMATRIX, &size);
-  if (!matrix || size < 9 * sizeof(int32_t)) return 0;
-  double turned = sora_avf.av_display_rotation_get((const int32_t *)matrix);
-  if (isnan(turned)) return 0;
-  // The library counts against the clock.
-  return ((int)lround(-turned / 90) % 4 + 4) % 4;
-}
 
 int sora_decoder_open(const sora_demux *demux, int track, sora_decoder **result) {
   if (track < 0 || track >= demux->tracks) return AVERROR(EINVAL);
@@ -58,7 +46,7 @@ int sora_decoder_open(const sora_demux *demux, int track, sora_decoder **result)
   code = sora_avf.avcodec_open2(decoder->context, codec, NULL);
   if (code < 0) goto failed;
   decoder->aspect = sora_aspect(stream);
-  decoder->quarter_turns = quarter_turns(stream);
+  decoder->quarter_turns = sora_quarter_turns(stream);
   *result = decoder;
   return 0;
 failed:

@@ -90,6 +90,7 @@ void sora_demux_track(const sora_demux *demux, int index, struct sora_avf_track 
   // What is decoded is made square; what goes as it is can't be.
   track->width = track->codec == SORA_AVF_OTHER ? sora_shown_width(parameters->width, sora_aspect(stream)) : parameters->width;
   track->height = parameters->height;
+  track->quarter_turns = sora_quarter_turns(stream);
   track->channels = parameters->ch_layout.nb_channels;
   track->sample_rate = parameters->sample_rate;
   snprintf(track->name, sizeof track->name, "%s", sora_avf.avcodec_get_name(parameters->codec_id));

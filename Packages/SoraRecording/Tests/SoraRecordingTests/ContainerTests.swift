@@ -63,6 +63,27 @@ struct ContainerTests {
     }
   }
 
+  /// A telephone's pictures are turned when they are shown: an MP4 says so, and what reads it, of the track and of each frame. libavformat's
+  /// Matroska can't say it before its version 60.
+  @Test(arguments: [VideoRotation.none, .clockwise90, .clockwise180, .clockwise270])
+  func turnedPicturesStayTurned(_ rotation: VideoRotation) throws {
+    let file = "a.mp4"
+    let frames = try Clips.video(.h264, frames: 5).map { frame in
+      var frame = frame
+      frame.frame.rotation = rotation
+      return frame
+    }
+    #expect(try record(file, frames).failure == nil)
+    let reader = try MediaFileReader(path: folder.path(file))
+    #expect(reader.tracks[0].rotation == rotation)
+    var count = 0
+    while let frame = try reader.next() {
+      #expect(frame.frame.rotation == rotation)
+      count += 1
+    }
+    #expect(count == 5)
+  }
+
   /// By the bytes of the container itself, as players take them before they decode anything, and by ffprobe.
   @Test(
     arguments: Combination.all.filter { $0.codec != .vp8 },

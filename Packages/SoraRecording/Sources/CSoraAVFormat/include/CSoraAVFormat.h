@@ -52,7 +52,7 @@ struct sora_avf_colors {
 };
 
 /// Adds a video track; before `sora_mux_start`. Returns its index, or a negative code. `extra` holds parameter sets with
-/// start codes (H.264, H.265) or a sequence header (AV1). `bit_depth` is that of 4:2:0 samples: 8, 10 or 12. `rotation` is how far the picture is to be turned clockwise.
+/// start codes (H.264, H.265) or a sequence header (AV1). `bit_depth` is that of 4:2:0 samples: 8, 10 or 12. `rotation` is by how many degrees the picture is to be turned clockwise.
 int sora_mux_add_video(sora_mux *mux, enum sora_avf_codec codec, int width, int height, int bit_depth, int rotation, struct sora_avf_colors colors,
                        const void *extra, size_t size);
 /// Adds an audio track of 48 kHz, likewise; `extra` is what Opus calls its identification header.
@@ -82,6 +82,8 @@ struct sora_avf_track {
   /// 1 for video, 2 for audio, 0 for anything else.
   int kind;
   int width, height;
+  /// How often the pictures are to be turned by 90 degrees clockwise.
+  int quarter_turns;
   int channels, sample_rate;
   /// Frames per second as the file says, or 0.
   double frame_rate;

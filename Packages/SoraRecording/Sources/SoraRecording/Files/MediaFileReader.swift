@@ -37,6 +37,8 @@ public struct MediaFileFrame: Sendable {
     /// Pixels; 0 for audio.
     public let width: Int
     public let height: Int
+    /// How pictures are to be turned before they are shown, as films of phones are; each frame has it as well.
+    public let rotation: VideoRotation
     /// 0 for video.
     public let channels: Int
     public let sampleRate: Int
@@ -149,7 +151,8 @@ public struct MediaFileFrame: Sendable {
       frame: EncodedFrame(
         payload: bytes, isKeyFrame: isKeyFrame || tracks[track].kind == .audio,
         rtpTimestamp: UInt32(truncatingIfNeeded: ticks), timestamp: Instant(nanoseconds: time),
-        width: tracks[track].width, height: tracks[track].height),
+        width: tracks[track].width, height: tracks[track].height,
+        rotation: tracks[track].rotation),
       time: .nanoseconds(time), decodeTime: .nanoseconds(decodeTime),
       duration: length > 0 ? .nanoseconds(length) : nil, fileTime: unsafe read.time,
       fileDecodeTime: unsafe read.decode_time)
@@ -169,6 +172,7 @@ extension MediaFileReader.Track {
     }
     width = Int(track.width)
     height = Int(track.height)
+    rotation = VideoRotation(rawValue: UInt8(clamping: track.quarter_turns)) ?? .none
     channels = Int(track.channels)
     sampleRate = Int(track.sample_rate)
     framesPerSecond = track.kind == 1 && track.frame_rate > 0 ? track.frame_rate : nil

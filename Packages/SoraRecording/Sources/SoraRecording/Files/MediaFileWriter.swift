@@ -82,7 +82,7 @@ public import SoraMedia
     let index = unsafe sets.withUnsafeBytes { bytes in
       unsafe sora_mux_add_video(
         mux, codec.libraryName, Int32(parameters.width), Int32(parameters.height),
-        Int32(parameters.bitDepth), Int32(parameters.rotation.rawValue), colors, bytes.baseAddress,
+        Int32(parameters.bitDepth), Int32(parameters.rotation.degrees), colors, bytes.baseAddress,
         bytes.count)
     }
     return try added(codec, index)
