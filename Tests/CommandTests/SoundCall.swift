@@ -36,36 +36,42 @@ final class SoundCall {
     server.arguments = ["serve", "--port", "0"]
     server.standardOutput = pipe
     try server.run()
-    var printed = ""
-    while !printed.contains("--channel") {
-      let data = pipe.fileHandleForReading.availableData
-      try #require(!data.isEmpty, "the server has ended")
-      printed += String(decoding: data, as: UTF8.self)
+    do {
+      var printed = ""
+      while !printed.contains("--channel") {
+        let data = pipe.fileHandleForReading.availableData
+        try #require(!data.isEmpty, "the server has ended")
+        printed += String(decoding: data, as: UTF8.self)
+      }
+      let words = printed.split(whereSeparator: \.isWhitespace)
+      let url = String(try #require(words.first { $0.hasPrefix("ws://") }))
+      let devices = try sound.backend.devices()
+      voice = try AudioPlayback(
+        sound.backend, devices.device(named: microphone, .output), channels: 1, fill: speak,
+        notify: { _ in })
+      ear = try AudioCapture(
+        sound.backend, devices.device(named: "\(speaker).monitor", .input), channels: 1,
+        deliver: hear, notify: { _ in })
+      let sora = try Run.command().path
+      // Both run before anybody waits: with `async let` the publisher would wait for a thread, beside many tests until the player has given up.
+      publisher = try TestPrograms.start(
+        [
+          sora, "publish", url, "--channel", "c", "--video", "none", "--audio",
+          "mic:\(microphone).monitor", "--duration", "\(seconds + 5)",
+        ] + options, output: Side.publisher.log(sound), environment: sound.environment)
+      player = try TestPrograms.start(
+        [
+          sora, "play", url, "--channel", "c", "--video", "none", "--audio", "speaker:\(speaker)",
+          "--duration", "\(seconds)", "--timeout", "60",
+        ], output: Side.player.log(sound), environment: sound.environment)
+    } catch {
+      server.interrupt()
+      throw error
     }
-    let words = printed.split(whereSeparator: \.isWhitespace)
-    let url = String(try #require(words.first { $0.hasPrefix("ws://") }))
-    let devices = try sound.backend.devices()
-    voice = try AudioPlayback(
-      sound.backend, devices.device(named: microphone, .output), channels: 1, fill: speak,
-      notify: { _ in })
-    ear = try AudioCapture(
-      sound.backend, devices.device(named: "\(speaker).monitor", .input), channels: 1,
-      deliver: hear, notify: { _ in })
-    let sora = try Run.command().path
-    // Both run before anybody waits: with `async let` the publisher would wait for a thread, beside many tests until the player has given up.
-    publisher = try TestPrograms.start(
-      [
-        sora, "publish", url, "--channel", "c", "--video", "none", "--audio",
-        "mic:\(microphone).monitor", "--duration", "\(seconds + 5)",
-      ] + options, output: Side.publisher.log(sound), environment: sound.environment)
-    player = try TestPrograms.start(
-      [
-        sora, "play", url, "--channel", "c", "--video", "none", "--audio", "speaker:\(speaker)",
-        "--duration", "\(seconds)", "--timeout", "60",
-      ], output: Side.player.log(sound), environment: sound.environment)
   }
 
   deinit {
+    interrupt()
     voice.stop()
     ear.stop()
     server.interrupt()

@@ -46,16 +46,17 @@ package enum TestPrograms {
       end.finish()
     }
     try process.run()
-    return Running(identifier: process.processIdentifier, statuses: statuses)
+    return Running(process: process, statuses: statuses)
   }
 
   /// A program that was started.
-  package struct Running: Sendable {
-    fileprivate let identifier: pid_t
+  package struct Running: @unchecked Sendable {
+    // @unchecked: of the process only what any thread may ask is asked.
+    fileprivate let process: Process
     fileprivate let statuses: AsyncStream<Int32>
 
-    /// What Ctrl-C does.
-    package func interrupt() { kill(identifier, SIGINT) }
+    /// What Ctrl-C does, where it still runs.
+    package func interrupt() { if process.isRunning { process.interrupt() } }
 
     /// Waits for its end, without holding a thread; to be asked once.
     package func status() async -> Int32 {

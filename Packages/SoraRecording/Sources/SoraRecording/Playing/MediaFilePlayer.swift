@@ -6,8 +6,8 @@ import Synchronization
 /// Gives a file's frames at their times, on the machine's clock: what a camera and a microphone would give.
 ///
 /// One video and one audio track are played, the first of each whose codec is one of ours, in a profile that calls have: as it is, without
-/// decoding it. Where there is none, the first that libavcodec can decode: as pictures and samples. Safe from any thread; frames and events come on a queue of the
-/// player's own.
+/// decoding it. Where there is none, the first that libavcodec can decode: as pictures and samples. Safe from any thread; frames and
+/// events come on a queue of the player's own.
 public final class MediaFilePlayer: @unchecked Sendable {
   // @unchecked: what changes is touched on `queue` alone.
 
