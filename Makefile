@@ -8,6 +8,8 @@ TEST = $(SWIFT) test -c $(CONFIGURATION) --skip-build
 TRY = Tools/retry.py $(TEST)
 # The root's own test targets, which need peers from outside (Tools/manifest/root.json), as a regular expression.
 INTEGRATION = ^($(shell Tools/manifest/generate.py --integration | paste -sd '|'))\.
+# Of these, the ones that wait more than they compute.
+BESIDE = ^InteropTests\.Interop(Paths|Channels)/
 # Tests with sockets and limits of real time. They run by themselves, after all that computes or blocks its thread, and eight at a time:
 # were all begun at once, each would wait for a thread for longer than peers wait for it.
 LIVE = ^(Sora(Signaling|TURNStream|SDK)Tests|RelayTests)\.|^WindowTests\.(?!Portal|MissingPortal)|^CommandTests\.(View|Serve|ServeOperation|ServeReload|ServedCall|FullDisk|Doctor|Message|PinOption|ProxyOption|Sound|Film|Undecodable)Tests|^SoraAudioDevicesTests\.(StandIn|Pulse)|^SoraRecordingTests\.PlayerTests|^SoraTransportTests\.Loop|^SoraServerTests\.(API|SessionAPI|SpotlightAPI|FilterAPI|PushAPI|StatisticsAPI|RealServer|TURNService|TURNSecret|TLSReload|Token|GrantOffer|AuthWebhook|EventWebhook|EventPayload|RealDrain|WHIP|RedisStore|ClusterServer|ClusterPush)|^WebRTCTests\.(?!Core|LossyCodec|BrowserOffer|LipSync|PerfectNegotiation)
@@ -59,8 +61,10 @@ test-unit: ## Run the packages' own tests (after `make build`)
 test-allocations: ## Count what the codecs' modules allocate for a frame
 	$(SWIFT) test -c release --package-path Packages/SoraCodecs --scratch-path .build/packages --filter 'AllocatesNothing'
 
+# Those that compare no times first, in two rows beside each other; then the calls, alone.
 test-interop: ## Run the tests with real peers (after `make build`)
-	$(TRY) --filter '$(INTEGRATION)' --skip '^DeviceTests\.'
+	$(TRY) --filter '$(BESIDE)'
+	$(TRY) --filter '$(INTEGRATION)' --skip '^DeviceTests\.' --skip '$(BESIDE)'
 
 # By themselves: the guest takes both cores.
 test-devices: ## Run the tests with real drivers, in a small virtual machine (after `make build`)

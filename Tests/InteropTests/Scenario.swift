@@ -96,11 +96,11 @@ actor PythonEnvironment {
   }
 }
 
-/// Calls with foreign peers whose pictures, sound and delays are looked at, one after another.
+/// Calls with foreign peers whose pictures, sound and delays are looked at: one after another, and by themselves.
 @Suite(.serialized) enum Interop {}
 
-/// How foreign peers connect, are let in and repair what is lost. One after another, beside `Interop`: these wait more than they compute, and
-/// compare no times.
+/// How foreign peers connect, are let in and repair what is lost. One after another, beside `InteropChannels`: these wait more than they
+/// compute, and compare no times.
 @Suite(.serialized) enum InteropPaths {}
 
 /// Data channels with foreign peers, likewise.
