@@ -10,7 +10,6 @@ struct sora_decoder {
   AVFrame *frame;
   /// Of the track, where a frame doesn't say.
   AVRational aspect;
-  int quarter_turns;
   struct SwsContext *scaler;
   SwrContext *resampler;
   /// What the resampler takes.
@@ -46,7 +45,6 @@ int sora_decoder_open(const sora_demux *demux, int track, sora_decoder **result)
   code = sora_avf.avcodec_open2(decoder->context, codec, NULL);
   if (code < 0) goto failed;
   decoder->aspect = sora_aspect(stream);
-  decoder->quarter_turns = sora_quarter_turns(stream);
   *result = decoder;
   return 0;
 failed:
@@ -148,7 +146,6 @@ int sora_decoder_receive(sora_decoder *decoder, struct sora_avf_decoded *decoded
   decoded->width = width;
   decoded->height = frame->height;
   decoded->bit_depth = is_deep(frame) ? 10 : 8;
-  decoded->quarter_turns = decoder->quarter_turns;
   return 0;
 }
 

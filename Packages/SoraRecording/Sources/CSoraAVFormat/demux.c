@@ -1,3 +1,4 @@
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +65,17 @@ failed:
 
 int sora_demux_tracks(const sora_demux *demux) { return demux->tracks; }
 
+/// How often a track is to be turned by 90 degrees clockwise before it is shown, as films of phones are.
+static int quarter_turns(const AVStream *stream) {
+  size_t size = 0;
+  const uint8_t *matrix = sora_avf.av_stream_get_side_data(stream, AV_PKT_DATA_DISPLAYMATRIX, &size);
+  if (!matrix || size < 9 * sizeof(int32_t)) return 0;
+  double turned = sora_avf.av_display_rotation_get((const int32_t *)matrix);
+  if (isnan(turned)) return 0;
+  // The library counts against the clock.
+  return ((int)lround(-turned / 90) % 4 + 4) % 4;
+}
+
 /// Whether a call's decoders have pixels of this kind: of H.264 and H.265 profiles with 4:2:0 of 8 bits alone are negotiated, of VP9 and AV1
 /// those with 10 bits as well. What the file doesn't say is taken for it.
 static bool has_call_pixels(const AVCodecParameters *parameters) {
@@ -90,7 +102,7 @@ void sora_demux_track(const sora_demux *demux, int index, struct sora_avf_track 
   // What is decoded is made square; what goes as it is can't be.
   track->width = track->codec == SORA_AVF_OTHER ? sora_shown_width(parameters->width, sora_aspect(stream)) : parameters->width;
   track->height = parameters->height;
-  track->quarter_turns = sora_quarter_turns(stream);
+  track->quarter_turns = quarter_turns(stream);
   track->channels = parameters->ch_layout.nb_channels;
   track->sample_rate = parameters->sample_rate;
   snprintf(track->name, sizeof track->name, "%s", sora_avf.avcodec_get_name(parameters->codec_id));

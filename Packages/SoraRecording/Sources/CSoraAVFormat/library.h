@@ -2,7 +2,6 @@
 #ifndef CSORA_AVFORMAT_LIBRARY_H
 #define CSORA_AVFORMAT_LIBRARY_H
 
-#include <math.h>
 #include <stdbool.h>
 
 #include <libavcodec/avcodec.h>
@@ -124,17 +123,6 @@ static inline int sora_shown_width(int width, AVRational aspect) {
 /// What a track says of its pixels' shape.
 static inline AVRational sora_aspect(const AVStream *stream) {
   return stream->sample_aspect_ratio.num > 0 ? stream->sample_aspect_ratio : stream->codecpar->sample_aspect_ratio;
-}
-
-/// How often a track is to be turned by 90 degrees clockwise before it is shown, as films of phones are.
-static inline int sora_quarter_turns(const AVStream *stream) {
-  size_t size = 0;
-  const uint8_t *matrix = sora_avf.av_stream_get_side_data(stream, AV_PKT_DATA_DISPLAYMATRIX, &size);
-  if (!matrix || size < 9 * sizeof(int32_t)) return 0;
-  double turned = sora_avf.av_display_rotation_get((const int32_t *)matrix);
-  if (isnan(turned)) return 0;
-  // The library counts against the clock.
-  return ((int)lround(-turned / 90) % 4 + 4) % 4;
 }
 
 enum AVCodecID sora_avf_codec_id(enum sora_avf_codec codec);

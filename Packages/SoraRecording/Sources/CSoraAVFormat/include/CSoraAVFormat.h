@@ -129,8 +129,6 @@ struct sora_avf_decoded {
   int width, height;
   /// Of a picture's samples: 8, or 10 where the film has more.
   int bit_depth;
-  /// How far a picture is to be turned clockwise, in quarters.
-  int quarter_turns;
   /// Samples of sound, those of all channels side by side, valid until the next call; at 48 kHz.
   const int16_t *samples;
   int channels, sample_count;

@@ -12,6 +12,7 @@ package import SoraMedia
   }
 
   private let path: String
+  private let rotation: VideoRotation
   private let decoder: OpaquePointer
   private let pool = PixelBufferPool()
   /// Frames of the file that aren't any of the codec, or whose pictures can't be sent: left out.
@@ -20,6 +21,7 @@ package import SoraMedia
   /// - Throws: where libavcodec, or what it needs to convert pictures, isn't there, or refuses.
   package init(_ reader: MediaFileReader, track: Int) throws(MediaFileError) {
     path = reader.path
+    rotation = reader.tracks[track].rotation
     if reader.tracks[track].kind == .video { try AVFormatLibrary.loadScaler() }
     unsafe decoder = try unsafe reader.makeDecoder(track)
   }
@@ -67,8 +69,7 @@ package import SoraMedia
       } else {
         let picture = unsafe try picture(
           Int(decoded.width), Int(decoded.height), decoded.bit_depth == 10 ? .i010 : .i420)
-        let turns = UInt8(clamping: unsafe decoded.quarter_turns)
-        give(.picture(picture, rotation: VideoRotation(rawValue: turns) ?? .none, time: time))
+        give(.picture(picture, rotation: rotation, time: time))
       }
     }
   }
