@@ -8,19 +8,10 @@ import Testing
 
 /// What a forwarded packet costs in heap allocations: nothing, once its source is known.
 struct AllocationTests {
-  /// Only optimized code counts: without the optimizer, Swift's own plumbing allocates.
-  static var canCount: Bool {
-    #if DEBUG
-      false
-    #else
-      sora_malloc_count_is_on() != 0
-    #endif
-  }
-
   enum Kind: CaseIterable, Sendable { case plain, simulcast, spotlight }
 
   @Test(
-    .enabled(if: Self.canCount, "only optimized code is free of allocations"),
+    .enabled(if: sora_malloc_count_is_telling() != 0, "only optimized code is free of allocations"),
     arguments: Kind.allCases)
   func forwardedPacketsCostNoAllocation(kind: Kind) throws {
     let simulcast = kind == .simulcast

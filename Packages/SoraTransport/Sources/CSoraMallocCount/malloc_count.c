@@ -97,3 +97,11 @@ uint64_t sora_malloc_in_use(void) { return 0; }
 int sora_malloc_count_is_on(void) { return 0; }
 
 #endif
+
+int sora_malloc_count_is_telling(void) {
+#ifdef __OPTIMIZE__
+  return sora_malloc_count_is_on();
+#else
+  return 0;
+#endif
+}

@@ -4,18 +4,9 @@ import SoraSRTP
 import Testing
 
 @Suite struct AllocationTests {
-  /// Only optimized code counts: without the optimizer, Swift's own plumbing allocates.
-  static var canCount: Bool {
-    #if DEBUG
-      false
-    #else
-      sora_malloc_count_is_on() != 0
-    #endif
-  }
-
   /// Once its streams are known, the `evp` transform touches the heap for no packet.
   @Test(
-    .enabled(if: Self.canCount, "only optimized code is free of allocations"),
+    .enabled(if: sora_malloc_count_is_telling() != 0, "only optimized code is free of allocations"),
     arguments: SRTPProfile.allCases)
   func packetsCostNoAllocation(profile: SRTPProfile) throws {
     let (sender, receiver) = try makeSessions(profile, .evp, .evp)

@@ -20,4 +20,8 @@ uint64_t sora_malloc_in_use(void);
 /// Whether allocations are counted: not under sanitizers, nor with a C library other than glibc.
 int sora_malloc_count_is_on(void);
 
+/// Whether what is counted says something of the code: it is on, and the build is optimized, by which every target is compiled but those tests
+/// that say otherwise. Without the optimizer, Swift's own plumbing allocates.
+int sora_malloc_count_is_telling(void);
+
 #endif

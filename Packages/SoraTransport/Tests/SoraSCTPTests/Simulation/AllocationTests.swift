@@ -5,18 +5,9 @@ import SoraSCTP
 import Testing
 
 @Suite struct AllocationTests {
-  /// Only optimized code counts: without the optimizer, Swift's own plumbing allocates.
-  static var canCount: Bool {
-    #if DEBUG
-      false
-    #else
-      sora_malloc_count_is_on() != 0
-    #endif
-  }
-
   /// Once memory is there, bulk transfer takes none, for messages of one packet or of many.
   @Test(
-    .enabled(if: Self.canCount, "only optimized code is free of allocations"),
+    .enabled(if: sora_malloc_count_is_telling() != 0, "only optimized code is free of allocations"),
     arguments: [(1000, true), (60_000, true), (60_000, false), (32, true)])
   func bulkTransferCostsNoAllocation(size: Int, interleaving: Bool) throws {
     let transfer = Transfer(size: size, interleaving: interleaving)
@@ -35,7 +26,7 @@ import Testing
   }
 
   /// What a packet costs both ends together, printed; far above what it takes is a mistake.
-  @Test(.enabled(if: Self.canCount), arguments: [false, true])
+  @Test(.enabled(if: sora_malloc_count_is_telling() != 0), arguments: [false, true])
   func aPacketCostsLittle(zeroChecksum: Bool) {
     let transfer = Transfer(size: 60_000, interleaving: true, zeroChecksum: zeroChecksum)
     for _ in 0..<2000 { transfer.turn() }
