@@ -1,4 +1,3 @@
-import Foundation
 import SoraMedia
 import SoraNetworkSimulator
 import SoraRTP
@@ -177,16 +176,8 @@ final class ClientMedia: RTPSessionDelegate {
     for shift in 0..<8 {
       bytes[14 + shift] = UInt8(truncatingIfNeeded: now.nanoseconds >> Int64(8 * shift))
     }
-    return EncodedBuffer(bytes + filling(index, max(64, size) - bytes.count))
-  }
-
-  /// 0 to 255 again and again.
-  private static let ramp = (0..<1 << 20).map { UInt8(truncatingIfNeeded: $0) }
-
-  /// What a frame's payload has behind its stamp: other bytes in each frame, copied and compared as memory.
-  private static func filling(_ index: UInt32, _ count: Int) -> ArraySlice<UInt8> {
-    let start = 22 + Int(index & 0xFF)
-    return ramp[start..<(start + count)]
+    PayloadFilling.append(max(64, size) - bytes.count, of: index, to: &bytes)
+    return EncodedBuffer(bytes)
   }
 
   // MARK: RTPSessionDelegate
@@ -204,10 +195,7 @@ final class ClientMedia: RTPSessionDelegate {
     for shift in 0..<4 { index |= UInt32(bytes[10 + shift]) << UInt32(8 * shift) }
     var nanoseconds: Int64 = 0
     for shift in 0..<8 { nanoseconds |= Int64(bytes[14 + shift]) << Int64(8 * shift) }
-    let isWhole = Self.filling(index, bytes.count - 22).withUnsafeBytes {
-      memcmp(bytes.baseAddress! + 22, $0.baseAddress!, $0.count) == 0
-    }
-    guard isWhole else {
+    guard PayloadFilling.isWhole(frame.payload.span, from: 22, of: index) else {
       damaged += 1
       return
     }

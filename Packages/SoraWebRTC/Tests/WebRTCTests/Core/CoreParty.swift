@@ -1,4 +1,3 @@
-import Foundation
 import SoraDTLS
 import SoraICE
 import SoraMedia
@@ -102,16 +101,8 @@ final class CoreParty: SimulatedEndpoint, PeerConnectionCoreDelegate {
     bytes[0] = isKeyFrame ? 0x10 : 0x11
     if isKeyFrame { bytes.replaceSubrange(3..<10, with: [0x9D, 1, 0x2A, 0x40, 1, 0xF0, 0]) }
     for place in 0..<4 { bytes[10 + place] = UInt8(truncatingIfNeeded: index >> (24 - 8 * place)) }
-    return bytes + filling(index, size - bytes.count)
-  }
-
-  /// 0 to 255 again and again.
-  private static let ramp = (0..<1 << 20).map { UInt8(truncatingIfNeeded: $0) }
-
-  /// What a frame has behind its stamp: other bytes in each frame, copied and compared as memory.
-  private static func filling(_ index: UInt32, _ count: Int) -> ArraySlice<UInt8> {
-    let start = 14 + Int(index & 0xFF)
-    return ramp[start..<(start + count)]
+    PayloadFilling.append(size - bytes.count, of: index, to: &bytes)
+    return bytes
   }
 
   // MARK: SimulatedEndpoint
@@ -156,10 +147,7 @@ final class CoreParty: SimulatedEndpoint, PeerConnectionCoreDelegate {
       return
     }
     let index = bytes[10..<14].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
-    let isWhole = Self.filling(index, bytes.count - 14).withUnsafeBytes {
-      memcmp(bytes.baseAddress! + 14, $0.baseAddress!, $0.count) == 0
-    }
-    guard isWhole else {
+    guard PayloadFilling.isWhole(frame.payload.span, from: 14, of: index) else {
       damaged += 1
       return
     }
