@@ -11,7 +11,7 @@ let settings: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
 ]
 
-// Tests with much text and little to compute: compiling them takes half as long, and they run as fast. What they test is optimized.
+// Tests with much text and little to compute: compiling them takes half as long, and they run nearly as fast. What they test is optimized.
 // SwiftPM refuses such flags in what others depend on, which tests aren't.
 let unoptimized: [SwiftSetting] =
   settings + [.unsafeFlags(["-Onone"], .when(configuration: .release))]

@@ -157,9 +157,10 @@ import WebRTC
     #expect(try frames(got, .video).count > 30)
   }
 
-  private func ffmpeg(_ arguments: [String]) async throws {
+  /// - Parameter input: says what is read: a filter of libavfilter, or nothing for a file.
+  private func ffmpeg(_ arguments: [String], input: [String] = ["-f", "lavfi"]) async throws {
     let made = try await TestPrograms.run(
-      ["ffmpeg", "-nostdin", "-y", "-loglevel", "error", "-f", "lavfi", "-i"] + arguments,
+      ["ffmpeg", "-nostdin", "-y", "-loglevel", "error"] + input + ["-i"] + arguments,
       output: URL(fileURLWithPath: path("log")))
     #expect(made == 0)
   }
@@ -211,12 +212,8 @@ import WebRTC
       "testsrc=size=160x96:rate=25", "-t", "3", "-c:v", "libx264", "-bf", "0", "-pix_fmt",
       "yuv420p", path("level.mp4"),
     ])
-    let turned = try await TestPrograms.run(
-      [
-        "ffmpeg", "-nostdin", "-y", "-loglevel", "error", "-i", path("level.mp4"), "-c", "copy",
-        "-metadata:s:v", "rotate=90", film,
-      ], output: URL(fileURLWithPath: path("log")))
-    #expect(turned == 0)
+    try await ffmpeg(
+      [path("level.mp4"), "-c", "copy", "-metadata:s:v", "rotate=90", film], input: [])
     let got = path("got.mp4")
     let run = try await exchange(["--video", film, "--loop"], recording: got)
     #expect(run.status == 0, "\(run.errors)")
