@@ -4,6 +4,7 @@ import SoraMedia
 import SoraNetworkSimulator
 import SoraServer
 import SoraTransport
+import SoraWire
 import Testing
 
 /// What a forwarded packet costs in heap allocations: nothing, once its source is known.
@@ -99,7 +100,7 @@ final class TapSink: DatagramSink {
   }
 
   func send(
-    from local: TransportAddress, to remote: TransportAddress, capacity: Int,
+    from local: TransportAddress, to remote: TransportAddress, ecn: ECNCodepoint, capacity: Int,
     _ write: (UnsafeMutableRawBufferPointer) -> Int
   ) {
     if mode == .pass {

@@ -227,7 +227,8 @@ int sora_net_receive(sora_net_receiver *shared, int fd) {
 
 typedef union send_control {
   struct cmsghdr alignment;
-  char bytes[CMSG_SPACE(sizeof(uint16_t))];
+  // UDP_SEGMENT, and IP_TOS or IPV6_TCLASS.
+  char bytes[CMSG_SPACE(sizeof(uint16_t)) + CMSG_SPACE(sizeof(int))];
 } send_control;
 
 struct sora_net_sender {
@@ -248,6 +249,18 @@ void sora_net_sender_reset(sora_net_sender *sender) {
   sender->datagrams = 0;
 }
 
+// Puts one more item behind those that a message has.
+static void add_control(
+    struct msghdr *header, send_control *control, int level, int type, const void *value, size_t size) {
+  struct cmsghdr *item = (struct cmsghdr *)(control->bytes + header->msg_controllen);
+  item->cmsg_level = level;
+  item->cmsg_type = type;
+  item->cmsg_len = CMSG_LEN(size);
+  memcpy(CMSG_DATA(item), value, size);
+  header->msg_control = control;
+  header->msg_controllen += CMSG_SPACE(size);
+}
+
 int sora_net_sender_add(
     sora_net_sender *sender, const sora_net_slot *first, int count, uint16_t segment) {
   if (sender->messages == SORA_NET_SEND_MESSAGES) return 0;
@@ -266,14 +279,14 @@ int sora_net_sender_add(
   header->msg_namelen = to_system(&first->to, &sender->names[index]);
   header->msg_iov = vectors;
   header->msg_iovlen = (size_t)count;
-  if (segment != 0) {
-    header->msg_control = &sender->controls[index];
-    header->msg_controllen = sizeof sender->controls[index].bytes;
-    struct cmsghdr *item = CMSG_FIRSTHDR(header);
-    item->cmsg_level = SOL_UDP;
-    item->cmsg_type = UDP_SEGMENT;
-    item->cmsg_len = CMSG_LEN(sizeof segment);
-    memcpy(CMSG_DATA(item), &segment, sizeof segment);
+  send_control *control = &sender->controls[index];
+  if (segment != 0) add_control(header, control, SOL_UDP, UDP_SEGMENT, &segment, sizeof segment);
+  if (first->ecn != 0) {
+    int class = (int)first->ecn;
+    int is_v4 = first->to.family == 4;
+    add_control(
+        header, control, is_v4 ? IPPROTO_IP : IPPROTO_IPV6, is_v4 ? IP_TOS : IPV6_TCLASS, &class,
+        sizeof class);
   }
   return 1;
 }

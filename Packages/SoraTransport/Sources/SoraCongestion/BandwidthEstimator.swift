@@ -266,13 +266,14 @@ public final class BandwidthEstimator {
       // What a probe put into the queue, which empties by itself.
       usage = .underuse
     }
-    switch marks.update(roundTrip: roundTrip.smoothed, at: now) {
+    switch marks.update(roundTrip: roundTrip.smoothed, queued: queue.queued, at: now) {
     case .nothing: break
     case .overuse:
       usage = .overuse
       counters.markDecreases += 1
     case .reduce(let factor):
-      control.lower(by: factor)
+      control.scale(
+        by: factor, acknowledged: acknowledged.estimate, roundTrip: roundTrip.smoothed)
       if usage == .normal { usage = .underuse }
       counters.markDecreases += 1
     }

@@ -45,7 +45,8 @@ public final class Pacer {
   /// The probe that what `next(at:)` or `paddingSize(at:)` returned last belongs to.
   public var probeCluster: Int? { cluster }
 
-  private var factor: Double
+  private var wantedFactor: Double
+  private var factorLimit = Double.infinity
   private let burst: Int64
   private let maximumQueueTime: Int64
   private var rate: Bitrate
@@ -72,7 +73,7 @@ public final class Pacer {
   ///   - configuration: how far it may send ahead.
   public init(rate: Bitrate = .kilobits(500), configuration: Configuration = Configuration()) {
     self.rate = rate
-    factor = configuration.factor
+    wantedFactor = configuration.factor
     burst = configuration.burst.wholeNanoseconds
     maximumQueueTime = configuration.maximumQueueTime.wholeNanoseconds
     queues = (
@@ -85,7 +86,12 @@ public final class Pacer {
   public func setRate(_ rate: Bitrate) { self.rate = rate }
 
   /// Sets `Configuration.factor`.
-  public func setFactor(_ factor: Double) { self.factor = factor }
+  public func setFactor(_ factor: Double) { wantedFactor = factor }
+
+  /// Bounds `Configuration.factor`; nil for no bound.
+  public func limitFactor(to limit: Double?) { factorLimit = limit ?? .infinity }
+
+  private var factor: Double { min(wantedFactor, factorLimit) }
 
   /// Queues a packet.
   ///

@@ -19,6 +19,7 @@ struct RateControl {
   private static let calm = 2e9
   private static let mostHaste = 3.0
   private static let packet = 9_600.0
+  private static let scalableShare = 0.1
 
   private(set) var rate: Double
   var bounds: ClosedRange<Double>
@@ -54,6 +55,22 @@ struct RateControl {
 
   /// Lowers the rate for a reason of its own (no feedback).
   mutating func lower(by factor: Double) { rate = clamp(rate * factor) }
+
+  /// One answer to marks of L4S: lowers the rate in proportion to them, and raises it by a packet each round trip all the same, as
+  /// DCTCP's window grows (RFC 8257 §3.3), so that there is a share of marks at which it stays. No more than a part of the rate: on short
+  /// paths a packet a round trip is much.
+  mutating func scale(by factor: Double, acknowledged: Double?, roundTrip: Int64) {
+    let trip = max(Double(roundTrip) / 1e9, 0.025)
+    let lowered = rate * factor
+    let raised = lowered + min(Self.packet / trip, Self.scalableShare * rate)
+    rate = clamp(bounded(raised, from: lowered, by: acknowledged))
+  }
+
+  /// §5.5: not beyond one and a half times what arrives, or an application with little to send would raise it for ever.
+  private func bounded(_ raised: Double, from rate: Double, by acknowledged: Double?) -> Double {
+    guard let acknowledged else { return raised }
+    return min(raised, max(rate, 1.5 * acknowledged + 10_000))
+  }
 
   /// Lowers the rate to what arrives.
   mutating func lower(to arriving: Double) { rate = clamp(min(rate, arriving)) }
@@ -92,9 +109,7 @@ struct RateControl {
     } else {
       increased = rate * pow108(elapsed) + 1_000 * elapsed
     }
-    // §5.5: not beyond one and a half times what arrives, or an application with little to send would raise it for ever.
-    if let acknowledged { increased = min(increased, max(rate, 1.5 * acknowledged + 10_000)) }
-    rate = clamp(increased)
+    rate = clamp(bounded(increased, from: rate, by: acknowledged))
   }
 
   /// Bits per second, per second.

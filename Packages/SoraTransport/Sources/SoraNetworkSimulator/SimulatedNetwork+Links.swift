@@ -1,11 +1,11 @@
-public import SoraICE
 import SoraMedia
+public import SoraWire
 
 extension SimulatedNetwork {
   /// Sends a datagram, see `DatagramSink`. The sender's address has to belong to a host; it needs no binding.
   public func send(
-    from local: TransportAddress, to remote: TransportAddress, capacity: Int,
-    _ write: (UnsafeMutableRawBufferPointer) -> Int
+    from local: TransportAddress, to remote: TransportAddress, ecn: ECNCodepoint = .notECT,
+    capacity: Int, _ write: (UnsafeMutableRawBufferPointer) -> Int
   ) {
     guard capacity > 0, capacity <= DatagramPool.largeCapacity else {
       drops.tooLarge += 1
@@ -24,6 +24,7 @@ extension SimulatedNetwork {
     }
     unsafe pool.header(slot).pointee.count = Int32(count)
     unsafe pool.header(slot).pointee.sentAt = now.nanoseconds
+    unsafe pool.header(slot).pointee.ecn = ecn
     guard let node = owners[local.ip] else {
       drops.unknownSender += 1
       drop(slot, .unknownSender)
@@ -98,6 +99,7 @@ extension SimulatedNetwork {
       drop(slot, .tooLarge)
       return
     }
+    if direction.conditions.clearsECN { unsafe header.pointee.ecn = .notECT }
     unsafe header.pointee.linkOrder = direction.nextOrder
     direction.nextOrder &+= 1
     guard direction.conditions.bitsPerSecond != nil || direction.isSending else {
@@ -137,7 +139,7 @@ extension SimulatedNetwork {
     }
   }
 
-  /// Drops what CoDel wants dropped from the head of the queue.
+  /// Drops, or marks where it may, what CoDel wants dropped from the head of the queue; marks what of L4S has waited too long.
   private func manageQueue(_ direction: LinkDirection) {
     guard let codel = direction.conditions.codel, direction.conditions.bitsPerSecond != nil else {
       return
@@ -148,10 +150,19 @@ extension SimulatedNetwork {
         now.nanoseconds - header.queuedAt, backlog: direction.queue.bytes - header.wireBytes,
         codel, at: now.nanoseconds)
       guard drops else { return }
+      if codel.marks, header.ecn != .notECT { return mark(slot, direction) }
       direction.queue.removeHead(wireBytes: header.wireBytes)
       direction.statistics.droppedByCoDel += 1
       drop(slot, .droppedByCoDel)
     }
+  }
+
+  /// RFC 9332, appendix A.1: a packet of full size behind the head is no queue, however slow the link.
+  private static let leastScalableQueue = 1500
+
+  private func mark(_ slot: Int32, _ direction: LinkDirection) {
+    unsafe pool.header(slot).pointee.ecn = .congestionExperienced
+    direction.statistics.marked += 1
   }
 
   private func startSending(_ direction: LinkDirection) {
@@ -163,6 +174,12 @@ extension SimulatedNetwork {
     }
     let header = unsafe pool.header(slot)
     let wireBytes = unsafe header.pointee.wireBytes
+    if let threshold = direction.conditions.scalableThreshold, unsafe header.pointee.ecn == .ect1,
+      direction.queue.bytes - wireBytes > Self.leastScalableQueue,
+      unsafe now.nanoseconds - header.pointee.queuedAt > threshold.wholeNanoseconds
+    {
+      mark(slot, direction)
+    }
     let done = now.nanoseconds + direction.sendingTime(wireBytes)
     direction.sending = (done, wireBytes)
     let waited = unsafe Duration.nanoseconds(now.nanoseconds - header.pointee.queuedAt)
@@ -292,7 +309,7 @@ extension SimulatedNetwork {
     record(.delivered, slot)
     let bytes = unsafe pool.payload(slot)
     unsafe endpoints[index].endpoint.received(
-      bytes, from: header.source, on: header.destination, at: now)
+      bytes, from: header.source, on: header.destination, ecn: header.ecn, at: now)
     pool.free(slot)
     refreshHost(endpoints[index].host)
   }

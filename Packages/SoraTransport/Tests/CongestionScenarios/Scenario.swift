@@ -1,5 +1,6 @@
 import SoraMedia
 public import SoraNetworkSimulator
+public import SoraWire
 
 /// A network with a bottleneck or two, and what is sent over it when. A value: with a seed it makes one run, to the byte.
 ///
@@ -25,6 +26,16 @@ public struct Scenario: Sendable {
     case tcp(SimulatedTCPAlgorithm)
     /// Downloads with idle times between them (RFC 8867 §5.7).
     case web(SimulatedTCPAlgorithm, startsIdle: Bool)
+  }
+
+  /// How the bottleneck's queue is kept short.
+  public enum Discipline: Sendable {
+    /// Only by its end.
+    case dropTail
+    /// RFC 8289; `marks`: what is ECN-capable is marked and not dropped.
+    case codel(marks: Bool)
+    /// Marks datagrams of L4S that have waited for a millisecond (RFC 9331 §5.2; RFC 9332's target).
+    case scalable
   }
 
   /// Which bottlenecks a flow crosses, where there are two.
@@ -66,6 +77,9 @@ public struct Scenario: Sendable {
   public var secondCapacity: Int?
   /// The room in front of the bottleneck, as time at its rate.
   public var queue = Duration.milliseconds(300)
+  public var discipline = Discipline.dropTail
+  /// What media leaves as, reported by source (RFC 8888); nil for feedback by transport-wide numbers, without ECN.
+  public var ecn: ECNCodepoint?
   /// Beyond the bottleneck: normally distributed, this its standard deviation, cut at three; packets stay in order.
   public var jitter = Duration.zero
   /// Of what has passed the bottleneck, at random.

@@ -76,8 +76,14 @@ final class ScenarioRun {
   }
 
   private func bottleneck(_ steps: [Scenario.Step]) -> LinkConditions {
-    LinkConditions(
+    var conditions = LinkConditions(
       loss: scenario.loss, bitsPerSecond: steps.first?.rate, queue: .time(scenario.queue))
+    switch scenario.discipline {
+    case .dropTail: break
+    case .codel(let marks): conditions.codel = CoDel(marks: marks)
+    case .scalable: conditions.scalableThreshold = .milliseconds(1)
+    }
+    return conditions
   }
 
   /// Hosts are numbered by their flow: the receiver's address tells whose a datagram is.
@@ -111,7 +117,7 @@ final class ScenarioRun {
     case .media(let maximumVideo):
       let media = try MediaFlow(
         network, from: from, to: to, serial: UInt64(index + 1),
-        source: .init(maximumVideo: maximumVideo))
+        source: .init(maximumVideo: maximumVideo), ecn: scenario.ecn)
       ends.append(.media(media))
       network.at(Self.instant(flow.active.lowerBound)) { _ in media.start() }
       for pause in flow.pauses {

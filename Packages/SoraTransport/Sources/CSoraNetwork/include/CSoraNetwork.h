@@ -151,6 +151,8 @@ typedef struct sora_net_slot {
   uint32_t count;
   uint32_t capacity;
   sora_net_address to;
+  /// The two ECN bits of its IP header.
+  uint32_t ecn;
 } sora_net_slot;
 
 enum {
@@ -169,7 +171,7 @@ void sora_net_sender_destroy(sora_net_sender *sender);
 /// Forgets the messages added before.
 void sora_net_sender_reset(sora_net_sender *sender);
 /// Adds `count` slots of the list `first` as one message, split by the kernel into datagrams of `segment` bytes
-/// when that is not 0. 0 when there is no room.
+/// when that is not 0. All of them have the first one's destination and ECN bits. 0 when there is no room.
 int sora_net_sender_add(
     sora_net_sender *sender, const sora_net_slot *first, int count, uint16_t segment);
 /// Sends what was added with one sendmmsg. The number of messages sent or -errno (of the first message).

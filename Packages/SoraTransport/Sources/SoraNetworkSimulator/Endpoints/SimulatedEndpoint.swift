@@ -1,6 +1,6 @@
-public import SoraICE
 public import SoraMedia
 public import SoraRTP
+public import SoraWire
 
 /// Something that sends and receives datagrams in a simulated network: a sans-I/O transport, a test's stub.
 ///
@@ -17,6 +17,10 @@ public protocol SimulatedEndpoint: AnyObject {
   func received(
     _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress,
     on local: TransportAddress, at now: Instant)
+  /// Like the above, for those that want to know the ECN bits of the IP header, too; else they are left out.
+  func received(
+    _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress,
+    on local: TransportAddress, ecn: ECNCodepoint, at now: Instant)
   /// `nextDeadline` has come.
   func poll(at now: Instant)
   /// When `poll` is wanted next. The network asks again after every call into an endpoint of the same host, and
@@ -29,6 +33,13 @@ public protocol SimulatedEndpoint: AnyObject {
 }
 
 extension SimulatedEndpoint {
+  public func received(
+    _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress,
+    on local: TransportAddress, ecn: ECNCodepoint, at now: Instant
+  ) {
+    unsafe received(bytes, from: source, on: local, at: now)
+  }
+
   public func tooLarge(
     from local: TransportAddress, to remote: TransportAddress, maximumPayload: Int, at now: Instant
   ) {}

@@ -2,6 +2,7 @@ public import SoraDTLS
 public import SoraICE
 public import SoraMedia
 public import SoraTransport
+public import SoraWire
 
 /// One end of a call on a host of a `SimulatedNetwork`: a `PeerTransport` that gathers, trickles its candidates to the other end, and
 /// follows the addresses of its host as netlink would tell them.
@@ -187,8 +188,15 @@ public import SoraTransport
     _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress,
     on local: TransportAddress, at now: Instant
   ) {
+    unsafe received(bytes, from: source, on: local, ecn: .notECT, at: now)
+  }
+
+  public func received(
+    _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress,
+    on local: TransportAddress, ecn: ECNCodepoint, at now: Instant
+  ) {
     received.add(bytes.count, to: local)
-    unsafe transport.receive(bytes, from: source, on: local, at: now)
+    unsafe transport.receive(bytes, from: source, on: local, ecn: ecn, at: now)
   }
 
   public func poll(at now: Instant) {
@@ -208,7 +216,7 @@ public import SoraTransport
   ) {
     packetsReceived += 1
     lastPacketAt = now
-    unsafe session?.receiveRTP(packet, at: now)
+    unsafe session?.receiveRTP(packet, ecn: transport.receivedECN, at: now)
     onPacket?(now)
   }
 
@@ -259,10 +267,10 @@ private final class CountingSink: DatagramSink {
   init(_ network: SimulatedNetwork) { self.network = network }
 
   func send(
-    from local: TransportAddress, to remote: TransportAddress, capacity: Int,
+    from local: TransportAddress, to remote: TransportAddress, ecn: ECNCodepoint, capacity: Int,
     _ write: (UnsafeMutableRawBufferPointer) -> Int
   ) {
-    unsafe network.send(from: local, to: remote, capacity: capacity) { memory in
+    unsafe network.send(from: local, to: remote, ecn: ecn, capacity: capacity) { memory in
       let count = unsafe write(memory)
       if count > 0 { sent.add(count, to: remote) }
       return count

@@ -7,9 +7,16 @@ public struct CoDel: Sendable, Equatable {
   /// How long the waiting time must stay above the target before the first datagram is dropped: about the longest round trip.
   public var interval: Duration
 
-  public init(target: Duration = .milliseconds(5), interval: Duration = .milliseconds(100)) {
+  /// Whether datagrams that are ECN-capable are marked in place of being dropped (RFC 3168 §5), as Linux's fq_codel does.
+  public var marks: Bool
+
+  public init(
+    target: Duration = .milliseconds(5), interval: Duration = .milliseconds(100),
+    marks: Bool = false
+  ) {
     self.target = target
     self.interval = interval
+    self.marks = marks
   }
 }
 

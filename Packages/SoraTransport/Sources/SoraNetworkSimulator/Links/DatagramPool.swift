@@ -1,4 +1,5 @@
 import SoraICE
+import SoraWire
 
 /// A datagram on its way.
 struct DatagramHeader {
@@ -17,6 +18,7 @@ struct DatagramHeader {
   var originalDestination: TransportAddress
   /// Hops left, so that a loop of routers ends.
   var hopsLeft: UInt8
+  var ecn = ECNCodepoint.notECT
 
   /// IP and UDP headers: what the wire carries besides the payload.
   var wireBytes: Int { Int(count) + (destination.ip.isV4 ? 28 : 48) }

@@ -42,6 +42,11 @@ public struct LinkConditions: Sendable, Equatable {
   public var queue: QueueLimit
   /// Keeps the time in the queue short by dropping early, within the room that `queue` gives. No effect without `bitsPerSecond`.
   public var codel: CoDel?
+  /// Marks datagrams of L4S (ECT(1)) that have waited longer than this, from the first on (RFC 9331 §5.2). No effect without
+  /// `bitsPerSecond`.
+  public var scalableThreshold: Duration?
+  /// Whether datagrams come out with their ECN bits cleared, as routers do that take them for a part of the old type of service.
+  public var clearsECN: Bool
   /// Largest UDP payload that passes; larger datagrams are dropped (there is no fragmentation).
   public var maximumPayload: Int
   /// Whether the sender is told of a datagram that was too large, see `SimulatedEndpoint.tooLarge`. Off: a black hole, as where a
@@ -64,6 +69,8 @@ public struct LinkConditions: Sendable, Equatable {
     bitsPerSecond: Int? = nil,
     queue: QueueLimit = .time(.milliseconds(300)),
     codel: CoDel? = nil,
+    scalableThreshold: Duration? = nil,
+    clearsECN: Bool = false,
     maximumPayload: Int = 1472,
     reportsTooLarge: Bool = false,
     isUp: Bool = true
@@ -80,6 +87,8 @@ public struct LinkConditions: Sendable, Equatable {
     self.bitsPerSecond = bitsPerSecond
     self.queue = queue
     self.codel = codel
+    self.scalableThreshold = scalableThreshold
+    self.clearsECN = clearsECN
     self.maximumPayload = maximumPayload
     self.reportsTooLarge = reportsTooLarge
     self.isUp = isUp
@@ -134,6 +143,8 @@ public struct LinkStatistics: Sendable, Equatable {
   public var droppedByQueue = 0
   /// Dropped because they had waited too long (`codel`).
   public var droppedByCoDel = 0
+  /// Marked as having met congestion, by `codel` or because of `scalableThreshold`.
+  public var marked = 0
   public var droppedWhileDown = 0
   public var droppedTooLarge = 0
   /// Extra copies made.

@@ -1,6 +1,7 @@
 import SoraICE
 public import SoraMedia
 import SoraSRTP
+public import SoraWire
 
 extension PeerTransport {
   /// Whether protected packets can be sent now.
@@ -8,10 +9,13 @@ extension PeerTransport {
 
   /// Protects a plain RTP packet straight into the datagram that carries it.
   ///
+  /// - Parameters:
+  ///   - packet: the packet.
+  ///   - ecn: what the datagram's IP header is to say. Through a relay it leaves unmarked: the server may forget marks (RFC 8656 §12.5).
   /// - Returns: whether it was handed to the sink.
   @discardableResult
-  public func sendRTP(_ packet: UnsafeRawBufferPointer) -> Bool {
-    unsafe send(packet) { srtp, slot throws(SRTPError) in
+  public func sendRTP(_ packet: UnsafeRawBufferPointer, ecn: ECNCodepoint = .notECT) -> Bool {
+    unsafe send(packet, ecn: ecn) { srtp, slot throws(SRTPError) in
       unsafe try srtp.protectRTP(from: packet, into: slot)
     }
   }
@@ -27,7 +31,7 @@ extension PeerTransport {
   }
 
   private func send(
-    _ packet: UnsafeRawBufferPointer,
+    _ packet: UnsafeRawBufferPointer, ecn: ECNCodepoint = .notECT,
     protect: (SRTPSession, UnsafeMutableRawBufferPointer) throws(SRTPError) -> Int
   ) -> Bool {
     guard let srtp = srtp.session, let path = traffic.path else {
@@ -35,7 +39,7 @@ extension PeerTransport {
       return false
     }
     var sent = false
-    unsafe carry(on: path, capacity: packet.count + Self.protectionOverhead) { slot in
+    unsafe carry(on: path, ecn: ecn, capacity: packet.count + Self.protectionOverhead) { slot in
       guard let count = unsafe try? protect(srtp, slot) else {
         counters.dropped.protectionFailed &+= 1
         return 0
@@ -140,9 +144,12 @@ extension PeerTransport {
 
   /// Lends memory for one packet to the peer, behind what a relay wants before it.
   @inline(__always)
-  func carry(on path: Path, capacity: Int, _ write: (UnsafeMutableRawBufferPointer) -> Int) {
+  func carry(
+    on path: Path, ecn: ECNCodepoint = .notECT, capacity: Int,
+    _ write: (UnsafeMutableRawBufferPointer) -> Int
+  ) {
     guard let relay = path.relay else {
-      unsafe sink.send(from: path.local, to: path.remote, capacity: capacity, write)
+      unsafe sink.send(from: path.local, to: path.remote, ecn: ecn, capacity: capacity, write)
       return
     }
     unsafe carry(through: relay, to: path.remote, capacity: capacity, write)

@@ -1,6 +1,7 @@
 public import SoraCongestion
 public import SoraMedia
 public import SoraRTP
+public import SoraWire
 
 /// All RTP streams of one peer connection: packetizing, pacing, retransmission, reports, feedback, bandwidth.
 ///
@@ -12,14 +13,18 @@ public final class RTPSession {
     public var cname: String
     public var wallClock: WallClock
     public var estimator: BandwidthEstimator.Configuration
+    /// What packets leave as whose feedback tells of marks (`.bySource`), where the path carries them.
+    public var ecn: ECNCodepoint
 
     public init(
       cname: String, wallClock: WallClock,
-      estimator: BandwidthEstimator.Configuration = BandwidthEstimator.Configuration()
+      estimator: BandwidthEstimator.Configuration = BandwidthEstimator.Configuration(),
+      ecn: ECNCodepoint = .ect1
     ) {
       self.cname = cname
       self.wallClock = wallClock
       self.estimator = estimator
+      self.ecn = ecn
     }
   }
 
@@ -116,7 +121,8 @@ public final class RTPSession {
     self.random = random
     self.output = output
     controller = SendController(
-      configuration: SendController.Configuration(estimator: configuration.estimator))
+      configuration: SendController.Configuration(
+        estimator: configuration.estimator, ecn: configuration.ecn))
     rtcp = RTCPEngine(
       cname: configuration.cname, controller: controller, random: random, output: output,
       wallClock: configuration.wallClock)
@@ -126,6 +132,9 @@ public final class RTPSession {
 
   /// Bits a second that the network is believed to take.
   public var estimatedBitrate: Int { controller.estimate.bitsPerSecond }
+
+  /// What is known of ECN marks on the path.
+  public var ecnState: ECNValidation.State { controller.ecnState }
 
   /// Bits a second that the application can use at most; the path isn't probed for more.
   public func setMaximumBitrate(_ bitsPerSecond: Int, at now: Instant) {

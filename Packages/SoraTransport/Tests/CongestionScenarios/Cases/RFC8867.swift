@@ -1,5 +1,6 @@
 import SoraMedia
 import SoraNetworkSimulator
+import SoraWire
 
 /// The test cases of RFC 8867 §5 and §6, with its paths: 50 ms one way, a queue of 300 ms that drops from its tail, no loss, and up to
 /// 30 ms of jitter.
@@ -9,15 +10,41 @@ public enum RFC8867 {
   private static let video = Scenario.Kind.media(maximumVideo: 1_500_000)
 
   public static var all: [Scenario] {
-    [
+    let basic = [
       singleFlow, multipleFlows, congestedFeedback, competingMedia, roundTripFairness,
       longTCP(.cubic),
       longTCP(.newReno), shortTCP, pauseAndResume, multipleBottlenecks,
-    ].map { scenario in
+    ]
+    return (basic + managedQueues).map { scenario in
       var scenario = scenario
       scenario.jitter = jitter
       return scenario
     }
+  }
+
+  /// §6.2: cases of §5 behind queues that say early that they fill, by dropping and by marking.
+  static var managedQueues: [Scenario] {
+    [
+      managed(singleFlow, "CoDel that drops", .codel(marks: false), .ect0),
+      managed(singleFlow, "CoDel that marks", .codel(marks: true), .ect0),
+      managed(singleFlow, "CoDel that marks, ECT(1)", .codel(marks: true), .ect1),
+      managed(singleFlow, "a queue for L4S", .scalable, .ect1),
+      managed(competingMedia, "CoDel that drops", .codel(marks: false), .ect0),
+      managed(competingMedia, "CoDel that marks", .codel(marks: true), .ect0),
+      managed(competingMedia, "CoDel that marks, ECT(1)", .codel(marks: true), .ect1),
+      managed(competingMedia, "a queue for L4S", .scalable, .ect1),
+    ]
+  }
+
+  private static func managed(
+    _ scenario: Scenario, _ name: String, _ discipline: Scenario.Discipline, _ ecn: ECNCodepoint
+  ) -> Scenario {
+    var scenario = scenario
+    scenario.name += "; \(name)"
+    scenario.origin = "RFC 8867 §6.2"
+    scenario.discipline = discipline
+    scenario.ecn = ecn
+    return scenario
   }
 
   private static func steps(_ rates: (Double, Double)..., unit: Int = 1_000_000) -> [Scenario.Step]

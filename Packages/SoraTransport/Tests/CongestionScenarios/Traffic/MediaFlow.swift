@@ -3,6 +3,7 @@ import SoraMedia
 import SoraNetworkSimulator
 import SoraRTP
 import SoraTransport
+import SoraWire
 
 /// One way of a call: video that follows its target rate and audio that doesn't, over real sessions and transports with the stand-in
 /// for DTLS. Confined to the network's thread.
@@ -37,10 +38,12 @@ final class MediaFlow: RTPSessionDelegate {
   private var wantsKeyFrame = true
   private var timers: [SimulationCallback] = []
 
-  /// - Parameter serial: of the ends' certificates, which take two.
+  /// - Parameters:
+  ///   - serial: of the ends' certificates, which take two.
+  ///   - ecn: what packets leave as, and are reported by source; nil for reports by transport-wide numbers.
   init(
     _ network: SimulatedNetwork, from: SimulatedHost, to: SimulatedHost, serial: UInt64,
-    source: Source
+    source: Source, ecn: ECNCodepoint?
   ) throws {
     self.network = network
     self.source = source
@@ -49,27 +52,29 @@ final class MediaFlow: RTPSessionDelegate {
       network, on: from, serial: 2 * serial, isControlling: true)
     receiver = try SimulatedTransportPeer(
       network, on: to, serial: 2 * serial + 1, isControlling: false)
-    let session = Self.session(of: sender, network)
+    let session = Self.session(of: sender, network, ecn)
     sender.session = session
-    receiver.session = Self.session(of: receiver, network)
+    receiver.session = Self.session(of: receiver, network, ecn)
+    let streams = Streams(feedback: ecn == nil ? .transportWide : .bySource)
     target = session.estimatedBitrate
-    guard let video = session.addSendStream(Streams.video),
-      let audio = session.addSendStream(Streams.audio)
+    guard let video = session.addSendStream(streams.video),
+      let audio = session.addSendStream(streams.audio)
     else { preconditionFailure("VP8 and Opus have payload formats") }
     self.video = video
     self.audio = audio
     session.delegate = self
     receiver.session?.delegate = self
-    receiver.session?.setReceiveSections(Streams.sections, at: network.now)
+    receiver.session?.setReceiveSections(streams.sections, at: network.now)
   }
 
   private static func session(
-    of peer: SimulatedTransportPeer, _ network: SimulatedNetwork
+    of peer: SimulatedTransportPeer, _ network: SimulatedNetwork, _ ecn: ECNCodepoint?
   ) -> RTPSession {
     RTPSession(
       configuration: RTPSession.Configuration(
         cname: peer.name,
-        wallClock: WallClock(unixNanoseconds: 1_700_000_000_000_000_000, at: .zero)),
+        wallClock: WallClock(unixNanoseconds: 1_700_000_000_000_000_000, at: .zero),
+        ecn: ecn ?? .notECT),
       random: network.random.fork(), output: peer.transport)
   }
 
@@ -159,23 +164,14 @@ final class MediaFlow: RTPSessionDelegate {
 }
 
 /// What both ends have negotiated.
-private enum Streams {
-  static var extensions: RTPHeaderExtensionMap {
-    var map = RTPHeaderExtensionMap()
-    map.mid = 1
-    map.absSendTime = 2
-    map.transportSequenceNumber = 4
-    return map
-  }
-
-  static let video = RTPSendParameters(
+private struct Streams {
+  private(set) var video = RTPSendParameters(
     mid: "1", kind: .video, ssrc: 1000, payloadType: 96, codecName: "VP8", clockRate: 90_000,
     rtx: (1001, 97), extensions: extensions)
-  static let audio = RTPSendParameters(
+  private(set) var audio = RTPSendParameters(
     mid: "0", kind: .audio, ssrc: 2000, payloadType: 111, codecName: "opus", clockRate: 48_000,
     extensions: extensions, acceptsNack: false)
-
-  static let sections = [
+  private(set) var sections = [
     RTPReceiveParameters(
       mid: "0", kind: .audio, payloads: [.init(type: 111, codecName: "opus", clockRate: 48_000)],
       extensions: extensions, sendsNack: false),
@@ -187,4 +183,18 @@ private enum Streams {
       ],
       extensions: extensions),
   ]
+
+  init(feedback: CongestionFeedbackKind) {
+    video.feedback = feedback
+    audio.feedback = feedback
+    for index in sections.indices { sections[index].feedback = feedback }
+  }
+
+  private static var extensions: RTPHeaderExtensionMap {
+    var map = RTPHeaderExtensionMap()
+    map.mid = 1
+    map.absSendTime = 2
+    map.transportSequenceNumber = 4
+    return map
+  }
 }

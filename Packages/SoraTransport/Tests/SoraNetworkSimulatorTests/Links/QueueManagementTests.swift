@@ -1,6 +1,7 @@
 import SoraICE
 import SoraMedia
 import SoraNetworkSimulator
+import SoraWire
 import Testing
 
 @Suite struct QueueManagementTests {
@@ -57,5 +58,41 @@ import Testing
     pair.network.run(for: .seconds(1))
     #expect(pair.right.numbers == Array(0..<15))
     #expect(pair.link.forwardStatistics.droppedByCoDel == 0)
+  }
+
+  /// What can be marked is, where it would have been dropped; the rest of it is dropped as before.
+  @Test(arguments: [ECNCodepoint.notECT, .ect0, .ect1])
+  func codelMarksWhatItMay(_ ecn: ECNCodepoint) {
+    let pair = Pair(
+      LinkConditions(
+        bitsPerSecond: 2_000_000, queue: .time(.seconds(2)), codel: CoDel(marks: true)))
+    pair.stream(2_000, every: .microseconds(4_465), size: 1200, ecn: ecn)
+    let link = pair.link.forwardStatistics
+    #expect((ecn == .notECT ? link.droppedByCoDel : link.marked) > 10)
+    #expect((ecn == .notECT ? link.marked : link.droppedByCoDel) == 0)
+    #expect(pair.right.ecns[ecn, default: 0] == link.deliveredPackets - link.marked)
+    #expect(pair.right.ecns[.congestionExperienced, default: 0] == link.marked)
+  }
+
+  /// RFC 9331: ECT(1) is marked from the first packet that waits for long, ECT(0) isn't; a packet of full size is no queue.
+  @Test func aQueueForL4SMarksEarly() {
+    for (ecn, isMarked) in [(ECNCodepoint.ect1, true), (.ect0, false)] {
+      let pair = Pair(
+        LinkConditions(
+          bitsPerSecond: 2_000_000, queue: .time(.seconds(2)),
+          scalableThreshold: .milliseconds(1)))
+      // One behind the head is no queue: of six the first goes at once, and the last two have none or one behind them.
+      pair.stream(2, every: .zero, size: 1200, ecn: ecn)
+      #expect(pair.link.forwardStatistics.marked == 0)
+      pair.stream(6, every: .zero, size: 1200, ecn: ecn)
+      #expect(pair.link.forwardStatistics.marked == (isMarked ? 3 : 0))
+      #expect(pair.link.forwardStatistics.dropped == 0)
+    }
+  }
+
+  @Test func aRouterMayClearTheBits() {
+    let pair = Pair(LinkConditions(clearsECN: true))
+    pair.stream(5, every: .zero, size: 100, ecn: .ect0)
+    #expect(pair.right.ecns == [.notECT: 5])
   }
 }

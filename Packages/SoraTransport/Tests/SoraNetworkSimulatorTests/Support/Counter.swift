@@ -1,12 +1,14 @@
 import SoraICE
 import SoraMedia
 import SoraNetworkSimulator
+import SoraWire
 
 /// Keeps what arrives: times and the number in the first eight bytes.
 final class Counter: SimulatedEndpoint {
   var numbers: [UInt64] = []
   var times: [Instant] = []
   var sources: [TransportAddress] = []
+  var ecns: [ECNCodepoint: Int] = [:]
   var onReceive: ((UInt64, TransportAddress, TransportAddress) -> Void)?
   var deadlines: [Instant] = []
   var polls: [Instant] = []
@@ -20,6 +22,14 @@ final class Counter: SimulatedEndpoint {
     times.append(now)
     sources.append(source)
     onReceive?(number, source, local)
+  }
+
+  func received(
+    _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress,
+    on local: TransportAddress, ecn: ECNCodepoint, at now: Instant
+  ) {
+    ecns[ecn, default: 0] += 1
+    received(bytes, from: source, on: local, at: now)
   }
 
   func poll(at now: Instant) {
@@ -53,19 +63,21 @@ final class Pair {
     network.bind(right, to: rightAddress)
   }
 
-  func send(_ number: UInt64, size: Int = 100) {
-    network.send(from: leftAddress, to: rightAddress, capacity: size) { memory in
+  func send(_ number: UInt64, size: Int = 100, ecn: ECNCodepoint = .notECT) {
+    network.send(from: leftAddress, to: rightAddress, ecn: ecn, capacity: size) { memory in
       memory.storeBytes(of: number, as: UInt64.self)
       return size
     }
   }
 
   /// Sends `count` datagrams, one each `interval`, and runs until a second after the last.
-  func stream(_ count: Int, every interval: Duration, size: Int = 100) {
+  func stream(
+    _ count: Int, every interval: Duration, size: Int = 100, ecn: ECNCodepoint = .notECT
+  ) {
     var next: UInt64 = 0
     let callback = network.every(interval) { [unowned self] _ in
       if next < UInt64(count) {
-        send(next, size: size)
+        send(next, size: size, ecn: ecn)
         next += 1
       }
     }

@@ -86,6 +86,35 @@ import Testing
     await endpoint.close()
   }
 
+  /// What is merged into one message has one mark; offload or not, each datagram arrives with its own.
+  @Test(arguments: LoopEchoTests.families, [true, false])
+  func datagramsLeaveMarked(ip: IPAddress, offload: Bool) async throws {
+    var configuration = NetworkLoop.Configuration()
+    configuration.segmentationOffload = offload
+    let sender = LoopEndpoint(try .make(configuration: configuration))
+    let receiver = LoopEndpoint(try .make())
+    let address = try await receiver.open(ip, from: sender.open(ip))
+    // Runs of three, between them single ones of another mark, all of one length and in one turn.
+    let marks: [ECNCodepoint] = [
+      .ect1, .ect1, .ect1, .notECT, .ect0, .ect0, .ect0, .congestionExperienced, .notECT, .notECT,
+      .ect1,
+    ]
+    await sender.with { sender in
+      for mark in marks {
+        sender.socket?.send(to: address, ecn: mark, capacity: 100) { memory in
+          for index in 0..<100 { memory[index] = mark.rawValue }
+          return 100
+        }
+      }
+    }
+    let all = await receiver.received(marks.count)
+    #expect(all.map(\.ecn) == marks)
+    #expect(all.allSatisfy { $0.bytes == [UInt8](repeating: $0.ecn.rawValue, count: 100) })
+    if offload { #expect(await sender.statistics.mergedSends > 0) }
+    await sender.close()
+    await receiver.close()
+  }
+
   // MARK: ICMP
 
   @Test(arguments: LoopEchoTests.families, [true, false])

@@ -3,6 +3,7 @@ import SoraICE
 import SoraMedia
 import SoraNetworkSimulator
 import SoraTransport
+import SoraWire
 import Testing
 
 /// What each candidate pair carried, and only that.
@@ -113,7 +114,7 @@ import Testing
     init(_ network: SimulatedNetwork) { self.network = network }
 
     func send(
-      from local: TransportAddress, to remote: TransportAddress, capacity: Int,
+      from local: TransportAddress, to remote: TransportAddress, ecn: ECNCodepoint, capacity: Int,
       _ write: (UnsafeMutableRawBufferPointer) -> Int
     ) {
       network.send(from: local, to: remote, capacity: capacity, write)

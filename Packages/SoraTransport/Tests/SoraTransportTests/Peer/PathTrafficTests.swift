@@ -1,6 +1,7 @@
 import SoraICE
 import SoraMedia
 import SoraTransport
+import SoraWire
 import Testing
 
 /// What is put down to which pair, while paths change and sockets lose.
@@ -10,7 +11,7 @@ import Testing
     var discards: [TransportAddress: UInt64] = [:]
 
     func send(
-      from local: TransportAddress, to remote: TransportAddress, capacity: Int,
+      from local: TransportAddress, to remote: TransportAddress, ecn: ECNCodepoint, capacity: Int,
       _ write: (UnsafeMutableRawBufferPointer) -> Int
     ) {}
 

@@ -4,6 +4,7 @@ import SoraMedia
 import SoraNetworkSimulator
 import SoraRTP
 import SoraTransport
+import SoraWire
 import Testing
 
 /// Everything that is dropped is counted once, under its own reason.
@@ -18,7 +19,7 @@ import Testing
     init(_ network: SimulatedNetwork) { self.network = network }
 
     func send(
-      from local: TransportAddress, to remote: TransportAddress, capacity: Int,
+      from local: TransportAddress, to remote: TransportAddress, ecn: ECNCodepoint, capacity: Int,
       _ write: (UnsafeMutableRawBufferPointer) -> Int
     ) {
       var bytes = [UInt8](repeating: 0, count: capacity)

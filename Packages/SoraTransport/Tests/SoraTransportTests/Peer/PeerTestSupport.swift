@@ -30,7 +30,7 @@ final class SimulatedPeer: SimulatedEndpoint, PeerTransportDelegate, RTPSessionD
   private(set) var keyFrameDemands: [Instant] = []
   private(set) var targets: [Int] = []
   var onFrame: ((EncodedFrame, Instant) -> Void)?
-  /// How a router has marked a datagram of so many bytes.
+  /// How the last router has marked a datagram of so many bytes, if not as it came.
   var mark: ((Int, Instant) -> ECNCodepoint)?
 
   // What it sends.
@@ -79,8 +79,15 @@ final class SimulatedPeer: SimulatedEndpoint, PeerTransportDelegate, RTPSessionD
     _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress,
     on local: TransportAddress, at now: Instant
   ) {
+    received(bytes, from: source, on: local, ecn: .notECT, at: now)
+  }
+
+  func received(
+    _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress,
+    on local: TransportAddress, ecn: ECNCodepoint, at now: Instant
+  ) {
     transport.receive(
-      bytes, from: source, on: local, ecn: mark?(bytes.count, now) ?? .notECT, at: now)
+      bytes, from: source, on: local, ecn: mark?(bytes.count, now) ?? ecn, at: now)
   }
 
   func poll(at now: Instant) {

@@ -78,6 +78,59 @@ import Testing
     #expect(call.video.remote.packetsLost == 0)
   }
 
+  private static let managed = LinkConditions(
+    delay: .milliseconds(20), bitsPerSecond: 1_500_000, codel: CoDel(marks: true))
+
+  /// A queue that marks in place of dropping, and packets that really leave marked: nothing is lost, and the rate is the link's.
+  @Test func aQueueThatMarksLosesNothing() throws {
+    let pair = try PeerPair(Self.managed)
+    let call = try call(.bySource, pair)
+    pair.network.run(for: .seconds(10))
+    let early = pair.link.forwardStatistics
+    pair.network.run(for: .seconds(20))
+    let link = pair.link.forwardStatistics
+    print(
+      "marked \(link.marked) of \(link.deliveredPackets) packets, dropped \(link.dropped), estimate \(pair.a.session.estimatedBitrate)"
+    )
+    #expect(pair.a.session.ecnState == .capable)
+    #expect(link.marked > early.marked && link.dropped == early.dropped)
+    let sent = call.video.statistics
+    let received = try #require(pair.b.session.receiveStreams.first { $0.jitterBuffer != nil })
+      .statistics
+    #expect(sent.packetsSentWithECT1 > sent.packetsSent * 9 / 10)
+    #expect(
+      received.packetsReceivedWithECT1 + received.packetsReceivedWithCE
+        <= sent.packetsSentWithECT1)
+    #expect(received.packetsReceivedWithECT1 > 1000 && received.packetsReceivedWithCE > 0)
+    #expect(pair.a.session.estimatedBitrate > 800_000)
+    #expect(pair.a.session.estimatedBitrate < 1_700_000)
+  }
+
+  /// Nobody marks what isn't reported on.
+  @Test(arguments: [CongestionFeedbackKind.transportWide, .receiverEstimate])
+  func otherFeedbackKeepsPacketsUnmarked(_ kind: CongestionFeedbackKind) throws {
+    let pair = try PeerPair(Self.managed)
+    let call = try call(kind, pair)
+    pair.network.run(for: .seconds(10))
+    #expect(call.video.statistics.packetsSentWithECT1 == 0)
+    #expect(pair.link.forwardStatistics.marked == 0)
+    #expect(call.video.statistics.packetsSent > 500)
+  }
+
+  /// A router on the way clears the bits: the first report says so, and the call goes on without.
+  @Test func aPathThatClearsMarksIsLeftAlone() throws {
+    var conditions = Self.managed
+    conditions.clearsECN = true
+    let pair = try PeerPair(conditions)
+    let call = try call(.bySource, pair)
+    pair.network.run(for: .seconds(10))
+    #expect(pair.a.session.ecnState == .failed)
+    let marked = call.video.statistics.packetsSentWithECT1
+    #expect((1...10).contains(marked), "\(marked)")
+    #expect(pair.link.forwardStatistics.marked == 0)
+    #expect(pair.a.session.estimatedBitrate > 800_000)
+  }
+
   @Test func onlyOneKindIsSent() throws {
     for kind in CongestionFeedbackKind.allCases {
       var kinds: Set<UInt8> = []

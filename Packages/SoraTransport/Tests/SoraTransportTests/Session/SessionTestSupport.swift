@@ -2,6 +2,7 @@ import SoraMedia
 import SoraNetworkSimulator
 import SoraRTP
 import SoraTransport
+import SoraWire
 import Testing
 
 /// What two ends of a test agree on.
@@ -129,7 +130,9 @@ final class SessionBench: RTPSessionDelegate, RTPSessionOutput {
   /// Stands in for the output until the session is there.
   private final class Relay: RTPSessionOutput {
     unowned var bench: SessionBench?
-    func sendRTP(_ packet: UnsafeRawBufferPointer) -> Bool { bench?.sendRTP(packet) ?? false }
+    func sendRTP(_ packet: UnsafeRawBufferPointer, ecn: ECNCodepoint) -> Bool {
+      bench?.sendRTP(packet, ecn: ecn) ?? false
+    }
     func sendRTCP(capacity: Int, _ write: (UnsafeMutableRawBufferPointer) -> Int) -> Bool {
       bench?.sendRTCP(capacity: capacity, write) ?? false
     }
@@ -146,12 +149,12 @@ final class SessionBench: RTPSessionDelegate, RTPSessionOutput {
     session.delegate = self
   }
 
-  func sendRTP(_ packet: UnsafeRawBufferPointer) -> Bool {
+  func sendRTP(_ packet: UnsafeRawBufferPointer, ecn: ECNCodepoint) -> Bool {
     if isWritable { rtp.append(Array(packet)) }
     return isWritable
   }
 
-  func sendRTPAgain(_ packet: UnsafeRawBufferPointer) -> Bool { sendRTP(packet) }
+  func sendRTPAgain(_ packet: UnsafeRawBufferPointer) -> Bool { sendRTP(packet, ecn: .notECT) }
 
   func sendRTCP(capacity: Int, _ write: (UnsafeMutableRawBufferPointer) -> Int) -> Bool {
     guard isWritable else { return false }

@@ -2,6 +2,7 @@ import SoraICE
 import SoraMedia
 import SoraNetworkSimulator
 import SoraTransport
+import SoraWire
 import Testing
 
 extension Trait where Self == ConditionTrait {
@@ -40,7 +41,7 @@ final class RingSink: DatagramSink {
   deinit { memory.deallocate() }
 
   func send(
-    from local: TransportAddress, to remote: TransportAddress, capacity: Int,
+    from local: TransportAddress, to remote: TransportAddress, ecn: ECNCodepoint, capacity: Int,
     _ write: (UnsafeMutableRawBufferPointer) -> Int
   ) {
     guard isKept else { return network.send(from: local, to: remote, capacity: capacity, write) }

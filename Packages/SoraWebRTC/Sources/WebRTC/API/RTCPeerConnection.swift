@@ -74,6 +74,7 @@ public final class RTCPeerConnection: Sendable {
       core.audioRedundancy = settings.audioRedundancy
       core.offersRepair = settings.offersRepair
       core.offersFeedbackBySource = settings.offersFeedbackBySource
+      core.ecn = settings.ecn
       core.acceptsDataChannels = settings.acceptsDataChannels
       core.data.maximumMessageSize = settings.maximumMessageSize
       core.gathering = gathering

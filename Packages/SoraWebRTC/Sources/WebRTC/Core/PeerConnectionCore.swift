@@ -6,6 +6,7 @@ public import SoraMedia
 public import SoraRTP
 import SoraSDP
 public import SoraTransport
+public import SoraWire
 
 /// A whole peer connection without sockets, threads, clocks or codecs: descriptions and encoded frames in and out.
 ///
@@ -29,6 +30,7 @@ public final class PeerConnectionCore {
     /// As in `RTCSettings`.
     public var offersRepair = false
     public var offersFeedbackBySource = false
+    public var ecn = ECNCodepoint.ect1
     public var data = DataChannelConfiguration()
     /// STUN and TURN servers, and which candidates are used.
     public var gathering = ICEGatherer.Configuration()
@@ -99,6 +101,7 @@ public final class PeerConnectionCore {
     negotiator = JSEPNegotiator(configuration: negotiation, random: random.fork())
     var sessionConfiguration = RTPSession.Configuration(
       cname: negotiator.cname, wallClock: configuration.wallClock)
+    sessionConfiguration.ecn = configuration.ecn
     sessionConfiguration.estimator = BandwidthEstimator.Configuration(
       start: Bitrate(bitsPerSecond: configuration.startBitrate),
       minimum: Bitrate(bitsPerSecond: configuration.minimumBitrate),

@@ -81,7 +81,7 @@ enum ConnectionRehearsal {
     private var datagrams: [[UInt8]] = []
 
     func send(
-      from local: TransportAddress, to remote: TransportAddress, capacity: Int,
+      from local: TransportAddress, to remote: TransportAddress, ecn: ECNCodepoint, capacity: Int,
       _ write: (UnsafeMutableRawBufferPointer) -> Int
     ) {
       datagrams.append(

@@ -1,5 +1,6 @@
 import SoraICE
 public import SoraTransport
+public import SoraWire
 
 /// Knobs beside the standard surface. The defaults are right for a call over the internet.
 public struct RTCSettings: Sendable {
@@ -34,6 +35,9 @@ public struct RTCSettings: Sendable {
   public var offersRepair = false
   /// Whether feedback by source with ECN marks (RFC 8888) is offered, in place of transport-wide feedback. It is accepted in any case.
   public var offersFeedbackBySource = false
+  /// What packets of media leave as where feedback by source was agreed on and the path carries the mark: `.ect1` for queues that know
+  /// L4S (RFC 9331), `.ect0`, or `.notECT` for never.
+  public var ecn = ECNCodepoint.ect1
   /// Whether a section for data channels that the other side offers is taken. Channels of our own are offered in any case.
   public var acceptsDataChannels = true
   /// Bytes of the largest message of a data channel that is taken; the other side is told (`a=max-message-size`).

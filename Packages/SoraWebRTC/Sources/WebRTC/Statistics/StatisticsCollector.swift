@@ -100,6 +100,7 @@ package struct StatisticsCollector {
         "codecId": .string(codecID(section, stream.parameters.payloadType)),
         "packetsSent": .integer(s.packetsSent), "bytesSent": .integer(s.bytesSent),
         "headerBytesSent": .integer(s.headerBytesSent),
+        "packetsSentWithEct1": .integer(s.packetsSentWithECT1),
         "retransmittedPacketsSent": .integer(s.retransmittedPacketsSent),
         "retransmittedBytesSent": .integer(s.retransmittedBytesSent),
         "nackCount": .integer(s.nackCount),
@@ -177,6 +178,8 @@ package struct StatisticsCollector {
         .string(codecID(section, $0.payloadType))
       },
       "packetsReceived": .integer(received.packetsReceived),
+      "packetsReceivedWithEct1": .integer(stream.statistics.packetsReceivedWithECT1),
+      "packetsReceivedWithCe": .integer(stream.statistics.packetsReceivedWithCE),
       "bytesReceived": .integer(received.payloadBytesReceived),
       "headerBytesReceived": .integer(received.headerBytesReceived),
       "retransmittedPacketsReceived": .integer(received.retransmittedPacketsReceived),

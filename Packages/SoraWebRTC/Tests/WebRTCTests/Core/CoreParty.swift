@@ -111,7 +111,14 @@ final class CoreParty: SimulatedEndpoint, PeerConnectionCoreDelegate {
     _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress,
     on local: TransportAddress, at now: Instant
   ) {
-    core.receive(bytes, from: source, on: local, at: now)
+    received(bytes, from: source, on: local, ecn: .notECT, at: now)
+  }
+
+  func received(
+    _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress,
+    on local: TransportAddress, ecn: ECNCodepoint, at now: Instant
+  ) {
+    core.receive(bytes, from: source, on: local, ecn: ecn, at: now)
   }
 
   func poll(at now: Instant) { core.poll(at: now) }

@@ -5,6 +5,7 @@ import SoraNetworkSimulator
 import SoraRTP
 import SoraSDP
 import SoraTransport
+import SoraWire
 import WebRTC
 
 extension FuzzTarget {
@@ -198,7 +199,7 @@ extension FuzzTarget {
 
 private final class DiscardingSink: DatagramSink {
   func send(
-    from local: TransportAddress, to remote: TransportAddress, capacity: Int,
+    from local: TransportAddress, to remote: TransportAddress, ecn: ECNCodepoint, capacity: Int,
     _ write: (UnsafeMutableRawBufferPointer) -> Int
   ) {
     lendExactly([UInt8](repeating: 0, count: capacity)) { check(write($0) <= capacity, "overrun") }

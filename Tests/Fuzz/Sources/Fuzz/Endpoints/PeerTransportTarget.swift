@@ -4,13 +4,14 @@ import SoraMedia
 import SoraNetworkSimulator
 import SoraRTP
 import SoraTransport
+import SoraWire
 
 /// Keeps datagrams until the script says what becomes of them.
 private final class FuzzSink: DatagramSink {
   var datagrams: [[UInt8]] = []
 
   func send(
-    from local: TransportAddress, to remote: TransportAddress, capacity: Int,
+    from local: TransportAddress, to remote: TransportAddress, ecn: ECNCodepoint, capacity: Int,
     _ write: (UnsafeMutableRawBufferPointer) -> Int
   ) {
     lendExactly([UInt8](repeating: 0, count: capacity)) { buffer in

@@ -1,12 +1,13 @@
 import SoraMedia
 import SoraRTP
 import SoraTransport
+import SoraWire
 
 /// Swallows what a session sends, after a look at whether it is well-formed.
 final class FuzzOutput: RTPSessionOutput {
   var sent: [[UInt8]] = []
 
-  func sendRTP(_ packet: UnsafeRawBufferPointer) -> Bool {
+  func sendRTP(_ packet: UnsafeRawBufferPointer, ecn: ECNCodepoint) -> Bool {
     check((try? RTPHeader(parsing: packet)) != nil, "the session sent a malformed packet")
     if sent.count < 64 { sent.append(Array(packet)) }
     return true

@@ -88,7 +88,7 @@ import CSoraNetwork
     return messages
   }
 
-  /// How many slots from `start` on, and at most, make one message: the same destination and the same length, except
+  /// How many slots from `start` on, and at most, make one message: the same destination, mark and length, except
   /// that the last one may be shorter. Leaves the slot after them in `next`.
   private static func runLength(from start: Slot, most: Int, next: inout Slot?) -> Int {
     let size = unsafe start.pointee.count
@@ -100,6 +100,7 @@ import CSoraNetwork
       let count = unsafe slot.pointee.count
       total += Int(count)
       guard count <= size, total <= longestMerge,
+        unsafe slot.pointee.ecn == start.pointee.ecn,
         unsafe slot.pointee.to.isEqual(start.pointee.to)
       else { break }
       run += 1

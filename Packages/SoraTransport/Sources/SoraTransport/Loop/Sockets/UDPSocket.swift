@@ -68,6 +68,7 @@ public import SoraWire
   ///
   /// - Parameters:
   ///   - destination: whom it is for.
+  ///   - ecn: what its IP header says.
   ///   - capacity: bytes that `write` needs at most, up to 65,507. No more than 2,048 cost no allocation.
   ///   - write: fills the memory (16-byte aligned, at least `capacity` bytes) from its start and returns how many
   ///     bytes count; 0 sends nothing.
@@ -75,7 +76,7 @@ public import SoraWire
   ///   and the loss is counted in `statistics.drops`.
   @discardableResult
   public func send(
-    to destination: TransportAddress, capacity: Int = 1500,
+    to destination: TransportAddress, ecn: ECNCodepoint = .notECT, capacity: Int = 1500,
     _ write: (UnsafeMutableRawBufferPointer) -> Int
   ) -> Bool {
     context.preconditionCurrent()
@@ -107,6 +108,7 @@ public import SoraWire
     unsafe slot.pointee.count = UInt32(truncatingIfNeeded: count)
     unsafe slot.pointee.to = sora_net_address(destination)
     unsafe slot.pointee.to.scope = scope
+    unsafe slot.pointee.ecn = UInt32(ecn.rawValue)
     unsafe queue.append(slot)
     if !isListed {
       isListed = true

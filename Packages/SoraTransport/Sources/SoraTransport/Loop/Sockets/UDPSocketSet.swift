@@ -1,4 +1,4 @@
-public import SoraICE
+public import SoraWire
 
 /// The sockets of one connection, chosen by their local address: the `DatagramSink` over real sockets. Confined to
 /// the sockets' loop.
@@ -20,14 +20,14 @@ public final class UDPSocketSet: DatagramSink {
   }
 
   public func send(
-    from local: TransportAddress, to remote: TransportAddress, capacity: Int,
+    from local: TransportAddress, to remote: TransportAddress, ecn: ECNCodepoint, capacity: Int,
     _ write: (UnsafeMutableRawBufferPointer) -> Int
   ) {
     guard let socket = self[local] else {
       unknownLocalAddress &+= 1
       return
     }
-    unsafe socket.send(to: remote, capacity: capacity, write)
+    unsafe socket.send(to: remote, ecn: ecn, capacity: capacity, write)
   }
 
   /// Closes the socket that is bound to `local`, and lets go of it.

@@ -1,7 +1,7 @@
 public import SoraCongestion
 public import SoraMedia
 public import SoraRTP
-import SoraWire
+public import SoraWire
 
 /// Whose packets a `SendController` lets go. It keeps them; the controller only says when.
 public protocol PacedPacketSource: AnyObject {
@@ -24,14 +24,18 @@ public final class SendController {
     /// Whether packets are paced before the receiver has said anything about them. A forwarding server doesn't: what it
     /// sends was paced by its publisher, and the first frame shouldn't wait for an estimate.
     public var pacesBeforeFeedback: Bool
+    /// What packets leave as whose feedback tells of marks, where the path carries them.
+    public var ecn: ECNCodepoint
 
     public init(
       estimator: BandwidthEstimator.Configuration = BandwidthEstimator.Configuration(),
-      pacer: Pacer.Configuration = Pacer.Configuration(), pacesBeforeFeedback: Bool = true
+      pacer: Pacer.Configuration = Pacer.Configuration(), pacesBeforeFeedback: Bool = true,
+      ecn: ECNCodepoint = .ect1
     ) {
       self.estimator = estimator
       self.pacer = pacer
       self.pacesBeforeFeedback = pacesBeforeFeedback
+      self.ecn = ecn
     }
   }
 
@@ -64,6 +68,9 @@ public final class SendController {
   /// What waits for longer isn't a key frame on a link that takes it.
   private static let longWait = Duration.milliseconds(120)
 
+  /// What leaves faster than the link takes it is a queue that those of L4S mark. Of the factors tried, the one that used most.
+  private static let scalablePacing = 1.25
+
   public var statistics: Statistics { counters }
   private var counters = Statistics()
   private let estimator: BandwidthEstimator
@@ -72,6 +79,7 @@ public final class SendController {
   // Changed with every packet: as classes they are, the accesses needn't be checked for overlaps.
   private let sent = SentPacketRing()
   private var sourceNumbers = SentSourceNumbers()
+  private var validation: ECNValidation
   private var timelines = (TransportFeedbackTimeline(), CongestionFeedbackTimeline())
   /// Reused for every feedback message.
   private var results: [PacketFeedback] = []
@@ -91,6 +99,7 @@ public final class SendController {
   public init(configuration: Configuration) {
     estimator = BandwidthEstimator(configuration: configuration.estimator)
     pacesBeforeFeedback = configuration.pacesBeforeFeedback
+    validation = ECNValidation(of: configuration.ecn)
     pacer = Pacer(
       rate: configuration.pacesBeforeFeedback ? configuration.estimator.start : .unlimited,
       configuration: configuration.pacer)
@@ -122,6 +131,11 @@ public final class SendController {
   /// What the packets to come take, where that has a rate of its own and all of it is sent; nil where it follows the estimate. No more
   /// will be unanswered than suits it.
   public func setUseful(_ rate: Bitrate?) { window.useful = rate }
+
+  /// What is known of marks on the path, from feedback by source.
+  public var ecnState: ECNValidation.State { validation.state }
+  /// What the IP header of the next packet is to say, if its feedback tells of marks.
+  public var codepoint: ECNCodepoint { validation.codepoint }
 
   // MARK: Sending
 
@@ -195,10 +209,11 @@ public final class SendController {
   ) -> Int64 {
     let sequence = sent.append(
       size: size, probeCluster: pacer.probeCluster, bytesUpTo: window.send(size, at: now),
-      at: now)
+      ecn: source == nil ? .notECT : codepoint, at: now)
     estimator.packetSent(sequence: sequence, size: size, at: now, probeCluster: pacer.probeCluster)
     if let source {
       sourceNumbers.note(ssrc: source.ssrc, number: source.number, sequence: sequence)
+      validation.sent(at: now)
     }
     sending.add(size, at: now)
     if firstSent == nil { firstSent = now }
@@ -320,6 +335,7 @@ public final class SendController {
       guard
         let sequence = sourceNumbers.sequence(ssrc: status.ssrc, number: status.sequenceNumber)
       else { continue }
+      if sent.takeMark(of: sequence) { validation.reported(status.ecn, at: now) }
       if status.ecn != nil, status.age == nil {
         // It has come, nobody knows when: neither lost, nor of use to who watches delays.
         sent.markReported(sequence)
@@ -330,6 +346,7 @@ public final class SendController {
         arrival: status.age.map { reportTime - CongestionFeedbackTimeline.duration(ofAge: $0) },
         ecn: status.ecn)
     }
+    pacer.limitFactor(to: validation.isScalable ? Self.scalablePacing : nil)
     results.sortBySequence()
     takeResults(at: now)
   }
@@ -394,6 +411,7 @@ public final class SendController {
   public func pathLost() {
     pacer.removeAll()
     window.forget()
+    validation.startOver()
     isHeld = false
   }
 

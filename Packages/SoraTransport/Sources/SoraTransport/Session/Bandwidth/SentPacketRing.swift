@@ -1,4 +1,5 @@
 import SoraMedia
+import SoraWire
 
 /// Remembers what was sent under which transport-wide sequence number until feedback about it comes.
 ///
@@ -13,6 +14,8 @@ final class SentPacketRing {
     var probeCluster: Int32
     /// All bytes up to and with this packet, by `SendWindow`.
     var bytesUpTo: Int
+    /// What it left as, until feedback tells what became of that.
+    var ecn = ECNCodepoint.notECT
   }
 
   private static let initialCapacity = 128
@@ -29,14 +32,16 @@ final class SentPacketRing {
 
   /// Takes the next number for a packet that leaves now.
   func append(
-    size: Int, probeCluster: Int?, bytesUpTo: Int = 0, at now: Instant
+    size: Int, probeCluster: Int?, bytesUpTo: Int = 0, ecn: ECNCodepoint = .notECT,
+    at now: Instant
   ) -> Int64 {
     let sequence = nextSequence
     nextSequence += 1
     if entries.isEmpty || isNeeded(entries[slot(sequence)], at: now) { grow() }
     entries[slot(sequence)] = Entry(
       sequence: sequence, sendTime: now, size: Int32(clamping: max(0, size)),
-      probeCluster: Int32(truncatingIfNeeded: probeCluster ?? -1), bytesUpTo: bytesUpTo)
+      probeCluster: Int32(truncatingIfNeeded: probeCluster ?? -1), bytesUpTo: bytesUpTo,
+      ecn: ecn)
     return sequence
   }
 
@@ -72,10 +77,20 @@ final class SentPacketRing {
     entries[slot(sequence)].size = Self.reported
   }
 
-  /// A packet leaves again, as it was.
+  /// Whether a packet left marked as ECN-capable; true once, for what feedback says of it first.
+  func takeMark(of sequence: Int64) -> Bool {
+    guard sequence > 0, !entries.isEmpty else { return false }
+    let slot = slot(sequence)
+    guard entries[slot].sequence == sequence, entries[slot].ecn != .notECT else { return false }
+    entries[slot].ecn = .notECT
+    return true
+  }
+
+  /// A packet leaves again, as it was but unmarked.
   func noteAgain(_ sequence: Int64, at now: Instant) {
     guard unreported(sequence) != nil else { return }
     entries[slot(sequence)].sendTime = now
+    entries[slot(sequence)].ecn = .notECT
   }
 
   private func slot(_ sequence: Int64) -> Int { Int(sequence) & (entries.count - 1) }

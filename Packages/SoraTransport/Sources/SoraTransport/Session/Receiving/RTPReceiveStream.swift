@@ -1,5 +1,6 @@
 public import SoraMedia
 public import SoraRTP
+import SoraWire
 
 /// One incoming stream of a client: what every received source has, and the frames that its packets make.
 ///
@@ -9,6 +10,9 @@ public final class RTPReceiveStream {
   public struct Statistics: Sendable, Equatable {
     public var nackCount: UInt64 = 0
     public var pliCount: UInt64 = 0
+    /// Packets whose IP header said that they are L4S's, and that they had met congestion; retransmissions among them.
+    public var packetsReceivedWithECT1: UInt64 = 0
+    public var packetsReceivedWithCE: UInt64 = 0
     /// Packets with a payload type that wasn't negotiated, or a payload that can't be read.
     public var packetsDiscarded: UInt64 = 0
     /// Retransmissions whose original had come already, or that were empty.
@@ -17,6 +21,14 @@ public final class RTPReceiveStream {
     public var fec = FECDecoder.Statistics()
     public var framesReceived: UInt64 = 0
     public var keyFramesReceived: UInt64 = 0
+
+    mutating func count(_ ecn: ECNCodepoint) {
+      switch ecn {
+      case .ect1: packetsReceivedWithECT1 &+= 1
+      case .congestionExperienced: packetsReceivedWithCE &+= 1
+      case .ect0, .notECT: break
+      }
+    }
   }
 
   public let mid: String

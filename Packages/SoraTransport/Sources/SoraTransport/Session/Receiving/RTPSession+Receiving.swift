@@ -24,6 +24,7 @@ extension RTPSession {
         counted.unknownPayloadType += 1
         return
       }
+      stream.counted.count(ecn)
       stream.receiver.receive(header, packetCount: bytes.count, at: now)
       unsafe unwrap(header, bytes, values, index, on: stream, isRetransmission: false, at: now)
     case .retransmission(let stream):
@@ -36,6 +37,7 @@ extension RTPSession {
         counted.unusableRetransmission += 1
         return
       }
+      stream.counted.count(ecn)
       let before = stream.jitterBuffer?.statistics.packetsDiscarded.total ?? 0
       unsafe unwrap(
         restored, bytes, values, stream.payloadIndex(original), on: stream, isRetransmission: true,

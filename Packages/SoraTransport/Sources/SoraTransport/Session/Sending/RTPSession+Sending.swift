@@ -1,6 +1,7 @@
 import SoraCongestion
 public import SoraMedia
 import SoraRTP
+import SoraWire
 
 // What leaves.
 extension RTPSession: PacedPacketSource {
@@ -44,11 +45,12 @@ extension RTPSession: PacedPacketSource {
       header.ssrc = stream.parameters.ssrc
       unsafe RTPPacket.setSSRC(header.ssrc, in: packet)
     }
+    let ecn = codepoint(of: stream)
     let sequence = unsafe stamp(packet, header, of: stream, at: now)
-    if unsafe output.sendRTP(UnsafeRawBufferPointer(packet)) {
+    if unsafe output.sendRTP(UnsafeRawBufferPointer(packet), ecn: ecn) {
       stream.sender.sent(
         token.number, count: packet.count, payload: header.payloadCount,
-        transportSequence: sequence, as: .first, at: now)
+        transportSequence: sequence, as: .first, ecn: ecn, at: now)
       if let stored = stream.history.storedAt(sequenceNumber: token.number) {
         stream.sender.counters.totalPacketSendDelay += now - stored
       }
@@ -66,8 +68,9 @@ extension RTPSession: PacedPacketSource {
       counted.overtaken += 1
       return
     }
+    let ecn = codepoint(of: stream)
     _ = unsafe stamp(packet, header, of: stream, at: now)
-    if unsafe !output.sendRTP(UnsafeRawBufferPointer(packet)) {
+    if unsafe !output.sendRTP(UnsafeRawBufferPointer(packet), ecn: ecn) {
       stream.sender.counters.packetsDropped &+= 1
     }
   }
@@ -125,16 +128,22 @@ extension RTPSession: PacedPacketSource {
         counted.unsendable += 1
         return nil
       }
+      let ecn = codepoint(of: stream)
       let sequence = unsafe stamp(packet, header, of: stream, at: now)
-      guard unsafe output.sendRTP(UnsafeRawBufferPointer(packet)) else {
+      guard unsafe output.sendRTP(UnsafeRawBufferPointer(packet), ecn: ecn) else {
         if sending == .retransmission { stream.sender.counters.packetsDropped &+= 1 }
         return nil
       }
       stream.sender.sent(
         number, count: writer.count, payload: header.payloadCount, transportSequence: sequence,
-        as: sending, at: now)
+        as: sending, ecn: ecn, at: now)
       return writer.count
     }
+  }
+
+  /// What the IP header of the next packet says. Only feedback by source tells what became of it.
+  private func codepoint(of stream: RTPSendStream) -> ECNCodepoint {
+    stream.parameters.feedback == .bySource ? controller.codepoint : .notECT
   }
 
   /// Writes what is known only when a packet really leaves: its time and its transport-wide number.

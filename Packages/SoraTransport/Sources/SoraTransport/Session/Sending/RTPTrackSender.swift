@@ -1,5 +1,6 @@
 public import SoraMedia
 public import SoraRTP
+public import SoraWire
 
 /// One source that is sent: its place towards its receiver, its retransmissions (RFC 4588), its reports, and what the
 /// receiver says of it.
@@ -10,6 +11,7 @@ public final class RTPTrackSender {
   /// Counters with the names of W3C `RTCOutboundRtpStreamStats`.
   public struct Statistics: Sendable, Equatable {
     public var packetsSent: UInt64 = 0
+    public var packetsSentWithECT1: UInt64 = 0
     /// Payload bytes, headers and padding left out.
     public var bytesSent: UInt64 = 0
     public var headerBytesSent: UInt64 = 0
@@ -165,12 +167,14 @@ public final class RTPTrackSender {
   ///   - payload: bytes of its payload.
   ///   - transportSequence: its transport-wide number; nil without one.
   ///   - sending: for the first time, again, or as padding.
+  ///   - ecn: what its IP header says.
   ///   - now: the present time.
   public func sent(
     _ number: UInt16, count: Int, payload: Int, transportSequence: Int64?, as sending: Sending,
-    at now: Instant
+    ecn: ECNCodepoint = .notECT, at now: Instant
   ) {
     counters.packetsSent &+= 1
+    if ecn == .ect1 { counters.packetsSentWithECT1 &+= 1 }
     counters.bytesSent &+= UInt64(payload)
     counters.headerBytesSent &+= UInt64(count - payload)
     switch sending {

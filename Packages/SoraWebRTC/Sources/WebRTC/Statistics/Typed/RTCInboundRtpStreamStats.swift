@@ -29,6 +29,9 @@ public struct RTCInboundRtpStreamStats: RTCStats {
   // MARK: Packets
 
   public var packetsReceived: Int { statistics.count("packetsReceived") }
+  /// Those whose IP header said that they are L4S's (RFC 9331), and those that it said had met congestion (RFC 3168).
+  public var packetsReceivedWithEct1: Int { statistics.count("packetsReceivedWithEct1") }
+  public var packetsReceivedWithCe: Int { statistics.count("packetsReceivedWithCe") }
   /// Payload without headers and padding.
   public var bytesReceived: Int { statistics.count("bytesReceived") }
   public var headerBytesReceived: Int { statistics.count("headerBytesReceived") }

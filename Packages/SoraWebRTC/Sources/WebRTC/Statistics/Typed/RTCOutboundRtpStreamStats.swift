@@ -23,6 +23,8 @@ public struct RTCOutboundRtpStreamStats: RTCStats {
   // MARK: Packets
 
   public var packetsSent: Int { statistics.count("packetsSent") }
+  /// Those whose IP header said that they are L4S's (RFC 9331).
+  public var packetsSentWithEct1: Int { statistics.count("packetsSentWithEct1") }
   /// Payload without headers and padding.
   public var bytesSent: Int { statistics.count("bytesSent") }
   public var headerBytesSent: Int { statistics.count("headerBytesSent") }
