@@ -24,7 +24,7 @@ PREFIX ?= /usr/local
 DOCS = .build/docs
 
 .DEFAULT_GOAL := help
-.PHONY: help deps demo build check test api samples test-allocations test-unit test-devices test-interop test-packages test-alone endurance channels-gigabyte guard metrics \
+.PHONY: help deps demo build check test api samples test-allocations test-unit test-devices test-interop test-peers test-calls test-packages test-alone endurance channels-gigabyte guard metrics \
 	fuzz sanitize bench bench-codecs bench-packets bench-forwarding bench-data bench-links bench-realtime bench-sound audio-quality scorecard bench-short short-benches short-calls short-work manifest manifest-check \
 	install package format lint docs clean
 
@@ -61,9 +61,13 @@ test-unit: ## Run the packages' own tests (after `make build`)
 test-allocations: ## Count what the codecs' modules allocate for a frame
 	$(SWIFT) test -c release --package-path Packages/SoraCodecs --scratch-path .build/packages --filter 'AllocatesNothing'
 
-# Those that compare no times first, in two rows beside each other; then the calls, alone.
-test-interop: ## Run the tests with real peers (after `make build`)
+# Those that compare no times first, in two rows beside each other; then the calls, alone. DONE names what needn't be run again.
+test-interop: $(filter-out $(DONE),test-peers test-calls) ## Run the tests with real peers (after `make build`)
+
+test-peers: ## Of them, those that compare no times
 	$(TRY) --filter '$(BESIDE)'
+
+test-calls: ## Of them, the others: calls
 	$(TRY) --filter '$(INTEGRATION)' --skip '^DeviceTests\.' --skip '$(BESIDE)'
 
 # By themselves: the guest takes both cores.

@@ -29,7 +29,7 @@ def runs(makefile):
     """For each target those that it needs or calls."""
     found = {}
     for match in re.finditer(r"^([a-z-]+):(.*)\n((?:\t.*\n?|#.*\n)*)", makefile, re.M):
-        needs = match.group(2).split("##")[0].split()
+        needs = re.findall(r"[a-z-]+", match.group(2).split("##")[0])
         calls = re.findall(r"\$\(MAKE\)(?: --\S+)* ([a-z-]+)", match.group(3))
         found[match.group(1)] = set(needs) | set(calls)
     return found
@@ -37,7 +37,7 @@ def runs(makefile):
 
 def problems(makefile, script):
     graph = runs(makefile)
-    waiting = re.findall(r"^\s*(?:\w+=\S+ )*make ([a-z-]+)", script, re.M)
+    waiting = re.findall(r"^\s*(?:\w+=\S+ )*(?:chrt --idle 0 )?make ([a-z-]+)", script, re.M)
     reached = set()
     while waiting:
         target = waiting.pop()

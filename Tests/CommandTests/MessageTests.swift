@@ -90,6 +90,30 @@ import Testing
       bytes.jsonLine == ##"{"bytes":2,"data":"/wA=","label":"#chat","type":"message"}"##)
   }
 
+  /// Feedback by source is offered where asked for, and loopback carries what it tells of.
+  @Test(arguments: [true, false]) func marks(_ isAskedFor: Bool) async throws {
+    let (server, port) = try await ServedProgram.serve(isAskedFor ? ["--ecn"] : [])
+    defer { server.interrupt() }
+    let url = "ws://127.0.0.1:\(port)/signaling"
+    let publisher = try ServedProgram([
+      "publish", url, "--channel", "c", "--video-codec", "vp8", "--resolution", "320x180", "--json",
+    ])
+    defer { publisher.interrupt() }
+    let run = try await Run.beside([
+      "stats", url, "--channel", "c", "--json", "--interval", "2", "--count", "1", "--type",
+      "inbound-rtp",
+    ])
+    #expect(run.status == 0, "\(run.errors)")
+    let report = try #require(
+      try JSONSerialization.jsonObject(with: Data(run.output.utf8)) as? [String: Any])
+    let objects = try #require(report["statistics"] as? [[String: Any]])
+    #expect(!objects.isEmpty)
+    for object in objects {
+      let marked = try #require(object["packetsReceivedWithEct1"] as? Int)
+      #expect(isAskedFor ? marked > 10 : marked == 0, "\(object)")
+    }
+  }
+
   @Test func statistics() async throws {
     let server = try await SoraServer.start()
     let run = try await Run.beside([

@@ -7,12 +7,15 @@ import SoraSDP
 import SoraServer
 import SoraSignalingMessages
 import SoraTransport
+import SoraWire
 import WebRTC
 
 /// A whole client in a simulated network: the SDK's peer connection without sockets, with stamped frames for codecs.
 final class SimulatedClient: SimulatedEndpoint, PeerConnectionCoreDelegate {
   let name: String
   let core: PeerConnectionCore
+  /// From it to the server.
+  let link: SimulatedLink
   private let network: SimulatedNetwork
   private let server: SimulatedServer
   private let address: TransportAddress
@@ -58,11 +61,12 @@ final class SimulatedClient: SimulatedEndpoint, PeerConnectionCoreDelegate {
   ///   - edit: what becomes of its descriptions on their way to the server.
   init(
     _ name: String, _ number: Int, _ network: SimulatedNetwork, on host: SimulatedHost,
-    server: SimulatedServer, request: ConnectMessage,
+    over link: SimulatedLink, server: SimulatedServer, request: ConnectMessage,
     gathering: ICEGatherer.Configuration = ICEGatherer.Configuration(),
     edit: @escaping (String) -> String = { $0 }
   ) throws {
     self.name = name
+    self.link = link
     self.edit = edit
     self.network = network
     self.server = server
@@ -230,7 +234,14 @@ final class SimulatedClient: SimulatedEndpoint, PeerConnectionCoreDelegate {
     _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress,
     on local: TransportAddress, at now: Instant
   ) {
-    core.receive(bytes, from: source, on: local, at: now)
+    received(bytes, from: source, on: local, ecn: .notECT, at: now)
+  }
+
+  func received(
+    _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress,
+    on local: TransportAddress, ecn: ECNCodepoint, at now: Instant
+  ) {
+    core.receive(bytes, from: source, on: local, ecn: ecn, at: now)
   }
 
   func poll(at now: Instant) { core.poll(at: now) }

@@ -4,6 +4,7 @@ import SoraNetworkSimulator
 import SoraRTP
 import SoraServer
 import SoraTransport
+import SoraWire
 
 /// The development server in a simulated network: the same core that `sora serve` runs, without a socket or a clock.
 final class SimulatedServer: SimulatedEndpoint, SFUCoreDelegate {
@@ -15,7 +16,11 @@ final class SimulatedServer: SimulatedEndpoint, SFUCoreDelegate {
   /// What clients are let in with; nil where nobody decides about them.
   var grant: SFUGrant?
 
-  init(_ network: SimulatedNetwork, address: TransportAddress, signalingDelay: Duration) throws {
+  /// - Parameter configure: what of the server's configuration is to be another than by default.
+  init(
+    _ network: SimulatedNetwork, address: TransportAddress, signalingDelay: Duration,
+    configure: (inout SFUCore.Configuration) -> Void
+  ) throws {
     self.network = network
     self.signalingDelay = signalingDelay
     var configuration = SFUCore.Configuration(
@@ -24,6 +29,7 @@ final class SimulatedServer: SimulatedEndpoint, SFUCoreDelegate {
       mediaAddresses: [address])
     // Who doesn't ask for data channels has none here, so that tests of media are about that.
     configuration.usesDataChannels = false
+    configure(&configuration)
     core = SFUCore(configuration: configuration, random: network.random.fork(), sink: network)
     core.delegate = self
     network.bind(self, to: address)
@@ -57,7 +63,14 @@ final class SimulatedServer: SimulatedEndpoint, SFUCoreDelegate {
     _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress,
     on local: TransportAddress, at now: Instant
   ) {
-    core.received(bytes, from: source, on: local, at: now)
+    received(bytes, from: source, on: local, ecn: .notECT, at: now)
+  }
+
+  func received(
+    _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress,
+    on local: TransportAddress, ecn: ECNCodepoint, at now: Instant
+  ) {
+    core.received(bytes, from: source, on: local, ecn: ecn, at: now)
     core.batchEnded(at: now)
   }
 

@@ -24,6 +24,9 @@ public struct ServerConfiguration: Sendable {
   public var connectTimeout = Duration.seconds(10)
   /// From `connect` until media can flow.
   public var mediaTimeout = Duration.seconds(30)
+  /// Whether feedback by source with ECN marks (RFC 8888) is offered beside transport-wide feedback, so that queues on the way may mark
+  /// packets in place of dropping them. Sora's own offers don't have it.
+  public var offersFeedbackBySource = false
   /// Whether who doesn't say whether it wants data-channel signaling gets it.
   public var dataChannelSignaling = true
   /// How channels' spotlights work.

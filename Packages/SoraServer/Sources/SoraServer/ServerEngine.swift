@@ -72,6 +72,7 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
       wallClock: WallClock(unixNanoseconds: SystemClock.realtimeNanoseconds, at: now),
       mediaAddresses: mediaAddresses)
     core.pingInterval = configuration.pingInterval
+    core.offersFeedbackBySource = configuration.offersFeedbackBySource
     core.pongTimeout = configuration.pongTimeout
     core.connectTimeout = configuration.connectTimeout
     core.mediaTimeout = configuration.mediaTimeout
@@ -373,7 +374,8 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
     _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress, on socket: UDPSocket,
     at now: Instant
   ) {
-    unsafe core.received(bytes, from: source, on: socket.localAddress, at: now)
+    unsafe core.received(
+      bytes, from: source, on: socket.localAddress, ecn: socket.receivedECN, at: now)
   }
 
   func batchEnded(at now: Instant) {

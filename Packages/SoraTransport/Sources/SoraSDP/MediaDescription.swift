@@ -121,6 +121,11 @@ extension MediaDescription {
     set { setValues(newValue) }
   }
 
+  /// Whether congestion feedback by source is offered, or accepted (RFC 8888 §6).
+  public var hasFeedbackBySource: Bool {
+    feedback.contains { $0.kind == SDPFeedback.bySource.kind }
+  }
+
   /// Stream and track names (RFC 8830).
   public var msids: [SDPMsid] {
     get { values(of: SDPMsid.self) }

@@ -139,6 +139,9 @@ public struct SDPFeedback: SDPAttributeValue {
     self.kind = kind
   }
 
+  /// Congestion feedback by source, for all that a section has (RFC 8888 §6).
+  public static let bySource = SDPFeedback(payloadType: nil, kind: "ack ccfb")
+
   public init?(parsing value: String) {
     let words = SDPText.words(value)
     guard words.count >= 2 else { return nil }

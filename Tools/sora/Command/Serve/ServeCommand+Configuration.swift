@@ -50,6 +50,7 @@ extension ServeCommand {
       if let apiPort { configuration.apiPort = Int(try Self.port(apiPort, of: "--api-port")) }
     }
     configuration.apiHost = apiHost
+    configuration.offersFeedbackBySource = ecn
     attempt { () throws(UsageError) in
       configuration.cluster = try cluster.configuration(
         host: host, apiHost: apiPort.map { _ in apiHost },

@@ -103,6 +103,13 @@ struct ServeCommand: AsyncParsableCommand {
     completion: .list(["all", "relay"]))
   var icePolicy = "all"
 
+  @Flag(
+    inversion: .prefixedNo, exclusivity: .chooseLast,
+    help:
+      "Offer feedback by source with ECN marks (RFC 8888) as well, which Sora doesn't: queues on the way may then mark packets in place of dropping them."
+  )
+  var ecn = false
+
   @OptionGroup(title: "Access")
   var access: ServeAccessOptions
 

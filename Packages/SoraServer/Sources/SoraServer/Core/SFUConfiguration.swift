@@ -45,6 +45,9 @@ extension SFUCore {
       data.maximumChannels = 256
       return data
     }()
+    /// Whether feedback by source with ECN marks (RFC 8888) is offered beside transport-wide feedback, which Sora's offers don't have.
+    /// Clients that bring the offer are given it where they ask for it.
+    public var offersFeedbackBySource = false
     /// Whether who doesn't say whether it wants data-channel signaling gets it. Sora's clients take it so.
     public var usesDataChannels = true
     /// How the owner of an address that a TURN server relays reaches that server; nil for other addresses. For notifications.

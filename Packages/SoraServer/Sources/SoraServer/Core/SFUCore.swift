@@ -205,10 +205,10 @@ public final class SFUCore {
 
   // MARK: Datagrams and time
 
-  /// Takes one datagram of the sockets. The memory is lent for the call and decrypted in place.
+  /// Takes one datagram of the sockets. The memory is lent for the call and decrypted in place. `ecn` says how it was marked.
   public func received(
     _ bytes: UnsafeMutableRawBufferPointer, from remote: TransportAddress,
-    on local: TransportAddress, at now: Instant
+    on local: TransportAddress, ecn: ECNCodepoint = .notECT, at now: Instant
   ) {
     guard bytes.count > 0 else {
       dropped.unknownProtocol += 1
@@ -218,7 +218,7 @@ public final class SFUCore {
     if unsafe bytes[0] <= 3 {
       unsafe receiveSTUN(bytes, from: remote, on: local, at: now)
     } else if let connection = directory.connection(at: remote) {
-      unsafe connection.transport.receive(bytes, from: remote, on: local, at: now)
+      unsafe connection.transport.receive(bytes, from: remote, on: local, ecn: ecn, at: now)
       touch(connection)
     } else {
       dropped.unknownAddress += 1

@@ -41,6 +41,20 @@ struct ClientOfferTests {
     #expect(status.tracks.map(\.codec) == ["opus", "VP8"])
   }
 
+  /// RFC 8888 §6: an answer has one way of congestion feedback; what is asked for by both it has by source.
+  @Test(arguments: [SFUOfferPurpose.publish, .play])
+  func feedbackBySourceIsGivenToWhoAsksForIt(_ purpose: SFUOfferPurpose) throws {
+    let (_, server) = try world()
+    let direction = purpose == .publish ? "sendonly" : "recvonly"
+    let client = try OfferingClient(1, server)
+    let answer = try client.post(
+      OfferTexts.both(direction, more: "a=rtcp-fb:* ack ccfb\n"), to: purpose)
+    #expect(!answer.media[0].hasFeedbackBySource && answer.media[1].hasFeedbackBySource)
+    #expect(answer.media[0].codecs[0].feedback == ["transport-cc"])
+    let vp8 = answer.media[1].codecs[0]
+    #expect(Set(vp8.feedback) == ["ack ccfb", "ccm fir", "nack", "nack pli"])
+  }
+
   @Test func whatWasGrantedDecidesTheCodec() throws {
     let (_, server) = try world()
     let client = try OfferingClient(1, server)

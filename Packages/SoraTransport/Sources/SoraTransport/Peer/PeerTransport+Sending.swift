@@ -57,14 +57,17 @@ extension PeerTransport {
   /// - Parameters:
   ///   - capacity: bytes that `write` needs at most.
   ///   - payload: a payload that lies elsewhere and stays as it is; nil where `write` writes it.
+  ///   - ecn: what the datagram's IP header is to say, unless it goes through a relay.
   ///   - write: returns the size of what it wrote, the plain packet or its header; 0 sends nothing.
   /// - Returns: whether it was handed to the sink.
   @discardableResult
   public func sendRTP(
-    capacity: Int, payload: RawSpan? = nil, _ write: (UnsafeMutableRawBufferPointer) -> Int
+    capacity: Int, payload: RawSpan? = nil, ecn: ECNCodepoint = .notECT,
+    _ write: (UnsafeMutableRawBufferPointer) -> Int
   ) -> Bool {
-    let isSent = unsafe sendInPlace(capacity: capacity + (payload?.byteCount ?? 0), write) {
-      srtp, slot, count throws(SRTPError) in
+    let isSent = unsafe sendInPlace(
+      capacity: capacity + (payload?.byteCount ?? 0), ecn: ecn, write
+    ) { srtp, slot, count throws(SRTPError) in
       unsafe try srtp.protectRTP(slot, count: count, payload: payload)
     }
     if isSent { noteFirstPacket() }
@@ -109,7 +112,7 @@ extension PeerTransport {
   static let protectionOverhead = 32
 
   private func sendInPlace(
-    capacity: Int, _ write: (UnsafeMutableRawBufferPointer) -> Int,
+    capacity: Int, ecn: ECNCodepoint = .notECT, _ write: (UnsafeMutableRawBufferPointer) -> Int,
     protect: (SRTPSession, UnsafeMutableRawBufferPointer, Int) throws(SRTPError) -> Int
   ) -> Bool {
     guard let srtp = srtp.session, let path = traffic.path else {
@@ -117,7 +120,7 @@ extension PeerTransport {
       return false
     }
     var sent = false
-    unsafe carry(on: path, capacity: capacity + Self.protectionOverhead) { slot in
+    unsafe carry(on: path, ecn: ecn, capacity: capacity + Self.protectionOverhead) { slot in
       let room = unsafe UnsafeMutableRawBufferPointer(
         rebasing: slot.prefix(max(0, slot.count - Self.protectionOverhead)))
       let written = unsafe write(room)

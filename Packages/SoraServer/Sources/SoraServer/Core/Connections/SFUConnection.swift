@@ -298,7 +298,7 @@ extension SFUConnection: PeerTransportDelegate {
   ) {
     guard !isEnded,
       let (track, layer, lent) = unsafe uplink.receive(
-        UnsafeRawBufferPointer(packet), noting: rtcp, at: now)
+        UnsafeRawBufferPointer(packet), noting: rtcp, ecn: transport.receivedECN, at: now)
     else { return }
     if track.kind == .video {
       core.forward(layer, of: track, at: now)

@@ -77,6 +77,8 @@ final class Downlink {
     slots[subscription.slot] = nil
     allocator.forget(subscription.slot)
     controller.forget(stream: subscription.slot)
+    controller.forget(ssrc: subscription.ssrc)
+    if let rtx = subscription.sender.parameters.rtx { controller.forget(ssrc: rtx.ssrc) }
   }
 
   func subscription(ssrc: UInt32) -> SubscribedTrack? { bySSRC[ssrc] }

@@ -2,6 +2,7 @@ import SoraCongestion
 import SoraMedia
 import SoraRTP
 import SoraTransport
+import SoraWire
 
 /// Who is sent published tracks.
 protocol TrackSubscriber: AnyObject {
@@ -40,6 +41,8 @@ final class SubscribedTrack {
   private(set) var isActive = false
   /// What of `types` the subscriber takes.
   private var accepted: SFUPayloadTypes.Assignment
+  /// Whether the subscriber reports by source what became of packets, so that they need no transport-wide number.
+  private var isReportedBySource = false
   /// What is wanted of it, and what it gets.
   var gate = FrameGate()
   private(set) var share: BandwidthAllocator.Share?
@@ -105,10 +108,11 @@ final class SubscribedTrack {
   ///
   /// - Returns: whether it is active from now on and wasn't before.
   func apply(
-    isActive: Bool, extensions: RTPHeaderExtensionMap, acceptsNack: Bool,
-    accepted: SFUPayloadTypes.Assignment
+    isActive: Bool, extensions: RTPHeaderExtensionMap, isReportedBySource: Bool,
+    acceptsNack: Bool, accepted: SFUPayloadTypes.Assignment
   ) -> Bool {
     self.accepted = accepted
+    self.isReportedBySource = isReportedBySource
     sender.parameters.extensions = extensions
     sender.parameters.acceptsNack = acceptsNack
     defer { self.isActive = isActive }
@@ -323,8 +327,9 @@ final class SubscribedTrack {
     let isLent = keepsPayload(of: header, by: shift)
     let lent = unsafe isLent ? out.payload(in: packet).bytes : nil
     let capacity = Self.headerRoom(extra) + (isLent ? 0 : size)
-    let count = unsafe write(capacity: capacity, payload: lent, number, .first, extra, at: now) {
-      extra, slot in
+    let count = unsafe write(
+      out, capacity: capacity, payload: lent, number, .first, extra, at: now
+    ) { extra, slot in
       guard
         let writer = unsafe try? RTPPacket.rewriteExtensions(
           of: packet, header: out, extensions: extra, map: map, copiesPayload: !isLent, into: slot)
@@ -372,7 +377,7 @@ final class SubscribedTrack {
     take(stored.values, movedBy: shift, into: &extra)
     let map = sender.parameters.extensions
     let capacity = Self.headerRoom(extra) + Retransmission.overhead + header.payloadCount
-    return unsafe write(capacity: capacity, number, sending, extra, at: now) { extra, slot in
+    return unsafe write(out, capacity: capacity, number, sending, extra, at: now) { extra, slot in
       guard
         let writer = unsafe try? Retransmission.write(
           out, originalNumber: number, payload: header.payload(in: packet), extensions: extra,
@@ -395,7 +400,7 @@ final class SubscribedTrack {
     let extra = sender.namingValues
     let map = sender.parameters.extensions
     let capacity = Self.headerRoom(extra)
-    _ = unsafe write(capacity: capacity, number, .padding, extra, at: now) { extra, slot in
+    _ = unsafe write(out, capacity: capacity, number, .padding, extra, at: now) { extra, slot in
       var writer = unsafe RTPPacketWriter(into: slot)
       guard unsafe (try? writer.writeHeader(out, extensions: extra, map: map)) != nil,
         (try? writer.appendPadding(1)) != nil
@@ -407,18 +412,21 @@ final class SubscribedTrack {
   /// Lets `body` write a packet into the datagram that leaves, with its time and transport-wide number, and counts it. Where the payload is
   /// lent, the header is all that is written, and needs room.
   private func write(
-    capacity: Int, payload: RawSpan? = nil, _ number: UInt16,
+    _ header: RTPHeader, capacity: Int, payload: RawSpan? = nil, _ number: UInt16,
     _ sending: RTPTrackSender.Sending,
     _ values: RTPHeaderExtensions, at now: Instant,
     _ body: (RTPHeaderExtensions, UnsafeMutableRawBufferPointer) -> (count: Int, payload: Int)?
   ) -> Int? {
     let isNumbered = sender.parameters.extensions.transportSequenceNumber != nil
+    let ecn = isReportedBySource ? controller.codepoint : .notECT
     var values = values
-    values.transportSequenceNumber = UInt16(truncatingIfNeeded: controller.nextSequence)
+    if !isReportedBySource {
+      values.transportSequenceNumber = UInt16(truncatingIfNeeded: controller.nextSequence)
+    }
     values.absSendTime = RTPHeaderExtensions.absSendTime(at: now)
     var written: (count: Int, payload: Int)?
     let elsewhere = payload?.byteCount ?? 0
-    let isSent = unsafe transport.sendRTP(capacity: capacity, payload: payload) { slot in
+    let isSent = unsafe transport.sendRTP(capacity: capacity, payload: payload, ecn: ecn) { slot in
       written = unsafe body(values, slot)
       return written.map { $0.count - elsewhere } ?? 0
     }
@@ -426,10 +434,13 @@ final class SubscribedTrack {
       dropped.notWritable &+= 1
       return nil
     }
-    let sequence = isNumbered ? controller.number(packetOf: written.count, at: now) : nil
+    let source = isReportedBySource ? (header.ssrc, header.sequenceNumber) : nil
+    let sequence =
+      isNumbered || isReportedBySource
+      ? controller.number(packetOf: written.count, source: source, at: now) : nil
     sender.sent(
       number, count: written.count, payload: written.payload, transportSequence: sequence,
-      as: sending, at: now)
+      as: sending, ecn: ecn, at: now)
     return written.count
   }
 

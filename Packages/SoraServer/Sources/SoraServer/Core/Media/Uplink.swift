@@ -1,6 +1,7 @@
 import SoraMedia
 import SoraRTP
 import SoraTransport
+import SoraWire
 
 /// What a client uploads: its tracks, and which of them a packet is of. Confined to its core.
 final class Uplink {
@@ -57,20 +58,19 @@ final class Uplink {
   /// Takes one plain RTP packet.
   ///
   /// - Parameters:
-  ///   - rtcp: is told of transport-wide numbers.
+  ///   - rtcp: is told of what arrives.
+  ///   - ecn: how its datagram was marked.
   /// - Returns: the layer and what its subscribers are to be sent: at once of audio, with the layer's run of video; nil where
   ///   nothing is.
   func receive(
-    _ packet: UnsafeRawBufferPointer, noting rtcp: RTCPEngine, at now: Instant
+    _ packet: UnsafeRawBufferPointer, noting rtcp: RTCPEngine, ecn: ECNCodepoint, at now: Instant
   ) -> (track: PublishedTrack, layer: PublishedLayer, packet: LentPacket)? {
     guard let header = unsafe try? RTPHeader(parsing: packet) else {
       dropped.malformed += 1
       return nil
     }
     let values = unsafe RTPHeaderExtensions(of: header, in: packet, map: extensions)
-    if let number = values.transportSequenceNumber {
-      rtcp.noteArrival(number, ssrc: header.ssrc, at: now)
-    }
+    rtcp.noteArrival(header, values, packetCount: packet.count, ecn: ecn, at: now)
     guard let source = sources[header.ssrc] ?? learn(header, values, at: now) else {
       dropped.unknownSource += 1
       return nil

@@ -19,6 +19,8 @@ struct SFUAnswer {
     var payloadTypes: Set<UInt8>
     /// Payload types that generic NACK is agreed for.
     var nackTypes: Set<UInt8>
+    /// Whether congestion feedback by source is accepted.
+    var hasFeedbackBySource: Bool
     var extensions: RTPHeaderExtensionMap
     /// The simulcast layers that the client sends, or may send later.
     var rids: [String]
@@ -76,6 +78,7 @@ struct SFUAnswer {
           receives: !isRejected && media.direction.receives,
           payloadTypes: Set(codecs.map(\.payloadType)),
           nackTypes: Set(codecs.filter { $0.feedback.contains("nack") }.map(\.payloadType)),
+          hasFeedbackBySource: media.hasFeedbackBySource,
           extensions: SFUAnswer.extensions(
             media, allowsMixed: sdp.allowsMixedExtensions || media.allowsMixedExtensions),
           rids: SFUAnswer.sentRids(media)))

@@ -86,6 +86,7 @@ extension SFUConnection {
     return SFUDescription(
       exchange: exchange, sections: sections,
       maximumMessageSize: core.configuration.data.maximumMessageSize,
+      offersFeedbackBySource: core.configuration.offersFeedbackBySource,
       ice: transport.ice.localParameters,
       candidates: transport.ice.localCandidates,
       fingerprint: core.configuration.certificate.fingerprint, request: request
@@ -194,10 +195,12 @@ extension SFUConnection {
   private func apply(
     _ answer: SFUAnswer.Section, _ index: Int, isFirst: Bool, at now: Instant
   ) {
+    let isBySource = core.configuration.offersFeedbackBySource && answer.hasFeedbackBySource
     switch sections[index].content {
     case .upload(let track):
       // Settled with the first answer: later offers repeat it.
       guard isFirst else { return }
+      if isBySource { rtcp.feedbackKind = .bySource }
       uplink.apply(
         PublishedTrack.Terms(
           isSending: answer.sends && answer.payloadTypes.contains(track.types.media),
@@ -210,7 +213,7 @@ extension SFUConnection {
       }
       let isNew = subscription.apply(
         isActive: answer.receives && answer.payloadTypes.contains(subscription.types.media),
-        extensions: answer.extensions,
+        extensions: answer.extensions, isReportedBySource: isBySource,
         acceptsNack: answer.nackTypes.contains(subscription.types.media)
           && subscription.types.rtx.map { answer.payloadTypes.contains($0) } ?? false,
         accepted: subscription.types.accepted(answer.payloadTypes))

@@ -17,6 +17,8 @@ struct SFUDescription {
   let sections: SFUSections
   /// Bytes of the largest message of a data channel that the server takes.
   let maximumMessageSize: Int
+  /// Whether congestion feedback by source is offered, beside the transport-wide one.
+  let offersFeedbackBySource: Bool
   let ice: ICEParameters
   let candidates: [ICECandidate]
   let fingerprint: DTLSFingerprint
@@ -90,6 +92,7 @@ struct SFUDescription {
     media.rtcpMux = true
     media.rtcpReducedSize = true
     media.append(codec, types, feedback: codec.feedback)
+    if offersFeedbackBySource { media.append(SDPFeedback.bySource) }
     switch section.content {
     case .upload(let track): track.offered.append(to: &media)
     case .forward(let subscription): append(subscription, to: &media)

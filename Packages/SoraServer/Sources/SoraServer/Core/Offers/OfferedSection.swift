@@ -20,6 +20,8 @@ struct OfferedSection: Sendable {
   /// The layers that a publisher would send, the lowest first; empty without simulcast.
   let simulcast: SimulcastOffer
   let hasReducedSize: Bool
+  /// Whether the client gives and takes congestion feedback by source (RFC 8888).
+  let hasFeedbackBySource: Bool
 
   /// - Parameters:
   ///   - media: the section.
@@ -34,6 +36,7 @@ struct OfferedSection: Sendable {
     formats = media.formats
     mid = media.mid ?? ""
     hasReducedSize = media.rtcpReducedSize
+    hasFeedbackBySource = media.hasFeedbackBySource
     let isOffered = media.port != 0 || media.isBundleOnly
     let flows = purpose == .publish ? media.direction.sends : media.direction.receives
     isUsed = isOffered && kind != nil && flows

@@ -29,6 +29,7 @@ extension SFUConnection {
       codec: codec, types: offered.types, mid: section.mid, publisherID: connectionID,
       trackID: SFUIdentifier.make(core.random), offered: simulcast)
     uplink.add(track)
+    if section.hasFeedbackBySource { rtcp.feedbackKind = .bySource }
     uplink.apply(
       PublishedTrack.Terms(
         isSending: true,
@@ -125,6 +126,7 @@ extension SFUConnection {
     sections.player[index].take(subscription)
     let isNew = subscription.apply(
       isActive: true, extensions: section.sender.parameters.extensions,
+      isReportedBySource: section.offered.hasFeedbackBySource,
       acceptsNack: codec.hasNack && codec.types.rtx != nil,
       accepted: codec.types)
     if isNew, transport.isWritable { begin(subscription, at: now) }

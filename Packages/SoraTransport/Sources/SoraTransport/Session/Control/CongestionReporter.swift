@@ -11,12 +11,6 @@ final class CongestionReporter {
   private let bySource = CongestionFeedbackGenerator()
   private var estimate = ReceiverEstimateReporter()
 
-  /// A packet with a transport-wide number arrived.
-  func noteArrival(_ number: UInt16, ssrc: UInt32, at now: Instant) {
-    guard kind == .transportWide else { return }
-    transportWide.received(sequenceNumber: number, ssrc: ssrc, at: now)
-  }
-
   /// A packet arrived.
   func noteArrival(
     _ header: RTPHeader, _ values: RTPHeaderExtensions, packetCount: Int, ecn: ECNCodepoint,

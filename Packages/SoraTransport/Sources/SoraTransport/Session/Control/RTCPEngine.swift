@@ -103,11 +103,6 @@ public final class RTCPEngine {
     set { feedback.kind = newValue }
   }
 
-  /// A packet with a transport-wide number arrived.
-  public func noteArrival(_ number: UInt16, ssrc: UInt32, at now: Instant) {
-    feedback.noteArrival(number, ssrc: ssrc, at: now)
-  }
-
   /// A packet arrived.
   ///
   /// - Parameters:

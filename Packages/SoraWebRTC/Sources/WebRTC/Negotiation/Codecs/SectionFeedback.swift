@@ -11,7 +11,6 @@ struct SectionFeedback: Hashable {
   var bySource = false
 
   static let referenceTimesName = "rrtr"
-  static let bySourceName = "ack ccfb"
 
   init(referenceTimes: Bool = false, bySource: Bool = false) {
     self.referenceTimes = referenceTimes
@@ -20,13 +19,8 @@ struct SectionFeedback: Hashable {
 
   /// What a section says.
   init(_ section: MediaDescription) {
-    for item in section.feedback {
-      switch item.kind {
-      case Self.referenceTimesName: referenceTimes = true
-      case Self.bySourceName: bySource = true
-      default: break
-      }
-    }
+    referenceTimes = section.feedback.contains { $0.kind == Self.referenceTimesName }
+    bySource = section.hasFeedbackBySource
     let formats = section.attribute("rtcp-xr")?.split(separator: " ") ?? []
     // The other mode, `sender`, lets only senders have their round trips. A size may follow.
     if formats.contains(where: { $0 == "rcvr-rtt=all" || $0.hasPrefix("rcvr-rtt=all:") }) {
@@ -46,7 +40,7 @@ struct SectionFeedback: Hashable {
       section.append(attribute: "rtcp-xr", "rcvr-rtt=all")
       section.append(SDPFeedback(payloadType: nil, kind: Self.referenceTimesName))
     }
-    if bySource { section.append(SDPFeedback(payloadType: nil, kind: Self.bySourceName)) }
+    if bySource { section.append(SDPFeedback.bySource) }
   }
 
   /// A codec's feedback beside this: never two ways of congestion feedback at once.
