@@ -121,7 +121,7 @@ let package = Package(
     .testTarget(
       name: "SoraNetworkSimulatorTests",
       dependencies: [
-        "SoraNetworkSimulator", "SoraTransport", "SoraRTP", "SoraICE", "SoraDTLS", media,
+        "SoraNetworkSimulator", "SoraTransport", "SoraRTP", "SoraICE", "SoraDTLS", wire, media,
       ],
       swiftSettings: settings),
   ]

@@ -65,6 +65,7 @@ let package = Package(
         transport("SoraRTP"), transport("SoraCongestion"),
         // Counting allocations.
         transport("CSoraMallocCount"),
+        .product(name: "SoraWire", package: "SoraMedia"),
         .product(name: "SoraCapture", package: "SoraCapture"),
         .product(name: "SoraCamera", package: "SoraCapture"),
         .product(name: "SoraCodecs", package: "SoraCodecs"),

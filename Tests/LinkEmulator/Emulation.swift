@@ -3,6 +3,7 @@ import SoraClock
 import SoraICE
 import SoraMedia
 import SoraNetworkSimulator
+import SoraWire
 
 /// Carries IP packets between two devices through a link of the network simulator, which here follows the machine's clock.
 ///
@@ -95,7 +96,7 @@ private final class Device: SimulatedEndpoint {
 
   func received(
     _ bytes: UnsafeMutableRawBufferPointer, from _: TransportAddress, on _: TransportAddress,
-    at _: Instant
+    ecn _: ECNCodepoint, at _: Instant
   ) {
     // A device that takes no more drops, as a host's own queue does.
     _ = Glibc.write(descriptor, bytes.baseAddress, bytes.count)

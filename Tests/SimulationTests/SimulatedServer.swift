@@ -61,13 +61,6 @@ final class SimulatedServer: SimulatedEndpoint, SFUCoreDelegate {
 
   func received(
     _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress,
-    on local: TransportAddress, at now: Instant
-  ) {
-    received(bytes, from: source, on: local, ecn: .notECT, at: now)
-  }
-
-  func received(
-    _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress,
     on local: TransportAddress, ecn: ECNCodepoint, at now: Instant
   ) {
     core.received(bytes, from: source, on: local, ecn: ecn, at: now)

@@ -104,7 +104,7 @@ final class TapSink: DatagramSink {
     _ write: (UnsafeMutableRawBufferPointer) -> Int
   ) {
     if mode == .pass {
-      network.send(from: local, to: remote, capacity: capacity, write)
+      network.send(from: local, to: remote, ecn: ecn, capacity: capacity, write)
       return
     }
     if mode == .refuse { return }

@@ -1,6 +1,7 @@
 public import SoraICE
 public import SoraMedia
 public import SoraTransport
+import SoraWire
 
 /// A network in virtual time: hosts, links with delay, loss and limits, and the endpoints that live on them.
 ///
@@ -237,7 +238,7 @@ public struct SimulationDrops: Sendable, Equatable {
 private final class RemovedEndpoint: SimulatedEndpoint {
   func received(
     _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress,
-    on local: TransportAddress, at now: Instant
+    on local: TransportAddress, ecn: ECNCodepoint, at now: Instant
   ) {}
   func poll(at now: Instant) {}
   var nextDeadline: Instant? { nil }

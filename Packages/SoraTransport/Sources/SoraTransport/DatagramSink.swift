@@ -21,13 +21,5 @@ public protocol DatagramSink: AnyObject {
 }
 
 extension DatagramSink {
-  /// Like the above, of a datagram that isn't ECN-capable.
-  public func send(
-    from local: TransportAddress, to remote: TransportAddress, capacity: Int,
-    _ write: (UnsafeMutableRawBufferPointer) -> Int
-  ) {
-    unsafe send(from: local, to: remote, ecn: .notECT, capacity: capacity, write)
-  }
-
   public func packetsDiscarded(from local: TransportAddress) -> UInt64 { 0 }
 }

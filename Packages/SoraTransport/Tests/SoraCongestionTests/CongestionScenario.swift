@@ -2,6 +2,7 @@ import SoraCongestion
 import SoraICE
 import SoraMedia
 import SoraNetworkSimulator
+import SoraWire
 
 /// A sender that follows its estimate, a receiver that sends feedback, and a link between them, in virtual time.
 final class CongestionScenario {
@@ -161,7 +162,7 @@ final class Sender: SimulatedEndpoint {
 
   func received(
     _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress,
-    on local: TransportAddress, at now: Instant
+    on local: TransportAddress, ecn: ECNCodepoint, at now: Instant
   ) {
     results.removeAll(keepingCapacity: true)
     let first = bytes.loadUnaligned(fromByteOffset: 0, as: Int64.self)
@@ -211,7 +212,7 @@ final class Receiver: SimulatedEndpoint {
 
   func received(
     _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress,
-    on local: TransportAddress, at now: Instant
+    on local: TransportAddress, ecn: ECNCodepoint, at now: Instant
   ) {
     let number = bytes.loadUnaligned(as: Int64.self)
     arrivals[number] = (now.nanoseconds / 250_000) * 250_000 + 77_000_000_000_000

@@ -1,6 +1,7 @@
 import SoraICE
 import SoraMedia
 import SoraNetworkSimulator
+import SoraWire
 import Testing
 
 @Suite struct VirtualTimeTests {
@@ -24,7 +25,7 @@ import Testing
   final class Stuck: SimulatedEndpoint {
     func received(
       _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress,
-      on local: TransportAddress, at now: Instant
+      on local: TransportAddress, ecn: ECNCodepoint, at now: Instant
     ) {}
     func poll(at now: Instant) {}
     var nextDeadline: Instant? { .zero }

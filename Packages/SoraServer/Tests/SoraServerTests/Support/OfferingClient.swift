@@ -6,6 +6,7 @@ import SoraRTP
 import SoraSDP
 import SoraServer
 import SoraTransport
+import SoraWire
 import Testing
 
 /// A client that brings its own offer, as publishers by WHIP and players by WHEP do.
@@ -169,7 +170,7 @@ final class OfferingClient: SimulatedEndpoint {
 
   func received(
     _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress,
-    on local: TransportAddress, at now: Instant
+    on local: TransportAddress, ecn: ECNCodepoint, at now: Instant
   ) {
     transport.receive(bytes, from: source, on: local, at: now)
   }

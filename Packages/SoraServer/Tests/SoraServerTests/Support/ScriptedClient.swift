@@ -6,6 +6,7 @@ import SoraRTP
 import SoraSDP
 import SoraServer
 import SoraTransport
+import SoraWire
 import Testing
 
 /// A client that answers every offer, sends the packets it is told to, and remembers all that arrives.
@@ -396,7 +397,7 @@ final class ScriptedClient: SimulatedEndpoint {
 
   func received(
     _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress,
-    on local: TransportAddress, at now: Instant
+    on local: TransportAddress, ecn: ECNCodepoint, at now: Instant
   ) {
     transport.receive(bytes, from: source, on: local, at: now)
   }

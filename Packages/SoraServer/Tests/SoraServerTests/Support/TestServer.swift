@@ -5,6 +5,7 @@ import SoraNetworkSimulator
 import SoraRTP
 import SoraServer
 import SoraTransport
+import SoraWire
 import Testing
 
 /// The core in a simulated network, with signaling that takes 10 ms each way.
@@ -60,9 +61,9 @@ final class TestServer: SimulatedEndpoint, SFUCoreDelegate {
 
   func received(
     _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress,
-    on local: TransportAddress, at now: Instant
+    on local: TransportAddress, ecn: ECNCodepoint, at now: Instant
   ) {
-    core.received(bytes, from: source, on: local, at: now)
+    core.received(bytes, from: source, on: local, ecn: ecn, at: now)
     core.batchEnded(at: now)
   }
 

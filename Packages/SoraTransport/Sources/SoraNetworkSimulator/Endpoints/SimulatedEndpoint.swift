@@ -13,11 +13,8 @@ public protocol SimulatedEndpoint: AnyObject {
   ///   - bytes: the payload, lent for the call and writable.
   ///   - source: the address it came from, as the last router left it.
   ///   - local: the bound address it came to.
+  ///   - ecn: what its IP header says.
   ///   - now: the present time.
-  func received(
-    _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress,
-    on local: TransportAddress, at now: Instant)
-  /// Like the above, for those that want to know the ECN bits of the IP header, too; else they are left out.
   func received(
     _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress,
     on local: TransportAddress, ecn: ECNCodepoint, at now: Instant)
@@ -33,13 +30,6 @@ public protocol SimulatedEndpoint: AnyObject {
 }
 
 extension SimulatedEndpoint {
-  public func received(
-    _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress,
-    on local: TransportAddress, ecn: ECNCodepoint, at now: Instant
-  ) {
-    unsafe received(bytes, from: source, on: local, at: now)
-  }
-
   public func tooLarge(
     from local: TransportAddress, to remote: TransportAddress, maximumPayload: Int, at now: Instant
   ) {}

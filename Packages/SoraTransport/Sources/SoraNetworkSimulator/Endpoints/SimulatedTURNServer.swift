@@ -1,6 +1,7 @@
 public import SoraICE
 public import SoraMedia
 public import SoraTransport
+import SoraWire
 
 /// A STUN and TURN server on a host of a `SimulatedNetwork`, reached with datagrams and over streams. It relays from the host's addresses.
 public final class SimulatedTURNServer: SimulatedEndpoint, TURNServerNetwork {
@@ -103,7 +104,7 @@ public final class SimulatedTURNServer: SimulatedEndpoint, TURNServerNetwork {
 
   public func received(
     _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress,
-    on local: TransportAddress, at now: Instant
+    on local: TransportAddress, ecn: ECNCodepoint, at now: Instant
   ) {
     let bytes = UnsafeRawBufferPointer(bytes)
     if addresses.contains(local) {
@@ -141,7 +142,9 @@ public final class SimulatedTURNServer: SimulatedEndpoint, TURNServerNetwork {
       unsafe connections[client]?.stream.send(
         bytes(capacity) { unsafe $0.withMutableRawSpan(write) })
     } else {
-      unsafe (sink ?? network).send(from: client.local, to: client.remote, capacity: capacity) {
+      unsafe (sink ?? network).send(
+        from: client.local, to: client.remote, ecn: .notECT, capacity: capacity
+      ) {
         unsafe $0.withMutableRawSpan(write)
       }
     }
@@ -151,7 +154,7 @@ public final class SimulatedTURNServer: SimulatedEndpoint, TURNServerNetwork {
     from relay: TransportAddress, to peer: TransportAddress, capacity: Int,
     _ write: (inout MutableRawSpan) -> Int
   ) {
-    unsafe (sink ?? network).send(from: relay, to: peer, capacity: capacity) {
+    unsafe (sink ?? network).send(from: relay, to: peer, ecn: .notECT, capacity: capacity) {
       unsafe $0.withMutableRawSpan(write)
     }
   }

@@ -186,13 +186,6 @@ public import SoraWire
 
   public func received(
     _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress,
-    on local: TransportAddress, at now: Instant
-  ) {
-    unsafe received(bytes, from: source, on: local, ecn: .notECT, at: now)
-  }
-
-  public func received(
-    _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress,
     on local: TransportAddress, ecn: ECNCodepoint, at now: Instant
   ) {
     received.add(bytes.count, to: local)

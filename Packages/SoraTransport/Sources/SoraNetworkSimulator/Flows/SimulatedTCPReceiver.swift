@@ -1,5 +1,6 @@
 import SoraICE
 import SoraMedia
+import SoraWire
 
 /// The receiving half of a `SimulatedTCPFlow`: acknowledges every other segment, or after 40 ms, and at once where something is
 /// missing or fills a gap (RFC 5681 §4.2), with up to three ranges of what came beyond (RFC 2018).
@@ -27,7 +28,7 @@ final class SimulatedTCPReceiver: SimulatedEndpoint {
 
   func received(
     _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress,
-    on local: TransportAddress, at now: Instant
+    on local: TransportAddress, ecn: ECNCodepoint, at now: Instant
   ) {
     guard bytes.count >= 8 else { return }
     wireBytes += bytes.count + 28

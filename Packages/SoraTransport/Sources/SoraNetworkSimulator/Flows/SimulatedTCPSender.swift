@@ -1,5 +1,6 @@
 import SoraICE
 import SoraMedia
+import SoraWire
 
 /// The sending half of a `SimulatedTCPFlow`. Loss is found by the time of
 /// leaving (RFC 8985), with selective acknowledgements, or by the timer (RFC 6298).
@@ -67,7 +68,7 @@ final class SimulatedTCPSender: SimulatedEndpoint {
 
   func received(
     _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress,
-    on local: TransportAddress, at now: Instant
+    on local: TransportAddress, ecn: ECNCodepoint, at now: Instant
   ) {
     guard bytes.count >= 8 else { return }
     let cumulative = unsafe bytes.loadUnaligned(fromByteOffset: 0, as: Int64.self)

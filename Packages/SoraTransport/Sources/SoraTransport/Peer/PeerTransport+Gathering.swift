@@ -152,7 +152,7 @@ extension PeerTransport {
     while let transmit = gatherer.nextTransmit() {
       switch transmit {
       case .datagram(let from, let to, let bytes):
-        unsafe sink.send(from: from, to: to, capacity: bytes.count) { slot in
+        unsafe sink.send(from: from, to: to, ecn: .notECT, capacity: bytes.count) { slot in
           unsafe slot.copyBytes(from: bytes)
           counters.countSent(bytes.count)
           return bytes.count

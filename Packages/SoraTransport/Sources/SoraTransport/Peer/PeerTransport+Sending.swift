@@ -164,7 +164,9 @@ extension PeerTransport {
   ) {
     let room = capacity + ICERelay.maximumOverhead
     if let base = relay.base {
-      unsafe sink.send(from: base, to: relay.serverAddress, capacity: room) { slot in
+      unsafe sink.send(
+        from: base, to: relay.serverAddress, ecn: .notECT, capacity: room
+      ) { slot in
         unsafe self.write(through: relay, to: peer, into: slot, write)
       }
     } else if let stream = relay.stream {

@@ -2,6 +2,7 @@ import SoraDTLS
 import SoraICE
 import SoraMedia
 import SoraNetworkSimulator
+import SoraWire
 import Testing
 
 @Suite struct StandInDTLSTests {
@@ -55,7 +56,7 @@ import Testing
 
     func received(
       _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress,
-      on local: TransportAddress, at now: Instant
+      on local: TransportAddress, ecn: ECNCodepoint, at now: Instant
     ) {
       // RFC 7983 §7: what a transport hands to DTLS.
       #expect((20...63).contains(bytes[0]))

@@ -2,6 +2,7 @@ import SoraDTLS
 import SoraICE
 import SoraMedia
 import SoraNetworkSimulator
+import SoraWire
 import Testing
 
 /// Notes what it is told about its datagrams.
@@ -10,7 +11,7 @@ private final class Sender: SimulatedEndpoint {
 
   func received(
     _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress,
-    on local: TransportAddress, at now: Instant
+    on local: TransportAddress, ecn: ECNCodepoint, at now: Instant
   ) {}
   func poll(at now: Instant) {}
   var nextDeadline: Instant? { nil }

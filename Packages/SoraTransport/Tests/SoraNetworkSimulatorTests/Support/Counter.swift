@@ -15,21 +15,14 @@ final class Counter: SimulatedEndpoint {
 
   func received(
     _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress,
-    on local: TransportAddress, at now: Instant
+    on local: TransportAddress, ecn: ECNCodepoint, at now: Instant
   ) {
     let number = bytes.count >= 8 ? bytes.loadUnaligned(as: UInt64.self) : 0
     numbers.append(number)
     times.append(now)
     sources.append(source)
-    onReceive?(number, source, local)
-  }
-
-  func received(
-    _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress,
-    on local: TransportAddress, ecn: ECNCodepoint, at now: Instant
-  ) {
     ecns[ecn, default: 0] += 1
-    received(bytes, from: source, on: local, at: now)
+    onReceive?(number, source, local)
   }
 
   func poll(at now: Instant) {

@@ -3,6 +3,7 @@ import SoraICE
 import SoraMedia
 import SoraNetworkSimulator
 import SoraTransport
+import SoraWire
 
 /// One end of a call that gathers from servers and trickles what it finds to the other end.
 final class GatheringPeer: SimulatedEndpoint, PeerTransportDelegate {
@@ -85,7 +86,7 @@ final class GatheringPeer: SimulatedEndpoint, PeerTransportDelegate {
 
   func received(
     _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress,
-    on local: TransportAddress, at now: Instant
+    on local: TransportAddress, ecn: ECNCodepoint, at now: Instant
   ) {
     transport.receive(bytes, from: source, on: local, at: now)
   }

@@ -117,7 +117,7 @@ import Testing
       from local: TransportAddress, to remote: TransportAddress, ecn: ECNCodepoint, capacity: Int,
       _ write: (UnsafeMutableRawBufferPointer) -> Int
     ) {
-      network.send(from: local, to: remote, capacity: capacity, write)
+      network.send(from: local, to: remote, ecn: ecn, capacity: capacity, write)
     }
 
     func packetsDiscarded(from local: TransportAddress) -> UInt64 { lost[local] ?? 0 }

@@ -77,13 +77,6 @@ final class SimulatedPeer: SimulatedEndpoint, PeerTransportDelegate, RTPSessionD
 
   func received(
     _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress,
-    on local: TransportAddress, at now: Instant
-  ) {
-    received(bytes, from: source, on: local, ecn: .notECT, at: now)
-  }
-
-  func received(
-    _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress,
     on local: TransportAddress, ecn: ECNCodepoint, at now: Instant
   ) {
     transport.receive(

@@ -3,6 +3,7 @@ import SoraICE
 import SoraMedia
 import SoraNetworkSimulator
 import SoraTransport
+import SoraWire
 import Testing
 
 /// Heap allocations of packets on their way through a TURN relay, in the client and in the server: none.
@@ -107,7 +108,7 @@ import Testing
     func send(
       _ stream: Int, capacity: Int, _ write: (UnsafeMutableRawBufferPointer) -> Int
     ) {
-      ring.send(from: client.remote, to: client.local, capacity: capacity, write)
+      ring.send(from: client.remote, to: client.local, ecn: .notECT, capacity: capacity, write)
     }
     func close(_ stream: Int) {}
   }

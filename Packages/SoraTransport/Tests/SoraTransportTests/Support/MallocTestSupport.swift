@@ -44,7 +44,9 @@ final class RingSink: DatagramSink {
     from local: TransportAddress, to remote: TransportAddress, ecn: ECNCodepoint, capacity: Int,
     _ write: (UnsafeMutableRawBufferPointer) -> Int
   ) {
-    guard isKept else { return network.send(from: local, to: remote, capacity: capacity, write) }
+    guard isKept else {
+      return network.send(from: local, to: remote, ecn: ecn, capacity: capacity, write)
+    }
     guard count < Self.slots, capacity <= Self.slot else { return }
     let written = write(self[slot: count])
     guard written > 0 else { return }
@@ -62,7 +64,8 @@ final class RingSink: DatagramSink {
   ) {
     for index in 0..<count where !loses(index) {
       endpoint.received(
-        self[index], from: labels[index].source, on: labels[index].destination, at: now)
+        self[index], from: labels[index].source, on: labels[index].destination, ecn: .notECT,
+        at: now)
     }
     count = 0
   }

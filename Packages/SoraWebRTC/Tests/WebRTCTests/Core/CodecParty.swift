@@ -7,6 +7,7 @@ import SoraRecording
 import SoraRTP
 import SoraSDP
 import SoraTransport
+import SoraWire
 import WebRTC
 
 /// One end of a simulated call with real codecs: it encodes the test pattern, or decodes and compares with it.
@@ -90,9 +91,9 @@ final class CodecParty: SimulatedEndpoint, PeerConnectionCoreDelegate {
 
   func received(
     _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress,
-    on local: TransportAddress, at now: Instant
+    on local: TransportAddress, ecn: ECNCodepoint, at now: Instant
   ) {
-    core.receive(bytes, from: source, on: local, at: now)
+    core.receive(bytes, from: source, on: local, ecn: ecn, at: now)
   }
 
   func poll(at now: Instant) { core.poll(at: now) }

@@ -5,6 +5,7 @@ import SoraNetworkSimulator
 import SoraRTP
 import SoraSDP
 import SoraTransport
+import SoraWire
 import WebRTC
 
 /// One end of a simulated call: a core, stamped frames instead of codecs, and notes of what came.
@@ -106,13 +107,6 @@ final class CoreParty: SimulatedEndpoint, PeerConnectionCoreDelegate {
   }
 
   // MARK: SimulatedEndpoint
-
-  func received(
-    _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress,
-    on local: TransportAddress, at now: Instant
-  ) {
-    received(bytes, from: source, on: local, ecn: .notECT, at: now)
-  }
 
   func received(
     _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress,

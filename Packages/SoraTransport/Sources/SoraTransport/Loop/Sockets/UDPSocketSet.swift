@@ -20,8 +20,8 @@ public final class UDPSocketSet: DatagramSink {
   }
 
   public func send(
-    from local: TransportAddress, to remote: TransportAddress, ecn: ECNCodepoint, capacity: Int,
-    _ write: (UnsafeMutableRawBufferPointer) -> Int
+    from local: TransportAddress, to remote: TransportAddress, ecn: ECNCodepoint = .notECT,
+    capacity: Int, _ write: (UnsafeMutableRawBufferPointer) -> Int
   ) {
     guard let socket = self[local] else {
       unknownLocalAddress &+= 1

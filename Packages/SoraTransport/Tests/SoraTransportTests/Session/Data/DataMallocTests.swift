@@ -5,6 +5,7 @@ import SoraICE
 import SoraMedia
 import SoraNetworkSimulator
 import SoraTransport
+import SoraWire
 import Testing
 
 /// Data channels through SCTP, DTLS and ICE, as a connection has them: whole, and without an allocation a packet.
@@ -36,7 +37,7 @@ import Testing
 
     func received(
       _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress,
-      on local: TransportAddress, at now: Instant
+      on local: TransportAddress, ecn: ECNCodepoint, at now: Instant
     ) {
       transport.receive(bytes, from: source, on: local, at: now)
     }
