@@ -13,6 +13,8 @@ import Testing
     var fairness: Double?
     /// Media's share beside TCP.
     var share: Double?
+    /// Share of packets lost.
+    var loss = 1.0
   }
 
   private static let bounds: [String: Bounds] = [
@@ -20,6 +22,18 @@ import Testing
     "variable capacity, two flows": Bounds(used: 0.92, fairness: 0.95),
     "congested feedback, media both ways": Bounds(used: 0.88),
     "three flows of our own": Bounds(used: 0.94, fairness: 0.85),
+    "variable capacity, single flow; CoDel that drops": Bounds(used: 0.9),
+    "variable capacity, single flow; CoDel that marks": Bounds(used: 0.89, loss: 0.003),
+    "variable capacity, single flow; CoDel that marks, ECT(1)":
+      Bounds(used: 0.9, delay: 40, loss: 0.003),
+    "variable capacity, single flow; a queue for L4S": Bounds(used: 0.89, delay: 40, loss: 0.003),
+    "three flows of our own; CoDel that drops": Bounds(used: 0.94, fairness: 0.85),
+    "three flows of our own; CoDel that marks":
+      Bounds(used: 0.91, delay: 50, fairness: 0.75, loss: 0.002),
+    "three flows of our own; CoDel that marks, ECT(1)":
+      Bounds(used: 0.93, delay: 50, fairness: 0.8, loss: 0.003),
+    "three flows of our own; a queue for L4S":
+      Bounds(used: 0.68, delay: 50, fairness: 0.75, loss: 0.001),
     "five round trips of 20 to 300 ms": Bounds(used: 0.94, delay: 110, fairness: 0.7),
     "against a long TCP flow (CUBIC)": Bounds(used: 0.97, delay: 305, share: 0.2),
     "against a long TCP flow (NewReno)": Bounds(used: 0.97, delay: 305, share: 0.07),
@@ -46,6 +60,7 @@ import Testing
     let outcome = try scenario.run(seed: 1)
     #expect(outcome.utilisation >= bounds.used)
     #expect(outcome.delay(0.95) <= bounds.delay)
+    #expect(outcome.loss <= bounds.loss)
     if let fairness = bounds.fairness { #expect(try #require(outcome.fairness) >= fairness) }
     if let share = bounds.share { #expect(try #require(outcome.mediaShare) >= share) }
   }
