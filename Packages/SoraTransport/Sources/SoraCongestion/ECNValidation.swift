@@ -11,8 +11,7 @@ public struct ECNValidation: Sendable {
     case waiting
     /// The path carries marks.
     case capable
-    /// Nothing is marked any more: the path has lost all that was, has changed it, or marks whatever comes; or nothing was heard for
-    /// long.
+    /// Nothing is marked any more: the path has lost all that was, has changed it, or marks whatever comes.
     case failed
   }
 
@@ -20,7 +19,8 @@ public struct ECNValidation: Sendable {
   private static let trials = 10
   /// Packets until others are marked where nothing was heard of the first: a report may be lost.
   private static let patience = 300
-  /// Nothing is reported of marked packets for as long as ICE would need to find another path: this one may drop them by now.
+  /// How long nothing may be heard of a marked packet, as long as ICE would need to find another path: this one may drop them by now,
+  /// which a new trial shows.
   private static let silence = Duration.seconds(5)
 
   public private(set) var state: State
@@ -28,7 +28,8 @@ public struct ECNValidation: Sendable {
   private var sentCount = 0
   private var lostCount = 0
   private var markedCount = 0
-  private var lastReport: Instant?
+  /// When the first one left since the latest report.
+  private var unanswered: Instant?
 
   /// - Parameter codepoint: what packets leave as where the path takes it: `.ect0`, `.ect1`, or `.notECT` for never.
   public init(of codepoint: ECNCodepoint) {
@@ -50,8 +51,13 @@ public struct ECNValidation: Sendable {
 
   /// A packet has left as `codepoint` says.
   public mutating func sent(at now: Instant) {
-    if state == .capable, let lastReport, now - lastReport > Self.silence { state = .failed }
-    guard state == .testing || state == .waiting else { return }
+    if state == .capable {
+      let first = unanswered ?? now
+      unanswered = first
+      if now - first > Self.silence { startOver() }
+      return
+    }
+    guard state != .failed else { return }
     sentCount += 1
     if sentCount == Self.trials { state = .waiting }
     if sentCount == Self.patience {
@@ -61,8 +67,8 @@ public struct ECNValidation: Sendable {
   }
 
   /// Takes what feedback says of a packet that left marked: what it arrived as; nil for one that is lost.
-  public mutating func reported(_ arrived: ECNCodepoint?, at now: Instant) {
-    lastReport = now
+  public mutating func reported(_ arrived: ECNCodepoint?) {
+    unanswered = nil
     switch arrived {
     case wanted?: if state != .failed { state = .capable }
     case .congestionExperienced?: markedCount += 1

@@ -21,26 +21,26 @@ import Testing
   {
     var validation = tried(codepoint)
     #expect(validation.state == .waiting && validation.codepoint == .notECT)
-    validation.reported(.congestionExperienced, at: start)
+    validation.reported(.congestionExperienced)
     #expect(validation.state == .waiting)
-    validation.reported(codepoint, at: start)
+    validation.reported(codepoint)
     #expect(validation.state == .capable && validation.codepoint == codepoint)
     #expect(validation.isScalable == (codepoint == .ect1))
     // Marks of congestion and losses are what they are for.
     for _ in 0..<50 {
-      validation.reported(.congestionExperienced, at: start)
-      validation.reported(nil, at: start)
+      validation.reported(.congestionExperienced)
+      validation.reported(nil)
     }
     #expect(validation.codepoint == codepoint)
   }
 
   @Test func aPathThatClearsThem() {
     var validation = tried()
-    validation.reported(.ect1, at: start)
-    validation.reported(.notECT, at: start)
+    validation.reported(.ect1)
+    validation.reported(.notECT)
     #expect(validation.state == .failed && validation.codepoint == .notECT)
     // Late reports don't bring it back; another path may.
-    validation.reported(.ect1, at: start)
+    validation.reported(.ect1)
     #expect(validation.state == .failed && !validation.isScalable)
     validation.startOver()
     #expect(validation.state == .testing && validation.codepoint == .ect1)
@@ -48,16 +48,16 @@ import Testing
 
   @Test func aPathThatRewritesThem() {
     var validation = tried(.ect0)
-    validation.reported(.ect1, at: start)
+    validation.reported(.ect1)
     #expect(validation.state == .failed)
   }
 
   @Test(arguments: [nil, ECNCodepoint.congestionExperienced])
   func aPathThatLosesOrMarksAll(_ arrived: ECNCodepoint?) {
     var validation = tried()
-    for _ in 0..<9 { validation.reported(arrived, at: start) }
+    for _ in 0..<9 { validation.reported(arrived) }
     #expect(validation.state == .waiting)
-    validation.reported(arrived, at: start)
+    validation.reported(arrived)
     #expect(validation.state == .failed)
   }
 
@@ -72,13 +72,20 @@ import Testing
     #expect(marked == 20)
   }
 
-  /// A path that begins to drop what is marked says nothing of it.
-  @Test func silenceEndsIt() {
+  /// A path that begins to drop what is marked says nothing of it: there is a new trial. Who pauses hears nothing, either.
+  @Test func silenceHasItTriedAgain() {
     var validation = tried()
-    validation.reported(.ect1, at: start)
-    validation.sent(at: start + .milliseconds(4_900))
+    validation.reported(.ect1)
+    validation.sent(at: start + .seconds(60))
     #expect(validation.state == .capable)
-    validation.sent(at: start + .milliseconds(5_100))
+    validation.sent(at: start + .milliseconds(64_900))
+    #expect(validation.state == .capable)
+    validation.sent(at: start + .milliseconds(65_100))
+    #expect(validation.state == .testing)
+    for _ in 0..<10 {
+      validation.sent(at: start + .seconds(66))
+      validation.reported(nil)
+    }
     #expect(validation.state == .failed)
   }
 

@@ -335,7 +335,7 @@ public final class SendController {
       guard
         let sequence = sourceNumbers.sequence(ssrc: status.ssrc, number: status.sequenceNumber)
       else { continue }
-      if sent.takeMark(of: sequence) { validation.reported(status.ecn, at: now) }
+      if sent.takeMark(of: sequence) { validation.reported(status.ecn) }
       if status.ecn != nil, status.age == nil {
         // It has come, nobody knows when: neither lost, nor of use to who watches delays.
         sent.markReported(sequence)
