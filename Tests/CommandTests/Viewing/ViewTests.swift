@@ -22,6 +22,26 @@ import Testing
     return process
   }
 
+  /// A server, and the URL of its signaling.
+  private func serve() throws -> (Process, url: String) {
+    let told = Pipe()
+    let server = try start(["serve", "--port", "0"], output: told)
+    var text = ""
+    while !text.contains("--channel") {
+      let data = told.fileHandleForReading.availableData
+      guard !data.isEmpty else {
+        end(server)
+        throw NotReady(text: text)
+      }
+      text += String(decoding: data, as: UTF8.self)
+    }
+    return (server, String(text.split(separator: "\n")[0].drop { $0 != "w" }))
+  }
+
+  private struct NotReady: Error {
+    let text: String
+  }
+
   private func end(_ process: Process) {
     if process.isRunning { process.interrupt() }
     process.waitUntilExit()
@@ -29,16 +49,8 @@ import Testing
 
   @Test(.enabled(if: VirtualDisplay.isAvailable, "\(VirtualDisplay.reason)"))
   func aChannelIsSeenInAWindow() throws {
-    let told = Pipe()
-    let server = try start(["serve", "--port", "0"], output: told)
+    let (server, url) = try serve()
     defer { end(server) }
-    var text = ""
-    while !text.contains("--channel") {
-      let data = told.fileHandleForReading.availableData
-      try #require(!data.isEmpty, "\(text)")
-      text += String(decoding: data, as: UTF8.self)
-    }
-    let url = String(try #require(text.split(separator: "\n").first).drop { $0 != "w" })
     let publisher = try start([
       "publish", url, "--channel", "view", "--resolution", "320x180", "--fps", "15",
       "--video-codec", "vp8",
@@ -78,6 +90,93 @@ import Testing
     #expect(try Data(contentsOf: film).starts(with: Data("YUV4MPEG2".utf8)))
   }
 
+  /// Each publisher has a tile of the window's; when one leaves, the other has it all.
+  @Test(.enabled(if: VirtualDisplay.isAvailable, "\(VirtualDisplay.reason)"))
+  func twoPublishersShareAWindow() throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID())")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let (server, url) = try serve()
+    defer { end(server) }
+    /// Shows a picture of one colour: Y, U and V.
+    func publish(_ name: String, _ color: [UInt8]) throws -> Process {
+      let (width, height) = (320, 180)
+      let frame =
+        Data("FRAME\n".utf8) + Data(repeating: color[0], count: width * height)
+        + Data(repeating: color[1], count: width * height / 4)
+        + Data(repeating: color[2], count: width * height / 4)
+      let film = folder.appendingPathComponent("\(name).y4m")
+      let head = Data("YUV4MPEG2 W\(width) H\(height) F10:1 C420\n".utf8)
+      try (0..<10).reduce(head) { film, _ in film + frame }.write(to: film)
+      return try start([
+        "publish", url, "--channel", "grid", "--video", film.path, "--audio", "none",
+        "--video-codec", "vp8",
+      ])
+    }
+    let red = try publish("red", [82, 90, 240])
+    defer { end(red) }
+    let blue = try publish("blue", [41, 240, 110])
+    defer { end(blue) }
+    let display = try VirtualDisplay(width: 1_280, height: 720)
+    let player = try start(
+      ["play", url, "--channel", "grid", "--view"], environment: display.environment)
+    defer { end(player) }
+
+    let both = try display.wait { seen in
+      let tiles = [tile(seen, ofColor: 0), tile(seen, ofColor: 2)]
+      return tiles.allSatisfy { $0?.width ?? 0 > 200 }
+    }
+    let first = try #require(tile(both, ofColor: 0))
+    let second = try #require(tile(both, ofColor: 2))
+    #expect(abs(first.width - second.width) <= 4 && abs(first.height - second.height) <= 4)
+    #expect(
+      first.right <= second.left || second.right <= first.left || first.bottom <= second.top
+        || second.bottom <= first.top)
+    for tile in [first, second] {
+      // The films' shape, 16:9.
+      #expect(abs(Double(tile.width) / Double(tile.height) - 16.0 / 9) < 0.1, "\(tile)")
+    }
+    if let folder = ProcessInfo.processInfo.environment["SORA_VIEW_PICTURES"] {
+      try both.write(to: folder + "/grid.ppm")
+    }
+    end(blue)
+    let alone = try display.wait { seen in
+      tile(seen, ofColor: 2) == nil && tile(seen, ofColor: 0)?.width ?? 0 > first.width
+    }
+    #expect(tile(alone, ofColor: 2) == nil)
+    #expect(tile(alone, ofColor: 0)?.width ?? 0 > first.width)
+    try display.press("q")
+    player.waitUntilExit()
+    #expect(player.terminationStatus == 0)
+  }
+
+  private struct Tile {
+    var left = Int.max
+    var right = 0
+    var top = Int.max
+    var bottom = 0
+
+    var width: Int { right - left }
+    var height: Int { bottom - top }
+  }
+
+  /// What encloses all pixels in which one of red, green and blue is far above the others; nil where there are none.
+  private func tile(_ picture: VirtualDisplay.Picture, ofColor index: Int) -> Tile? {
+    var tile = Tile()
+    for y in stride(from: 0, to: picture.height, by: 2) {
+      for x in stride(from: 0, to: picture.width, by: 2) {
+        let pixel = picture[x, y]
+        let others = pixel.indices.filter { $0 != index }.map { pixel[$0] }
+        guard pixel[index] > 180, others.allSatisfy({ $0 < 90 }) else { continue }
+        tile.left = min(tile.left, x)
+        tile.right = max(tile.right, x + 2)
+        tile.top = min(tile.top, y)
+        tile.bottom = max(tile.bottom, y + 2)
+      }
+    }
+    return tile.width > 0 && tile.left < .max ? tile : nil
+  }
+
   /// Where lines of statistics stand.
   private func whitePixels(_ picture: VirtualDisplay.Picture) -> Int {
     (70..<160).reduce(0) { sum, y in
@@ -94,16 +193,8 @@ import Testing
     #expect(
       listed.output.contains(
         #""height":180,"isPrimary":true,"name":"screen","type":"screen","width":320,"x":0,"y":0"#))
-    let told = Pipe()
-    let server = try start(["serve", "--port", "0"], output: told)
+    let (server, url) = try serve()
     defer { end(server) }
-    var text = ""
-    while !text.contains("--channel") {
-      let data = told.fileHandleForReading.availableData
-      try #require(!data.isEmpty, "\(text)")
-      text += String(decoding: data, as: UTF8.self)
-    }
-    let url = String(try #require(text.split(separator: "\n").first).drop { $0 != "w" })
     let publisher = try start(
       ["publish", url, "--channel", "s", "--video", "screen", "--audio", "none"],
       environment: display.environment)

@@ -59,6 +59,31 @@ import WebRTC
     try await callee.waitUntil { $0.states.contains(.failed) || $0.states.contains(.closed) }
     callee.connection.close()
   }
+
+  /// `estimatedPlayoutTimestamp`: when what is played now was captured, by the sender's clock, which is the receiver's here.
+  @Test(.timeLimit(.minutes(5))) func timesOfCaptureOfWhatIsPlayed() async throws {
+    let (caller, callee) = try await Party.pair()
+    try await Party.negotiate(from: caller, to: callee)
+    caller.startMedia()
+    callee.startMedia()
+    // A sender's report tells what its timestamps mean; one comes within seconds.
+    var ages: [MediaKind: Double] = [:]
+    while ages.count < 2 {
+      let statistics = await callee.connection.statistics()
+      // Milliseconds since 1900.
+      let now = Date().timeIntervalSince1970 * 1000 + 2_208_988_800_000
+      for stream in statistics.inboundRTP {
+        if let captured = stream.estimatedPlayoutTimestamp { ages[stream.kind] = now - captured }
+      }
+      try await Task.sleep(for: .milliseconds(20))
+    }
+    print("captured before it is played: \(ages) ms")
+    for age in ages.values { #expect(age > 0 && age < 2_000) }
+    for party in [caller, callee] {
+      party.stopMedia()
+      party.connection.close()
+    }
+  }
 }
 
 /// What may be sent, as it changes.
