@@ -3,7 +3,9 @@
 //     WindowClient show       quarters of colour in four tiles, in a window of 640x360 at (40, 30); prints what happens to it; ends with `q`
 //     WindowClient colors     one picture in four tiles, as if it were of each colour space; prints what colours these are
 //     WindowClient throughput three streams of 1080p, as fast as they can be drawn; prints how fast that was
-//     WindowClient call URL   publishes with VP8 and `SoraSDK` alone; prints which libraries that are loaded when they are used are there
+//     WindowClient send URL CODEC  publishes with `SoraSDK` alone, until it is killed; prints which libraries that are loaded when they are
+//                             used are there
+//     WindowClient receive URL     plays likewise, until it has seen ten frames
 //     WindowClient maps       prints which of SDL's libraries are loaded before there is a view, and after
 import Foundation
 import SoraCapture
@@ -11,6 +13,7 @@ import SoraClock
 import SoraMedia
 import SoraSDK
 import SoraView
+import Synchronization
 
 do {
   switch CommandLine.arguments.dropFirst().first {
@@ -18,7 +21,8 @@ do {
   case "colors": try await colors()
   case "throughput": try throughput()
   case "maps": try maps()
-  case "call": try await call(CommandLine.arguments[2])
+  case "send": try await send(to: CommandLine.arguments[2], CommandLine.arguments[3])
+  case "receive": try await receive(from: CommandLine.arguments[2])
   default: exit(2)
   }
 } catch {
@@ -157,32 +161,55 @@ func maps() throws {
   say("after \(try loaded())")
 }
 
-/// Says which of the libraries that an app needn't load are there, before a connection, with one, and after the first frames.
-func call(_ url: String) async throws {
+/// Which of the libraries that an app needn't load are there.
+func loadedLibraries() throws -> String {
   let names = [
     "libvpx", "libaom", "libdav1d", "libde265", "libopenh264", "libx264", "libx265", "libavcodec",
     "libavformat", "libSDL2", "libpulse", "libasound", "libwebrtc_audio_processing", "libxcb",
     "libX11", "libpipewire",
   ]
-  func loaded() throws -> String {
-    let data = try FileHandle(forReadingFrom: URL(fileURLWithPath: "/proc/self/maps")).readToEnd()
-    let text = String(decoding: data ?? Data(), as: UTF8.self)
-    return names.filter { text.contains("/\($0)") }.joined(separator: " ")
-  }
-  say("start: \(try loaded())")
+  let data = try FileHandle(forReadingFrom: URL(fileURLWithPath: "/proc/self/maps")).readToEnd()
+  let text = String(decoding: data ?? Data(), as: UTF8.self)
+  return names.filter { text.contains("/\($0)") }.joined(separator: " ")
+}
+
+/// Says so before a connection, with one, and after the first frames.
+func send(to url: String, _ codec: String) async throws {
+  say("start: \(try loadedLibraries())")
   var configuration = Configuration(
     url: try URL(string: url).unwrapped, channelId: "libraries", role: .sendonly)
-  configuration.videoCodec = .vp8
+  configuration.videoCodec = try VideoCodec(rawValue: codec).unwrapped
   configuration.cameraSettings.isEnabled = false
   let channel = try await Sora.shared.connect(configuration: configuration)
-  say("connected: \(try loaded())")
+  say("connected: \(try loadedLibraries())")
   let pattern = TestPattern(width: 320, height: 180)
-  for index in 0..<UInt32(10) {
+  for index in UInt32(0)... where channel.isAvailable {
     channel.senderStream?.send(
       videoFrame: VideoFrame(from: pattern.frame(index: index, milliseconds: 0)))
+    if index == 10 { say("sent: \(try loadedLibraries())") }
     try await Task.sleep(for: .milliseconds(33))
   }
-  say("sent: \(try loaded())")
+}
+
+/// Likewise of who plays.
+func receive(from url: String) async throws {
+  /// Counts the frames that would be shown.
+  final class Counter: VideoRenderer {
+    private let count = Mutex(0)
+
+    var frames: Int { count.withLock { $0 } }
+
+    func render(videoFrame: VideoFrame?) { count.withLock { $0 += 1 } }
+  }
+
+  say("start: \(try loadedLibraries())")
+  let counter = Counter()
+  let configuration = Configuration(
+    url: try URL(string: url).unwrapped, channelId: "libraries", role: .recvonly)
+  configuration.mediaChannelHandlers.onAddStream = { $0.videoRenderer = counter }
+  let channel = try await Sora.shared.connect(configuration: configuration)
+  while counter.frames < 10 { try await Task.sleep(for: .milliseconds(10)) }
+  say("seen: \(try loadedLibraries())")
   await channel.disconnect()
 }
 
