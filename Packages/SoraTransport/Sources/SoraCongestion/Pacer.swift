@@ -45,8 +45,7 @@ public final class Pacer {
   /// The probe that what `next(at:)` or `paddingSize(at:)` returned last belongs to.
   public var probeCluster: Int? { cluster }
 
-  private var wantedFactor: Double
-  private var factorLimit = Double.infinity
+  private var factors: (wanted: Double, limit: Double)
   private let burst: Int64
   private let maximumQueueTime: Int64
   private var rate: Bitrate
@@ -73,7 +72,7 @@ public final class Pacer {
   ///   - configuration: how far it may send ahead.
   public init(rate: Bitrate = .kilobits(500), configuration: Configuration = Configuration()) {
     self.rate = rate
-    wantedFactor = configuration.factor
+    factors = (configuration.factor, .infinity)
     burst = configuration.burst.wholeNanoseconds
     maximumQueueTime = configuration.maximumQueueTime.wholeNanoseconds
     queues = (
@@ -86,12 +85,12 @@ public final class Pacer {
   public func setRate(_ rate: Bitrate) { self.rate = rate }
 
   /// Sets `Configuration.factor`.
-  public func setFactor(_ factor: Double) { wantedFactor = factor }
+  public func setFactor(_ factor: Double) { factors.wanted = factor }
 
   /// Bounds `Configuration.factor`; nil for no bound.
-  public func limitFactor(to limit: Double?) { factorLimit = limit ?? .infinity }
+  public func limitFactor(to limit: Double?) { factors.limit = limit ?? .infinity }
 
-  private var factor: Double { min(wantedFactor, factorLimit) }
+  private var factor: Double { min(factors.wanted, factors.limit) }
 
   /// Queues a packet.
   ///

@@ -77,16 +77,11 @@ public final class SendController {
   private let pacer: Pacer
   private let pacesBeforeFeedback: Bool
   // Changed with every packet: as classes they are, the accesses needn't be checked for overlaps.
-  private let sent = SentPacketRing()
-  private var sourceNumbers = SentSourceNumbers()
-  private var validation: ECNValidation
-  private var timelines = (TransportFeedbackTimeline(), CongestionFeedbackTimeline())
-  /// Reused for every feedback message.
-  private var results: [PacketFeedback] = []
+  private let window = SendWindow()
+  private let sent: SentPackets
   private var budget = RetransmissionBudget()
   private var reordering = ReorderingMeter()
   private var held = RetransmissionQueue()
-  private let window = SendWindow()
   private var isHeld = false
   /// The number of the newest feedback message.
   private var lastFeedback: UInt8?
@@ -99,7 +94,7 @@ public final class SendController {
   public init(configuration: Configuration) {
     estimator = BandwidthEstimator(configuration: configuration.estimator)
     pacesBeforeFeedback = configuration.pacesBeforeFeedback
-    validation = ECNValidation(of: configuration.ecn)
+    sent = SentPackets(window: window, ecn: configuration.ecn)
     pacer = Pacer(
       rate: configuration.pacesBeforeFeedback ? configuration.estimator.start : .unlimited,
       configuration: configuration.pacer)
@@ -133,9 +128,9 @@ public final class SendController {
   public func setUseful(_ rate: Bitrate?) { window.useful = rate }
 
   /// What is known of marks on the path, from feedback by source.
-  public var ecnState: ECNValidation.State { validation.state }
+  public var ecnState: ECNValidation.State { sent.ecnState }
   /// What the IP header of the next packet is to say, if its feedback tells of marks.
-  public var codepoint: ECNCodepoint { validation.codepoint }
+  public var codepoint: ECNCodepoint { sent.codepoint }
 
   // MARK: Sending
 
@@ -208,13 +203,8 @@ public final class SendController {
     packetOf size: Int, source: (ssrc: UInt32, number: UInt16)? = nil, at now: Instant
   ) -> Int64 {
     let sequence = sent.append(
-      size: size, probeCluster: pacer.probeCluster, bytesUpTo: window.send(size, at: now),
-      ecn: source == nil ? .notECT : codepoint, at: now)
+      size: size, probeCluster: pacer.probeCluster, source: source, at: now)
     estimator.packetSent(sequence: sequence, size: size, at: now, probeCluster: pacer.probeCluster)
-    if let source {
-      sourceNumbers.note(ssrc: source.ssrc, number: source.number, sequence: sequence)
-      validation.sent(at: now)
-    }
     sending.add(size, at: now)
     if firstSent == nil { firstSent = now }
     applyWindow(at: now)
@@ -305,7 +295,7 @@ public final class SendController {
   public func forget(stream: Int) { held.removeAll(of: stream) }
 
   /// Forgets what a source that ended has sent.
-  public func forget(ssrc: UInt32) { sourceNumbers.forget(ssrc: ssrc) }
+  public func forget(ssrc: UInt32) { sent.forget(ssrc: ssrc) }
 
   // MARK: What the receiver says
 
@@ -314,56 +304,20 @@ public final class SendController {
     counters.feedbackMessages &+= 1
     if let last = lastFeedback, message.feedbackCount != last &+ 1 { window.feedbackLost(at: now) }
     lastFeedback = message.feedbackCount
-    results.removeAll(keepingCapacity: true)
-    let reference = timelines.0.reference(of: message)
-    for status in message {
-      add(
-        sent.extend(status.sequenceNumber),
-        arrival: status.nanosecondsFromReference.map {
-          Instant(nanoseconds: reference.nanoseconds &+ $0)
-        })
-    }
+    sent.read(message)
     takeResults(at: now)
   }
 
   /// Feedback by source (RFC 8888).
   public func received(_ message: RTCPCongestionFeedback, at now: Instant) {
     counters.feedbackMessages &+= 1
-    results.removeAll(keepingCapacity: true)
-    let reportTime = timelines.1.reportTime(message.reportTime)
-    for status in message {
-      guard
-        let sequence = sourceNumbers.sequence(ssrc: status.ssrc, number: status.sequenceNumber)
-      else { continue }
-      if sent.takeMark(of: sequence) { validation.reported(status.ecn) }
-      if status.ecn != nil, status.age == nil {
-        // It has come, nobody knows when: neither lost, nor of use to who watches delays.
-        sent.markReported(sequence)
-        continue
-      }
-      add(
-        sequence,
-        arrival: status.age.map { reportTime - CongestionFeedbackTimeline.duration(ofAge: $0) },
-        ecn: status.ecn)
-    }
-    pacer.limitFactor(to: validation.isScalable ? Self.scalablePacing : nil)
-    results.sortBySequence()
+    sent.read(message)
+    pacer.limitFactor(to: sent.isScalable ? Self.scalablePacing : nil)
     takeResults(at: now)
   }
 
-  /// Notes what feedback says of one packet. What was reported lost may still be reported as arrived by a later message.
-  private func add(_ sequence: Int64, arrival: Instant?, ecn: ECNCodepoint? = nil) {
-    guard let entry = sent.unreported(sequence) else { return }
-    // A packet reported lost may still be reported as arrived by a later message.
-    if arrival != nil { sent.markReported(sequence) }
-    window.answered(upTo: entry.bytesUpTo, next: sent.sendTime(of: sequence + 1))
-    results.append(
-      PacketFeedback(
-        sequence: sequence, size: Int(entry.size), sendTime: entry.sendTime, arrivalTime: arrival,
-        probeCluster: entry.probeCluster >= 0 ? Int(entry.probeCluster) : nil, ecn: ecn))
-  }
-
   private func takeResults(at now: Instant) {
+    let results = sent.results
     guard !results.isEmpty else { return }
     if !isSteered, !pacesBeforeFeedback { startFromWhatIsSent(at: now) }
     isSteered = true
@@ -410,8 +364,7 @@ public final class SendController {
   /// The path is gone, and with it all that was on the way. What waited for it is too old for another.
   public func pathLost() {
     pacer.removeAll()
-    window.forget()
-    validation.startOver()
+    sent.pathLost()
     isHeld = false
   }
 
@@ -429,27 +382,5 @@ public final class SendController {
 
   private func applyEstimate() {
     if isSteered || pacesBeforeFeedback { pacer.setRate(estimator.estimate) }
-  }
-}
-
-extension [PacketFeedback] {
-  /// Heap sort: no memory, and no order that costs more than another.
-  fileprivate mutating func sortBySequence() {
-    for root in stride(from: count / 2 - 1, through: 0, by: -1) { sink(root, below: count) }
-    for end in stride(from: count - 1, to: 0, by: -1) {
-      swapAt(0, end)
-      sink(0, below: end)
-    }
-  }
-
-  private mutating func sink(_ root: Int, below end: Int) {
-    var root = root
-    while 2 * root + 1 < end {
-      var child = 2 * root + 1
-      if child + 1 < end, self[child].sequence < self[child + 1].sequence { child += 1 }
-      guard self[root].sequence < self[child].sequence else { return }
-      swapAt(root, child)
-      root = child
-    }
   }
 }
