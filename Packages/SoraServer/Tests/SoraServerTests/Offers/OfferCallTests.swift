@@ -35,6 +35,30 @@ struct OfferCallTests {
     network.run(for: .milliseconds(100))
   }
 
+  /// Clients of few words, as many that publish by WHIP are, know the receiver's estimate and nothing else; others more. Each is told in
+  /// one way.
+  @Test(arguments: CongestionFeedbackKind.allCases)
+  func publishersAreToldOfCongestionAsTheyWant(_ kind: CongestionFeedbackKind) throws {
+    let (network, server) = try world(80)
+    let publisher = try OfferingClient(1, server)
+    let whole = OfferTexts.both(
+      "sendonly", more: kind == .bySource ? "a=rtcp-fb:* ack ccfb\n" : "")
+    let lines = whole.split(separator: "\n").filter {
+      kind != .receiverEstimate || !$0.hasSuffix(" transport-cc")
+    }
+    try publisher.post(lines.joined(separator: "\n") + "\n", to: .publish)
+    connect(publisher, on: network)
+    try send(publisher, from: 0, count: 200, on: network)
+    let told = publisher.feedbacks
+    #expect((told.transportWide > 20) == (kind == .transportWide), "\(told)")
+    #expect((told.bySource > 20) == (kind == .bySource), "\(told)")
+    #expect((publisher.estimates.count > 2) == (kind == .receiverEstimate))
+    // Some 50 kbit/s are sent, without any queue.
+    if kind == .receiverEstimate {
+      #expect(try #require(publisher.estimates.last) > 50_000)
+    }
+  }
+
   @Test func whatIsPublishedIsPlayedUntouched() throws {
     let (network, server) = try world(81)
     let publisher = try OfferingClient(1, server)

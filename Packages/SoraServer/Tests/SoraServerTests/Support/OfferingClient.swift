@@ -26,12 +26,17 @@ final class OfferingClient: SimulatedEndpoint {
   let address: TransportAddress
   private(set) var transport: PeerTransport!
   private let certificate: DTLSCertificate
+  private var nextTransportNumber: UInt16 = 0
   private(set) var answer: SessionDescription?
   private(set) var made: SFUOfferAnswer?
   /// By source.
   private(set) var received: [UInt32: [Packet]] = [:]
   private(set) var keyFrameRequests: [UInt32] = []
   private(set) var reports: [RTCPSenderInfo] = []
+  /// What the server believes that its link takes, where it says so (REMB): bits per second.
+  private(set) var estimates: [UInt64] = []
+  /// Other feedback on congestion, transport-wide and by source.
+  private(set) var feedbacks = (transportWide: 0, bySource: 0)
 
   init(_ number: Int, _ server: TestServer) throws {
     self.server = server
@@ -131,6 +136,8 @@ final class OfferingClient: SimulatedEndpoint {
     let codec = try #require(media.codecs.first)
     let map = RTPHeaderExtensionMap(media.extensions.map { (id: Int($0.id), uri: $0.uri) })
     var values = RTPHeaderExtensions()
+    values.transportSequenceNumber = nextTransportNumber
+    nextTransportNumber &+= 1
     values.mid = media.mid.flatMap { RTPExtensionText($0) }
     values.rid = rid.flatMap { RTPExtensionText($0) }
     var header = RTPHeader(
@@ -208,6 +215,10 @@ extension OfferingClient: PeerTransportDelegate {
       switch packet {
       case .pictureLossIndication(_, let media): keyFrameRequests.append(media)
       case .senderReport(let info, _): reports.append(info)
+      case .receiverEstimate(let estimate):
+        estimates.append(estimate.bitsPerSecond)
+      case .transportFeedback: feedbacks.transportWide += 1
+      case .congestionFeedback: feedbacks.bySource += 1
       default: break
       }
     }

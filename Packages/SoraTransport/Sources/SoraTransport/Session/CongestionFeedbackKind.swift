@@ -6,4 +6,26 @@ public enum CongestionFeedbackKind: Sendable, Hashable, CaseIterable {
   case bySource
   /// The receiver estimates the bandwidth itself (draft-alvestrand-rmcat-remb-03).
   case receiverEstimate
+
+  /// The most precise of what two ends have agreed on for a section; nil where that is nothing.
+  public init?(bySource: Bool, transportWide: Bool, receiverEstimate: Bool) {
+    if bySource {
+      self = .bySource
+    } else if transportWide {
+      self = .transportWide
+    } else if receiverEstimate {
+      self = .receiverEstimate
+    } else {
+      return nil
+    }
+  }
+}
+
+extension Sequence<CongestionFeedbackKind> {
+  /// What a transport uses whose sections have agreed on these: one way, the most precise; nil where there are none.
+  public var mostPrecise: CongestionFeedbackKind? {
+    CongestionFeedbackKind(
+      bySource: contains(.bySource), transportWide: contains(.transportWide),
+      receiverEstimate: contains(.receiverEstimate))
+  }
 }

@@ -156,14 +156,11 @@ public struct RTPReceiveParameters: Sendable, Equatable {
 }
 
 extension [RTPReceiveParameters] {
-  /// How the peer is told what became of its packets: all sections share a transport, so it is the most precise that was agreed on
-  /// for any.
+  /// How the peer is told what became of its packets. Without numbers there is nothing to tell of them.
   var feedback: CongestionFeedbackKind {
-    if contains(where: { $0.feedback == .bySource }) { return .bySource }
-    let estimates = contains { $0.feedback == .receiverEstimate }
-    let counts = contains {
-      $0.feedback == .transportWide && $0.extensions.transportSequenceNumber != nil
+    let usable = filter {
+      $0.feedback != .transportWide || $0.extensions.transportSequenceNumber != nil
     }
-    return estimates && !counts ? .receiverEstimate : .transportWide
+    return usable.map(\.feedback).mostPrecise ?? .transportWide
   }
 }

@@ -85,11 +85,10 @@ extension RTPReceiveParameters {
 extension ReceiveParameters {
   /// The one way in which the peer is told what becomes of its packets. Without numbers there is nothing to tell of them.
   fileprivate func congestionFeedback(hasNumbers: Bool) -> CongestionFeedbackKind {
-    if feedbackBySource { return .bySource }
-    if hasNumbers, codecs.contains(where: { $0.feedback.contains(.transportCC) }) {
-      return .transportWide
-    }
-    return codecs.contains { $0.feedback.contains(.remb) } ? .receiverEstimate : .transportWide
+    CongestionFeedbackKind(
+      bySource: feedbackBySource,
+      transportWide: hasNumbers && codecs.contains { $0.feedback.contains(.transportCC) },
+      receiverEstimate: codecs.contains { $0.feedback.contains(.remb) }) ?? .transportWide
   }
 }
 

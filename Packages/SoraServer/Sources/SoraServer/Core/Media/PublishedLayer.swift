@@ -24,6 +24,8 @@ final class PublishedLayer {
     /// Ids of the header extensions.
     var extensions = RTPHeaderExtensionMap()
     var sendsNack = false
+    /// How its publisher is to be told what becomes of packets; nil where nothing is agreed on.
+    var feedback: CongestionFeedbackKind?
   }
 
   struct Statistics {

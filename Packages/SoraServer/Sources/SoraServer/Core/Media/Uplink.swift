@@ -44,6 +44,11 @@ final class Uplink {
     }
   }
 
+  /// How the client is told what becomes of its packets.
+  var feedback: CongestionFeedbackKind {
+    tracks.compactMap(\.terms.feedback).mostPrecise ?? .transportWide
+  }
+
   func end() {
     for track in tracks { track.end() }
   }

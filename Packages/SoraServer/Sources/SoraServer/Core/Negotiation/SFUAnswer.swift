@@ -3,6 +3,7 @@ import SoraICE
 import SoraMedia
 import SoraRTP
 import SoraSDP
+import SoraTransport
 
 /// Why an answer can't be used.
 struct SFUAnswerError: Error {
@@ -19,8 +20,8 @@ struct SFUAnswer {
     var payloadTypes: Set<UInt8>
     /// Payload types that generic NACK is agreed for.
     var nackTypes: Set<UInt8>
-    /// Whether congestion feedback by source is accepted.
-    var hasFeedbackBySource: Bool
+    /// Congestion feedback that is agreed on.
+    var feedback: CongestionFeedbackKind?
     var extensions: RTPHeaderExtensionMap
     /// The simulcast layers that the client sends, or may send later.
     var rids: [String]
@@ -46,7 +47,13 @@ struct SFUAnswer {
   var data: Data?
   var transport: Transport
 
-  init(parsing text: String, to offered: SFUSections) throws(SFUAnswerError) {
+  /// - Parameters:
+  ///   - text: the answer.
+  ///   - offered: what it answers.
+  ///   - offersFeedbackBySource: whether it may accept that.
+  init(
+    parsing text: String, to offered: SFUSections, offersFeedbackBySource: Bool
+  ) throws(SFUAnswerError) {
     let sdp: SessionDescription
     do throws(SDPError) {
       sdp = try SessionDescription(parsing: text)
@@ -72,15 +79,19 @@ struct SFUAnswer {
         throw SFUAnswerError(reason: "section \(index) has another mid than the offer")
       }
       let codecs = media.codecs
+      let extensions = SFUAnswer.extensions(
+        media, allowsMixed: sdp.allowsMixedExtensions || media.allowsMixedExtensions)
       sections.append(
         Section(
           isRejected: isRejected, sends: !isRejected && media.direction.sends,
           receives: !isRejected && media.direction.receives,
           payloadTypes: Set(codecs.map(\.payloadType)),
           nackTypes: Set(codecs.filter { $0.feedback.contains("nack") }.map(\.payloadType)),
-          hasFeedbackBySource: media.hasFeedbackBySource,
-          extensions: SFUAnswer.extensions(
-            media, allowsMixed: sdp.allowsMixedExtensions || media.allowsMixedExtensions),
+          feedback: CongestionFeedbackKind(
+            agreed: Set(codecs.flatMap(\.feedback)),
+            hasNumbers: extensions.transportSequenceNumber != nil,
+            bySource: offersFeedbackBySource && media.hasFeedbackBySource),
+          extensions: extensions,
           rids: SFUAnswer.sentRids(media)))
     }
     guard let first = sdp.media.first(where: { $0.port != 0 || $0.isBundleOnly }) else {

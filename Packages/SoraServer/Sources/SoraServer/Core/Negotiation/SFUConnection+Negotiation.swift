@@ -176,7 +176,9 @@ extension SFUConnection {
     }
     let answer: SFUAnswer
     do throws(SFUAnswerError) {
-      answer = try SFUAnswer(parsing: text, to: sections)
+      answer = try SFUAnswer(
+        parsing: text, to: sections,
+        offersFeedbackBySource: core.configuration.offersFeedbackBySource)
     } catch {
       return end(.refused("INVALID-ANSWER: \(error.reason)"), at: now)
     }
@@ -195,17 +197,17 @@ extension SFUConnection {
   private func apply(
     _ answer: SFUAnswer.Section, _ index: Int, isFirst: Bool, at now: Instant
   ) {
-    let isBySource = core.configuration.offersFeedbackBySource && answer.hasFeedbackBySource
     switch sections[index].content {
     case .upload(let track):
       // Settled with the first answer: later offers repeat it.
       guard isFirst else { return }
-      if isBySource { rtcp.feedbackKind = .bySource }
       uplink.apply(
         PublishedTrack.Terms(
           isSending: answer.sends && answer.payloadTypes.contains(track.types.media),
           extensions: answer.extensions,
-          sendsNack: answer.nackTypes.contains(track.types.media)), rids: answer.rids, to: track)
+          sendsNack: answer.nackTypes.contains(track.types.media), feedback: answer.feedback),
+        rids: answer.rids, to: track)
+      rtcp.feedbackKind = uplink.feedback
     case .forward(let subscription):
       if answer.isRejected {
         detach(subscription)
@@ -213,7 +215,7 @@ extension SFUConnection {
       }
       let isNew = subscription.apply(
         isActive: answer.receives && answer.payloadTypes.contains(subscription.types.media),
-        extensions: answer.extensions, isReportedBySource: isBySource,
+        extensions: answer.extensions, isReportedBySource: answer.feedback == .bySource,
         acceptsNack: answer.nackTypes.contains(subscription.types.media)
           && subscription.types.rtx.map { answer.payloadTypes.contains($0) } ?? false,
         accepted: subscription.types.accepted(answer.payloadTypes))

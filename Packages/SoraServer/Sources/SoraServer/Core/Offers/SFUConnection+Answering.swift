@@ -25,18 +25,21 @@ extension SFUConnection {
     let isOpus = AudioCodecKind(encodingName: offered.codec.name) == .opus
     let codec = isOpus ? sections.opus : offered.codec
     let simulcast = request.usesSimulcast ? section.simulcast : SimulcastOffer()
+    let extensions = RTPHeaderExtensionMap(
+      section.extensions(of: [codec], isSimulcast: !simulcast.isEmpty)
+        .map { (id: Int($0.id), uri: $0.uri) })
     let track = PublishedTrack(
       codec: codec, types: offered.types, mid: section.mid, publisherID: connectionID,
       trackID: SFUIdentifier.make(core.random), offered: simulcast)
     uplink.add(track)
-    if section.hasFeedbackBySource { rtcp.feedbackKind = .bySource }
     uplink.apply(
       PublishedTrack.Terms(
         isSending: true,
-        extensions: RTPHeaderExtensionMap(
-          section.extensions(of: [codec], isSimulcast: !simulcast.isEmpty)
-            .map { (id: Int($0.id), uri: $0.uri) }),
-        sendsNack: offered.hasNack), rids: simulcast.layers.map(\.rid), to: track)
+        extensions: extensions, sendsNack: offered.hasNack,
+        feedback: CongestionFeedbackKind(
+          agreed: Set(offered.feedback), hasNumbers: extensions.transportSequenceNumber != nil,
+          bySource: section.hasFeedbackBySource)), rids: simulcast.layers.map(\.rid), to: track)
+    rtcp.feedbackKind = uplink.feedback
   }
 
   private func addPlayerSection(_ section: OfferedSection) {
