@@ -2,8 +2,8 @@
 ///
 /// The draft lets loss alone drive a rate that starts low and only grows below 2 % loss, so a link that always loses 2 %
 /// never gets off the ground. Here there is no bound until loss exceeds 10 %; then it falls as the draft says, holds
-/// between, grows below 2 %, and goes when the delay-based rate is well below it. Loss that stays the same after the
-/// rate has fallen by a quarter isn't made by the rate: it is discounted for a while.
+/// between, grows below 2 %, and goes when the delay-based rate is well below it. Loss that stays after the rate has fallen
+/// by a quarter isn't made by the rate: it is discounted for a while, and the rate goes back to where it was.
 struct LossControl {
   /// §6: below this loss the bound grows.
   private static let low = 0.02
@@ -13,6 +13,12 @@ struct LossControl {
   private static let enoughPackets = 30
   private static let inherentLifetime: Int64 = 30_000_000_000
   private static let largestInherent = 0.3
+  /// To what of the rate a decrease has to bring it before its effect is judged, and by how many packets then. With less of a fall,
+  /// bursts into a queue of 20 ms pass for loss that the rate doesn't make.
+  private static let enoughFall = 0.75
+  private static let enoughToJudge = 100
+  /// What of the loss has to stay. Not all: the window that begins an episode is one that lost more than others, by chance.
+  private static let staying = 0.5
 
   /// Bits per second; `nil` while loss sets no bound.
   private(set) var bound: Double?
@@ -27,9 +33,17 @@ struct LossControl {
   private var lastChange: Int64 = 0
   private var inherentSince: Int64 = 0
   private var highestReported: Int64 = -1
-  // Where the present decrease began.
-  private var episodeRate: Double?
-  private var episodeLoss = 0.0
+  /// A decrease under way.
+  private var episode: Episode?
+
+  private struct Episode {
+    /// Where it began.
+    let rate: Double
+    let loss: Double
+    /// What became of packets since the rate has fallen far enough.
+    var lost = 0
+    var count = 0
+  }
 
   /// Counts one packet of a feedback message.
   mutating func add(sequence: Int64, isLost: Bool) {
@@ -61,10 +75,11 @@ struct LossControl {
     let count = max(0, lost) + received
     guard now &- start >= Self.window, count >= Self.enoughPackets else { return }
     fraction = Double(max(0, lost)) / Double(count)
+    if inherent > 0, now &- inherentSince > Self.inherentLifetime { inherent = 0 }
+    judge(max(0, lost), of: count, target: target, at: now)
     windowStart = now
     lost = 0
     received = 0
-    if inherent > 0, now &- inherentSince > Self.inherentLifetime { inherent = 0 }
     let relevant = max(0, (fraction - inherent) / (1 - inherent))
     // A standard deviation, so that a few packets more than usual in a small window decide nothing.
     let doubt = (relevant * (1 - relevant) / Double(count)).squareRoot()
@@ -75,37 +90,37 @@ struct LossControl {
       decrease(relevant, target: target, at: now)
     } else if let bound {
       if relevant < Self.low {
-        episodeRate = nil
+        episode = nil
         self.bound = bound * (1 + 0.08 * elapsed) + 1_000 * elapsed
         lastChange = now
         if bound > 1.3 * delayBased { self.bound = nil }
-      } else {
-        judge(target: target, at: now)
       }
     }
   }
 
   private mutating func decrease(_ loss: Double, target: Double, at now: Int64) {
-    if episodeRate == nil {
-      episodeRate = target
-      episodeLoss = fraction
-    }
-    judge(target: target, at: now)
-    guard inherentSince != now else { return }
+    if episode == nil { episode = Episode(rate: target, loss: fraction) }
     // §6: As_hat(i) = As_hat(i-1) * (1 - 0.5 p).
     bound = min(bound ?? target, target) * (1 - 0.5 * loss)
     lastChange = now
   }
 
-  /// Whether loss has stayed while the rate fell.
-  private mutating func judge(target: Double, at now: Int64) {
-    guard let rate = episodeRate, target < 0.75 * rate else { return }
-    if fraction > 0.7 * episodeLoss, fraction <= Self.largestInherent {
-      inherent = min(fraction, Self.largestInherent)
-      inherentSince = now
-      lastChange = now
+  /// Whether loss has stayed while the rate fell: who drops what is beyond a rate drops nothing any more then.
+  private mutating func judge(_ lost: Int, of count: Int, target: Double, at now: Int64) {
+    guard var episode, target < Self.enoughFall * episode.rate else {
+      return
     }
-    episodeRate = nil
+    episode.lost += lost
+    episode.count += count
+    self.episode = episode
+    guard episode.count >= Self.enoughToJudge else { return }
+    self.episode = nil
+    let share = Double(episode.lost) / Double(episode.count)
+    guard share > Self.staying * episode.loss, share <= Self.largestInherent else { return }
+    inherent = share
+    inherentSince = now
+    lastChange = now
+    bound = max(bound ?? episode.rate, episode.rate)
   }
 
   /// A probe got through at this rate.
