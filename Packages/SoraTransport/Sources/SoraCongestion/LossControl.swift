@@ -9,6 +9,8 @@ struct LossControl {
   private static let low = 0.02
   /// §6: above this loss the bound falls.
   private static let high = 0.10
+  /// The same beside loss that is discounted.
+  private static let highBeside = 0.05
   private static let window: Int64 = 500_000_000
   private static let enoughPackets = 30
   private static let inherentLifetime: Int64 = 30_000_000_000
@@ -17,13 +19,18 @@ struct LossControl {
   /// bursts into a queue of 20 ms pass for loss that the rate doesn't make.
   private static let enoughFall = 0.75
   private static let enoughToJudge = 100
-  /// What of the loss has to stay. Not all: the window that begins an episode is one that lost more than others, by chance.
-  private static let staying = 0.5
+  /// What of the loss has to stay then.
+  private static let staying = 0.85
+  /// The window that begins an episode may be one that lost more than others by chance: what is lost on average counts, but for a part of
+  /// what it lost itself, which may be the first of more.
+  private static let averaging = 0.25
+  private static let sudden = 0.6
 
   /// Bits per second; `nil` while loss sets no bound.
   private(set) var bound: Double?
   /// Share of the packets of the latest full window that were lost, 0...1.
   private(set) var fraction = 0.0
+  private var average = 0.0
   /// Loss that doesn't depend on the rate.
   private(set) var inherent = 0.0
 
@@ -75,6 +82,7 @@ struct LossControl {
     let count = max(0, lost) + received
     guard now &- start >= Self.window, count >= Self.enoughPackets else { return }
     fraction = Double(max(0, lost)) / Double(count)
+    average += Self.averaging * (fraction - average)
     if inherent > 0, now &- inherentSince > Self.inherentLifetime { inherent = 0 }
     judge(max(0, lost), of: count, target: target, at: now)
     windowStart = now
@@ -84,7 +92,7 @@ struct LossControl {
     // A standard deviation, so that a few packets more than usual in a small window decide nothing.
     let doubt = (relevant * (1 - relevant) / Double(count)).squareRoot()
     let elapsed = Double(min(now &- lastChange, 1_000_000_000)) / 1e9
-    if relevant - doubt > Self.high {
+    if relevant - doubt > (inherent > 0 ? Self.highBeside : Self.high) {
       guard now &- lastChange >= roundTrip &+ 300_000_000 else { return }
       if let lastDecrease, now &- lastDecrease < roundTrip &+ Self.window { return }
       decrease(relevant, target: target, at: now)
@@ -99,7 +107,9 @@ struct LossControl {
   }
 
   private mutating func decrease(_ loss: Double, target: Double, at now: Int64) {
-    if episode == nil { episode = Episode(rate: target, loss: fraction) }
+    if episode == nil {
+      episode = Episode(rate: target, loss: max(average, Self.sudden * fraction))
+    }
     // §6: As_hat(i) = As_hat(i-1) * (1 - 0.5 p).
     bound = min(bound ?? target, target) * (1 - 0.5 * loss)
     lastChange = now

@@ -80,14 +80,17 @@ extension Goal {
   }
 
   /// Loss that the rate makes is obeyed, also where hardly any queue shows it.
-  public static var shallow: Goal {
+  public static func shallow(_ milliseconds: Int, lost: Double) -> Goal {
     var scenario = Scenario(
       "shallow queue", "goal", seconds: 100, capacity: [.init(at: 0, rate: 1_500_000)],
       flows: [flow(5_000_000, 0...100)])
-    scenario.queue = .milliseconds(20)
+    scenario.queue = .milliseconds(milliseconds)
     scenario.measuredFrom = 10
-    return Goal("1.5 Mbit/s with a queue of 20 ms", "10 % lost", unit: "%", scenario) {
-      (100 * $0.loss, $0.loss <= 0.1 && $0.utilisation >= 0.6)
+    return Goal(
+      "1.5 Mbit/s with a queue of \(milliseconds) ms", "\(Int(100 * lost)) % lost", unit: "%",
+      scenario
+    ) {
+      (100 * $0.loss, $0.loss <= lost && $0.utilisation >= 0.6)
     }
   }
 
@@ -149,7 +152,8 @@ extension Goal {
   public static var all: [Goal] {
     [
       step, delay(1_000_000), delay(2_000_000), delay(4_000_000), randomLoss(0.02, used: 0.85),
-      randomLoss(0.05, used: 0.75), randomLoss(0.1, used: 0.55), shallow, sharing, tcp(.cubic),
+      randomLoss(0.05, used: 0.75), randomLoss(0.1, used: 0.55), shallow(20, lost: 0.1), sharing,
+      tcp(.cubic),
       tcp(.newReno), drop, outage(500_000), outage(2_000_000),
       outage(10_000_000, maximumVideo: 500_000), outage(10_000_000, maximumVideo: 1_500_000),
     ]
