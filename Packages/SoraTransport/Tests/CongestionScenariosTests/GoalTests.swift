@@ -20,7 +20,9 @@ import Testing
   }
 
   @Test(arguments: [2, 4, 6] as [UInt64])
-  func lossOfAShallowQueueIsObeyed(seed: UInt64) throws { try expect(.shallow(20, lost: 0.1), seed: seed) }
+  func lossOfAShallowQueueIsObeyed(seed: UInt64) throws {
+    try expect(.shallow(20, lost: 0.1), seed: seed)
+  }
 
   @Test func twoOfUsShare() throws { try expect(.sharing) }
 
