@@ -167,12 +167,14 @@ import Testing
       var messages = connection.messages.makeAsyncIterator()
       #expect(await messages.next() == .text("served"))
     }
-    let idle = [
-      try await RawClient(port: server.boundPort), try await RawClient(port: server.boundPort),
-    ]
-    let late = try await RawClient(port: server.boundPort)
-    await late.closed.wait(for: 1)
-    #expect(idle.allSatisfy { $0.closed.elements.isEmpty })
+    // The server takes them on several threads: which of the three is one too many is chance.
+    var idle: [RawClient] = []
+    for _ in 0..<3 { idle.append(try await RawClient(port: server.boundPort)) }
+    while idle.allSatisfy({ $0.closed.elements.isEmpty }) {
+      try await Task.sleep(for: .milliseconds(5))
+    }
+    idle.removeAll { !$0.closed.elements.isEmpty }
+    #expect(idle.count == 2)
     // From elsewhere.
     let url = "ws://[::1]:\(server.boundPort)/signaling"
     let other = try await WebSocketClient.connect(url: url)
