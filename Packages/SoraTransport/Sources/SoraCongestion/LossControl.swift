@@ -2,35 +2,22 @@
 ///
 /// The draft lets loss alone drive a rate that starts low and only grows below 2 % loss, so a link that always loses 2 %
 /// never gets off the ground. Here there is no bound until loss exceeds 10 %; then it falls as the draft says, holds
-/// between, grows below 2 %, and goes when the delay-based rate is well below it. Loss that stays after the rate has fallen
-/// by a quarter isn't made by the rate: it is discounted for a while, and the rate goes back to where it was.
+/// between, grows below 2 %, and goes when the delay-based rate is well below it. Loss that stays the same after the
+/// rate has fallen by a quarter isn't made by the rate: it is discounted for a while.
 struct LossControl {
   /// §6: below this loss the bound grows.
   private static let low = 0.02
   /// §6: above this loss the bound falls.
   private static let high = 0.10
-  /// The same beside loss that is discounted.
-  private static let highBeside = 0.05
   private static let window: Int64 = 500_000_000
   private static let enoughPackets = 30
   private static let inherentLifetime: Int64 = 30_000_000_000
   private static let largestInherent = 0.3
-  /// To what of the rate a decrease has to bring it before its effect is judged, and by how many packets then. With less of a fall,
-  /// bursts into a queue of 20 ms pass for loss that the rate doesn't make.
-  private static let enoughFall = 0.75
-  private static let enoughToJudge = 100
-  /// What of the loss has to stay then.
-  private static let staying = 0.85
-  /// The window that begins an episode may be one that lost more than others by chance: what is lost on average counts, but for a part of
-  /// what it lost itself, which may be the first of more.
-  private static let averaging = 0.25
-  private static let sudden = 0.6
 
   /// Bits per second; `nil` while loss sets no bound.
   private(set) var bound: Double?
   /// Share of the packets of the latest full window that were lost, 0...1.
   private(set) var fraction = 0.0
-  private var average = 0.0
   /// Loss that doesn't depend on the rate.
   private(set) var inherent = 0.0
 
@@ -40,17 +27,9 @@ struct LossControl {
   private var lastChange: Int64 = 0
   private var inherentSince: Int64 = 0
   private var highestReported: Int64 = -1
-  /// A decrease under way.
-  private var episode: Episode?
-
-  private struct Episode {
-    /// Where it began.
-    let rate: Double
-    let loss: Double
-    /// What became of packets since the rate has fallen far enough.
-    var lost = 0
-    var count = 0
-  }
+  // Where the present decrease began.
+  private var episodeRate: Double?
+  private var episodeLoss = 0.0
 
   /// Counts one packet of a feedback message.
   mutating func add(sequence: Int64, isLost: Bool) {
@@ -82,55 +61,51 @@ struct LossControl {
     let count = max(0, lost) + received
     guard now &- start >= Self.window, count >= Self.enoughPackets else { return }
     fraction = Double(max(0, lost)) / Double(count)
-    average += Self.averaging * (fraction - average)
-    if inherent > 0, now &- inherentSince > Self.inherentLifetime { inherent = 0 }
-    judge(max(0, lost), of: count, target: target, at: now)
     windowStart = now
     lost = 0
     received = 0
+    if inherent > 0, now &- inherentSince > Self.inherentLifetime { inherent = 0 }
     let relevant = max(0, (fraction - inherent) / (1 - inherent))
     // A standard deviation, so that a few packets more than usual in a small window decide nothing.
     let doubt = (relevant * (1 - relevant) / Double(count)).squareRoot()
     let elapsed = Double(min(now &- lastChange, 1_000_000_000)) / 1e9
-    if relevant - doubt > (inherent > 0 ? Self.highBeside : Self.high) {
+    if relevant - doubt > Self.high {
       guard now &- lastChange >= roundTrip &+ 300_000_000 else { return }
       if let lastDecrease, now &- lastDecrease < roundTrip &+ Self.window { return }
       decrease(relevant, target: target, at: now)
     } else if let bound {
       if relevant < Self.low {
-        episode = nil
+        episodeRate = nil
         self.bound = bound * (1 + 0.08 * elapsed) + 1_000 * elapsed
         lastChange = now
         if bound > 1.3 * delayBased { self.bound = nil }
+      } else {
+        judge(target: target, at: now)
       }
     }
   }
 
   private mutating func decrease(_ loss: Double, target: Double, at now: Int64) {
-    if episode == nil {
-      episode = Episode(rate: target, loss: max(average, Self.sudden * fraction))
+    if episodeRate == nil {
+      episodeRate = target
+      episodeLoss = fraction
     }
+    judge(target: target, at: now)
+    guard inherentSince != now else { return }
     // §6: As_hat(i) = As_hat(i-1) * (1 - 0.5 p).
     bound = min(bound ?? target, target) * (1 - 0.5 * loss)
     lastChange = now
   }
 
-  /// Whether loss has stayed while the rate fell: who drops what is beyond a rate drops nothing any more then.
-  private mutating func judge(_ lost: Int, of count: Int, target: Double, at now: Int64) {
-    guard var episode, target < Self.enoughFall * episode.rate else {
-      return
+  /// Whether loss has stayed while the rate fell.
+  private mutating func judge(target: Double, at now: Int64) {
+    guard let rate = episodeRate, target < 0.75 * rate else { return }
+    if fraction > 0.7 * episodeLoss, fraction <= Self.largestInherent {
+      inherent = min(fraction, Self.largestInherent)
+      inherentSince = now
+      lastChange = now
     }
-    episode.lost += lost
-    episode.count += count
-    self.episode = episode
-    guard episode.count >= Self.enoughToJudge else { return }
-    self.episode = nil
-    let share = Double(episode.lost) / Double(episode.count)
-    guard share > Self.staying * episode.loss, share <= Self.largestInherent else { return }
-    inherent = share
-    inherentSince = now
-    lastChange = now
-    bound = max(bound ?? episode.rate, episode.rate)
+    episodeRate = nil
   }
 
   /// A probe got through at this rate.
