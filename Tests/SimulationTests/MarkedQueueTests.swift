@@ -16,20 +16,29 @@ import WebRTC
     ).report()
   }
 
-  /// The publisher's link has half of what it would send; the server's to the player has room.
-  @Test(arguments: [true, false]) func aCall(offeringFeedbackBySource isOffered: Bool) throws {
-    let network = SimulatedNetwork(seed: 88)
+  private static func marking(_ bitsPerSecond: Int) -> LinkConditions {
+    LinkConditions(
+      delay: .milliseconds(20), bitsPerSecond: bitsPerSecond, codel: CoDel(marks: true))
+  }
+
+  /// A publisher that sends, and a player, each behind a link of its own.
+  private func call(
+    seed: UInt64, up: LinkConditions, down: LinkConditions, isOffered: Bool = true
+  ) throws -> (SimulatedNetwork, publisher: SimulatedClient, player: SimulatedClient) {
+    let network = SimulatedNetwork(seed: seed)
     let room = try Room(network, network.addHost("server", "10.0.0.1")) {
       $0.offersFeedbackBySource = isOffered
     }
-    let narrow = LinkConditions(
-      delay: .milliseconds(20), bitsPerSecond: 800_000, codel: CoDel(marks: true))
-    let publisher = try room.join("publisher", 1, role: .sendonly, narrow)
-    let player = try room.join(
-      "player", 2, role: .recvonly,
-      LinkConditions(
-        delay: .milliseconds(20), bitsPerSecond: 4_000_000, codel: CoDel(marks: true)))
+    let publisher = try room.join("publisher", 1, role: .sendonly, up)
+    let player = try room.join("player", 2, role: .recvonly, down)
     publisher.startMedia()
+    return (network, publisher, player)
+  }
+
+  /// The publisher's link has half of what it would send; the server's to the player has room.
+  @Test(arguments: [true, false]) func aCall(offeringFeedbackBySource isOffered: Bool) throws {
+    let (network, publisher, player) = try call(
+      seed: 88, up: Self.marking(800_000), down: Self.marking(4_000_000), isOffered: isOffered)
     network.run(for: .seconds(10))
     let early = publisher.link.forwardStatistics
     network.run(for: .seconds(20))
@@ -57,17 +66,8 @@ import WebRTC
 
   /// A player that is sent a stream with three temporal layers over a link that is narrower: marks have layers left out, and nothing is lost.
   @Test func aSubscriberBehindANarrowLink() throws {
-    let network = SimulatedNetwork(seed: 89)
-    let room = try Room(network, network.addHost("server", "10.0.0.1")) {
-      $0.offersFeedbackBySource = true
-    }
-    let publisher = try room.join(
-      "publisher", 1, role: .sendonly, LinkConditions(delay: .milliseconds(20)))
-    let player = try room.join(
-      "player", 2, role: .recvonly,
-      LinkConditions(
-        delay: .milliseconds(20), bitsPerSecond: 700_000, codel: CoDel(marks: true)))
-    publisher.startMedia()
+    let (network, publisher, player) = try call(
+      seed: 89, up: LinkConditions(delay: .milliseconds(20)), down: Self.marking(700_000))
     network.run(for: .seconds(10))
     let early = player.link.backwardStatistics
     network.run(for: .seconds(20))

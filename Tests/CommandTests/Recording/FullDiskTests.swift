@@ -1,6 +1,4 @@
 import Foundation
-import SoraMedia
-import SoraRecording
 import SoraServer
 import TestPrograms
 import Testing
@@ -87,21 +85,6 @@ import Testing
     return publisher
   }
 
-  /// Frames of each kind in a file, and how long it is.
-  private func read(_ path: String) throws -> (video: Int, audio: Int, length: Duration) {
-    let reader = try MediaFileReader(path: path)
-    var counts: [Int: Int] = [:]
-    var length = Duration.zero
-    while let frame = try? reader.next() {
-      counts[frame.track, default: 0] += 1
-      length = max(length, frame.time)
-    }
-    return (
-      counts[reader.firstTrack(.video) ?? -1] ?? 0, counts[reader.firstTrack(.audio) ?? -1] ?? 0,
-      length
-    )
-  }
-
   @Test(arguments: Disk.available, ["webm", "mp4"])
   func thePlayersCallGoesOn(_ kind: Disk, _ ending: String) async throws {
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -120,7 +103,7 @@ import Testing
     let json = try #require(
       try JSONSerialization.jsonObject(with: Data(summary.utf8)) as? [String: Any])
     let frames = (json["video"] as? [String: Any])?["frames"] as? Int ?? 0
-    let file = try read(
+    let file = try RecordedFrames(
       (kind == .fileLimit ? disk : kept).appendingPathComponent("film.\(ending)").path)
     #expect(file.video > 5 && file.audio > 5 && file.length > .milliseconds(200), "\(file)")
     // The call has gone on without it.
@@ -167,7 +150,7 @@ import Testing
     #expect((json["video"] as? [String: Any])?["frames"] as? Int ?? 0 > 100)
     let names = try FileManager.default.contentsOfDirectory(atPath: disk.path)
     let name = try #require(names.first { $0.hasSuffix(".webm") })
-    let file = try read(disk.appendingPathComponent(name).path)
+    let file = try RecordedFrames(disk.appendingPathComponent(name).path)
     #expect(file.video > 3 && file.length > .milliseconds(100), "\(file)")
     let report = try String(
       contentsOf: disk.appendingPathComponent(names.first { $0.hasSuffix(".json") } ?? "none"),

@@ -1,6 +1,4 @@
 import Foundation
-import SoraMedia
-import SoraRecording
 import TestPrograms
 import Testing
 
@@ -54,11 +52,9 @@ import Testing
   }
 
   private func expectPlays(_ path: String, _ kind: Kind) async throws {
-    let reader = try MediaFileReader(path: path)
-    var counts: [Int: Int] = [:]
-    while let frame = try? reader.next() { counts[frame.track, default: 0] += 1 }
-    #expect(counts[reader.firstTrack(.video) ?? -1] ?? 0 > 10, "\(kind): \(counts)")
-    #expect(counts[reader.firstTrack(.audio) ?? -1] ?? 0 > 30, "\(kind): \(counts)")
+    let frames = try RecordedFrames(path)
+    #expect(frames.video > 10, "\(kind): \(frames)")
+    #expect(frames.audio > 30, "\(kind): \(frames)")
     let output = folder.appendingPathComponent("complaints")
     let status = try await TestPrograms.run(
       ["ffmpeg", "-v", "error", "-i", path, "-f", "null", "-"], output: output)

@@ -49,7 +49,7 @@ struct MarkControl {
   ///   - roundTrip: nanoseconds.
   ///   - queued: nanoseconds that packets wait at present.
   ///   - now: the present time.
-  mutating func update(roundTrip: Int64, queued: Int64 = 0, at now: Int64) -> Response {
+  mutating func update(roundTrip: Int64, queued: Int64, at now: Int64) -> Response {
     guard marked + unmarked > 0 else { return .nothing }
     if let windowStart, now &- windowStart < max(roundTrip, Self.leastWindow) {
       return .nothing

@@ -139,7 +139,7 @@ extension SimulatedNetwork {
     }
   }
 
-  /// Drops, or marks where it may, what CoDel wants dropped from the head of the queue; marks what of L4S has waited too long.
+  /// Drops, or marks where it may, what CoDel wants dropped from the head of the queue.
   private func manageQueue(_ direction: LinkDirection) {
     guard let codel = direction.conditions.codel, direction.conditions.bitsPerSecond != nil else {
       return

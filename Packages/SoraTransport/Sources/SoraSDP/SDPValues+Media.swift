@@ -141,6 +141,8 @@ public struct SDPFeedback: SDPAttributeValue {
 
   /// Congestion feedback by source, for all that a section has (RFC 8888 §6).
   public static let bySource = SDPFeedback(payloadType: nil, kind: "ack ccfb")
+  /// What it takes the place of where it is agreed on: an answer with two ways of congestion feedback wouldn't say which.
+  public static let replacedBySource: Set<String> = ["transport-cc", "goog-remb"]
 
   public init?(parsing value: String) {
     let words = SDPText.words(value)

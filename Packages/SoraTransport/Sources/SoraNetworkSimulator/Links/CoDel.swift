@@ -6,7 +6,6 @@ public struct CoDel: Sendable, Equatable {
   public var target: Duration
   /// How long the waiting time must stay above the target before the first datagram is dropped: about the longest round trip.
   public var interval: Duration
-
   /// Whether datagrams that are ECN-capable are marked in place of being dropped (RFC 3168 §5), as Linux's fq_codel does.
   public var marks: Bool
 

@@ -91,7 +91,7 @@ struct OfferedSection: Sendable {
 struct OfferedCodec: Sendable {
   var codec: SFUCodec
   var types: SFUPayloadTypes.Assignment
-  /// RTCP feedback that both sides know.
+  /// RTCP feedback that is agreed on, but for what is of the whole section.
   var feedback: [String]
 
   var hasNack: Bool { feedback.contains("nack") }
@@ -99,6 +99,7 @@ struct OfferedCodec: Sendable {
   /// Those that the server knows, in their order.
   static func read(_ media: MediaDescription, _ kind: MediaKind) -> [OfferedCodec] {
     let all = media.codecs
+    let replaced = media.hasFeedbackBySource ? SDPFeedback.replacedBySource : []
     return all.indices.compactMap { index in
       let offered = all[index]
       guard let codec = SFUCodec(offered, kind) else { return nil }
@@ -115,7 +116,9 @@ struct OfferedCodec: Sendable {
         types: SFUPayloadTypes.Assignment(
           media: offered.payloadType, rtx: rtx?.payloadType, telephone: keys?.payloadType,
           red: red.map { all[$0].payloadType }, prefersRED: red.map { $0 < index } ?? false),
-        feedback: codec.feedback.filter { offered.feedback.contains($0) })
+        feedback: codec.feedback.filter {
+          offered.feedback.contains($0) && !replaced.contains($0)
+        })
     }
   }
 

@@ -54,7 +54,7 @@ struct SFUReply {
     case .receive(let track, let codec):
       media.limit(to: request, offered.kind)
       begin(&media, offered, .recvonly, [codec.codec], isSimulcast: !track.offered.isEmpty)
-      append([(codec, track.codec)], of: offered, to: &media)
+      append([(codec, track.codec)], to: &media)
       track.offered.append(to: &media)
     case .send(let player, let stream, let isAllowed):
       let codecs = player.answered.map { codec -> (OfferedCodec, SFUCodec) in
@@ -65,7 +65,7 @@ struct SFUReply {
       begin(
         &media, offered, isAllowed ? .sendonly : .inactive, codecs.map(\.1), isSimulcast: false)
       if isAllowed { media.append(SDPMsid(stream: stream, track: player.trackID)) }
-      append(codecs, of: offered, to: &media)
+      append(codecs, to: &media)
       guard isAllowed else { break }
       let hasRTX = codecs.contains { $0.0.types.rtx != nil }
       media.append(
@@ -87,13 +87,11 @@ struct SFUReply {
     media.direction = direction
     media.rtcpMux = true
     if offered.hasReducedSize { media.rtcpReducedSize = true }
-    // What is agreed on is one way of congestion feedback: an answer with both wouldn't say which.
     if offered.hasFeedbackBySource { media.append(SDPFeedback.bySource) }
   }
 
   private func append(
-    _ codecs: [(offered: OfferedCodec, codec: SFUCodec)], of section: OfferedSection,
-    to media: inout MediaDescription
+    _ codecs: [(offered: OfferedCodec, codec: SFUCodec)], to media: inout MediaDescription
   ) {
     var formats: [UInt8] = []
     for (offered, codec) in codecs {
@@ -101,10 +99,7 @@ struct SFUReply {
       // Of codecs with the same clock the keys of a telephone are the same.
       if let telephone = types.telephone, formats.contains(telephone) { types.telephone = nil }
       formats += types.all
-      let feedback = offered.feedback.filter {
-        !section.hasFeedbackBySource || $0 != "transport-cc" && $0 != "goog-remb"
-      }
-      media.append(codec, types, feedback: feedback)
+      media.append(codec, types, feedback: offered.feedback)
     }
     media.formats = formats.map { "\($0)" }
   }

@@ -48,7 +48,7 @@ struct SectionFeedback: Hashable {
     guard bySource else { return codecs }
     return codecs.map { codec in
       var codec = codec
-      codec.feedback.removeAll { $0 == "transport-cc" || $0 == "goog-remb" }
+      codec.feedback.removeAll { SDPFeedback.replacedBySource.contains($0) }
       return codec
     }
   }
