@@ -2,45 +2,73 @@
 ///
 /// The draft lets loss alone drive a rate that starts low and only grows below 2 % loss, so a link that always loses 2 %
 /// never gets off the ground. Here there is no bound until loss exceeds 10 %; then it falls as the draft says, holds
-/// between, grows below 2 %, and goes when the delay-based rate is well below it. Loss that stays the same after the
-/// rate has fallen by a quarter isn't made by the rate: it is discounted for a while.
+/// between, grows below 2 %, and goes when the delay-based rate is well below it. Whether the rate makes the loss is tried
+/// (`LossTrial`): as the rate falls, and where it is held, by a lower one for a second or two. What it doesn't make is discounted,
+/// and the rate goes back to where it was; from time to time that is tried again.
 struct LossControl {
   /// §6: below this loss the bound grows.
   private static let low = 0.02
   /// §6: above this loss the bound falls.
   private static let high = 0.10
+  /// The same beside loss that is discounted.
+  private static let highBeside = 0.05
   private static let window: Int64 = 500_000_000
   private static let enoughPackets = 30
+  /// After so long a discount is tried again.
   private static let inherentLifetime: Int64 = 30_000_000_000
-  private static let largestInherent = 0.3
+  /// How long a rate is held before a lower one is tried.
+  private static let patience: Int64 = 1_500_000_000
+  /// The window that begins a trial may be one that lost more than others by chance: what is lost on average counts, but for a part of
+  /// what it lost itself, which may be the first of more.
+  private static let averaging = 0.25
+  private static let sudden = 0.6
 
   /// Bits per second; `nil` while loss sets no bound.
   private(set) var bound: Double?
   /// Share of the packets of the latest full window that were lost, 0...1.
   private(set) var fraction = 0.0
+  private var average = 0.0
   /// Loss that doesn't depend on the rate.
   private(set) var inherent = 0.0
 
-  private var lost = 0
-  private var received = 0
+  /// The packets that feedback has named since the latest window ended.
+  private var current = Window()
+  /// The window before, while packets overtake each other: it is looked at when what was late has come.
+  private var settling: Window?
   private var windowStart: Int64?
   private var lastChange: Int64 = 0
   private var inherentSince: Int64 = 0
   private var highestReported: Int64 = -1
-  // Where the present decrease began.
-  private var episodeRate: Double?
-  private var episodeLoss = 0.0
+  private var trial: LossTrial?
+
+  private struct Window {
+    /// Below zero where more came late than was lost: they were counted in the window before.
+    var lost = 0
+    var received = 0
+    /// The highest number in it, once it has ended.
+    var last: Int64 = -1
+
+    var count: Int { max(0, lost) + received }
+
+    mutating func add(isLost: Bool, isNew: Bool) {
+      if isLost {
+        if isNew { lost += 1 }
+      } else {
+        received += 1
+        // Reported lost before, only late.
+        if !isNew { lost -= 1 }
+      }
+    }
+  }
 
   /// Counts one packet of a feedback message.
   mutating func add(sequence: Int64, isLost: Bool) {
     let isNew = sequence > highestReported
     if isNew { highestReported = sequence }
-    if isLost {
-      if isNew { lost += 1 }
+    if !isNew, let last = settling?.last, sequence <= last {
+      settling?.add(isLost: isLost, isNew: false)
     } else {
-      received += 1
-      // Reported lost before, only late; maybe in the window before, which leaves a debt.
-      if !isNew { lost -= 1 }
+      current.add(isLost: isLost, isNew: isNew)
     }
   }
 
@@ -51,61 +79,99 @@ struct LossControl {
   ///   - delayBased: what the delay allows.
   ///   - lastDecrease: when the delay lowered the rate last. What was lost before says nothing of the rate since, which
   ///     another decrease would bring far below what the link takes.
+  ///   - isReordering: whether packets overtake each other, so that late ones pass for lost ones for a while.
   mutating func update(
-    target: Double, delayBased: Double, lastDecrease: Int64?, roundTrip: Int64, at now: Int64
+    target: Double, delayBased: Double, lastDecrease: Int64?, isReordering: Bool, roundTrip: Int64,
+    at now: Int64
   ) {
     guard let start = windowStart else {
       windowStart = now
       return
     }
-    let count = max(0, lost) + received
-    guard now &- start >= Self.window, count >= Self.enoughPackets else { return }
-    fraction = Double(max(0, lost)) / Double(count)
+    guard now &- start >= Self.window, current.count >= Self.enoughPackets else { return }
     windowStart = now
-    lost = 0
-    received = 0
-    if inherent > 0, now &- inherentSince > Self.inherentLifetime { inherent = 0 }
+    guard let window = ended(isReordering: isReordering) else { return }
+    let (lost, count) = (max(0, window.lost), window.count)
+    guard count > 0 else { return }
+    fraction = Double(lost) / Double(count)
+    average += Self.averaging * (fraction - average)
+    if inherent > 0, now &- inherentSince > Self.inherentLifetime {
+      reconsider(target: target, at: now)
+    }
+    judge(lost, of: count, target: target, at: now)
     let relevant = max(0, (fraction - inherent) / (1 - inherent))
     // A standard deviation, so that a few packets more than usual in a small window decide nothing.
     let doubt = (relevant * (1 - relevant) / Double(count)).squareRoot()
     let elapsed = Double(min(now &- lastChange, 1_000_000_000)) / 1e9
-    if relevant - doubt > Self.high {
+    if relevant - doubt > (inherent > 0 ? Self.highBeside : Self.high) {
       guard now &- lastChange >= roundTrip &+ 300_000_000 else { return }
       if let lastDecrease, now &- lastDecrease < roundTrip &+ Self.window { return }
       decrease(relevant, target: target, at: now)
     } else if let bound {
       if relevant < Self.low {
-        episodeRate = nil
+        trial = nil
         self.bound = bound * (1 + 0.08 * elapsed) + 1_000 * elapsed
         lastChange = now
         if bound > 1.3 * delayBased { self.bound = nil }
-      } else {
-        judge(target: target, at: now)
+      } else if relevant - doubt > Self.low, target > 0.95 * bound,
+        now &- lastChange >= Self.patience
+      {
+        tryLess(target: target, at: now)
       }
     }
   }
 
+  /// Ends the current window. Gives the one to look at: the same, or the one before it where packets overtake each other.
+  private mutating func ended(isReordering: Bool) -> Window? {
+    current.last = highestReported
+    let settled = settling
+    settling = isReordering ? current : nil
+    defer { current = Window() }
+    return isReordering ? settled : current
+  }
+
   private mutating func decrease(_ loss: Double, target: Double, at now: Int64) {
-    if episodeRate == nil {
-      episodeRate = target
-      episodeLoss = fraction
+    if trial == nil {
+      trial = LossTrial(rate: target, loss: max(average, Self.sudden * fraction))
     }
-    judge(target: target, at: now)
-    guard inherentSince != now else { return }
     // §6: As_hat(i) = As_hat(i-1) * (1 - 0.5 p).
     bound = min(bound ?? target, target) * (1 - 0.5 * loss)
     lastChange = now
   }
 
-  /// Whether loss has stayed while the rate fell.
-  private mutating func judge(target: Double, at now: Int64) {
-    guard let rate = episodeRate, target < 0.75 * rate else { return }
-    if fraction > 0.7 * episodeLoss, fraction <= Self.largestInherent {
-      inherent = min(fraction, Self.largestInherent)
+  /// Between growing and falling the draft holds the rate, and where it lost by chance that would be for long: what a lower one does
+  /// shows at once whose doing the loss is.
+  private mutating func tryLess(target: Double, at now: Int64) {
+    let trial = self.trial ?? LossTrial(rate: target, loss: average)
+    self.trial = trial
+    bound = min(target, trial.lowerRate)
+    lastChange = now
+  }
+
+  /// What was found half a minute ago needn't be so any more.
+  private mutating func reconsider(target: Double, at now: Int64) {
+    inherentSince = now
+    if average < Self.low {
+      inherent = 0
+    } else if trial == nil {
+      tryLess(target: target, at: now)
+    }
+  }
+
+  private mutating func judge(_ lost: Int, of count: Int, target: Double, at now: Int64) {
+    guard let verdict = trial?.add(lost, of: count, at: target), let rate = trial?.rate else {
+      return
+    }
+    switch verdict {
+    case .undecided: return
+    case .made(let share): inherent = min(inherent, share)
+    case .inherent(let share):
+      inherent = share
       inherentSince = now
       lastChange = now
+      bound = max(bound ?? rate, rate)
     }
-    episodeRate = nil
+    trial = nil
   }
 
   /// A probe got through at this rate.

@@ -82,6 +82,8 @@ public struct Scenario: Sendable {
   public var ecn: ECNCodepoint?
   /// Beyond the bottleneck: normally distributed, this its standard deviation, cut at three; packets stay in order.
   public var jitter = Duration.zero
+  /// Beyond the bottleneck, too: packets take from nothing to this, evenly, and overtake each other.
+  public var disorder = Duration.zero
   /// Of what has passed the bottleneck, at random.
   public var loss = 0.0
   /// When nothing passes.

@@ -86,6 +86,15 @@ final class ScenarioRun {
     return conditions
   }
 
+  /// What is between the bottleneck and a receiver.
+  private var beyond: LinkConditions {
+    let disorder = scenario.disorder
+    guard disorder > .zero else {
+      return LinkConditions(jitter: scenario.jitter, jitterShape: .normal)
+    }
+    return LinkConditions(delay: disorder / 2, jitter: disorder / 2, jitterReorders: true)
+  }
+
   /// Hosts are numbered by their flow: the receiver's address tells whose a datagram is.
   private func observe(_ link: SimulatedLink) {
     let from = scenario.measuredFrom
@@ -108,9 +117,7 @@ final class ScenarioRun {
     let near = network.addHost("near \(index)", "10.0.\(index).1")
     let distant = network.addHost("distant \(index)", "10.1.\(index).1")
     network.link(near, entry, LinkConditions(delay: flow.delay))
-    network.link(
-      exit, distant,
-      LinkConditions(jitter: scenario.jitter, jitterShape: .normal))
+    network.link(exit, distant, beyond)
     let (from, to) = flow.isBackward ? (distant, near) : (near, distant)
     byAddress[to.addresses[0]] = index
     switch flow.kind {

@@ -66,14 +66,45 @@ extension Goal {
   }
 
   /// Loss that the rate doesn't make isn't obeyed.
-  public static var randomLoss: Goal {
+  public static func randomLoss(_ share: Double, used: Double) -> Goal {
+    let name = "\(Int(100 * share)) %"
     var scenario = Scenario(
-      "2 % loss", "goal", seconds: 100, capacity: [.init(at: 0, rate: 3_000_000)],
+      "\(name) loss", "goal", seconds: 100, capacity: [.init(at: 0, rate: 3_000_000)],
       flows: [flow(5_000_000, 0...100)])
-    scenario.loss = 0.02
+    scenario.loss = share
     scenario.measuredFrom = 10
-    return Goal("2 % random loss on 3 Mbit/s", "85 % used", unit: "%", scenario) {
-      (100 * $0.utilisation, $0.utilisation >= 0.85)
+    return Goal("\(name) random loss on 3 Mbit/s", "\(Int(100 * used)) % used", unit: "%", scenario)
+    {
+      (100 * $0.utilisation, $0.utilisation >= used)
+    }
+  }
+
+  /// Packets that overtake each other pass for lost for a while: that isn't obeyed.
+  public static var disorder: Goal {
+    var scenario = Scenario(
+      "disorder", "goal", seconds: 100, capacity: [.init(at: 0, rate: 3_000_000)],
+      flows: [flow(5_000_000, 0...100)])
+    scenario.disorder = .milliseconds(160)
+    scenario.measuredFrom = 10
+    return Goal(
+      "packets up to 160 ms late, in any order, on 3 Mbit/s", "60 % used", unit: "%", scenario
+    ) {
+      (100 * $0.utilisation, $0.utilisation >= 0.6)
+    }
+  }
+
+  /// Loss that the rate makes is obeyed, also where hardly any queue shows it.
+  public static func shallow(_ milliseconds: Int, lost: Double) -> Goal {
+    var scenario = Scenario(
+      "shallow queue", "goal", seconds: 100, capacity: [.init(at: 0, rate: 1_500_000)],
+      flows: [flow(5_000_000, 0...100)])
+    scenario.queue = .milliseconds(milliseconds)
+    scenario.measuredFrom = 10
+    return Goal(
+      "1.5 Mbit/s with a queue of \(milliseconds) ms", "\(Int(100 * lost)) % lost", unit: "%",
+      scenario
+    ) {
+      (100 * $0.loss, $0.loss <= lost && $0.utilisation >= 0.6)
     }
   }
 
@@ -134,8 +165,9 @@ extension Goal {
 
   public static var all: [Goal] {
     [
-      step, delay(1_000_000), delay(2_000_000), delay(4_000_000), randomLoss, sharing, tcp(.cubic),
-      tcp(.newReno), drop, outage(500_000), outage(2_000_000),
+      step, delay(1_000_000), delay(2_000_000), delay(4_000_000), randomLoss(0.02, used: 0.85),
+      randomLoss(0.05, used: 0.75), randomLoss(0.1, used: 0.55), shallow(20, lost: 0.1), disorder,
+      sharing, tcp(.cubic), tcp(.newReno), drop, outage(500_000), outage(2_000_000),
       outage(10_000_000, maximumVideo: 500_000), outage(10_000_000, maximumVideo: 1_500_000),
     ]
   }
