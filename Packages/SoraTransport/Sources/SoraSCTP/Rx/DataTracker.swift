@@ -17,8 +17,9 @@ package struct DataTracker {
   package private(set) var cumulative: Int64
   /// The highest that came; not below `cumulative`.
   package private(set) var highest: Int64
-  /// A bit for each TSN, by its low 16 bits; only those beyond `cumulative` are set.
-  private var bits = [UInt64](repeating: 0, count: 1024)
+  /// A bit for each TSN beyond `cumulative` up to `highest`, in a ring by its low bits: empty until there is a gap, then as large as gaps
+  /// were, a power of two.
+  private var bits: [UInt64] = []
   /// Those that came again since the last acknowledgement; a few of them.
   package private(set) var duplicates: [UInt32] = []
 
@@ -33,17 +34,19 @@ package struct DataTracker {
   package func verdict(_ tsn: Int64) -> Verdict {
     if tsn <= cumulative { return .duplicate }
     if tsn - cumulative > DataTracker.span { return .tooFar }
-    if isSet(tsn) { return .duplicate }
+    if tsn <= highest, isSet(tsn) { return .duplicate }
     return tsn == cumulative + 1 ? .next : .ahead
   }
 
   /// Notes a TSN of which `verdict` has said that it is new.
   package mutating func insert(_ tsn: Int64) {
-    if tsn > highest { highest = tsn }
     guard tsn == cumulative + 1 else {
+      if tsn - cumulative > Int64(bits.count * 64) { grow(for: Int(tsn - cumulative)) }
+      if tsn > highest { highest = tsn }
       bits[index(tsn)] |= mask(tsn)
       return
     }
+    if tsn > highest { highest = tsn }
     cumulative = tsn
     advance()
   }
@@ -57,15 +60,11 @@ package struct DataTracker {
   /// Moves the cumulative TSN on to at least `tsn` (RFC 3758 §3.6).
   package mutating func forward(to tsn: Int64) {
     guard tsn > cumulative else { return }
-    if tsn - cumulative > DataTracker.span {
-      for index in bits.indices { bits[index] = 0 }
-      cumulative = tsn
-    } else {
-      while cumulative < tsn {
-        cumulative += 1
-        bits[index(cumulative)] &= ~mask(cumulative)
-      }
+    while cumulative < min(tsn, highest) {
+      cumulative += 1
+      bits[index(cumulative)] &= ~mask(cumulative)
     }
+    cumulative = tsn
     highest = max(highest, cumulative)
     advance()
   }
@@ -91,8 +90,21 @@ package struct DataTracker {
     }
   }
 
+  /// Makes room for the TSN that is `distance` beyond `cumulative`.
+  private mutating func grow(for distance: Int) {
+    var size = max(1, bits.count)
+    while size * 64 < distance { size *= 2 }
+    let old = self
+    bits = [UInt64](repeating: 0, count: size)
+    var tsn = cumulative + 1
+    while let block = old.block(from: tsn) {
+      for set in block { bits[index(set)] |= mask(set) }
+      tsn = block.upperBound + 1
+    }
+  }
+
   @inline(__always)
-  private func index(_ tsn: Int64) -> Int { Int(truncatingIfNeeded: tsn >> 6) & 1023 }
+  private func index(_ tsn: Int64) -> Int { Int(truncatingIfNeeded: tsn >> 6) & (bits.count - 1) }
   @inline(__always)
   private func mask(_ tsn: Int64) -> UInt64 { 1 << UInt64(tsn & 63) }
   @inline(__always)

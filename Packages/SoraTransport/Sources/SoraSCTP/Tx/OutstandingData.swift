@@ -42,7 +42,8 @@ struct OutstandingData {
     last = cumulative
     highestAcknowledged = cumulative
     header = 4 + (interleaving ? DataHeader.interleavedCount : DataHeader.count)
-    let size = 256
+    // Grows with what is on the way; most associations are idle.
+    let size = 16
     records = Array(
       repeating: Record(
         message: -1, offset: 0, count: 0, fragment: 0, sentAt: 0, retransmissions: 0, flags: 0),

@@ -57,6 +57,31 @@ import Testing
     #expect(tracker.verdict(base + 1_000_001) == .next)
   }
 
+  /// What has come stays known while the ring grows to the widest gap, and the ring's two ends aren't taken for each other.
+  @Test func gapsOfAllWidthsAreKept() {
+    var tracker = DataTracker(first: .max - 100)
+    let base = tracker.cumulative
+    var came: [Int64] = []
+    var ahead: Int64 = 2
+    while ahead <= DataTracker.span {
+      for tsn in [base + ahead, base + ahead + 1] where tsn - base <= DataTracker.span {
+        #expect(tracker.verdict(tsn) == .ahead)
+        tracker.insert(tsn)
+        came.append(tsn)
+      }
+      for tsn in came { #expect(tracker.verdict(tsn) == .duplicate) }
+      #expect(tracker.verdict(came[came.count - 1] + 64) != .duplicate)
+      ahead = ahead * 2 + 1
+    }
+    var blocks: [Int64] = []
+    var next = base + 1
+    while let block = tracker.block(from: next) {
+      blocks += block
+      next = block.upperBound + 1
+    }
+    #expect(blocks == came)
+  }
+
   /// Against a set: random TSNs in random order, with forwards between them.
   @Test(arguments: 1...20 as ClosedRange<UInt64>)
   func agreesWithASet(seed: UInt64) {
