@@ -8,11 +8,12 @@ public final class CongestionFeedbackGenerator {
   public var interval: Duration
   /// Packets recorded.
   public private(set) var packetsRecorded: UInt64 = 0
-  /// Packets that came too late or jumped too far to be reported, or of a source too many.
+  /// Packets that came too late or jumped too far to be reported, or of a source too many at once.
   public private(set) var packetsIgnored: UInt64 = 0
   /// Messages written.
   public private(set) var messagesWritten: UInt64 = 0
 
+  /// One more takes the place of the one that has been silent for longest, if all of that one's packets are reported.
   private static let maximumSources = 64
 
   private var sources: [SourceArrivals] = []
@@ -36,7 +37,13 @@ public final class CongestionFeedbackGenerator {
 
   private func index(of ssrc: UInt32) -> Int? {
     for index in sources.indices where sources[index].ssrc == ssrc { return index }
-    guard sources.count < Self.maximumSources else { return nil }
+    if sources.count >= Self.maximumSources {
+      let silent = sources.indices.filter { !sources[$0].hasNews }
+      guard let oldest = silent.min(by: { sources[$0].latest < sources[$1].latest }) else {
+        return nil
+      }
+      sources.remove(at: oldest)
+    }
     sources.append(SourceArrivals(ssrc: ssrc))
     return sources.count - 1
   }
@@ -122,6 +129,8 @@ private struct SourceArrivals {
   private var start: Int64 = 0
   /// The end (exclusive) of what arrived.
   private var end: Int64 = 0
+  /// When its newest packet arrived.
+  private(set) var latest = Instant.zero
 
   init(ssrc: UInt32) { self.ssrc = ssrc }
 
@@ -136,6 +145,7 @@ private struct SourceArrivals {
   /// Notes a packet; false where it came too late.
   mutating func received(_ number: UInt16, _ ecn: ECNCodepoint, at now: Instant) -> Bool {
     let sequence = extender.extend(number)
+    latest = now
     if arrivals.isEmpty {
       arrivals = Array(repeating: Arrival(), count: Self.initialCapacity)
       (start, end) = (sequence, sequence)

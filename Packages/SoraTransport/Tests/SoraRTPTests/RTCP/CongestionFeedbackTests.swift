@@ -68,6 +68,27 @@ import Testing
     #expect(generator.packetsRecorded == 3 && generator.packetsIgnored == 1)
   }
 
+  /// A call may outlive many sources: each renegotiation and each change of a track can bring new ones.
+  @Test func sourcesThatEndedMakeRoomForNewOnes() throws {
+    let generator = CongestionFeedbackGenerator()
+    var now = Instant.zero + .seconds(1)
+    for ssrc in 1...200 as ClosedRange<UInt32> {
+      // The first goes on all the time.
+      for source in [1, ssrc] {
+        generator.received(
+          ssrc: source, sequenceNumber: UInt16(ssrc), ecn: .notECT, at: now)
+      }
+      let reported = try read(take(generator, at: now).bytes).statuses
+      #expect(Set(reported.map(\.ssrc)) == [1, ssrc])
+      now = now + .milliseconds(50)
+    }
+    // More at once than there is room for: who has news to report stays.
+    for ssrc in 1001...1100 as ClosedRange<UInt32> {
+      generator.received(ssrc: ssrc, sequenceNumber: 7, ecn: .notECT, at: now)
+    }
+    #expect(generator.packetsIgnored == 36 + 1)
+  }
+
   @Test func whatComesLateIsReportedAgainWithWhatFollows() throws {
     let generator = CongestionFeedbackGenerator()
     let now = Instant.zero + .seconds(1)

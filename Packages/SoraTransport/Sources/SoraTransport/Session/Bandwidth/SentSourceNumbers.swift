@@ -2,7 +2,7 @@
 ///
 /// Empty while nobody gives such feedback.
 struct SentSourceNumbers {
-  /// Sources with their retransmissions and repairs; beyond them packets go without feedback.
+  /// Sources with their retransmissions and repairs; one more takes the place of the one that has been silent for longest.
   private static let maximumSources = 64
   /// Four seconds of 500 packets each.
   private static let capacity = 2048
@@ -16,6 +16,7 @@ struct SentSourceNumbers {
   private struct Source {
     var ssrc: UInt32
     var entries = Array(repeating: Entry(), count: SentSourceNumbers.capacity)
+    var latest: Int64 = 0
   }
 
   private var sources: [Source] = []
@@ -25,10 +26,15 @@ struct SentSourceNumbers {
   /// A packet leaves.
   mutating func note(ssrc: UInt32, number: UInt16, sequence: Int64) {
     if index(of: ssrc) == nil {
-      guard sources.count < Self.maximumSources else { return }
+      if sources.count >= Self.maximumSources,
+        let silent = sources.indices.min(by: { sources[$0].latest < sources[$1].latest })
+      {
+        sources.remove(at: silent)
+      }
       sources.append(Source(ssrc: ssrc))
       latest = sources.count - 1
     }
+    sources[latest].latest = sequence
     sources[latest].entries[Int(number) & (Self.capacity - 1)] = Entry(
       number: number, sequence: sequence)
   }

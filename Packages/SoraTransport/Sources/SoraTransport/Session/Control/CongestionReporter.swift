@@ -86,7 +86,10 @@ private struct ReceiverEstimateReporter {
   mutating func received(
     ssrc: UInt32, size: Int, absSendTime: UInt32?, roundTrip: Duration?, at now: Instant
   ) {
-    if !sources.contains(ssrc), sources.count < Self.maximumSources { sources.append(ssrc) }
+    if !sources.contains(ssrc) {
+      if sources.count >= Self.maximumSources { sources.removeFirst() }
+      sources.append(ssrc)
+    }
     guard
       let rate = estimator.received(
         size: size, absSendTime: absSendTime, roundTrip: roundTrip, at: now)
