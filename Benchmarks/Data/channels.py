@@ -14,6 +14,7 @@ from browsers.browser import Browser  # noqa: E402
 from ends.data import DataPageEnd, OurDataEnd  # noqa: E402
 from ends.direct import Call  # noqa: E402
 from harness import World  # noqa: E402
+from harness.namespaces import Link  # noqa: E402
 from processes import machine_seconds, processor  # noqa: E402
 
 # The kinds of bulk: a message's bytes, and how many are sent to see how fast it is.
@@ -24,15 +25,17 @@ OPENINGS = 20
 
 
 class Pair:
-    """Two ends of one make that are connected."""
+    """Two ends of one make that are connected: over loopback, or each in its host."""
 
-    def __init__(self, world, make, browser):
+    def __init__(self, world, make, browser, hosts=(None, None)):
+        self.world, self.before = world, len(world.processes)
+        names = [f"{make}-{side}-{self.before}" for side in "ab"]
         if make == "ours":
-            self.ends = [OurDataEnd(world, f"{make}-{side}-{len(world.processes)}") for side in "ab"]
-        elif make == "Chromium":
+            self.ends = [OurDataEnd(world, name, namespace=host) for name, host in zip(names, hosts)]
+        elif make == "Chromium" and browser:
             self.ends = [DataPageEnd(browser.blank()) for _ in range(2)]
         else:
-            self.ends = [RemoteEnd(world, f"{make}-{side}-{len(world.processes)}") for side in "ab"]
+            self.ends = [RemoteEnd(world, make, name, host) for name, host in zip(names, hosts)]
         self.sender, self.receiver = self.ends
         self.sender.open("first")
         self.call = Call(self.sender, self.receiver, True)
@@ -70,6 +73,23 @@ class Pair:
 
     def close(self):
         self.call.close()
+        for process in reversed(self.world.processes[self.before:]):
+            process.end()
+        del self.world.processes[self.before:]
+
+
+class Path:
+    """Two hosts with a link between them that delays."""
+
+    # More than any window here: what is measured are the ends, and no device's queue.
+    QUEUE = 20_000
+
+    def __init__(self, world, delay):
+        link = Link(world)
+        for host in link.hosts:
+            host.run(f"ip link set link0 txqueuelen {self.QUEUE}")
+        link.set(delayMs=delay)
+        self.hosts = link.hosts
 
 
 ROWS = {
@@ -85,18 +105,21 @@ def main():
     parser.add_argument("--seconds", type=float, required=True)
     parser.add_argument("--rounds", type=int, required=True)
     parser.add_argument("--makes", default="ours,Chromium,aiortc")
+    parser.add_argument("--delay", type=int, default=0)
+    parser.add_argument("--emulator")
     options = parser.parse_args()
     makes = options.makes.split(",")
     os.makedirs(options.folder, exist_ok=True)
-    world = World(None, options.folder, peer=options.peer)
-    browser = Browser(world) if "Chromium" in makes else None
+    world = World(None, options.folder, peer=options.peer, emulator=options.emulator)
+    browser = Browser(world) if "Chromium" in makes and not options.delay else None
     found = {make: [] for make in makes}
     machine, started = machine_seconds(), time.monotonic()
     try:
+        hosts = Path(world, options.delay).hosts if options.delay else (None, None)
         # In turns, so that a change of the machine's load meets all.
         for _ in range(options.rounds):
             for make in makes:
-                pair = Pair(world, make, browser)
+                pair = Pair(world, make, browser, hosts)
                 found[make].append(pair.measure(options.seconds))
                 pair.close()
     finally:
@@ -113,7 +136,7 @@ def main():
             cells.append(f"{statistics.median(values):.4g} ({values[0]:.4g} to {values[-1]:.4g})")
         print(f"| {title} | " + " | ".join(cells) + " |")
     print(
-        f"\nMedians of {options.rounds} rounds, the least and the greatest; two ends on one machine of {os.cpu_count()} cores, {processor()}, "
+        f"\n{options.delay} ms each way. Medians of {options.rounds} rounds, the least and the greatest; two ends on one machine of {os.cpu_count()} cores, {processor()}, "
         f"which were used to {busy:.2f}.")
 
 

@@ -1,5 +1,5 @@
-"""An aiortc end with data channels as a process of its own. It takes calls of the methods of `AiortcDataEnd`, a line of JSON each, and
-tells what they return. `RemoteEnd` is its other side."""
+"""An end with data channels as a process of its own, aiortc's or Chromium's (with a browser of its own). It takes calls of the end's
+methods, a line of JSON each, and tells what they return. `RemoteEnd` is its other side."""
 
 import json
 import os
@@ -9,8 +9,10 @@ PEERS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../Tests/In
 
 
 class RemoteEnd:
-    def __init__(self, world, name):
-        self.process = world.start(name, [sys.executable, "-B", os.path.abspath(__file__)])
+    def __init__(self, world, make, name, namespace=None):
+        # A browser needs its privileges to give them up in its own way.
+        self.process = world.start(
+            name, [sys.executable, "-B", os.path.abspath(__file__), make], privileged=make == "Chromium", namespace=namespace)
 
     def __getattr__(self, method):
         def call(*arguments, **options):
@@ -25,13 +27,19 @@ class RemoteEnd:
 
 def main():
     sys.path.insert(0, PEERS)
-    from ends.data import AiortcDataEnd
+    from browsers.browser import Browser
+    from ends.data import AiortcDataEnd, DataPageEnd
 
-    end = AiortcDataEnd()
-    for line in sys.stdin:
-        method, arguments, options = json.loads(line)
-        value = getattr(end, method)(*arguments, **options)
-        print(json.dumps({"type": "returned", "value": value}), flush=True)
+    browser = Browser(None) if sys.argv[1] == "Chromium" else None
+    try:
+        end = DataPageEnd(browser.blank()) if browser else AiortcDataEnd()
+        for line in sys.stdin:
+            method, arguments, options = json.loads(line)
+            value = getattr(end, method)(*arguments, **options)
+            print(json.dumps({"type": "returned", "value": value}), flush=True)
+    finally:
+        if browser:
+            browser.close()
 
 
 if __name__ == "__main__":

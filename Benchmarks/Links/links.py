@@ -124,8 +124,8 @@ def say(process, line):
 
 
 HEADS = [
-    "link", "call", "frames per second", "freezes", "frozen (ms)", "longest pause (ms)", "size", "PSNR (dB)", "delay p50 (ms)", "p95 (ms)",
-    "received (kbit/s)", "sound concealed (%)", "cores",
+    "link", "call", "frames per second", "freezes", "frozen (ms)", "longest pause (ms)", "uneven (ms)", "size", "PSNR (dB)",
+    "delay p50 (ms)", "p95 (ms)", "received (kbit/s)", "sound concealed (%)", "cores",
 ]
 
 
@@ -134,14 +134,14 @@ def cell(value, form="{}"):
 
 
 def table(found, side):
-    text = "| " + " | ".join(HEADS) + " |\n|---|---|--:|--:|--:|--:|---|" + "--:|" * (len(HEADS) - 7) + "\n"
+    text = "| " + " | ".join(HEADS) + " |\n|---|---|--:|--:|--:|--:|--:|---|" + "--:|" * (len(HEADS) - 8) + "\n"
     for (where, name, makes), one in found.items():
         if where != side:
             continue
         latency = one["latencyMs"] or {}
         row = [
             name, makes[0] if makes[0] == makes[1] else " to ".join(makes), cell(one["fps"], "{:.1f}"), one["freezes"], one["frozenMs"],
-            one["longestPauseMs"], ", ".join(one["sizes"]) or "-", cell(one["psnr"], "{:.1f}"), cell(latency.get("p50")),
+            one["longestPauseMs"], cell(one["unevenMs"]), ", ".join(one["sizes"]) or "-", cell(one["psnr"], "{:.1f}"), cell(latency.get("p50")),
             cell(latency.get("p95")), one["kbps"], cell(one["concealed"], "{:.1f}"), one["cores"],
         ]
         text += "| " + " | ".join(map(str, row)) + " |\n"

@@ -44,11 +44,13 @@ class Seen:
         inside = [frame for frame in new if self.began <= frame[0] < self.ended]
         seconds = self.ended - self.began
         freezes, frozen, longest = pauses([frame[0] for frame in new], self.began, self.ended)
+        gaps = np.diff([frame[0] for frame in inside])
         late = sorted(delay(at, stamp[1]) for at, stamp, _ in inside if stamp)
         quality = self.quality()
         return {
             "seconds": round(seconds, 2), "fps": round(len(inside) / seconds, 1), "freezes": freezes, "frozenMs": round(1000 * frozen),
-            "longestPauseMs": round(1000 * longest), "sizes": sizes(inside), "unreadable": sum(1 for frame in inside if not frame[1]),
+            "longestPauseMs": round(1000 * longest), "unevenMs": round(1000 * float(np.std(gaps))) if len(gaps) else None,
+            "sizes": sizes(inside), "unreadable": sum(1 for frame in inside if not frame[1]),
             "latencyMs": {"p50": late[len(late) // 2], "p95": late[int(0.95 * (len(late) - 1))]} if late else None,
             "psnr": round(float(np.mean(quality)), 2) if quality else None, "compared": len(quality),
         }
