@@ -30,25 +30,8 @@ extension SimulatedNetwork {
     of host: SimulatedHost, adding new: IPAddress?, removing old: IPAddress?,
     over link: SimulatedLink?
   ) {
-    var removed: [IPAddress] = []
-    if let old, owners[old] == host.index {
-      host.addresses.removeAll { $0 == old }
-      owners[old] = nil
-      removed = [old]
-    }
-    var added: [IPAddress] = []
-    if let new, owners[new] == nil {
-      host.addresses.append(new)
-      owners[new] = host.index
-      added = [new]
-    }
-    if let link, let new, !added.isEmpty {
-      for position in exits[host.index].indices
-      where exits[host.index][position].direction >> 1 == link.forward.index >> 1 {
-        exits[host.index][position].addresses?.append(new)
-      }
-    }
-    routes.removeAll(keepingCapacity: true)
+    let (added, removed) = topology.changeAddresses(
+      of: host, adding: new, removing: old, over: link)
     guard !added.isEmpty || !removed.isEmpty else { return }
     for observer in host.addressObservers { observer(added, removed) }
   }

@@ -25,13 +25,13 @@ extension SimulatedNetwork {
     unsafe pool.header(slot).pointee.count = Int32(count)
     unsafe pool.header(slot).pointee.sentAt = now.nanoseconds
     unsafe pool.header(slot).pointee.ecn = ecn
-    guard let node = owners[local.ip] else {
+    guard let node = topology.owner(of: local.ip) else {
       drops.unknownSender += 1
       drop(slot, .unknownSender)
       return
     }
     record(.sent, slot)
-    if owners[remote.ip] == node {
+    if topology.owner(of: remote.ip) == node {
       heap.push(
         .loopback, at: now.nanoseconds + SimulatedNetwork.loopbackDelay, index: slot)
       return
@@ -75,13 +75,14 @@ extension SimulatedNetwork {
   func route(_ slot: Int32, at node: Int) {
     let header = unsafe pool.header(slot).pointee
     guard
-      let next = nextHop(from: node, source: header.source.ip, to: header.destination.ip)
+      let next = topology.nextHop(
+        from: node, source: header.source.ip, to: header.destination.ip)
     else {
       drops.noRoute += 1
       drop(slot, .noRoute)
       return
     }
-    enter(slot, directions[Int(next)])
+    enter(slot, topology.direction(next))
   }
 
   private func enter(_ slot: Int32, _ direction: LinkDirection) {
@@ -133,8 +134,8 @@ extension SimulatedNetwork {
     let header = unsafe pool.header(slot).pointee
     let limit = direction.conditions.maximumPayload
     after(.nanoseconds(now.nanoseconds - header.sentAt)) { [unowned self] now in
-      guard let index = bindings[header.origin] else { return }
-      endpoints[index].endpoint.tooLarge(
+      guard let index = endpoints.bound(to: header.origin) else { return }
+      endpoints.endpoint(index)?.tooLarge(
         from: header.origin, to: header.originalDestination, maximumPayload: limit, at: now)
     }
   }
@@ -265,7 +266,7 @@ extension SimulatedNetwork {
       direction.highestArrived = unsafe header.pointee.linkOrder
       direction.hasArrived = true
     }
-    let node = hosts[direction.to]
+    let node = topology.host(direction.to)
     if node.isRouter {
       if unsafe header.pointee.hopsLeft == 0 {
         drops.hopLimit += 1
@@ -279,7 +280,7 @@ extension SimulatedNetwork {
         let bytes = unsafe pool.payload(slot)
         let goesOn = unsafe middlebox.forward(
           source: &source, destination: &destination, payload: bytes,
-          over: links[Int(direction.index) / 2], at: now)
+          over: topology.link(of: direction.index), at: now)
         unsafe pool.header(slot).pointee.source = source
         unsafe pool.header(slot).pointee.destination = destination
         guard goesOn else {
@@ -289,7 +290,7 @@ extension SimulatedNetwork {
         }
       }
     }
-    if unsafe owners[pool.header(slot).pointee.destination.ip] == direction.to {
+    if unsafe topology.owner(of: pool.header(slot).pointee.destination.ip) == direction.to {
       deliver(slot)
     } else if node.isRouter {
       route(slot, at: direction.to)
@@ -301,17 +302,17 @@ extension SimulatedNetwork {
 
   func deliver(_ slot: Int32) {
     let header = unsafe pool.header(slot).pointee
-    guard let index = bindings[header.destination] else {
+    guard let index = endpoints.bound(to: header.destination) else {
       drops.noEndpoint += 1
       drop(slot, .noEndpoint)
       return
     }
     record(.delivered, slot)
     let bytes = unsafe pool.payload(slot)
-    unsafe endpoints[index].endpoint.received(
+    unsafe endpoints.endpoint(index)?.received(
       bytes, from: header.source, on: header.destination, ecn: header.ecn, at: now)
     pool.free(slot)
-    refreshHost(endpoints[index].host)
+    refreshHost(endpoints.host(of: index))
   }
 
   private func drop(_ slot: Int32, _ reason: SimulationLog.Kind) {

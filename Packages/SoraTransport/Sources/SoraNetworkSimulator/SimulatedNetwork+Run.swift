@@ -92,8 +92,8 @@ extension SimulatedNetwork {
     guard let event = heap.pop() else { return }
     now = Instant(nanoseconds: max(event.time, now.nanoseconds))
     switch event.kind {
-    case .departure: departed(directions[Int(event.index)])
-    case .arrival: arrived(event.extra, directions[Int(event.index)])
+    case .departure: departed(topology.direction(event.index))
+    case .arrival: arrived(event.extra, topology.direction(event.index))
     case .loopback: deliver(event.index)
     case .deadline: pollEndpoint(Int(event.index), event.time)
     case .callback: call(event)
@@ -103,35 +103,30 @@ extension SimulatedNetwork {
 
   // MARK: Deadlines
 
-  func refreshHost(_ host: Int) {
-    for index in hosts[host].endpoints { refresh(index) }
+  func refreshHost(_ host: SimulatedHost) {
+    for index in host.endpoints { refresh(index) }
   }
 
   /// Makes sure that an event is in the heap no later than the endpoint's deadline. A deadline that has moved away
   /// is noticed when the earlier event comes.
   func refresh(_ index: Int) {
-    guard !endpoints[index].isRemoved, let deadline = endpoints[index].endpoint.nextDeadline
+    guard let deadline = endpoints.endpoint(index)?.nextDeadline,
+      let time = endpoints.schedule(index, deadline, at: now)
     else { return }
-    let time = max(deadline.nanoseconds, now.nanoseconds, endpoints[index].notBefore)
-    if time < endpoints[index].scheduled && time < .max {
-      endpoints[index].scheduled = time
-      heap.push(.deadline, at: time, index: Int32(index))
-    }
+    heap.push(.deadline, at: time, index: Int32(index))
   }
 
   private func pollEndpoint(_ index: Int, _ scheduled: Int64) {
-    // An event that a later, earlier one has replaced.
-    guard endpoints[index].scheduled == scheduled, !endpoints[index].isRemoved else { return }
-    endpoints[index].scheduled = .max
-    let endpoint = endpoints[index].endpoint
-    guard let deadline = endpoint.nextDeadline else { return }
+    guard endpoints.take(index, scheduled: scheduled), let endpoint = endpoints.endpoint(index),
+      let deadline = endpoint.nextDeadline
+    else { return }
     if deadline <= now {
       endpoint.poll(at: now)
       if let next = endpoint.nextDeadline, next <= now {
         overduePolls += 1
-        endpoints[index].notBefore = now.nanoseconds + 1_000
+        endpoints.holdBack(index, until: now.nanoseconds + 1_000)
       }
     }
-    refreshHost(endpoints[index].host)
+    refreshHost(endpoints.host(of: index))
   }
 }

@@ -8,11 +8,13 @@ extension SimulatedNetwork {
   ///   - address: an address and port of a host.
   ///   - accept: called with the server's end of each, open. Set its closures there.
   public func listen(on address: TransportAddress, _ accept: @escaping (SimulatedStream) -> Void) {
-    listeners[address] = accept
+    streams.listen(on: address, accept)
   }
 
   /// Takes no more streams; those that are open stay.
-  public func stopListening(on address: TransportAddress) { listeners[address] = nil }
+  public func stopListening(on address: TransportAddress) {
+    streams.listen(on: address, nil)
+  }
 
   /// Opens a stream. Its `onOpen` or `onEnd` is called later: at once where nobody listens or there is no way, after ten seconds where
   /// something on the way keeps silent.
@@ -24,9 +26,7 @@ extension SimulatedNetwork {
   public func openStream(
     from local: IPAddress, to remote: TransportAddress, roundTrips: Int = 1
   ) -> SimulatedStream {
-    let port = nextStreamPort
-    nextStreamPort = port == .max ? 32_768 : port + 1
-    let inside = TransportAddress(ip: local, port: port)
+    let inside = TransportAddress(ip: local, port: streams.nextPort())
     let way = streamWay(from: inside, to: remote)
     let empty = SimulatedStreamPath(
       directions: [], node: -1, address: local, farNode: -1, farAddress: remote.ip)
@@ -34,12 +34,12 @@ extension SimulatedNetwork {
     if case .open(let found, _) = way { path = found } else { path = empty }
     let client = SimulatedStream(
       network: self, local: inside, remote: remote, path: path, seed: random.next())
-    streams.append(client)
+    streams.keep(client)
     switch way {
     case .open(let path, let outside):
       let server = SimulatedStream(
         network: self, local: remote, remote: outside, path: path.reversed, seed: random.next())
-      streams.append(server)
+      streams.keep(server)
       client.join(server)
       server.join(client)
       client.begin(roundTrips: roundTrips)
@@ -51,7 +51,7 @@ extension SimulatedNetwork {
     return client
   }
 
-  func forget(_ stream: SimulatedStream) { streams.removeAll { $0 === stream } }
+  func forget(_ stream: SimulatedStream) { streams.forget(stream) }
 
   private enum StreamWay {
     /// The way, and the client's address as the server sees it.
@@ -62,19 +62,21 @@ extension SimulatedNetwork {
 
   /// Follows the way of a first packet, and asks each middlebox.
   private func streamWay(from local: TransportAddress, to remote: TransportAddress) -> StreamWay {
-    guard let start = owners[local.ip], let goal = owners[remote.ip] else { return .noRoute }
+    guard let start = topology.owner(of: local.ip), let goal = topology.owner(of: remote.ip) else {
+      return .noRoute
+    }
     var directions: [Int32] = []
     var source = local
     var node = start
     while node != goal {
       guard directions.count < 16,
-        let next = nextHop(from: node, source: source.ip, to: remote.ip)
+        let next = topology.nextHop(from: node, source: source.ip, to: remote.ip)
       else { return .noRoute }
       directions.append(next)
-      node = self.directions[Int(next)].to
-      if let middlebox = hosts[node].middlebox,
+      node = topology.direction(next).to
+      if let middlebox = topology.host(node).middlebox,
         !middlebox.admitStream(
-          source: &source, destination: remote, over: links[Int(next) / 2], at: now)
+          source: &source, destination: remote, over: topology.link(of: next), at: now)
       {
         return .blocked
       }
@@ -88,14 +90,14 @@ extension SimulatedNetwork {
   func crossing(
     _ path: SimulatedStreamPath, bytes: Int, _ random: inout SimulationRandom
   ) -> Duration? {
-    guard owners[path.address] == path.node, owners[path.farAddress] == path.farNode else {
-      return nil
-    }
+    guard topology.owner(of: path.address) == path.node,
+      topology.owner(of: path.farAddress) == path.farNode
+    else { return nil }
     var time: Int64 = path.directions.isEmpty ? SimulatedNetwork.loopbackDelay : 0
     // What doesn't fit into one packet is lost more often.
     let packets = max(1, (bytes + 1399) / 1400)
     for index in path.directions {
-      let direction = directions[Int(index)]
+      let direction = topology.direction(index)
       let conditions = direction.conditions
       guard conditions.isUp else { return nil }
       for _ in 0..<packets {

@@ -41,45 +41,19 @@ public final class SimulatedNetwork: DatagramSink {
 
   var heap = EventHeap()
   var pool = DatagramPool()
-  var hosts: [SimulatedHost] = []
-  var links: [SimulatedLink] = []
-  var directions: [LinkDirection] = []
-  /// By node: the directions that leave it, with the local addresses they serve (`nil` for all).
-  var exits: [[(direction: Int32, addresses: [IPAddress]?)]] = []
-  var owners: [IPAddress: Int] = [:]
-  var routes: [RouteKey: Int32] = [:]
-  var bindings: [TransportAddress: Int] = [:]
-  var endpoints: [EndpointRecord] = []
+  var topology: Topology
+  var endpoints = EndpointTable()
   var callbacks = CallbackTable()
   var pipes: [MessagePipe] = []
-  var listeners: [TransportAddress: (SimulatedStream) -> Void] = [:]
-  var streams: [SimulatedStream] = []
-  var nextStreamPort: UInt16 = 32_768
-  let seed: UInt64
+  var streams = SimulatedStreamTable()
   /// Time between two addresses of one host.
   static let loopbackDelay: Int64 = 20_000
-
-  struct RouteKey: Hashable {
-    var node: Int
-    var source: IPAddress
-    var destination: IPAddress
-  }
-
-  struct EndpointRecord {
-    var endpoint: any SimulatedEndpoint
-    var host: Int
-    /// The time of the earliest event in the heap for it; `.max` for none.
-    var scheduled: Int64
-    /// Keeps an endpoint whose deadline doesn't move from stopping the time.
-    var notBefore: Int64 = .min
-    var isRemoved: Bool
-  }
 
   /// - Parameters:
   ///   - seed: decides every draw.
   ///   - retention: which events can be read from `log` afterwards.
   public init(seed: UInt64, retention: SimulationLog.Retention = .latest(2_000)) {
-    self.seed = seed
+    topology = Topology(seed: seed)
     log = SimulationLog(retention: retention)
     random = RandomSource(seed: seed ^ 0x5EED_0FA11)
   }
@@ -89,7 +63,7 @@ public final class SimulatedNetwork: DatagramSink {
   /// Adds a host.
   @discardableResult
   public func addHost(_ name: String, addresses: [IPAddress]) -> SimulatedHost {
-    addNode(name, addresses, isRouter: false, middlebox: nil)
+    topology.addNode(name, addresses, isRouter: false, middlebox: nil)
   }
 
   /// Adds a host by the text of its addresses. Texts that are no addresses are ignored.
@@ -104,7 +78,7 @@ public final class SimulatedNetwork: DatagramSink {
   public func addRouter(
     _ name: String, addresses: [IPAddress] = [], middlebox: (any SimulatedMiddlebox)? = nil
   ) -> SimulatedHost {
-    addNode(name, addresses, isRouter: true, middlebox: middlebox)
+    topology.addNode(name, addresses, isRouter: true, middlebox: middlebox)
   }
 
   /// Links two nodes, with the same conditions both ways.
@@ -129,37 +103,18 @@ public final class SimulatedNetwork: DatagramSink {
     _ a: SimulatedHost, _ b: SimulatedHost, forward: LinkConditions, backward: LinkConditions,
     interfaceA: [IPAddress]? = nil, interfaceB: [IPAddress]? = nil
   ) -> SimulatedLink {
-    let first = addDirection(from: a.index, to: b.index, forward)
-    let second = addDirection(from: b.index, to: a.index, backward)
-    exits[a.index].append((first.index, interfaceA))
-    exits[b.index].append((second.index, interfaceB))
-    routes.removeAll(keepingCapacity: true)
-    let link = SimulatedLink(forward: first, backward: second, network: self)
-    links.append(link)
-    return link
+    topology.addLink(
+      a, b, forward: forward, backward: backward, interfaceA: interfaceA, interfaceB: interfaceB,
+      of: self)
   }
 
-  private func addNode(
-    _ name: String, _ addresses: [IPAddress], isRouter: Bool,
-    middlebox: (any SimulatedMiddlebox)?
-  ) -> SimulatedHost {
-    let host = SimulatedHost(
-      name: name, addresses: addresses, index: hosts.count, isRouter: isRouter,
-      middlebox: middlebox)
-    hosts.append(host)
-    exits.append([])
-    for address in addresses { owners[address] = host.index }
-    routes.removeAll(keepingCapacity: true)
-    return host
-  }
-
-  private func addDirection(from: Int, to: Int, _ conditions: LinkConditions) -> LinkDirection {
-    let index = Int32(directions.count)
-    var mixer = SimulationRandom(seed: seed &+ UInt64(index) &* 0xA076_1D64_78BD_642F)
-    let direction = LinkDirection(
-      index: index, from: from, to: to, conditions: conditions, seed: mixer.next())
-    directions.append(direction)
-    return direction
+  /// The link to take from `host` towards `destination`.
+  func link(
+    from host: SimulatedHost, source: IPAddress, to destination: IPAddress
+  ) -> SimulatedLink? {
+    topology.nextHop(from: host.index, source: source, to: destination).map {
+      topology.link(of: $0)
+    }
   }
 
   // MARK: Endpoints
@@ -170,18 +125,9 @@ public final class SimulatedNetwork: DatagramSink {
   /// - Returns: false where the address belongs to nobody or is taken by another endpoint.
   @discardableResult
   public func bind(_ endpoint: any SimulatedEndpoint, to address: TransportAddress) -> Bool {
-    guard let host = owners[address.ip], bindings[address] == nil else { return false }
-    let known = hosts[host].endpoints.first { endpoints[$0].endpoint === endpoint }
-    let index: Int
-    if let known {
-      index = known
-    } else {
-      index = endpoints.count
-      endpoints.append(
-        EndpointRecord(endpoint: endpoint, host: host, scheduled: .max, isRemoved: false))
-      hosts[host].endpoints.append(index)
-    }
-    bindings[address] = index
+    guard let owner = topology.owner(of: address.ip),
+      let index = endpoints.bind(endpoint, to: address, of: topology.host(owner))
+    else { return false }
     refresh(index)
     return true
   }
@@ -189,30 +135,24 @@ public final class SimulatedNetwork: DatagramSink {
   /// A port of `address` that nobody is bound to, from 49152 up.
   public func freePort(on address: IPAddress) -> TransportAddress {
     var port: UInt16 = 49_152
-    while bindings[TransportAddress(ip: address, port: port)] != nil, port < .max { port += 1 }
+    while endpoints.bound(to: TransportAddress(ip: address, port: port)) != nil, port < .max {
+      port += 1
+    }
     return TransportAddress(ip: address, port: port)
   }
 
   /// Ends a binding.
-  public func unbind(_ address: TransportAddress) { bindings[address] = nil }
+  public func unbind(_ address: TransportAddress) { endpoints.unbind(address) }
 
   /// Ends all bindings of an endpoint; it is polled no more.
-  public func remove(_ endpoint: any SimulatedEndpoint) {
-    for index in endpoints.indices where endpoints[index].endpoint === endpoint {
-      endpoints[index].isRemoved = true
-      endpoints[index].endpoint = RemovedEndpoint()
-      hosts[endpoints[index].host].endpoints.removeAll { $0 == index }
-      bindings = bindings.filter { $0.value != index }
-    }
-  }
+  public func remove(_ endpoint: any SimulatedEndpoint) { endpoints.remove(endpoint) }
 
   /// Lets go of every endpoint and callback, which breaks cycles of references at the end of a test.
   public func removeAllEndpoints() {
-    for record in endpoints where !record.isRemoved { remove(record.endpoint) }
+    endpoints.removeAll()
     callbacks.clear()
-    for host in hosts { host.addressObservers = [] }
-    listeners = [:]
-    streams = []
+    for host in topology.hosts { host.addressObservers = [] }
+    streams.removeAll()
   }
 }
 
@@ -232,14 +172,4 @@ public struct SimulationDrops: Sendable, Equatable {
   public var tooLarge = 0
 
   public init() {}
-}
-
-/// Stands in the place of an endpoint that was removed, so that nothing keeps the endpoint alive.
-private final class RemovedEndpoint: SimulatedEndpoint {
-  func received(
-    _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress,
-    on local: TransportAddress, ecn: ECNCodepoint, at now: Instant
-  ) {}
-  func poll(at now: Instant) {}
-  var nextDeadline: Instant? { nil }
 }

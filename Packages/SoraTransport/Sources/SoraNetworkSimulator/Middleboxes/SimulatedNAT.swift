@@ -244,7 +244,7 @@ extension SimulatedNetwork {
     let router = addRouter(name, addresses: outside)
     let nat = SimulatedNAT(
       network: self, router: router, uplink: link(router, outer, conditions), behaviour: behaviour,
-      seed: seed ^ UInt64(router.index) &* 0x9E6C_63D0_876A_68DD)
+      seed: topology.seed ^ UInt64(router.index) &* 0x9E6C_63D0_876A_68DD)
     router.middlebox = nat
     return nat
   }

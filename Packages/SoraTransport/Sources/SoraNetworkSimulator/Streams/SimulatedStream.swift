@@ -221,7 +221,7 @@ public import SoraMedia
   }
 
   private func accept() -> Bool {
-    guard let listener = network.listeners[local] else { return false }
+    guard let listener = network.streams.listener(on: local) else { return false }
     isOpen = true
     listener(self)
     return true
@@ -249,8 +249,8 @@ struct SimulatedStreamPath {
   func roundTrip(of network: SimulatedNetwork) -> Duration {
     var sum = Duration.zero
     for index in directions {
-      sum += network.directions[Int(index)].conditions.delay
-      sum += network.directions[Int(index ^ 1)].conditions.delay
+      sum += network.topology.direction(index).conditions.delay
+      sum += network.topology.direction(index ^ 1).conditions.delay
     }
     return sum
   }
