@@ -134,12 +134,12 @@ bench-forwarding: ## Measure what the server forwards beside a bare C loop, and 
 	@Tools/product.sh ForwardingBench
 	@.build/release/ForwardingBench
 
-bench-data: ## Measure SCTP beside usrsctp, and data channels beside Chromium's and aiortc's (DATA_MEGABYTES, CHANNEL_SECONDS)
+bench-data: ## Measure SCTP beside usrsctp, and data channels beside Chromium's and aiortc's (DATA_MEGABYTES, CHANNEL_SECONDS, CHANNEL_DELAYS)
 	@Tools/product.sh DataBench
 	@.build/release/DataBench
 	@Benchmarks/Data/channels.sh
 
-bench-links: ## Measure calls over bad links, ours to ours, the official SDK to itself, Chromium to itself (LINK_SECONDS, LINK_CASES, LINK_SIDES)
+bench-links: ## Measure calls over bad links, ours to ours, the official SDK to itself, Chromium to itself (LINK_SECONDS, LINK_KBPS, LINK_CASES, LINK_SIDES)
 	@Benchmarks/Links/links.sh
 
 bench-realtime: ## Publish and play each codec at default settings, and show whether this machine keeps up
@@ -166,7 +166,7 @@ short-benches: short-calls short-work
 short-calls:
 	BENCH_SECONDS=2 BENCH_WARMUP=1 BENCH_ROUNDS=1 $(MAKE) --no-print-directory bench
 	REALTIME_SECONDS=2 REALTIME_WARMUP=1 $(MAKE) --no-print-directory bench-realtime
-	LINK_SECONDS=3 LINK_WARMUP=1 LINK_CASES="1 % lost" $(MAKE) --no-print-directory bench-links
+	LINK_SECONDS=3 LINK_WARMUP=1 LINK_KBPS=1500 LINK_CASES="1 % lost" $(MAKE) --no-print-directory bench-links
 	LINK_SECONDS=3 LINK_WARMUP=1 LINK_MAKES=Chromium:ours LINK_SIDES=player,both LINK_CASES="3, 0.7, 3 Mbit/s" $(MAKE) --no-print-directory bench-links
 	SOUND_SECONDS=8 SOUND_PEERS=ours $(MAKE) --no-print-directory bench-sound
 

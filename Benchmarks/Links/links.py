@@ -17,7 +17,7 @@ from link.calls import Meter  # noqa: E402
 from processes import machine_seconds, processor  # noqa: E402
 
 # Whole macroblocks: the official SDK leaves out what goes beyond them.
-WIDTH, HEIGHT, RATE, KBPS = 960, 544, 30, 2500
+WIDTH, HEIGHT, RATE = 960, 544, 30
 SIZE = [str(WIDTH), str(HEIGHT)]
 PATH = {"delayMs": 25, "queueMs": 300}
 # What the link does, both ways; of a staircase what it becomes, each for an equal part of the time.
@@ -35,8 +35,10 @@ SIDES = {"publisher": ["publisher"], "player": ["player"], "both": ["publisher",
 class Lab:
     """A server between two links: publishers are behind one, players behind the other."""
 
-    def __init__(self, world):
+    def __init__(self, world, kbps):
         self.world = world
+        # What the video has at most.
+        self.kbps = str(kbps)
         first = Link(world)
         publishers, middle = first.hosts
         second = Further(world, middle)
@@ -53,9 +55,9 @@ class Lab:
         command = {
             "ours": [
                 self.world.sora, "publish", url, "--channel", channel, "--json", "--video-codec", "vp8", "--resolution", f"{WIDTH}x{HEIGHT}",
-                "--video-bit-rate", str(KBPS)],
-            "sora_sdk": python("official_publisher.py", url, channel, str(KBPS), *SIZE),
-            "Chromium": python("chromium_peer.py", "publish", url, channel, str(KBPS), *SIZE),
+                "--video-bit-rate", self.kbps],
+            "sora_sdk": python("official_publisher.py", url, channel, self.kbps, *SIZE),
+            "Chromium": python("chromium_peer.py", "publish", url, channel, self.kbps, *SIZE),
         }[make]
         process = self.start("publisher", make, channel, command)
         process.wait_for("connection", lambda: process.last("connected") or (process.last("stats") or {}).get("connectionId"), 60)
@@ -65,7 +67,7 @@ class Lab:
         command = {
             "ours": python("tool_player.py", self.world.sora, url, channel, *SIZE, self.world.folder),
             "sora_sdk": python("official_player.py", url, channel, *SIZE),
-            "Chromium": python("chromium_peer.py", "play", url, channel, str(KBPS), *SIZE),
+            "Chromium": python("chromium_peer.py", "play", url, channel, self.kbps, *SIZE),
         }[make]
         process = self.start("player", make, channel, command)
         process.wait_for("picture", lambda: process.last("playing"), 60)
@@ -161,6 +163,7 @@ def main():
     parser.add_argument("--folder", required=True)
     parser.add_argument("--seconds", type=float, required=True)
     parser.add_argument("--warmup", type=float, required=True)
+    parser.add_argument("--kbps", type=int, required=True)
     parser.add_argument("--makes", default=",".join(MAKES))
     parser.add_argument("--links", default=";".join(LINKS))
     parser.add_argument("--sides", default="publisher")
@@ -176,7 +179,7 @@ def main():
     found, problems = {}, []
     machine, began = machine_seconds(), time.monotonic()
     try:
-        lab = Lab(world)
+        lab = Lab(world, options.kbps)
         for side in sides:
             for name in links:
                 for pair in makes:
@@ -192,7 +195,7 @@ def main():
     busy = (machine_seconds() - machine) / (time.monotonic() - began)
     text = "\n".join(
         f"{heading(side)}\n\n{table(found, side)}" for side in sides) + (
-        f"\n{WIDTH}x{HEIGHT} at {RATE} frames per second, VP8 at {KBPS} kbit/s at most, Opus; {options.seconds:g} s of each after {options.warmup:g} s; "
+        f"\n{WIDTH}x{HEIGHT} at {RATE} frames per second, VP8 at {options.kbps} kbit/s at most, Opus; {options.seconds:g} s of each after {options.warmup:g} s; "
         f"{os.cpu_count()} cores, {processor()}, used to {busy:.2f}.\n")
     print(text)
     with open(os.path.join(options.folder, "table.md"), "w") as file:

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Calls over bad links with this SDK, the official one and Chromium, in turns. See ../README.md.
 #   LINK_SECONDS, LINK_WARMUP  what is measured of each call, and what passes before (15, 6)
+#   LINK_KBPS                  of the video at most (2500)
 #   LINK_MAKES                 who publishes and plays (ours,sora_sdk,Chromium); Chromium:ours is a publisher and another player
 #   LINK_CASES                 over which links, by name, between semicolons (all)
 #   LINK_SIDES                 whose link is bad: publisher, player, both, or several of them between commas (publisher)
@@ -27,5 +28,5 @@ python=$("$support/environment.sh" .build/interop-venv)
 limit=$((60 + 63 * (seconds + warmup + 40)))
 exec timeout --kill-after=10 "$limit" "$support/namespace.sh" \
   "$python" -B Benchmarks/Links/links.py --sora "$sora" --emulator "$emulator" \
-  --folder "${BENCH_FOLDER:-.build/bench-links}" --seconds "$seconds" --warmup "$warmup" \
+  --folder "${BENCH_FOLDER:-.build/bench-links}" --seconds "$seconds" --warmup "$warmup" --kbps "${LINK_KBPS:-2500}" \
   ${LINK_MAKES:+--makes "$LINK_MAKES"} ${LINK_CASES:+--links "$LINK_CASES"} ${LINK_SIDES:+--sides "$LINK_SIDES"}
