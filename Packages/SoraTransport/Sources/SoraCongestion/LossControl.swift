@@ -21,7 +21,7 @@ struct LossControl {
   /// The window that begins a trial may be one that lost more than others by chance: what is lost on average counts, but for a part of
   /// what it lost itself, which may be the first of more.
   private static let averaging = 0.25
-  private static let sudden = 0.6
+  private static let sudden = 0.75
 
   /// Bits per second; `nil` while loss sets no bound.
   private(set) var bound: Double?
@@ -109,6 +109,8 @@ struct LossControl {
       decrease(relevant, target: target, at: now)
     } else if let bound {
       if relevant < Self.low {
+        // Little beside what is discounted says nothing of that.
+        if let trial, trial.isJudged(at: target) { return }
         trial = nil
         self.bound = bound * (1 + 0.08 * elapsed) + 1_000 * elapsed
         lastChange = now
@@ -159,9 +161,9 @@ struct LossControl {
   }
 
   private mutating func judge(_ lost: Int, of count: Int, target: Double, at now: Int64) {
-    guard let verdict = trial?.add(lost, of: count, at: target), let rate = trial?.rate else {
-      return
-    }
+    guard let verdict = trial?.add(lost, of: count, at: target, average: average),
+      let rate = trial?.rate
+    else { return }
     switch verdict {
     case .undecided: return
     case .made(let share): inherent = min(inherent, share)

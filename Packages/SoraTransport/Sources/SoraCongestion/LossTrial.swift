@@ -26,7 +26,7 @@ struct LossTrial {
 
   /// Where it began, and what was lost there.
   let rate: Double
-  private let loss: Double
+  private var loss: Double
   private var lost = 0
   private var count = 0
 
@@ -38,9 +38,15 @@ struct LossTrial {
   /// The rate to try.
   var lowerRate: Double { Self.lower * rate }
 
-  /// Counts a window of packets that were sent at a rate.
-  mutating func add(_ lost: Int, of count: Int, at rate: Double) -> Verdict {
-    guard rate < Self.enoughFall * self.rate else { return .undecided }
+  /// Whether what is lost at a rate counts.
+  func isJudged(at rate: Double) -> Bool { rate < Self.enoughFall * self.rate }
+
+  /// Counts a window of packets that were sent at a rate. Until that is low enough, what is lost on average is still the loss to compare with.
+  mutating func add(_ lost: Int, of count: Int, at rate: Double, average: Double) -> Verdict {
+    guard isJudged(at: rate) else {
+      loss = max(loss, average)
+      return .undecided
+    }
     self.lost += lost
     self.count += count
     guard self.count >= Self.enoughToJudge else { return .undecided }

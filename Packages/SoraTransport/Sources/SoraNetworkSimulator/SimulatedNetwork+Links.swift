@@ -1,7 +1,7 @@
 import SoraMedia
 public import SoraWire
 
-extension SimulatedNetwork {
+extension SimulatedNetwork: LinkNetwork {
   /// Sends a datagram, see `DatagramSink`. The sender's address has to belong to a host; it needs no binding.
   public func send(
     from local: TransportAddress, to remote: TransportAddress, ecn: ECNCodepoint = .notECT,

@@ -56,7 +56,7 @@ struct Topology {
   /// Links two nodes of a network, see `SimulatedNetwork.link`.
   mutating func addLink(
     _ a: SimulatedHost, _ b: SimulatedHost, forward: LinkConditions, backward: LinkConditions,
-    interfaceA: [IPAddress]?, interfaceB: [IPAddress]?, of network: SimulatedNetwork
+    interfaceA: [IPAddress]?, interfaceB: [IPAddress]?, of network: any LinkNetwork
   ) -> SimulatedLink {
     let first = addDirection(from: a.index, to: b.index, forward)
     let second = addDirection(from: b.index, to: a.index, backward)

@@ -1,13 +1,22 @@
 public import SoraMedia
 
+/// What a link asks of the network that it is part of.
+protocol LinkNetwork: AnyObject {
+  var now: Instant { get }
+  @discardableResult
+  func at(_ instant: Instant, do action: @escaping (Instant) -> Void) -> SimulationCallback
+  /// Changes a direction's conditions, and drops what waits in one that goes down.
+  func apply(_ conditions: LinkConditions, to direction: LinkDirection)
+}
+
 /// A link between two hosts or routers. Each direction has conditions of its own, which may change at any time.
 public final class SimulatedLink {
   /// From the first to the second end that `link(_:_:)` was given.
   let forward: LinkDirection
   let backward: LinkDirection
-  private unowned let network: SimulatedNetwork
+  private unowned let network: any LinkNetwork
 
-  init(forward: LinkDirection, backward: LinkDirection, network: SimulatedNetwork) {
+  init(forward: LinkDirection, backward: LinkDirection, network: any LinkNetwork) {
     self.forward = forward
     self.backward = backward
     self.network = network
