@@ -212,8 +212,7 @@ public final class BandwidthEstimator {
         isFilled: competition.isCompeting, at: now.nanoseconds)
       watchCompetition(at: now.nanoseconds)
     }
-    step(
-      hasLoss: counters.packetsLost > lost, isReordering: isReordering, at: now.nanoseconds)
+    step(hasLoss: counters.packetsLost > lost, at: now.nanoseconds)
     watchBacklog(isBacklogged, at: now.nanoseconds)
   }
 
@@ -254,7 +253,7 @@ public final class BandwidthEstimator {
     if verdict == .pathIsLonger { queue.startOver() }
   }
 
-  private func step(hasLoss: Bool, isReordering: Bool, at now: Int64) {
+  private func step(hasLoss: Bool, at now: Int64) {
     var usage = usage
     if usage == .overuse {
       queue.overused(at: now)
@@ -315,7 +314,7 @@ public final class BandwidthEstimator {
       isOverused: usage == .overuse, acknowledged: arriving, roundTrip: roundTrip.latest, at: now)
     loss.update(
       target: target, delayBased: control.rate, lastDecrease: control.lastDecrease,
-      isReordering: isReordering, roundTrip: roundTrip.smoothed, at: now)
+      roundTrip: roundTrip.smoothed, at: now)
     combine()
     considerProbe(at: now)
   }

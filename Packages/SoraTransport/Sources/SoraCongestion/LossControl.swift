@@ -27,48 +27,30 @@ struct LossControl {
   private(set) var bound: Double?
   /// Share of the packets of the latest full window that were lost, 0...1.
   private(set) var fraction = 0.0
+  /// The same, smoothed over some windows.
   private var average = 0.0
   /// Loss that doesn't depend on the rate.
   private(set) var inherent = 0.0
 
-  /// The packets that feedback has named since the latest window ended.
-  private var current = Window()
-  /// The window before, while packets overtake each other: it is looked at when what was late has come.
-  private var settling: Window?
+  // Of the packets that feedback has named since the latest window ended.
+  private var lost = 0
+  private var received = 0
   private var windowStart: Int64?
   private var lastChange: Int64 = 0
   private var inherentSince: Int64 = 0
   private var highestReported: Int64 = -1
   private var trial: LossTrial?
 
-  private struct Window {
-    /// Below zero where more came late than was lost: they were counted in the window before.
-    var lost = 0
-    var received = 0
-    /// The highest number in it, once it has ended.
-    var last: Int64 = -1
-
-    var count: Int { max(0, lost) + received }
-
-    mutating func add(isLost: Bool, isNew: Bool) {
-      if isLost {
-        if isNew { lost += 1 }
-      } else {
-        received += 1
-        // Reported lost before, only late.
-        if !isNew { lost -= 1 }
-      }
-    }
-  }
-
   /// Counts one packet of a feedback message.
   mutating func add(sequence: Int64, isLost: Bool) {
     let isNew = sequence > highestReported
     if isNew { highestReported = sequence }
-    if !isNew, let last = settling?.last, sequence <= last {
-      settling?.add(isLost: isLost, isNew: false)
+    if isLost {
+      if isNew { lost += 1 }
     } else {
-      current.add(isLost: isLost, isNew: isNew)
+      received += 1
+      // Reported lost before, only late; maybe in the window before, which leaves a debt.
+      if !isNew { lost -= 1 }
     }
   }
 
@@ -79,20 +61,19 @@ struct LossControl {
   ///   - delayBased: what the delay allows.
   ///   - lastDecrease: when the delay lowered the rate last. What was lost before says nothing of the rate since, which
   ///     another decrease would bring far below what the link takes.
-  ///   - isReordering: whether packets overtake each other, so that late ones pass for lost ones for a while.
   mutating func update(
-    target: Double, delayBased: Double, lastDecrease: Int64?, isReordering: Bool, roundTrip: Int64,
-    at now: Int64
+    target: Double, delayBased: Double, lastDecrease: Int64?, roundTrip: Int64, at now: Int64
   ) {
     guard let start = windowStart else {
       windowStart = now
       return
     }
-    guard now &- start >= Self.window, current.count >= Self.enoughPackets else { return }
+    let lost = max(0, self.lost)
+    let count = lost + received
+    guard now &- start >= Self.window, count >= Self.enoughPackets else { return }
     windowStart = now
-    guard let window = ended(isReordering: isReordering) else { return }
-    let (lost, count) = (max(0, window.lost), window.count)
-    guard count > 0 else { return }
+    self.lost = 0
+    received = 0
     fraction = Double(lost) / Double(count)
     average += Self.averaging * (fraction - average)
     if inherent > 0, now &- inherentSince > Self.inherentLifetime {
@@ -121,15 +102,6 @@ struct LossControl {
         tryLess(target: target, at: now)
       }
     }
-  }
-
-  /// Ends the current window. Gives the one to look at: the same, or the one before it where packets overtake each other.
-  private mutating func ended(isReordering: Bool) -> Window? {
-    current.last = highestReported
-    let settled = settling
-    settling = isReordering ? current : nil
-    defer { current = Window() }
-    return isReordering ? settled : current
   }
 
   private mutating func decrease(_ loss: Double, target: Double, at now: Int64) {
