@@ -175,18 +175,20 @@ def number(value, digits):
     return "–" if value is None else f"{value:.{digits}f}"
 
 
+MEASURES = [("PESQ", "pesq", 2), ("ViSQOL", "visqol", 2), ("Delay (ms)", "delay", 0)]
+
+
 def table(results, peers):
-    """A row a point: PESQ, ViSQOL and delay of each, and how many of the points ours wins."""
-    lines = ["| network | protection | " + " | ".join(f"PESQ: {NAMES[peer]}" for peer in peers)
-             + " | " + " | ".join(f"ViSQOL: {NAMES[peer]}" for peer in peers)
-             + " | " + " | ".join(f"delay: {NAMES[peer]}" for peer in peers) + " |",
-             "|---|---|" + "--:|" * (3 * len(peers))]
-    for point, values in results.items():
-        cells = [number(values[peer][what], digits) for what, digits in [("pesq", 2), ("visqol", 2), ("delay", 0)] for peer in peers]
-        lines.append(f"| {point.network} | {point.protection} | " + " | ".join(cells) + " |")
-    mean = [number(np.mean([values[peer][what] for values in results.values() if values[peer][what] is not None]), digits)
-            for what, digits in [("pesq", 2), ("visqol", 2), ("delay", 0)] for peer in peers]
-    lines.append("| mean | | " + " | ".join(mean) + " |")
+    """A table a measure, with a row a point, and how many of the points ours wins."""
+    lines = []
+    for title, what, digits in MEASURES:
+        lines += [f"{title}:", "", "| network | protection | " + " | ".join(NAMES[peer] for peer in peers) + " |", "|---|---|" + "--:|" * len(peers)]
+        for point, values in results.items():
+            cells = [number(values[peer][what], digits) for peer in peers]
+            lines.append(f"| {point.network} | {point.protection} | " + " | ".join(cells) + " |")
+        known = {peer: [values[peer][what] for values in results.values() if values[peer][what] is not None] for peer in peers}
+        mean = [number(np.mean(known[peer]) if known[peer] else None, digits) for peer in peers]
+        lines += ["| mean | | " + " | ".join(mean) + " |", ""]
     ours = "ours" if "ours" in peers else "virtual"
     for peer in peers:
         if peer in ("ours", "virtual"):
@@ -194,8 +196,8 @@ def table(results, peers):
         def wins(what, sign):
             return sum(1 for values in results.values()
                        if None not in (values[ours][what], values[peer][what]) and sign * (values[ours][what] - values[peer][what]) >= 0)
-        lines += ["", f"Of {len(results)} points, ours is at or above {NAMES[peer]} in {wins('pesq', 1)} by PESQ and in "
-                  f"{wins('visqol', 1)} by ViSQOL, at no higher delay in {wins('delay', -1)}."]
+        lines += [f"Of {len(results)} points, ours is at or above {NAMES[peer]} in {wins('pesq', 1)} by PESQ and in "
+                  f"{wins('visqol', 1)} by ViSQOL, at no higher delay in {wins('delay', -1)}.", ""]
     return "\n".join(lines)
 
 
