@@ -13,8 +13,9 @@ public final class CongestionFeedbackGenerator {
   /// Messages written.
   public private(set) var messagesWritten: UInt64 = 0
 
-  /// One more takes the place of the one that has been silent for longest, if all of that one's packets are reported.
+  /// One more takes the place of one that has been silent for long.
   private static let maximumSources = 64
+  private static let silence = Duration.seconds(5)
 
   private var sources: [SourceArrivals] = []
   private var due: Instant?
@@ -27,7 +28,9 @@ public final class CongestionFeedbackGenerator {
   public func received(
     ssrc: UInt32, sequenceNumber: UInt16, ecn: ECNCodepoint, at now: Instant
   ) {
-    guard let index = index(of: ssrc), sources[index].received(sequenceNumber, ecn, at: now) else {
+    guard let index = index(of: ssrc, at: now),
+      sources[index].received(sequenceNumber, ecn, at: now)
+    else {
       packetsIgnored += 1
       return
     }
@@ -35,14 +38,13 @@ public final class CongestionFeedbackGenerator {
     if due == nil { due = now + interval }
   }
 
-  private func index(of ssrc: UInt32) -> Int? {
+  private func index(of ssrc: UInt32, at now: Instant) -> Int? {
     for index in sources.indices where sources[index].ssrc == ssrc { return index }
     if sources.count >= Self.maximumSources {
-      let silent = sources.indices.filter { !sources[$0].hasNews }
-      guard let oldest = silent.min(by: { sources[$0].latest < sources[$1].latest }) else {
+      guard let silent = sources.firstIndex(where: { now - $0.latest >= Self.silence }) else {
         return nil
       }
-      sources.remove(at: oldest)
+      sources.remove(at: silent)
     }
     sources.append(SourceArrivals(ssrc: ssrc))
     return sources.count - 1

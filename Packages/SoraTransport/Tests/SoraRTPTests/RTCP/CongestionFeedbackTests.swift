@@ -80,9 +80,10 @@ import Testing
       }
       let reported = try read(take(generator, at: now).bytes).statuses
       #expect(Set(reported.map(\.ssrc)) == [1, ssrc])
-      now = now + .milliseconds(50)
+      now = now + .milliseconds(100)
     }
-    // More at once than there is room for: who has news to report stays.
+    now = now + .seconds(5)
+    // More at once than there is room for.
     for ssrc in 1001...1100 as ClosedRange<UInt32> {
       generator.received(ssrc: ssrc, sequenceNumber: 7, ecn: .notECT, at: now)
     }

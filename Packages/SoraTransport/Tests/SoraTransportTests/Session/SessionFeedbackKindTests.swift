@@ -209,17 +209,45 @@ import Testing
       if index % 50 != 9 {
         generator.received(ssrc: ssrc, sequenceNumber: number, ecn: .ect0, at: arrival)
       }
-      guard generator.isDue(at: arrival) else { continue }
-      var writer = RTCPWriter(into: memory)
-      _ = try generator.write(into: &writer, sender: 5, reportTime: 0, at: arrival)
-      var reader = RTCPReader(UnsafeRawBufferPointer(rebasing: memory[..<writer.count]))
-      if case .congestionFeedback(let message)? = try reader.next() {
-        controller.received(message, at: arrival + .milliseconds(20))
-      }
+      try tell(controller, from: generator, through: memory, at: arrival)
       controller.poll(at: now)
     }
     let allocations = sora_malloc_count() - before
     #expect(controller.statistics.feedbackMessages > 400)
     #expect(allocations == 0)
+  }
+
+  /// A long call has more sources, one after the other, than are remembered at once.
+  @Test func feedbackBySourceKnowsThoseThatComeLate() throws {
+    let controller = SendController(
+      configuration: .init(estimator: .init(start: .megabits(2), probes: false)))
+    let generator = CongestionFeedbackGenerator()
+    let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 1200, alignment: 16)
+    defer { memory.deallocate() }
+    var now = Instant.zero
+    for ssrc in 1...100 as ClosedRange<UInt32> {
+      var last: Int64 = 0
+      for number in 0..<400 as Range<UInt16> {
+        now = now + .milliseconds(2)
+        last = controller.number(packetOf: 1000, source: (ssrc, number), at: now)
+        generator.received(ssrc: ssrc, sequenceNumber: number, ecn: .ect0, at: now)
+        try tell(controller, from: generator, through: memory, at: now)
+      }
+      #expect(controller.hasArrived(last - 100), "source \(ssrc)")
+    }
+  }
+
+  /// Hands over what feedback is due.
+  private func tell(
+    _ controller: SendController, from generator: CongestionFeedbackGenerator,
+    through memory: UnsafeMutableRawBufferPointer, at now: Instant
+  ) throws {
+    guard generator.isDue(at: now) else { return }
+    var writer = RTCPWriter(into: memory)
+    _ = try generator.write(into: &writer, sender: 5, reportTime: 0, at: now)
+    var reader = RTCPReader(UnsafeRawBufferPointer(rebasing: memory[..<writer.count]))
+    if case .congestionFeedback(let message)? = try reader.next() {
+      controller.received(message, at: now + .milliseconds(20))
+    }
   }
 }

@@ -2,8 +2,11 @@
 ///
 /// Empty while nobody gives such feedback.
 struct SentSourceNumbers {
-  /// Sources with their retransmissions and repairs; one more takes the place of the one that has been silent for longest.
+  /// Sources with their retransmissions and repairs; one more takes the place of one that has been silent for long. Where there is none,
+  /// its packets go without feedback.
   private static let maximumSources = 64
+  /// Packets that others have sent since.
+  private static let silence: Int64 = 16_384
   /// Four seconds of 500 packets each.
   private static let capacity = 2048
 
@@ -26,9 +29,11 @@ struct SentSourceNumbers {
   /// A packet leaves.
   mutating func note(ssrc: UInt32, number: UInt16, sequence: Int64) {
     if index(of: ssrc) == nil {
-      if sources.count >= Self.maximumSources,
-        let silent = sources.indices.min(by: { sources[$0].latest < sources[$1].latest })
-      {
+      if sources.count >= Self.maximumSources {
+        guard let silent = sources.firstIndex(where: { sequence - $0.latest >= Self.silence })
+        else {
+          return
+        }
         sources.remove(at: silent)
       }
       sources.append(Source(ssrc: ssrc))
