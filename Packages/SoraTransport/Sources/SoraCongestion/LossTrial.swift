@@ -1,7 +1,7 @@
 /// Finds out whose doing loss is: the rate falls, and what of the loss stays isn't made by it. Who drops what is beyond a rate drops
 /// nothing any more then.
 struct LossTrial {
-  enum Verdict: Equatable {
+  enum Verdict {
     case undecided
     /// This share of all packets is lost at any rate.
     case inherent(Double)

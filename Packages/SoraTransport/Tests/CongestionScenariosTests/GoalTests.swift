@@ -14,16 +14,14 @@ import Testing
   @Test(arguments: [1_000_000, 2_000_000, 4_000_000])
   func aFullLinkHasAShortQueue(_ rate: Int) throws { try expect(.delay(rate)) }
 
-  @Test(arguments: [(0.02, 0.85), (0.05, 0.75), (0.1, 0.55)])
-  func randomLossIsNotObeyed(_ share: Double, used: Double) throws {
-    try expect(.randomLoss(share, used: used))
-  }
+  @Test(arguments: Goal.randomLosses)
+  func randomLossIsNotObeyed(_ goal: Goal) throws { try expect(goal) }
 
   @Test func disorderIsNotLoss() throws { try expect(.disorder) }
 
   @Test(arguments: [2, 4, 6] as [UInt64])
   func lossOfAShallowQueueIsObeyed(seed: UInt64) throws {
-    try expect(.shallow(20, lost: 0.1), seed: seed)
+    try expect(.shallow, seed: seed)
   }
 
   @Test func twoOfUsShare() throws { try expect(.sharing) }

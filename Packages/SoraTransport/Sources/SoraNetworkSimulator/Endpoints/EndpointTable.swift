@@ -6,13 +6,13 @@ import SoraMedia
 /// Nothing here calls an endpoint: it might come back to the network.
 struct EndpointTable {
   private struct Record {
-    var endpoint: any SimulatedEndpoint
+    /// nil once it was removed, so that nothing keeps it alive.
+    var endpoint: (any SimulatedEndpoint)?
     let host: SimulatedHost
     /// The time of the earliest event for it; `.max` for none.
     var scheduled: Int64 = .max
     /// Keeps an endpoint whose deadline doesn't move from stopping the time.
     var notBefore: Int64 = .min
-    var isRemoved = false
   }
 
   private var bindings: [TransportAddress: Int] = [:]
@@ -21,9 +21,7 @@ struct EndpointTable {
   var indices: Range<Int> { records.indices }
 
   /// nil for one that was removed.
-  func endpoint(_ index: Int) -> (any SimulatedEndpoint)? {
-    records[index].isRemoved ? nil : records[index].endpoint
-  }
+  func endpoint(_ index: Int) -> (any SimulatedEndpoint)? { records[index].endpoint }
 
   func host(of index: Int) -> SimulatedHost { records[index].host }
 
@@ -52,12 +50,11 @@ struct EndpointTable {
   }
 
   mutating func removeAll() {
-    for index in records.indices where !records[index].isRemoved { remove(index) }
+    for index in records.indices where records[index].endpoint != nil { remove(index) }
   }
 
   private mutating func remove(_ index: Int) {
-    records[index].isRemoved = true
-    records[index].endpoint = RemovedEndpoint()
+    records[index].endpoint = nil
     records[index].host.endpoints.removeAll { $0 == index }
     bindings = bindings.filter { $0.value != index }
   }
@@ -74,21 +71,13 @@ struct EndpointTable {
 
   /// An event has come. False where an earlier one has taken its place.
   mutating func take(_ index: Int, scheduled: Int64) -> Bool {
-    guard records[index].scheduled == scheduled, !records[index].isRemoved else { return false }
+    guard records[index].scheduled == scheduled, records[index].endpoint != nil else {
+      return false
+    }
     records[index].scheduled = .max
     return true
   }
 
   /// Asks it no more before a time.
   mutating func holdBack(_ index: Int, until time: Int64) { records[index].notBefore = time }
-}
-
-/// Stands in the place of an endpoint that was removed, so that nothing keeps the endpoint alive.
-private final class RemovedEndpoint: SimulatedEndpoint {
-  func received(
-    _ bytes: UnsafeMutableRawBufferPointer, from source: TransportAddress,
-    on local: TransportAddress, ecn: ECNCodepoint, at now: Instant
-  ) {}
-  func poll(at now: Instant) {}
-  var nextDeadline: Instant? { nil }
 }

@@ -40,13 +40,13 @@ package struct DataTracker {
 
   /// Notes a TSN of which `verdict` has said that it is new.
   package mutating func insert(_ tsn: Int64) {
-    guard tsn == cumulative + 1 else {
-      if tsn - cumulative > Int64(bits.count * 64) { grow(for: Int(tsn - cumulative)) }
-      if tsn > highest { highest = tsn }
+    let isNext = tsn == cumulative + 1
+    if !isNext, tsn - cumulative > Int64(bits.count * 64) { grow(for: Int(tsn - cumulative)) }
+    if tsn > highest { highest = tsn }
+    guard isNext else {
       bits[index(tsn)] |= mask(tsn)
       return
     }
-    if tsn > highest { highest = tsn }
     cumulative = tsn
     advance()
   }

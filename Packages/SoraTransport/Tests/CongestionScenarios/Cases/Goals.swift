@@ -40,6 +40,15 @@ extension Goal {
     .init(.media(maximumVideo: maximum), active)
   }
 
+  /// One flow for as long as it takes to settle, and then for a minute and a half.
+  private static func alone(_ name: String, on rate: Int) -> Scenario {
+    var scenario = Scenario(
+      name, "goal", seconds: 100, capacity: [.init(at: 0, rate: rate)],
+      flows: [flow(5_000_000, 0...100)])
+    scenario.measuredFrom = 10
+    return scenario
+  }
+
   /// From 1 to 4 Mbit/s: 90 % of it come through within 3 s.
   public static var step: Goal {
     let scenario = Scenario(
@@ -54,10 +63,7 @@ extension Goal {
 
   /// On a link that is full all the time packets hardly wait.
   public static func delay(_ rate: Int) -> Goal {
-    var scenario = Scenario(
-      "full link", "goal", seconds: 100, capacity: [.init(at: 0, rate: rate)],
-      flows: [flow(5_000_000, 0...100)])
-    scenario.measuredFrom = 10
+    let scenario = alone("full link", on: rate)
     let text = rate % 1_000_000 == 0 ? "\(rate / 1_000_000) Mbit/s" : "\(rate / 1_000) kbit/s"
     return Goal("own queue on a full link of \(text)", "p95 of 60 ms", unit: "ms", scenario) {
       let delay = $0.delay(0.95)
@@ -66,13 +72,14 @@ extension Goal {
   }
 
   /// Loss that the rate doesn't make isn't obeyed.
-  public static func randomLoss(_ share: Double, used: Double) -> Goal {
+  public static var randomLosses: [Goal] {
+    [randomLoss(0.02, used: 0.85), randomLoss(0.05, used: 0.75), randomLoss(0.1, used: 0.55)]
+  }
+
+  private static func randomLoss(_ share: Double, used: Double) -> Goal {
     let name = "\(Int(100 * share)) %"
-    var scenario = Scenario(
-      "\(name) loss", "goal", seconds: 100, capacity: [.init(at: 0, rate: 3_000_000)],
-      flows: [flow(5_000_000, 0...100)])
+    var scenario = alone("\(name) loss", on: 3_000_000)
     scenario.loss = share
-    scenario.measuredFrom = 10
     return Goal("\(name) random loss on 3 Mbit/s", "\(Int(100 * used)) % used", unit: "%", scenario)
     {
       (100 * $0.utilisation, $0.utilisation >= used)
@@ -81,11 +88,8 @@ extension Goal {
 
   /// Packets that overtake each other pass for lost for a while: that isn't obeyed.
   public static var disorder: Goal {
-    var scenario = Scenario(
-      "disorder", "goal", seconds: 100, capacity: [.init(at: 0, rate: 3_000_000)],
-      flows: [flow(5_000_000, 0...100)])
+    var scenario = alone("disorder", on: 3_000_000)
     scenario.disorder = .milliseconds(160)
-    scenario.measuredFrom = 10
     return Goal(
       "packets up to 160 ms late, in any order, on 3 Mbit/s", "60 % used", unit: "%", scenario
     ) {
@@ -94,17 +98,11 @@ extension Goal {
   }
 
   /// Loss that the rate makes is obeyed, also where hardly any queue shows it.
-  public static func shallow(_ milliseconds: Int, lost: Double) -> Goal {
-    var scenario = Scenario(
-      "shallow queue", "goal", seconds: 100, capacity: [.init(at: 0, rate: 1_500_000)],
-      flows: [flow(5_000_000, 0...100)])
-    scenario.queue = .milliseconds(milliseconds)
-    scenario.measuredFrom = 10
-    return Goal(
-      "1.5 Mbit/s with a queue of \(milliseconds) ms", "\(Int(100 * lost)) % lost", unit: "%",
-      scenario
-    ) {
-      (100 * $0.loss, $0.loss <= lost && $0.utilisation >= 0.6)
+  public static var shallow: Goal {
+    var scenario = alone("shallow queue", on: 1_500_000)
+    scenario.queue = .milliseconds(20)
+    return Goal("1.5 Mbit/s with a queue of 20 ms", "10 % lost", unit: "%", scenario) {
+      (100 * $0.loss, $0.loss <= 0.1 && $0.utilisation >= 0.6)
     }
   }
 
@@ -164,11 +162,10 @@ extension Goal {
   }
 
   public static var all: [Goal] {
-    [
-      step, delay(1_000_000), delay(2_000_000), delay(4_000_000), randomLoss(0.02, used: 0.85),
-      randomLoss(0.05, used: 0.75), randomLoss(0.1, used: 0.55), shallow(20, lost: 0.1), disorder,
-      sharing, tcp(.cubic), tcp(.newReno), drop, outage(500_000), outage(2_000_000),
-      outage(10_000_000, maximumVideo: 500_000), outage(10_000_000, maximumVideo: 1_500_000),
+    [step, delay(1_000_000), delay(2_000_000), delay(4_000_000)] + randomLosses + [
+      shallow, disorder, sharing, tcp(.cubic), tcp(.newReno), drop, outage(500_000),
+      outage(2_000_000), outage(10_000_000, maximumVideo: 500_000),
+      outage(10_000_000, maximumVideo: 1_500_000),
     ]
   }
 }
