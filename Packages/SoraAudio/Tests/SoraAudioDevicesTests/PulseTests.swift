@@ -12,22 +12,6 @@ import Testing
   .serialized, .enabled(if: SoundServer.isInstalled, "\(SoundServer.requirement)"),
   .timeLimit(.minutes(2)))
 struct PulseTests {
-  private func player(
-    _ backend: any AudioBackend, _ device: AudioDevice? = nil, hertz: Double = 440,
-    log: Log<AudioStreamEvent> = Log()
-  ) throws -> AudioPlayback {
-    let position = Mutex(0)
-    return try AudioPlayback(backend, device, channels: 2) { frame in
-      let start = position.withLock { position in
-        defer { position += frame.frameCount }
-        return position
-      }
-      Sine.fill(&frame, hertz: hertz, from: start)
-    } notify: {
-      log.append($0)
-    }
-  }
-
   @Test func lists() throws {
     let server = try SoundServer()
     let devices = try server.backend.devices()
@@ -171,25 +155,6 @@ struct PulseTests {
     server.end()
     await wait { changes.elements.last?.isEmpty == true }
     withExtendedLifetime(monitor) {}
-  }
-
-  /// A server whose second has 48,010 of our samples is 208 ppm too fast.
-  @Test func driftIsMadeUpFor() async throws {
-    let server = try SoundServer()
-    let heard = Heard()
-    let monitor = try server.backend.devices().device(named: "t.monitor", .input)
-    let capture = try AudioCapture(
-      PulseBackend(server: server.address, nominalRate: 48_010), monitor, channels: 1,
-      deliver: { heard.add($0) }, notify: { _ in })
-    let playback = try player(PulseBackend(server: server.address, nominalRate: 48_010))
-    await wait { playback.statistics.driftPPM < -100 && capture.statistics.driftPPM < -100 }
-    let (input, output) = (capture.statistics, playback.statistics)
-    print("drift: in \(input.driftPPM) ppm, out \(output.driftPPM) ppm")
-    #expect(input.resets == 0 && output.resets == 0)
-    playback.stop()
-    capture.stop()
-    // Whether the samples are still those of a tone, a hundredth of a percent or two higher.
-    #expect(heard.hears(440, last: 9_600))
   }
 
   @Test func errorsSayWhatToDo() throws {

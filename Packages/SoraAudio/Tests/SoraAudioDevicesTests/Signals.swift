@@ -1,4 +1,5 @@
 import Foundation
+import SoraAudioDevices
 import SoraMedia
 import SoundServer
 import Synchronization
@@ -45,4 +46,21 @@ final class Log<Element: Sendable>: Sendable {
   private let storage = Mutex<[Element]>([])
   func append(_ element: Element) { storage.withLock { $0.append(element) } }
   var elements: [Element] { storage.withLock { $0 } }
+}
+
+/// Plays a tone from its start on.
+func player(
+  _ backend: any AudioBackend, _ device: AudioDevice? = nil, hertz: Double = 440,
+  log: Log<AudioStreamEvent> = Log()
+) throws -> AudioPlayback {
+  let position = Mutex(0)
+  return try AudioPlayback(backend, device, channels: 2) { frame in
+    let start = position.withLock { position in
+      defer { position += frame.frameCount }
+      return position
+    }
+    Sine.fill(&frame, hertz: hertz, from: start)
+  } notify: {
+    log.append($0)
+  }
 }
