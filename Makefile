@@ -167,7 +167,7 @@ short-calls:
 	BENCH_SECONDS=2 BENCH_WARMUP=1 BENCH_ROUNDS=1 $(MAKE) --no-print-directory bench
 	REALTIME_SECONDS=2 REALTIME_WARMUP=1 $(MAKE) --no-print-directory bench-realtime
 	LINK_SECONDS=3 LINK_WARMUP=1 LINK_KBPS=1500 LINK_CASES="1 % lost" $(MAKE) --no-print-directory bench-links
-	LINK_SECONDS=3 LINK_WARMUP=1 LINK_MAKES=Chromium:ours LINK_SIDES=player,both LINK_CASES="3, 0.7, 3 Mbit/s" $(MAKE) --no-print-directory bench-links
+	LINK_SECONDS=3 LINK_WARMUP=1 LINK_MAKES=Chromium:ours,ours:prompt LINK_SIDES=player,both LINK_CASES="3, 0.7, 3 Mbit/s" $(MAKE) --no-print-directory bench-links
 	SOUND_SECONDS=8 SOUND_PEERS=ours $(MAKE) --no-print-directory bench-sound
 
 # They compute, mostly.

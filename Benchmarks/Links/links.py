@@ -28,6 +28,8 @@ LINKS = {
     "3, 0.7, 3 Mbit/s": [{**PATH, "kbps": kbps} for kbps in (3000, 700, 3000)],
 }
 MAKES = ("ours", "sora_sdk", "Chromium")
+# A player of ours that shows each picture as soon as it can be decoded.
+PROMPT = "prompt"
 # Whose link is bad.
 SIDES = {"publisher": ["publisher"], "player": ["player"], "both": ["publisher", "player"]}
 
@@ -66,6 +68,7 @@ class Lab:
         url = self.urls["player"]
         command = {
             "ours": python("tool_player.py", self.world.sora, url, channel, *SIZE, self.world.folder),
+            PROMPT: python("tool_player.py", self.world.sora, url, channel, *SIZE, self.world.folder, "--jitter-buffer-target", "0"),
             "sora_sdk": python("official_player.py", url, channel, *SIZE),
             "Chromium": python("chromium_peer.py", "play", url, channel, self.kbps, *SIZE),
         }[make]
@@ -170,7 +173,8 @@ def main():
     options = parser.parse_args()
     makes = [parse(make) for make in options.makes.split(",")]
     links, sides = options.links.split(";"), options.sides.split(",")
-    for names, known in ((sum(makes, ()), MAKES), (links, LINKS), (sides, SIDES)):
+    publishers, players = zip(*makes)
+    for names, known in ((publishers, MAKES), (players, (*MAKES, PROMPT)), (links, LINKS), (sides, SIDES)):
         for name in names:
             if name not in known:
                 parser.error(f"{name} is none of {', '.join(known)}")

@@ -2,7 +2,8 @@
 # Calls over bad links with this SDK, the official one and Chromium, in turns. See ../README.md.
 #   LINK_SECONDS, LINK_WARMUP  what is measured of each call, and what passes before (15, 6)
 #   LINK_KBPS                  of the video at most (2500)
-#   LINK_MAKES                 who publishes and plays (ours,sora_sdk,Chromium); Chromium:ours is a publisher and another player
+#   LINK_MAKES                 who publishes and plays (ours,sora_sdk,Chromium); Chromium:ours is a publisher and another player;
+#                              ours:prompt a player with --jitter-buffer-target 0
 #   LINK_CASES                 over which links, by name, between semicolons (all)
 #   LINK_SIDES                 whose link is bad: publisher, player, both, or several of them between commas (publisher)
 #   SORA                       the command to measure; by default the release build's, which is built if it isn't there

@@ -1,4 +1,4 @@
-"""`sora play` plays, and what it sees is told (seen.py): tool_player.py SORA URL CHANNEL WIDTH HEIGHT FOLDER.
+"""`sora play` plays, and what it sees is told (seen.py): tool_player.py SORA URL CHANNEL WIDTH HEIGHT FOLDER [OPTION...].
 
 Its pictures come through a pipe, as the film that it records. A film has places: when a picture comes, the one before it is written as often as
 it stood. So a picture's first row comes with the next one, and what comes after a pause tells when that came. Of pictures that come at once only
@@ -101,13 +101,13 @@ def fill(frames, count):
 
 
 def main():
-    sora, url, channel, width, height, folder = sys.argv[1:]
+    sora, url, channel, width, height, folder, *options = sys.argv[1:]
     path = os.path.join(folder, f"{channel}.y4m")
     if os.path.exists(path):
         os.remove(path)
     os.mkfifo(path)
     player = Process(
-        f"{channel}-tool", [sora, "play", url, "--channel", channel, "--json", "--record", path, "--fps", str(PLACES)], folder)
+        f"{channel}-tool", [sora, "play", url, "--channel", channel, "--json", "--record", path, "--fps", str(PLACES), *options], folder)
 
     def last(kind):
         return (player.last("stats") or {}).get(kind) or {}

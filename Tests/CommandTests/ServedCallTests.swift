@@ -43,6 +43,21 @@ import Testing
     }
   }
 
+  /// The pattern tells when it was made: what is held back is as much older.
+  @Test func picturesAreHeldAsLongAsWasAsked() async throws {
+    let (server, port) = try await ServedProgram.serve()
+    defer { server.interrupt() }
+    let publisher = try publisher(port, [])
+    defer { publisher.interrupt() }
+    var delays: [Int] = []
+    for target in ["0", "700"] {
+      let summary = try await play(port, ["--jitter-buffer-target", target, "--duration", "4"])
+      let latency = try #require(video(summary)?["latencyMs"] as? [String: Any], "\(summary)")
+      delays.append(try #require(latency["p50"] as? Int, "\(summary)"))
+    }
+    #expect((600...1_000).contains(delays[1] - delays[0]), "\(delays) ms")
+  }
+
   /// Ten bits a sample all the way from the pattern to a file; and eight where nobody asks.
   @Test(arguments: [("vp9", 10), ("av1", 10), ("vp9", 8)])
   func samplesOfTenBits(_ codec: String, _ bits: Int) async throws {

@@ -96,6 +96,8 @@ struct Run {
     ["publish", url, "--channel", "c", "--record", "film.mp4"],
     ["play", url, "--channel", "c", "--snapshot", "picture.jpg"],
     ["play", url, "--channel", "c", "--timeout", "0"],
+    ["play", url, "--channel", "c", "--jitter-buffer-target", "4001"],
+    ["publish", url, "--channel", "c", "--jitter-buffer-target", "0"],
     ["play", url, "--channel", "c", "--view", "--video", "none"],
     ["play", url, "--channel", "c", "--teleport"],
     ["publish", url, "--channel", "c", "--audio-codec", "mp3"],

@@ -5,6 +5,7 @@ import SoraMedia
 import SoraSDK
 import SoraTransport
 import SoraView
+import WebRTC
 
 /// `sora play`: receives and measures every stream of a channel, and follows one: see `StreamFollower`.
 struct PlayCommand: AsyncParsableCommand {
@@ -36,6 +37,12 @@ struct PlayCommand: AsyncParsableCommand {
 
   @Flag(help: "Show the streams in a window; i shows their statistics, q ends.")
   var view = false
+
+  @Option(
+    help: ArgumentHelp(
+      "Hold pictures for so long (0 to 4000), and sound for as long at least, whatever the jitter; 0 shows each picture as soon as it can be decoded.",
+      valueName: "milliseconds"))
+  var jitterBufferTarget: Int?
 
   @Option(
     help: ArgumentHelp(
@@ -98,6 +105,12 @@ private final class PlayJob {
     }
     if let timeout = command.timeout, !(0.1...1e7).contains(timeout) {
       throw UsageError("--timeout \(timeout): use a number of seconds from 0.1")
+    }
+    if let target = command.jitterBufferTarget {
+      guard (0...4_000).contains(target) else {
+        throw UsageError("--jitter-buffer-target \(target): use 0 to 4000 milliseconds")
+      }
+      configuration.engine.jitterBufferTarget = .milliseconds(target)
     }
     configuration.videoEnabled = command.video == nil
     configuration.audioEnabled = audio != .none

@@ -271,6 +271,27 @@ import Testing
     #expect((49_000_000...70_000_000).contains(timing.delay), "\(timing.delay)")
   }
 
+  /// Nothing is waited for with zero, and as long as was asked with more, whatever the jitter; then it goes by the jitter again.
+  @Test func aDelayThatIsAskedForComesBeforeWhatJitterAsksFor() {
+    var timing = PlayoutTiming(clockRate: 90_000, minimum: .zero, maximum: .milliseconds(500))
+    let uneven = (0..<200).map { Int64($0 % 2 == 0 ? 0 : 80) }
+    play(uneven, into: &timing)
+    #expect(timing.delay > 70_000_000 && timing.longest == 500_000_000)
+    timing.setTarget(.zero)
+    #expect(timing.target == 0)
+    play(uneven, into: &timing, from: 200)
+    #expect(timing.delay < 1_000, "\(timing.delay)")
+    timing.setTarget(.seconds(2))
+    play(uneven, into: &timing, from: 400)
+    #expect(timing.target == 2_000_000_000 && timing.longest == 2_000_000_000)
+    #expect(abs(timing.delay - 2_000_000_000) < 1_000, "\(timing.delay)")
+    timing.setTarget(.seconds(-1))
+    #expect(timing.target == 0)
+    timing.setTarget(nil)
+    play(uneven, into: &timing, from: 600)
+    #expect(abs(timing.target - 80_000_000) < 1_000 && timing.delay > 70_000_000)
+  }
+
   /// The link became narrow, its queue grew and drained: that is over once the frames of it are.
   @Test func aQueueThatDrainedIsForgottenInSomeSeconds() {
     var timing = PlayoutTiming(clockRate: 90_000, minimum: .zero, maximum: .milliseconds(500))

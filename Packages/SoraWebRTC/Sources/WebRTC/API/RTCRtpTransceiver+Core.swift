@@ -11,17 +11,17 @@ extension RTCRtpTransceiver {
     actor: PeerConnectionActor
   ) {
     let id = transceiver.id
-    let senderBox = WeakSender()
+    let senderBox = WeakBox<RTCRtpSender>()
     let sender = RTCRtpSender(
       senderId: "sender-\(id)",
       changed: {
-        guard let sender = senderBox.sender else { return }
+        guard let sender = senderBox.object else { return }
         let track = sender.track
         let streamIds = sender.streamIds
         actor.execute { driver in driver.attach(track, streamIds: streamIds, transceiverID: id) }
       },
       parametersChanged: {
-        guard let sender = senderBox.sender else { return }
+        guard let sender = senderBox.object else { return }
         // The newest: a description may have named other encodings since.
         actor.execute { driver in driver.setParameters(sender.parameters, transceiverID: id) }
       },
@@ -31,7 +31,7 @@ extension RTCRtpTransceiver {
             driver.play(keys, duration: duration, gap: gap, transceiverID: id)
           }
         } : nil)
-    senderBox.sender = sender
+    senderBox.object = sender
     let trackID = transceiver.receiver.trackID
     let track: RTCMediaStreamTrack =
       transceiver.kind == .audio
@@ -41,19 +41,31 @@ extension RTCRtpTransceiver {
     track.encodedTap.onKeyFrameNeeded {
       actor.execute { driver in driver.requestKeyFrame(transceiverID: id) }
     }
+    let receiverBox = WeakBox<RTCRtpReceiver>()
+    let receiver = RTCRtpReceiver(
+      receiverId: "receiver-\(id)", track: track,
+      jitterBufferTarget: driver.settings.jitterBufferTarget,
+      targetChanged: {
+        guard let receiver = receiverBox.object else { return }
+        actor.execute { driver in
+          driver.media.setJitterBufferTarget(receiver.jitterBufferTarget, transceiverID: id)
+        }
+      })
+    receiverBox.object = receiver
+    driver.media.setJitterBufferTarget(receiver.jitterBufferTarget, transceiverID: id)
     self.init(
       id: id, kind: transceiver.kind, direction: RTCRtpTransceiverDirection(transceiver.direction),
-      sender: sender, receiver: RTCRtpReceiver(receiverId: "receiver-\(id)", track: track),
+      sender: sender, receiver: receiver,
       directionChanged: { direction in
         actor.execute { driver in driver.setDirection(direction, transceiverID: id) }
       })
   }
 }
 
-/// Lets a sender's closure find the sender without keeping it alive.
-private final class WeakSender: @unchecked Sendable {
+/// Lets an object's closure find the object without keeping it alive.
+private final class WeakBox<Object: AnyObject>: @unchecked Sendable {
   // @unchecked: set once, before the closure can run.
-  weak var sender: RTCRtpSender?
+  weak var object: Object?
 }
 
 extension PeerConnectionDriver {

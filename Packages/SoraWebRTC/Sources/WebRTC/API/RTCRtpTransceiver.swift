@@ -90,12 +90,43 @@ public final class RTCRtpSender: Sendable {
 
 /// Receives a track in an m-section. Safe from any thread.
 public final class RTCRtpReceiver: Sendable {
+  /// Most that `jitterBufferTarget` can be.
+  static let longestTarget = Duration.seconds(4)
+
   public let receiverId: String
   public let track: RTCMediaStreamTrack
+  private let target: Mutex<Duration?>
+  private let targetChanged: @Sendable () -> Void
 
-  init(receiverId: String, track: RTCMediaStreamTrack) {
+  /// - Parameters:
+  ///   - jitterBufferTarget: the first one.
+  ///   - targetChanged: called when it was set.
+  init(
+    receiverId: String, track: RTCMediaStreamTrack, jitterBufferTarget: Duration?,
+    targetChanged: @escaping @Sendable () -> Void
+  ) {
     self.receiverId = receiverId
     self.track = track
+    target = Mutex(Self.bounded(jitterBufferTarget))
+    self.targetChanged = targetChanged
+  }
+
+  /// How long media wait in the jitter buffer, counted from the fastest packets (W3C webrtc-extensions, `jitterBufferTarget`): 0 to 4 s,
+  /// others are clamped. nil goes by the path's jitter; first it is `RTCSettings.jitterBufferTarget`. In force within 200 ms.
+  ///
+  /// Video waits for so long, whatever its jitter, and what comes later is shown when it comes: with zero each picture is shown as soon as
+  /// it can be decoded, which is the least delay, and motion is as uneven as the path. It isn't held back for its audio then. High
+  /// rates fill the buffer before the time is over. Audio, which would have gaps, waits for so long at least.
+  public var jitterBufferTarget: Duration? {
+    get { target.withLock { $0 } }
+    set {
+      target.withLock { $0 = Self.bounded(newValue) }
+      targetChanged()
+    }
+  }
+
+  private static func bounded(_ target: Duration?) -> Duration? {
+    target.map { min(max($0, .zero), longestTarget) }
   }
 
   /// Gives the frames to `sink` before they are decoded: `RTCMediaStreamTrack.addEncodedFrameSink(_:)` of the receiver's track.

@@ -2,7 +2,10 @@ import SoraMedia
 import SoraRTP
 import SoraTransport
 
-/// Keeps the audio and the video of each received stream in step. Confined to the connection's loop.
+/// Keeps the audio and the video of each received stream in step, and as far back as the application asks. Confined to the connection's
+/// loop.
+///
+/// A video with a target of its own isn't held back for its audio; audio with one is held for as long at least.
 struct LipSync {
   /// Time between two looks at what is played.
   private static let interval = Duration.milliseconds(200)
@@ -27,27 +30,35 @@ struct LipSync {
       core.receiveStream(transceiverID: section.transceiverID)?.setPlayoutDelay(played.delay)
     }
     let pairs = Self.pairs(of: core.media)
-    for pair in synchronizers.keys where !pairs.contains(pair) {
-      synchronizers[pair] = nil
-      release(pair, core, media)
-    }
+    synchronizers = synchronizers.filter { pairs.contains($0.key) }
     for pair in pairs {
       guard let audio = playing(pair.audio, media.audioPlayed(pair.audio), core),
         let video = playing(pair.video, media.videoPlayed(pair.video), core)
       else { continue }
-      var synchronizer = synchronizers[pair] ?? PlayoutSynchronizer()
-      synchronizer.update(audio: audio, video: video, at: now)
-      // Told anew each time: a track that began anew has another buffer.
-      media.setMinimumDelay(synchronizer.audioHold, transceiverID: pair.audio)
-      core.receiveStream(transceiverID: pair.video)?.jitterBuffer?
-        .setMinimumDelay(synchronizer.videoHold)
-      synchronizers[pair] = synchronizer
+      synchronizers[pair, default: PlayoutSynchronizer()].update(
+        audio: audio, video: video, at: now)
     }
+    hold(core, media)
   }
 
-  private func release(_ pair: Pair, _ core: PeerConnectionCore, _ media: MediaPipelines) {
-    media.setMinimumDelay(.zero, transceiverID: pair.audio)
-    core.receiveStream(transceiverID: pair.video)?.jitterBuffer?.setMinimumDelay(.zero)
+  /// Tells the buffers; anew each time: a track that began anew has another one.
+  private func hold(_ core: PeerConnectionCore, _ media: MediaPipelines) {
+    var holds: [Int: Duration] = [:]
+    for (pair, synchronizer) in synchronizers {
+      holds[pair.audio] = synchronizer.audioHold
+      holds[pair.video] = synchronizer.videoHold
+    }
+    for section in core.media where section.receive != nil {
+      let id = section.transceiverID
+      let (hold, target) = (holds[id] ?? .zero, media.jitterBufferTarget(id))
+      switch section.kind {
+      case .audio: media.setMinimumDelay(max(hold, target ?? .zero), transceiverID: id)
+      case .video:
+        let buffer = core.receiveStream(transceiverID: id)?.jitterBuffer
+        buffer?.setMinimumDelay(target == nil ? hold : .zero)
+        buffer?.setTargetDelay(target)
+      }
+    }
   }
 
   private func playing(

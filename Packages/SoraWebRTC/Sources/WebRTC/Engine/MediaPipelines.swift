@@ -31,6 +31,7 @@ final class MediaPipelines {
     var sent: RTCMediaStreamTrack?
     var received: RTCMediaStreamTrack?
     var parameters = RTCRtpParameters()
+    var jitterBufferTarget: Duration?
   }
   private struct VideoSending {
     var track: RTCVideoTrack
@@ -78,6 +79,11 @@ final class MediaPipelines {
   init(environment: Environment) { self.environment = environment }
 
   // MARK: What the application wants; in force with the next `apply`
+
+  /// Sets the delay of a transceiver's received media; nil for what their jitter asks for. `LipSync` applies it.
+  func setJitterBufferTarget(_ target: Duration?, transceiverID: Int) {
+    endpoints[transceiverID, default: Endpoints()].jitterBufferTarget = target
+  }
 
   /// Sets what a transceiver sends; nil for nothing.
   func setSentTrack(_ track: RTCMediaStreamTrack?, transceiverID: Int) {
@@ -337,6 +343,8 @@ final class MediaPipelines {
   func audioPlayed(_ id: Int) -> PlayedMedia? { audioReceiving[id]?.pipeline.played }
   /// What a transceiver's video pipeline has.
   func videoPlayed(_ id: Int) -> PlayedMedia? { videoReceiving[id]?.pipeline.played }
+  /// What `setJitterBufferTarget` said last.
+  func jitterBufferTarget(_ id: Int) -> Duration? { endpoints[id]?.jitterBufferTarget }
   /// Keeps a transceiver's received audio back for at least so long.
   func setMinimumDelay(_ delay: Duration, transceiverID: Int) {
     audioReceiving[transceiverID]?.pipeline.setMinimumDelay(delay)

@@ -38,6 +38,9 @@ public struct RTCSettings: Sendable {
   /// What packets of media leave as where feedback by source was agreed on and the path carries the mark: `.ect1` for queues that know
   /// L4S (RFC 9331), `.ect0`, or `.notECT` for never.
   public var ecn = ECNCodepoint.ect1
+  /// What `RTCRtpReceiver.jitterBufferTarget` is at first: zero shows each picture as soon as it can be decoded, for who steers by what
+  /// is seen; nil goes by the path's jitter.
+  public var jitterBufferTarget: Duration?
   /// Whether a section for data channels that the other side offers is taken. Channels of our own are offered in any case.
   public var acceptsDataChannels = true
   /// Bytes of the largest message of a data channel that is taken; the other side is told (`a=max-message-size`).

@@ -225,7 +225,8 @@ package struct StatisticsCollector {
       values["packetsDiscarded"] = .integer(discarded.late + discarded.overflow + discarded.jump)
       values["jitterBufferDelay"] = .double(buffer.statistics.jitterBufferDelay.inSeconds)
       values["jitterBufferEmittedCount"] = .integer(buffer.statistics.framesEmitted)
-      values["jitterBufferTargetDelay"] = .double(buffer.targetDelay.inSeconds)
+      values["jitterBufferTargetDelay"] = .double(
+        buffer.statistics.jitterBufferTargetDelay.inSeconds)
     }
     guard let decoder = media?.videoReceiveStatistics(id) else { return }
     values["framesDecoded"] = .integer(decoder.framesDecoded)

@@ -86,6 +86,53 @@ import WebRTC
   }
 }
 
+/// How long what was received is held.
+@Suite(.serialized) struct JitterBufferTargetTests {
+  @Test(.timeLimit(.minutes(5))) func pictureAndSoundAreHeldAsLongAsWasAsked() async throws {
+    let (caller, callee) = try await Party.pair { $0.jitterBufferTarget = .milliseconds(250) }
+    try await Party.negotiate(from: caller, to: callee)
+    caller.startMedia()
+    callee.startMedia()
+    // One party has it from its settings, the other is told later.
+    for transceiver in caller.connection.transceivers + callee.connection.transceivers {
+      let receiver = transceiver.receiver
+      #expect([nil, .milliseconds(250)].contains(receiver.jitterBufferTarget))
+      receiver.jitterBufferTarget = .seconds(-3)
+      #expect(receiver.jitterBufferTarget == .zero)
+      receiver.jitterBufferTarget = .seconds(60)
+      #expect(receiver.jitterBufferTarget == .seconds(4))
+      receiver.jitterBufferTarget = .milliseconds(250)
+    }
+    for party in [caller, callee] { try await party.waitForDelays { $0 > 0.2 && $0 < 0.5 } }
+    for transceiver in callee.connection.transceivers {
+      transceiver.receiver.jitterBufferTarget = transceiver.mediaType == .video ? .zero : nil
+    }
+    try await callee.waitForDelays { $0 < 0.1 }
+    for party in [caller, callee] {
+      party.stopMedia()
+      party.connection.close()
+    }
+  }
+}
+
+extension Party {
+  /// Waits until what both media were held in the last half second is as wanted, in seconds.
+  fileprivate func waitForDelays(_ condition: (Double) -> Bool) async throws {
+    var wanted: Set<MediaKind> = [.audio, .video]
+    var last: [MediaKind: RTCInboundRtpStreamStats] = [:]
+    while !wanted.isEmpty {
+      for stream in await connection.statistics().inboundRTP {
+        defer { last[stream.kind] = stream }
+        guard let earlier = last[stream.kind] else { continue }
+        let count = stream.jitterBufferEmittedCount - earlier.jitterBufferEmittedCount
+        let held = stream.jitterBufferDelay - earlier.jitterBufferDelay
+        if count > 0, condition(held.inSeconds / Double(count)) { wanted.remove(stream.kind) }
+      }
+      try await Task.sleep(for: .milliseconds(500))
+    }
+  }
+}
+
 /// What may be sent, as it changes.
 @Suite(.serialized) struct SendBandwidthTests {
   @Test(.timeLimit(.minutes(5))) func estimateTargetsAndReasonsAreAStream() async throws {

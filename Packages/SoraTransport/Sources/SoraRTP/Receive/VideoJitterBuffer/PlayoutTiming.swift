@@ -16,6 +16,8 @@ package struct PlayoutTiming {
   private let clockRate: Int64
   private var minimum: Int64
   private let maximum: Int64
+  /// The delay that was asked for in place of what recent frames ask for.
+  private var wanted: Int64?
   /// In order of arrival, round and round.
   private var transits: [Int64] = []
   private var oldest = 0
@@ -39,12 +41,21 @@ package struct PlayoutTiming {
   package var delay: Int64 { bounded(playout.map { $0 &- (ranked.first ?? 0) } ?? firstDelay) }
 
   /// The delay that recent frames ask for, in nanoseconds.
-  package var target: Int64 { bounded(percentile.map { $0 &- (ranked.first ?? 0) } ?? firstDelay) }
+  package var target: Int64 { bounded(asked.map { $0 &- (ranked.first ?? 0) } ?? firstDelay) }
 
   /// Keeps frames back for at least so long from now on.
   package mutating func setMinimum(_ value: Duration) {
     minimum = min(maximum, max(0, value.wholeNanoseconds))
   }
+
+  /// Holds frames back for so long from now on, whatever recent frames ask for, those that come later being shown when they come; nil goes
+  /// by recent frames.
+  package mutating func setTarget(_ value: Duration?) {
+    wanted = value.map { max(0, $0.wholeNanoseconds) }
+  }
+
+  /// The most that a frame is held back, in nanoseconds.
+  package var longest: Int64 { max(maximum, wanted ?? 0) }
 
   /// A frame was completed at `now`. `isTypical` is false for frames that needed a retransmission: waiting for
   /// those is the jitter buffer's decision and not a property of the path.
@@ -55,9 +66,9 @@ package struct PlayoutTiming {
     }
     guard isTypical || ranked.isEmpty else { return }
     remember(transit)
-    guard let last = playout, let percentile else { return playout = transit &+ firstDelay }
+    guard let last = playout, let asked else { return playout = transit &+ firstDelay }
     // Up fast, because lateness shows; down slowly, because speeding up shows too.
-    let difference = percentile &- last
+    let difference = asked &- last
     playout = last &+ (difference > 0 ? difference / 2 : difference / 16)
   }
 
@@ -101,12 +112,14 @@ package struct PlayoutTiming {
   /// How many are smaller.
   private func rank(of transit: Int64) -> Int { ranked.count(whilePrefix: { $0 < transit }) }
 
-  private var percentile: Int64? {
-    ranked.isEmpty
-      ? nil : ranked[Int((Double(ranked.count - 1) * Self.percentile).rounded(.up))]
+  /// The transit with which frames should be shown; nil before any frame was complete.
+  private var asked: Int64? {
+    guard let fastest = ranked.first else { return nil }
+    return wanted.map { fastest &+ $0 }
+      ?? ranked[Int((Double(ranked.count - 1) * Self.percentile).rounded(.up))]
   }
 
-  private func bounded(_ delay: Int64) -> Int64 { min(maximum, max(minimum, delay)) }
+  private func bounded(_ delay: Int64) -> Int64 { min(longest, max(minimum, delay)) }
 
   private func mediaNanoseconds(_ timestamp: Int64) -> Int64 {
     let (seconds, ticks) = timestamp.quotientAndRemainder(dividingBy: clockRate)

@@ -111,6 +111,7 @@ extension VideoJitterBuffer {
     timing.shown(at: due)
     statistics.framesEmitted += 1
     statistics.jitterBufferDelay += .nanoseconds(now.nanoseconds(since: head.firstArrival))
+    statistics.jitterBufferTargetDelay += targetDelay
     guard let buffer = head.buffer else { return nil }
     let payload = depayloader(of: head)?.complete(buffer, parts: head.parts) ?? buffer
     return EncodedFrame(
@@ -121,7 +122,15 @@ extension VideoJitterBuffer {
 
   private func renderTime(of frame: FrameAssembly, _ now: Instant) -> Instant {
     timing.renderTime(
-      timestamp: frame.timestamp, latest: frame.firstArrival + configuration.maximumDelay, at: now)
+      timestamp: frame.timestamp,
+      latest: isCrowded ? now : frame.firstArrival + .nanoseconds(timing.longest), at: now)
+  }
+
+  /// Whether holding back more would cost the oldest frames.
+  private var isCrowded: Bool {
+    guard let first = frames.first, let last = frames.last else { return false }
+    return frames.count > configuration.maximumFrames / 4 * 3
+      || last.highest - first.lowest > Int64(ArrivalWindow.size) / 4 * 3
   }
 
   /// Since when the head waits for packets that should have been here: something later has arrived. `nil` while

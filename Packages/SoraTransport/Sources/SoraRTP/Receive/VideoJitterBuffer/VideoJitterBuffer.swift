@@ -71,10 +71,17 @@ public final class VideoJitterBuffer {
     timing.setMinimum(max(configuration.minimumDelay, value))
   }
 
+  /// Keeps frames back for so long, counted from the fastest frames, whatever recent jitter asks for: what comes later is shown when it
+  /// comes, and with zero nothing is waited for that isn't missing. May be more than the configuration's most, as far as frames and
+  /// packets can be held. `nil`, as in the beginning, follows recent jitter.
+  public func setTargetDelay(_ value: Duration?) {
+    timing.setTarget(value)
+  }
+
   /// The playout delay in use: how much later than the fastest frames a frame is shown.
   public var playoutDelay: Duration { .nanoseconds(timing.delay) }
 
-  /// The playout delay that recent jitter asks for.
+  /// The playout delay that recent jitter asks for, or `setTargetDelay`.
   public var targetDelay: Duration { .nanoseconds(timing.target) }
 
   /// The first sequence number that is still of use; earlier ones needn't be asked for again.

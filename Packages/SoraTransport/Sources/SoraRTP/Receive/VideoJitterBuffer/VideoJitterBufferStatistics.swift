@@ -56,6 +56,8 @@ public struct VideoJitterBufferStatistics: Sendable, Equatable {
   public var keyFrameRequests: UInt64 = 0
   /// Sum over the emitted frames of the time from first packet to emission.
   public var jitterBufferDelay = Duration.zero
+  /// Sum over the emitted frames of the delay that was aimed at.
+  public var jitterBufferTargetDelay = Duration.zero
   /// Sum over the complete frames of the time from first packet to completion.
   public var totalAssemblyTime = Duration.zero
   /// Payloads copied into frames: one each.

@@ -56,7 +56,7 @@ public struct RTCInboundRtpStreamStats: RTCStats {
 
   /// Sum of the time that frames or samples waited, over `jitterBufferEmittedCount`.
   public var jitterBufferDelay: Duration { statistics.duration("jitterBufferDelay") ?? .zero }
-  /// Sum of the delay that was aimed at: of video the present one.
+  /// Sum of the delay that was aimed at, over `jitterBufferEmittedCount`.
   public var jitterBufferTargetDelay: Duration {
     statistics.duration("jitterBufferTargetDelay") ?? .zero
   }
