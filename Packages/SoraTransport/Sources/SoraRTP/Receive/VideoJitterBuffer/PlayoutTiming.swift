@@ -40,7 +40,7 @@ package struct PlayoutTiming {
   /// The delay in use, in nanoseconds: how much later than the fastest frames a frame is shown.
   package var delay: Int64 { bounded(playout.map { $0 &- (ranked.first ?? 0) } ?? firstDelay) }
 
-  /// The delay that recent frames ask for, in nanoseconds.
+  /// The delay that recent frames, or `setTarget`, ask for, in nanoseconds.
   package var target: Int64 { bounded(asked.map { $0 &- (ranked.first ?? 0) } ?? firstDelay) }
 
   /// Keeps frames back for at least so long from now on.
