@@ -94,9 +94,10 @@ import WebRTC
     caller.startMedia()
     callee.startMedia()
     // One party has it from its settings, the other is told later.
-    for transceiver in caller.connection.transceivers + callee.connection.transceivers {
-      let receiver = transceiver.receiver
-      #expect([nil, .milliseconds(250)].contains(receiver.jitterBufferTarget))
+    let (told, untold) = (caller.connection.transceivers, callee.connection.transceivers)
+    #expect(told.map(\.receiver.jitterBufferTarget) == [.milliseconds(250), .milliseconds(250)])
+    #expect(untold.map(\.receiver.jitterBufferTarget) == [nil, nil])
+    for receiver in (told + untold).map(\.receiver) {
       receiver.jitterBufferTarget = .seconds(-3)
       #expect(receiver.jitterBufferTarget == .zero)
       receiver.jitterBufferTarget = .seconds(60)
