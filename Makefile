@@ -75,8 +75,8 @@ test-devices: ## Run the tests with real drivers, in a small virtual machine (af
 	$(TRY) --filter '^DeviceTests\.'
 
 # One scratch folder for all, so that what they share is built once.
-test-packages: ## Build each package alone, from its own manifest
-	@set -e; for package in $$(Tools/manifest/generate.py --packages); do \
+test-packages: ## Build each package alone, from its own manifest (PACKAGES=Packages/SoraView)
+	@set -e; for package in $${PACKAGES:-$$(Tools/manifest/generate.py --packages)}; do \
 	  echo "== $$package"; \
 	  $(SWIFT) build --package-path $$package --scratch-path .build/packages; \
 	done

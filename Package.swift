@@ -16,6 +16,11 @@ let settings: [SwiftSetting] = [
 let unoptimized: [SwiftSetting] =
   settings + [.unsafeFlags(["-Onone"], .when(configuration: .release))]
 
+// In one package, `package` reaches from each of Packages to the others, which it doesn't where they are built by themselves. With this
+// set they are as many packages for the compiler as there are folders, and one build of all finds what a build of each would.
+// SwiftPM refuses such flags in what others depend on: it is for those who build this repository.
+let apart = Context.environment["SORA_PACKAGES_APART"] != nil
+
 let package = Package(
   name: "Sora",
   products: [
@@ -99,24 +104,28 @@ let package = Package(
       path: "Packages/SoraAudio/Sources/CSoraOpus"),
     .target(
       name: "SoraAudio",
-      dependencies: ["SoraMedia", "SoraWire", "CSoraOpus"],
+      dependencies: ["SoraMedia", "SoraWire", "CSoraOpus", "COpus"],
       path: "Packages/SoraAudio/Sources/SoraAudio",
+      packageAccess: !apart,
       swiftSettings: settings + [.strictMemorySafety(), .enableExperimentalFeature("Lifetimes")]),
     .target(name: "CSoraSound", path: "Packages/SoraAudio/Sources/CSoraSound"),
     .target(
       name: "SoraAudioDevices",
       dependencies: ["SoraAudio", "CSoraSound", "SoraMedia", "SoraClock"],
       path: "Packages/SoraAudio/Sources/SoraAudioDevices",
+      packageAccess: !apart,
       swiftSettings: settings + [.strictMemorySafety(), .enableExperimentalFeature("Lifetimes")]),
     .target(
       name: "SoundServer",
       dependencies: ["SoraAudioDevices", "SoraMedia"],
       path: "Packages/SoraAudio/Tests/SoundServer",
+      packageAccess: !apart,
       swiftSettings: settings),
     .testTarget(
       name: "SoraAudioDevicesTests",
       dependencies: ["SoraAudioDevices", "SoraAudio", "SoundServer", "SoraMedia", "SoraClock"],
       path: "Packages/SoraAudio/Tests/SoraAudioDevicesTests",
+      packageAccess: !apart,
       swiftSettings: settings),
     .target(
       name: "CSoraAudioProcessing",
@@ -130,28 +139,33 @@ let package = Package(
       name: "SoraAudioProcessing",
       dependencies: ["CSoraAudioProcessing", "SoraMedia"],
       path: "Packages/SoraAudio/Sources/SoraAudioProcessing",
+      packageAccess: !apart,
       swiftSettings: settings + [.strictMemorySafety(), .enableExperimentalFeature("Lifetimes")]),
     .testTarget(
       name: "SoraAudioProcessingTests",
       dependencies: ["SoraAudioProcessing", "SoraMedia"],
       path: "Packages/SoraAudio/Tests/SoraAudioProcessingTests",
+      packageAccess: !apart,
       swiftSettings: settings),
     .testTarget(
       name: "SoraAudioTests",
       dependencies: ["SoraAudio", "COpus", "SoraMedia", "CSoraMallocCount"],
       path: "Packages/SoraAudio/Tests/SoraAudioTests",
+      packageAccess: !apart,
       swiftSettings: settings),
     // Packages/SoraCapture
     .target(
       name: "SoraCapture",
       dependencies: ["SoraMedia", "SoraClock"],
       path: "Packages/SoraCapture/Sources/SoraCapture",
+      packageAccess: !apart,
       swiftSettings: settings + [.strictMemorySafety()]),
     .target(name: "CSoraV4L2", path: "Packages/SoraCapture/Sources/CSoraV4L2"),
     .target(
       name: "SoraCamera",
       dependencies: ["CSoraV4L2", "SoraMedia", "SoraClock", "SoraWire", "CYUV"],
       path: "Packages/SoraCapture/Sources/SoraCamera",
+      packageAccess: !apart,
       swiftSettings: settings + [.strictMemorySafety(), .enableExperimentalFeature("Lifetimes")]),
     .target(name: "CSoraX11", path: "Packages/SoraCapture/Sources/CSoraX11"),
     .target(
@@ -162,16 +176,19 @@ let package = Package(
       name: "SoraScreen",
       dependencies: ["CSoraX11", "CSoraPipeWire", "SoraMedia", "SoraClock", "CYUV"],
       path: "Packages/SoraCapture/Sources/SoraScreen",
+      packageAccess: !apart,
       swiftSettings: settings + [.strictMemorySafety()]),
     .testTarget(
       name: "SoraCameraTests",
       dependencies: ["SoraCamera", "SoraMedia", "SoraClock"],
       path: "Packages/SoraCapture/Tests/SoraCameraTests",
+      packageAccess: !apart,
       swiftSettings: settings),
     .testTarget(
       name: "SoraCaptureTests",
       dependencies: ["SoraCapture", "SoraMedia"],
       path: "Packages/SoraCapture/Tests/SoraCaptureTests",
+      packageAccess: !apart,
       swiftSettings: settings),
     // Packages/SoraCodecs
     .target(name: "CSoraLazy", path: "Packages/SoraCodecs/Sources/CSoraLazy"),
@@ -187,31 +204,37 @@ let package = Package(
       name: "SoraCodecs",
       dependencies: ["SoraMedia"],
       path: "Packages/SoraCodecs/Sources/SoraCodecs",
+      packageAccess: !apart,
       swiftSettings: settings + [.strictMemorySafety()]),
     .target(
       name: "SoraScaling",
       dependencies: ["SoraMedia", "SoraCodecs", "CYUV"],
       path: "Packages/SoraCodecs/Sources/SoraScaling",
+      packageAccess: !apart,
       swiftSettings: settings + [.strictMemorySafety()]),
     .target(
       name: "SoraSimulcast",
       dependencies: ["SoraMedia", "SoraCodecs", "SoraScaling"],
       path: "Packages/SoraCodecs/Sources/SoraSimulcast",
+      packageAccess: !apart,
       swiftSettings: settings + [.strictMemorySafety()]),
     .target(
       name: "SoraVPX",
       dependencies: ["SoraCodecs", "CSoraVPX", "CVPX"],
       path: "Packages/SoraCodecs/Sources/SoraVPX",
+      packageAccess: !apart,
       swiftSettings: settings + [.strictMemorySafety()]),
     .target(
       name: "SoraVP8",
       dependencies: ["SoraMedia", "SoraCodecs", "SoraVPX", "CSoraVPX", "CVPX"],
       path: "Packages/SoraCodecs/Sources/SoraVP8",
+      packageAccess: !apart,
       swiftSettings: settings + [.strictMemorySafety()]),
     .target(
       name: "SoraVP9",
       dependencies: ["SoraMedia", "SoraCodecs", "SoraVPX", "CSoraVPX", "CVPX"],
       path: "Packages/SoraCodecs/Sources/SoraVP9",
+      packageAccess: !apart,
       swiftSettings: settings + [.strictMemorySafety()]),
     .systemLibrary(
       name: "CAOM",
@@ -233,21 +256,25 @@ let package = Package(
       name: "SoraAV1Encoding",
       dependencies: ["SoraMedia", "SoraCodecs", "CSoraAOM", "CAOM"],
       path: "Packages/SoraCodecs/Sources/SoraAV1Encoding",
+      packageAccess: !apart,
       swiftSettings: settings + [.strictMemorySafety()]),
     .target(
       name: "SoraAV1Decoding",
       dependencies: ["SoraMedia", "SoraCodecs", "CSoraDAV1D", "CDAV1D"],
       path: "Packages/SoraCodecs/Sources/SoraAV1Decoding",
+      packageAccess: !apart,
       swiftSettings: settings + [.strictMemorySafety()]),
     .target(
       name: "SoraAV1",
       dependencies: ["SoraCodecs", "SoraAV1Encoding", "SoraAV1Decoding"],
       path: "Packages/SoraCodecs/Sources/SoraAV1",
+      packageAccess: !apart,
       swiftSettings: settings + [.strictMemorySafety()]),
     .target(
       name: "SoraNAL",
       dependencies: ["SoraMedia", "SoraWire", "SoraCodecs"],
       path: "Packages/SoraCodecs/Sources/SoraNAL",
+      packageAccess: !apart,
       swiftSettings: settings + [.strictMemorySafety(), .enableExperimentalFeature("Lifetimes")]),
     .systemLibrary(
       name: "COpenH264",
@@ -261,6 +288,7 @@ let package = Package(
       name: "SoraOpenH264",
       dependencies: ["SoraMedia", "SoraWire", "SoraCodecs", "SoraNAL", "CSoraOpenH264"],
       path: "Packages/SoraCodecs/Sources/SoraOpenH264",
+      packageAccess: !apart,
       swiftSettings: settings + [.strictMemorySafety()]),
     .systemLibrary(
       name: "CX264",
@@ -274,6 +302,7 @@ let package = Package(
       name: "SoraX264",
       dependencies: ["SoraMedia", "SoraCodecs", "SoraNAL", "CSoraX264", "CX264"],
       path: "Packages/SoraCodecs/Sources/SoraX264",
+      packageAccess: !apart,
       swiftSettings: settings + [.strictMemorySafety()]),
     .systemLibrary(
       name: "CAVCodec",
@@ -287,6 +316,7 @@ let package = Package(
       name: "SoraAVCodec",
       dependencies: ["SoraMedia", "SoraWire", "SoraCodecs", "SoraNAL", "CSoraAVCodec", "CAVCodec"],
       path: "Packages/SoraCodecs/Sources/SoraAVCodec",
+      packageAccess: !apart,
       swiftSettings: settings + [.strictMemorySafety()]),
     .target(
       name: "SoraH264",
@@ -297,6 +327,7 @@ let package = Package(
         .target(name: "SoraAVCodec", condition: .when(traits: ["GPL"])),
       ],
       path: "Packages/SoraCodecs/Sources/SoraH264",
+      packageAccess: !apart,
       swiftSettings: settings + [.strictMemorySafety()]),
     .systemLibrary(
       name: "CDE265",
@@ -310,6 +341,7 @@ let package = Package(
       name: "SoraDE265",
       dependencies: ["SoraMedia", "SoraWire", "SoraCodecs", "SoraNAL", "CSoraDE265", "CDE265"],
       path: "Packages/SoraCodecs/Sources/SoraDE265",
+      packageAccess: !apart,
       swiftSettings: settings + [.strictMemorySafety()]),
     .systemLibrary(
       name: "CX265",
@@ -323,6 +355,7 @@ let package = Package(
       name: "SoraX265",
       dependencies: ["SoraMedia", "SoraCodecs", "SoraNAL", "CSoraX265", "CX265"],
       path: "Packages/SoraCodecs/Sources/SoraX265",
+      packageAccess: !apart,
       swiftSettings: settings + [.strictMemorySafety()]),
     .target(
       name: "SoraH265",
@@ -333,12 +366,14 @@ let package = Package(
         .target(name: "SoraAVCodec", condition: .when(traits: ["GPL"])),
       ],
       path: "Packages/SoraCodecs/Sources/SoraH265",
+      packageAccess: !apart,
       swiftSettings: settings + [.strictMemorySafety()]),
     .target(name: "CSoraAllocationProbe", path: "Packages/SoraCodecs/Tests/CSoraAllocationProbe"),
     .target(
       name: "CodecTestSupport",
       dependencies: ["SoraMedia", "SoraCodecs"],
       path: "Packages/SoraCodecs/Tests/CodecTestSupport",
+      packageAccess: !apart,
       swiftSettings: settings),
     .testTarget(
       name: "SoraScalingTests",
@@ -350,11 +385,20 @@ let package = Package(
         "SoraMedia",
       ],
       path: "Packages/SoraCodecs/Tests/SoraScalingTests",
+      packageAccess: !apart,
       swiftSettings: settings),
     .testTarget(
       name: "SoraSimulcastTests",
-      dependencies: ["SoraSimulcast", "SoraVP8", "SoraCodecs", "CodecTestSupport", "SoraMedia"],
+      dependencies: [
+        "SoraSimulcast",
+        "SoraScaling",
+        "SoraVP8",
+        "SoraCodecs",
+        "CodecTestSupport",
+        "SoraMedia",
+      ],
       path: "Packages/SoraCodecs/Tests/SoraSimulcastTests",
+      packageAccess: !apart,
       swiftSettings: settings),
     .testTarget(
       name: "SoraCodecsTests",
@@ -375,11 +419,13 @@ let package = Package(
         "SoraMedia",
       ],
       path: "Packages/SoraCodecs/Tests/SoraCodecsTests",
+      packageAccess: !apart,
       swiftSettings: settings),
     .testTarget(
       name: "SoraVP9Tests",
       dependencies: ["SoraVP9", "SoraCodecs", "CodecTestSupport", "SoraMedia"],
       path: "Packages/SoraCodecs/Tests/SoraVP9Tests",
+      packageAccess: !apart,
       swiftSettings: settings),
     .testTarget(
       name: "SoraAV1Tests",
@@ -392,11 +438,13 @@ let package = Package(
         "SoraMedia",
       ],
       path: "Packages/SoraCodecs/Tests/SoraAV1Tests",
+      packageAccess: !apart,
       swiftSettings: settings),
     .testTarget(
       name: "SoraVP8Tests",
       dependencies: ["SoraVP8", "SoraCodecs", "CodecTestSupport", "SoraMedia"],
       path: "Packages/SoraCodecs/Tests/SoraVP8Tests",
+      packageAccess: !apart,
       swiftSettings: settings),
     .testTarget(
       name: "SoraH264Tests",
@@ -412,6 +460,7 @@ let package = Package(
         "SoraWire",
       ],
       path: "Packages/SoraCodecs/Tests/SoraH264Tests",
+      packageAccess: !apart,
       swiftSettings: settings),
     .testTarget(
       name: "SoraH265Tests",
@@ -427,25 +476,30 @@ let package = Package(
         "SoraWire",
       ],
       path: "Packages/SoraCodecs/Tests/SoraH265Tests",
+      packageAccess: !apart,
       swiftSettings: settings),
     // Packages/SoraMedia
     .target(
       name: "SoraWire",
       path: "Packages/SoraMedia/Sources/SoraWire",
+      packageAccess: !apart,
       swiftSettings: settings + [.strictMemorySafety(), .enableExperimentalFeature("Lifetimes")]),
     .target(
       name: "SoraMedia",
       path: "Packages/SoraMedia/Sources/SoraMedia",
+      packageAccess: !apart,
       swiftSettings: settings + [.strictMemorySafety(), .enableExperimentalFeature("Lifetimes")],
       linkerSettings: [.linkedLibrary("m")]),
     .target(
       name: "SoraClock",
       dependencies: ["SoraMedia"],
       path: "Packages/SoraMedia/Sources/SoraClock",
+      packageAccess: !apart,
       swiftSettings: settings + [.strictMemorySafety()]),
     .target(
       name: "SoraVersion",
       path: "Packages/SoraMedia/Sources/SoraVersion",
+      packageAccess: !apart,
       swiftSettings: settings + [.strictMemorySafety()]),
     .systemLibrary(
       name: "CYUV",
@@ -460,11 +514,13 @@ let package = Package(
       name: "SoraWireTests",
       dependencies: ["SoraWire", "SoraMedia"],
       path: "Packages/SoraMedia/Tests/SoraWireTests",
+      packageAccess: !apart,
       swiftSettings: settings),
     .testTarget(
       name: "SoraMediaTests",
       dependencies: ["SoraMedia", "SoraClock"],
       path: "Packages/SoraMedia/Tests/SoraMediaTests",
+      packageAccess: !apart,
       swiftSettings: settings),
     // Packages/SoraRecording
     .target(name: "CSoraAVFormat", path: "Packages/SoraRecording/Sources/CSoraAVFormat"),
@@ -472,11 +528,13 @@ let package = Package(
       name: "SoraRecording",
       dependencies: ["SoraMedia", "CSoraAVFormat", "SoraWire", "SoraClock", "SoraNAL"],
       path: "Packages/SoraRecording/Sources/SoraRecording",
+      packageAccess: !apart,
       swiftSettings: settings + [.strictMemorySafety(), .enableExperimentalFeature("Lifetimes")]),
     .executableTarget(
       name: "RecordingVictim",
       dependencies: ["SoraRecording", "SoraMedia", "SoraClock"],
       path: "Packages/SoraRecording/Tests/RecordingVictim",
+      packageAccess: !apart,
       swiftSettings: settings),
     .testTarget(
       name: "SoraRecordingTests",
@@ -495,6 +553,7 @@ let package = Package(
         "SoraCapture",
       ],
       path: "Packages/SoraRecording/Tests/SoraRecordingTests",
+      packageAccess: !apart,
       swiftSettings: settings),
     // Packages/SoraSDK
     .target(
@@ -521,21 +580,25 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
       ],
       path: "Packages/SoraSDK/Sources/SoraSDK",
+      packageAccess: !apart,
       swiftSettings: settings + [.strictMemorySafety()]),
     .target(
       name: "Sora",
       dependencies: ["SoraSDK"],
       path: "Packages/SoraSDK/Sources/Sora",
+      packageAccess: !apart,
       swiftSettings: settings + [.strictMemorySafety()]),
     .target(
       name: "PortedSwift5",
       dependencies: ["SoraSDK"],
       path: "Packages/SoraSDK/Tests/PortedSwift5",
+      packageAccess: !apart,
       swiftSettings: [.swiftLanguageMode(.v5), .treatAllWarnings(as: .error)]),
     .target(
       name: "PortedSwift6",
       dependencies: ["SoraSDK"],
       path: "Packages/SoraSDK/Tests/PortedSwift6",
+      packageAccess: !apart,
       swiftSettings: [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]),
     .testTarget(
       name: "SoraSDKTests",
@@ -560,6 +623,7 @@ let package = Package(
         "WebRTC",
       ],
       path: "Packages/SoraSDK/Tests/SoraSDKTests",
+      packageAccess: !apart,
       swiftSettings: unoptimized),
     // Packages/SoraServer
     .target(name: "CSoraRedis", path: "Packages/SoraServer/Sources/CSoraRedis"),
@@ -572,6 +636,7 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
       ],
       path: "Packages/SoraServer/Sources/SoraCluster",
+      packageAccess: !apart,
       swiftSettings: settings + [.strictMemorySafety()]),
     .target(
       name: "SoraServer",
@@ -617,10 +682,12 @@ let package = Package(
         .embedInCode("Page/tiles.js"),
         .embedInCode("Page/words.js"),
       ],
+      packageAccess: !apart,
       swiftSettings: settings + [.strictMemorySafety()]),
     .target(
       name: "RedisServer",
       path: "Packages/SoraServer/Tests/RedisServer",
+      packageAccess: !apart,
       swiftSettings: settings),
     .testTarget(
       name: "SoraServerTests",
@@ -648,16 +715,19 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
       ],
       path: "Packages/SoraServer/Tests/SoraServerTests",
+      packageAccess: !apart,
       swiftSettings: unoptimized),
     // Packages/SoraSignaling
     .target(
       name: "SoraSignalingMessages",
       path: "Packages/SoraSignaling/Sources/SoraSignalingMessages",
+      packageAccess: !apart,
       swiftSettings: settings + [.strictMemorySafety()]),
     .target(
       name: "SoraSignalingChannels",
       dependencies: ["SoraSignalingMessages", "CZlib"],
       path: "Packages/SoraSignaling/Sources/SoraSignalingChannels",
+      packageAccess: !apart,
       swiftSettings: settings + [.strictMemorySafety()]),
     .target(
       name: "SoraSignaling",
@@ -673,6 +743,7 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
       ],
       path: "Packages/SoraSignaling/Sources/SoraSignaling",
+      packageAccess: !apart,
       swiftSettings: settings + [.strictMemorySafety()]),
     .target(
       name: "SignalingTestSupport",
@@ -682,16 +753,19 @@ let package = Package(
         .product(name: "NIOPosix", package: "swift-nio"),
       ],
       path: "Packages/SoraSignaling/Tests/SignalingTestSupport",
+      packageAccess: !apart,
       swiftSettings: settings),
     .testTarget(
       name: "SoraSignalingMessagesTests",
       dependencies: ["SoraSignalingMessages"],
       path: "Packages/SoraSignaling/Tests/SoraSignalingMessagesTests",
+      packageAccess: !apart,
       swiftSettings: settings),
     .testTarget(
       name: "SoraSignalingChannelsTests",
       dependencies: ["SoraSignalingChannels", "SoraSignalingMessages"],
       path: "Packages/SoraSignaling/Tests/SoraSignalingChannelsTests",
+      packageAccess: !apart,
       swiftSettings: settings),
     .testTarget(
       name: "SoraSignalingTests",
@@ -703,6 +777,7 @@ let package = Package(
         .product(name: "NIOPosix", package: "swift-nio"),
       ],
       path: "Packages/SoraSignaling/Tests/SoraSignalingTests",
+      packageAccess: !apart,
       swiftSettings: unoptimized),
     // Packages/SoraTURNStream
     .target(
@@ -718,6 +793,7 @@ let package = Package(
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ],
       path: "Packages/SoraTURNStream/Sources/SoraTURNStream",
+      packageAccess: !apart,
       swiftSettings: settings + [.strictMemorySafety()]),
     .testTarget(
       name: "SoraTURNStreamTests",
@@ -734,6 +810,7 @@ let package = Package(
         .product(name: "NIOPosix", package: "swift-nio"),
       ],
       path: "Packages/SoraTURNStream/Tests/SoraTURNStreamTests",
+      packageAccess: !apart,
       swiftSettings: settings),
     // Packages/SoraTransport
     .systemLibrary(
@@ -761,42 +838,50 @@ let package = Package(
       name: "SoraSDP",
       dependencies: ["SoraMedia", "SoraWire"],
       path: "Packages/SoraTransport/Sources/SoraSDP",
+      packageAccess: !apart,
       swiftSettings: settings + [.strictMemorySafety(), .enableExperimentalFeature("Lifetimes")]),
     .target(
       name: "SoraRTP",
       dependencies: ["SoraMedia", "SoraWire"],
       path: "Packages/SoraTransport/Sources/SoraRTP",
+      packageAccess: !apart,
       swiftSettings: settings + [.strictMemorySafety(), .enableExperimentalFeature("Lifetimes")]),
     .target(
       name: "SoraICE",
       dependencies: ["SoraMedia", "SoraWire", "CSoraOpenSSL", "COpenSSL"],
       path: "Packages/SoraTransport/Sources/SoraICE",
+      packageAccess: !apart,
       swiftSettings: settings + [.strictMemorySafety(), .enableExperimentalFeature("Lifetimes")]),
     .target(
       name: "SoraDTLS",
       dependencies: ["SoraMedia", "SoraWire", "CSoraDTLS", "COpenSSL"],
       path: "Packages/SoraTransport/Sources/SoraDTLS",
+      packageAccess: !apart,
       swiftSettings: settings + [.strictMemorySafety(), .enableExperimentalFeature("Lifetimes")]),
     .target(
       name: "SoraSRTP",
       dependencies: ["SoraMedia", "CSRTP", "CSoraOpenSSL", "COpenSSL"],
       path: "Packages/SoraTransport/Sources/SoraSRTP",
+      packageAccess: !apart,
       swiftSettings: settings + [.strictMemorySafety()]),
     .target(
       name: "SoraCongestion",
       dependencies: ["SoraMedia", "SoraWire"],
       path: "Packages/SoraTransport/Sources/SoraCongestion",
+      packageAccess: !apart,
       swiftSettings: settings + [.strictMemorySafety()]),
     .target(name: "CSoraCRC32C", path: "Packages/SoraTransport/Sources/CSoraCRC32C"),
     .target(
       name: "SoraSCTP",
       dependencies: ["SoraMedia", "SoraWire", "CSoraCRC32C"],
       path: "Packages/SoraTransport/Sources/SoraSCTP",
+      packageAccess: !apart,
       swiftSettings: settings + [.strictMemorySafety(), .enableExperimentalFeature("Lifetimes")]),
     .target(
       name: "SoraDataChannel",
       dependencies: ["SoraMedia", "SoraWire", "SoraSCTP"],
       path: "Packages/SoraTransport/Sources/SoraDataChannel",
+      packageAccess: !apart,
       swiftSettings: settings + [.strictMemorySafety(), .enableExperimentalFeature("Lifetimes")]),
     .target(
       name: "SoraTransport",
@@ -810,44 +895,53 @@ let package = Package(
         "SoraDTLS",
         "SoraSRTP",
         "SoraCongestion",
+        "SoraSCTP",
         "SoraDataChannel",
       ],
       path: "Packages/SoraTransport/Sources/SoraTransport",
+      packageAccess: !apart,
       swiftSettings: settings + [.strictMemorySafety()]),
     .target(
       name: "SoraNetworkSimulator",
       dependencies: ["SoraMedia", "SoraWire", "SoraRTP", "SoraICE", "SoraDTLS", "SoraTransport"],
       path: "Packages/SoraTransport/Sources/SoraNetworkSimulator",
+      packageAccess: !apart,
       swiftSettings: settings + [.strictMemorySafety()]),
     .testTarget(
       name: "SoraSDPTests",
-      dependencies: ["SoraSDP"],
+      dependencies: ["SoraSDP", "SoraMedia"],
       path: "Packages/SoraTransport/Tests/SoraSDPTests",
+      packageAccess: !apart,
       swiftSettings: settings),
     .testTarget(
       name: "SoraRTPTests",
       dependencies: ["SoraRTP", "SoraWire", "SoraMedia"],
       path: "Packages/SoraTransport/Tests/SoraRTPTests",
+      packageAccess: !apart,
       swiftSettings: settings),
     .testTarget(
       name: "SoraICETests",
       dependencies: ["SoraICE", "SoraWire", "SoraMedia"],
       path: "Packages/SoraTransport/Tests/SoraICETests",
+      packageAccess: !apart,
       swiftSettings: settings),
     .testTarget(
       name: "SoraDTLSTests",
       dependencies: ["SoraDTLS", "SoraWire", "SoraMedia"],
       path: "Packages/SoraTransport/Tests/SoraDTLSTests",
+      packageAccess: !apart,
       swiftSettings: settings),
     .testTarget(
       name: "SoraSRTPTests",
       dependencies: ["SoraSRTP", "CSoraMallocCount", "SoraMedia"],
       path: "Packages/SoraTransport/Tests/SoraSRTPTests",
+      packageAccess: !apart,
       swiftSettings: settings),
     .testTarget(
       name: "SoraCongestionTests",
       dependencies: ["SoraCongestion", "SoraNetworkSimulator", "SoraICE", "SoraWire", "SoraMedia"],
       path: "Packages/SoraTransport/Tests/SoraCongestionTests",
+      packageAccess: !apart,
       swiftSettings: settings),
     .target(
       name: "CongestionScenarios",
@@ -860,26 +954,31 @@ let package = Package(
         "SoraMedia",
       ],
       path: "Packages/SoraTransport/Tests/CongestionScenarios",
+      packageAccess: !apart,
       swiftSettings: settings),
     .testTarget(
       name: "CongestionScenariosTests",
       dependencies: ["CongestionScenarios", "SoraNetworkSimulator", "SoraMedia"],
       path: "Packages/SoraTransport/Tests/CongestionScenariosTests",
+      packageAccess: !apart,
       swiftSettings: settings),
     .testTarget(
       name: "SoraSCTPTests",
       dependencies: ["SoraSCTP", "CSoraMallocCount", "SoraWire", "SoraMedia"],
       path: "Packages/SoraTransport/Tests/SoraSCTPTests",
+      packageAccess: !apart,
       swiftSettings: settings),
     .testTarget(
       name: "SoraSCTPInteropTests",
       dependencies: ["SoraSCTP", "CSoraUsrsctp", "SoraMedia"],
       path: "Packages/SoraTransport/Tests/SoraSCTPInteropTests",
+      packageAccess: !apart,
       swiftSettings: settings),
     .testTarget(
       name: "SoraDataChannelTests",
       dependencies: ["SoraDataChannel", "SoraSCTP", "CSoraMallocCount", "SoraWire", "SoraMedia"],
       path: "Packages/SoraTransport/Tests/SoraDataChannelTests",
+      packageAccess: !apart,
       swiftSettings: settings),
     .testTarget(
       name: "SoraTransportTests",
@@ -897,6 +996,7 @@ let package = Package(
         "SoraClock",
       ],
       path: "Packages/SoraTransport/Tests/SoraTransportTests",
+      packageAccess: !apart,
       swiftSettings: settings),
     .testTarget(
       name: "SoraNetworkSimulatorTests",
@@ -910,6 +1010,7 @@ let package = Package(
         "SoraMedia",
       ],
       path: "Packages/SoraTransport/Tests/SoraNetworkSimulatorTests",
+      packageAccess: !apart,
       swiftSettings: settings),
     // Packages/SoraView
     .target(name: "CSoraSDL", path: "Packages/SoraView/Sources/CSoraSDL"),
@@ -917,11 +1018,13 @@ let package = Package(
       name: "SoraView",
       dependencies: ["CSoraSDL", "CZlib", "SoraMedia", "SoraClock"],
       path: "Packages/SoraView/Sources/SoraView",
+      packageAccess: !apart,
       swiftSettings: settings + [.strictMemorySafety()]),
     .testTarget(
       name: "SoraViewTests",
       dependencies: ["SoraView", "SoraMedia"],
       path: "Packages/SoraView/Tests/SoraViewTests",
+      packageAccess: !apart,
       swiftSettings: settings),
     // Packages/SoraWebRTC
     .target(
@@ -951,6 +1054,7 @@ let package = Package(
         "SoraAudio",
       ],
       path: "Packages/SoraWebRTC/Sources/WebRTC",
+      packageAccess: !apart,
       swiftSettings: settings + [.strictMemorySafety()]),
     .testTarget(
       name: "WebRTCTests",
@@ -963,6 +1067,7 @@ let package = Package(
         "SoraNetworkSimulator",
         "SoraICE",
         "SoraDTLS",
+        "SoraSRTP",
         "SoraRTP",
         "SoraCongestion",
         "CSoraMallocCount",
@@ -970,10 +1075,12 @@ let package = Package(
         "SoraCapture",
         "SoraCamera",
         "SoraCodecs",
+        "SoraSimulcast",
         "SoraAudio",
         "SoraRecording",
       ],
       path: "Packages/SoraWebRTC/Tests/WebRTCTests",
+      packageAccess: !apart,
       swiftSettings: unoptimized),
     // The root's own
     .target(
@@ -1000,6 +1107,7 @@ let package = Package(
         "SoraServer",
         "SoraCluster",
         "SoraSignaling",
+        "SoraSignalingMessages",
         "SoraCamera",
         "SoraScreen",
         "SoraCodecs",
@@ -1121,6 +1229,7 @@ let package = Package(
         "SoraCommandSupport",
         "SoraClock",
         "SoraDTLS",
+        "SoraMedia",
         "SoraSignaling",
         "SoraTransport",
         "SoraTURNStream",
@@ -1253,3 +1362,11 @@ let package = Package(
       swiftSettings: settings),
   ]
 )
+
+if apart {
+  for target in package.targets where target.type != .system && !target.packageAccess {
+    let folders = target.path?.split(separator: "/") ?? []
+    target.swiftSettings =
+      (target.swiftSettings ?? []) + [.unsafeFlags(["-package-name", String(folders[1])])]
+  }
+}

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Draws what depends on what, and checks that no arrow points up and that no more files form circles.
+"""Draws what depends on what, and checks that targets name what they import, that no arrow points up and that no more files form
+circles.
 
-    graph.py                     check: packages, modules, folders within modules, circles of files
+    graph.py                     check: imports, packages, modules, folders within modules, circles of files
     graph.py packages            draw the packages, from their manifests
     graph.py modules             draw the modules, from `import` lines
     graph.py files MODULE        draw the files of a module, from the types that they declare and use
@@ -95,6 +96,48 @@ def arrows_up(graph, rows, what):
         for other in sorted(graph[name]):
             if name in level and other in level and level[other] >= level[name]:
                 yield f"{what} {name} points up, or sideways, at {other}"
+
+
+# --- What targets declare --------------------------------------------------------------------------------------
+
+TARGET = re.compile(r"\.(?:target|executableTarget|testTarget|systemLibrary)\(\s*name: \"(\w+)\",(?! condition:)")
+
+
+class Declared:
+    """The targets of the root's manifest, as Tools/manifest/generate.py writes it: where each is, and what it says it needs."""
+
+    def __init__(self, manifest):
+        starts = list(TARGET.finditer(manifest))
+        ends = [match.start() for match in starts[1:]] + [len(manifest)]
+        self.folders, self.excluded, self.needs, self.products = {}, {}, {}, set()
+        for match, end in zip(starts, ends):
+            text = manifest[match.end():end]
+            name = match.group(1)
+            self.folders[name] = re.search(r'path: "([^"]+)"', text).group(1)
+            self.excluded[name] = self.listed(text, "exclude")
+            needs = self.listed(text, "dependencies")
+            self.needs[name] = set(needs)
+            self.products |= set(re.findall(r'\.product\(name: "(\w+)"', text))
+
+    @staticmethod
+    def listed(text, label):
+        """The names in a list of a target, those of packages and traits left out."""
+        found = re.search(label + r": \[((?:[^\[\]]|\[[^\[\]]*\])*)\]", text)
+        plain = re.sub(r'(?:package|condition): (?:"[^"]*"|\.when\([^)]*\))', "", found.group(1)) if found else ""
+        return re.findall(r'"([^"]+)"', plain)
+
+    def undeclared(self, root):
+        """Imports of modules that a target doesn't name: they work where something else had them built before."""
+        known = set(self.folders) | self.products
+        for name, place in sorted(self.folders.items()):
+            folder = root / place
+            outside = [folder / other for other in self.excluded[name]]
+            for path in sources(folder):
+                if any(path.is_relative_to(other) for other in outside):
+                    continue
+                imported = set(IMPORT.findall(load(path, root).code)) & known - self.needs[name] - {name}
+                for module in sorted(imported):
+                    yield f"{path.relative_to(root)} imports {module}, which {name} doesn't name as a dependency"
 
 
 # --- Files of a module -----------------------------------------------------------------------------------------
@@ -250,6 +293,17 @@ def self_test():
     expect({"a", "b", "c"} in groups and {"d"} in groups, f"circles: {groups}")
     with tempfile.TemporaryDirectory() as temporary:
         root = Path(temporary)
+        for name, text in {"A/A.swift": "import B\nimport C\nimport E\nimport Foundation\n", "A/Other/F.swift": "import D\n"}.items():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_text(text)
+        declared = Declared(
+            'products: [.library(name: "A", targets: ["A"])], targets: [\n.target(\n  name: "A",\n  dependencies: [\n'
+            '    .target(name: "B", condition: .when(traits: ["C"])), .product(name: "D", package: "E"),\n  ],\n'
+            '  path: "A", exclude: ["Other"]),\n.testTarget(name: "B", path: "B"), .systemLibrary(\n  name: "C",\n  path: "C"),\n'
+            '.executableTarget(name: "E", dependencies: ["D"], path: "E")]')
+        expect(declared.needs == {"A": {"B", "D"}, "B": set(), "C": set(), "E": {"D"}}, f"dependencies: {declared.needs}")
+        expect([line.split(",")[0] for line in declared.undeclared(root)] == ["A/A.swift imports C", "A/A.swift imports E"],
+               f"undeclared imports: {list(declared.undeclared(root))}")
         planted = {
             "Low/A.swift": "public struct A { var b: B? }\n",
             "Low/A+More.swift": "extension A { var c: C? { nil } }\n",
@@ -301,6 +355,10 @@ def main():
             for group in files.circles() if options.what == "circles" else ():
                 print(f"{name}: {len(group)} files: {', '.join(group)}")
         return None
+    problems = list(Declared((ROOT / "Package.swift").read_text()).undeclared(ROOT))
+    if problems:
+        print("\n".join(problems))
+        sys.exit("graph.py: a target names what it imports")
     problems = [*arrows_up(package_graph(ROOT), PACKAGES, "package"), *arrows_up(module_graph(ROOT), MODULES, "module")]
     if problems:
         print("\n".join(problems))

@@ -32,7 +32,9 @@ let package = Package(
     .target(name: "CSoraOpus", dependencies: ["COpus"]),
     .target(
       name: "SoraAudio",
-      dependencies: [media, .product(name: "SoraWire", package: "SoraMedia"), "CSoraOpus"],
+      dependencies: [
+        media, .product(name: "SoraWire", package: "SoraMedia"), "CSoraOpus", "COpus",
+      ],
       swiftSettings: safe),
     // PulseAudio's and ALSA's headers; the libraries are loaded when they are used.
     .target(name: "CSoraSound"),

@@ -144,7 +144,9 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "SoraSimulcastTests",
-      dependencies: ["SoraSimulcast", "SoraVP8", "SoraCodecs", "CodecTestSupport", media],
+      dependencies: [
+        "SoraSimulcast", "SoraScaling", "SoraVP8", "SoraCodecs", "CodecTestSupport", media,
+      ],
       swiftSettings: settings),
     // What every codec must do, for all of them; the targets below have what is one codec's own.
     .testTarget(

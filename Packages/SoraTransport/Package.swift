@@ -70,14 +70,14 @@ let package = Package(
       name: "SoraTransport",
       dependencies: [
         media, wire, clock, "CSoraNetwork", "SoraRTP", "SoraICE", "SoraDTLS", "SoraSRTP",
-        "SoraCongestion", "SoraDataChannel",
+        "SoraCongestion", "SoraSCTP", "SoraDataChannel",
       ],
       swiftSettings: strict),
     .target(
       name: "SoraNetworkSimulator",
       dependencies: [media, wire, "SoraRTP", "SoraICE", "SoraDTLS", "SoraTransport"],
       swiftSettings: strict),
-    .testTarget(name: "SoraSDPTests", dependencies: ["SoraSDP"], swiftSettings: settings),
+    .testTarget(name: "SoraSDPTests", dependencies: ["SoraSDP", media], swiftSettings: settings),
     .testTarget(
       name: "SoraRTPTests", dependencies: ["SoraRTP", wire, media], swiftSettings: settings),
     .testTarget(

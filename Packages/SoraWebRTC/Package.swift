@@ -62,13 +62,14 @@ let package = Package(
       dependencies: [
         "WebRTC", media, clock, transport("SoraSDP"), transport("SoraTransport"),
         transport("SoraNetworkSimulator"), transport("SoraICE"), transport("SoraDTLS"),
-        transport("SoraRTP"), transport("SoraCongestion"),
+        transport("SoraSRTP"), transport("SoraRTP"), transport("SoraCongestion"),
         // Counting allocations.
         transport("CSoraMallocCount"),
         .product(name: "SoraWire", package: "SoraMedia"),
         .product(name: "SoraCapture", package: "SoraCapture"),
         .product(name: "SoraCamera", package: "SoraCapture"),
         .product(name: "SoraCodecs", package: "SoraCodecs"),
+        .product(name: "SoraSimulcast", package: "SoraCodecs"),
         .product(name: "SoraAudio", package: "SoraAudio"),
         .product(name: "SoraRecording", package: "SoraRecording"),
       ],

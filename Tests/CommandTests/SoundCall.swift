@@ -45,13 +45,8 @@ final class SoundCall {
       }
       let words = printed.split(whereSeparator: \.isWhitespace)
       let url = String(try #require(words.first { $0.hasPrefix("ws://") }))
-      let devices = try sound.backend.devices()
-      voice = try AudioPlayback(
-        sound.backend, devices.device(named: microphone, .output), channels: 1, fill: speak,
-        notify: { _ in })
-      ear = try AudioCapture(
-        sound.backend, devices.device(named: "\(speaker).monitor", .input), channels: 1,
-        deliver: hear, notify: { _ in })
+      voice = try sound.playback(into: microphone, fill: speak)
+      ear = try sound.capture(from: speaker, deliver: hear)
       let sora = try Run.command().path
       // Both run before anybody waits: with `async let` the publisher would wait for a thread, beside many tests until the player has given up.
       publisher = try TestPrograms.start(

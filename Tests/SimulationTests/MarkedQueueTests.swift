@@ -10,10 +10,8 @@ import WebRTC
 @Suite struct MarkedQueueTests {
   private func report(_ client: SimulatedClient, _ network: SimulatedNetwork) -> RTCStatisticsReport
   {
-    StatisticsCollector(
-      core: client.core, now: network.now,
-      unixNanoseconds: 1_700_000_000_000_000_000 + network.now.nanoseconds
-    ).report()
+    client.core.statistics(
+      at: network.now, unixNanoseconds: 1_700_000_000_000_000_000 + network.now.nanoseconds)
   }
 
   private static func marking(_ bitsPerSecond: Int) -> LinkConditions {

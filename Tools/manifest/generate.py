@@ -28,6 +28,23 @@ EXTRA = Path(__file__).resolve().parent / "root.json"
 TOOLS_VERSION = "6.2"
 WIDTH = 100
 
+# What stands before the package, and what follows it.
+APART = """\
+// In one package, `package` reaches from each of Packages to the others, which it doesn't where they are built by themselves. With this
+// set they are as many packages for the compiler as there are folders, and one build of all finds what a build of each would.
+// SwiftPM refuses such flags in what others depend on: it is for those who build this repository.
+let apart = Context.environment["SORA_PACKAGES_APART"] != nil
+"""
+NAMED_APART = """\
+if apart {
+  for target in package.targets where target.type != .system && !target.packageAccess {
+    let folders = target.path?.split(separator: "/") ?? []
+    target.swiftSettings =
+      (target.swiftSettings ?? []) + [.unsafeFlags(["-package-name", String(folders[1])])]
+  }
+}
+"""
+
 
 def fail(message):
     sys.exit(f"generate.py: {message}")
@@ -309,6 +326,8 @@ class Manifest:
             arguments.append(listed(resources, indent + 2, "resources: "))
         if item.get("publicHeadersPath"):
             arguments.append(f"publicHeadersPath: {text(item['publicHeadersPath'])}")
+        if path.startswith("Packages/") and any((folder / place).rglob("*.swift")):
+            arguments.append("packageAccess: !apart")
         for tool, label in (("c", "cSettings"), ("cxx", "cxxSettings"), ("swift", "swiftSettings"),
                             ("linker", "linkerSettings")):
             values = [setting(what, entry) for entry in item.get("settings", []) if entry["tool"] == tool]
@@ -368,6 +387,7 @@ class Manifest:
             "let unoptimized: [SwiftSetting] =",
             '  settings + [.unsafeFlags(["-Onone"], .when(configuration: .release))]',
             "",
+            APART,
             "let package = Package(",
             f"  name: {text(self.extra['name'])},",
             "  products: [",
@@ -397,7 +417,7 @@ class Manifest:
             out.append("    // The root's own")
         for target in extra:
             out.append("    " + self.target({"name": "root.json"}, ROOT, target, 4) + ",")
-        out += ["  ]", ")", ""]
+        out += ["  ]", ")", "", NAMED_APART]
         return "\n".join(out)
 
     def traits(self):

@@ -1,26 +1,27 @@
-package import Foundation
-package import SoraAudioDevices
+public import Foundation
+public import SoraAudioDevices
+public import SoraMedia
 import Synchronization
 
 /// A PulseAudio server of a test's own, in a folder of its own, with the null sinks `t` (stereo) and `mic` (mono). A null sink's monitor
 /// hears what is played into it.
-package final class SoundServer: Sendable {
+public final class SoundServer: Sendable {
   /// Why there is none, or what it didn't do.
-  package struct Failure: Error, CustomStringConvertible {
-    package let description: String
+  public struct Failure: Error, CustomStringConvertible {
+    public let description: String
   }
 
-  package static let isInstalled = ["pulseaudio", "pactl"].allSatisfy {
+  public static let isInstalled = ["pulseaudio", "pactl"].allSatisfy {
     FileManager.default.isExecutableFile(atPath: "/usr/bin/\($0)")
   }
-  package static let requirement = "needs Debian's pulseaudio and pulseaudio-utils"
+  public static let requirement = "needs Debian's pulseaudio and pulseaudio-utils"
 
-  package let folder: URL
-  package let address: String
+  public let folder: URL
+  public let address: String
   private let process: pid_t
   private let isEnded = Mutex(false)
 
-  package init() throws {
+  public init() throws {
     folder = FileManager.default.temporaryDirectory
       .appendingPathComponent("sora-sound-\(UUID().uuidString.prefix(8))")
     try FileManager.default.createDirectory(
@@ -48,8 +49,26 @@ package final class SoundServer: Sendable {
 
   package var backend: PulseBackend { PulseBackend(server: address) }
 
+  /// Plays into a sink, 10 ms of one channel at a time.
+  public func playback(
+    into sink: String, fill: @escaping @Sendable (inout AudioFrame) -> Void
+  ) throws -> AudioPlayback {
+    try AudioPlayback(
+      backend, backend.devices().device(named: sink, .output), channels: 1, fill: fill,
+      notify: { _ in })
+  }
+
+  /// Hears what is played into a sink, likewise.
+  public func capture(
+    from sink: String, deliver: @escaping @Sendable (AudioFrame) -> Void
+  ) throws -> AudioCapture {
+    try AudioCapture(
+      backend, backend.devices().device(named: "\(sink).monitor", .input), channels: 1,
+      deliver: deliver, notify: { _ in })
+  }
+
   /// Has programs use this server.
-  package var environment: [String: String] { Self.environment(folder, address) }
+  public var environment: [String: String] { Self.environment(folder, address) }
 
   private static func environment(_ folder: URL, _ address: String) -> [String: String] {
     ["XDG_RUNTIME_DIR": folder.path, "HOME": folder.path, "PULSE_SERVER": address, "LC_ALL": "C"]
@@ -57,7 +76,7 @@ package final class SoundServer: Sendable {
 
   /// Runs pactl; what it prints.
   @discardableResult
-  package func control(_ arguments: String...) throws -> String {
+  public func control(_ arguments: String...) throws -> String {
     let pactl = Process()
     pactl.executableURL = URL(fileURLWithPath: "/usr/bin/pactl")
     pactl.arguments = arguments
@@ -71,7 +90,7 @@ package final class SoundServer: Sendable {
     return text.trimmingCharacters(in: .whitespacesAndNewlines)
   }
 
-  package func end() {
+  public func end() {
     let wasEnded = isEnded.withLock { isEnded in
       defer { isEnded = true }
       return isEnded

@@ -2,24 +2,24 @@ import Foundation
 import Synchronization
 
 /// A Redis of a test's own, on a free port of the loopback, which keeps nothing.
-package final class RedisServer: Sendable {
+public final class RedisServer: Sendable {
   /// Why there is none.
-  package struct Failure: Error, CustomStringConvertible {
-    package let description: String
+  public struct Failure: Error, CustomStringConvertible {
+    public let description: String
   }
 
-  package static let program = "/usr/bin/redis-server"
-  package static let isInstalled = FileManager.default.isExecutableFile(atPath: program)
-  package static let requirement = "needs Debian's redis-server"
+  public static let program = "/usr/bin/redis-server"
+  public static let isInstalled = FileManager.default.isExecutableFile(atPath: program)
+  public static let requirement = "needs Debian's redis-server"
 
-  package let port: Int
+  public let port: Int
   private let password: String?
   private let process = Mutex<Process?>(nil)
 
   /// Starts one, and waits until it answers.
   ///
   /// - Parameter password: what it asks for; nil for nothing.
-  package init(password: String? = nil) throws {
+  public init(password: String? = nil) throws {
     self.password = password
     // A port that was free a moment ago may be taken.
     for _ in 0..<20 {
@@ -35,12 +35,12 @@ package final class RedisServer: Sendable {
 
   deinit { stop() }
 
-  package var url: String {
+  public var url: String {
     "redis://" + (password.map { ":\($0)@" } ?? "") + "127.0.0.1:\(port)"
   }
 
   /// Ends it as a crash would.
-  package func stop() {
+  public func stop() {
     guard let running = process.withLock({ $0.take() }) else { return }
     kill(running.processIdentifier, SIGCONT)
     kill(running.processIdentifier, SIGKILL)
@@ -48,7 +48,7 @@ package final class RedisServer: Sendable {
   }
 
   /// Starts it again, on the same port and empty.
-  package func startAgain() throws {
+  public func startAgain() throws {
     for _ in 0..<50 {
       if let started = try Self.start(on: port, password: password) {
         return process.withLock { $0 = started }
@@ -59,7 +59,7 @@ package final class RedisServer: Sendable {
   }
 
   /// Has it do something (`redis-cli`).
-  package func command(_ arguments: String...) throws {
+  public func command(_ arguments: String...) throws {
     let client = Process()
     client.executableURL = URL(fileURLWithPath: "/usr/bin/redis-cli")
     client.arguments = ["-p", "\(port)"] + arguments
@@ -72,7 +72,7 @@ package final class RedisServer: Sendable {
   }
 
   /// Has it answer nobody, and again.
-  package func pause(_ isPaused: Bool) {
+  public func pause(_ isPaused: Bool) {
     process.withLock {
       if let running = $0 { kill(running.processIdentifier, isPaused ? SIGSTOP : SIGCONT) }
     }

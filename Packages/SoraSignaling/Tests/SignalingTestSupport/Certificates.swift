@@ -1,12 +1,12 @@
-package import Foundation
-package import SoraSignaling
+public import Foundation
+public import SoraSignaling
 
 /// A CA, a server's and a client's certificate, made by the `openssl` command.
-package struct Certificates: Sendable {
-  package let directory: URL
+public struct Certificates: Sendable {
+  public let directory: URL
 
   /// One set for all tests.
-  package static let shared = Task { try await Certificates() }
+  public static let shared = Task { try await Certificates() }
 
   private init() async throws {
     directory = FileManager.default.temporaryDirectory
@@ -35,15 +35,15 @@ package struct Certificates: Sendable {
   }
 
   /// A certificate's public key (`SubjectPublicKeyInfo` in DER), as openssl writes it.
-  package func publicKey(_ name: String) async throws -> [UInt8] {
+  public func publicKey(_ name: String) async throws -> [UInt8] {
     let file = "\(name)-\(UUID().uuidString).spki"
     try await openssl("pkey -in \(name).key -pubout -outform der -out \(file)")
     return Array(try Data(contentsOf: directory.appendingPathComponent(file)))
   }
 
-  package func path(_ name: String) -> String { directory.appendingPathComponent(name).path }
+  public func path(_ name: String) -> String { directory.appendingPathComponent(name).path }
 
-  package func identity(_ name: String) -> TLSOptions.Identity {
+  public func identity(_ name: String) -> TLSOptions.Identity {
     TLSOptions.Identity(certificateFile: path("\(name).pem"), keyFile: path("\(name).key"))
   }
 }

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// A list that other threads fill and a test waits on.
-package final class Recorder<Element: Sendable>: Sendable {
+public final class Recorder<Element: Sendable>: Sendable {
   private struct State {
     var elements: [Element] = []
     var waiters: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
@@ -9,11 +9,11 @@ package final class Recorder<Element: Sendable>: Sendable {
 
   private let state = Mutex(State())
 
-  package init() {}
+  public init() {}
 
-  package var elements: [Element] { state.withLock { $0.elements } }
+  public var elements: [Element] { state.withLock { $0.elements } }
 
-  package func append(_ element: Element) {
+  public func append(_ element: Element) {
     let ready = state.withLock { state in
       state.elements.append(element)
       let count = state.elements.count
@@ -24,7 +24,7 @@ package final class Recorder<Element: Sendable>: Sendable {
   }
 
   /// Waits until there are so many elements; gives up when the test's time is over.
-  package func wait(for count: Int) async {
+  public func wait(for count: Int) async {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let isReady = state.withLock { state in

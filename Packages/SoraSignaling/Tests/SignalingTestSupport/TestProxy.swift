@@ -3,14 +3,14 @@ import NIOCore
 import NIOPosix
 
 /// An HTTP proxy that knows `CONNECT` and Basic authentication.
-package final class TestProxy: Sendable {
+public final class TestProxy: Sendable {
   /// The heads of the requests that came.
-  package let requests = Recorder<String>()
-  package let port: Int
+  public let requests = Recorder<String>()
+  public let port: Int
   private let channel: any Channel
 
   /// - Parameter credentials: `user:password` that it asks for; nil for none.
-  package init(credentials: String? = nil) async throws {
+  public init(credentials: String? = nil) async throws {
     let requests = requests
     let expected = credentials.map { "Basic " + Data($0.utf8).base64EncodedString() }
     channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -24,7 +24,7 @@ package final class TestProxy: Sendable {
     port = channel.localAddress?.port ?? 0
   }
 
-  package func stop() async { try? await channel.close() }
+  public func stop() async { try? await channel.close() }
 }
 
 final class ProxyHandler: ChannelInboundHandler {

@@ -2,14 +2,14 @@ import NIOCore
 import NIOPosix
 
 /// A SOCKS 5 proxy (RFC 1928) that knows CONNECT, and user names (RFC 1929).
-package final class TestSOCKSProxy: Sendable {
+public final class TestSOCKSProxy: Sendable {
   /// Where clients wanted to go, as `host:port`, a name in quotes.
-  package let requests = Recorder<String>()
-  package let port: Int
+  public let requests = Recorder<String>()
+  public let port: Int
   private let channel: any Channel
 
   /// - Parameter credentials: name and password that it asks for; nil for none.
-  package init(credentials: (String, String)? = nil) async throws {
+  public init(credentials: (String, String)? = nil) async throws {
     let requests = requests
     let expected = credentials.map { name, password in
       [1, UInt8(name.utf8.count)] + Array(name.utf8) + [UInt8(password.utf8.count)]
@@ -26,7 +26,7 @@ package final class TestSOCKSProxy: Sendable {
     port = channel.localAddress?.port ?? 0
   }
 
-  package func stop() async { try? await channel.close() }
+  public func stop() async { try? await channel.close() }
 }
 
 /// Each message of a client comes whole, as it waits for answers.

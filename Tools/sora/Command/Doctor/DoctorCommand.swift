@@ -1,7 +1,8 @@
 import ArgumentParser
 import Foundation
 import SoraCommandSupport
-import SoraSDK
+@_spi(Command) import SoraSDK
+import SoraSignaling
 
 /// `sora doctor`: looks at this machine, and at the way to a server, and says what to mend.
 struct DoctorCommand: AsyncParsableCommand {
@@ -56,7 +57,7 @@ struct DoctorCommand: AsyncParsableCommand {
       await MachineChecks.run(serving: isHere ? address.port : nil, tell)
       let server = ServerChecks(
         url: address, tls: access.tls, acceptsKey: settings.tls.acceptsSignalingKey,
-        proxy: settings.proxy?.options, channel: settings.channelId,
+        proxy: settings.proxy.map { ProxyOptions($0) }, channel: settings.channelId,
         metadata: try access.parsedMetadata())
       if await server.run(tell) {
         let call = CallCheck(

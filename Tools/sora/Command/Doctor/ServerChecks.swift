@@ -3,7 +3,7 @@ import Logging
 import SoraClock
 import SoraCommandSupport
 import SoraMedia
-import SoraSDK
+@_spi(Command) import SoraSDK
 import SoraSignaling
 
 /// What `sora doctor` looks at along the way to a server: each step, until one fails.
@@ -141,6 +141,13 @@ struct ServerChecks {
 }
 
 extension ProxyOptions {
+  /// The SDK's, as signaling takes it.
+  init(_ proxy: Proxy) {
+    self.init(
+      scheme: proxy.scheme == .http ? .http : .socks5, host: proxy.host, port: proxy.port,
+      agent: proxy.agent, username: proxy.username, password: proxy.password)
+  }
+
   /// Where it listens, for people.
   fileprivate var address: String { "\(host) port \(port)" }
 }

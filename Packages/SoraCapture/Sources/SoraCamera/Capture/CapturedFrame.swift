@@ -20,7 +20,8 @@ public struct CapturedFrame: Sendable {
   /// The camera's own memory, where the picture lies in it.
   public var deviceMemory: CameraDeviceMemory?
 
-  package init(
+  /// A picture of no camera, for who stands in for one.
+  public init(
     content: Content, timestamp: Instant, sequence: UInt32 = 0, colorSpace: VideoColorSpace? = nil,
     deviceMemory: CameraDeviceMemory? = nil
   ) {

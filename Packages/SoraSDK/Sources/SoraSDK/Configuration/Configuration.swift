@@ -239,14 +239,14 @@ public struct TLSSettings: Sendable, Equatable {
   }
 
   /// What says whether a public key is pinned; nil where none is.
-  package var acceptsSignalingKey: (@Sendable ([UInt8]) -> Bool)? {
+  @_spi(Command) public var acceptsSignalingKey: (@Sendable ([UInt8]) -> Bool)? {
     let pins = signalingKeySHA256
     guard !pins.isEmpty else { return nil }
     return { key in Self.signalingKeyHash(key).map { pins.contains($0) } ?? false }
   }
 
   /// What `signalingKeySHA256` has of a public key in DER; nil where there is no cryptography.
-  package static func signalingKeyHash(_ key: [UInt8]) -> [UInt8]? {
+  @_spi(Command) public static func signalingKeyHash(_ key: [UInt8]) -> [UInt8]? {
     try? DTLSFingerprint(of: key).bytes
   }
 

@@ -1,5 +1,5 @@
 public import Foundation
-package import SoraSignaling
+import SoraSignaling
 
 /// A proxy for signaling and for TURN over TCP and TLS: HTTP's `CONNECT`, optionally with Basic authentication, or SOCKS 5.
 public struct Proxy: CustomStringConvertible, Sendable, Equatable {
@@ -10,12 +10,13 @@ public struct Proxy: CustomStringConvertible, Sendable, Equatable {
     case socks5
   }
 
-  let scheme: Scheme
-  let host: String
-  let port: Int
-  let agent: String
-  let username: String?
-  let password: String?
+  public let scheme: Scheme
+  public let host: String
+  public let port: Int
+  /// The `User-Agent` that an HTTP proxy sees.
+  public let agent: String
+  public let username: String?
+  public let password: String?
 
   /// - Parameters:
   ///   - host: the proxy's name or address.
@@ -112,7 +113,7 @@ public struct Proxy: CustomStringConvertible, Sendable, Equatable {
   }
 
   /// How signaling and TURN take it.
-  package var options: ProxyOptions {
+  var options: ProxyOptions {
     ProxyOptions(
       scheme: scheme == .http ? .http : .socks5, host: host, port: port, agent: agent,
       username: username, password: password)

@@ -2,14 +2,14 @@ import SoraAudio
 import SoraClock
 import SoraDTLS
 import SoraICE
-package import SoraMedia
+import SoraMedia
 import SoraRTP
 import SoraSDP
 import SoraSimulcast
 import SoraTransport
 
 /// Puts a connection's counters into W3C webrtc-stats objects. Runs on the connection's loop, or in a simulation.
-package struct StatisticsCollector {
+struct StatisticsCollector {
   let core: PeerConnectionCore
   /// Of the transport, at the moment of the collector's making.
   let path: PeerTransportReport
@@ -20,7 +20,7 @@ package struct StatisticsCollector {
   private let unixNanoseconds: Int64
 
   /// - Parameter unixNanoseconds: nanoseconds since 1970 at `now`.
-  package init(core: PeerConnectionCore, now: Instant, unixNanoseconds: Int64) {
+  init(core: PeerConnectionCore, now: Instant, unixNanoseconds: Int64) {
     self.core = core
     path = core.transport.report
     media = nil
@@ -45,7 +45,7 @@ package struct StatisticsCollector {
     Double(unixNanoseconds &- now.nanoseconds(since: instant)) / 1_000_000
   }
 
-  package func report() -> RTCStatisticsReport {
+  func report() -> RTCStatisticsReport {
     var all: [RTCStatistics] = []
     for section in core.media {
       all += codecs(of: section)

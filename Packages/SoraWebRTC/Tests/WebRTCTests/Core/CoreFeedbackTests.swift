@@ -8,10 +8,9 @@ import WebRTC
 /// Calls whose descriptions agree on other feedback and on repair.
 @Suite struct CoreFeedbackTests {
   private func report(_ party: CoreParty, _ pair: CorePair) -> RTCStatisticsReport {
-    StatisticsCollector(
-      core: party.core, now: pair.network.now,
-      unixNanoseconds: 1_700_000_000_000_000_000 + pair.network.now.nanoseconds
-    ).report()
+    party.core.statistics(
+      at: pair.network.now,
+      unixNanoseconds: 1_700_000_000_000_000_000 + pair.network.now.nanoseconds)
   }
 
   @Test func aCallWithFeedbackBySourceAndRepair() throws {

@@ -12,10 +12,8 @@ import WebRTC
   private let epoch: Int64 = 1_700_000_000_000_000_000
 
   private func report(_ party: CoreParty, _ pair: CorePair) -> RTCStatisticsReport {
-    StatisticsCollector(
-      core: party.core, now: pair.network.now,
-      unixNanoseconds: epoch + pair.network.now.nanoseconds
-    ).report()
+    party.core.statistics(
+      at: pair.network.now, unixNanoseconds: epoch + pair.network.now.nanoseconds)
   }
 
   /// The object that a member names.
