@@ -847,20 +847,26 @@ let package = Package(
       packageAccess: !apart,
       swiftSettings: settings + [.strictMemorySafety(), .enableExperimentalFeature("Lifetimes")]),
     .target(
+      name: "SoraDigest",
+      dependencies: ["CSoraOpenSSL", "COpenSSL"],
+      path: "Packages/SoraTransport/Sources/SoraDigest",
+      packageAccess: !apart,
+      swiftSettings: settings + [.strictMemorySafety()]),
+    .target(
       name: "SoraICE",
-      dependencies: ["SoraMedia", "SoraWire", "CSoraOpenSSL", "COpenSSL"],
+      dependencies: ["SoraMedia", "SoraWire", "SoraDigest", "CSoraOpenSSL", "COpenSSL"],
       path: "Packages/SoraTransport/Sources/SoraICE",
       packageAccess: !apart,
       swiftSettings: settings + [.strictMemorySafety(), .enableExperimentalFeature("Lifetimes")]),
     .target(
       name: "SoraDTLS",
-      dependencies: ["SoraMedia", "SoraWire", "CSoraDTLS", "COpenSSL"],
+      dependencies: ["SoraMedia", "SoraWire", "SoraDigest", "CSoraDTLS", "COpenSSL"],
       path: "Packages/SoraTransport/Sources/SoraDTLS",
       packageAccess: !apart,
       swiftSettings: settings + [.strictMemorySafety(), .enableExperimentalFeature("Lifetimes")]),
     .target(
       name: "SoraSRTP",
-      dependencies: ["SoraMedia", "CSRTP", "CSoraOpenSSL", "COpenSSL"],
+      dependencies: ["SoraMedia", "SoraDigest", "CSRTP", "CSoraOpenSSL", "COpenSSL"],
       path: "Packages/SoraTransport/Sources/SoraSRTP",
       packageAccess: !apart,
       swiftSettings: settings + [.strictMemorySafety()]),
@@ -907,6 +913,12 @@ let package = Package(
       path: "Packages/SoraTransport/Sources/SoraNetworkSimulator",
       packageAccess: !apart,
       swiftSettings: settings + [.strictMemorySafety()]),
+    .testTarget(
+      name: "SoraDigestTests",
+      dependencies: ["SoraDigest"],
+      path: "Packages/SoraTransport/Tests/SoraDigestTests",
+      packageAccess: !apart,
+      swiftSettings: settings),
     .testTarget(
       name: "SoraSDPTests",
       dependencies: ["SoraSDP", "SoraMedia"],

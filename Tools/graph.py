@@ -36,7 +36,7 @@ PACKAGES = [
 MODULES = [
     ["SoraWire", "SoraVersion"],
     ["SoraMedia"],
-    ["SoraSignalingMessages"],
+    ["SoraSignalingMessages", "SoraDigest"],
     ["SoraClock", "SoraSDP", "SoraRTP", "SoraICE", "SoraDTLS", "SoraSRTP", "SoraSCTP", "SoraCongestion", "SoraCodecs", "SoraAudio",
      "SoraCapture", "SoraSignaling", "SoraSignalingChannels"],
     ["SoraDataChannel", "SoraCamera", "SoraScreen", "SoraView", "SoraAudioDevices", "SoraAudioProcessing"],

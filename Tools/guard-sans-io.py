@@ -20,6 +20,7 @@ MODULES = {
     "Packages/SoraMedia/Sources/SoraMedia": {},
     "Packages/SoraSignaling/Sources/SoraSignalingMessages": {},
     "Packages/SoraMedia/Sources/SoraWire": {},
+    "Packages/SoraTransport/Sources/SoraDigest": {},
     "Packages/SoraTransport/Sources/SoraSDP": {},
     "Packages/SoraTransport/Sources/SoraRTP": {},
     "Packages/SoraTransport/Sources/SoraICE": {},

@@ -53,13 +53,16 @@ let package = Package(
     .target(name: "SoraSDP", dependencies: [media, wire], swiftSettings: safe),
     .target(name: "SoraRTP", dependencies: [media, wire], swiftSettings: safe),
     .target(
-      name: "SoraICE", dependencies: [media, wire, "CSoraOpenSSL", "COpenSSL"],
+      name: "SoraDigest", dependencies: ["CSoraOpenSSL", "COpenSSL"], swiftSettings: strict),
+    .target(
+      name: "SoraICE", dependencies: [media, wire, "SoraDigest", "CSoraOpenSSL", "COpenSSL"],
       swiftSettings: safe),
     .target(
-      name: "SoraDTLS", dependencies: [media, wire, "CSoraDTLS", "COpenSSL"],
+      name: "SoraDTLS", dependencies: [media, wire, "SoraDigest", "CSoraDTLS", "COpenSSL"],
       swiftSettings: safe),
     .target(
-      name: "SoraSRTP", dependencies: [media, "CSRTP", "CSoraOpenSSL", "COpenSSL"],
+      name: "SoraSRTP",
+      dependencies: [media, "SoraDigest", "CSRTP", "CSoraOpenSSL", "COpenSSL"],
       swiftSettings: strict),
     .target(name: "SoraCongestion", dependencies: [media, wire], swiftSettings: strict),
     .target(name: "CSoraCRC32C"),
@@ -77,6 +80,7 @@ let package = Package(
       name: "SoraNetworkSimulator",
       dependencies: [media, wire, "SoraRTP", "SoraICE", "SoraDTLS", "SoraTransport"],
       swiftSettings: strict),
+    .testTarget(name: "SoraDigestTests", dependencies: ["SoraDigest"], swiftSettings: settings),
     .testTarget(name: "SoraSDPTests", dependencies: ["SoraSDP", media], swiftSettings: settings),
     .testTarget(
       name: "SoraRTPTests", dependencies: ["SoraRTP", wire, media], swiftSettings: settings),

@@ -1,4 +1,5 @@
 import COpenSSL
+import SoraDigest
 import SoraMedia
 
 /// The session keys of RTP or of RTCP in one direction, and what they do to one packet.

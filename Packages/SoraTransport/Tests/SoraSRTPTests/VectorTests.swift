@@ -35,27 +35,6 @@ import Testing
         41E95B3BB0A2E8DD477901E4FCA894C0
         """.hex)
   }
-
-  /// RFC 2202 §3.
-  @Test func hmacIsThatOfRFC2202() {
-    func digest(key: [UInt8], _ message: [UInt8], suffix: UInt32? = nil) -> [UInt8] {
-      var result = [UInt8](repeating: 0, count: 20)
-      result.withUnsafeMutableBytes { output in
-        message.withUnsafeBytes {
-          HMACSHA1(key: key).authenticate(
-            $0.baseAddress!, count: $0.count, suffix: suffix, into: output.baseAddress!)
-        }
-      }
-      return result
-    }
-    let expected = "b617318655057264e28bc0b6fb378c8ef146be00".hex
-    let key = [UInt8](repeating: 0x0B, count: 20)
-    #expect(digest(key: key, Array("Hi There".utf8)) == expected)
-    #expect(digest(key: key, Array("Hi T".utf8), suffix: 0x6865_7265) == expected)
-    #expect(
-      digest(key: Array("Jefe".utf8), Array("what do ya want for nothing?".utf8))
-        == "effcdf6ae5eb2fa2d27416d5f184df9c259a7c79".hex)
-  }
 }
 
 /// RFC 7714 §16 and §17. They give session keys, not master keys.

@@ -1,4 +1,5 @@
 import COpenSSL
+import SoraDigest
 import SoraWire
 
 // RFC 8489 §14.7.
@@ -22,30 +23,16 @@ func crc32(_ bytes: RawSpan) -> UInt32 {
 
 /// HMAC-SHA1 (RFC 2104), 20 bytes.
 func hmacSHA1(_ message: [UInt8], key: [UInt8]) -> [UInt8] {
-  unsafe [UInt8](unsafeUninitializedCapacity: 20) { code, count in
-    var length: UInt32 = 0
-    let result = unsafe HMAC(
-      EVP_sha1(), key, Int32(truncatingIfNeeded: key.count), message, message.count,
-      code.baseAddress, &length)
-    if unsafe result == nil {
-      // Only without memory. An all-zero code fails every comparison with a real one.
-      unsafe code.initialize(repeating: 0)
-    }
-    count = 20
-  }
+  var code = [UInt8](repeating: 0, count: 20)
+  code.withMutableRawSpan { HMAC.sha1(message.rawSpan, key: key.rawSpan, into: &$0) }
+  return code
 }
 
 /// HMAC-SHA256 (RFC 2104), 32 bytes.
 func hmacSHA256(_ message: [UInt8], key: [UInt8]) -> [UInt8] {
-  unsafe [UInt8](unsafeUninitializedCapacity: 32) { code, count in
-    var length: UInt32 = 0
-    let result = unsafe HMAC(
-      EVP_sha256(), key, Int32(truncatingIfNeeded: key.count), message, message.count,
-      code.baseAddress, &length)
-    // As above: only without memory.
-    if unsafe result == nil { unsafe code.initialize(repeating: 0) }
-    count = 32
-  }
+  var code = [UInt8](repeating: 0, count: 32)
+  code.withMutableRawSpan { HMAC.sha256(message.rawSpan, key: key.rawSpan, into: &$0) }
+  return code
 }
 
 /// SHA-256, 32 bytes.

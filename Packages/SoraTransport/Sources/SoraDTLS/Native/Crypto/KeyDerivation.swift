@@ -1,4 +1,5 @@
 import COpenSSL
+import SoraDigest
 import SoraWire
 
 /// The hash of a cipher suite.
@@ -22,40 +23,28 @@ package enum DTLSHash {
 /// Keys from keys: the PRF of TLS 1.2, and HKDF with the labels of TLS 1.3.
 package enum KeyDerivation {
   /// HMAC (RFC 2104).
-  package static func hmac(
-    _ hash: DTLSHash, key: Secret, _ message: RawSpan
-  ) throws(HandshakeFailure) -> Secret {
+  package static func hmac(_ hash: DTLSHash, key: Secret, _ message: RawSpan) -> Secret {
     let result = Secret(zeros: hash.length)
-    var count: UInt32 = 0
-    let isMade = result.withMutableSpan { result in
-      unsafe key.span.withUnsafeBytes { key in
-        unsafe message.withUnsafeBytes { message in
-          unsafe result.withUnsafeMutableBytes { result in
-            unsafe HMAC(
-              hash.digest, key.baseAddress, Int32(key.count),
-              message.baseAddress?.assumingMemoryBound(to: UInt8.self), message.count,
-              result.baseAddress?.assumingMemoryBound(to: UInt8.self), &count) != nil
-          }
-        }
+    result.withMutableSpan { code in
+      switch hash {
+      case .sha256: HMAC.sha256(message, key: key.span, into: &code)
+      case .sha384: HMAC.sha384(message, key: key.span, into: &code)
       }
     }
-    guard isMade, Int(count) == hash.length else { throw .library("an HMAC failed") }
     return result
   }
 
-  package static func hmac(
-    _ hash: DTLSHash, key: Secret, _ message: [UInt8]
-  ) throws(HandshakeFailure) -> Secret {
-    try hmac(hash, key: key, message.rawSpan)
+  package static func hmac(_ hash: DTLSHash, key: Secret, _ message: [UInt8]) -> Secret {
+    hmac(hash, key: key, message.rawSpan)
   }
 
   /// The PRF of TLS 1.2 (RFC 5246 §5).
   package static func prf(
     _ hash: DTLSHash, secret: Secret, label: String, seed: [UInt8], count: Int
-  ) throws(HandshakeFailure) -> Secret {
+  ) -> Secret {
     let labelled = Array(label.utf8) + seed
     let result = Secret(zeros: count)
-    var block = try hmac(hash, key: secret, labelled)
+    var block = hmac(hash, key: secret, labelled)
     var filled = 0
     while filled < count {
       // P_hash: HMAC(secret, A(i) + seed), A(i) = HMAC(secret, A(i - 1)).
@@ -64,21 +53,19 @@ package enum KeyDerivation {
         $0.put(block.span, at: 0)
         $0.put(labelled.rawSpan, at: hash.length)
       }
-      let output = try hmac(hash, key: secret, input.span)
+      let output = hmac(hash, key: secret, input.span)
       result.withMutableSpan {
         $0.put(output.span.part(0, min(hash.length, count - filled)), at: filled)
       }
       filled += hash.length
-      block = try hmac(hash, key: secret, block.span)
+      block = hmac(hash, key: secret, block.span)
     }
     return result
   }
 
   /// HKDF-Extract (RFC 5869 §2.2).
-  package static func extract(
-    _ hash: DTLSHash, salt: Secret, input: Secret
-  ) throws(HandshakeFailure) -> Secret {
-    try hmac(hash, key: salt, input.span)
+  package static func extract(_ hash: DTLSHash, salt: Secret, input: Secret) -> Secret {
+    hmac(hash, key: salt, input.span)
   }
 
   /// HKDF-Expand (RFC 5869 §2.3) for at most 255 blocks.
@@ -98,7 +85,7 @@ package enum KeyDerivation {
         $0.put(info.rawSpan, at: previous.count)
         $0.put8(number, at: previous.count + info.count)
       }
-      previous = try hmac(hash, key: secret, input.span)
+      previous = hmac(hash, key: secret, input.span)
       result.withMutableSpan {
         $0.put(previous.span.part(0, min(hash.length, count - filled)), at: filled)
       }

@@ -10,7 +10,7 @@ package struct KeySchedule {
     self.hash = hash
     self.prefix = prefix
     let zeros = Secret(zeros: hash.length)
-    secret = try KeyDerivation.extract(hash, salt: zeros, input: zeros)
+    secret = KeyDerivation.extract(hash, salt: zeros, input: zeros)
   }
 
   /// Derive-Secret, of a transcript's hash.
@@ -24,7 +24,7 @@ package struct KeySchedule {
   /// Goes on to the handshake secret with the agreed secret, or to the master secret with nothing.
   package mutating func advance(with input: Secret? = nil) throws(HandshakeFailure) {
     let salt = try derive("derived", try hash([]))
-    secret = try KeyDerivation.extract(
+    secret = KeyDerivation.extract(
       hash, salt: salt, input: input ?? Secret(zeros: hash.length))
   }
 
@@ -35,7 +35,7 @@ package struct KeySchedule {
   func verifyData(_ trafficSecret: Secret, transcript: [UInt8]) throws(HandshakeFailure) -> Secret {
     let key = try KeyDerivation.expandLabel(
       hash, secret: trafficSecret, label: "finished", count: hash.length, prefix: prefix)
-    return try KeyDerivation.hmac(hash, key: key, try hash(transcript))
+    return KeyDerivation.hmac(hash, key: key, try hash(transcript))
   }
 
   /// Keying material for a label, with an empty context (RFC 8446 §7.5).

@@ -17,7 +17,7 @@ struct MasterSecret {
     self.hash = hash
     self.clientRandom = clientRandom
     self.serverRandom = serverRandom
-    secret = try KeyDerivation.prf(
+    secret = KeyDerivation.prf(
       hash, secret: premaster,
       label: sessionHash == nil ? "master secret" : "extended master secret",
       seed: sessionHash ?? clientRandom + serverRandom, count: Self.length)
@@ -29,7 +29,7 @@ struct MasterSecret {
   ) throws(HandshakeFailure) -> (write: RecordProtection, read: RecordProtection) {
     let key = suite.cipher.keyLength
     let iv = AEADCipher.nonceLength - RecordProtection.explicitNonceLength(suite)
-    let block = try KeyDerivation.prf(
+    let block = KeyDerivation.prf(
       hash, secret: secret, label: "key expansion", seed: serverRandom + clientRandom,
       count: 2 * (key + iv))
     func protection(_ owner: DTLSRole) throws(HandshakeFailure) -> RecordProtection {
@@ -44,14 +44,14 @@ struct MasterSecret {
 
   /// The content of an end's Finished.
   func verifyData(of role: DTLSRole, transcript: [UInt8]) throws(HandshakeFailure) -> Secret {
-    try KeyDerivation.prf(
+    KeyDerivation.prf(
       hash, secret: secret, label: "\(role.rawValue) finished", seed: try hash(transcript),
       count: Self.verifyDataLength)
   }
 
   /// Keying material for a label, without a context (RFC 5705 §4).
   func export(_ label: String, count: Int) throws(HandshakeFailure) -> Secret {
-    try KeyDerivation.prf(
+    KeyDerivation.prf(
       hash, secret: secret, label: label, seed: clientRandom + serverRandom, count: count)
   }
 }
