@@ -24,7 +24,7 @@ PREFIX ?= /usr/local
 DOCS = .build/docs
 
 .DEFAULT_GOAL := help
-.PHONY: help deps demo build check test api samples test-allocations test-unit test-devices test-interop test-peers test-calls test-packages test-alone endurance channels-gigabyte guard metrics \
+.PHONY: help deps demo build check test api samples test-unit test-devices test-interop test-peers test-calls test-packages test-alone endurance channels-gigabyte guard metrics \
 	fuzz sanitize bench bench-codecs bench-packets bench-forwarding bench-data bench-links bench-realtime bench-sound audio-quality scorecard bench-short short-benches short-calls short-work manifest manifest-check \
 	install package format lint docs clean
 
@@ -43,7 +43,7 @@ build: ## Build everything, tests included, once and optimized
 check: ## Check what changed since main in debug builds: guards, lint, the tests it touches (minutes; Tools/check.py)
 	@Tools/check.py $(CHECK_OPTIONS)
 
-test: guard build api samples test-allocations test-unit test-devices test-interop ## Run the guards, the samples, the unit tests and those with drivers and peers
+test: guard build api samples test-unit test-devices test-interop ## Run the guards, the samples, the unit tests and those with drivers and peers
 
 api: ## Compare what the SDK declares public with the iOS SDK's names (after `make build`)
 	@Tools/api/coverage.py $(CONFIGURATION)
@@ -56,10 +56,6 @@ test-unit: ## Run the packages' own tests (after `make build`)
 	$(TRY) --experimental-maximum-parallelization-width 8 --filter '$(LIVE)'
 	$(TRY) --filter '$(PORTAL)'
 	$(TRY) --filter '$(CLUSTER)'
-
-# A program of their own: in that of all packages another counter's malloc is linked.
-test-allocations: ## Count what the codecs' modules allocate for a frame
-	$(SWIFT) test -c release --package-path Packages/SoraCodecs --scratch-path .build/packages --filter 'AllocatesNothing'
 
 # Those that compare no times first, in two rows beside each other; then the calls, alone. DONE names what needn't be run again.
 test-interop: $(filter-out $(DONE),test-peers test-calls) ## Run the tests with real peers (after `make build`)

@@ -29,7 +29,7 @@ let package = Package(
         .product(name: "SoraAV1", package: "SoraCodecs"),
         .product(name: "SoraH264", package: "SoraCodecs"),
         .product(name: "SoraH265", package: "SoraCodecs"),
-        .product(name: "CSoraAllocationProbe", package: "SoraCodecs"),
+        .product(name: "CSoraMallocCount", package: "SoraMedia"),
         .product(name: "SoraCapture", package: "SoraCapture"),
         .product(name: "SoraAudio", package: "SoraAudio"),
       ],

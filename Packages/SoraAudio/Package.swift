@@ -23,9 +23,7 @@ let package = Package(
     .library(name: "SoraAudioProcessing", targets: ["SoraAudioProcessing"]),
   ],
   dependencies: [
-    .package(path: "../SoraMedia"),
-    // For tests: counting allocations.
-    .package(path: "../SoraTransport"),
+    .package(path: "../SoraMedia")
   ],
   targets: [
     .systemLibrary(name: "COpus", pkgConfig: "opus", providers: [.apt(["libopus-dev"])]),
@@ -72,7 +70,7 @@ let package = Package(
       name: "SoraAudioTests",
       dependencies: [
         "SoraAudio", "COpus", media,
-        .product(name: "CSoraMallocCount", package: "SoraTransport"),
+        .product(name: "CSoraMallocCount", package: "SoraMedia"),
       ],
       swiftSettings: settings),
   ]

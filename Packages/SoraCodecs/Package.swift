@@ -14,6 +14,7 @@ let gpl: TargetDependencyCondition? = .when(traits: ["GPL"])
 
 let media: Target.Dependency = .product(name: "SoraMedia", package: "SoraMedia")
 let wire: Target.Dependency = .product(name: "SoraWire", package: "SoraMedia")
+let mallocs: Target.Dependency = .product(name: "CSoraMallocCount", package: "SoraMedia")
 
 /// For what uses memory by hand; the test targets make their pictures that way, too.
 let strict = settings + [.strictMemorySafety()]
@@ -40,8 +41,6 @@ let package = Package(
     .library(name: "SoraDE265", targets: ["SoraDE265"]),
     .library(name: "SoraX265", targets: ["SoraX265"]),
     .library(name: "SoraAVCodec", targets: ["SoraAVCodec"]),
-    // For tests and benchmarks.
-    .library(name: "CSoraAllocationProbe", targets: ["CSoraAllocationProbe"]),
   ],
   traits: [
     .default(enabledTraits: ["GPL"]),
@@ -131,15 +130,14 @@ let package = Package(
         .target(name: "SoraAVCodec", condition: gpl),
       ],
       swiftSettings: strict),
-    // Only for tests: pictures, files and tools, and a count of a thread's allocations.
-    .target(name: "CSoraAllocationProbe", path: "Tests/CSoraAllocationProbe"),
+    // Only for tests: pictures, files and tools.
     .target(
       name: "CodecTestSupport", dependencies: [media, "SoraCodecs"], path: "Tests/CodecTestSupport",
       swiftSettings: settings),
     .testTarget(
       name: "SoraScalingTests",
       dependencies: [
-        "SoraScaling", "SoraCodecs", "CodecTestSupport", "CSoraAllocationProbe", media,
+        "SoraScaling", "SoraCodecs", "CodecTestSupport", mallocs, media,
       ],
       swiftSettings: settings),
     .testTarget(
@@ -154,7 +152,7 @@ let package = Package(
       dependencies: [
         "SoraCodecs", "SoraVP8", "SoraVP9", "SoraAV1", "SoraH264", "SoraOpenH264", "SoraX264",
         "SoraH265", "SoraX265", "SoraAVCodec", "SoraNAL", "CodecTestSupport",
-        "CSoraAllocationProbe", media,
+        mallocs, media,
       ],
       swiftSettings: settings),
     .testTarget(

@@ -26,6 +26,8 @@ let package = Package(
     .library(name: "CYUV", targets: ["CYUV"]),
     // zlib, for modules that compress messages or write PNG files.
     .library(name: "CZlib", targets: ["CZlib"]),
+    // For tests of hot paths.
+    .library(name: "CSoraMallocCount", targets: ["CSoraMallocCount"]),
   ],
   targets: [
     .target(name: "SoraWire", swiftSettings: safe),
@@ -37,6 +39,8 @@ let package = Package(
     .target(name: "SoraVersion", swiftSettings: strict),
     .systemLibrary(name: "CYUV", providers: [.apt(["libyuv-dev"])]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+    // Only for tests: counts a thread's allocations.
+    .target(name: "CSoraMallocCount"),
     .testTarget(
       name: "SoraWireTests", dependencies: ["SoraWire", "SoraMedia"], swiftSettings: settings),
     .testTarget(

@@ -83,7 +83,7 @@ let package = Package(
         transport("SoraRTP"),
         transport("SoraICE"), transport("SoraDTLS"), transport("SoraDataChannel"),
         transport("SoraTransport"),
-        transport("SoraNetworkSimulator"), transport("CSoraMallocCount"),
+        transport("SoraNetworkSimulator"), .product(name: "CSoraMallocCount", package: "SoraMedia"),
         .product(name: "SoraWire", package: "SoraMedia"),
         .product(name: "SignalingTestSupport", package: "SoraSignaling"),
         .product(name: "JWTKit", package: "jwt-kit"),

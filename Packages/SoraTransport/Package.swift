@@ -18,6 +18,7 @@ let safe = strict + [.enableExperimentalFeature("Lifetimes")]
 let media: Target.Dependency = .product(name: "SoraMedia", package: "SoraMedia")
 let wire: Target.Dependency = .product(name: "SoraWire", package: "SoraMedia")
 let clock: Target.Dependency = .product(name: "SoraClock", package: "SoraMedia")
+let mallocs: Target.Dependency = .product(name: "CSoraMallocCount", package: "SoraMedia")
 
 let package = Package(
   name: "SoraTransport",
@@ -32,8 +33,6 @@ let package = Package(
     .library(name: "SoraDataChannel", targets: ["SoraDataChannel"]),
     .library(name: "SoraTransport", targets: ["SoraTransport"]),
     .library(name: "SoraNetworkSimulator", targets: ["SoraNetworkSimulator"]),
-    // For tests of hot paths in other packages.
-    .library(name: "CSoraMallocCount", targets: ["CSoraMallocCount"]),
     // For the scorecard, which has more of the same than the tests.
     .library(name: "CongestionScenarios", targets: ["CongestionScenarios"]),
   ],
@@ -46,8 +45,6 @@ let package = Package(
     .target(name: "CSoraOpenSSL", dependencies: ["COpenSSL"]),
     .target(name: "CSoraDTLS", dependencies: ["CSoraOpenSSL", "COpenSSL"]),
     .target(name: "CSoraNetwork"),
-    // Only for tests of hot paths: counts a thread's allocations.
-    .target(name: "CSoraMallocCount"),
     // Only for tests and benchmarks: usrsctp, loaded at run time, in virtual time.
     .target(name: "CSoraUsrsctp"),
     .target(name: "SoraSDP", dependencies: [media, wire], swiftSettings: safe),
@@ -89,7 +86,7 @@ let package = Package(
     .testTarget(
       name: "SoraDTLSTests", dependencies: ["SoraDTLS", wire, media], swiftSettings: settings),
     .testTarget(
-      name: "SoraSRTPTests", dependencies: ["SoraSRTP", "CSoraMallocCount", media],
+      name: "SoraSRTPTests", dependencies: ["SoraSRTP", mallocs, media],
       swiftSettings: settings),
     .testTarget(
       name: "SoraCongestionTests",
@@ -106,20 +103,20 @@ let package = Package(
       dependencies: ["CongestionScenarios", "SoraNetworkSimulator", media],
       swiftSettings: settings),
     .testTarget(
-      name: "SoraSCTPTests", dependencies: ["SoraSCTP", "CSoraMallocCount", wire, media],
+      name: "SoraSCTPTests", dependencies: ["SoraSCTP", mallocs, wire, media],
       swiftSettings: settings),
     .testTarget(
       name: "SoraSCTPInteropTests", dependencies: ["SoraSCTP", "CSoraUsrsctp", media],
       swiftSettings: settings),
     .testTarget(
       name: "SoraDataChannelTests",
-      dependencies: ["SoraDataChannel", "SoraSCTP", "CSoraMallocCount", wire, media],
+      dependencies: ["SoraDataChannel", "SoraSCTP", mallocs, wire, media],
       swiftSettings: settings),
     .testTarget(
       name: "SoraTransportTests",
       dependencies: [
         "SoraTransport", "SoraNetworkSimulator", "SoraICE", "SoraDTLS", "SoraRTP", "SoraCongestion",
-        "SoraDataChannel", "CSoraMallocCount", media, wire, clock,
+        "SoraDataChannel", mallocs, media, wire, clock,
       ],
       swiftSettings: settings),
     .testTarget(

@@ -64,7 +64,7 @@ let package = Package(
         transport("SoraNetworkSimulator"), transport("SoraICE"), transport("SoraDTLS"),
         transport("SoraSRTP"), transport("SoraRTP"), transport("SoraCongestion"),
         // Counting allocations.
-        transport("CSoraMallocCount"),
+        .product(name: "CSoraMallocCount", package: "SoraMedia"),
         .product(name: "SoraWire", package: "SoraMedia"),
         .product(name: "SoraCapture", package: "SoraCapture"),
         .product(name: "SoraCamera", package: "SoraCapture"),

@@ -1,4 +1,4 @@
-import CSoraAllocationProbe
+import CSoraMallocCount
 import Foundation
 import SoraCapture
 import SoraCodecs
@@ -22,7 +22,7 @@ enum Measuring {
   static func encode(_ peer: Peer, _ clip: Clip, speed: Int? = nil) throws -> (
     Figures, [EncodedFrame]
   ) {
-    for library in peer.libraries { _ = sora_allocation_exclude(library) }
+    for library in peer.libraries { _ = sora_malloc_exclude(library) }
     Usage.resetPeak()
     let resident = Usage.residentBytes
     let encoder = try peer.encoder.makeEncoder(
@@ -42,12 +42,12 @@ enum Measuring {
       let picture = pool.take(width: original.width, height: original.height, format: source.format)
       for plane in 0..<3 { picture.plane(plane).copy(from: source.plane(plane)) }
       let frame = RawVideoFrame(buffer: picture.buffer, timestamp: original.timestamp)
-      let before = sora_allocation_count()
+      let before = sora_malloc_count_of_own()
       meter.start()
       let encoded = try encoder.encode(
         frame, forceKeyFrame: false, rtpTimestamp: UInt32(index * 3_000))
       meter.stop()
-      if index >= clip.frames.count / 2 { allocations += sora_allocation_count() - before }
+      if index >= clip.frames.count / 2 { allocations += sora_malloc_count_of_own() - before }
       // Kept apart from the encoder's pool, as a network that is done with it does.
       if let encoded { frames.append(encoded.copied()) }
     }
@@ -62,7 +62,7 @@ enum Measuring {
     _ factory: any VideoCodecFactory, _ libraries: [String], _ frames: [EncodedFrame],
     against clip: Clip? = nil
   ) throws -> Figures {
-    for library in libraries { _ = sora_allocation_exclude(library) }
+    for library in libraries { _ = sora_malloc_exclude(library) }
     Usage.resetPeak()
     let resident = Usage.residentBytes
     let decoder = try factory.makeDecoder(VideoDecoderSettings(threads: 1))
@@ -70,11 +70,11 @@ enum Measuring {
     var allocations: UInt64 = 0
     var meter = Meter()
     for (index, frame) in frames.enumerated() {
-      let before = sora_allocation_count()
+      let before = sora_malloc_count_of_own()
       meter.start()
       let picture = try decoder.decode(frame)
       meter.stop()
-      if index >= frames.count / 2 { allocations += sora_allocation_count() - before }
+      if index >= frames.count / 2 { allocations += sora_malloc_count_of_own() - before }
       if let clip, let picture, index < clip.frames.count,
         let psnr = PictureQuality.psnr(clip.frames[index].buffer, picture.buffer)
       {

@@ -1,4 +1,4 @@
-import CSoraAllocationProbe
+import CSoraMallocCount
 import Foundation
 import SoraAudio
 
@@ -9,7 +9,7 @@ enum OpusRow {
   private static let packet = 960
 
   static func measure(_ plan: Plan, _ note: (Row) -> Void) throws {
-    for library in ["libopus.so"] { _ = sora_allocation_exclude(library) }
+    for library in ["libopus.so"] { _ = sora_malloc_exclude(library) }
     let samples = makeSound()
     let wav = "\(plan.folder)/sound.wav"
     let file = "\(plan.folder)/sound.opus"
@@ -75,11 +75,11 @@ enum OpusRow {
     try samples.withUnsafeBufferPointer { all in
       for index in 0..<count {
         let part = UnsafeBufferPointer(rebasing: all[index * packet * 2..<(index + 1) * packet * 2])
-        let before = sora_allocation_count()
+        let before = sora_malloc_count_of_own()
         meter.start()
         let length = try encoder.encode(part, into: room)
         meter.stop()
-        if index >= count / 2 { allocations += sora_allocation_count() - before }
+        if index >= count / 2 { allocations += sora_malloc_count_of_own() - before }
         packets.append(Array(room[0..<length]))
       }
     }
@@ -100,11 +100,11 @@ enum OpusRow {
     defer { room.deallocate() }
     for (index, packet) in packets.enumerated() {
       try packet.withUnsafeBytes { bytes in
-        let before = sora_allocation_count()
+        let before = sora_malloc_count_of_own()
         meter.start()
         _ = try decoder.decode(bytes, into: room)
         meter.stop()
-        if index >= packets.count / 2 { allocations += sora_allocation_count() - before }
+        if index >= packets.count / 2 { allocations += sora_malloc_count_of_own() - before }
       }
     }
     var figures = meter.figures(packets.count, above: resident)

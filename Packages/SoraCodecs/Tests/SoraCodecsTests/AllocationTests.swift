@@ -1,4 +1,4 @@
-import CSoraAllocationProbe
+import CSoraMallocCount
 import CodecTestSupport
 import SoraCodecs
 import SoraMedia
@@ -7,8 +7,8 @@ import Testing
 @Suite struct AllocationTests {
   @Test(
     .enabled(
-      if: sora_allocation_count_is_on() != 0,
-      "allocations aren't counted in this build (debug, sanitizers, or all packages' tests in one program)"
+      if: sora_malloc_count_is_telling() != 0,
+      "allocations aren\'t counted in this build (debug, or sanitizers)"
     ), arguments: CodecUnderTest.all, PixelFormat.allCases)
   func steadyStateAllocatesNothing(_ codec: CodecUnderTest, _ format: PixelFormat) throws {
     // Which streams say, and where they can't, pictures are converted.
@@ -27,19 +27,19 @@ import Testing
     for index in 0..<200 {
       // What the library allocates is its own; it is loaded by now.
       if index == 150 {
-        for file in codec.libraryFiles { #expect(sora_allocation_exclude(file) == 1, "\(file)") }
+        for file in codec.libraryFiles { #expect(sora_malloc_exclude(file) == 1, "\(file)") }
       }
       var source = pictures[index % 8]
       source.statedColorSpace = space
       source.timestamp = Instant(nanoseconds: Int64(index) * 1_000_000_000 / 30)
-      let start = sora_allocation_count()
+      let start = sora_malloc_count_of_own()
       let encoded = try encoder.encode(source, forceKeyFrame: false, rtpTimestamp: 0)
-      let middle = sora_allocation_count()
+      let middle = sora_malloc_count_of_own()
       guard let encoded else { continue }
       _ = try decoder.decode(encoded)
       if index >= 160 {
         encodingCount += middle - start
-        decodingCount += sora_allocation_count() - middle
+        decodingCount += sora_malloc_count_of_own() - middle
       }
     }
     #expect(
