@@ -8,7 +8,7 @@ import Testing
   @Test(
     .enabled(
       if: sora_malloc_count_is_telling() != 0,
-      "allocations aren\'t counted in this build (debug, or sanitizers)"
+      "allocations aren't counted in this build (debug, or sanitizers)"
     ), arguments: CodecUnderTest.all, PixelFormat.allCases)
   func steadyStateAllocatesNothing(_ codec: CodecUnderTest, _ format: PixelFormat) throws {
     // Which streams say, and where they can't, pictures are converted.

@@ -133,7 +133,7 @@ import Testing
   @Test(
     .enabled(
       if: sora_malloc_count_is_telling() != 0,
-      "allocations aren\'t counted in this build (debug, or sanitizers)"
+      "allocations aren't counted in this build (debug, or sanitizers)"
     ),
     arguments: [
       (PixelFormat.i420, PixelFormat.i420), (.nv12, .nv12), (.nv12, .i420), (.i420, .nv12),

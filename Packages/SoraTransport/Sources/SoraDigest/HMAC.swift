@@ -7,21 +7,23 @@ import COpenSSL
 package enum HMAC {
   /// - Parameter code: of its 20 bytes or more the first 20 are written.
   package static func sha1(_ message: RawSpan, key: RawSpan, into code: inout MutableRawSpan) {
-    var keyed = KeyedDigest<SHA1>(key: key)
-    keyed.authenticate(message, into: &code)
-    wipe(&keyed)
+    write(SHA1.self, message, key, &code)
   }
 
   /// - Parameter code: of its 32 bytes or more the first 32 are written.
   package static func sha256(_ message: RawSpan, key: RawSpan, into code: inout MutableRawSpan) {
-    var keyed = KeyedDigest<SHA256>(key: key)
-    keyed.authenticate(message, into: &code)
-    wipe(&keyed)
+    write(SHA256.self, message, key, &code)
   }
 
   /// - Parameter code: of its 48 bytes or more the first 48 are written.
   package static func sha384(_ message: RawSpan, key: RawSpan, into code: inout MutableRawSpan) {
-    var keyed = KeyedDigest<SHA384>(key: key)
+    write(SHA384.self, message, key, &code)
+  }
+
+  private static func write<State: DigestState>(
+    _ digest: State.Type, _ message: RawSpan, _ key: RawSpan, _ code: inout MutableRawSpan
+  ) {
+    var keyed = KeyedDigest<State>(key: key)
     keyed.authenticate(message, into: &code)
     wipe(&keyed)
   }

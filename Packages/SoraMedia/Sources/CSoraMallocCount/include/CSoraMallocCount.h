@@ -8,15 +8,15 @@
 /// Allocations (malloc, calloc, realloc and the aligned forms) that the calling thread has made so far.
 uint64_t sora_malloc_count(void);
 
-/// The same without those that excluded libraries have made.
+/// Bytes that the calling thread has asked for in those allocations.
+uint64_t sora_malloc_bytes(void);
+
+/// `sora_malloc_count` without the allocations that excluded libraries have made.
 uint64_t sora_malloc_count_of_own(void);
 
 /// From now on `sora_malloc_count_of_own` leaves out what is called from the loaded library whose file name contains `name`. For up to sixteen
 /// libraries; returns whether there is one of that name.
 int sora_malloc_exclude(const char *name);
-
-/// Bytes that the calling thread has asked for in those allocations.
-uint64_t sora_malloc_bytes(void);
 
 /// Bytes that the calling thread has allocated and not freed, as the allocator rounds them. What another thread frees isn't seen.
 int64_t sora_malloc_live_bytes(void);

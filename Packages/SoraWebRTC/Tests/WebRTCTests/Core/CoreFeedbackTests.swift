@@ -7,12 +7,6 @@ import WebRTC
 
 /// Calls whose descriptions agree on other feedback and on repair.
 @Suite struct CoreFeedbackTests {
-  private func report(_ party: CoreParty, _ pair: CorePair) -> RTCStatisticsReport {
-    party.core.statistics(
-      at: pair.network.now,
-      unixNanoseconds: 1_700_000_000_000_000_000 + pair.network.now.nanoseconds)
-  }
-
   @Test func aCallWithFeedbackBySourceAndRepair() throws {
     let pair = CorePair(seed: 71, LinkConditions(delay: .milliseconds(40), loss: 0.04))
     pair.caller.core.negotiator.configuration.offersRepair = true
@@ -20,7 +14,7 @@ import WebRTC
     try pair.negotiate()
     pair.network.run(for: .seconds(20))
     for (party, other) in [(pair.caller, pair.callee), (pair.callee, pair.caller)] {
-      let report = report(party, pair)
+      let report = pair.report(of: party)
       let video = try #require(report.inboundRTP.first { $0.kind == .video })
       print(
         "\(party.name): \(party.frames.count) of \(other.framesSent) frames, \(video.fecPacketsReceived) repair packets, "
@@ -44,7 +38,7 @@ import WebRTC
     }
     try pair.negotiate()
     pair.network.run(for: .seconds(10))
-    let remote = report(pair.callee, pair).remoteOutboundRTP
+    let remote = pair.report(of: pair.callee).remoteOutboundRTP
     #expect(remote.count == 2)
     for object in remote {
       let trip = try #require(object.roundTripTime)
@@ -52,6 +46,6 @@ import WebRTC
       #expect(object.roundTripTimeMeasurements >= 3)
       #expect(object.totalRoundTripTime >= trip * (object.roundTripTimeMeasurements - 1))
     }
-    #expect(report(pair.caller, pair).remoteOutboundRTP.isEmpty)
+    #expect(pair.report(of: pair.caller).remoteOutboundRTP.isEmpty)
   }
 }

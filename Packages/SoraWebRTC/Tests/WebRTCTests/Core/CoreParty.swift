@@ -195,6 +195,12 @@ final class CorePair {
 
   deinit { network.removeAllEndpoints() }
 
+  /// A party's statistics now; the network's time began in November 2023.
+  func report(of party: CoreParty) -> RTCStatisticsReport {
+    party.core.statistics(
+      at: network.now, unixNanoseconds: 1_700_000_000_000_000_000 + network.now.nanoseconds)
+  }
+
   /// Offer and answer, with candidates in the descriptions; the answer takes its time where that is said.
   func negotiate(answerDelay: Duration = .zero) throws {
     try negotiate(from: caller, to: callee, answerDelay: answerDelay)

@@ -9,13 +9,6 @@ import WebRTC
 
 /// Statistics of a simulated call: W3C's objects, whose values move as they should and whose ids lead somewhere.
 @Suite struct CoreStatisticsTests {
-  private let epoch: Int64 = 1_700_000_000_000_000_000
-
-  private func report(_ party: CoreParty, _ pair: CorePair) -> RTCStatisticsReport {
-    party.core.statistics(
-      at: pair.network.now, unixNanoseconds: epoch + pair.network.now.nanoseconds)
-  }
-
   /// The object that a member names.
   private func object(
     _ report: RTCStatisticsReport, _ id: String?
@@ -37,7 +30,7 @@ import WebRTC
     for wait in [.milliseconds(5), .milliseconds(80), .seconds(4)] as [Duration] {
       pair.network.run(for: wait)
       for party in [pair.caller, pair.callee] {
-        let report = report(party, pair)
+        let report = pair.report(of: party)
         for object in report.statistics.values {
           for (name, value) in object.values where name.hasSuffix("Id") {
             guard case .string(let id) = value else {
@@ -51,14 +44,14 @@ import WebRTC
     }
     // A restart leaves a pair in use whose candidates were taken back.
     pair.caller.core.restartICE(at: pair.network.now)
-    let restarted = report(pair.caller, pair)
+    let restarted = pair.report(of: pair.caller)
     let selected = try #require(restarted.all("candidate-pair").first)
     _ = try object(restarted, selected.text("remoteCandidateId"))
   }
 
   @Test func theTransportTellsHowItIsSecured() throws {
     let pair = try call(seed: 62, lasting: .seconds(2))
-    let (one, two) = (report(pair.caller, pair), report(pair.callee, pair))
+    let (one, two) = (pair.report(of: pair.caller), pair.report(of: pair.callee))
     let (a, b) = (
       try #require(one.all("transport").first), try #require(two.all("transport").first)
     )
@@ -92,9 +85,9 @@ import WebRTC
 
   @Test func countersGrowAndAgree() throws {
     let pair = try call(seed: 63, lasting: .seconds(2))
-    let first = report(pair.caller, pair)
+    let first = pair.report(of: pair.caller)
     pair.network.run(for: .seconds(2))
-    let second = report(pair.caller, pair)
+    let second = pair.report(of: pair.caller)
     let grows = [
       "packetsSent", "packetsReceived", "bytesSent", "bytesReceived", "lastPacketSentTimestamp",
       "lastPacketReceivedTimestamp", "responsesReceived", "totalRoundTripTime",
@@ -136,8 +129,8 @@ import WebRTC
   /// What senders report, the tracks that are sent, and which object belongs to which.
   @Test func bothEndsOfAStreamAreDescribed() throws {
     let pair = try call(seed: 65, lasting: .seconds(6))
-    let report = report(pair.caller, pair)
-    let other = self.report(pair.callee, pair)
+    let report = pair.report(of: pair.caller)
+    let other = pair.report(of: pair.callee)
     #expect(report.inboundRTP.count == 2 && report.remoteOutboundRTP.count == 2)
     for inbound in report.inboundRTP {
       let remote = try #require(report.remoteOutboundRTP.first { $0.id == inbound.remoteId })
@@ -169,7 +162,7 @@ import WebRTC
       pair.caller.core.receive(
         $0, from: pair.callee.address, on: pair.caller.address, at: pair.network.now)
     }
-    let report = report(pair.caller, pair)
+    let report = pair.report(of: pair.caller)
     #expect(report.packetDrops.contains(PacketDrop(.transport, "unknownProtocol", 1)))
     // Media began before the connection stood.
     #expect(report.packetDrops.contains { $0.name == "connection.framesNotSent" })
@@ -189,7 +182,7 @@ import WebRTC
     try pair.negotiate()
     pair.network.run(for: .seconds(3))
     for party in [pair.caller, pair.callee] {
-      let report = report(party, pair)
+      let report = pair.report(of: party)
       let timeline = report.timeline
       #expect(timeline.started == Instant.zero + .seconds(1))
       #expect(timeline.spans.map(\.phase) == [.negotiation, .checks, .dtls, .firstPacket])
@@ -218,14 +211,14 @@ import WebRTC
     pair.network.deadlinesChanged()
     pair.network.run(for: .seconds(1))
     for party in [pair.caller, pair.callee] {
-      let transport = try #require(report(party, pair).all("transport").first)
+      let transport = try #require(pair.report(of: party).all("transport").first)
       #expect(transport.text("dtlsState") == "closed")
       #expect(transport.text("iceState") == "closed")
       #expect(transport.values["selectedCandidatePairId"] == nil)
       #expect(transport.text("dtlsRole") != "unknown")
     }
     let failed = CorePair(seed: 67, LinkConditions(delay: .milliseconds(30)))
-    let idle = try #require(report(failed.caller, failed).all("transport").first)
+    let idle = try #require(failed.report(of: failed.caller).all("transport").first)
     #expect(idle.text("dtlsState") == "new" && idle.text("dtlsRole") == "unknown")
   }
 }

@@ -72,7 +72,7 @@ extension NativeDTLSEndpoint {
     let premaster = try share.agree(with: peerPublicKey)
     let sessionHash =
       negotiation.usesExtendedMasterSecret ? try suite.hash(negotiation.transcript.bytes) : nil
-    let master = try MasterSecret(
+    let master = MasterSecret(
       hash: suite.hash, premaster: premaster, clientRandom: negotiation.clientRandom,
       serverRandom: negotiation.serverRandom, sessionHash: sessionHash)
     negotiation.master = master

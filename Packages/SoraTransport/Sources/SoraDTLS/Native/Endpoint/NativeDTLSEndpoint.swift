@@ -240,7 +240,7 @@ public final class NativeDTLSEndpoint: DTLSEndpoint {
   }
 
   private func exportKeys(_ label: String, count: Int) throws(HandshakeFailure) -> Secret {
-    if let master = negotiation.master { return try master.export(label, count: count) }
+    if let master = negotiation.master { return master.export(label, count: count) }
     guard let secrets = negotiation.secrets else { throw .library("no keys to export from") }
     return try secrets.export(label, count: count)
   }

@@ -20,7 +20,7 @@ struct HandshakeSecrets {
   ) throws(HandshakeFailure) {
     self.suite = suite
     self.role = role
-    schedule = try KeySchedule(suite.hash)
+    schedule = KeySchedule(suite.hash)
     try schedule.advance(with: shared)
     let hash = try suite.hash(transcript.bytes)
     let client = try schedule.derive("c hs traffic", hash)

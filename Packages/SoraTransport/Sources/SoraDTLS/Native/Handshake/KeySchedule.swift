@@ -6,7 +6,7 @@ package struct KeySchedule {
   private var secret: Secret
 
   /// The early secret.
-  package init(_ hash: DTLSHash, prefix: String = "dtls13") throws(HandshakeFailure) {
+  package init(_ hash: DTLSHash, prefix: String = "dtls13") {
     self.hash = hash
     self.prefix = prefix
     let zeros = Secret(zeros: hash.length)

@@ -13,7 +13,7 @@ struct MasterSecret {
   init(
     hash: DTLSHash, premaster: Secret, clientRandom: [UInt8], serverRandom: [UInt8],
     sessionHash: [UInt8]?
-  ) throws(HandshakeFailure) {
+  ) {
     self.hash = hash
     self.clientRandom = clientRandom
     self.serverRandom = serverRandom
@@ -50,7 +50,7 @@ struct MasterSecret {
   }
 
   /// Keying material for a label, without a context (RFC 5705 §4).
-  func export(_ label: String, count: Int) throws(HandshakeFailure) -> Secret {
+  func export(_ label: String, count: Int) -> Secret {
     KeyDerivation.prf(
       hash, secret: secret, label: label, seed: clientRandom + serverRandom, count: count)
   }
