@@ -11,8 +11,9 @@ INTEGRATION = ^($(shell Tools/manifest/generate.py --integration | paste -sd '|'
 # Of these, the ones that wait more than they compute.
 BESIDE = ^InteropTests\.Interop(Paths|Channels)/
 # Tests with sockets and limits of real time. They run by themselves, after all that computes or blocks its thread, and eight at a time:
-# were all begun at once, each would wait for a thread for longer than peers wait for it.
-LIVE = ^(Sora(Signaling|TURNStream|SDK)Tests|RelayTests)\.|^WindowTests\.(?!Portal|MissingPortal)|^CommandTests\.(View|Serve|ServeOperation|ServeReload|ServedCall|FullDisk|KilledRecording|Doctor|Message|PinOption|ProxyOption|Sound|Film|Undecodable)Tests|^SoraAudioDevicesTests\.(StandIn|Pulse)|^SoraRecordingTests\.PlayerTests|^SoraTransportTests\.Loop|^SoraServerTests\.(API|SessionAPI|SpotlightAPI|FilterAPI|PushAPI|StatisticsAPI|RealServer|TURNService|TURNSecret|TLSReload|Token|GrantOffer|AuthWebhook|EventWebhook|EventPayload|RealDrain|WHIP|RedisStore|ClusterServer|ClusterPush)|^WebRTCTests\.(?!Core|LossyCodec|BrowserOffer|LipSync|PerfectNegotiation)
+# were all begun at once, each would wait for a thread for longer than peers wait for it. The others are sixteen at a time, for those of
+# them that start a program.
+LIVE = ^(Sora(Signaling|TURNStream|SDK)Tests|RelayTests)\.|^WindowTests\.(?!Portal|MissingPortal)|^CommandTests\.(View|Serve|ServeOperation|ServeReload|ServedCall|FullDisk|KilledRecording|Doctor|Message|PlayRecord|APIRecording|PinOption|ProxyOption|Sound|Film|Undecodable)Tests|^SoraAudioDevicesTests\.(StandIn|Pulse)|^SoraRecordingTests\.PlayerTests|^SoraTransportTests\.Loop|^SoraServerTests\.(API|SessionAPI|SpotlightAPI|FilterAPI|PushAPI|StatisticsAPI|RealServer|TURNService|TURNSecret|TLSReload|Token|GrantOffer|AuthWebhook|EventWebhook|EventPayload|RealDrain|WHIP|RedisStore|ClusterServer|ClusterPush)|^WebRTCTests\.(?!Core|LossyCodec|BrowserOffer|LipSync|PerfectNegotiation)
 # And those that do nothing but encode, for a minute, on every thread that there is.
 ENCODING = ^SoraCodecsTests\.AllocationTests
 # And those that hold their thread while a desktop's programs start, twenty times.
@@ -54,7 +55,7 @@ samples: ## Compile the documentation's Swift blocks and examples, and run its p
 	@Tools/samples/samples.py $(SAMPLES)
 
 test-unit: ## Run the packages' own tests (after `make build`)
-	$(TEST) --skip '$(INTEGRATION)' --skip '$(LIVE)' --skip '$(PORTAL)' --skip '$(CLUSTER)' --skip '$(ENCODING)'
+	$(TEST) --experimental-maximum-parallelization-width 16 --skip '$(INTEGRATION)' --skip '$(LIVE)' --skip '$(PORTAL)' --skip '$(CLUSTER)' --skip '$(ENCODING)'
 	$(TEST) --filter '$(ENCODING)'
 	$(TRY) --experimental-maximum-parallelization-width 8 --filter '$(LIVE)'
 	$(TRY) --filter '$(PORTAL)'
