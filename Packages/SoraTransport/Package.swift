@@ -23,6 +23,7 @@ let mallocs: Target.Dependency = .product(name: "CSoraMallocCount", package: "So
 let package = Package(
   name: "SoraTransport",
   products: [
+    .library(name: "SoraDigest", targets: ["SoraDigest"]),
     .library(name: "SoraSDP", targets: ["SoraSDP"]),
     .library(name: "SoraRTP", targets: ["SoraRTP"]),
     .library(name: "SoraICE", targets: ["SoraICE"]),

@@ -69,7 +69,7 @@ import Testing
       for (claims, urls) in [
         ([:], ["udp", "tcp"]), (["turn_tcp_only": true], ["tcp"]), (["turn_tls_only": true], []),
       ] as [([String: JSONValue], [String])] {
-        let token = try await TokenTests.token(
+        let token = TokenTests.token(
           .object(claims.merging(["channel_id": "room"]) { $1 }))
         let peer = try await SignalingPeer(server.url)
         peer.connect(TokenTests.metadata(token))

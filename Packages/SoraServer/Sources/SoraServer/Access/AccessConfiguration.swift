@@ -45,12 +45,14 @@ public struct SecretKey: Sendable, Hashable, CustomStringConvertible, CustomRefl
   public var description: String { "(secret)" }
   public var customMirror: Mirror { Mirror(self, children: []) }
 
-  /// Whether a text is the key. The time it takes doesn't tell how much of it is right.
-  func matches(_ text: String) -> Bool {
-    let other = Array(text.utf8)
-    var difference: UInt8 = other.count == bytes.count ? 0 : 1
-    for (index, byte) in bytes.enumerated() {
-      difference |= byte ^ (index < other.count ? other[index] : ~byte)
+  /// Whether a text is the key.
+  func matches(_ text: String) -> Bool { Self.same(Array(text.utf8), bytes) }
+
+  /// Whether what somebody has sent is a secret. The time it takes doesn't tell how much of it is right.
+  static func same(_ sent: [UInt8], _ secret: [UInt8]) -> Bool {
+    var difference: UInt8 = sent.count == secret.count ? 0 : 1
+    for (index, byte) in secret.enumerated() {
+      difference |= byte ^ (index < sent.count ? sent[index] : ~byte)
     }
     return difference == 0
   }

@@ -26,7 +26,7 @@ final class ServerAccess: Sendable {
     let client = hasWebhooks || isClustered ? WebhookClient() : nil
     self.client = client
     var authorizers: [any Authorizer] = []
-    if let key = configuration.secretKey { authorizers.append(await TokenAuthorizer(key)) }
+    if let key = configuration.secretKey { authorizers.append(TokenAuthorizer(key)) }
     if let webhook = configuration.authWebhook, let client {
       authorizers.append(WebhookAuthorizer(webhook, client, metrics))
     }

@@ -216,7 +216,7 @@ import Testing
       #expect(try await stranger.close()?.reason.hasPrefix("ACCESS-TOKEN-MISSING") == true)
       #expect(receiver.requests.isEmpty)
       let peer = try await SignalingPeer(server.url)
-      let token = try await TokenTests.token([
+      let token = TokenTests.token([
         "video_codec_type": "H265", "video_bit_rate": 800, "exp": 4_000_000_000,
       ])
       peer.connect(TokenTests.metadata(token))

@@ -21,7 +21,7 @@ import Testing
       let settings = try JSONValue(parsing: "{\(decided)}").objectValue ?? [:]
       switch way {
       case .token:
-        let token = try await TokenTests.token(.object(settings))
+        let token = TokenTests.token(.object(settings))
         peer.connect(TokenTests.metadata(token) + "," + asked)
       case .webhook:
         reply.set(.object(settings.merging(["allowed": true]) { $1 }))
@@ -162,7 +162,7 @@ import Testing
       """
     let settled = try JSONValue(parsing: claims)
     let peer = try await SignalingPeer(server.url)
-    let token = try await TokenTests.token(settled)
+    let token = TokenTests.token(settled)
     peer.connect(
       TokenTests.metadata(token)
         + #","audio_streaming_language_code":"en-US","spotlight":true,"spotlight_focus_rid":"r0""#)

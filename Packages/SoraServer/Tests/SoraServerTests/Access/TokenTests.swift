@@ -1,39 +1,31 @@
 import Foundation
-import JWTKit
+import SoraDigest
 import SoraICE
 import SoraServer
 import SoraSignaling
+import SoraWire
 import Testing
 
 /// Who may connect where the server has a key.
 @Suite(.timeLimit(.minutes(5))) struct TokenTests {
   static let key = "0123456789abcdef0123456789abcdef"
 
-  /// A token with any claims, signed in any way.
+  /// A token with any claims, signed with HS256, whatever its header says.
   static func token(
-    _ claims: JSONValue, key: String = key, by algorithm: DigestAlgorithm = .sha256,
-    header: JWTHeader = [:]
-  ) async throws -> String {
-    // Zeros behind a key change nothing (RFC 2104 §2), and JWTKit takes none that is shorter than the digest.
-    let bytes = Array(key.utf8) + [UInt8](repeating: 0, count: max(0, 64 - key.utf8.count))
-    return try await JWTKeyCollection().add(hmac: HMACKey(from: bytes), digestAlgorithm: algorithm)
-      .sign(Claims(json: claims), header: header)
+    _ claims: JSONValue, key: String = key, header: JSONValue = ["alg": "HS256", "typ": "JWT"]
+  ) -> String {
+    let input = part(header.text) + "." + part(claims.text)
+    var code = [UInt8](repeating: 0, count: 32)
+    code.withMutableRawSpan {
+      HMAC.sha256(Array(input.utf8).rawSpan, key: Array(key.utf8).rawSpan, into: &$0)
+    }
+    return input + "." + part(Data(code))
   }
 
-  private struct Claims: JWTPayload {
-    var json: JSONValue
+  private static func part(_ text: String) -> String { part(Data(text.utf8)) }
 
-    init(json: JSONValue) { self.json = json }
-
-    init(from decoder: any Decoder) throws { json = try JSONValue(from: decoder) }
-
-    func encode(to encoder: any Encoder) throws { try json.encode(to: encoder) }
-
-    func verify(using algorithm: some JWTAlgorithm) async throws {}
-  }
-
-  private static func part(_ text: String) -> String {
-    Data(text.utf8).base64EncodedString().replacingOccurrences(of: "+", with: "-")
+  private static func part(_ data: Data) -> String {
+    data.base64EncodedString().replacingOccurrences(of: "+", with: "-")
       .replacingOccurrences(of: "/", with: "_").replacingOccurrences(of: "=", with: "")
   }
 
@@ -63,9 +55,9 @@ import Testing
       let soon = Date().timeIntervalSince1970 + 60
       let claims: JSONValue = ["channel_id": "room", "exp": .integer(Int64(soon)), "sub": "x"]
       for token in [
-        Self.key, try await Self.token(claims),
+        Self.key, Self.token(claims),
         // Without an end, for any channel; and a date needn't be whole.
-        try await Self.token([:]), try await Self.token(["exp": .double(soon + 0.5)]),
+        Self.token([:]), Self.token(["exp": .double(soon + 0.5)]),
       ] {
         let offer = try await offer(server, token)
         #expect(offer["channel_id"] == "room")
@@ -73,11 +65,19 @@ import Testing
     }
   }
 
-  /// A token that others have made (the example of jwt.io), with a key that is shorter than the digest.
-  @Test func aWellKnownTokenIsTaken() async throws {
-    try await serving(key: "your-256-bit-secret") { server in
-      let token =
-        "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIiwibmFtZSI6IkpvaG4gRG9lIiwiaWF0IjoxNTE2MjM5MDIyfQ.SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c"
+  /// Tokens that others have made: the example of jwt.io, whose key is shorter than the digest, and one of Python's hashlib.
+  @Test(arguments: [
+    (
+      "your-256-bit-secret",
+      "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIiwibmFtZSI6IkpvaG4gRG9lIiwiaWF0IjoxNTE2MjM5MDIyfQ.SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c"
+    ),
+    (
+      key,
+      "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJjaGFubmVsX2lkIjoicm9vbSJ9.xwNUkDhGepqK7Xn5PV_TpVK6r5H9Al3euSgkVywrp6w"
+    ),
+  ])
+  func aTokenOfOthersIsTaken(_ key: String, _ token: String) async throws {
+    try await serving(key: key) { server in
       let offer = try await offer(server, token)
       #expect(offer["type"] == "offer")
     }
@@ -142,16 +142,20 @@ import Testing
   @Test func forgedTokensAreRefused() async throws {
     try await serving { server in
       let claims: JSONValue = ["channel_id": "room"]
-      let good = try await Self.token(claims).split(separator: ".").map(String.init)
-      let other = try await Self.token(["channel_id": "room", "audio": true])
+      let good = Self.token(claims).split(separator: ".").map(String.init)
+      let other = Self.token(["channel_id": "room", "audio": true])
         .split(separator: ".").map(String.init)
       let payload = Self.part(#"{"channel_id":"room"}"#)
       // HS256 by its signature, and something else by its word.
-      let lying = try await Self.token(claims, header: ["alg": "HS512"])
+      let lying = Self.token(claims, header: ["alg": "HS512"])
+      // The same claims by HS384 and HS512, with the server's key (made with Python's hashlib).
+      let longer = [
+        "eyJhbGciOiJIUzM4NCIsInR5cCI6IkpXVCJ9.eyJjaGFubmVsX2lkIjoicm9vbSJ9.3SlZsYwhXZV4QMeaYj6roNlOrV1mNASVi_Ir73FbuFXUAwNAwwOqh4FT-kahUGVP",
+        "eyJhbGciOiJIUzUxMiIsInR5cCI6IkpXVCJ9.eyJjaGFubmVsX2lkIjoicm9vbSJ9.TWn8YIttU3OXZWfQfG9auTN4ipV1uwHRLWaBce374zTS5G_MZFSxQCkQciCrtbYUpKUtuHCmEEFN2w8GIfs96Q",
+      ]
       let forged = [
-        try await Self.token(claims, key: "another key that is long enough."),
-        try await Self.token(claims, by: .sha384), try await Self.token(claims, by: .sha512),
-        lying, try await Self.token(claims, header: ["crit": ["exp"]]),
+        Self.token(claims, key: "another key that is long enough."),
+        lying, Self.token(claims, header: ["alg": "HS256", "crit": ["exp"]]),
         "\(Self.part(#"{"alg":"none"}"#)).\(payload).",
         "\(Self.part(#"{"alg":"None","typ":"JWT"}"#)).\(payload).",
         "\(Self.part(#"{"alg":"none"}"#)).\(payload).\(good[2])",
@@ -159,8 +163,10 @@ import Testing
         // Another's claims, a changed byte, a cut signature.
         "\(good[0]).\(other[1]).\(good[2])", "\(good[0]).\(good[1]).\(good[2].dropLast(4))",
         "\(good[0]).\(good[1]).\(String(good[2].reversed()))",
+        // More behind it, and the padding that RFC 7515 §2 leaves out.
+        "\(good[0]).\(good[1]).\(good[2])A", "\(good[0]).\(good[1]).\(good[2])=",
       ]
-      for token in forged {
+      for token in forged + longer {
         let peer = try await SignalingPeer(server.url)
         peer.connect(Self.metadata(token))
         let close = try await peer.close()
@@ -193,7 +199,7 @@ import Testing
       ]
       for (claims, reason) in cases {
         let peer = try await SignalingPeer(server.url)
-        peer.connect(Self.metadata(try await Self.token(claims)))
+        peer.connect(Self.metadata(Self.token(claims)))
         let close = try await peer.close()
         #expect(close?.code == .signalingError, "\(claims)")
         #expect(
@@ -237,8 +243,8 @@ import Testing
 
   @Test func nothingSecretIsLogged() async throws {
     let log = LogRecorder()
-    let token = try await Self.token(["channel_id": "room"])
-    let wrong = try await Self.token(["channel_id": "other"])
+    let token = Self.token(["channel_id": "room"])
+    let wrong = Self.token(["channel_id": "other"])
     try await serving(log) { server in
       _ = try await offer(server, token, #","client_id":"seen""#)
       _ = try await offer(server, Self.key)

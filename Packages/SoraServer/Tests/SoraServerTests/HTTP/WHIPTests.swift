@@ -217,9 +217,9 @@ struct WHIPTests {
       $0.access.secretKey = SecretKey(TokenTests.key)
     } _: { server, client in
       let soon = Int64(Date().timeIntervalSince1970) + 60
-      let good = try await TokenTests.token(["channel_id": "room", "exp": .integer(soon)])
-      let elsewhere = try await TokenTests.token(["channel_id": "other", "exp": .integer(soon)])
-      let expired = try await TokenTests.token(["channel_id": "room", "exp": 1])
+      let good = TokenTests.token(["channel_id": "room", "exp": .integer(soon)])
+      let elsewhere = TokenTests.token(["channel_id": "other", "exp": .integer(soon)])
+      let expired = TokenTests.token(["channel_id": "room", "exp": 1])
       for (token, title) in [
         (nil, "ACCESS-TOKEN-MISSING"), ("nonsense", "ACCESS-TOKEN-INVALID"),
         (elsewhere, "ACCESS-TOKEN-CHANNEL"), (expired, "ACCESS-TOKEN-EXPIRED"),
