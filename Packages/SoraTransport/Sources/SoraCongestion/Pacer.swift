@@ -50,14 +50,14 @@ public final class Pacer {
   private let maximumQueueTime: Int64
   private var rate: Bitrate
   /// By priority. A tuple, so that a queue is changed in place.
-  private var queues: (PacerQueue, PacerQueue, PacerQueue, PacerQueue)
+  @safe @exclusivity(unchecked) private var queues: (PacerQueue, PacerQueue, PacerQueue, PacerQueue)
   /// Bytes sent that the pacing rate hasn't covered yet.
-  private var debt = 0.0
-  private var lastUpdate: Int64?
+  @safe @exclusivity(unchecked) private var debt = 0.0
+  @safe @exclusivity(unchecked) private var lastUpdate: Int64?
   private var lastSeen: Int64 = 0
 
   /// Keeps what isn't audio back, and probes that haven't begun.
-  private var held = PacerHold()
+  @safe @exclusivity(unchecked) private var held = PacerHold()
 
   // The probe that is being sent and those that wait for its end.
   private var cluster: Int?
@@ -157,11 +157,14 @@ public final class Pacer {
 
   /// Forgets packets that wait and aren't audio.
   ///
-  /// - Parameter isUnwanted: asked once for each, in no order that means anything.
+  /// - Parameter isUnwanted: asked once for each, in no order that means anything. What it queues isn't kept.
   public func removePaced(where isUnwanted: (Int) -> Bool) {
-    queues.1.removeAll(where: isUnwanted)
-    queues.2.removeAll(where: isUnwanted)
-    queues.3.removeAll(where: isUnwanted)
+    // A copy, for who is asked may call the pacer.
+    var rest = queues
+    rest.1.removeAll(where: isUnwanted)
+    rest.2.removeAll(where: isUnwanted)
+    rest.3.removeAll(where: isUnwanted)
+    queues = rest
   }
 
   /// Forgets all that waits, and what it owes: the path that they were for is gone.

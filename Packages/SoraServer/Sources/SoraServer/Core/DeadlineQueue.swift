@@ -1,119 +1,141 @@
-import SoraMedia
+package import SoraMedia
 
 /// What a `DeadlineQueue` holds.
-protocol DeadlineQueued: AnyObject {
+package protocol DeadlineQueued: AnyObject {
   var deadlineMark: DeadlineMark { get set }
 }
 
 /// What a `DeadlineQueue` notes in each that it holds.
-struct DeadlineMark {
+package struct DeadlineMark {
   /// Decides among equal deadlines: the lower first.
   fileprivate let order: UInt64
-  /// The place in the queue; negative outside of it.
-  fileprivate var index = -1
+  /// The seat in the queue; negative outside of it.
+  fileprivate var seat = -1
   fileprivate var isTouched = false
 
-  init(order: UInt64) { self.order = order }
+  package init(order: UInt64) { self.order = order }
 }
 
 /// Connections in the order of their deadlines: a binary heap that knows the place of each, so that a thousand idle connections
 /// cost nothing. Equal deadlines keep the order of the connections' making.
-struct DeadlineQueue<Connection: DeadlineQueued> {
+package struct DeadlineQueue<Connection: DeadlineQueued> {
+  /// Names its connection by a seat: entries move about, and each move of a reference would count its owners anew.
   private struct Entry {
     var deadline: Instant
     var order: UInt64
-    var connection: Connection
+    var seat: Int
+
+    static func < (one: Entry, other: Entry) -> Bool {
+      one.deadline == other.deadline ? one.order < other.order : one.deadline < other.deadline
+    }
+  }
+
+  private struct Seat {
+    var connection: Connection?
+    /// The entry's place in the heap.
+    var index = -1
   }
 
   private var heap: [Entry] = []
+  private var seats: [Seat] = []
+  private var freeSeats: [Int] = []
   /// Connections whose deadlines may have changed since they were set.
   private var touched: [Connection] = []
 
+  package init() {}
+
   /// A connection's deadline may have changed: it is set anew before the queue is asked next (`takeTouched`).
-  mutating func touch(_ connection: Connection) {
+  package mutating func touch(_ connection: Connection) {
     guard !connection.deadlineMark.isTouched else { return }
     connection.deadlineMark.isTouched = true
     touched.append(connection)
   }
 
   /// Takes out one that was touched; nil where all deadlines are right.
-  mutating func takeTouched() -> Connection? {
+  package mutating func takeTouched() -> Connection? {
     guard let connection = touched.popLast() else { return nil }
     connection.deadlineMark.isTouched = false
     return connection
   }
 
-  var nextDeadline: Instant? { heap.first?.deadline }
+  package var nextDeadline: Instant? { heap.first?.deadline }
 
   /// Sets or removes the deadline of a connection.
-  mutating func set(_ deadline: Instant?, of connection: Connection) {
-    let index = connection.deadlineMark.index
+  package mutating func set(_ deadline: Instant?, of connection: Connection) {
+    let seat = connection.deadlineMark.seat
     guard let deadline else {
-      if index >= 0 { remove(at: index) }
+      if seat >= 0 { _ = remove(at: seats[seat].index) }
       return
     }
-    if index < 0 {
-      heap.append(
-        Entry(deadline: deadline, order: connection.deadlineMark.order, connection: connection))
-      connection.deadlineMark.index = heap.count - 1
-      up(heap.count - 1)
-    } else if heap[index].deadline != deadline {
-      heap[index].deadline = deadline
-      up(index)
-      down(connection.deadlineMark.index)
-    }
+    guard seat >= 0 else { return insert(connection, deadline) }
+    let index = seats[seat].index
+    guard heap[index].deadline != deadline else { return }
+    heap[index].deadline = deadline
+    settle(index)
   }
 
   /// Takes out the first connection whose deadline has come.
-  mutating func popDue(at now: Instant) -> Connection? {
+  package mutating func popDue(at now: Instant) -> Connection? {
     guard let first = heap.first, first.deadline <= now else { return nil }
-    remove(at: 0)
-    return first.connection
+    return remove(at: 0)
   }
 
-  private mutating func remove(at index: Int) {
-    heap[index].connection.deadlineMark.index = -1
+  private mutating func insert(_ connection: Connection, _ deadline: Instant) {
+    let seat = freeSeats.popLast() ?? seats.count
+    if seat == seats.count { seats.append(Seat()) }
+    seats[seat].connection = connection
+    connection.deadlineMark.seat = seat
+    heap.append(Entry(deadline: deadline, order: connection.deadlineMark.order, seat: seat))
+    up(heap.count - 1)
+  }
+
+  private mutating func remove(at index: Int) -> Connection? {
+    let seat = heap[index].seat
     let last = heap.removeLast()
-    guard index < heap.count else { return }
-    heap[index] = last
-    last.connection.deadlineMark.index = index
-    up(index)
-    down(last.connection.deadlineMark.index)
+    if index < heap.count {
+      put(last, at: index)
+      settle(index)
+    }
+    freeSeats.append(seat)
+    let connection = seats[seat].connection.take()
+    connection?.deadlineMark.seat = -1
+    return connection
   }
 
-  /// By index, for a copied entry counts one more owner of its connection.
-  private func precedes(_ one: Int, _ other: Int) -> Bool {
-    heap[one].deadline == heap[other].deadline
-      ? heap[one].order < heap[other].order : heap[one].deadline < heap[other].deadline
+  /// Moves an entry up or down to where it belongs.
+  private mutating func settle(_ index: Int) {
+    up(index)
+    down(index)
+  }
+
+  private mutating func put(_ entry: Entry, at index: Int) {
+    heap[index] = entry
+    seats[entry.seat].index = index
   }
 
   private mutating func up(_ start: Int) {
+    let entry = heap[start]
     var index = start
     while index > 0 {
       let parent = (index - 1) / 2
-      guard precedes(index, parent) else { return }
-      exchange(index, parent)
+      guard entry < heap[parent] else { break }
+      put(heap[parent], at: index)
       index = parent
     }
+    put(entry, at: index)
   }
 
   private mutating func down(_ start: Int) {
+    let entry = heap[start]
     var index = start
     while true {
-      var least = index
-      for child in [2 * index + 1, 2 * index + 2]
-      where child < heap.count && precedes(child, least) {
-        least = child
-      }
-      if least == index { return }
-      exchange(index, least)
-      index = least
+      var child = 2 * index + 1
+      guard child < heap.count else { break }
+      if child + 1 < heap.count, heap[child + 1] < heap[child] { child += 1 }
+      guard heap[child] < entry else { break }
+      put(heap[child], at: index)
+      index = child
     }
-  }
-
-  private mutating func exchange(_ one: Int, _ other: Int) {
-    heap.swapAt(one, other)
-    heap[one].connection.deadlineMark.index = one
-    heap[other].connection.deadlineMark.index = other
+    put(entry, at: index)
   }
 }

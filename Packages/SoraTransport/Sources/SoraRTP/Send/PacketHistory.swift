@@ -28,7 +28,7 @@ public import SoraMedia
   public private(set) var statistics = Statistics()
 
   /// Empty until the first packet: many streams that are negotiated never send.
-  private var slots: [Slot] = []
+  @safe @exclusivity(unchecked) private var slots: [Slot] = []
   private var slabs: [UnsafeMutableRawPointer?] = unsafe []
 
   /// `capacity` is rounded up to a power of two from 32 to 32,768.

@@ -21,7 +21,7 @@ public final class PeerTransport {
   public let gatherer: ICEGatherer
   public var statistics: PeerTransportStatistics { counters }
   /// Internal, so that the compiler sees every use and need not check each count for overlapping access.
-  var counters = PeerTransportStatistics()
+  @safe @exclusivity(unchecked) var counters = PeerTransportStatistics()
   /// Local candidates as they were found, with what they were learnt from.
   public var gathered: [GatheredCandidate] { candidates.gathered }
   /// Opens connections to TURN servers; without it those that want one fail. Held weakly: a driver's own part.
@@ -43,7 +43,7 @@ public final class PeerTransport {
   /// What the other side has described of its end; nil before `start`.
   public private(set) var remote: RemoteDescription?
   private(set) var dtls: DTLSTransport
-  private(set) var srtp = SRTPTransport()
+  @safe @exclusivity(unchecked) private(set) var srtp = SRTPTransport()
   var candidates: LocalCandidates
   var traffic = PathTraffic()
   /// Whether nothing leads back: after `close`, and after errors that no ICE restart mends.

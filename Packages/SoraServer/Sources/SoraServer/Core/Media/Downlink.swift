@@ -37,7 +37,7 @@ final class Downlink {
   private(set) var subscriptions: [SubscribedTrack] = []
   private var bySSRC: [UInt32: SubscribedTrack] = [:]
   /// By the slots that tokens name; a slot is never used twice.
-  private var slots: [SubscribedTrack?] = []
+  @safe @exclusivity(unchecked) private var slots: [SubscribedTrack?] = []
   private var allocator = BandwidthAllocator()
   /// What the latest split was of and what came of it: their memory serves the next.
   private var streams: [BandwidthAllocator.Stream] = []

@@ -53,9 +53,9 @@ final class PublishedLayer {
   private var seen = DuplicateFilter()
   private var rates: LayerRates
   /// The packets that came last, so that subscribers needn't parse them again.
-  private var parsed = ParsedPackets()
+  @safe @exclusivity(unchecked) private var parsed = ParsedPackets()
   /// Kept packets that haven't been forwarded yet: those of one batch go to one subscriber after the other.
-  private var run: [UploadedPacket] = []
+  @safe @exclusivity(unchecked) private var run: [UploadedPacket] = []
   private var counted = Statistics()
   /// With simulcast, whether its frames come.
   private(set) var flow = LayerFlow()

@@ -44,14 +44,14 @@ final class SubscribedTrack {
   /// Whether the subscriber reports by source what became of packets, so that they need no transport-wide number.
   private var isReportedBySource = false
   /// What is wanted of it, and what it gets.
-  var gate = FrameGate()
+  @safe @exclusivity(unchecked) var gate = FrameGate()
   private(set) var share: BandwidthAllocator.Share?
 
-  var selection: LayerSelection<PublishedLayer>
-  var rewriter: PacketRewriter
+  @safe @exclusivity(unchecked) var selection: LayerSelection<PublishedLayer>
+  @safe @exclusivity(unchecked) var rewriter: PacketRewriter
   /// Steps back from the newest packet that the next probe takes.
   private var paddingCursor: UInt16 = 0
-  private var dropped = Dropped()
+  @safe @exclusivity(unchecked) private var dropped = Dropped()
 
   /// Packets that didn't go on, by reason.
   struct Dropped: Hashable {

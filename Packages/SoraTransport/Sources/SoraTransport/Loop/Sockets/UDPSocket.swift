@@ -34,7 +34,7 @@ public import SoraWire
   var deliveredECN = ECNCodepoint.notECT
 
   /// What was sent in this turn, and what didn't fit into the kernel's buffer earlier.
-  var queue: SendQueue
+  @safe @exclusivity(unchecked) var queue: SendQueue
   /// In the loop's list of sockets to flush at the end of the turn.
   var isListed = false
   /// The kernel's buffer is full: epoll says when it isn't.

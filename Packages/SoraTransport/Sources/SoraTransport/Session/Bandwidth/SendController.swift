@@ -72,14 +72,14 @@ public final class SendController {
   private static let scalablePacing = 1.25
 
   public var statistics: Statistics { counters }
-  private var counters = Statistics()
+  @safe @exclusivity(unchecked) private var counters = Statistics()
   private let estimator: BandwidthEstimator
   private let pacer: Pacer
   private let pacesBeforeFeedback: Bool
   // Changed with every packet: as classes they are, the accesses needn't be checked for overlaps.
   private let window = SendWindow()
   private let sent: SentPackets
-  private var budget = RetransmissionBudget()
+  @safe @exclusivity(unchecked) private var budget = RetransmissionBudget()
   private var reordering = ReorderingMeter()
   private var held = RetransmissionQueue()
   private var isHeld = false
@@ -88,7 +88,7 @@ public final class SendController {
   /// Whether the receiver has said anything that the estimate can stand on.
   private var isSteered = false
   /// What is sent, where there is no estimate to measure a budget by.
-  private var sending = RecentBytes(memory: .seconds(1))
+  @safe @exclusivity(unchecked) private var sending = RecentBytes(memory: .seconds(1))
   private var firstSent: Instant?
 
   public init(configuration: Configuration) {

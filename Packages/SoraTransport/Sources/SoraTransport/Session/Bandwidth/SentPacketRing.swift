@@ -26,9 +26,9 @@ final class SentPacketRing {
   /// In `size` of a packet that feedback has reported as received, and of no packet.
   private static let reported: Int32 = -1
 
-  private var entries: [Entry] = []
+  @safe @exclusivity(unchecked) private var entries: [Entry] = []
   /// The next number, never wrapped.
-  private(set) var nextSequence: Int64 = 1
+  @safe @exclusivity(unchecked) private(set) var nextSequence: Int64 = 1
 
   /// Takes the next number for a packet that leaves now.
   func append(

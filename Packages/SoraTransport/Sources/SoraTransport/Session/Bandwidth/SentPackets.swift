@@ -6,13 +6,15 @@ import SoraWire
 /// What has left and may still be reported on: gives packets their numbers and marks, and reads out of feedback what became of each.
 final class SentPackets {
   /// What the latest feedback message says of packets that weren't known to have arrived, by their numbers. Its memory serves the next.
-  private(set) var results: [PacketFeedback] = []
+  @safe @exclusivity(unchecked) private(set) var results: [PacketFeedback] = []
   // Changed with every packet: as a class it is, the accesses needn't be checked for overlaps.
   private let ring = SentPacketRing()
   private let window: SendWindow
-  private var sourceNumbers = SentSourceNumbers()
-  private var marks: ECNValidation
-  private var timelines = (TransportFeedbackTimeline(), CongestionFeedbackTimeline())
+  @safe @exclusivity(unchecked) private var sourceNumbers = SentSourceNumbers()
+  @safe @exclusivity(unchecked) private var marks: ECNValidation
+  @safe @exclusivity(unchecked) private var timelines = (
+    TransportFeedbackTimeline(), CongestionFeedbackTimeline()
+  )
 
   /// - Parameters:
   ///   - window: is told what leaves and what is answered.

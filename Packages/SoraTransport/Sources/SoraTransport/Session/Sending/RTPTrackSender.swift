@@ -93,7 +93,7 @@ public final class RTPTrackSender {
   public var parameters: Parameters
   public var statistics: Statistics { counters }
   /// Internal, so that the compiler sees every use and need not check each count for overlapping access.
-  var counters = Statistics()
+  @safe @exclusivity(unchecked) var counters = Statistics()
   public private(set) var remote = RemoteReport()
   private let numbers: SentNumbers
   private var rtxNumber: UInt16

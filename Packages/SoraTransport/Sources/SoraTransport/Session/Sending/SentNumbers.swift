@@ -14,7 +14,7 @@ final class SentNumbers {
   }
 
   private let capacity: Int
-  private var entries: [Entry] = []
+  @safe @exclusivity(unchecked) private var entries: [Entry] = []
 
   /// - Parameter capacity: a power of two.
   init(capacity: Int) { self.capacity = capacity }

@@ -1,0 +1,62 @@
+import SoraMedia
+import SoraServer
+import Testing
+
+/// The order in which connections are polled.
+@Suite struct DeadlineQueueTests {
+  private final class Queued: DeadlineQueued {
+    let number: Int
+    var deadlineMark: DeadlineMark
+
+    init(_ number: Int) {
+      self.number = number
+      deadlineMark = DeadlineMark(order: UInt64(number))
+    }
+  }
+
+  @Test(arguments: 1...8 as ClosedRange<UInt64>)
+  func itSaysWhatASortedListWould(seed: UInt64) {
+    let random = RandomSource(seed: seed)
+    func below(_ limit: UInt64) -> Int { Int(random.next() % limit) }
+    var queue = DeadlineQueue<Queued>()
+    let all = (0..<40).map(Queued.init)
+    var expected: [Int: Instant] = [:]
+    for _ in 0..<4_000 {
+      switch below(8) {
+      case 0...4:
+        let one = all[below(40)]
+        // Few instants, so that many are equal.
+        let deadline = Instant(nanoseconds: Int64(below(25)))
+        queue.set(deadline, of: one)
+        expected[one.number] = deadline
+      case 5:
+        let one = all[below(40)]
+        queue.set(nil, of: one)
+        expected[one.number] = nil
+      default:
+        let now = Instant(nanoseconds: Int64(below(20)))
+        let first = expected.min { ($0.value, $0.key) < ($1.value, $1.key) }
+        let due = first.flatMap { $0.value <= now ? $0.key : nil }
+        #expect(queue.popDue(at: now)?.number == due)
+        if let due { expected[due] = nil }
+      }
+      #expect(queue.nextDeadline == expected.values.min())
+    }
+  }
+
+  @Test func whatIsTakenOutIsHeldNoMore() {
+    var queue = DeadlineQueue<Queued>()
+    weak var gone: Queued?
+    do {
+      let one = Queued(1)
+      gone = one
+      queue.set(.zero, of: one)
+      queue.touch(one)
+      queue.touch(one)
+    }
+    #expect(gone != nil)
+    #expect(queue.popDue(at: .zero) != nil)
+    #expect(queue.takeTouched() != nil && queue.takeTouched() == nil)
+    #expect(gone == nil && queue.nextDeadline == nil)
+  }
+}
