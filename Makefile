@@ -204,7 +204,7 @@ lint: ## Report Swift sources that aren't formatted
 
 # From what is built: nothing is compiled a second time. Every warning is an error.
 docs: ## Write the API's documentation to .build/docs, and compile its samples (DOCUMENTED=SoraMedia for that module alone)
-	$(SWIFT) build -c release
+	@[ -n "$$SORA_IS_BUILT" ] || $(SWIFT) build -c release
 	@Tools/docs.py $(DOCS) $(DOCUMENTED)
 
 clean: ## Remove what was built

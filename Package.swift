@@ -607,6 +607,7 @@ let package = Package(
         "PortedSwift5",
         "PortedSwift6",
         "SoraMedia",
+        "CSoraMallocCount",
         "SoraClock",
         "SoraVersion",
         "SoraCamera",

@@ -254,6 +254,9 @@ def main():
     options = parser.parse_args()
     if options.self_test:
         return self_test()
+    for file in options.changed or []:
+        if not (ROOT / file).exists():
+            parser.error(f"there is no {file}: name files from the project's root on")
     started = time.monotonic()
     base = options.base or merge_base()
     files = options.changed or changed_since(base)

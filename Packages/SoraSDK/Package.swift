@@ -80,6 +80,7 @@ let package = Package(
       dependencies: [
         "Sora", "SoraSDK", "PortedSwift5", "PortedSwift6",
         .product(name: "SoraMedia", package: "SoraMedia"),
+        .product(name: "CSoraMallocCount", package: "SoraMedia"),
         .product(name: "SoraClock", package: "SoraMedia"),
         .product(name: "SoraVersion", package: "SoraMedia"),
         .product(name: "SoraCamera", package: "SoraCapture"),

@@ -74,6 +74,8 @@ extension InteropPaths {
       var closed: [[Bool]]
       var link: String
       var states: [String]
+      /// What became of messages for channels that close, refuse and take them.
+      var late: [String]
       var talk: Talk
       var messages: [String]
     }
@@ -84,6 +86,7 @@ extension InteropPaths {
       #expect(outcome.closed == [[true], [true], [false]])
       #expect(outcome.link.contains("websocket=0"))
       #expect(outcome.states == ["connected", "connected"])
+      #expect(outcome.late == ["fulfilled", "rejected", "fulfilled", "good"])
       // Messages alone, whatever the role: the offer has no section of media.
       let talk = outcome.talk
       #expect(talk.sections == ["m=application"] && talk.tiles == [0, 0, 0])

@@ -5,6 +5,24 @@ from browsers.browser import Browser
 from harness import main, wait_for
 
 
+# One channel closes while a message for it is compressed, and one refuses what it is given: what is for a third is sent all the same.
+CLOSED_WHILE_COMPRESSED = """async () => {
+  const { Channels } = await import("/channels.js");
+  const sent = [];
+  const channel = (label, send) => Object.assign(new EventTarget(), { label, readyState: "open", send });
+  const closing = channel("closing", () => { throw new Error("not open"); });
+  const channels = new Channels([{ label: "closing", compress: true }], {});
+  channels.add(closing);
+  channels.add(channel("refusing", () => { throw new Error("too large"); }));
+  channels.add(channel("good", (data) => sent.push(data)));
+  const outcomes = ["closing", "refusing", "good"].map((label) => channels.send(label, label));
+  await null;
+  await null;
+  closing.readyState = "closed";
+  return (await Promise.allSettled(outcomes)).map((outcome) => outcome.status).concat(sent);
+}"""
+
+
 class Caller:
     """A page whose WebSockets are watched."""
 
@@ -92,6 +110,7 @@ def scenario(world):
     server = world.serve()
     browser = Browser(world)
     outcome, pages = without_sockets(browser)
+    outcome["late"] = pages[0].evaluate(CLOSED_WHILE_COMPRESSED)
     outcome["talk"], talkers = messages_only(browser)
     wait_for("the last leaving", lambda: len(server.messages("leave")) == 6)
     outcome["messages"] = [line for page in pages + talkers for line in page.messages]

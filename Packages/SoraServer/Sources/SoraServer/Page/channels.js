@@ -56,13 +56,18 @@ export class Channels {
   /** Sends text or bytes, compressed where the label is; one after another. */
   send(label, data) {
     const channel = this.#open.get(label);
-    this.#sending = this.#sending.then(async () => {
-      if (channel?.readyState !== "open") return;
-      if (!this.#listed.get(label)?.compress) return channel.send(data);
-      const bytes = typeof data === "string" ? new TextEncoder().encode(data) : data;
-      channel.send(await pass(bytes, new CompressionStream("deflate")));
+    const sent = this.#sending.then(async () => {
+      let content = data;
+      if (this.#listed.get(label)?.compress) {
+        const bytes = typeof data === "string" ? new TextEncoder().encode(data) : data;
+        content = await pass(bytes, new CompressionStream("deflate"));
+      }
+      // Looked at last: while it was compressed the channel may have closed.
+      if (channel?.readyState === "open") channel.send(content);
     });
-    return this.#sending;
+    // What can't be sent keeps nothing from being sent behind it.
+    this.#sending = sent.catch(() => {});
+    return sent;
   }
 
   clear() { this.#open.clear(); }

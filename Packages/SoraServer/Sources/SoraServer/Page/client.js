@@ -215,7 +215,7 @@ export class Client extends EventTarget {
         reject(new Error(`${method} was not answered.`));
       }, CALL_TIMEOUT);
       this.#calls.set(id, { resolve, reject, timer });
-      this.channels.send("rpc", JSON.stringify({ jsonrpc: "2.0", method, params, id }));
+      this.channels.send("rpc", JSON.stringify({ jsonrpc: "2.0", method, params, id })).catch(reject);
     });
   }
 

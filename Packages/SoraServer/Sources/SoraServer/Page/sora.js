@@ -405,9 +405,11 @@ function prepare() {
     const field = element("message");
     const label = element("label").value;
     if (!field.value || !client?.channels.isOpen(label)) return;
-    client.channels.send(label, field.value);
-    messages.add({ label, bytes: new TextEncoder().encode(field.value), isOwn: true }, "you");
+    const text = field.value;
     field.value = "";
+    client.channels.send(label, text).then(
+      () => messages.add({ label, bytes: new TextEncoder().encode(text), isOwn: true }, "you"),
+      (error) => notice(`The message can't be sent: ${error.message}`));
   };
   element("stop").onclick = () => (client ? client.leave() : finish("Not connected."));
   element("settings").onclick = () => openSettings(element("form").hidden);
