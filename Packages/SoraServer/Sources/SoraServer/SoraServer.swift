@@ -68,7 +68,7 @@ public final class SoraServer: Sendable {
   }
 
   private static func open(_ configuration: Configuration) async throws -> SoraServer {
-    let access = try await ServerAccess(
+    let access = try ServerAccess(
       configuration.access, isClustered: configuration.cluster != nil, logger: configuration.logger)
     do {
       return try await open(configuration, access)

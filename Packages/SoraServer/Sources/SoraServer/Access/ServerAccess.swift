@@ -17,7 +17,7 @@ final class ServerAccess: Sendable {
   /// - Throws: `invalidConfiguration` where a webhook can't be used.
   init(
     _ configuration: ServerConfiguration.Access, isClustered: Bool, logger: Logger
-  ) async throws(SignalingError) {
+  ) throws(SignalingError) {
     try Self.check(configuration.authWebhook, "access.authWebhook")
     try Self.check(configuration.eventWebhook, "access.eventWebhook")
     let metrics = AccessMetrics()
