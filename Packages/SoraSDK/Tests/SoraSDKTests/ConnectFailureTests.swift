@@ -1,4 +1,5 @@
 import Foundation
+import SignalingTestSupport
 import SoraSDK
 import SoraSignaling
 import Testing
@@ -360,20 +361,4 @@ extension Role {
 private func configurationOfNobody() throws -> Configuration {
   let url = URL(string: "ws://127.0.0.1:\(try unusedPort())/signaling")!
   return Configuration(url: url, channelId: "sora", role: .sendrecv)
-}
-
-/// A port of this machine on which nothing listens, and that nobody else gets while the tests run: it stays bound.
-func unusedPort() throws -> Int {
-  let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-  var address = sockaddr_in()
-  address.sin_family = sa_family_t(AF_INET)
-  address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-  var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-  let isBound = withUnsafeMutablePointer(to: &address) { pointer in
-    pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-      bind(descriptor, $0, size) == 0 && getsockname(descriptor, $0, &size) == 0
-    }
-  }
-  guard descriptor >= 0, isBound else { throw POSIXError(.EADDRNOTAVAIL) }
-  return Int(UInt16(bigEndian: address.sin_port))
 }

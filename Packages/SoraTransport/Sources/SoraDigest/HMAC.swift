@@ -5,17 +5,32 @@ import COpenSSL
 /// libcrypto's own looks up the digest by name and makes contexts on the heap for every message, and takes eight times as long for a
 /// STUN message.
 public enum HMAC {
-  /// - Parameter code: of its 20 bytes or more the first 20 are written.
+  /// Writes HMAC-SHA1.
+  ///
+  /// - Parameters:
+  ///   - message: what is authenticated.
+  ///   - key: of any length.
+  ///   - code: of its 20 bytes or more the first 20 are written.
   public static func sha1(_ message: RawSpan, key: RawSpan, into code: inout MutableRawSpan) {
     write(SHA1.self, message, key, &code)
   }
 
-  /// - Parameter code: of its 32 bytes or more the first 32 are written.
+  /// Writes HMAC-SHA256.
+  ///
+  /// - Parameters:
+  ///   - message: what is authenticated.
+  ///   - key: of any length.
+  ///   - code: of its 32 bytes or more the first 32 are written.
   public static func sha256(_ message: RawSpan, key: RawSpan, into code: inout MutableRawSpan) {
     write(SHA256.self, message, key, &code)
   }
 
-  /// - Parameter code: of its 48 bytes or more the first 48 are written.
+  /// Writes HMAC-SHA384.
+  ///
+  /// - Parameters:
+  ///   - message: what is authenticated.
+  ///   - key: of any length.
+  ///   - code: of its 48 bytes or more the first 48 are written.
   public static func sha384(_ message: RawSpan, key: RawSpan, into code: inout MutableRawSpan) {
     write(SHA384.self, message, key, &code)
   }
