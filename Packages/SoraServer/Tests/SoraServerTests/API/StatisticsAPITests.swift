@@ -31,7 +31,17 @@ import Testing
           (try? await api.post(connection, body))?.json?["simulcast_rids"] == wanted
         })
       #expect(await waits { await viewer.received(.video, of: publisher) > 5 })
-      let found = try #require(try await api.post(connection, names(publisher)).json)
+      // What probes repeat is received by the viewer, and counted once of the publisher: its own counts are waited for.
+      let publishing = names(publisher)
+      #expect(
+        await waits {
+          guard let told = try? await api.post(connection, publishing).json else { return false }
+          let layers = track("video", told)?["layers"]?.arrayValue ?? []
+          return ([track("audio", told)] + layers).allSatisfy {
+            $0?["packets"]?.intValue ?? 0 > 5
+          }
+        })
+      let found = try #require(try await api.post(connection, publishing).json)
       for (key, value) in [
         "channel_id": "room", "client_id": "robot", "role": "sendonly", "connected": true,
         "audio": true, "video": true, "spotlight": false, "simulcast_rids": [],
