@@ -64,7 +64,8 @@ struct Guest {
       ], output: output,
       environment: [
         "VIVID": "n_devs=2,node_types=0x1+0x1,multiplanar=1+2",
-        "LOOPBACK": "video_nr=40+41+42,card_label=A+B+C,exclusive_caps=1+1+1",
+        // Of the two buffers that it has by itself, the one that is being read is written to 40 ms later.
+        "LOOPBACK": "video_nr=40+41+42,card_label=A+B+C,exclusive_caps=1+1+1,max_buffers=8",
       ])
     guard ended == 0 else {
       throw Failure(description: "the guest ended with \(ended): \(text(of: output))")
