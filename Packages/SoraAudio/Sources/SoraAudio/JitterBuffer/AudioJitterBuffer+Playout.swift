@@ -53,7 +53,8 @@ extension AudioJitterBuffer {
     }
     return PlayoutPolicy.Situation(
       phase: phase, expected: position.expected, generated: position.generated,
-      isSilenceAnnounced: isSilenceAnnounced, next: next, target: target)
+      isSilenceAnnounced: isSilenceAnnounced, next: next, target: target,
+      jitter: min(estimator.targetDelay, target))
   }
 
   private func perform(_ decision: PlayoutPolicy.Decision, at now: Instant) {
@@ -189,8 +190,12 @@ extension AudioJitterBuffer {
     case .none: pace.settle()
     case .accelerate(let longest, let isFast):
       guard gather(2 * TimeStretcher.longest, at: now) else { return }
+      // Where a period of the voice may be longer than what can be taken out, what is shorter has to fit as well as one.
+      let isAny = longest >= TimeStretcher.longest
+      let threshold = isAny ? pace.threshold : StretchPace.likeness
       let removed = samples.accelerate(
-        longest: longest, threshold: isFast ? min(pace.threshold, 0.5) : pace.threshold)
+        longest: longest, threshold: isFast ? min(threshold, 0.5) : threshold)
+      guard removed > 0 || isAny else { return pace.postpone(pause: 5) }
       stats.removedSamplesForAcceleration += UInt64(removed)
       pace.stretched(by: -Self.nanoseconds(Int64(removed)), pause: isFast ? 2 : 5)
     case .expand:

@@ -31,6 +31,8 @@ struct PlayoutPolicy {
     var isSilenceAnnounced: Bool
     var next: Next?
     var target: Int64
+    /// What of the target is due to packets that come late, and not to somebody's wish.
+    var jitter: Int64
   }
 
   enum Decision: Equatable {
@@ -80,6 +82,11 @@ struct PlayoutPolicy {
       if redundant > 0, remaining <= redundant, gap >= redundant {
         return .restore(next.redundantCount, skipping: Int(redundant - remaining))
       }
+      // What is missing may still come, and the delay has yet to grow: it isn't given up for what came before it.
+      let delay = next.delay &+ AudioJitterBuffer.nanoseconds(gap)
+      if delay < situation.jitter - patience, situation.generated < longestWait {
+        return .concealUnderrun
+      }
       return .concealLoss
     }
   }
@@ -93,6 +100,10 @@ struct PlayoutPolicy {
 
   /// The length of one pull, in nanoseconds.
   static let pull: Int64 = 10_000_000
+  /// How far below the target the delay is where what is missing is waited for: farther than it is kept by stretching.
+  private static let patience: Int64 = 10_000_000
+  /// Samples that are made up at most for one that may still come while others are there: 100 ms.
+  private static let longestWait = 4_800
   /// What clocks and threads are late by.
   private static let slack: Int64 = 1_000_000
 

@@ -8,8 +8,12 @@ struct StretchPace {
   /// The least delay of the last pulls; nil until there were enough.
   var delay: Int64? { delays.minimum }
 
-  /// Music and noise resemble themselves less than speech does: less is asked for with each failure.
-  var threshold: Float { max(0.3, 0.9 - 0.03 * Float(failures)) }
+  /// How alike parts have to be that may be as long as any. Music and noise resemble themselves less than speech does: less is asked
+  /// for with each failure.
+  var threshold: Float { max(0.3, Self.likeness - 0.03 * Float(failures)) }
+
+  /// How alike they have to be at first.
+  static let likeness: Float = 0.9
 
   /// Takes the delay of a pull.
   ///
@@ -29,6 +33,9 @@ struct StretchPace {
     failures = change == 0 ? failures + 1 : 0
     delays.shift(change)
   }
+
+  /// No part was like another among those that were short enough, which says nothing of longer ones.
+  mutating func postpone(pause pulls: Int) { pullsUntilNext = pulls }
 
   /// The timeline has jumped: earlier delays mean nothing any more.
   mutating func clear() { delays.clear() }
