@@ -42,14 +42,15 @@ extension AudioJitterBuffer {
   private func situation(at now: Instant) -> PlayoutPolicy.Situation {
     var next: PlayoutPolicy.Next?
     if let first = packets.first {
-      let fastest = estimator.fastestTransit ?? 0
+      let start = now.nanoseconds &- (estimator.fastestTransit ?? 0)
       let isGap = phase == .playing && first.timestamp > position.expected
       next = PlayoutPolicy.Next(
         timestamp: first.timestamp,
         isContiguous: first.sequenceNumber == position.lastSequenceNumber &+ 1,
         redundantCount: isGap
           ? packets.withPayload(first) { decoder.redundantSampleCount(of: $0) } : 0,
-        delay: now.nanoseconds &- Self.nanoseconds(first.timestamp) &- fastest)
+        delay: start &- Self.nanoseconds(first.timestamp),
+        missingDelay: start &- Self.nanoseconds(position.expected))
     }
     return PlayoutPolicy.Situation(
       phase: phase, expected: position.expected, generated: position.generated,

@@ -19,6 +19,8 @@ struct PlayoutPolicy {
     var redundantCount: Int
     /// The playout delay that would result from playing it now.
     var delay: Int64
+    /// The same of what was expected instead of it.
+    var missingDelay: Int64
   }
 
   struct Situation {
@@ -83,8 +85,7 @@ struct PlayoutPolicy {
         return .restore(next.redundantCount, skipping: Int(redundant - remaining))
       }
       // What is missing may still come, and the delay has yet to grow: it isn't given up for what came before it.
-      let delay = next.delay &+ AudioJitterBuffer.nanoseconds(gap)
-      if delay < situation.jitter - patience, situation.generated < longestWait {
+      if next.missingDelay < situation.jitter - patience, situation.generated < longestWait {
         return .concealUnderrun
       }
       return .concealLoss

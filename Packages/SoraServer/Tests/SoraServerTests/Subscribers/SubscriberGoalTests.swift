@@ -1,100 +1,10 @@
 import SoraMedia
 import SoraNetworkSimulator
-import SoraServer
 import Testing
 
 /// The goals of congestion control (Docs/congestion.md) for a subscriber: what a server sends has the publisher's rate, of which only
 /// temporal layers can be left out. Each prints the row that the document has.
 @Suite struct SubscriberGoalTests {
-  /// Subscribers behind one bottleneck, whose forward way leads to them, and a publisher with a link of its own. The stream has
-  /// 1.5 Mbit/s in three layers, 330 kbit/s of them in the lowest.
-  private final class Room {
-    let network: SimulatedNetwork
-    let server: TestServer
-    let bottleneck: SimulatedLink
-    /// At both ends of the bottleneck.
-    let near: SimulatedHost
-    let far: SimulatedHost
-    let publisher: ScriptedClient
-    let players: [ScriptedClient]
-    /// How long what has left the bottleneck waited in it, in milliseconds, and when.
-    private(set) var waits: [(at: Instant, milliseconds: Double)] = []
-
-    init(
-      _ kilobits: Int, loss: Double = 0, queue: Duration = .milliseconds(300),
-      players count: Int = 1,
-      seed: UInt64
-    ) throws {
-      network = SimulatedNetwork(seed: seed, retention: .digestOnly)
-      let server = try TestServer(network)
-      self.server = server
-      let (near, far) = (network.addRouter("near"), network.addRouter("far"))
-      (self.near, self.far) = (near, far)
-      network.link(server.host, near)
-      bottleneck = network.link(
-        near, far, LinkConditions(loss: loss, bitsPerSecond: kilobits * 1000, queue: .time(queue)))
-      publisher = try ScriptedClient(
-        "publisher", 1, server, LinkConditions(delay: .milliseconds(5))
-      ).withMedia().connect(.sendonly)
-      players = try (0..<count).map { index in
-        try ScriptedClient(
-          "player\(index)", 2 + index, server, LinkConditions(delay: .milliseconds(50)),
-          behind: far
-        ).withMedia().connect(.recvonly)
-      }
-      bottleneck.onForwardDeparture = { [unowned self] datagram, now in
-        waits.append((now, datagram.waited.inMilliseconds))
-      }
-      let (publisher, players) = (publisher, players)
-      #expect(
-        network.run(
-          until: {
-            publisher.isConnected
-              && players.allSatisfy {
-                $0.isConnected && $0.sections(of: publisher, .video).count == 1
-              }
-          }, within: .seconds(5)))
-      network.run(for: .milliseconds(100))
-      try publisher.startMedia(.init(baseShare: 0.22))
-    }
-
-    var now: Instant { network.now }
-
-    /// Bytes that have left the server for the bottleneck.
-    var sentBytes: Int { Int(bottleneck.forwardStatistics.sentBytes) }
-
-    /// Of the waits since a time, the one that a share of them doesn't exceed.
-    func wait(_ share: Double, since start: Instant) -> Double {
-      let sorted = waits.filter { $0.at >= start }.map(\.milliseconds).sorted()
-      return sorted.isEmpty ? 0 : sorted[min(sorted.count - 1, Int(Double(sorted.count) * share))]
-    }
-
-    /// Frames that a player has put together since a time.
-    func frames(_ player: Int = 0, since start: Instant) -> Int {
-      players[player].media!.frames.count { $0.at >= start }
-    }
-
-    /// A TCP flow through the bottleneck that begins now and always has more to send.
-    func startTransfer(_ algorithm: SimulatedTCPAlgorithm) -> SimulatedTCPFlow {
-      let from = network.addHost("web", "10.0.3.1")
-      let to = network.addHost("reader", "10.0.3.2")
-      network.link(from, near)
-      network.link(far, to, LinkConditions(delay: .milliseconds(50)))
-      let transfer = SimulatedTCPFlow(network, from: from, to: to, algorithm: algorithm)
-      transfer.send(nil)
-      return transfer
-    }
-
-    /// Bits per second that leave the server in each of so many half seconds from now on.
-    func halfSeconds(_ count: Int) -> [Double] {
-      (0..<count).map { _ in
-        let before = sentBytes
-        network.run(for: .milliseconds(500))
-        return Double(sentBytes - before) * 16
-      }
-    }
-  }
-
   private static let seeds: ClosedRange<UInt64> = 1...5
 
   /// One row: the figure of each seed.
@@ -113,7 +23,7 @@ import Testing
   @Test(arguments: [500, 1_000]) func ownQueueIsShort(kilobits: Int) throws {
     var figures: [Double] = []
     for seed in Self.seeds {
-      let room = try Room(kilobits, seed: seed)
+      let room = try SubscriberRoom(kilobits, seed: seed)
       room.network.run(for: .seconds(10))
       let start = room.now
       room.network.run(for: .seconds(60))
@@ -128,7 +38,7 @@ import Testing
   @Test func randomLossIsNotObeyed() throws {
     var figures: [Double] = []
     for seed in Self.seeds {
-      let room = try Room(3_000, loss: 0.02, seed: seed)
+      let room = try SubscriberRoom(3_000, loss: 0.02, seed: seed)
       room.network.run(for: .seconds(10))
       let start = room.now
       room.network.run(for: .seconds(60))
@@ -142,7 +52,7 @@ import Testing
   @Test func aStepIsFollowed() throws {
     var figures: [Double] = []
     for seed in Self.seeds {
-      let room = try Room(500, seed: seed)
+      let room = try SubscriberRoom(500, seed: seed)
       room.network.run(for: .seconds(30))
       room.bottleneck.forwardConditions.bitsPerSecond = 4_000_000
       let start = room.now
@@ -160,7 +70,7 @@ import Testing
   @Test func aFallIsDrained() throws {
     var figures: [Double] = []
     for seed in Self.seeds {
-      let room = try Room(2_500, queue: .seconds(2), seed: seed)
+      let room = try SubscriberRoom(2_500, queue: .seconds(2), seed: seed)
       room.network.run(for: .seconds(30))
       room.bottleneck.forwardConditions.bitsPerSecond = 500_000
       let start = room.now
@@ -184,7 +94,7 @@ import Testing
   @Test func anOutageEndsWithoutABurst() throws {
     var figures: [Double] = []
     for seed in Self.seeds {
-      let room = try Room(2_500, seed: seed)
+      let room = try SubscriberRoom(2_500, seed: seed)
       room.network.run(for: .seconds(20))
       let usual = room.halfSeconds(20).reduce(0, +) / 20
       room.bottleneck.setUp(false)
@@ -204,7 +114,7 @@ import Testing
   @Test func twoShareALink() throws {
     var figures: [Double] = []
     for seed in Self.seeds {
-      let room = try Room(2_000, players: 2, seed: seed)
+      let room = try SubscriberRoom(2_000, players: 2, seed: seed)
       room.network.run(for: .seconds(40))
       let start = room.now
       room.network.run(for: .seconds(100))
@@ -220,7 +130,7 @@ import Testing
   func aTransferLeavesAShare(algorithm: SimulatedTCPAlgorithm) throws {
     var figures: [Double] = []
     for seed in Self.seeds {
-      let room = try Room(2_000, seed: seed)
+      let room = try SubscriberRoom(2_000, seed: seed)
       room.network.run(for: .seconds(10))
       let transfer = room.startTransfer(algorithm)
       room.network.run(for: .seconds(30))
@@ -240,7 +150,7 @@ import Testing
   func aTransferThatEndsLeavesNothingBehind(algorithm: SimulatedTCPAlgorithm) throws {
     var figures: [Double] = []
     for seed in Self.seeds {
-      let room = try Room(2_000, seed: seed)
+      let room = try SubscriberRoom(2_000, seed: seed)
       room.network.run(for: .seconds(10))
       let transfer = room.startTransfer(algorithm)
       room.network.run(for: .seconds(60))
