@@ -31,15 +31,7 @@ import Testing
         try ScriptedClient("player\(index)", 2 + index, server, link).withMedia()
           .connect(.recvonly)
       }
-      let (publisher, players) = (publisher, players)
-      let isReady = network.run(
-        until: {
-          publisher.isConnected
-            && players.allSatisfy {
-              $0.isConnected && $0.sections(of: publisher, .video).count == 1
-            }
-        }, within: .seconds(5))
-      #expect(isReady)
+      #expect(network.connects(players, to: publisher))
       network.run(for: .milliseconds(100))
       try publisher.startMedia(video)
     }

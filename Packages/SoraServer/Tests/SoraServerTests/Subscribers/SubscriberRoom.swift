@@ -42,15 +42,7 @@ final class SubscriberRoom {
     bottleneck.onForwardDeparture = { [unowned self] datagram, now in
       waits.append((now, datagram.waited.inMilliseconds))
     }
-    let (publisher, players) = (publisher, players)
-    #expect(
-      network.run(
-        until: {
-          publisher.isConnected
-            && players.allSatisfy {
-              $0.isConnected && $0.sections(of: publisher, .video).count == 1
-            }
-        }, within: .seconds(5)))
+    #expect(network.connects(players, to: publisher))
     network.run(for: .milliseconds(100))
     try publisher.startMedia(.init(baseShare: 0.22))
   }

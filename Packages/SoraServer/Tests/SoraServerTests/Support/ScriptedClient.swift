@@ -487,3 +487,16 @@ extension ScriptedClient: PeerTransportDelegate {
 
   func transport(_ transport: PeerTransport, needsAddressOf candidate: ICECandidate) {}
 }
+
+extension SimulatedNetwork {
+  /// Runs until all are connected and the players are offered the publisher's video; whether that is so within five seconds.
+  func connects(_ players: [ScriptedClient], to publisher: ScriptedClient) -> Bool {
+    run(
+      until: {
+        publisher.isConnected
+          && players.allSatisfy {
+            $0.isConnected && $0.sections(of: publisher, .video).count == 1
+          }
+      }, within: .seconds(5))
+  }
+}
