@@ -59,9 +59,8 @@ import Testing
 
   /// A delay that somebody wishes isn't reached by making up what is lost for longer than it was.
   @Test func aWishedDelayMakesLossesNoLonger() {
-    let buffer = AudioJitterBuffer(
-      decoder: SilentPayloadDecoder(), configuration: .init(minimumDelay: .zero))
-    AudioScenario(seconds: 20, delay: { $0 % 20 == 19 ? nil : 50 }).run(buffer) { samples, _ in
+    let buffer = buffer()
+    AudioScenario(seconds: 20, delay: { $0 % 20 == 19 ? nil : 50 }).run(buffer) { _, _ in
       if buffer.stats.totalSamplesReceived > 480_000 {
         buffer.configuration.minimumDelay = .milliseconds(500)
       }
