@@ -1,5 +1,6 @@
 public import SoraMedia
 public import SoraSignalingMessages
+public import SoraTransport
 
 // What somebody outside of the channels asks of some connections.
 extension SFUCore {
@@ -52,11 +53,28 @@ extension SFUCore {
     return true
   }
 
+  /// Asks a connection's publisher for a key frame. False where there is no such connection.
+  @discardableResult
+  public func requestKeyFrame(connectionID: String, at now: Instant) -> Bool {
+    guard let connection = directory.connection(id: connectionID), !connection.isEnded else {
+      return false
+    }
+    for track in connection.uplink.tracks {
+      for layer in track.layers { connection.requestKeyFrame(of: layer, at: now) }
+    }
+    return true
+  }
+
   /// All connections, in the order of their `connect`.
   public var status: [SFUConnectionStatus] { connections.map(\.status) }
 
   /// Some connections, in the order of their `connect`.
   public func status(of selection: SFUSelection) -> [SFUConnectionStatus] {
     connections.filter { $0.isIn(selection) }.map(\.status)
+  }
+
+  /// What statistics say of a connection's data channels; nil where it has none.
+  public func dataReport(connectionID: String) -> DataReport? {
+    directory.connection(id: connectionID)?.signaling.channels?.report
   }
 }

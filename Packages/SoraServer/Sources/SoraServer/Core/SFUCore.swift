@@ -41,16 +41,9 @@ public final class SFUCore {
   private var running: [(track: PublishedTrack, layer: PublishedLayer)] = []
   private(set) var directory = ConnectionDirectory<SFUConnection>()
   private(set) var channels: [SFUChannel] = []
-  private var outbox: [Outgoing] = []
-  private var isDelivering = false
+  private let outbox = SFUOutbox()
   /// Set while nobody new is taken.
   var drain: Drain?
-
-  private enum Outgoing {
-    case output(SFUOutput, SFUPeerID)
-    case event(SFUEvent)
-    case report(SFUReport)
-  }
 
   /// - Parameters:
   ///   - configuration: addresses for media, and time limits.
@@ -65,11 +58,6 @@ public final class SFUCore {
 
   /// Connections in the order of their `connect`.
   var connections: [SFUConnection] { directory.all.filter { !$0.isEnded } }
-
-  /// What statistics say of a connection's data channels; nil where it has none.
-  public func dataReport(connectionID: String) -> DataReport? {
-    directory.connection(id: connectionID)?.signaling.channels?.report
-  }
 
   // MARK: Signaling
 
@@ -180,18 +168,6 @@ public final class SFUCore {
     guard let connection = clients.connection(of: peer) else { return clients.remove(peer) }
     guard !connection.signaling.webSocketLost() else { return }
     end(connection, .lost("WEBSOCKET-CLOSED"), reason: "WEBSOCKET-CLOSED", at: now)
-  }
-
-  /// Asks a connection's publisher for a key frame. False where there is no such connection.
-  @discardableResult
-  public func requestKeyFrame(connectionID: String, at now: Instant) -> Bool {
-    guard let connection = directory.connection(id: connectionID), !connection.isEnded else {
-      return false
-    }
-    for track in connection.uplink.tracks {
-      for layer in track.layers { connection.requestKeyFrame(of: layer, at: now) }
-    }
-    return true
   }
 
   /// Forgets the clients without a connection.
@@ -499,18 +475,11 @@ public final class SFUCore {
 
   /// Hands out what was collected, once the core is at rest, so that a delegate may call the core.
   func deliver(at now: Instant) {
-    guard !isDelivering else { return }
-    isDelivering = true
-    defer { isDelivering = false }
-    while !outbox.isEmpty {
-      let batch = outbox
-      outbox.removeAll(keepingCapacity: true)
-      for item in batch {
-        switch item {
-        case .output(let output, let peer): delegate?.core(self, sends: output, to: peer, at: now)
-        case .event(let event): delegate?.core(self, event: event, at: now)
-        case .report(let report): delegate?.core(self, reports: report, at: now)
-        }
+    outbox.deliver { item in
+      switch item {
+      case .output(let output, let peer): delegate?.core(self, sends: output, to: peer, at: now)
+      case .event(let event): delegate?.core(self, event: event, at: now)
+      case .report(let report): delegate?.core(self, reports: report, at: now)
       }
     }
   }

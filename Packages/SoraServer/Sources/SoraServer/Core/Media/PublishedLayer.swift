@@ -209,13 +209,14 @@ final class PublishedLayer {
   var isRunFull: Bool { run.count >= ParsedPackets.capacity }
 
   /// A kept packet and its header; nil where it isn't kept any more. Valid until the next packet is taken.
-  func stored(_ number: UInt16) -> (bytes: UnsafeRawBufferPointer, packet: StoredPacket)? {
+  func stored(_ number: UInt16) -> ReadPacket? {
     guard let memory = unsafe history?.stored(sequenceNumber: number) else { return nil }
     let bytes = UnsafeRawBufferPointer(memory)
-    if let known = parsed[number] { return unsafe (bytes, known) }
+    if let known = parsed[number] { return unsafe ReadPacket(bytes: bytes, read: known) }
     guard let header = unsafe try? RTPHeader(parsing: bytes) else { return nil }
     let values = unsafe RTPHeaderExtensions(of: header, in: bytes, map: terms.extensions)
-    return unsafe (bytes, StoredPacket(header: header, values: ForwardedValues(values)))
+    return unsafe ReadPacket(
+      bytes: bytes, read: StoredPacket(header: header, values: ForwardedValues(values)))
   }
 
   /// Bytes of a kept packet; nil where it isn't kept any more.

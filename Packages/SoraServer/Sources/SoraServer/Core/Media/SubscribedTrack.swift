@@ -28,21 +28,15 @@ protocol TrackSubscriber: AnyObject {
 final class SubscribedTrack {
   let source: PublishedTrack
   unowned let subscriber: any TrackSubscriber
-  let sender: RTPTrackSender
-  /// The subscriber's: at hand, for each packet needs both.
-  private let transport: PeerTransport
+  /// How its packets leave.
+  let stream: ForwardedStream
   private let controller: SendController
   /// Names it in the subscriber's pacer.
   let slot: Int
-  let types: SFUPayloadTypes.Assignment
   /// Whether the subscriber hears of it only what the spotlight has heard.
   private let followsSpotlight: Bool
   /// Whether the subscriber's answer takes the section and its transport can carry it.
   private(set) var isActive = false
-  /// What of `types` the subscriber takes.
-  private var accepted: SFUPayloadTypes.Assignment
-  /// Whether the subscriber reports by source what became of packets, so that they need no transport-wide number.
-  private var isReportedBySource = false
   /// What is wanted of it, and what it gets.
   @safe @exclusivity(unchecked) var gate = FrameGate()
   private(set) var share: BandwidthAllocator.Share?
@@ -84,14 +78,13 @@ final class SubscribedTrack {
     self.followsSpotlight = followsSpotlight
     self.source = source
     self.subscriber = subscriber
-    self.transport = transport
     self.controller = controller
     self.slot = slot
-    self.types = types
-    accepted = SFUPayloadTypes.Assignment(media: types.media)
     selection = LayerSelection(source.isSimulcast ? nil : source.layers.first)
-    self.sender = sender
     self.rewriter = rewriter
+    stream = ForwardedStream(
+      sender, types: types, of: source.types, pictures: source.stream.pictures,
+      transport: transport, controller: controller)
   }
 
   var kind: MediaKind { source.kind }
@@ -99,9 +92,13 @@ final class SubscribedTrack {
   var isMuted: Bool { followsSpotlight && !source.isHeard }
   /// Whether anything of it was sent.
   var hasBegun: Bool { rewriter.timestamps.isStarted }
-  var ssrc: UInt32 { sender.parameters.ssrc }
+  var sender: RTPTrackSender { stream.sender }
+  var types: SFUPayloadTypes.Assignment { stream.types }
+  var ssrc: UInt32 { stream.ssrc }
   var statistics: Statistics {
-    Statistics(sent: sender.statistics, dropped: dropped, frames: gate.statistics)
+    var dropped = dropped
+    dropped.notWritable = stream.notWritable
+    return Statistics(sent: sender.statistics, dropped: dropped, frames: gate.statistics)
   }
 
   /// Takes what the subscriber's answer says.
@@ -111,10 +108,9 @@ final class SubscribedTrack {
     isActive: Bool, extensions: RTPHeaderExtensionMap, isReportedBySource: Bool,
     acceptsNack: Bool, accepted: SFUPayloadTypes.Assignment
   ) -> Bool {
-    self.accepted = accepted
-    self.isReportedBySource = isReportedBySource
-    sender.parameters.extensions = extensions
-    sender.parameters.acceptsNack = acceptsNack
+    stream.apply(
+      extensions: extensions, isReportedBySource: isReportedBySource, acceptsNack: acceptsNack,
+      accepted: accepted)
     defer { self.isActive = isActive }
     return isActive && !self.isActive
   }
@@ -149,9 +145,9 @@ final class SubscribedTrack {
   func lose(_ number: UInt16) {
     guard kind == .video, let origin = rewriter.numbers.origin(of: number),
       let layer = selection.current, layer.epoch == origin.shift.epoch,
-      let (_, stored) = unsafe layer.stored(origin.source)
+      let packet = layer.stored(origin.source)
     else { return }
-    gate.lose(stored.header.timestamp)
+    gate.lose(packet.read.header.timestamp)
   }
 
   // MARK: Forwarding
@@ -194,7 +190,7 @@ final class SubscribedTrack {
         beginsFrame = true
       }
     }
-    let forwards = frame?.forwards ?? !(isMuted || isRefused(uploaded.header))
+    let forwards = frame?.forwards ?? !(isMuted || stream.refuses(uploaded.header))
     if isMuted { dropped.unfocused &+= 1 }
     guard
       let out = rewriter.advance(
@@ -202,27 +198,6 @@ final class SubscribedTrack {
         beginsFrame: beginsFrame, epoch: layer.epoch, at: now)
     else { return .leaveOut }
     return .forward(out)
-  }
-
-  /// Whether a packet of the publisher's has keys of a telephone.
-  private func isTelephone(_ header: RTPHeader) -> Bool {
-    header.payloadType == source.types.telephone
-  }
-
-  /// Whether the subscriber takes nothing of the kind.
-  private func isRefused(_ header: RTPHeader) -> Bool {
-    accepted.telephone == nil && isTelephone(header)
-  }
-
-  /// Whether a packet of the publisher's repeats some before it.
-  private func isRedundant(_ header: RTPHeader) -> Bool {
-    header.payloadType == source.types.red
-  }
-
-  /// The type that a packet of the publisher's has towards the subscriber.
-  private func payloadType(_ header: RTPHeader) -> UInt8 {
-    if isTelephone(header) { return types.telephone ?? types.media }
-    return isRedundant(header) ? accepted.red ?? types.media : types.media
   }
 
   private func judgeLate(_ uploaded: UploadedPacket, _ epoch: UInt8) -> Verdict {
@@ -233,7 +208,7 @@ final class SubscribedTrack {
     }
     let frame = kind == .audio ? nil : gate.decision(uploaded.header.timestamp)
     rewriter.fill(number, frame: frame, epoch: epoch)
-    if isRefused(uploaded.header) { return .fill(out) }
+    if stream.refuses(uploaded.header) { return .fill(out) }
     // Of a frame of which nothing else came nothing was decided: it goes on unless all is left out.
     let forwards = kind == .audio || (frame?.forwards ?? (gate.wait == nil))
     return forwards ? .forward(out) : .fill(out)
@@ -246,8 +221,8 @@ final class SubscribedTrack {
   func withdrawWaiting(at now: Instant) -> UInt16? {
     guard hasBegun else { return nil }
     var first = rewriter.timestamps.newestNumber &+ 1
-    while let (_, packet, shift) = unsafe stored(first),
-      packet.header.timestamp &+ shift.timestamp == rewriter.timestamps.newestTimestamp
+    while let (packet, shift) = stored(first),
+      packet.read.header.timestamp &+ shift.timestamp == rewriter.timestamps.newestTimestamp
     {
       first &+= 1
     }
@@ -282,14 +257,12 @@ final class SubscribedTrack {
   }
 
   /// The kept packet under a number of ours, and what it is moved by.
-  private func stored(
-    _ number: UInt16
-  ) -> (bytes: UnsafeRawBufferPointer, packet: StoredPacket, shift: PacketShift)? {
+  private func stored(_ number: UInt16) -> (packet: ReadPacket, shift: PacketShift)? {
     guard let origin = rewriter.numbers.origin(of: number),
       let layer = source.layer(epoch: origin.shift.epoch),
-      let (bytes, packet) = unsafe layer.stored(origin.source)
+      let packet = layer.stored(origin.source)
     else { return nil }
-    return unsafe (bytes, packet, origin.shift)
+    return (packet, origin.shift)
   }
 
   /// Sends a packet on that is lent.
@@ -297,198 +270,49 @@ final class SubscribedTrack {
   /// - Returns: the bytes of the plain packet; nil where it didn't leave.
   func send(_ packet: LentPacket, as number: UInt16, at now: Instant) -> Int? {
     guard let origin = rewriter.numbers.origin(of: number) else { return nil }
-    return unsafe send(
-      packet.bytes, packet.uploaded.header, packet.uploaded.values, origin.shift, as: number,
-      at: now)
-  }
-
-  /// Sends one packet on, payload untouched but for picture ids where frames were left out or the layer has changed, and the dependency
-  /// descriptor but for its frame's number where the layer has. Of redundant audio who doesn't take that gets the newest block.
-  @discardableResult
-  private func send(
-    _ packet: UnsafeRawBufferPointer, _ header: RTPHeader, _ values: ForwardedValues,
-    _ shift: PacketShift, as number: UInt16, at now: Instant
-  ) -> Int? {
-    var out = header
-    if isRedundant(header), accepted.red == nil {
-      guard let newest = unsafe header.newestBlock(in: packet.bytes),
-        newest.payloadType == source.types.media
-      else { return nil }
-      out = newest
-    }
-    out.payloadType = payloadType(header)
-    out.ssrc = ssrc
-    out.sequenceNumber = number
-    out.timestamp = header.timestamp &+ shift.timestamp
-    var extra = sender.namingValues
-    take(values, movedBy: shift, into: &extra)
-    let map = sender.parameters.extensions
-    let size = out.payloadCount
-    let isLent = keepsPayload(of: header, by: shift)
-    let lent = unsafe isLent ? out.payload(in: packet).bytes : nil
-    let capacity = Self.headerRoom(extra) + (isLent ? 0 : size)
-    let count = unsafe write(
-      out, capacity: capacity, payload: lent, number, .first, extra, at: now
-    ) { extra, slot in
-      guard
-        let writer = unsafe try? RTPPacket.rewriteExtensions(
-          of: packet, header: out, extensions: extra, map: map, copiesPayload: !isLent, into: slot)
-      else { return nil }
-      if isLent { return (writer.count + size, size) }
-      unsafe rewrite(payloadOf: header, by: shift, at: writer.payloadOffset, in: slot)
-      return (writer.count, size)
-    }
-    guard let count else { return nil }
-    let descriptor = extra.dependencyDescriptor
-    rewriter.sent(
-      number, out.timestamp, frame: descriptor.count > 0 ? descriptor.frameNumber : nil)
-    return count
+    return send(
+      packet.read, to: ForwardedStream.Place(number: number, shift: origin.shift), at: now)
   }
 
   /// Sends a packet that waited, if it is still kept.
   func sendStored(_ number: UInt16, at now: Instant) {
-    guard let (bytes, stored, shift) = unsafe stored(number) else {
+    guard let (packet, shift) = stored(number) else {
       dropped.overtaken &+= 1
       return
     }
-    unsafe send(bytes, stored.header, stored.values, shift, as: number, at: now)
+    _ = send(packet, to: ForwardedStream.Place(number: number, shift: shift), at: now)
+  }
+
+  private func send(
+    _ packet: ReadPacket, to place: ForwardedStream.Place, at now: Instant
+  ) -> Int? {
+    guard let sent = stream.send(packet, to: place, at: now) else { return nil }
+    rewriter.sent(
+      place.number, packet.read.header.timestamp &+ place.shift.timestamp, frame: sent.frame)
+    return sent.count
   }
 
   /// Sends a kept packet again on the retransmission source (RFC 4588 §4).
   ///
   /// - Parameters:
   ///   - number: the original's, as the subscriber knows it.
+  ///   - sending: why.
+  ///   - now: the present time.
   /// - Returns: the bytes of the plain packet; nil where it didn't leave.
   func resend(
     _ number: UInt16, as sending: RTPTrackSender.Sending, at now: Instant
   ) -> Int? {
-    guard let rtx = sender.parameters.rtx, let (packet, stored, shift) = unsafe stored(number)
-    else {
+    guard let (packet, shift) = stored(number) else {
       dropped.overtaken &+= 1
       return nil
     }
-    let header = stored.header
-    var out = header
-    out.ssrc = rtx.ssrc
-    out.payloadType = rtx.payloadType
-    out.sequenceNumber = sender.takeRTXNumber()
-    out.timestamp = header.timestamp &+ shift.timestamp
-    var extra = sender.repairValues
-    take(stored.values, movedBy: shift, into: &extra)
-    let map = sender.parameters.extensions
-    let capacity = Self.headerRoom(extra) + Retransmission.overhead + header.payloadCount
-    return unsafe write(out, capacity: capacity, number, sending, extra, at: now) { extra, slot in
-      guard
-        let writer = unsafe try? Retransmission.write(
-          out, originalNumber: number, payload: header.payload(in: packet), extensions: extra,
-          map: map, dependencyDescriptor: extra.dependencyDescriptor.bytes(in: packet), into: slot)
-      else { return nil }
-      unsafe rewrite(
-        payloadOf: header, by: shift, at: writer.payloadOffset + Retransmission.overhead, in: slot)
-      return (writer.count, header.payloadCount + Retransmission.overhead)
-    }
+    return stream.resend(
+      packet, to: ForwardedStream.Place(number: number, shift: shift), as: sending, at: now)
   }
 
-  /// Sends a packet of nothing but padding under a number that is kept for one of a frame that was left out: the subscriber
-  /// would ask for it for ever.
+  /// Sends an empty packet under a number that is kept for one of a frame that was left out.
   func sendFiller(_ number: UInt16, at now: Instant) {
-    var out = RTPHeader(
-      payloadType: types.media, sequenceNumber: number,
-      timestamp: rewriter.timestamps.newestTimestamp,
-      ssrc: ssrc)
-    out.marker = false
-    let extra = sender.namingValues
-    let map = sender.parameters.extensions
-    let capacity = Self.headerRoom(extra)
-    _ = unsafe write(out, capacity: capacity, number, .padding, extra, at: now) { extra, slot in
-      var writer = unsafe RTPPacketWriter(into: slot)
-      guard unsafe (try? writer.writeHeader(out, extensions: extra, map: map)) != nil,
-        (try? writer.appendPadding(1)) != nil
-      else { return nil }
-      return (writer.count, 0)
-    }
-  }
-
-  /// Lets `body` write a packet into the datagram that leaves, with its time and transport-wide number, and counts it. Where the payload is
-  /// lent, the header is all that is written, and needs room.
-  private func write(
-    _ header: RTPHeader, capacity: Int, payload: RawSpan? = nil, _ number: UInt16,
-    _ sending: RTPTrackSender.Sending,
-    _ values: RTPHeaderExtensions, at now: Instant,
-    _ body: (RTPHeaderExtensions, UnsafeMutableRawBufferPointer) -> (count: Int, payload: Int)?
-  ) -> Int? {
-    let isNumbered = sender.parameters.extensions.transportSequenceNumber != nil
-    let ecn = isReportedBySource ? controller.codepoint : .notECT
-    var values = values
-    if !isReportedBySource {
-      values.transportSequenceNumber = UInt16(truncatingIfNeeded: controller.nextSequence)
-    }
-    values.absSendTime = RTPHeaderExtensions.absSendTime(at: now)
-    var written: (count: Int, payload: Int)?
-    let elsewhere = payload?.byteCount ?? 0
-    let isSent = unsafe transport.sendRTP(capacity: capacity, payload: payload, ecn: ecn) { slot in
-      written = unsafe body(values, slot)
-      return written.map { $0.count - elsewhere } ?? 0
-    }
-    guard isSent, let written else {
-      dropped.notWritable &+= 1
-      return nil
-    }
-    let source = isReportedBySource ? (header.ssrc, header.sequenceNumber) : nil
-    let sequence =
-      isNumbered || isReportedBySource
-      ? controller.number(packetOf: written.count, source: source, at: now) : nil
-    sender.sent(
-      number, count: written.count, payload: written.payload, transportSequence: sequence,
-      as: sending, ecn: ecn, at: now)
-    return written.count
-  }
-
-  /// What a publisher's packet says beside its payload goes on with it.
-  private func take(
-    _ values: ForwardedValues, movedBy shift: PacketShift, into extra: inout RTPHeaderExtensions
-  ) {
-    extra.audioLevel = values.audioLevel
-    extra.videoOrientation = values.videoOrientation
-    guard sender.parameters.extensions.dependencyDescriptor != nil else { return }
-    extra.dependencyDescriptor = values.dependencyDescriptor
-    extra.dependencyDescriptor.frameNumber &+= shift.frameNumber
-  }
-
-  /// Bytes that a header with extensions needs at most: 12, 4, and 6 elements in the two-byte form; and a dependency descriptor, which
-  /// may stand alone in making it that.
-  private static func headerRoom(_ values: RTPHeaderExtensions) -> Int {
-    let descriptor = Int(values.dependencyDescriptor.count)
-    return descriptor == 0 ? 100 : 100 + 2 + descriptor
-  }
-
-  /// Whether redundant audio names its media by another type here.
-  private func renames(_ header: RTPHeader) -> Bool {
-    isRedundant(header) && accepted.red != nil && source.types.media != types.media
-  }
-
-  /// Whether a payload goes on as it is.
-  private func keepsPayload(of header: RTPHeader, by shift: PacketShift) -> Bool {
-    shift.keepsPayload && !renames(header)
-  }
-
-  /// Changes in a payload that was written what numbers or types of the publisher it has.
-  private func rewrite(
-    payloadOf header: RTPHeader, by shift: PacketShift, at offset: Int,
-    in slot: UnsafeMutableRawBufferPointer
-  ) {
-    guard !keepsPayload(of: header, by: shift), offset < slot.count else { return }
-    let end = min(slot.count, offset + header.payloadCount)
-    var payload = unsafe UnsafeMutableRawBufferPointer(rebasing: slot[offset..<end]).mutableBytes
-    if renames(header) { return REDPayload.move(source.types.media, to: types.media, in: &payload) }
-    let (pictureID, baseLayerIndex) = (shift.pictureID, shift.baseLayerIndex)
-    switch rewriter.pictures.format {
-    case .vp8:
-      VP8Descriptor.move(pictureID: pictureID, baseLayerIndex: baseLayerIndex, in: &payload)
-    case .vp9:
-      VP9Descriptor.move(pictureID: pictureID, baseLayerIndex: baseLayerIndex, in: &payload)
-    case nil: break
-    }
+    stream.sendFiller(number, timestamp: rewriter.timestamps.newestTimestamp, at: now)
   }
 
   /// A recent packet for a probe: the last ones in turn. nil before the first.
@@ -503,9 +327,6 @@ final class SubscribedTrack {
     return nil
   }
 
-  /// Whether its packets may fill probes: where a congestion signal comes back, and they can be repeated.
-  var canPad: Bool {
-    rewriter.timestamps.isStarted && sender.parameters.rtx != nil
-      && sender.parameters.extensions.transportSequenceNumber != nil
-  }
+  /// Whether its packets may fill probes.
+  var canPad: Bool { rewriter.timestamps.isStarted && stream.canPad }
 }

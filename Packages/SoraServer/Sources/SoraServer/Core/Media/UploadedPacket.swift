@@ -35,6 +35,11 @@ struct UploadedPacket {
 }
 
 extension LentPacket {
+  var read: ReadPacket {
+    unsafe ReadPacket(
+      bytes: bytes, read: StoredPacket(header: uploaded.header, values: uploaded.values))
+  }
+
   /// A packet of a codec's media, of redundant audio the newest block; nil for others.
   func withoutRedundancy(_ types: SFUPayloadTypes.Assignment) -> LentPacket? {
     var packet = self
@@ -50,6 +55,12 @@ extension LentPacket {
 struct StoredPacket {
   var header: RTPHeader
   var values: ForwardedValues
+}
+
+/// A packet of a publisher's to be sent on: its bytes, lent for the call, and what was read of it.
+@safe struct ReadPacket {
+  var bytes: UnsafeRawBufferPointer
+  var read: StoredPacket
 }
 
 /// The parsed headers of the packets that were kept last.
