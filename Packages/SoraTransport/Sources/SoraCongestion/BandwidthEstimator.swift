@@ -304,7 +304,7 @@ public final class BandwidthEstimator {
       counters.probesMeasured = probes.measuredCount
       lastProbeResult = now
       if usage != .overuse {
-        control.raise(to: measured, limit: result.limit)
+        control.probed(measured, limit: result.limit)
         acknowledged.raise(to: min(measured, control.rate))
         loss.raise(to: min(measured, control.rate))
       }

@@ -40,17 +40,24 @@ struct RateControl {
     self.isCautious = isCautious
   }
 
-  /// Takes the rate that a probe measured.
+  /// Takes what a probe has shown.
   ///
   /// - Parameters:
-  ///   - measured: what the path carries.
-  ///   - limit: what it carries at most, where the probe has seen that.
-  mutating func raise(to measured: Double, limit: Double? = nil) {
-    guard measured > rate else { return }
-    rate = clamp(measured)
+  ///   - measured: what can be sent.
+  ///   - limit: what arrives at most, where the probe was slowed down.
+  mutating func probed(_ measured: Double, limit: Double?) {
+    // A rate that is higher grows carefully behind a limit, for who can't take it back bit by bit. Encoders that share a link come
+    // apart where each keeps to what a short burst has seen.
+    guard measured > rate || isCautious else { return }
     // Beyond where over-use was seen: the link has changed.
     if let upper = upperCapacity, measured > upper { capacity = nil }
     if let limit, capacity == nil { noteCapacity(limit / 1_000) }
+    raise(to: measured)
+  }
+
+  /// Takes a rate that the path carries.
+  mutating func raise(to measured: Double) {
+    if measured > rate { rate = clamp(measured) }
   }
 
   /// Lowers the rate for a reason of its own (no feedback).
