@@ -292,22 +292,23 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
 
   func core(_ core: SFUCore, sends output: SFUOutput, to peer: SFUPeerID, at now: Instant) {
     guard let webSocket = webSockets[peer] else { return }
-    if case .close(let close) = output {
+    switch output {
+    case .close(let close):
       webSocket.close(code: WebSocketCloseCode(rawValue: close.code), reason: close.reason)
       webSockets[peer] = nil
-    } else if let message = SignalingMessage(
-      output, turnTransport: core.configuration.turnTransport)
-    {
+    case .offer(let offer):
       let authority = webSocket.request?.headers["host"]
-      webSocket.send(text: withServers(message, of: peer, for: authority).text)
+      webSocket.send(.offer(withServers(offer, of: peer, for: authority)))
+    default:
+      if let message = core.written(output) { webSocket.send(text: message.text) }
     }
   }
 
   /// Puts the relay, with credentials of the connection's own, into an offer to who names this host `authority`.
   private func withServers(
-    _ message: SignalingMessage, of peer: SFUPeerID, for authority: String?
-  ) -> SignalingMessage {
-    guard case .offer(var offer) = message else { return message }
+    _ offer: OfferMessage, of peer: SFUPeerID, for authority: String?
+  ) -> OfferMessage {
+    var offer = offer
     let request = core.request(of: peer)
     var servers: [SignalingICEServer] = []
     var policy = transportPolicy
@@ -322,11 +323,11 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
     }
     if request?.soraClient?.hasPrefix("Sora iOS SDK") == true {
       // Where there is a configuration, that SDK takes no policy but this one, and without a relay would have no candidate.
-      guard !servers.isEmpty else { return message }
+      guard !servers.isEmpty else { return offer }
       policy = .relay
     }
     offer.configuration = .init(iceServers: servers, iceTransportPolicy: policy.rawValue)
-    return .offer(offer)
+    return offer
   }
 
   func core(_ core: SFUCore, event: SFUEvent, at now: Instant) {

@@ -12,6 +12,8 @@ struct SFUConnectRequest {
   /// What is requested for video; nil if the client wants none.
   let video: VideoOptions?
 
+  /// Asked for of every member whenever somebody comes or goes, and so not looked up each time.
+  let role: SFURole
   /// Whether it sends and receives video in layers.
   let usesSimulcast: Bool
   /// The layers that it shall send; nil for the server's.
@@ -24,6 +26,7 @@ struct SFUConnectRequest {
     message.additional = [:]
     self.message = message
     self.grant = grant
+    role = message.role
     usesSimulcast = message.simulcast == true
     let encodings = message.spotlight == true ? grant.settings.spotlightEncodings : nil
     if let encodings = encodings ?? grant.settings.simulcastEncodings {

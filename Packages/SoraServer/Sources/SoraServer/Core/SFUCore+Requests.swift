@@ -65,6 +65,14 @@ extension SFUCore {
     return true
   }
 
+  /// Names of the channels, in the order of their making.
+  public var channelIDs: [String] { channels.map(\.id) }
+
+  /// A channel's session; nil where nobody is in it.
+  public func sessionID(channelID: String) -> String? {
+    channel(channelID)?.sessionID
+  }
+
   /// All connections, in the order of their `connect`.
   public var status: [SFUConnectionStatus] { connections.map(\.status) }
 

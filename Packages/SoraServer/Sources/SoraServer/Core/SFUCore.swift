@@ -260,20 +260,12 @@ public final class SFUCore {
   /// A new name, as connections and sessions have it.
   func makeIdentifier() -> String { SFUIdentifier.make(random) }
 
-  /// A channel's session; nil where nobody is in it.
-  public func sessionID(channelID: String) -> String? {
-    channel(channelID)?.sessionID
-  }
-
   func channel(_ id: String) -> SFUChannel? { channels.first { $0.id == id } }
 
   /// Whether a channel's frames are taken before they are decoded.
   func takes(_ channelID: String) -> Bool {
     onPublishedFrame != nil && takenChannels?.contains(channelID) ?? true
   }
-
-  /// Names of the channels, in the order of their making.
-  public var channelIDs: [String] { channels.map(\.id) }
 
   // MARK: Finding the connection
 
@@ -472,6 +464,13 @@ public final class SFUCore {
   func emit(_ event: SFUEvent) { outbox.append(.event(event)) }
 
   func emit(_ report: SFUReport) { outbox.append(.report(report)) }
+
+  /// An output as its client gets it; nil for `close`. Within the delegate's calls, what goes to many is written once.
+  package func written(_ output: SFUOutput) -> WrittenMessage? {
+    outbox.written(output) {
+      SignalingMessage($0, turnTransport: configuration.turnTransport)
+    }
+  }
 
   /// Hands out what was collected, once the core is at rest, so that a delegate may call the core.
   func deliver(at now: Instant) {

@@ -100,7 +100,9 @@ extension SFUConnection {
     guard request.role.receives else { return [] }
     var tracks: [PublishedTrack] = []
     for member in channel.members
-    where member !== self && member.isConnected && member.bundleID != bundleID {
+    where !member.uplink.tracks.isEmpty && member !== self && member.isConnected
+      && member.bundleID != bundleID
+    {
       for track in member.uplink.tracks
       where track.terms.isSending && receives(track.kind) && !sections.isRefused(track)
         && lets(track.kind, from: member)

@@ -166,24 +166,19 @@ final class ClientChannels {
   ///
   /// - Returns: whether it is on its way.
   @discardableResult
-  func say(_ json: JSONValue, on label: SignalingLabel, at now: Instant) -> Bool {
+  func say(_ message: WrittenMessage, on label: SignalingLabel, at now: Instant) -> Bool {
     guard let channel = self[label.rawValue] else { return false }
     return send(
-      json.bytes, isText: true, on: channel,
+      message, on: channel,
       within: label == .signaling ? room.signaling : room.notifications, at: now)
   }
 
   /// Hands the client a message of another's on a label of its app.
-  func hand(
-    _ payload: [UInt8], isText: Bool, of senderID: String, on label: String, at now: Instant
-  ) {
+  func hand(_ message: MemberMessage, on label: String, at now: Instant) {
     guard let channel = self[label], channel.direction != .sendonly else { return }
-    if channel.hasHeader {
-      send(
-        Array(senderID.utf8) + payload, isText: false, on: channel, within: room.messages, at: now)
-    } else {
-      send(payload, isText: isText, on: channel, within: room.messages, at: now)
-    }
+    send(
+      channel.hasHeader ? message.named : message.plain, on: channel, within: room.messages, at: now
+    )
   }
 
   /// A message that couldn't be used came.
@@ -191,20 +186,20 @@ final class ClientChannels {
 
   @discardableResult
   private func send(
-    _ payload: [UInt8], isText: Bool, on channel: ClientChannel, within limit: Int,
-    at now: Instant
+    _ message: WrittenMessage, on channel: ClientChannel, within limit: Int, at now: Instant
   ) -> Bool {
     guard let id = channel.id else { return false }
-    guard data.sendBufferUse + payload.count <= limit else {
+    guard data.sendBufferUse + message.bytes.count <= limit else {
       dropped.full += 1
       return false
     }
     do {
       if channel.isCompressed {
-        let stream = try MessageCompression.compress(payload.rawSpan)
+        let stream = try message.compressed()
         try data.send(stream.rawSpan, isText: false, on: id, at: now)
       } else {
-        try data.send(payload.rawSpan, isText: isText, on: id, at: now)
+        let bytes = message.bytes
+        try data.send(bytes.rawSpan, isText: message.isText, on: id, at: now)
       }
       return true
     } catch {

@@ -10,10 +10,11 @@ extension SFUChannel {
       sender.signaling.channels?.countMalformed()
       return
     }
+    let message = MemberMessage(payload, isText: isText, of: sender.connectionID)
     for member in members
     where member !== sender && member.isConnected && member.bundleID != sender.bundleID {
       guard let channels = member.signaling.channels else { continue }
-      channels.hand(payload, isText: isText, of: sender.connectionID, on: label, at: now)
+      channels.hand(message, on: label, at: now)
       member.core.touch(member)
     }
   }

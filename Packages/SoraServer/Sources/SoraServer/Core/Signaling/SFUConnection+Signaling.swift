@@ -13,11 +13,8 @@ extension SFUConnection {
     switch signaling.way(of: output) {
     case .webSocket: core.emit(output, to: signaling.peer)
     case .channel(let channels, let label):
-      guard
-        let message = SignalingMessage(
-          output, turnTransport: core.configuration.turnTransport)
-      else { return }
-      channels.say(message.json, on: label, at: now)
+      guard let message = core.written(output) else { return }
+      channels.say(message, on: label, at: now)
     case .none: break
     }
   }
@@ -34,7 +31,7 @@ extension SFUConnection {
     let needsWord = !signaling.hasWebSocket || signaling.ignoresWebSocket
     guard signaling.isSwitched, needsWord, close != .disconnect else { return false }
     return signaling.channels?.say(
-      SignalingMessage.close(CloseMessage(code: Int(close.code), reason: close.reason)).json,
+      WrittenMessage(.close(CloseMessage(code: Int(close.code), reason: close.reason))),
       on: .signaling, at: now) ?? false
   }
 
@@ -92,7 +89,7 @@ extension SFUConnection {
     } catch {
       response = RPCResponse(.failure(error), id: .null)
     }
-    signaling.channels?.say(response.json, on: .rpc, at: now)
+    signaling.channels?.say(WrittenMessage(response.json), on: .rpc, at: now)
   }
 }
 
