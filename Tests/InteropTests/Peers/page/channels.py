@@ -43,8 +43,11 @@ class Caller:
         return [socket.is_closed() for socket in self.sockets]
 
 
-def say(page, text):
+def listens(page):
     page.wait_for("the label", "document.getElementById('label').options.length > 0")
+
+
+def say(page, text):
     page.evaluate(
         "(text) => { document.getElementById('message').value = text; document.getElementById('chat-form').requestSubmit(); }", text)
 
@@ -66,6 +69,8 @@ def without_sockets(browser):
     kept = Caller(browser, "ch", "recvonly", "Carol")
     for page, other in ((ann.page, bob.id), (bob.page, ann.id)):
         wait_for("frames", lambda: frames(page, other) > 10, 20)
+    for caller in (ann, bob):
+        listens(caller.page)
     for sender, receiver in ((ann, bob), (bob, ann)):
         say(sender.page, f"from {sender.id}")
         hears(receiver.page, f"from {sender.id}", sender.id)
@@ -88,6 +93,9 @@ def without_sockets(browser):
 def messages_only(browser):
     callers = [
         Caller(browser, "talk", role, name, video=0, audio=0) for role, name in (("sendrecv", "Ann"), ("recvonly", "Bob"), ("sendonly", "Carol"))]
+    # What is said before somebody's channel is open isn't for them.
+    for caller in callers:
+        listens(caller.page)
     for sender in callers:
         say(sender.page, f"from {sender.id}")
     for receiver in callers:
