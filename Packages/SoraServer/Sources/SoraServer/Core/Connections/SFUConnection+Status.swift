@@ -75,7 +75,7 @@ extension SubscribedTrack {
         &- counted.sent.paddingBytesSent,
       retransmissions: counted.sent.retransmittedPacketsSent,
       retransmissionsMissing: counted.sent.retransmissionsMissing,
-      padding: counted.sent.paddingPacketsSent, dropped: counted.dropped.notWritable,
+      padding: counted.sent.paddingPacketsSent, dropped: counted.notWritable,
       overtaken: counted.dropped.overtaken, withdrawn: counted.dropped.withdrawn,
       late: counted.dropped.late,
       unfocused: counted.dropped.unfocused,

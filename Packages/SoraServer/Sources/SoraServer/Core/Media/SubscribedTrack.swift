@@ -49,7 +49,6 @@ final class SubscribedTrack {
 
   /// Packets that didn't go on, by reason.
   struct Dropped: Hashable {
-    var notWritable: UInt64 = 0
     /// Waited for so long that it isn't kept any more.
     var overtaken: UInt64 = 0
     /// Of who isn't in the spotlight: audio.
@@ -62,6 +61,8 @@ final class SubscribedTrack {
 
   struct Statistics {
     var sent: RTPTrackSender.Statistics
+    /// Packets that the transport didn't take.
+    var notWritable: UInt64
     var dropped: Dropped
     var frames: FrameGate.Statistics
   }
@@ -96,9 +97,9 @@ final class SubscribedTrack {
   var types: SFUPayloadTypes.Assignment { stream.types }
   var ssrc: UInt32 { stream.ssrc }
   var statistics: Statistics {
-    var dropped = dropped
-    dropped.notWritable = stream.notWritable
-    return Statistics(sent: sender.statistics, dropped: dropped, frames: gate.statistics)
+    Statistics(
+      sent: sender.statistics, notWritable: stream.notWritable, dropped: dropped,
+      frames: gate.statistics)
   }
 
   /// Takes what the subscriber's answer says.
@@ -221,8 +222,8 @@ final class SubscribedTrack {
   func withdrawWaiting(at now: Instant) -> UInt16? {
     guard hasBegun else { return nil }
     var first = rewriter.timestamps.newestNumber &+ 1
-    while let (packet, shift) = stored(first),
-      packet.read.header.timestamp &+ shift.timestamp == rewriter.timestamps.newestTimestamp
+    while let (packet, place) = stored(first),
+      packet.read.header.timestamp &+ place.shift.timestamp == rewriter.timestamps.newestTimestamp
     {
       first &+= 1
     }
@@ -256,13 +257,13 @@ final class SubscribedTrack {
     return source.layer(epoch: origin.shift.epoch)?.storedCount(origin.source)
   }
 
-  /// The kept packet under a number of ours, and what it is moved by.
-  private func stored(_ number: UInt16) -> (packet: ReadPacket, shift: PacketShift)? {
+  /// The kept packet under a number of ours, and where it goes.
+  private func stored(_ number: UInt16) -> (packet: ReadPacket, place: ForwardedStream.Place)? {
     guard let origin = rewriter.numbers.origin(of: number),
       let layer = source.layer(epoch: origin.shift.epoch),
       let packet = layer.stored(origin.source)
     else { return nil }
-    return (packet, origin.shift)
+    return (packet, ForwardedStream.Place(number: number, shift: origin.shift))
   }
 
   /// Sends a packet on that is lent.
@@ -276,11 +277,11 @@ final class SubscribedTrack {
 
   /// Sends a packet that waited, if it is still kept.
   func sendStored(_ number: UInt16, at now: Instant) {
-    guard let (packet, shift) = stored(number) else {
+    guard let (packet, place) = stored(number) else {
       dropped.overtaken &+= 1
       return
     }
-    _ = send(packet, to: ForwardedStream.Place(number: number, shift: shift), at: now)
+    _ = send(packet, to: place, at: now)
   }
 
   private func send(
@@ -302,12 +303,11 @@ final class SubscribedTrack {
   func resend(
     _ number: UInt16, as sending: RTPTrackSender.Sending, at now: Instant
   ) -> Int? {
-    guard let (packet, shift) = stored(number) else {
+    guard let (packet, place) = stored(number) else {
       dropped.overtaken &+= 1
       return nil
     }
-    return stream.resend(
-      packet, to: ForwardedStream.Place(number: number, shift: shift), as: sending, at: now)
+    return stream.resend(packet, to: place, as: sending, at: now)
   }
 
   /// Sends an empty packet under a number that is kept for one of a frame that was left out.
