@@ -21,7 +21,7 @@ PORTAL = ^WindowTests\.(Missing)?PortalTests
 # And those that say within which time people are elsewhere.
 CLUSTER = ^CommandTests\.ServedClusterTests
 # With whom `make channels-gigabyte` does, as a regular expression.
-CHANNEL_PEERS = Chromium|Firefox|Aiortc|GStreamer
+CHANNEL_PEERS = Chromium|Firefox|Aiortc|GStreamer|OfficialSDK
 SWIFT_SOURCES = Package.swift $(wildcard Packages Tools Tests Benchmarks Docs/Examples)
 PREFIX ?= /usr/local
 DOCS = .build/docs

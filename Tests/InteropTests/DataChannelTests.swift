@@ -27,6 +27,22 @@ extension InteropChannels {
         offers: ["ours offers"], agreed: false)
     }
 
+    struct ThroughServer: Decodable {
+      /// By way.
+      var ways: [String: Call.Bulk]
+      var ended: [Ending]
+    }
+
+    /// Through the server, as it knows no other way: bulk alone, to the server and on to another of its kind. What channels there are and
+    /// what small messages go over them is `OfficialSDK`'s.
+    @Test(.needsPeers) func withOfficialSDK() async throws {
+      let outcome = try await Scenario(name: "official/bulk", limit: Self.limit)
+        .run(ThroughServer.self)
+      #expect(Set(outcome.ways.keys) == ["toFirst", "toSecond"])
+      check(outcome.ways)
+      #expect(outcome.ended.map(\.code) == ["CLOSE_SUCCEEDED", "CLOSE_SUCCEEDED"])
+    }
+
     private static let both: Set = ["ours offers", "theirs offers"]
 
     /// Bytes each way; `make channels-gigabyte` asks for more.
@@ -100,18 +116,21 @@ extension InteropChannels {
       // One call a peer does everything.
       for call in outcome.calls.values where call.bulk != nil {
         #expect(Set((call.bulk ?? [:]).keys) == Self.ways)
-        for (way, bulk) in call.bulk ?? [:] {
-          #expect(bulk.sum == bulk.sentSum, "\(way)")
-          #expect(bulk.bytes == bulk.sentBytes && bulk.messages == bulk.sentMessages, "\(way)")
-          // Whole messages.
-          #expect(bulk.bytes <= Self.bulk && bulk.bytes > Self.bulk - 65_536, "\(way)")
-          print(
-            "\(way): \(bulk.bytes) bytes in \(bulk.seconds) s, \(bulk.megabitsPerSecond) Mbit/s")
-        }
+        check(call.bulk ?? [:])
         #expect(call.many == [1000, 1000])
         #expect(call.closing == [true, true])
       }
       #expect(outcome.calls.values.contains { $0.bulk != nil })
+    }
+
+    private func check(_ bulk: [String: Call.Bulk]) {
+      for (way, bulk) in bulk {
+        #expect(bulk.sum == bulk.sentSum, "\(way)")
+        #expect(bulk.bytes == bulk.sentBytes && bulk.messages == bulk.sentMessages, "\(way)")
+        // Whole messages.
+        #expect(bulk.bytes <= Self.bulk && bulk.bytes > Self.bulk - 65_536, "\(way)")
+        print("\(way): \(bulk.bytes) bytes in \(bulk.seconds) s, \(bulk.megabitsPerSecond) Mbit/s")
+      }
     }
 
     private func check(_ name: String, _ call: Call, agreed: Bool) {

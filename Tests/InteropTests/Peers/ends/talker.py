@@ -11,7 +11,7 @@ HEADER = [{"type": "sender_connection_id"}]
 class Talker(Official):
     """One official client with channels of its app."""
 
-    def __init__(self, world, name, labels, ignores, **options):
+    def __init__(self, world, name, labels, ignores, role="sendrecv", **options):
         self.name = name
         self.messages = []
         self.open = []
@@ -19,7 +19,7 @@ class Talker(Official):
         self.pushes = []
         self.closes = []
         super().__init__(
-            world, "sendrecv", "room", data_channel_signaling=True, ignore_disconnect_websocket=ignores, data_channels=labels,
+            world, role, "room", data_channel_signaling=True, ignore_disconnect_websocket=ignores, data_channels=labels,
             **options)
         self.connection.on_data_channel = self.open.append
         self.connection.on_message = lambda label, data: self.messages.append((label, bytes(data)))
