@@ -28,7 +28,7 @@ struct LossControl {
   /// Share of the packets of the latest full window that were lost, 0...1.
   private(set) var fraction = 0.0
   /// The same, smoothed over some windows.
-  private var average = 0.0
+  private(set) var average = 0.0
   /// Loss that doesn't depend on the rate.
   private(set) var inherent = 0.0
 

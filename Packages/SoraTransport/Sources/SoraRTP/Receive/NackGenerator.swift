@@ -39,6 +39,8 @@ public struct NackGenerator: Sendable {
     var askedAt: Instant
     var nextTry: Instant
     var tries: Int
+    /// Whether the latest request is to be said once more.
+    var awaitsRepetition = false
   }
 
   public private(set) var statistics = Statistics()
@@ -59,6 +61,8 @@ public struct NackGenerator: Sendable {
   /// How late overtaken packets tend to be; the first request waits for as long.
   private var reorderingDelay: Int64 = 0
   private var earliestTry: Instant?
+  /// Share of the packets that had to be asked for, of some 250.
+  private var lostShare = 0.0
   private var restartCandidate: UInt16?
 
   public init(configuration: Configuration = Configuration()) {
@@ -100,6 +104,7 @@ public struct NackGenerator: Sendable {
     }
     restartCandidate = nil
     extender.extend(sequenceNumber)
+    if !isRetransmission { lostShare -= Self.weight * lostShare }
     let gap = Int(sequence - highest - 1)
     if gap == 0 { return false }
     if gap + missing.count > configuration.maximumMissing {
@@ -148,7 +153,10 @@ public struct NackGenerator: Sendable {
     let latestRequest = longestUse.map { $0.wholeNanoseconds - roundTrip } ?? maximumAge
     var lost: UInt64 = 0
     var asked: UInt64 = 0
+    // Where much is lost, requests are, too: said twice they aren't, and who sends answers to one of them.
+    let repeats = lostShare > Self.lossy && interval > 4 * Self.repetitionDelay
     missing.removeAll { entry in
+      guard !entry.awaitsRepetition else { return false }
       let age = now.nanoseconds(since: entry.detectedAt)
       guard age > min(maximumAge, latestRequest) || entry.tries >= maximumTries else {
         return false
@@ -159,13 +167,22 @@ public struct NackGenerator: Sendable {
       return true
     }
     for index in missing.indices where missing[index].nextTry <= now {
-      missing[index].tries += 1
-      missing[index].askedAt = now
+      requests.append(UInt16(truncatingIfNeeded: missing[index].sequence))
+      asked += 1
+      if !missing[index].awaitsRepetition {
+        if missing[index].tries == 0 { lostShare += Self.weight }
+        missing[index].tries += 1
+        missing[index].askedAt = now
+        if repeats {
+          missing[index].awaitsRepetition = true
+          missing[index].nextTry = now + .nanoseconds(Self.repetitionDelay)
+          continue
+        }
+      }
+      missing[index].awaitsRepetition = false
       // More and more seldom: what a server lacks itself comes when its publisher has sent it again, however often it is asked for.
       let age = now.nanoseconds(since: missing[index].detectedAt)
       missing[index].nextTry = Instant(nanoseconds: now.nanoseconds &+ max(interval, age / 2))
-      requests.append(UInt16(truncatingIfNeeded: missing[index].sequence))
-      asked += 1
     }
     statistics.requested += asked
     statistics.givenUp += lost
@@ -173,6 +190,10 @@ public struct NackGenerator: Sendable {
   }
 
   private static let restartDistance: Int64 = 3000
+  /// Of which share on requests are said twice, and how long after each other, in nanoseconds: longer than a short burst of loss.
+  private static let lossy = 0.03
+  private static let repetitionDelay: Int64 = 10_000_000
+  private static let weight = 1.0 / 256
 
   /// RFC 3550 A.1: a jump counts once the packet after it confirms it.
   private mutating func noteJump(_ sequenceNumber: UInt16) {

@@ -71,6 +71,9 @@ public final class SendController {
   /// What leaves faster than the link takes it is a queue that those of L4S mark. Of the factors tried, the one that used most.
   private static let scalablePacing = 1.25
 
+  /// How long after a packet that is sent again its copy leaves: later than a short burst of loss.
+  private static let copyDelay = Duration.milliseconds(8)
+
   public var statistics: Statistics { counters }
   @safe @exclusivity(unchecked) private var counters = Statistics()
   private let estimator: BandwidthEstimator
@@ -237,7 +240,8 @@ public final class SendController {
   // MARK: Retransmissions
 
   /// The receiver misses a packet that is still stored. What is sent again keeps to a share of the estimate: beyond it, it
-  /// would only lengthen the queue that lost the packet.
+  /// would only lengthen the queue that lost the packet. Where no queue is, and much is lost by chance, it is sent twice: what
+  /// is lost a second time costs another round trip, and pictures wait for the last of their packets.
   ///
   /// - Parameters:
   ///   - token: the packet.
@@ -261,7 +265,14 @@ public final class SendController {
         return .held
       }
     }
-    return queue(token, size: size, at: now)
+    let outcome = queue(token, size: size, at: now)
+    if outcome == .queued, let transportSequence, estimator.losesAtRandom {
+      _ = held.append(
+        .init(
+          token: token, transportSequence: transportSequence, size: size,
+          due: now + Self.copyDelay))
+    }
+    return outcome
   }
 
   /// Whether feedback says that a packet has arrived; false where nothing is known of it any more.
