@@ -76,10 +76,10 @@ public final class BandwidthEstimator {
   }
   /// Share of packets lost in the latest window, 0...1.
   public var lossFraction: Double { loss.fraction }
-  /// Whether the path loses packets now without any queue that could have lost them: what leaves more than once comes sooner, and harms
-  /// nobody.
-  public var losesAtRandom: Bool {
-    loss.average > Self.lossy && queue.queued < Self.noQueue && usage == .normal && !isCompeting
+  /// Whether the path loses packets without any queue that could have lost them, for some seconds: what leaves more than once comes
+  /// sooner, and harms nobody.
+  public func losesByChance(at now: Instant) -> Bool {
+    loss.isEven && queue.hasBeenEmpty(at: now.nanoseconds) && !isCompeting
   }
   /// The rate at which packets arrive; `nil` before half a second of feedback.
   public var acknowledgedRate: Bitrate? {
@@ -91,9 +91,6 @@ public final class BandwidthEstimator {
   /// Whether other flows keep the bottleneck's queue filled, so that loss steers and delay doesn't.
   public var isCompeting: Bool { competition.isCompeting }
 
-  /// Loss and queue of `losesAtRandom`.
-  private static let lossy = 0.03
-  private static let noQueue: Int64 = 40_000_000
   /// RFC 9438 §4.6: what is left after a loss.
   private static let competingDecrease = 0.7
 

@@ -22,15 +22,24 @@ struct LossControl {
   /// what it lost itself, which may be the first of more.
   private static let averaging = 0.25
   private static let sudden = 0.75
+  /// What `isEven` asks for, and the weight of a window in it.
+  private static let much = 0.03
+  private static let even = 0.6
+  private static let spreading = 0.125
 
   /// Bits per second; `nil` while loss sets no bound.
   private(set) var bound: Double?
   /// Share of the packets of the latest full window that were lost, 0...1.
   private(set) var fraction = 0.0
   /// The same, smoothed over some windows.
-  private(set) var average = 0.0
+  private var average = 0.0
+  /// Share of the latest windows, some eight, that lost anything.
+  private var spread = 0.0
   /// Loss that doesn't depend on the rate.
   private(set) var inherent = 0.0
+
+  /// Whether much is lost, and in nearly every window, as chance does it: a queue that overflows loses many at once, and then none.
+  var isEven: Bool { average > Self.much && spread > Self.even }
 
   // Of the packets that feedback has named since the latest window ended.
   private var lost = 0
@@ -76,6 +85,7 @@ struct LossControl {
     received = 0
     fraction = Double(lost) / Double(count)
     average += Self.averaging * (fraction - average)
+    spread += Self.spreading * ((lost > 0 ? 1 : 0) - spread)
     if inherent > 0, now &- inherentSince > Self.inherentLifetime {
       reconsider(target: target, at: now)
     }

@@ -17,6 +17,9 @@ struct QueueDrain {
   private static let full: Int64 = 150_000_000
   private static let overflow = 0.1
   private static let overflowing: Int64 = 3_000_000_000
+  /// No queue that could lose anything: what jitter makes of it, and after how long of it what is lost isn't lost by one.
+  private static let empty: Int64 = 40_000_000
+  private static let emptyFor: Int64 = 3_000_000_000
 
   /// Bits per second; `nil` while nothing is being drained.
   private(set) var bound: Double?
@@ -30,6 +33,8 @@ struct QueueDrain {
   private var previousShortest: Int64 = .max
   private var memoryStart: Int64?
   private var lastOveruse: Int64 = .min / 2
+  /// When there was a queue to speak of, or over-use; what the first message says counts as one.
+  private var lastQueued: Int64?
 
   /// Takes the shortest trip of a feedback message's packets, from leaving to arriving, in nanoseconds: of two clocks, so only its
   /// changes mean something. Unlike a round trip it knows nothing of what delays the feedback.
@@ -52,8 +57,14 @@ struct QueueDrain {
     }
     shortest = min(shortest, trip)
     queued = trip &- min(shortest, previousShortest)
+    if queued > Self.empty || lastQueued == nil || isFilled { lastQueued = now }
     recent[recentCount % recent.count] = (trip, packets)
     recentCount &+= 1
+  }
+
+  /// Whether there has been no queue for a while.
+  func hasBeenEmpty(at now: Int64) -> Bool {
+    lastQueued.map { now &- max($0, lastOveruse) > Self.emptyFor } ?? false
   }
 
   /// The path has become longer: the present trip is the empty one.

@@ -61,8 +61,7 @@ public struct NackGenerator: Sendable {
   /// How late overtaken packets tend to be; the first request waits for as long.
   private var reorderingDelay: Int64 = 0
   private var earliestTry: Instant?
-  /// Share of the packets that had to be asked for, of some 250.
-  private var lostShare = 0.0
+  private var spread = LossSpread()
   private var restartCandidate: UInt16?
 
   public init(configuration: Configuration = Configuration()) {
@@ -104,7 +103,7 @@ public struct NackGenerator: Sendable {
     }
     restartCandidate = nil
     extender.extend(sequenceNumber)
-    if !isRetransmission { lostShare -= Self.weight * lostShare }
+    spread.arrived()
     let gap = Int(sequence - highest - 1)
     if gap == 0 { return false }
     if gap + missing.count > configuration.maximumMissing {
@@ -154,7 +153,7 @@ public struct NackGenerator: Sendable {
     var lost: UInt64 = 0
     var asked: UInt64 = 0
     // Where much is lost, requests are, too: said twice they aren't, and who sends answers to one of them.
-    let repeats = lostShare > Self.lossy && interval > 4 * Self.repetitionDelay
+    let repeats = spread.isEven && interval > 4 * Self.repetitionDelay
     missing.removeAll { entry in
       guard !entry.awaitsRepetition else { return false }
       let age = now.nanoseconds(since: entry.detectedAt)
@@ -170,7 +169,7 @@ public struct NackGenerator: Sendable {
       requests.append(UInt16(truncatingIfNeeded: missing[index].sequence))
       asked += 1
       if !missing[index].awaitsRepetition {
-        if missing[index].tries == 0 { lostShare += Self.weight }
+        if missing[index].tries == 0 { spread.lost() }
         missing[index].tries += 1
         missing[index].askedAt = now
         if repeats {
@@ -190,10 +189,8 @@ public struct NackGenerator: Sendable {
   }
 
   private static let restartDistance: Int64 = 3000
-  /// Of which share on requests are said twice, and how long after each other, in nanoseconds: longer than a short burst of loss.
-  private static let lossy = 0.03
+  /// How long after it a request is repeated, in nanoseconds: longer than a short burst of loss.
   private static let repetitionDelay: Int64 = 10_000_000
-  private static let weight = 1.0 / 256
 
   /// RFC 3550 A.1: a jump counts once the packet after it confirms it.
   private mutating func noteJump(_ sequenceNumber: UInt16) {
@@ -240,6 +237,30 @@ public struct NackGenerator: Sendable {
     var earliest: Instant?
     for entry in missing { earliest = SoraMedia.earliest(earliest, entry.nextTry) }
     earliestTry = earliest
+  }
+}
+
+/// Whether losses are spread over all packets, as chance does it: a queue that overflows loses many at once, and then none.
+private struct LossSpread {
+  private static let span = 64
+  private static let weight = 0.125
+  private static let even = 0.6
+
+  /// Share of the spans that lost something, of some eight.
+  private var share = 0.0
+  private var packets = 0
+  private var hasLoss = false
+
+  var isEven: Bool { share > Self.even }
+
+  mutating func lost() { hasLoss = true }
+
+  mutating func arrived() {
+    packets += 1
+    guard packets == Self.span else { return }
+    share += Self.weight * ((hasLoss ? 1 : 0) - share)
+    packets = 0
+    hasLoss = false
   }
 }
 

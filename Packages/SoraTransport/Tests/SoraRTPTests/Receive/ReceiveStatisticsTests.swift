@@ -99,28 +99,65 @@ import Testing
     var generator = NackGenerator()
     generator.received(sequenceNumber: 0, at: .zero)
     for turn in 0..<20 {
-      let number = UInt16(2 * turn)
-      generator.received(sequenceNumber: number + 2, at: .zero + .milliseconds(200 * turn))
-      #expect(collect(&generator, 200 * turn) == [number + 1])
+      let number = UInt16(200 * turn)
+      for offset in 1..<199 as Range<UInt16> {
+        generator.received(
+          sequenceNumber: number + offset, at: .zero + .milliseconds(200 * turn))
+      }
+      generator.received(sequenceNumber: number + 200, at: .zero + .milliseconds(200 * turn))
+      #expect(collect(&generator, 200 * turn) == [number + 199])
       generator.received(
-        sequenceNumber: number + 1, isRetransmission: true,
+        sequenceNumber: number + 199, isRetransmission: true,
         at: .zero + .milliseconds(200 * turn + 48))
     }
-    generator.received(sequenceNumber: 42, at: .zero + .seconds(4))
-    #expect(collect(&generator, 4_000) == [41])
+    generator.received(sequenceNumber: 4002, at: .zero + .seconds(4))
+    #expect(collect(&generator, 4_000) == [4001])
     // 48 ms, and an eighth of it.
     #expect(generator.nextDeadline == .zero + .milliseconds(4_054))
-    #expect(collect(&generator, 4_054) == [41])
+    #expect(collect(&generator, 4_054) == [4001])
     // Of which request this is the answer, nobody knows: it counts for nothing.
     generator.received(
-      sequenceNumber: 41, isRetransmission: true, at: .zero + .milliseconds(4_055))
-    generator.received(sequenceNumber: 44, at: .zero + .seconds(5))
-    #expect(collect(&generator, 5_000) == [43])
+      sequenceNumber: 4001, isRetransmission: true, at: .zero + .milliseconds(4_055))
+    generator.received(sequenceNumber: 4004, at: .zero + .seconds(5))
+    #expect(collect(&generator, 5_000) == [4003])
     #expect(generator.nextDeadline == .zero + .milliseconds(5_054))
     // A report knows better.
     generator.setRoundTrip(.milliseconds(16))
-    #expect(collect(&generator, 5_054) == [43])
+    #expect(collect(&generator, 5_054) == [4003])
     #expect(generator.nextDeadline.map { $0 < .zero + .milliseconds(5_054 + 40) } == true)
+  }
+
+  /// Who loses packets loses requests: each is said once more, unless the answer came in between, and tries are counted as before.
+  @Test(arguments: [(every: 10, twice: true), (every: 200, twice: false)])
+  func wherePacketsAreLostOftenRequestsAreSaidTwice(every: Int, twice: Bool) {
+    var generator = NackGenerator()
+    generator.setRoundTrip(.milliseconds(80))
+    for number in 0..<1000 {
+      let now = 5 * number
+      if number % every == 3 { continue }
+      generator.received(sequenceNumber: UInt16(number), at: .zero + .milliseconds(now))
+      for missing in collect(&generator, now) where missing % 20 == 3 || !twice {
+        generator.received(
+          sequenceNumber: missing, isRetransmission: true, at: .zero + .milliseconds(now))
+      }
+    }
+    generator.discard(before: 999)
+    generator.received(sequenceNumber: 1001, at: .zero + .seconds(6))
+    #expect(collect(&generator, 6_000) == [1000])
+    #expect(collect(&generator, 6_010) == (twice ? [1000] : []))
+    // A round trip and an eighth of it after what was said last.
+    let next = twice ? 6_100 : 6_090
+    #expect(generator.nextDeadline == .zero + .milliseconds(next))
+    #expect(collect(&generator, next) == [1000])
+    generator.received(
+      sequenceNumber: 1000, isRetransmission: true, at: .zero + .milliseconds(next + 5))
+    #expect(generator.nextDeadline == nil && collect(&generator, next + 10) == [])
+    // Ten tries, and nobody waits for longer.
+    generator.setRoundTrip(.milliseconds(36))
+    generator.received(sequenceNumber: 1003, at: .zero + .seconds(7))
+    let asked = (7_000..<10_000).map { collect(&generator, $0).count }.reduce(0, +)
+    #expect(twice ? asked % 2 == 0 && asked > 10 : asked <= 10)
+    #expect(generator.missingCount == 0)
   }
 
   @Test func aPacketIsGivenUpAfterTenTriesOrASecond() {

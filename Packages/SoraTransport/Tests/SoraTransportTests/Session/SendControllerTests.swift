@@ -94,6 +94,46 @@ import Testing
     #expect(sender.sentAgain == [3])
   }
 
+  /// Where a tenth is lost and no queue is there, the copy of what is sent again saves the round trip that its loss would cost; feedback
+  /// that comes before it makes it needless.
+  @Test(arguments: [(every: UInt16(10), copies: true), (every: 100, copies: false)])
+  func whatIsSentAgainLeavesTwiceWherePacketsAreLostByChance(every: UInt16, copies: Bool) throws {
+    let sender = Sender(paced)
+    for number in 0..<800 as Range<UInt16> {
+      sender.enqueue(number)
+      sender.now += .milliseconds(5)
+      if number % every != 3 { try sender.arrives(number, at: sender.now + .milliseconds(20)) }
+      if number % 10 == 9 { try sender.feedBack() }
+    }
+    #expect(sender.retransmit(703) == .queued)
+    #expect(sender.sentAgain == [703])
+    sender.now += .milliseconds(8)
+    sender.controller.drain(sender, at: sender.now)
+    #expect(sender.sentAgain == (copies ? [703, 703] : [703]))
+    sender.now += .milliseconds(30)
+    sender.controller.drain(sender, at: sender.now)
+    #expect(sender.sentAgain.count == (copies ? 2 : 1))
+  }
+
+  /// What a queue has lost is sent again once: more of it would only make that longer.
+  @Test func whatAQueueLosesLeavesOnce() throws {
+    let sender = Sender(paced)
+    for number in 0..<800 as Range<UInt16> {
+      sender.enqueue(number)
+      sender.now += .milliseconds(5)
+      // It has grown to 200 ms, and stays full.
+      let queue = min(200, Int64(number) / 2)
+      if number % 10 != 3 {
+        try sender.arrives(number, at: sender.now + .milliseconds(20 + queue))
+      }
+      if number % 10 == 9 { try sender.feedBack() }
+    }
+    _ = sender.retransmit(703)
+    sender.now += .milliseconds(8)
+    sender.controller.drain(sender, at: sender.now)
+    #expect(sender.sentAgain == [703])
+  }
+
   /// Where packets overtake each other and none is lost, requests wait for the feedback that makes them needless.
   @Test func anOvertakenPacketIsNotSentAgain() throws {
     let sender = Sender(paced)

@@ -266,7 +266,7 @@ public final class SendController {
       }
     }
     let outcome = queue(token, size: size, at: now)
-    if outcome == .queued, let transportSequence, estimator.losesAtRandom {
+    if outcome == .queued, let transportSequence, estimator.losesByChance(at: now) {
       _ = held.append(
         .init(
           token: token, transportSequence: transportSequence, size: size,
