@@ -1,9 +1,9 @@
 """Data channels between another peer and the bare Swift one: every case one call, without a server of signaling."""
 
-import os
 import time
 import zlib
 
+from ends.bulk import BULK, summary
 from ends.data import OurDataEnd
 from ends.direct import Call
 from ends.pattern import pattern
@@ -15,8 +15,6 @@ KINDS = {
     "lifetime": {"ordered": False, "maxPacketLifeTime": 5000},
 }
 AGREED = 100
-# So many bytes each way; a gigabyte in `make channels-gigabyte`.
-BULK = int(os.environ.get("CHANNEL_BYTES", 8 << 20))
 MANY = 1000
 # What is waited for; a thousand channels are asked one by one. Bulk may be as slow as 8 Mbit/s.
 SECONDS = 120
@@ -126,11 +124,7 @@ class Channels:
         total = sender.bulk(label, count, size, BULK_SECONDS)
         self.wait("all bytes", lambda: receiver.channel(label)["bytes"] >= count * size, BULK_SECONDS)
         seconds = time.monotonic() - started
-        report = receiver.channel(label)
-        return {
-            "sentSum": total, "sum": report["sum"], "sentBytes": count * size, "bytes": report["bytes"],
-            "messages": report["messages"], "sentMessages": count, "seconds": round(seconds, 1),
-            "megabitsPerSecond": round(count * size * 8 / seconds / 1e6, 1)}
+        return summary(count, size, total, receiver.channel(label), seconds)
 
     def many(self):
         """Many channels, half of them of each side's, with a message each; then all are closed. How many came so far."""

@@ -1,19 +1,17 @@
 """Two official clients send each other bulk through the server, one after the other: so libwebrtc sends it to the server, and the
 server to libwebrtc, each way."""
 
-import os
 import threading
 import time
 import zlib
 
+from ends.bulk import BULK, summary
 from ends.pattern import pattern
 from ends.talker import Talker
 from harness import main, wait_for
 
 LABEL = "#bulk"
 SIZE = 65_536
-# So many bytes each way; a gigabyte in `make channels-gigabyte`.
-BULK = int(os.environ.get("CHANNEL_BYTES", 8 << 20))
 # Messages on their way at once: the server holds nobody up, and drops what a client is too slow for, so that who sends has to know
 # what came.
 WINDOW = 32
@@ -26,15 +24,15 @@ class Counter(Talker):
 
     def __init__(self, world, name):
         super().__init__(world, name, [{"label": LABEL, "direction": "sendrecv"}], True, role="recvonly", audio=False)
-        self.heard, self.bytes, self.sum = 0, 0, 0
+        self.came = {"messages": 0, "bytes": 0, "sum": 0}
         self.room = threading.Semaphore(WINDOW)
         self.connection.on_message = self.hear
 
     def hear(self, label, data):
         data = bytes(data)
-        self.sum = zlib.crc32(data, self.sum)
-        self.bytes += len(data)
-        self.heard += 1
+        self.came["sum"] = zlib.crc32(data, self.came["sum"])
+        self.came["bytes"] += len(data)
+        self.came["messages"] += 1
         self.room.release()
 
 
@@ -45,14 +43,11 @@ def bulk(sender, receiver):
     for number in range(count):
         data = pattern(number, SIZE)
         total = zlib.crc32(data, total)
-        if not receiver.room.acquire(timeout=deadline - time.monotonic()):
-            raise RuntimeError(f"{receiver.name} heard {receiver.heard} messages of {number}")
+        if not receiver.room.acquire(timeout=max(0, deadline - time.monotonic())):
+            raise RuntimeError(f"{receiver.name} heard {receiver.came['messages']} messages of {number}")
         sender.say(LABEL, data)
-    wait_for("all messages", lambda: receiver.heard >= count, deadline - time.monotonic())
-    seconds = time.monotonic() - started
-    return {
-        "sentSum": total, "sum": receiver.sum, "sentBytes": count * SIZE, "bytes": receiver.bytes, "sentMessages": count,
-        "messages": receiver.heard, "seconds": round(seconds, 1), "megabitsPerSecond": round(count * SIZE * 8 / seconds / 1e6, 1)}
+    wait_for("all messages", lambda: receiver.came["messages"] >= count, deadline - time.monotonic())
+    return summary(count, SIZE, total, receiver.came, time.monotonic() - started)
 
 
 def scenario(world):
