@@ -125,7 +125,7 @@ let package = Package(
       dependencies: ["SoraAudioDevices", "SoraAudio", "SoundServer", "SoraMedia", "SoraClock"],
       path: "Packages/SoraAudio/Tests/SoraAudioDevicesTests",
       packageAccess: !apart,
-      swiftSettings: settings),
+      swiftSettings: unoptimized),
     .target(
       name: "CSoraAudioProcessing",
       path: "Packages/SoraAudio/Sources/CSoraAudioProcessing",
@@ -151,7 +151,7 @@ let package = Package(
       dependencies: ["SoraAudio", "COpus", "SoraMedia", "CSoraMallocCount"],
       path: "Packages/SoraAudio/Tests/SoraAudioTests",
       packageAccess: !apart,
-      swiftSettings: settings),
+      swiftSettings: unoptimized),
     // Packages/SoraCapture
     .target(
       name: "SoraCapture",
@@ -182,7 +182,7 @@ let package = Package(
       dependencies: ["SoraCamera", "SoraMedia", "SoraClock"],
       path: "Packages/SoraCapture/Tests/SoraCameraTests",
       packageAccess: !apart,
-      swiftSettings: settings),
+      swiftSettings: unoptimized),
     .testTarget(
       name: "SoraCaptureTests",
       dependencies: ["SoraCapture", "SoraMedia"],
@@ -397,7 +397,7 @@ let package = Package(
       ],
       path: "Packages/SoraCodecs/Tests/SoraSimulcastTests",
       packageAccess: !apart,
-      swiftSettings: settings),
+      swiftSettings: unoptimized),
     .testTarget(
       name: "SoraCodecsTests",
       dependencies: [
@@ -418,7 +418,7 @@ let package = Package(
       ],
       path: "Packages/SoraCodecs/Tests/SoraCodecsTests",
       packageAccess: !apart,
-      swiftSettings: settings),
+      swiftSettings: unoptimized),
     .testTarget(
       name: "SoraVP9Tests",
       dependencies: ["SoraVP9", "SoraCodecs", "CodecTestSupport", "SoraMedia"],
@@ -475,7 +475,7 @@ let package = Package(
       ],
       path: "Packages/SoraCodecs/Tests/SoraH265Tests",
       packageAccess: !apart,
-      swiftSettings: settings),
+      swiftSettings: unoptimized),
     // Packages/SoraMedia
     .target(
       name: "SoraWire",
@@ -514,13 +514,13 @@ let package = Package(
       dependencies: ["SoraWire", "SoraMedia"],
       path: "Packages/SoraMedia/Tests/SoraWireTests",
       packageAccess: !apart,
-      swiftSettings: settings),
+      swiftSettings: unoptimized),
     .testTarget(
       name: "SoraMediaTests",
       dependencies: ["SoraMedia", "SoraClock"],
       path: "Packages/SoraMedia/Tests/SoraMediaTests",
       packageAccess: !apart,
-      swiftSettings: settings),
+      swiftSettings: unoptimized),
     // Packages/SoraRecording
     .target(name: "CSoraAVFormat", path: "Packages/SoraRecording/Sources/CSoraAVFormat"),
     .target(
@@ -553,7 +553,7 @@ let package = Package(
       ],
       path: "Packages/SoraRecording/Tests/SoraRecordingTests",
       packageAccess: !apart,
-      swiftSettings: settings),
+      swiftSettings: unoptimized),
     // Packages/SoraSDK
     .target(
       name: "SoraSDK",
@@ -760,7 +760,7 @@ let package = Package(
       dependencies: ["SoraSignalingMessages"],
       path: "Packages/SoraSignaling/Tests/SoraSignalingMessagesTests",
       packageAccess: !apart,
-      swiftSettings: settings),
+      swiftSettings: unoptimized),
     .testTarget(
       name: "SoraSignalingChannelsTests",
       dependencies: ["SoraSignalingChannels", "SoraSignalingMessages"],
@@ -811,7 +811,7 @@ let package = Package(
       ],
       path: "Packages/SoraTURNStream/Tests/SoraTURNStreamTests",
       packageAccess: !apart,
-      swiftSettings: settings),
+      swiftSettings: unoptimized),
     // Packages/SoraTransport
     .systemLibrary(
       name: "COpenSSL",
@@ -917,31 +917,31 @@ let package = Package(
       dependencies: ["SoraDigest"],
       path: "Packages/SoraTransport/Tests/SoraDigestTests",
       packageAccess: !apart,
-      swiftSettings: settings),
+      swiftSettings: unoptimized),
     .testTarget(
       name: "SoraSDPTests",
       dependencies: ["SoraSDP", "SoraMedia"],
       path: "Packages/SoraTransport/Tests/SoraSDPTests",
       packageAccess: !apart,
-      swiftSettings: settings),
+      swiftSettings: unoptimized),
     .testTarget(
       name: "SoraRTPTests",
       dependencies: ["SoraRTP", "SoraWire", "SoraMedia"],
       path: "Packages/SoraTransport/Tests/SoraRTPTests",
       packageAccess: !apart,
-      swiftSettings: settings),
+      swiftSettings: unoptimized),
     .testTarget(
       name: "SoraICETests",
       dependencies: ["SoraICE", "SoraWire", "SoraMedia"],
       path: "Packages/SoraTransport/Tests/SoraICETests",
       packageAccess: !apart,
-      swiftSettings: settings),
+      swiftSettings: unoptimized),
     .testTarget(
       name: "SoraDTLSTests",
       dependencies: ["SoraDTLS", "SoraWire", "SoraMedia"],
       path: "Packages/SoraTransport/Tests/SoraDTLSTests",
       packageAccess: !apart,
-      swiftSettings: settings),
+      swiftSettings: unoptimized),
     .testTarget(
       name: "SoraSRTPTests",
       dependencies: ["SoraSRTP", "CSoraMallocCount", "SoraMedia"],
@@ -990,7 +990,7 @@ let package = Package(
       dependencies: ["SoraDataChannel", "SoraSCTP", "CSoraMallocCount", "SoraWire", "SoraMedia"],
       path: "Packages/SoraTransport/Tests/SoraDataChannelTests",
       packageAccess: !apart,
-      swiftSettings: settings),
+      swiftSettings: unoptimized),
     .testTarget(
       name: "SoraTransportTests",
       dependencies: [
@@ -1022,7 +1022,7 @@ let package = Package(
       ],
       path: "Packages/SoraTransport/Tests/SoraNetworkSimulatorTests",
       packageAccess: !apart,
-      swiftSettings: settings),
+      swiftSettings: unoptimized),
     // Packages/SoraView
     .target(name: "CSoraSDL", path: "Packages/SoraView/Sources/CSoraSDL"),
     .target(
@@ -1036,7 +1036,7 @@ let package = Package(
       dependencies: ["SoraView", "SoraMedia"],
       path: "Packages/SoraView/Tests/SoraViewTests",
       packageAccess: !apart,
-      swiftSettings: settings),
+      swiftSettings: unoptimized),
     // Packages/SoraWebRTC
     .target(
       name: "WebRTC",
@@ -1294,7 +1294,7 @@ let package = Package(
         "WebRTC",
       ],
       path: "Tests/RelayTests",
-      swiftSettings: settings),
+      swiftSettings: unoptimized),
     .target(
       name: "CPacketLoop",
       dependencies: ["COpenSSL"],
