@@ -26,6 +26,8 @@ struct LossControl {
   private static let much = 0.03
   private static let even = 0.6
   private static let spreading = 0.125
+  /// How much oftener than others a packet may be lost that follows a lost one: by this factor and, as so few are counted, this share.
+  private static let apart = (factor: 1.2, doubt: 0.03)
 
   /// Bits per second; `nil` while loss sets no bound.
   private(set) var bound: Double?
@@ -35,15 +37,24 @@ struct LossControl {
   private var average = 0.0
   /// Share of the latest windows, some eight, that lost anything.
   private var spread = 0.0
+  /// Of these windows, smoothed as they are: how many packets a window has, how many are lost, and how many of them behind a lost one.
+  private var counts = (packets: 0.0, lost: 0.0, following: 0.0)
   /// Loss that doesn't depend on the rate.
   private(set) var inherent = 0.0
 
-  /// Whether much is lost, and in nearly every window, as chance does it: a queue that overflows loses many at once, and then none.
-  var isEven: Bool { average > Self.much && spread > Self.even }
+  /// Whether much is lost, in nearly every window, and behind a lost packet hardly more than elsewhere, as chance does it: a queue that
+  /// overflows loses many at once and then none, and a short one, that overflows with every frame, the last packets of each.
+  var isEven: Bool {
+    guard average > Self.much, spread > Self.even else { return false }
+    let expected = Self.apart.factor * counts.lost / max(counts.packets, 1) + Self.apart.doubt
+    return counts.following < expected * counts.lost
+  }
 
   // Of the packets that feedback has named since the latest window ended.
   private var lost = 0
   private var received = 0
+  private var following = 0
+  private var lastLost: Int64 = .min / 2
   private var windowStart: Int64?
   private var lastChange: Int64 = 0
   private var inherentSince: Int64 = 0
@@ -55,7 +66,10 @@ struct LossControl {
     let isNew = sequence > highestReported
     if isNew { highestReported = sequence }
     if isLost {
-      if isNew { lost += 1 }
+      guard isNew else { return }
+      lost += 1
+      if sequence == lastLost + 1 { following += 1 }
+      lastLost = sequence
     } else {
       received += 1
       // Reported lost before, only late; maybe in the window before, which leaves a debt.
@@ -86,6 +100,10 @@ struct LossControl {
     fraction = Double(lost) / Double(count)
     average += Self.averaging * (fraction - average)
     spread += Self.spreading * ((lost > 0 ? 1 : 0) - spread)
+    counts.packets += Self.spreading * (Double(count) - counts.packets)
+    counts.lost += Self.spreading * (Double(lost) - counts.lost)
+    counts.following += Self.spreading * (Double(following) - counts.following)
+    following = 0
     if inherent > 0, now &- inherentSince > Self.inherentLifetime {
       reconsider(target: target, at: now)
     }

@@ -134,6 +134,23 @@ import Testing
     #expect(sender.sentAgain == [703])
   }
 
+  /// Nor does what a queue loses that is too short to be seen by its delay: the ends of frames, so that a lost packet follows another.
+  @Test func whatAShortQueueLosesLeavesOnce() throws {
+    let sender = Sender(paced)
+    for number in 0..<800 as Range<UInt16> {
+      sender.enqueue(number)
+      sender.now += .milliseconds(5)
+      if number % 20 != 3, number % 20 != 4 {
+        try sender.arrives(number, at: sender.now + .milliseconds(20))
+      }
+      if number % 10 == 9 { try sender.feedBack() }
+    }
+    _ = sender.retransmit(703)
+    sender.now += .milliseconds(8)
+    sender.controller.drain(sender, at: sender.now)
+    #expect(sender.sentAgain == [703])
+  }
+
   /// Where packets overtake each other and none is lost, requests wait for the feedback that makes them needless.
   @Test func anOvertakenPacketIsNotSentAgain() throws {
     let sender = Sender(paced)
