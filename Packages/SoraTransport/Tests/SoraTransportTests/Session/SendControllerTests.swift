@@ -54,6 +54,16 @@ import Testing
       controller.drain(self, at: now)
     }
 
+    /// 800 packets, 5 ms apart, feedback behind each tenth; how many milliseconds each is under way, `nil` where it is lost.
+    func sendMany(_ delay: (UInt16) -> Int64?) throws {
+      for number in 0..<800 as Range<UInt16> {
+        enqueue(number)
+        now += .milliseconds(5)
+        if let delay = delay(number) { try arrives(number, at: now + .milliseconds(delay)) }
+        if number % 10 == 9 { try feedBack() }
+      }
+    }
+
     func retransmit(_ number: UInt16) -> SendController.Retransmission {
       defer { controller.drain(self, at: now) }
       return controller.retransmit(
@@ -99,12 +109,7 @@ import Testing
   @Test(arguments: [(every: UInt16(10), copies: true), (every: 100, copies: false)])
   func whatIsSentAgainLeavesTwiceWherePacketsAreLostByChance(every: UInt16, copies: Bool) throws {
     let sender = Sender(paced)
-    for number in 0..<800 as Range<UInt16> {
-      sender.enqueue(number)
-      sender.now += .milliseconds(5)
-      if number % every != 3 { try sender.arrives(number, at: sender.now + .milliseconds(20)) }
-      if number % 10 == 9 { try sender.feedBack() }
-    }
+    try sender.sendMany { $0 % every == 3 ? nil : 20 }
     #expect(sender.retransmit(703) == .queued)
     #expect(sender.sentAgain == [703])
     sender.now += .milliseconds(8)
@@ -118,16 +123,8 @@ import Testing
   /// What a queue has lost is sent again once: more of it would only make that longer.
   @Test func whatAQueueLosesLeavesOnce() throws {
     let sender = Sender(paced)
-    for number in 0..<800 as Range<UInt16> {
-      sender.enqueue(number)
-      sender.now += .milliseconds(5)
-      // It has grown to 200 ms, and stays full.
-      let queue = min(200, Int64(number) / 2)
-      if number % 10 != 3 {
-        try sender.arrives(number, at: sender.now + .milliseconds(20 + queue))
-      }
-      if number % 10 == 9 { try sender.feedBack() }
-    }
+    // It has grown to 200 ms, and stays full.
+    try sender.sendMany { $0 % 10 == 3 ? nil : 20 + min(200, Int64($0) / 2) }
     _ = sender.retransmit(703)
     sender.now += .milliseconds(8)
     sender.controller.drain(sender, at: sender.now)
@@ -137,14 +134,7 @@ import Testing
   /// Nor does what a queue loses that is too short to be seen by its delay: the ends of frames, so that a lost packet follows another.
   @Test func whatAShortQueueLosesLeavesOnce() throws {
     let sender = Sender(paced)
-    for number in 0..<800 as Range<UInt16> {
-      sender.enqueue(number)
-      sender.now += .milliseconds(5)
-      if number % 20 != 3, number % 20 != 4 {
-        try sender.arrives(number, at: sender.now + .milliseconds(20))
-      }
-      if number % 10 == 9 { try sender.feedBack() }
-    }
+    try sender.sendMany { [3, 4].contains($0 % 20) ? nil : 20 }
     _ = sender.retransmit(703)
     sender.now += .milliseconds(8)
     sender.controller.drain(sender, at: sender.now)
