@@ -306,6 +306,21 @@ import WebRTC
     await server.closed.wait(for: 1)
   }
 
+  /// What the server says meanwhile wakes the channel's task, which must not close the WebSocket before the farewell has left.
+  @Test func cancelWhileTheServerTalks() async throws {
+    let server = try await ScriptedSora { connection, message in
+      guard case .connect = message else { return }
+      for _ in 0..<500 { connection.send(.notify(NotifyMessage(eventType: "talk"))) }
+    }
+    for count in 1...150 {
+      let attempt = Attempt(server.configuration(), face: .handlers)
+      await server.received.wait { $0.count { $0.typeName == "connect" } == count }
+      attempt.cancel()
+      await server.closed.wait(for: count)
+    }
+    #expect(server.received.elements.count { $0.typeName == "disconnect" } == 150)
+  }
+
   @Test(arguments: Face.allCases) func cancelAtOnce(_ face: Face) async throws {
     let server = try await ScriptedSora()
     let attempt = Attempt(server.configuration(), face: face)

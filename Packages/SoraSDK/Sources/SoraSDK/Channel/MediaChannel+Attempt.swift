@@ -80,7 +80,8 @@ extension MediaChannel {
     // Its result comes as an event too.
     let attempt = Task { _ = try? await client.connect() }
     for await input in inputs {
-      guard storage.withLock({ $0.phase != .ended }) else { break }
+      // Not the loop's end: whoever ends the channel says so to the server first, and then ends the input.
+      guard storage.withLock({ $0.phase != .ended }) else { continue }
       switch input {
       case .signaling(let event): await handle(event)
       case .peer(let event): handle(event)
