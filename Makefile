@@ -27,7 +27,7 @@ PREFIX ?= /usr/local
 DOCS = .build/docs
 
 .DEFAULT_GOAL := help
-.PHONY: help deps demo build check test api samples test-unit test-devices test-interop test-peers test-calls test-packages test-alone endurance channels-gigabyte guard metrics \
+.PHONY: help deps demo build check test api samples test-unit test-devices test-interop test-peers test-calls test-packages test-alone samples-and-devices idle-samples endurance channels-gigabyte guard metrics \
 	fuzz sanitize bench bench-codecs bench-packets bench-forwarding bench-data bench-links bench-realtime bench-sound audio-quality scorecard bench-short short-benches short-calls short-work manifest manifest-check \
 	install package format lint docs clean
 
@@ -46,7 +46,7 @@ build: ## Build everything, tests included, once and optimized
 check: ## Check what changed since main in debug builds: guards, lint, the tests it touches (minutes; Tools/check.py)
 	@Tools/check.py $(CHECK_OPTIONS)
 
-test: guard build api samples test-unit test-devices test-interop ## Run the guards, the samples, the unit tests and those with drivers and peers
+test: guard build api test-unit samples-and-devices test-interop ## Run the guards, the samples, the unit tests and those with drivers and peers
 
 api: ## Compare what the SDK declares public with the iOS SDK's names (after `make build`)
 	@Tools/api/coverage.py $(CONFIGURATION)
@@ -61,7 +61,7 @@ test-unit: ## Run the packages' own tests (after `make build`)
 	$(TRY) --filter '$(PORTAL)'
 	$(TRY) --filter '$(CLUSTER)'
 
-# Those that compare no times first, in two rows beside each other; then the calls, alone. DONE names what needn't be run again.
+# Two rows of those that compare no times first, beside each other; then likewise the calls. DONE names what needn't be run again.
 test-interop: $(filter-out $(DONE),test-peers test-calls) ## Run the tests with real peers (after `make build`)
 
 test-peers: ## Of them, those that compare no times
@@ -70,9 +70,15 @@ test-peers: ## Of them, those that compare no times
 test-calls: ## Of them, the others: calls
 	$(TRY) --filter '$(INTEGRATION)' --skip '^DeviceTests\.' --skip '$(BESIDE)'
 
-# By themselves: the guest takes both cores.
 test-devices: ## Run the tests with real drivers, in a small virtual machine (after `make build`)
 	$(TRY) --filter '^DeviceTests\.'
+
+# The guest has one processor, and must be in time; what compiles has what that leaves of the others.
+samples-and-devices:
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target test-devices idle-samples
+
+idle-samples:
+	@chrt --idle 0 $(MAKE) --no-print-directory samples
 
 # One scratch folder for all, so that what they share is built once.
 test-packages: ## Build each package alone, from its own manifest (PACKAGES=Packages/SoraView)

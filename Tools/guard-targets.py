@@ -30,7 +30,7 @@ def runs(makefile):
     found = {}
     for match in re.finditer(r"^([a-z-]+):(.*)\n((?:\t.*\n?|#.*\n)*)", makefile, re.M):
         needs = re.findall(r"[a-z-]+", match.group(2).split("##")[0])
-        calls = re.findall(r"\$\(MAKE\)(?: --\S+)* ([a-z-]+)", match.group(3))
+        calls = " ".join(re.findall(r"\$\(MAKE\)(?: --\S+)*((?: [a-z-]+)+)", match.group(3))).split()
         found[match.group(1)] = set(needs) | set(calls)
     return found
 
@@ -56,7 +56,7 @@ def problems(makefile, script):
 
 def self_test():
     exempt = "".join(f"{target}: ## x\n\techo\n" for target in EXEMPT)
-    makefile = "a: b ## A\n\techo\n\nb: ## B\n\tX=1 $(MAKE) --quiet c\nc: ## C\n\techo\nd: ## D\n\techo\n" + exempt
+    makefile = "a: b ## A\n\techo\n\nb: ## B\n\tX=1 $(MAKE) --quiet c e\nc: ## C\n\techo\nd: ## D\n\techo\ne: ## E\n\techo\n" + exempt
     found = list(problems(makefile, "# make d\nY=1 make a\n"))
     if len(found) != 1 or "make d" not in found[0]:
         sys.exit(f"guard-targets.py: the self-test failed: {found}")

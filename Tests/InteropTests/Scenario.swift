@@ -96,8 +96,11 @@ actor PythonEnvironment {
   }
 }
 
-/// Calls with foreign peers whose pictures, sound and delays are looked at: one after another, and by themselves.
+/// Calls with foreign peers whose pictures, sound and delays are looked at: one after another, beside `InteropBeside` alone.
 @Suite(.serialized) enum Interop {}
+
+/// Those of them that leave most of the cores to `Interop`: likewise one after another.
+@Suite(.serialized) enum InteropBeside {}
 
 /// How foreign peers connect, are let in and repair what is lost. One after another, beside `InteropChannels`: these wait more than they
 /// compute, and compare no times.
