@@ -1,6 +1,6 @@
 import Foundation
 import SoraAudio
-import SoraClock
+import SoraAudioDevices
 package import SoraMedia
 import Synchronization
 
@@ -8,24 +8,20 @@ import Synchronization
 package final class AudioInput: AudioFeed {
   /// Samples a second of what comes out.
   package static let sampleRate = 48_000
-  private static let blockFrames = 480
-  private static let blockMilliseconds: Int64 = 10
-  /// More lateness than this, in blocks, is let go instead of being made up for.
-  private static let maximumBehind: Int64 = 100
 
   /// Why the input ended, where it did.
   package var failure: String? { state.withLock { $0.failure } }
   /// What is wrong with the file, though it can be played; one line.
   package let warning: String?
   /// Whether the input ended by itself.
-  package var hasEnded: Bool { thread.withLock { $0?.hasEnded ?? false } }
+  package var hasEnded: Bool { failure != nil || source.withLock { $0?.hasEnded ?? false } }
 
   private struct State: Sendable {
     var failure: String?
   }
   private let makeSounds: @Sendable () throws -> any Sounds
   private let state = Mutex(State())
-  private let thread = Mutex<PacedThread?>(nil)
+  private let source = Mutex<AudioPullSource?>(nil)
 
   /// - Parameter framesPerSecond: of the video that the tone's beeps belong to.
   /// - Returns: nil where no audio is wanted, or a microphone's, which the SDK has, or a film's (`FilmInput`).
@@ -54,31 +50,25 @@ package final class AudioInput: AudioFeed {
   /// Starts giving sound to `deliver`, on the input's thread. A block is due when its last sample would have been
   /// captured; its timestamp is that of the first.
   package func start(at start: Instant, deliver: @escaping @Sendable (AudioFrame) -> Void) {
-    let due: @Sendable (Int64) -> Instant = { n in
-      start + .milliseconds((n + 1) * Self.blockMilliseconds)
+    let sounds: any Sounds
+    do {
+      sounds = try makeSounds()
+    } catch {
+      return state.withLock { $0.failure = "\(error)".inOneLine }
     }
-    let sounds = Mutex<(any Sounds)?>(nil)
-    let made = PacedThread(name: "audio input", deadline: due) { [self] turn in
-      do {
-        let (samples, channels) = try sounds.withLock { sounds in
-          let source = try sounds ?? makeSounds()
-          sounds = source
-          return (try source.block(turn, frames: Self.blockFrames), source.channels)
+    let made = AudioPullSource(
+      sampleRate: Self.sampleRate, channels: sounds.channels, at: start,
+      fill: { [self] frame, position in
+        do {
+          var output = frame.samples.mutableSpan
+          try sounds.read(into: &output, at: position)
+          return true
+        } catch {
+          state.withLock { $0.failure = "\(error)".inOneLine }
+          return false
         }
-        deliver(
-          AudioFrame(
-            samples: samples, sampleRate: Self.sampleRate, channels: channels,
-            timestamp: due(turn - 1)))
-      } catch {
-        state.withLock { $0.failure = "\(error)".inOneLine }
-        return nil
-      }
-      let behind =
-        (SystemClock.now - due(turn + 1)).wholeNanoseconds / 1_000_000
-        / Self.blockMilliseconds
-      return turn + 1 + (behind > Self.maximumBehind ? behind : 0)
-    }
-    thread.withLock { $0 = made }
+      }, deliver: deliver)
+    source.withLock { $0 = made }
   }
 
   package func start(at start: Instant, publish: @escaping @Sendable (PublishedSound) -> Void) {
@@ -86,7 +76,7 @@ package final class AudioInput: AudioFeed {
   }
 
   /// Ends the input and waits for its last block.
-  package func stop() { thread.withLock { $0 }?.stop() }
+  package func stop() { source.withLock { $0 }?.stop() }
 }
 
 extension Duration {
@@ -97,12 +87,13 @@ extension Duration {
 /// Where sound comes from. Used by one thread at a time.
 private protocol Sounds: AnyObject, Sendable {
   var channels: Int { get }
-  /// Block `index`, counted from 0; some may be left out.
-  func block(_ index: Int64, frames: Int) throws -> [Int16]
+  /// Puts what comes next in the place of silence; `position` counts the samples of each channel before it, some of which may have been
+  /// left out.
+  func read(into output: inout MutableSpan<Int16>, at position: Int64) throws
 }
 
 private final class ToneSounds: Sounds, @unchecked Sendable {
-  // @unchecked: `AudioInput` reaches it through a mutex only.
+  // @unchecked: only the thread of `AudioPullSource` reads.
   private var tone: ToneSource
 
   init(framesPerSecond: Double) {
@@ -112,28 +103,22 @@ private final class ToneSounds: Sounds, @unchecked Sendable {
 
   var channels: Int { tone.channels }
 
-  func block(_ index: Int64, frames: Int) -> [Int16] {
+  func read(into output: inout MutableSpan<Int16>, at position: Int64) {
     // Says where in time it is, so that beeps stay with their frames when blocks were left out.
-    tone.position = index * Int64(frames)
-    var samples = [Int16](repeating: 0, count: frames * tone.channels)
-    var output = samples.mutableSpan
+    tone.position = position
     tone.read(into: &output)
-    return samples
   }
 }
 
 private final class FileSounds: Sounds, @unchecked Sendable {
-  // @unchecked: `AudioInput` reaches it through a mutex only.
+  // @unchecked: only the thread of `AudioPullSource` reads.
   private let source: WAVSource
 
   init(path: String) throws { source = try WAVSource(path: path) }
 
   var channels: Int { source.channels }
 
-  func block(_ index: Int64, frames: Int) throws -> [Int16] {
-    var samples = [Int16](repeating: 0, count: frames * source.channels)
-    var output = samples.mutableSpan
+  func read(into output: inout MutableSpan<Int16>, at position: Int64) throws {
     _ = try source.read(into: &output)
-    return samples
   }
 }

@@ -64,15 +64,9 @@ private final class PlaybackLoop {
   private let thread: DeviceThread
   private let port: any AudioPort
   private let fill: (inout AudioFrame) -> Void
-  private let channels: Int
   private let period: Int
-  private var resampler: VariableRateResampler
-  private var drift = ClockDrift()
+  private var reader: DriftReader
   private var pace = Pace()
-  private var frame: AudioFrame
-  private var waiting: [Int16] = []
-  /// Samples of each channel that the app gave, since the count of the drift began.
-  private var samples = 0
   private var xruns = 0
   private var buffer: Int
 
@@ -82,13 +76,9 @@ private final class PlaybackLoop {
     self.thread = thread
     self.port = port
     self.fill = fill
-    channels = thread.request.channels
     period = thread.request.period
     buffer = thread.request.buffer
-    resampler = VariableRateResampler(channels: channels)
-    frame = AudioFrame(
-      samples: [Int16](repeating: 0, count: 480 * channels), sampleRate: 48_000,
-      channels: channels, timestamp: .zero)
+    reader = DriftReader(channels: thread.request.channels)
   }
 
   func run() -> AudioDeviceError? {
@@ -96,7 +86,7 @@ private final class PlaybackLoop {
       let events = port.wait(milliseconds: 200)
       if thread.isStopped { return nil }
       if events.contains(.ended) { return port.reason }
-      let given = samples
+      let given = reader.samples
       while port.available >= period {
         guard !pace.isAhead(period, at: SystemClock.now) else {
           usleep(10_000)
@@ -105,43 +95,30 @@ private final class PlaybackLoop {
         write()
         if thread.isStopped { return nil }
       }
-      if samples > given { follow(given) }
+      if reader.samples > given { follow(given) }
     }
   }
 
   private func write() {
-    while waiting.count < period * channels {
-      for index in frame.samples.indices { frame.samples[index] = 0 }
-      let ahead = (port.latency ?? .zero) + .nanoseconds(Int64(waiting.count / channels) * 20_833)
-      frame.timestamp = SystemClock.now + ahead
-      fill(&frame)
-      samples += 480
-      resampler.process(frame.samples.span, step: 1 + drift.correction, into: &waiting)
-    }
-    port.write(waiting.span.extracting(..<(period * channels)))
-    waiting.removeFirst(period * channels)
+    reader.read(period, at: SystemClock.now + (port.latency ?? .zero), from: fill, port.write)
     pace.add(period)
   }
 
   /// Keeps the clock, the buffer and the counters up to date.
   private func follow(_ before: Int) {
-    let given = samples - before
-    let taken = Double(samples) - Double(waiting.count / channels)
-    let isSteady = drift.update(samples: taken, at: SystemClock.now)
+    let given = reader.samples - before
+    let isSteady = reader.follow(at: SystemClock.now)
     let now = port.xruns
     let more = now - xruns
     xruns = now
     // A device that stood still for want of samples says nothing of its clock.
-    if !isSteady || more > 0 {
-      drift.restart()
-      samples = 0
-    }
+    if !isSteady || more > 0 { reader.restart() }
     if !isSteady { thread.count { $0.resets += 1 } }
     if more > 0, buffer < Self.largestBuffer {
       buffer = min(buffer + Self.growth, Self.largestBuffer)
       port.setBuffer(buffer)
     }
-    let (latency, ppm, held) = (port.latency, drift.drift * 1e6, buffer)
+    let (latency, ppm, held) = (port.latency, reader.driftPPM, buffer)
     thread.count {
       $0.samples += given
       $0.overruns += more

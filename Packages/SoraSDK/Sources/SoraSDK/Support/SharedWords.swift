@@ -5,6 +5,10 @@
 @_exported public import SoraCamera
 // Screens, windows and areas of desktops.
 @_exported public import SoraScreen
+// Sound that an app pulls, and sound that is pulled from it.
+@_exported public import class SoraAudio.AudioMixer
+@_exported public import class SoraAudioDevices.AudioPullSource
+@_exported public import class SoraAudioDevices.AudioReader
 // Windows, their tiles and images of them, beside `VideoView`.
 @_exported public import SoraView
 public import WebRTC
