@@ -12,8 +12,6 @@ struct LossControl {
   private static let high = 0.10
   /// The same beside loss that is discounted.
   private static let highBeside = 0.05
-  private static let window: Int64 = 500_000_000
-  private static let enoughPackets = 30
   /// After so long a discount is tried again.
   private static let inherentLifetime: Int64 = 30_000_000_000
   /// How long a rate is held before a lower one is tried.
@@ -22,12 +20,8 @@ struct LossControl {
   /// what it lost itself, which may be the first of more.
   private static let averaging = 0.25
   private static let sudden = 0.75
-  /// What `isEven` asks for, and the weight of a window in it.
+  /// What `isEven` asks for.
   private static let much = 0.03
-  private static let even = 0.6
-  private static let spreading = 0.125
-  /// How much oftener than others a packet may be lost that follows a lost one: by this factor and, as so few are counted, this share.
-  private static let apart = (factor: 1.2, doubt: 0.03)
 
   /// Bits per second; `nil` while loss sets no bound.
   private(set) var bound: Double?
@@ -35,46 +29,21 @@ struct LossControl {
   private(set) var fraction = 0.0
   /// The same, smoothed over some windows.
   private var average = 0.0
-  /// Share of the latest windows, some eight, that lost anything.
-  private var spread = 0.0
-  /// Of these windows, smoothed as they are: how many packets a window has, how many are lost, and how many of them behind a lost one.
-  private var counts = (packets: 0.0, lost: 0.0, following: 0.0)
   /// Loss that doesn't depend on the rate.
   private(set) var inherent = 0.0
 
-  /// Whether much is lost, in nearly every window, and behind a lost packet hardly more than elsewhere, as chance does it: a queue that
-  /// overflows loses many at once and then none, and a short one, that overflows with every frame, the last packets of each.
-  var isEven: Bool {
-    guard average > Self.much, spread > Self.even else { return false }
-    let expected = Self.apart.factor * counts.lost / max(counts.packets, 1) + Self.apart.doubt
-    return counts.following < expected * counts.lost
-  }
-
-  // Of the packets that feedback has named since the latest window ended.
-  private var lost = 0
-  private var received = 0
-  private var following = 0
-  private var lastLost: Int64 = .min / 2
-  private var windowStart: Int64?
+  private var window = LossWindow()
+  private var pattern = LossPattern()
   private var lastChange: Int64 = 0
   private var inherentSince: Int64 = 0
-  private var highestReported: Int64 = -1
   private var trial: LossTrial?
+
+  /// Whether much is lost, as chance does it.
+  var isEven: Bool { average > Self.much && pattern.isEven }
 
   /// Counts one packet of a feedback message.
   mutating func add(sequence: Int64, isLost: Bool) {
-    let isNew = sequence > highestReported
-    if isNew { highestReported = sequence }
-    if isLost {
-      guard isNew else { return }
-      lost += 1
-      if sequence == lastLost + 1 { following += 1 }
-      lastLost = sequence
-    } else {
-      received += 1
-      // Reported lost before, only late; maybe in the window before, which leaves a debt.
-      if !isNew { lost -= 1 }
-    }
+    window.add(sequence: sequence, isLost: isLost)
   }
 
   /// Looks at the window after a feedback message.
@@ -87,34 +56,21 @@ struct LossControl {
   mutating func update(
     target: Double, delayBased: Double, lastDecrease: Int64?, roundTrip: Int64, at now: Int64
   ) {
-    guard let start = windowStart else {
-      windowStart = now
-      return
-    }
-    let lost = max(0, self.lost)
-    let count = lost + received
-    guard now &- start >= Self.window, count >= Self.enoughPackets else { return }
-    windowStart = now
-    self.lost = 0
-    received = 0
-    fraction = Double(lost) / Double(count)
+    guard let counts = window.end(at: now) else { return }
+    fraction = counts.fraction
     average += Self.averaging * (fraction - average)
-    spread += Self.spreading * ((lost > 0 ? 1 : 0) - spread)
-    counts.packets += Self.spreading * (Double(count) - counts.packets)
-    counts.lost += Self.spreading * (Double(lost) - counts.lost)
-    counts.following += Self.spreading * (Double(following) - counts.following)
-    following = 0
+    pattern.add(counts)
     if inherent > 0, now &- inherentSince > Self.inherentLifetime {
       reconsider(target: target, at: now)
     }
-    judge(lost, of: count, target: target, at: now)
+    judge(counts, target: target, at: now)
     let relevant = max(0, (fraction - inherent) / (1 - inherent))
     // A standard deviation, so that a few packets more than usual in a small window decide nothing.
-    let doubt = (relevant * (1 - relevant) / Double(count)).squareRoot()
+    let doubt = (relevant * (1 - relevant) / Double(counts.packets)).squareRoot()
     let elapsed = Double(min(now &- lastChange, 1_000_000_000)) / 1e9
     if relevant - doubt > (inherent > 0 ? Self.highBeside : Self.high) {
       guard now &- lastChange >= roundTrip &+ 300_000_000 else { return }
-      if let lastDecrease, now &- lastDecrease < roundTrip &+ Self.window { return }
+      if let lastDecrease, now &- lastDecrease < roundTrip &+ LossWindow.length { return }
       decrease(relevant, target: target, at: now)
     } else if let bound {
       if relevant < Self.low {
@@ -160,8 +116,10 @@ struct LossControl {
     }
   }
 
-  private mutating func judge(_ lost: Int, of count: Int, target: Double, at now: Int64) {
-    guard let verdict = trial?.add(lost, of: count, at: target, average: average),
+  private mutating func judge(_ counts: LossWindow.Counts, target: Double, at now: Int64) {
+    guard
+      let verdict = trial?.add(
+        counts.lost, of: counts.packets, at: target, average: average),
       let rate = trial?.rate
     else { return }
     switch verdict {
