@@ -10,6 +10,8 @@ TRY = Tools/retry.py $(TEST)
 INTEGRATION = ^($(shell Tools/manifest/generate.py --integration | paste -sd '|'))\.
 # Of these, the ones that wait more than they compute.
 BESIDE = ^InteropTests\.Interop(Paths|Channels)/
+# And the ones that want most of the cores idle.
+QUIET = ^InteropTests\.Interop(Narrow|Quiet)/
 # Tests with sockets and limits of real time. They run by themselves, after all that computes or blocks its thread, and eight at a time:
 # were all begun at once, each would wait for a thread for longer than peers wait for it. The others are sixteen at a time, for those of
 # them that start a program.
@@ -61,14 +63,15 @@ test-unit: ## Run the packages' own tests (after `make build`)
 	$(TRY) --filter '$(PORTAL)'
 	$(TRY) --filter '$(CLUSTER)'
 
-# Two rows of those that compare no times first, beside each other; then likewise the calls. DONE names what needn't be run again.
+# Two rows of those that compare no times first, beside each other; then likewise the calls, twice. DONE names what needn't be run again.
 test-interop: $(filter-out $(DONE),test-peers test-calls) ## Run the tests with real peers (after `make build`)
 
 test-peers: ## Of them, those that compare no times
 	$(TRY) --filter '$(BESIDE)'
 
 test-calls: ## Of them, the others: calls
-	$(TRY) --filter '$(INTEGRATION)' --skip '^DeviceTests\.' --skip '$(BESIDE)'
+	$(TRY) --filter '$(QUIET)'
+	$(TRY) --filter '$(INTEGRATION)' --skip '^DeviceTests\.' --skip '$(BESIDE)' --skip '$(QUIET)'
 
 test-devices: ## Run the tests with real drivers, in a small virtual machine (after `make build`)
 	$(TRY) --filter '^DeviceTests\.'

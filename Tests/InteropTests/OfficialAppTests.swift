@@ -1,6 +1,6 @@
 import Testing
 
-extension InteropBeside {
+extension InteropQuiet {
   /// The official Python SDK as apps use it: what they ask for with `connect`, tell each other, and do when the server is gone.
   @Suite(.needsPeers) struct OfficialApps {
     struct Returned: Decodable {

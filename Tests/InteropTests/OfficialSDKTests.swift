@@ -1,6 +1,6 @@
 import Testing
 
-extension InteropBeside {
+extension InteropQuiet {
   /// The official Python SDK as the other end.
   @Suite(.needsPeers) struct OfficialSDK {
     struct Published: Decodable {

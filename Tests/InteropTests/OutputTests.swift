@@ -1,6 +1,6 @@
 import Testing
 
-extension InteropBeside {
+extension InteropQuiet {
   /// The tool where what it writes can't be written, or what it reads was cut.
   @Suite(.needsPeers) struct Outputs {
     struct Outcome: Decodable {

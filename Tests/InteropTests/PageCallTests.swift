@@ -1,6 +1,6 @@
 import Testing
 
-extension Interop {
+extension InteropBrowsers {
   /// Pages of `sora serve` in calls with each other: layers, the spotlight, messages, and who is muted.
   @Suite(.needsBrowser) struct PageCalls {
     struct Layers: Decodable {

@@ -1,6 +1,6 @@
 import Testing
 
-extension Interop {
+extension InteropBrowsers {
   /// Chromium on the page of `sora serve`.
   @Suite(.needsBrowser) struct Page {
     struct Watched: Decodable {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-extension Interop {
+extension InteropBrowsers {
   /// Recordings in the video element of a browser, which people open them with.
   @Suite(
     .needsBrowser,

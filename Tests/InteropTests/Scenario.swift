@@ -96,14 +96,20 @@ actor PythonEnvironment {
   }
 }
 
-/// Calls with foreign peers whose pictures, sound and delays are looked at: one after another, beside `InteropBeside` alone.
-@Suite(.serialized) enum Interop {}
+// Calls with foreign peers whose pictures, sound and delays are looked at. Each of these runs its own one after another, two of them beside
+// each other: first the two that leave most of the cores idle, and want them so (`make test-calls`).
 
-/// Those of them that leave most of the cores to `Interop`: likewise one after another.
-@Suite(.serialized) enum InteropBeside {}
+/// Links that are narrower than a stream: frames and rates are compared.
+@Suite(.serialized) enum InteropNarrow {}
+/// Beside `InteropNarrow`.
+@Suite(.serialized) enum InteropQuiet {}
+/// Codecs, and bad links.
+@Suite(.serialized) enum Interop {}
+/// Beside `Interop`: pages, and other programs in browsers.
+@Suite(.serialized) enum InteropBrowsers {}
 
 /// How foreign peers connect, are let in and repair what is lost. One after another, beside `InteropChannels`: these wait more than they
-/// compute, and compare no times.
+/// compute, and compare no times. A third row beside them would leave Chromium no time to repair.
 @Suite(.serialized) enum InteropPaths {}
 
 /// Data channels with foreign peers, likewise.

@@ -1,6 +1,6 @@
 import Testing
 
-extension InteropBeside {
+extension InteropBrowsers {
   /// A script in Chromium that speaks the protocol as the official client for browsers does, against a server that asks for a token.
   @Suite(.needsBrowser) struct ScriptedBrowser {
     struct Ended: Decodable, Equatable {

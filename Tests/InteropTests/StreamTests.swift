@@ -1,6 +1,6 @@
 import Testing
 
-extension InteropBeside {
+extension InteropQuiet {
   /// `sora play` while publishers come and go.
   @Suite(.needsPeers) struct Streams {
     struct Outcome: Decodable {

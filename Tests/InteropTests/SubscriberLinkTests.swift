@@ -1,6 +1,6 @@
 import Testing
 
-extension InteropBeside {
+extension InteropNarrow {
   /// Subscribers of the development server behind a link that has no room for the stream, ours and the official client's, with
   /// either as the publisher, beside a subscriber whose link has.
   @Suite struct SubscriberLink {

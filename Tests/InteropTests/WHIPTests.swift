@@ -1,6 +1,6 @@
 import Testing
 
-extension Interop {
+extension InteropBrowsers {
   /// Who publishes and plays with an HTTP request for signaling.
   @Suite struct WHIP {
     struct Ours: Decodable {
