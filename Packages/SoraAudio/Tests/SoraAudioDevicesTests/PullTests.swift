@@ -18,7 +18,7 @@ import Testing
       samples: [Int16](repeating: 0, count: 480), sampleRate: 48_000, channels: 1, timestamp: .zero)
     var read: [Int16] = []
     var block = [Int16](repeating: 0, count: 256)
-    var (pushed, count) = (0, 0)
+    var pushed = 0
     // A reader that is too slow takes longer.
     let step = 256 / Double(sampleRate) * (1 + ppm / 1e6)
     for turn in 0..<Int(300 / step) {
@@ -30,7 +30,6 @@ import Testing
       }
       var samples = block.mutableSpan
       reader.read(into: &samples, at: Instant(nanoseconds: Int64(seconds * 1e9)))
-      count += 256
       if seconds > 290 { read += block }
     }
     #expect(abs(reader.driftPPM - ppm) < 20, "\(reader.driftPPM)")
@@ -95,6 +94,24 @@ import Testing
     #expect(positions.elements.first == 0)
     #expect(try #require(positions.elements.dropFirst().first) >= 480 * 5_999)
     source?.stop()
+  }
+
+  /// As a microphone and a loudspeaker end.
+  @Test func itEndsWithItsLastReference() async {
+    let positions = Log<Int64>()
+    var source = AudioPullSource(
+      fill: { _, position in
+        positions.append(position)
+        return true
+      }, deliver: { _ in })
+    await wait { !positions.elements.isEmpty }
+    #expect(source?.hasEnded == false)
+    source = nil
+    let count = positions.elements.count
+    // As long as another one takes for five blocks.
+    let other = AudioPullSource(fill: { _, position in position < 480 * 5 }, deliver: { _ in })
+    await wait { other?.hasEnded ?? true }
+    #expect(positions.elements.count == count)
   }
 
   @Test func whatCannotBeIsRefused() {

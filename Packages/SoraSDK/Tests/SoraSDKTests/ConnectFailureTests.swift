@@ -312,13 +312,14 @@ import WebRTC
       guard case .connect = message else { return }
       for _ in 0..<500 { connection.send(.notify(NotifyMessage(eventType: "talk"))) }
     }
-    for count in 1...150 {
+    let attempts = 150
+    for count in 1...attempts {
       let attempt = Attempt(server.configuration(), face: .handlers)
       await server.received.wait { $0.count { $0.typeName == "connect" } == count }
       attempt.cancel()
       await server.closed.wait(for: count)
     }
-    #expect(server.received.elements.count { $0.typeName == "disconnect" } == 150)
+    #expect(server.received.elements.count { $0.typeName == "disconnect" } == attempts)
   }
 
   @Test(arguments: Face.allCases) func cancelAtOnce(_ face: Face) async throws {

@@ -4,7 +4,7 @@ public import SoraMedia
 /// Asks an app for the sound that it sends, when it is due: a synthesizer's, a decoder's, a file's.
 ///
 /// 10 ms at a time by the machine's clock, on a thread of its own. What was late is made up for at once, and what is more than a second
-/// late is left out.
+/// late is left out. It ends with its last reference.
 public final class AudioPullSource: Sendable {
   /// More lateness than this, in blocks, is let go instead of being made up for.
   private static let maximumBehind: Int64 = 100
@@ -47,4 +47,6 @@ public final class AudioPullSource: Sendable {
 
   /// Ends the source, and waits for its last block unless it is called from there.
   public func stop() { thread.stop() }
+
+  deinit { thread.stop() }
 }
