@@ -9,7 +9,7 @@ TRY = Tools/retry.py $(TEST)
 # The root's own test targets, which need peers from outside (Tools/manifest/root.json), as a regular expression.
 INTEGRATION = ^($(shell Tools/manifest/generate.py --integration | paste -sd '|'))\.
 # Of these, the ones that wait more than they compute.
-BESIDE = ^InteropTests\.Interop(Paths|Channels)/
+BESIDE = ^InteropTests\.Interop(Paths|Resilience)/
 # And the ones that want most of the cores idle.
 QUIET = ^InteropTests\.Interop(Narrow|Quiet)/
 # Tests with sockets and limits of real time. They run by themselves, after all that computes or blocks its thread, and eight at a time:
@@ -94,7 +94,7 @@ endurance: ## Have 50 clients come and go on a real server for 20 minutes, and c
 	SORA_ENDURANCE_SECONDS=$${SORA_ENDURANCE_SECONDS:-1200} $(TEST) --filter '^SoraServerTests\.RealServerEndurance'
 
 channels-gigabyte: ## Send a gigabyte each way over data channels with each other peer, checksums compared (after `make build`; CHANNEL_BYTES, CHANNEL_PEERS=Chromium)
-	CHANNEL_BYTES=$${CHANNEL_BYTES:-1073741824} $(TEST) --filter '^InteropTests\.InteropChannels/DataChannels/with($(CHANNEL_PEERS))'
+	CHANNEL_BYTES=$${CHANNEL_BYTES:-1073741824} $(TEST) --filter '^InteropTests\.InteropPaths/DataChannels/with($(CHANNEL_PEERS))'
 
 test-alone: ## Build single products in fresh packages, the other codecs' libraries hidden
 	@Tools/alone.sh
@@ -184,7 +184,7 @@ short-work:
 	BENCH_ROUNDS=1 CONNECTIONS=3 $(MAKE) --no-print-directory bench-packets
 	FORWARDING_SECONDS=1 FORWARDING_SUBSCRIBERS="10 50" FORWARDING_IDLE=100 $(MAKE) --no-print-directory bench-forwarding
 	BENCH_ROUNDS=1 DATA_MEGABYTES=8 DATA_SECONDS=1 CHANNEL_SECONDS=1 $(MAKE) --no-print-directory bench-data
-	CHANNEL_BYTES=16777216 $(MAKE) --no-print-directory channels-gigabyte CHANNEL_PEERS=Chromium
+	CHANNEL_BYTES=16777216 $(MAKE) --no-print-directory channels-gigabyte CHANNEL_PEERS=OfficialSDK
 	SCORECARD_SHORT=1 $(MAKE) --no-print-directory scorecard
 	AUDIO_POINTS=short AUDIO_SEGMENTS=1 AUDIO_PEERS=virtual,ours,official $(MAKE) --no-print-directory audio-quality
 	$(MAKE) --no-print-directory bench-codecs CODEC_OPTIONS="--sizes 360p --scenes text --frames 10 --rounds 1"

@@ -1,6 +1,6 @@
 import Testing
 
-extension InteropPaths {
+extension InteropResilience {
   /// Who may connect, with the official Python SDK as the client.
   @Suite(.needsPeers) struct Access {
     struct Outcome: Decodable {

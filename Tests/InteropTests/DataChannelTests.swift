@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-extension InteropChannels {
+extension InteropPaths {
   /// Data channels between the bare `RTCPeerConnection` and another implementation, without media: channels of all kinds from either
   /// side, messages of all kinds both ways, bulk with a checksum, many at once, and closing while the other side sends.
   @Suite struct DataChannels {

@@ -5,7 +5,7 @@ import SoraWire
 import TestPrograms
 import Testing
 
-extension InteropPaths {
+extension InteropResilience {
   /// ULPFEC (RFC 5109), packet by packet, with GStreamer's encoder and decoder: of what either has protected and a seed has lost, both
   /// make the same packets anew, byte by byte.
   ///

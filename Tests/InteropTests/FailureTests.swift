@@ -1,6 +1,6 @@
 import Testing
 
-extension InteropPaths {
+extension InteropResilience {
   /// The tool where it can't do its job: status 1, and one line that names the stage.
   @Suite(.needsPeers) struct Failures {
     struct Outcome: Decodable {

@@ -1,6 +1,6 @@
 import Testing
 
-extension InteropPaths {
+extension InteropResilience {
   /// Pages of `sora serve` whose connection is lost, or goes on in another way than it began.
   @Suite(.needsBrowser) struct PageConnections {
     struct Returned: Decodable {

@@ -108,12 +108,13 @@ actor PythonEnvironment {
 /// Beside `Interop`: pages, and other programs in browsers.
 @Suite(.serialized) enum InteropBrowsers {}
 
-/// How foreign peers connect, are let in and repair what is lost. One after another, beside `InteropChannels`: these wait more than they
-/// compute, and compare no times. A third row beside them would leave Chromium no time to repair.
-@Suite(.serialized) enum InteropPaths {}
+// These wait more than they compute, and compare no times: two rows as well (`make test-peers`). A third would leave Chromium no time to
+// repair.
 
-/// Data channels with foreign peers, likewise.
-@Suite(.serialized) enum InteropChannels {}
+/// How foreign peers find each other, encrypt, and what goes beside media.
+@Suite(.serialized) enum InteropPaths {}
+/// Beside `InteropPaths`: what is refused, lost or killed, and how calls go on.
+@Suite(.serialized) enum InteropResilience {}
 
 // MARK: What scripts tell
 

@@ -247,12 +247,17 @@ class Peer:
         for number in range(count):
             while channel.get_property("buffered-amount") > 4 << 20:
                 time.sleep(0.005)
-            if channel.get_property("ready-state").value_nick != "open":
+            if self.state_of(channel) != "open":
                 break
             data = pattern(number, size)
             total = zlib.crc32(data, total)
             channel.emit("send-data", GLib.Bytes.new(data))
         tell("bulkSent", label=label, sum=total)
+
+    @staticmethod
+    def state_of(channel):
+        # GstWebRTC.WebRTCDataChannelState. A channel that was just made is in none of them, and then asking for the name ends the process.
+        return {1: "connecting", 2: "open", 3: "closing", 4: "closed"}.get(int(channel.get_property("ready-state")), "new")
 
     def tell_channel(self, label, record):
         if record is None:
@@ -260,7 +265,7 @@ class Peer:
             return
         channel = record["channel"]
         limit = {name: channel.get_property(name) for name in ("max-retransmits", "max-packet-lifetime")}
-        tell("channel", label=label, known=True, state=channel.get_property("ready-state").value_nick, id=channel.get_property("id"),
+        tell("channel", label=label, known=True, state=self.state_of(channel), id=channel.get_property("id"),
              ordered=channel.get_property("ordered"), protocol=channel.get_property("protocol") or "",
              maxRetransmits=65535 if limit["max-retransmits"] < 0 else limit["max-retransmits"],
              maxPacketLifeTime=65535 if limit["max-packet-lifetime"] < 0 else limit["max-packet-lifetime"],

@@ -30,8 +30,12 @@ class Timeout(Exception):
     pass
 
 
-def wait_for(what, condition, seconds=15):
-    """The first true value of `condition()`; raises when there is none in time."""
+# Between two looks at what tells nobody when it changes.
+LOOK_SECONDS = 0.02
+
+
+def wait_for(what, condition, seconds=15, pause=time.sleep):
+    """The first true value of `condition()`; raises when there is none in time. `pause` waits so many seconds, or less."""
     deadline = time.monotonic() + seconds
     while True:
         value = condition()
@@ -39,7 +43,7 @@ def wait_for(what, condition, seconds=15):
             return value
         if time.monotonic() > deadline:
             raise Timeout(f"no {what} within {seconds} s")
-        time.sleep(0.02)
+        pause(LOOK_SECONDS)
 
 
 def free_port():
@@ -79,6 +83,7 @@ class Process:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log, text=True,
             preexec_fn=die_with_parent, pass_fds=inherited)
         self.output = open(os.path.join(folder, f"{name}.out"), "w")
+        self.heard = threading.Event()
         self.reader = threading.Thread(target=self.read, daemon=True)
         self.reader.start()
 
@@ -89,7 +94,8 @@ class Process:
             try:
                 self.lines.append(json.loads(line))
             except ValueError:
-                pass
+                continue
+            self.heard.set()
 
     def messages(self, kind):
         return [line for line in list(self.lines) if isinstance(line, dict) and line.get("type") == kind]
@@ -102,9 +108,10 @@ class Process:
         return self.child.poll() is None
 
     def wait_for(self, what, condition, seconds=15):
-        """Like `wait_for`, and gives up at once where the process is gone."""
+        """Like `wait_for`, and looks at once when the process says something, and gives up at once where it is gone."""
 
         def check():
+            self.heard.clear()
             value = condition()
             if not value and not self.alive():
                 self.reader.join(5)
@@ -113,7 +120,7 @@ class Process:
                     raise Timeout(f"{self.name} ended with {self.child.returncode} before {what}: {self.log_tail()}")
             return value
 
-        return wait_for(f"{what} ({self.name})", check, seconds)
+        return wait_for(f"{what} ({self.name})", check, seconds, self.heard.wait)
 
     def log_text(self):
         self.log.flush()
