@@ -611,6 +611,7 @@ let package = Package(
         "SoraClock",
         "SoraVersion",
         "SoraCamera",
+        "SoraAudio",
         "SoraAudioDevices",
         "SoraAudioProcessing",
         "SoraTransport",

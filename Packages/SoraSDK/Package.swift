@@ -84,6 +84,7 @@ let package = Package(
         .product(name: "SoraClock", package: "SoraMedia"),
         .product(name: "SoraVersion", package: "SoraMedia"),
         .product(name: "SoraCamera", package: "SoraCapture"),
+        .product(name: "SoraAudio", package: "SoraAudio"),
         .product(name: "SoraAudioDevices", package: "SoraAudio"),
         .product(name: "SoraAudioProcessing", package: "SoraAudio"),
         .product(name: "SoraTransport", package: "SoraTransport"),

@@ -33,8 +33,11 @@ extension MediaChannel {
     Logger.debug(type: .mediaChannel, message: "try connecting to \(configuration.urlCandidates)")
     // Dispatch, and not a task that sleeps: the limit must hold where an app blocks every thread of its tasks.
     let limit = timeLimit
-    DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(limit)) { [weak self] in
+    let patience = HeldTimer(after: .seconds(limit), on: .global()) { [weak self] in
       self?.timedOut(after: limit)
+    }
+    storage.withLock { state in
+      if state.phase == .connecting { state.patience = patience }
     }
     Task { await run() }
   }
@@ -128,7 +131,8 @@ extension MediaChannel {
       await channel.sora.handlers.onConnect?(channel, nil)
       await channel.handlers.onConnect?(nil)
     } when: { state in
-      state.progress.connected()
+      state.patience = nil
+      return state.progress.connected()
     }
   }
 

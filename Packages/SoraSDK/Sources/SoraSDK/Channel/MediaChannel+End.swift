@@ -90,6 +90,7 @@ extension MediaChannel {
       state.progress.end(reason: reason, as: event ?? SoraCloseEvent(error))
       state.streams = []
       state.streamSinks = []
+      state.patience = nil
       if ending.wasConnecting {
         state.completion = nil
         state.task?.end(taskState)

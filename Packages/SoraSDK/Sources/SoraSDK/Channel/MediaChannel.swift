@@ -40,6 +40,8 @@ public final class MediaChannel: CustomStringConvertible, Equatable, Sendable {
     // The attempt and its machinery.
     var completion: Completion?
     var task: ConnectionTask?
+    /// Ends an attempt that takes too long.
+    var patience: HeldTimer?
     var client: SignalingClient?
     var route = SignalingRoute()
     var certificate: RTCCertificate?

@@ -7,10 +7,16 @@ import Synchronization
 final class RPCCalls: Sendable {
   typealias Answer = Result<JSONValue, any Error>
 
+  private struct Call {
+    let continuation: CheckedContinuation<Answer, Never>
+    /// Ends it without an answer; nil before it is on its way.
+    var patience: HeldTimer?
+  }
+
   private struct State {
     var methods: [String] = []
     var lastID = 0
-    var waiting: [Int: CheckedContinuation<Answer, Never>] = [:]
+    var waiting: [Int: Call] = [:]
     var isEnded = false
   }
 
@@ -50,7 +56,7 @@ final class RPCCalls: Sendable {
             return SoraError.rpcUnavailable(
               reason: "\(Self.mostCalls) calls wait for their answers already")
           }
-          state.waiting[id] = continuation
+          state.waiting[id] = Call(continuation: continuation)
           return nil
         }
         if let refusal { return continuation.resume(returning: .failure(refusal)) }
@@ -59,10 +65,12 @@ final class RPCCalls: Sendable {
           return
         }
         // Dispatch, and not a task that sleeps: it holds where an app blocks every thread of its tasks.
-        DispatchQueue.global().asyncAfter(deadline: .now() + min(max(0, limit), 86_400)) {
-          [weak self] in
+        let nanoseconds = limit > 0 ? Int(min(limit, 86_400) * 1e9) : 0
+        let patience = HeldTimer(after: .nanoseconds(nanoseconds), on: .global()) { [weak self] in
           self?.finish(id, .failure(SoraError.rpcTimeout))
         }
+        // Of no effect where the answer is here already.
+        state.withLock { $0.waiting[id]?.patience = patience }
       }
     } onCancel: {
       finish(id, .failure(CancellationError()))
@@ -81,9 +89,9 @@ final class RPCCalls: Sendable {
 
   @discardableResult
   private func finish(_ id: Int, _ answer: Answer) -> Bool {
-    let continuation = state.withLock { $0.waiting.removeValue(forKey: id) }
-    continuation?.resume(returning: answer)
-    return continuation != nil
+    let call = state.withLock { $0.waiting.removeValue(forKey: id) }
+    call?.continuation.resume(returning: answer)
+    return call != nil
   }
 
   /// No answer will come any more.
@@ -94,6 +102,6 @@ final class RPCCalls: Sendable {
       return state.waiting.values.map { $0 }
     }
     let error = SoraError.rpcDataChannelClosed(reason: "the channel has ended")
-    for continuation in waiting { continuation.resume(returning: .failure(error)) }
+    for call in waiting { call.continuation.resume(returning: .failure(error)) }
   }
 }

@@ -56,7 +56,7 @@ package final class VideoRendererAdapter: RTCVideoRenderer, Sendable {
     var last: Last?
     /// Whether the renderer was told of the stop since.
     var hasStopped = false
-    var timer: RepeatingTimer?
+    var timer: HeldTimer?
   }
   private struct Last: Sendable {
     var width: Int
@@ -98,7 +98,7 @@ package final class VideoRendererAdapter: RTCVideoRenderer, Sendable {
         if newValue == .freeze {
           state.timer = nil
         } else if state.timer == nil {
-          state.timer = RepeatingTimer(every: patience / 4, on: Self.queue) { [weak self] in
+          state.timer = HeldTimer(every: patience / 4, on: Self.queue) { [weak self] in
             self?.look()
           }
         }

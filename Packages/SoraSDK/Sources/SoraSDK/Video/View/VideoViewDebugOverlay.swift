@@ -6,7 +6,7 @@ import SoraView
 /// Size and rate of a view's frames, written over them anew each second. Safe from any thread.
 final class VideoViewDebugOverlay: Sendable {
   private struct State: Sendable {
-    var timer: RepeatingTimer?
+    var timer: HeldTimer?
     var width = 0
     var height = 0
     var frames = 0
@@ -29,7 +29,7 @@ final class VideoViewDebugOverlay: Sendable {
         return
       }
       state.since = SystemClock.now
-      state.timer = RepeatingTimer(every: .seconds(1), on: Self.queue) { [weak self] in
+      state.timer = HeldTimer(every: .seconds(1), on: Self.queue) { [weak self] in
         self?.write()
       }
       write()
