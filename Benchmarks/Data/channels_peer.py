@@ -16,11 +16,7 @@ class RemoteEnd:
 
     def __getattr__(self, method):
         def call(*arguments, **options):
-            before = len(self.process.messages("returned"))
-            self.process.child.stdin.write(json.dumps([method, arguments, options]) + "\n")
-            self.process.child.stdin.flush()
-            self.process.wait_for(method, lambda: len(self.process.messages("returned")) > before, 300)
-            return self.process.last("returned")["value"]
+            return self.process.ask([method, arguments, options], "returned", 300)["value"]
 
         return call
 

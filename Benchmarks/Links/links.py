@@ -124,8 +124,7 @@ def python(script, *arguments):
 
 
 def say(process, line):
-    process.child.stdin.write(line + "\n")
-    process.child.stdin.flush()
+    process.write(line + "\n")
 
 
 HEADS = [

@@ -101,8 +101,7 @@ def table(world):
     publishers[1].finish()
     play.wait_for("no stream", lambda: "2 streams, 0 live  stream gone for" in text(), 30)
     # What Ctrl-C sends.
-    play.child.stdin.write("\x03")
-    play.child.stdin.flush()
+    play.write("\x03")
     play.wait_for("summary", lambda: "live at the end" in text())
     play.wait()
     return {"text": text()}

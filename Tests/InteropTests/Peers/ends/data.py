@@ -62,10 +62,7 @@ class ChannelLines:
         return self.process.wait_for("bulk", sent, seconds)["sum"]
 
     def openings(self, count):
-        before = len(self.process.messages("openings"))
-        self.tell_channel(action="openings", label="", count=count)
-        self.process.wait_for("openings", lambda: len(self.process.messages("openings")) > before, 60)
-        return self.process.last("openings")["milliseconds"]
+        return self.process.ask({"type": "channel", "action": "openings", "label": "", "count": count}, "openings", 60)["milliseconds"]
 
     def shut(self, label):
         self.tell_channel(action="close", label=label)
@@ -88,7 +85,7 @@ class GStreamerDataEnd(ChannelLines, GStreamerEnd):
     """webrtcbin answers only."""
 
     def tell_channel(self, **values):
-        self.ask(type="channel", **values)
+        self.process.tell({"type": "channel", **values})
 
     def answer(self, sdp):
         return super().answer(sdp, {})
@@ -108,10 +105,7 @@ class GStreamerDataEnd(ChannelLines, GStreamerEnd):
         return [self.state()]
 
     def channel(self, label):
-        before = len(self.process.messages("channel"))
-        self.tell_channel(action="report", label=label)
-        self.process.wait_for("channel", lambda: len(self.process.messages("channel")) > before)
-        found = self.process.last("channel")
+        found = self.process.ask({"type": "channel", "action": "report", "label": label}, "channel")
         return found if found["known"] else None
 
 

@@ -10,7 +10,6 @@ An end has
 - `close()`.
 """
 
-import json
 
 from harness import wait_for
 
@@ -27,8 +26,7 @@ class OurEnd:
         self.ask("open", "opened", **options)
 
     def tell(self, kind, **values):
-        self.process.child.stdin.write(json.dumps({"type": kind, **values}) + "\n")
-        self.process.child.stdin.flush()
+        self.process.tell({"type": kind, **values})
 
     def ask(self, kind, reply, **values):
         before = len(self.process.messages(reply))

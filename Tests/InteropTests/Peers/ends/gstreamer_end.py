@@ -1,6 +1,5 @@
 """GStreamer's webrtcbin as a media end: `gstreamer_process.py`, and the lines to and from it."""
 
-import json
 import threading
 import time
 
@@ -16,15 +15,8 @@ class GStreamerEnd:
         # Percent of its video's packets that it sends as repair packets more.
         self.repair = 0
 
-    def ask(self, **message):
-        self.process.child.stdin.write(json.dumps(message) + "\n")
-        self.process.child.stdin.flush()
-
     def answer(self, sdp, mids):
-        before = len(self.process.messages("answer"))
-        self.ask(type="offer", sdp=sdp, mids=mids, repair=self.repair)
-        self.process.wait_for("answer", lambda: len(self.process.messages("answer")) > before)
-        return self.process.last("answer")["sdp"]
+        return self.process.ask({"type": "offer", "sdp": sdp, "mids": mids, "repair": self.repair}, "answer")["sdp"]
 
     def trickle(self, send_candidate):
         def follow():
@@ -39,11 +31,9 @@ class GStreamerEnd:
             self.follower.start()
 
     def report(self):
-        before = len(self.process.messages("report"))
-        self.ask(type="report")
-        self.process.wait_for("report", lambda: len(self.process.messages("report")) > before)
+        report = self.process.ask({"type": "report"}, "report")
         errors = [line["error"] for line in self.process.messages("error")]
-        return {**self.process.last("report"), "errors": errors}
+        return {**report, "errors": errors}
 
     def close(self):
         self.process.child.stdin.close()

@@ -17,11 +17,7 @@ class Remote:
             name, [sys.executable, "-B", RUN, "ends/official_end", url], namespace=namespace)
 
     def ask(self, kind, **values):
-        before = len(self.process.messages(kind))
-        self.process.child.stdin.write(json.dumps({"type": kind, **values}) + "\n")
-        self.process.child.stdin.flush()
-        self.process.wait_for(kind, lambda: len(self.process.messages(kind)) > before, 30)
-        return self.process.last(kind)
+        return self.process.ask({"type": kind, **values}, kind, 30)
 
 
 class Server:

@@ -5,7 +5,6 @@ it, and that ends with its parent.
 
 import ctypes
 import fcntl
-import json
 import os
 import re
 import struct
@@ -191,11 +190,7 @@ class Link:
         self.process.wait_for("emulator", lambda: self.process.last("ready"))
 
     def ask(self, kind, reply, **values):
-        before = len(self.process.messages(reply))
-        self.process.child.stdin.write(json.dumps({"type": kind, **values}) + "\n")
-        self.process.child.stdin.flush()
-        self.process.wait_for(reply, lambda: len(self.process.messages(reply)) > before)
-        return self.process.last(reply)
+        return self.process.ask({"type": kind, **values}, reply)
 
     def set(self, **conditions):
         """Both directions' conditions; what isn't given is ideal."""

@@ -104,6 +104,21 @@ class Process:
         found = self.messages(kind)
         return found[-1] if found else None
 
+    def write(self, text):
+        """To its standard input."""
+        self.child.stdin.write(text)
+        self.child.stdin.flush()
+
+    def tell(self, message):
+        """Writes a line of JSON."""
+        self.write(json.dumps(message) + "\n")
+
+    def ask(self, message, reply, seconds=15):
+        """The next line of type `reply`, after a line of JSON was written that it answers."""
+        count = len(self.messages(reply))
+        self.tell(message)
+        return self.wait_for(reply, lambda: self.messages(reply)[count:], seconds)[0]
+
     def alive(self):
         return self.child.poll() is None
 

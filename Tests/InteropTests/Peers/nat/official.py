@@ -1,7 +1,6 @@
 """Clients of `sora serve` behind routers that translate addresses: the official SDK behind one, `sora publish` and `sora
 play` behind another, and the server with its TURN server on the network between."""
 
-import json
 import os
 import sys
 
@@ -24,10 +23,7 @@ class End:
         self.process = world.start(name, [sys.executable, "-B", RUN, "nat/official_end", url, certificate], namespace=site.host)
 
     def ask(self, kind, **values):
-        self.process.child.stdin.write(json.dumps({"type": kind, **values}) + "\n")
-        self.process.child.stdin.flush()
-        self.process.wait_for(kind, lambda: self.process.last(kind), 30)
-        return self.process.last(kind)
+        return self.process.ask({"type": kind, **values}, kind, 30)
 
 
 def scenario(world):

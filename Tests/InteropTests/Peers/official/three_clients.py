@@ -37,8 +37,7 @@ class Ours:
     def report(self):
         """What has come of each stream until now."""
         before = len(self.process.messages("report"))
-        self.process.child.stdin.write("report\n")
-        self.process.child.stdin.flush()
+        self.process.write("report\n")
         self.process.wait_for("report", lambda: len(self.process.messages("report")) > before)
         return self.process.last("report")
 

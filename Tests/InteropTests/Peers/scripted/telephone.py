@@ -14,8 +14,7 @@ def scenario(world):
     browser = Browser(world)
     one = Script(browser, "sendonly", access=None, video=False, audio={"codec_type": "OPUS"}).created()
     player.wait_for("stream", lambda: player.last("added"))
-    player.child.stdin.write("keys\n")
-    player.child.stdin.flush()
+    player.write("keys\n")
     player.wait_for("an ear for keys", lambda: player.last("listening"))
     sender = "one.peer.getSenders().find((sender) => sender.dtmf)"
     wait_for("keys that may be pressed", lambda: one.evaluate(f"() => {sender}?.dtmf.canInsertDTMF === true"))

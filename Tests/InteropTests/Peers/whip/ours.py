@@ -1,6 +1,5 @@
 """Our own WebRTC publishes by WHIP to `sora serve`, plays by WHEP, and restarts ICE at both ends."""
 
-import json
 
 from ends.whip import Session, fragment
 from harness import main, wait_for
@@ -15,14 +14,10 @@ class Peer:
         self.process.wait_for("connection", lambda: self.process.last("opened"))
 
     def say(self, **request):
-        self.process.child.stdin.write(json.dumps(request) + "\n")
-        self.process.child.stdin.flush()
+        self.process.tell(request)
 
     def next(self, kind, **request):
-        count = len(self.process.messages(kind))
-        self.say(**request)
-        found = self.process.wait_for(kind, lambda: self.process.messages(kind)[count:])
-        return found[0]
+        return self.process.ask(request, kind)
 
     def connect(self, url):
         self.session = Session(url, self.next("offer", type="create")["sdp"])
