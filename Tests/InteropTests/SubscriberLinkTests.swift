@@ -25,7 +25,7 @@ extension InteropNarrow {
       }
       for name in ["ours to ours", "ours to official"] {
         let span = try #require(outcome.calls[name]?.spans.first)
-        #expect(span.fps >= 6, "\(name): three temporal layers, of which the lowest passes")
+        #expect(span.fps >= 7, "\(name): three temporal layers, of which the lowest passes")
       }
       for name in ["official to ours", "official to official"] {
         let span = try #require(outcome.calls[name]?.spans.first)

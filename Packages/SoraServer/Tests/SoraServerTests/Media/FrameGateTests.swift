@@ -86,4 +86,75 @@ import Testing
     gate.lose(10)
     #expect(gate.wait == nil, "one before the key frame, and one that was left out")
   }
+
+  /// A link has become narrow: of what was let in before, the lowest layer stays, and nothing that refers to what is left out.
+  @Test func whatWaitsIsDecidedOfAnew() {
+    var gate = FrameGate()
+    let period = [frame(), frame(2, isSync: true), frame(1, isSync: true), frame(2)]
+    let frames = [frame(isKey: true)] + period + [frame()] + period
+    #expect(forwarded(&gate, frames) == Array(0..<10))
+    gate.reopen(from: 2)
+    #expect(gate.isReopened && gate.decision(2) == nil && gate.decision(1)?.forwards == true)
+    // The first of a higher layer finds room still, what is behind it doesn't.
+    #expect(forwarded(&gate, [frames[2]], from: 2) == [2])
+    #expect(
+      forwarded(&gate, Array(frames[3...]), from: 3, backlog: .milliseconds(400)) == [5, 6])
+    gate.close()
+    #expect(gate.wait == nil)
+    #expect(gate.decision(9)?.leftOut == 5 && gate.decision(2)?.leftOut == 0)
+    #expect(gate.statistics.congestedFrames == 3 && gate.statistics.layerFrames == 2)
+    // What was left out once stays so, and isn't counted again.
+    gate.reopen(from: 5)
+    #expect(forwarded(&gate, Array(frames[5...]), from: 5) == [5, 6])
+    gate.close()
+    #expect(gate.statistics.congestedFrames == 3 && gate.statistics.layerFrames == 2)
+    #expect(forwarded(&gate, [frame(2), frame(1, isSync: true), frame(2)], from: 10) == [11])
+  }
+
+  /// Too much even of the lowest layer, or a key frame behind it: nobody needs the rest of it.
+  @Test func nothingWaitsForAKeyFrame() {
+    var gate = FrameGate()
+    #expect(forwarded(&gate, [frame(isKey: true), frame(), frame(), frame()]) == [0, 1, 2, 3])
+    gate.reopen(from: 1)
+    #expect(forwarded(&gate, [frame(), frame(), frame()], from: 1, backlog: .seconds(1)) == [])
+    gate.close()
+    #expect(gate.wait == .full && gate.statistics.congestedFrames == 3)
+
+    var other = FrameGate()
+    let frames = [frame(), frame(1), frame(isKey: true), frame()]
+    #expect(forwarded(&other, frames) == [0, 1, 2, 3])
+    other.reopen(from: 0)
+    #expect(forwarded(&other, frames, backlog: .milliseconds(100)) == [2, 3])
+    other.close()
+    #expect(other.wait == nil)
+    other.reopen(from: 2, leavingOutAll: true)
+    #expect(forwarded(&other, Array(frames[2...]), from: 2) == [])
+    other.close()
+    #expect(other.wait == nil, "whoever has all left out has a key frame at hand")
+  }
+
+  /// Behind a key frame, which makes much wait by itself, the lowest layer goes on until less does.
+  @Test func aKeyFrameIsFollowed() {
+    var gate = FrameGate()
+    let long = Duration.milliseconds(900)
+    #expect(forwarded(&gate, [frame(isKey: true)]) == [0])
+    #expect(forwarded(&gate, [frame(), frame(1), frame()], from: 1, backlog: long) == [1, 3])
+    #expect(forwarded(&gate, [frame()], from: 4, backlog: .milliseconds(500)) == [4])
+    #expect(forwarded(&gate, [frame()], from: 5, backlog: long) == [])
+    #expect(gate.wait == .full)
+  }
+
+  /// A frame of which nothing came in time has its place among those that were left out.
+  @Test func aFrameThatComesLateIsOneOfItsTime() {
+    var gate = FrameGate()
+    gate.target = 0
+    #expect(forwarded(&gate, [frame(isKey: true), frame(2), frame()], from: 10) == [10, 12])
+    #expect(forwarded(&gate, [frame(2), frame(1), frame()], from: 14) == [16])
+    #expect(gate.lateDecision(12, nil) == gate.decision(12))
+    let late = gate.lateDecision(13, frame())
+    #expect(late.forwards && late.leftOut == 1)
+    #expect(!gate.lateDecision(13, frame(1)).forwards)
+    #expect(gate.lateDecision(9, frame()).leftOut == 0)
+    #expect(gate.lateDecision(17, frame()).leftOut == 3)
+  }
 }

@@ -59,6 +59,35 @@ import Testing
     #expect(numbers.advance(to: 5, forwards: true, gapIsLeftOut: false) == 1)
   }
 
+  /// What hasn't left is judged anew: some of it goes on, under the numbers that all had.
+  @Test func whatIsReopenedIsTakenOnceMore() {
+    var numbers = rewriter(first: 65_530)
+    for source in 10..<20 as Range<UInt16> where source != 14 {
+      _ = numbers.advance(to: source, forwards: source != 12, gapIsLeftOut: false)
+    }
+    // 14 is missing and has a number of its own, and 15 is the first that waits.
+    #expect(numbers.newest == 2 && numbers.origin(of: 65_534)?.source == 15)
+    let reopened = numbers.reopen(from: 65_534)
+    #expect(reopened?.first == 15 && reopened?.count == 5)
+    #expect(numbers.newest == 65_533 && numbers.place(of: 14) == .reserved(65_533))
+    for source in 15..<20 as Range<UInt16> {
+      let number = numbers.advance(to: source, forwards: source > 17, gapIsLeftOut: false)
+      #expect(number == (source > 17 ? 65_534 &+ (source - 18) : nil))
+    }
+    #expect(numbers.place(of: 15) == .leftOut && numbers.place(of: 18) == .forwarded(65_534))
+    #expect(numbers.advance(to: 20, forwards: true, gapIsLeftOut: false) == 0)
+    // What is missing still comes; what was never given out can't be opened.
+    numbers.fill(14)
+    #expect(numbers.place(of: 14) == .forwarded(65_533))
+    for number in [5, 60_000] as [UInt16] {
+      let isOpen = numbers.reopen(from: number) != nil
+      #expect(!isOpen)
+    }
+    numbers.rebase()
+    let isOpen = numbers.reopen(from: 65_534) != nil
+    #expect(!isOpen)
+  }
+
   @Test func aNewSourceAndAJumpGoOn() {
     var numbers = rewriter()
     #expect(numbers.advance(to: 1, forwards: true, gapIsLeftOut: false) == 100)

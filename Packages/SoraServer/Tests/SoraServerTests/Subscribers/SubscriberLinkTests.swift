@@ -152,14 +152,16 @@ import Testing
     #expect(player.media!.damaged == 0)
   }
 
-  /// A link that falls to a fifth fills its queue before anything is known of it. From then on little may be lost, and what stands
-  /// in the queue goes, whatever moment of the stream it falls at.
-  @Test func aFallIsFollowedWithinASecond() throws {
+  /// A link that falls to a fifth fills its queue before anything is known of it. From then on little may be lost, what stands in the
+  /// queue goes, and what waits is as much as the link takes: nobody sees what was long ago, or nothing for long. All whatever moment of
+  /// the stream it falls at.
+  @Test(arguments: [400, 500]) func aFallIsFollowedWithinASecond(kilobits: Int) throws {
     for phase in 0..<8 {
       let call = try Call(.init(baseShare: 0.22), [Self.link(2_000)], seed: UInt64(phase + 1))
       let player = call.players[0]
       call.network.run(for: .milliseconds(10_000 + Int64(phase) * 137))
-      player.link.backwardConditions.bitsPerSecond = 400_000
+      player.link.backwardConditions.bitsPerSecond = kilobits * 1000
+      let (start, asked) = (call.network.now, call.publisher.media!.keyFrameDemands.count)
       var dropped: [Int] = []
       var audio: [Int] = []
       for _ in 0..<4 {
@@ -168,11 +170,19 @@ import Testing
         dropped.append(Int(player.link.backwardStatistics.dropped - before.0))
         audio.append(player.media!.audio.count - before.1)
       }
-      print("falls at \(phase): \(dropped) lost by the queue, \(audio) packets of audio")
+      let frames = player.media!.frames.filter { $0.at > start }
+      let age = frames.map { ($0.at - $0.sentAt).inMilliseconds }.max() ?? 0
+      let gap = zip(frames, frames.dropFirst()).map { ($1.at - $0.at).inMilliseconds }.max() ?? 0
+      let demands = call.publisher.media!.keyFrameDemands.count - asked
+      print(
+        "falls to \(kilobits) at \(phase): \(dropped) lost by the queue, \(audio) packets of audio, \(frames.count) frames,",
+        "at most \(Int(age)) ms old and \(Int(gap)) ms apart, \(demands) key frames asked for")
       #expect(dropped[0] <= 110)
       #expect(dropped[1...].allSatisfy { $0 <= 1 }, "\(dropped)")
       #expect(audio.reduce(0, +) >= 180, "\(audio)")
       #expect(player.link.queueTimes.backward < .milliseconds(100))
+      // Four seconds have 30 frames of the lowest layer.
+      #expect(frames.count >= 18 && age <= 1_700 && gap <= 1_000 && demands <= 2)
     }
   }
 
@@ -291,6 +301,28 @@ import Testing
     let demands = publisher.media!.keyFrameDemands.count - asked - 1
     #expect(demands <= 10, "once a second at most")
     #expect(demands >= 3)
+  }
+
+  /// A key frame takes half a second of a narrow link: who asks again meanwhile, as players do, gets no other one behind it.
+  @Test func aKeyFrameOnItsWayIsNotAskedForAgain() throws {
+    let call = try Call(.init(baseShare: 0.22), [Self.link(500)])
+    let player = call.players[0]
+    call.network.run(for: .seconds(10))
+    let ssrc = try #require(player.ssrc(of: call.publisher, .video))
+    func ask(for milliseconds: Int) {
+      for _ in 0..<milliseconds / 20 {
+        player.sendRTCP { try $0.pictureLossIndication(sender: 1, media: ssrc) }
+        call.network.run(for: .milliseconds(20))
+      }
+    }
+    let before = call.publisher.media!.keyFrameDemands.count
+    ask(for: 500)
+    #expect(call.publisher.media!.keyFrameDemands.count == before + 1)
+    // Once it has arrived a request is about what comes behind it.
+    call.network.run(for: .seconds(2))
+    ask(for: 20)
+    call.network.run(for: .milliseconds(100))
+    #expect(call.publisher.media!.keyFrameDemands.count == before + 2)
   }
 
   /// Feedback and requests that no socket takes are put off: nothing spins while a queue is full.

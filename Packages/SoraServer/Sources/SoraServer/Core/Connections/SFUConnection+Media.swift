@@ -112,13 +112,14 @@ extension SFUConnection: RTCPEngineDelegate {
   /// One that is sent nothing until a key frame comes is waited for already, at its own pace.
   func keyFrameWanted(of sender: RTPTrackSender, at now: Instant) {
     guard let subscription = downlink.subscription(ssrc: sender.parameters.ssrc),
-      subscription.wait == nil, let layer = subscription.selection.aim
+      subscription.wait == nil, let layer = subscription.selection.aim,
+      !subscription.awaitsKeyFrame(roundTrip: rtcp.roundTrip, at: now)
     else { return }
     requestKeyFrame(of: layer, at: now)
   }
 
   func bandwidthChanged(at now: Instant) {
-    downlink.controller.drain(downlink, at: now)
+    downlink.bandwidthChanged(at: now)
   }
 
   func sourceEnded(ssrc: UInt32, at now: Instant) {}

@@ -45,6 +45,8 @@ final class Downlink {
   private var nextAllocation: Instant?
   /// The estimate that was split last.
   private var split: Bitrate?
+  /// The highest estimate by which something of what waits was let in.
+  private var admitted: Bitrate?
   private var maximum: Bitrate
   /// When so much was wanted last; nil before it was.
   private var maximumWanted: Instant?
@@ -159,6 +161,42 @@ final class Downlink {
       nextAllocation = now + Self.allocationInterval
     }
     controller.drain(self, at: now)
+  }
+
+  /// Something is known anew of what the link takes.
+  func bandwidthChanged(at now: Instant) {
+    if hasNarrowed { judgeWaitingAgain(at: now) }
+    controller.drain(self, at: now)
+  }
+
+  /// Whether the link takes so much less than when what waits was let in that it is to be judged anew.
+  private var hasNarrowed: Bool {
+    guard let estimate = controller.knownEstimate else { return false }
+    let isLong = controller.backlog > FrameGate.longestLayerBacklog
+    defer { admitted = isLong ? max(admitted ?? estimate, estimate) : estimate }
+    return isLong && admitted.map { estimate < $0 * Self.fall } ?? false
+  }
+
+  /// Judges anew what waits: all of what was let in when the link took more would come late.
+  private func judgeWaitingAgain(at now: Instant) {
+    admitted = nil
+    allocate(at: now)
+    judgeAgain(subscriptions, at: now)
+    // Who is to wait for a key frame gets it the sooner without the rest.
+    judgeAgain(subscriptions.filter { $0.wait != nil }, at: now)
+  }
+
+  private func judgeAgain(_ subscriptions: [SubscribedTrack], at now: Instant) {
+    var waiting = subscriptions.compactMap { subscription in
+      subscription.reopenWaiting().map { (subscription, $0) }
+    }
+    // A frame of each in turn, so that none is let in at another's cost.
+    while !waiting.isEmpty {
+      for index in waiting.indices {
+        waiting[index].0.judgeAgain(&waiting[index].1, at: now)
+      }
+      waiting.removeAll { $0.1.isEmpty }
+    }
   }
 
   private var hasVideo: Bool {

@@ -10,6 +10,7 @@ package struct FrameGate {
   package struct Decision: Hashable {
     package var timestamp: UInt32 = 0
     package var forwards = false
+    package var isKeyFrame = false
     /// Frames that were left out before it: what picture ids are to be moved by.
     package var leftOut: UInt16 = 0
     /// Whether later frames can't be shown without it, or without one that came after it.
@@ -33,10 +34,11 @@ package struct FrameGate {
 
   /// What may wait before a frame is left out: of a higher layer, of the lowest, with which all is left out until a key frame,
   /// and a key frame itself. A key frame alone may take a narrow link half a second.
-  private static let longestLayerBacklog = Duration.milliseconds(200)
+  package static let longestLayerBacklog = Duration.milliseconds(200)
   private static let longestBacklog = Duration.milliseconds(600)
   package static let longestKeyFrameBacklog = Duration.milliseconds(1000)
-  private static let memory = 64
+  /// Frames that are known.
+  package static let memory = 128
 
   /// The highest layer that is wanted; set by the allocation.
   package var target = UInt8.max
@@ -46,8 +48,18 @@ package struct FrameGate {
   /// The highest layer that is forwarded.
   private var layer = UInt8.max
   private var leftOut: UInt16 = 0
+  /// Whether more than usual may wait: a key frame makes much wait at once, and is of no use without what follows.
+  private var isPatient = false
   private var decisions: [Decision] = []
   private var newest = 0
+  /// How it stood when it was reopened.
+  private var reopened: Reopened?
+
+  private struct Reopened {
+    var decisions: [Decision]
+    var layer: UInt8
+    var leavesOutAll: Bool
+  }
 
   package init() {}
 
@@ -64,6 +76,24 @@ package struct FrameGate {
     return decisions[newest].isKnown && decisions[newest].timestamp == timestamp
   }
 
+  /// What becomes of a frame that comes when later ones were decided of already.
+  package func lateDecision(_ timestamp: UInt32, _ info: RTPPayloadInfo?) -> Decision {
+    if let known = decision(timestamp) { return known }
+    var late = Decision(timestamp: timestamp)
+    late.forwards = wait == nil && info?.temporalLayer ?? 0 <= layer
+    // Its ids are moved by what was left out before it.
+    var back = 0
+    while back < decisions.count {
+      let earlier = decisions[(newest + Self.memory - back) % Self.memory]
+      guard earlier.isKnown else { break }
+      late.leftOut = earlier.leftOut
+      if Int32(bitPattern: earlier.timestamp &- timestamp) < 0 { break }
+      if !earlier.forwards { late.leftOut &-= 1 }
+      back += 1
+    }
+    return late
+  }
+
   /// What was decided of the frame with this timestamp; nil where nothing was.
   package func decision(_ timestamp: UInt32) -> Decision? {
     if isNewest(timestamp) { return decisions[newest] }
@@ -71,6 +101,46 @@ package struct FrameGate {
       return decision
     }
     return nil
+  }
+
+  /// Whether nothing before a frame matters behind it, by its first packet.
+  package static func isKeyFrame(_ info: RTPPayloadInfo) -> Bool {
+    info.isKeyFrame || info.parts.isKeyFrame || info.parts.contains(.sequenceParameters)
+  }
+
+  /// Has frames from one on that was let in decided of anew, which are given to `decide` in their order. What was left out stays so, and
+  /// while a key frame is waited for all before one is. `close` ends it.
+  ///
+  /// - Parameters:
+  ///   - timestamp: of a frame that is known.
+  ///   - leavingOutAll: whether none is let in.
+  package mutating func reopen(from timestamp: UInt32, leavingOutAll: Bool = false) {
+    let first = decisions.indices.first {
+      decisions[$0].isKnown && decisions[$0].timestamp == timestamp
+    }
+    guard let first else { return }
+    reopened = Reopened(decisions: decisions, layer: layer, leavesOutAll: leavingOutAll)
+    leftOut = decisions[first].leftOut
+    let end = (newest + 1) % Self.memory
+    newest = (first + Self.memory - 1) % Self.memory
+    layer = .max
+    var later = first
+    repeat {
+      decisions[later].isKnown = false
+      // What waits before a key frame makes only that late.
+      if decisions[later].isKeyFrame, decisions[later].forwards, !leavingOutAll { wait = .full }
+      later = (later + 1) % Self.memory
+    } while later != end
+  }
+
+  /// Whether frames are decided of anew.
+  package var isReopened: Bool { reopened != nil }
+
+  /// All that was to be decided of anew has been.
+  package mutating func close() {
+    guard let before = reopened else { return }
+    reopened = nil
+    layer = min(layer, before.layer)
   }
 
   /// Decides of a frame at its first packet.
@@ -81,16 +151,15 @@ package struct FrameGate {
   package mutating func decide(
     _ timestamp: UInt32, _ info: RTPPayloadInfo, backlog: Duration
   ) -> Decision {
-    let isKeyFrame =
-      info.isKeyFrame || info.parts.isKeyFrame || info.parts.contains(.sequenceParameters)
-    let forwards = passes(info, isKeyFrame: isKeyFrame, backlog)
+    let isKeyFrame = Self.isKeyFrame(info)
+    let forwards = !staysOut(timestamp) && passes(info, isKeyFrame: isKeyFrame, backlog)
     if !forwards { leftOut &+= 1 }
     if decisions.isEmpty { decisions = Array(repeating: Decision(), count: Self.memory) }
     // Nothing refers over a key frame.
     if forwards, isKeyFrame { for index in decisions.indices { decisions[index].isNeeded = false } }
     newest = (newest + 1) % Self.memory
     decisions[newest] = Decision(
-      timestamp: timestamp, forwards: forwards, leftOut: leftOut,
+      timestamp: timestamp, forwards: forwards, isKeyFrame: isKeyFrame, leftOut: leftOut,
       isNeeded: forwards && info.temporalLayer == 0, isKnown: true)
     return decisions[newest]
   }
@@ -100,6 +169,18 @@ package struct FrameGate {
     if wait == nil, decision(timestamp)?.isNeeded == true { wait = .loss }
   }
 
+  /// Whether a frame that is decided of anew is left out, as it was the first time or is now with all.
+  private mutating func staysOut(_ timestamp: UInt32) -> Bool {
+    guard let reopened else { return false }
+    if reopened.decisions.contains(where: {
+      $0.isKnown && $0.timestamp == timestamp && !$0.forwards
+    }) {
+      return true
+    }
+    if reopened.leavesOutAll { statistics.congestedFrames &+= 1 }
+    return reopened.leavesOutAll
+  }
+
   private mutating func passes(
     _ info: RTPPayloadInfo, isKeyFrame: Bool, _ backlog: Duration
   ) -> Bool {
@@ -107,6 +188,7 @@ package struct FrameGate {
       guard backlog <= Self.longestKeyFrameBacklog else { return leaveOutUntilKeyFrame() }
       wait = nil
       layer = target
+      isPatient = true
       return true
     }
     guard wait == nil else {
@@ -121,7 +203,11 @@ package struct FrameGate {
       statistics.layerFrames &+= 1
       return false
     }
-    let longest = info.temporalLayer > 0 ? Self.longestLayerBacklog : Self.longestBacklog
+    if backlog <= Self.longestBacklog { isPatient = false }
+    let longest =
+      info.temporalLayer > 0
+      ? Self.longestLayerBacklog
+      : isPatient ? Self.longestKeyFrameBacklog : Self.longestBacklog
     guard backlog <= longest else {
       guard info.temporalLayer > 0 else { return leaveOutUntilKeyFrame() }
       // Whatever refers to it is of its layer or a higher one.

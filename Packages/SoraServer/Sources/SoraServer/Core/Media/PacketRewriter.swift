@@ -16,6 +16,8 @@ struct PacketRewriter {
   private(set) var timestamps: TimestampRewriter
   private(set) var pictures: PictureRewriter
   private(set) var frameNumbers = FrameNumberRewriter()
+  /// The newest number that was kept for a packet and left without it.
+  private var newestFilled: UInt16?
 
   /// Begins anywhere (RFC 3550 §5.1); the lower half keeps the first wrap away from the first losses.
   init(for stream: Stream, _ random: RandomSource) {
@@ -54,6 +56,13 @@ struct PacketRewriter {
     frameNumbers.rebase(withdraws: number != nil)
   }
 
+  /// Packets from a number of the subscriber's on haven't left, and are to be taken once more.
+  ///
+  /// - Returns: the publisher's numbers of them; nil where they aren't known any more.
+  mutating func reopen(from number: UInt16) -> (first: UInt16, count: UInt16)? {
+    numbers.reopen(from: number)
+  }
+
   /// Takes the newest packet of the publisher's.
   ///
   /// - Parameters:
@@ -90,6 +99,18 @@ struct PacketRewriter {
     shift.frameNumber = frameNumbers.shift
     (shift.pictureID, shift.baseLayerIndex) = pictures.shift(leftOut: frame?.leftOut ?? 0)
     return shift
+  }
+
+  /// A number that was kept for a packet has left without it.
+  mutating func filled(_ number: UInt16) {
+    if newestFilled.map({ sequenceNumber(number, isNewerThan: $0) }) ?? true {
+      newestFilled = number
+    }
+  }
+
+  /// Whether a number has left that is newer than what was sent: others before it wait.
+  var hasFilledAhead: Bool {
+    newestFilled.map { sequenceNumber($0, isNewerThan: timestamps.newestNumber) } ?? false
   }
 
   /// A packet was sent, with the subscriber's number, timestamp and number of its frame; nil without one.

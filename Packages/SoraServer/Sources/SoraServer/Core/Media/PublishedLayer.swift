@@ -54,6 +54,8 @@ final class PublishedLayer {
   private var rates: LayerRates
   /// The packets that came last, so that subscribers needn't parse them again.
   @safe @exclusivity(unchecked) private var parsed = ParsedPackets()
+  /// What the first packets of the newest frames have said of them.
+  private var frames = FrameInfos()
   /// Kept packets that haven't been forwarded yet: those of one batch go to one subscriber after the other.
   @safe @exclusivity(unchecked) private var run: [UploadedPacket] = []
   private var counted = Statistics()
@@ -109,6 +111,7 @@ final class PublishedLayer {
     self.epoch = epoch
     history?.removeAll()
     parsed = ParsedPackets()
+    frames = FrameInfos()
     seen = DuplicateFilter()
     flow.rebase()
   }
@@ -167,6 +170,7 @@ final class PublishedLayer {
       isRestored: isRestored)
     let beginsFrame = rid != nil && flow.take(header.timestamp, at: now)
     guard let history else { return (uploaded, beginsFrame) }
+    if let info { frames.note(info, of: header.timestamp) }
     if isRestored {
       let slot = unsafe history.reserve(sequenceNumber: header.sequenceNumber)
       if let writer = unsafe try? RTPPacket.rewriteExtensions(
@@ -217,6 +221,15 @@ final class PublishedLayer {
     let values = unsafe RTPHeaderExtensions(of: header, in: bytes, map: terms.extensions)
     return unsafe ReadPacket(
       bytes: bytes, read: StoredPacket(header: header, values: ForwardedValues(values)))
+  }
+
+  /// A kept packet as it came, but that it says of its frame what the first one did; nil where it isn't kept any more.
+  func uploaded(_ number: UInt16) -> UploadedPacket? {
+    guard let packet = stored(number) else { return nil }
+    let read = packet.read
+    return unsafe UploadedPacket(
+      header: read.header, values: read.values, info: frames[read.header.timestamp],
+      count: packet.bytes.count, isRestored: false)
   }
 
   /// Bytes of a kept packet; nil where it isn't kept any more.

@@ -43,6 +43,9 @@ package struct SequenceRewriter {
   private var isBased = false
   private var next: UInt16
 
+  /// The newest number that was given out or kept.
+  package var newest: UInt16 { isBased ? highest &+ offset : next &- 1 }
+
   /// - Parameters:
   ///   - capacity: how many packets back it knows; a power of two, at least 2.
   ///   - first: the first number (RFC 3550 §5.1: at random).
@@ -65,6 +68,19 @@ package struct SequenceRewriter {
     // Not those of before what is known: they were sent.
     guard count > 0, count <= capacity else { return }
     next = number
+  }
+
+  /// What was forwarded from a number of ours on hasn't left, and is to be taken once more: its numbers are free.
+  ///
+  /// - Returns: the first of the publisher's numbers that are to be taken, and how many they are; nil where that isn't known any more.
+  package mutating func reopen(from number: UInt16) -> (first: UInt16, count: UInt16)? {
+    guard isBased, let first = origin(of: number)?.source, place(of: first) == .forwarded(number)
+    else { return nil }
+    defer {
+      offset = number &- first
+      highest = first &- 1
+    }
+    return (first, highest &- first &+ 1)
   }
 
   /// Forgets where numbers of ours come from.

@@ -46,6 +46,7 @@ final class SubscribedTrack {
   /// Steps back from the newest packet that the next probe takes.
   private var paddingCursor: UInt16 = 0
   @safe @exclusivity(unchecked) private var dropped = Dropped()
+  private var keyFrame = KeyFrameFlight()
 
   /// Packets that didn't go on, by reason.
   struct Dropped: Hashable {
@@ -139,6 +140,11 @@ final class SubscribedTrack {
     aimAtTemporalLayer()
   }
 
+  /// Whether a request for a key frame may be about something that the newest one mends, which is on its way.
+  func awaitsKeyFrame(roundTrip: Duration?, at now: Instant) -> Bool {
+    keyFrame.isUnderway(roundTrip: roundTrip, at: now)
+  }
+
   // MARK: Losses
 
   /// The subscriber will never have this packet. Players wait for seconds before they ask for the key frame that they need then,
@@ -187,6 +193,9 @@ final class SubscribedTrack {
       frame = gate.isNewest(timestamp) ? gate.decision(timestamp) : nil
       if frame == nil {
         let info = uploaded.info ?? RTPPayloadInfo(range: 0..<0)
+        if FrameGate.isKeyFrame(info), controller.backlog > FrameGate.longestLayerBacklog {
+          leaveOutWaiting(at: now)
+        }
         frame = gate.decide(timestamp, info, backlog: controller.backlog)
         beginsFrame = true
       }
@@ -198,6 +207,7 @@ final class SubscribedTrack {
         to: uploaded, forwards: forwards, gapIsLeftOut: !forwards && !beginsFrame, frame: frame,
         beginsFrame: beginsFrame, epoch: layer.epoch, at: now)
     else { return .leaveOut }
+    if let frame, frame.isKeyFrame { keyFrame.isJudged(out) }
     return .forward(out)
   }
 
@@ -207,12 +217,11 @@ final class SubscribedTrack {
       dropped.late &+= 1
       return .leaveOut
     }
-    let frame = kind == .audio ? nil : gate.decision(uploaded.header.timestamp)
+    let frame =
+      kind == .audio ? nil : gate.lateDecision(uploaded.header.timestamp, uploaded.info)
     rewriter.fill(number, frame: frame, epoch: epoch)
     if stream.refuses(uploaded.header) { return .fill(out) }
-    // Of a frame of which nothing else came nothing was decided: it goes on unless all is left out.
-    let forwards = kind == .audio || (frame?.forwards ?? (gate.wait == nil))
-    return forwards ? .forward(out) : .fill(out)
+    return frame?.forwards ?? true ? .forward(out) : .fill(out)
   }
 
   /// Takes back what waits for the link: a key frame of a lower layer makes it needless, and would come late behind it. A frame of which
@@ -227,28 +236,101 @@ final class SubscribedTrack {
     {
       first &+= 1
     }
-    var rest: [PacketToken] = []
     controller.discard(stream: slot) { token in
-      if !token.isRetransmission, sequenceNumber(first, isNewerThan: token.number) {
-        rest.append(token)
-      } else {
-        dropped.withdrawn &+= 1
-      }
-    }
-    for token in rest {
-      guard let count = storedCount(token.number) else { continue }
-      _ = controller.enqueue(token, size: count, priority: .video, at: now)
+      if !token.isRetransmission, sequenceNumber(first, isNewerThan: token.number) { return false }
+      dropped.withdrawn &+= 1
+      return true
     }
     return first
   }
 
-  /// Whether a packet is of a higher layer than the one that is sent now: behind its key frame a full link has no room for that.
+  /// Takes out frames that wait and of which nothing has left, to judge them anew: the link has become narrow since.
+  ///
+  /// - Parameter leavingOutAll: whether none is let in.
+  /// - Returns: the publisher's numbers of them; nil where none wait.
+  func reopenWaiting(leavingOutAll: Bool = false) -> Reopened? {
+    guard kind == .video, let layer = selection.current, let number = firstFrameWaiting,
+      let origin = rewriter.numbers.origin(of: number), origin.shift.epoch == layer.epoch,
+      let frame = layer.stored(origin.source)?.read.header.timestamp,
+      gate.decision(frame)?.forwards == true, let numbers = rewriter.reopen(from: number)
+    else { return nil }
+    gate.reopen(from: frame, leavingOutAll: leavingOutAll)
+    keyFrame.isWithdrawn(from: number)
+    var reopened = Reopened(next: numbers.first, count: numbers.count)
+    controller.discard(stream: slot) { token in
+      guard !token.isRetransmission, !sequenceNumber(number, isNewerThan: token.number) else {
+        return false
+      }
+      reopened.packets += 1
+      return true
+    }
+    return reopened
+  }
+
+  /// What waited and is judged anew.
+  struct Reopened {
+    /// The publisher's numbers of it, those that were left out included.
+    fileprivate var next: UInt16
+    fileprivate var count: UInt16
+    /// Packets that were taken out, without those that wait again.
+    fileprivate var packets = 0
+    var isEmpty: Bool { count == 0 }
+  }
+
+  /// A key frame comes while much waits: what does before it would only make it late.
+  private func leaveOutWaiting(at now: Instant) {
+    guard !gate.isReopened, var needless = reopenWaiting(leavingOutAll: true) else { return }
+    while !needless.isEmpty { judgeAgain(&needless, at: now) }
+  }
+
+  /// Judges the next frame of those that waited, and has it wait again where it may.
+  func judgeAgain(_ waiting: inout Reopened, at now: Instant) {
+    guard let layer = selection.current else { return waiting.count = 0 }
+    var frame: UInt32?
+    while !waiting.isEmpty {
+      let uploaded = layer.uploaded(waiting.next)
+      if let uploaded {
+        if let frame, frame != uploaded.header.timestamp { return }
+        frame = uploaded.header.timestamp
+      }
+      waiting.next &+= 1
+      waiting.count -= 1
+      guard let uploaded, case .forward(let number) = judge(uploaded, of: layer, at: now) else {
+        continue
+      }
+      waiting.packets -= 1
+      _ = controller.enqueue(
+        PacketToken(stream: slot, number: number), size: uploaded.count, priority: .video, at: now)
+    }
+    dropped.withdrawn &+= UInt64(max(0, waiting.packets))
+    gate.close()
+  }
+
+  /// The first number of a frame of which nothing has left; nil where none waits.
+  private var firstFrameWaiting: UInt16? {
+    guard hasBegun, !rewriter.hasFilledAhead else { return nil }
+    var number = rewriter.timestamps.newestNumber
+    while number != rewriter.numbers.newest {
+      number &+= 1
+      if let (packet, place) = stored(number),
+        packet.read.header.timestamp &+ place.shift.timestamp != rewriter.timestamps.newestTimestamp
+      {
+        return number
+      }
+    }
+    return nil
+  }
+
+  /// Whether a packet is of a higher layer than what is sent now, for which a full link has no room: of a simulcast, behind the key frame
+  /// of a lower one; or a temporal one.
   func isNeedless(_ number: UInt16) -> Bool {
     guard share.map({ $0.reason != .satisfied }) ?? false,
       let origin = rewriter.numbers.origin(of: number), let current = selection.current,
       let layer = source.layer(epoch: origin.shift.epoch)
     else { return false }
     return layer.rank > current.rank
+      || layer === current
+        && layer.uploaded(origin.source)?.info.map { $0.temporalLayer > gate.target } ?? false
   }
 
   /// Bytes of the kept packet under a number of ours; nil where it isn't kept any more.
@@ -288,6 +370,7 @@ final class SubscribedTrack {
     _ packet: ReadPacket, to place: ForwardedStream.Place, at now: Instant
   ) -> Int? {
     guard let sent = stream.send(packet, to: place, at: now) else { return nil }
+    keyFrame.isSent(place.number, at: now)
     rewriter.sent(
       place.number, packet.read.header.timestamp &+ place.shift.timestamp, frame: sent.frame)
     return sent.count
@@ -312,6 +395,7 @@ final class SubscribedTrack {
 
   /// Sends an empty packet under a number that is kept for one of a frame that was left out.
   func sendFiller(_ number: UInt16, at now: Instant) {
+    rewriter.filled(number)
     stream.sendFiller(number, timestamp: rewriter.timestamps.newestTimestamp, at: now)
   }
 

@@ -86,3 +86,28 @@ struct ParsedPackets {
     return packet
   }
 }
+
+/// What the packets that came first of the newest frames say of them.
+struct FrameInfos {
+  private static let capacity = FrameGate.memory
+  private var entries: [(timestamp: UInt32, info: RTPPayloadInfo)] = []
+  private var newest = 0
+
+  mutating func note(_ info: RTPPayloadInfo, of timestamp: UInt32) {
+    // Most packets are of the newest frame.
+    guard entries.isEmpty || entries[newest].timestamp != timestamp, self[timestamp] == nil else {
+      return
+    }
+    if entries.count < Self.capacity {
+      newest = entries.count
+      entries.append((timestamp, info))
+    } else {
+      newest = (newest + 1) % Self.capacity
+      entries[newest] = (timestamp, info)
+    }
+  }
+
+  subscript(timestamp: UInt32) -> RTPPayloadInfo? {
+    entries.first { $0.timestamp == timestamp }?.info
+  }
+}

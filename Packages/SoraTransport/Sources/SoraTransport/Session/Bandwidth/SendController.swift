@@ -153,13 +153,11 @@ public final class SendController {
   ///
   /// - Parameters:
   ///   - stream: the stream's slot, as in its tokens.
-  ///   - body: gets each packet that won't leave.
-  public func discard(stream: Int, _ body: (PacketToken) -> Void) {
+  ///   - isNeedless: is asked of each packet, and says whether it won't leave.
+  public func discard(stream: Int, where isNeedless: (PacketToken) -> Bool) {
     pacer.removePaced { value in
       let token = PacketToken(value)
-      guard token.stream == stream else { return false }
-      body(token)
-      return true
+      return token.stream == stream && isNeedless(token)
     }
   }
 

@@ -181,6 +181,7 @@ extension RTPSession: PacedPacketSource {
         stream.history.remove(sequenceNumber: token.number)
       }
       stream.sender.counters.packetsDropped &+= 1
+      return true
     }
   }
 
