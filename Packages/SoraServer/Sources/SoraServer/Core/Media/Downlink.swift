@@ -165,16 +165,21 @@ final class Downlink {
 
   /// Something is known anew of what the link takes.
   func bandwidthChanged(at now: Instant) {
-    if hasNarrowed { judgeWaitingAgain(at: now) }
+    if hasNarrowed() { judgeWaitingAgain(at: now) }
     controller.drain(self, at: now)
   }
 
-  /// Whether the link takes so much less than when what waits was let in that it is to be judged anew.
-  private var hasNarrowed: Bool {
+  /// Notes what the link takes.
+  ///
+  /// - Returns: whether that is so much less than when what waits was let in that it is to be judged anew.
+  private func hasNarrowed() -> Bool {
     guard let estimate = controller.knownEstimate else { return false }
-    let isLong = controller.backlog > FrameGate.longestLayerBacklog
-    defer { admitted = isLong ? max(admitted ?? estimate, estimate) : estimate }
-    return isLong && admitted.map { estimate < $0 * Self.fall } ?? false
+    guard controller.backlog > FrameGate.longestLayerBacklog, let admitted else {
+      admitted = estimate
+      return false
+    }
+    self.admitted = max(admitted, estimate)
+    return estimate < admitted * Self.fall
   }
 
   /// Judges anew what waits: all of what was let in when the link took more would come late.

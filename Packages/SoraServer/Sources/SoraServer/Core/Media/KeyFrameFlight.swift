@@ -28,11 +28,10 @@ struct KeyFrameFlight {
     if let last, !sequenceNumber(number, isNewerThan: last) { self.last = nil }
   }
 
-  /// Whether it hasn't left yet.
-  var isWaiting: Bool { last != nil && left == nil }
-
+  /// Whether it waits still, or has left so lately that what is asked for may be what it mends.
   func isUnderway(roundTrip: Duration?, at now: Instant) -> Bool {
-    guard last != nil, let left else { return isWaiting }
+    guard last != nil else { return false }
+    guard let left else { return true }
     return now - left < max(roundTrip ?? .zero, Self.leastTrip)
   }
 }

@@ -285,7 +285,10 @@ final class SubscribedTrack {
 
   /// Judges the next frame of those that waited, and has it wait again where it may.
   func judgeAgain(_ waiting: inout Reopened, at now: Instant) {
-    guard let layer = selection.current else { return waiting.count = 0 }
+    guard let layer = selection.current else {
+      waiting.count = 0
+      return gate.close()
+    }
     var frame: UInt32?
     while !waiting.isEmpty {
       let uploaded = layer.uploaded(waiting.next)
