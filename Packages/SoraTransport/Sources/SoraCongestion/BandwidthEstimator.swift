@@ -58,6 +58,10 @@ public final class BandwidthEstimator {
   public private(set) var estimate: Bitrate
   /// The smoothed round-trip time, from feedback or from `roundTripReport`; `nil` before either.
   public var roundTripTime: Duration? { roundTrip.known.map { .nanoseconds($0) } }
+  /// The round trip of the latest feedback: the shortest of its packets, queues included; `nil` without feedback.
+  public var latestRoundTrip: Duration? {
+    roundTrip.latest > 0 ? .nanoseconds(roundTrip.latest) : nil
+  }
   /// How long an answer to a packet takes without a queue of this sender's own, by feedback: the shortest round-trip time of the latest
   /// three to six seconds, and where others fill the queue the smoothed one; `nil` without feedback.
   public var answerTime: Duration? {
@@ -217,7 +221,7 @@ public final class BandwidthEstimator {
         isFilled: competition.isCompeting, at: now.nanoseconds)
       watchCompetition(at: now.nanoseconds)
     }
-    step(hasLoss: counters.packetsLost > lost, at: now.nanoseconds)
+    step(hasLoss: counters.packetsLost > lost, isReordering: isReordering, at: now.nanoseconds)
     watchBacklog(isBacklogged, at: now.nanoseconds)
   }
 
@@ -258,8 +262,12 @@ public final class BandwidthEstimator {
     if verdict == .pathIsLonger { queue.startOver() }
   }
 
-  private func step(hasLoss: Bool, at now: Int64) {
+  private func step(hasLoss: Bool, isReordering: Bool, at now: Int64) {
     var usage = usage
+    if usage == .overuse, isReordering, queue.isEmpty {
+      // A trend of delays that differ so much that packets overtake each other: what fills a queue stands in it soon.
+      usage = .normal
+    }
     if usage == .overuse {
       queue.overused(at: now)
     } else if queue.isFull(loss: loss.fraction, at: now) {

@@ -87,6 +87,9 @@ struct QueueDrain {
     return messages == recent.count ? least &- min(shortest, previousShortest) : 0
   }
 
+  /// Whether nothing stands in the queue, whatever single packets show.
+  var isEmpty: Bool { standing < Self.empty }
+
   /// The delay rises: packets queue.
   mutating func overused(at now: Int64) { lastOveruse = now }
 

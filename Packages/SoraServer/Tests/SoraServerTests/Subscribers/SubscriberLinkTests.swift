@@ -156,12 +156,14 @@ import Testing
   /// queue goes, and what waits is as much as the link takes: nobody sees what was long ago, or nothing for long. All whatever moment of
   /// the stream it falls at.
   @Test(arguments: [400, 500]) func aFallIsFollowedWithinASecond(kilobits: Int) throws {
+    var sentAgain: UInt64 = 0
     for phase in 0..<8 {
       let call = try Call(.init(baseShare: 0.22), [Self.link(2_000)], seed: UInt64(phase + 1))
       let player = call.players[0]
       call.network.run(for: .milliseconds(10_000 + Int64(phase) * 137))
       player.link.backwardConditions.bitsPerSecond = kilobits * 1000
       let (start, asked) = (call.network.now, call.publisher.media!.keyFrameDemands.count)
+      let before = try call.subscription(player).retransmissions
       var dropped: [Int] = []
       var audio: [Int] = []
       for _ in 0..<4 {
@@ -174,9 +176,12 @@ import Testing
       let age = frames.map { ($0.at - $0.sentAt).inMilliseconds }.max() ?? 0
       let gap = zip(frames, frames.dropFirst()).map { ($1.at - $0.at).inMilliseconds }.max() ?? 0
       let demands = call.publisher.media!.keyFrameDemands.count - asked
+      let again = try call.subscription(player).retransmissions - before
+      sentAgain += again
       print(
         "falls to \(kilobits) at \(phase): \(dropped) lost by the queue, \(audio) packets of audio, \(frames.count) frames,",
-        "at most \(Int(age)) ms old and \(Int(gap)) ms apart, \(demands) key frames asked for")
+        "at most \(Int(age)) ms old and \(Int(gap)) ms apart, \(demands) key frames asked for, \(again) packets sent again"
+      )
       #expect(dropped[0] <= 110)
       #expect(dropped[1...].allSatisfy { $0 <= 1 }, "\(dropped)")
       #expect(audio.reduce(0, +) >= 180, "\(audio)")
@@ -184,6 +189,8 @@ import Testing
       // Four seconds have 30 frames of the lowest layer.
       #expect(frames.count >= 18 && age <= 1_700 && gap <= 1_000 && demands <= 2)
     }
+    // Twice as much where what the queue holds back is sent again for each request that crosses it.
+    #expect(sentAgain <= 64)
   }
 
   /// Packets that overtake each other aren't lost: they are asked for, and not sent again.

@@ -94,6 +94,7 @@ public struct NackGenerator: Sendable {
     if sequence <= highest {
       if highest - sequence > NackGenerator.restartDistance, !isRetransmission {
         noteJump(sequenceNumber)
+        return false
       }
       return remove(sequence, isRetransmission, now)
     }
@@ -214,7 +215,10 @@ public struct NackGenerator: Sendable {
     _ sequence: Int64, _ isRetransmission: Bool, _ now: Instant
   ) -> Bool {
     let index = missing.count(whilePrefix: { $0.sequence < sequence })
-    guard index < missing.count, missing[index].sequence == sequence else { return false }
+    guard index < missing.count, missing[index].sequence == sequence else {
+      // The answer to a request that was given up, or one more of it.
+      return repairsInPlace
+    }
     let entry = missing.remove(at: index)
     let isRepair = isRetransmission || repairsInPlace && entry.tries > 0
     if isRepair {

@@ -94,6 +94,23 @@ import Testing
     #expect(generator.nextDeadline == nil && generator.missingCount == 0)
   }
 
+  /// Sent again as it was, a packet that nobody waits for any more is still a repair, as is a second copy: neither says how the network
+  /// delays packets.
+  @Test func aLateRepairInPlaceIsARepair() {
+    var generator = NackGenerator()
+    generator.repairsInPlace = true
+    generator.longestUse = .milliseconds(100)
+    generator.setRoundTrip(.milliseconds(60))
+    for number: UInt16 in [0, 2] { generator.received(sequenceNumber: number, at: .zero) }
+    #expect(collect(&generator, 0) == [1] && collect(&generator, 100) == [])
+    #expect(generator.statistics.givenUp == 1)
+    let areRepairs = [1, 1, 3].map {
+      generator.received(sequenceNumber: $0, at: .zero + .milliseconds(120))
+    }
+    #expect(areRepairs == [true, true, false])
+    #expect(generator.statistics.recovered == 0)
+  }
+
   /// A server learns no round trip of who publishes only: what it has asked for says how long that takes.
   @Test func withoutARoundTripAnswersPaceRepetitions() {
     var generator = NackGenerator()

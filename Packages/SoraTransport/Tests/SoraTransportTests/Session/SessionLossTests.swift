@@ -68,7 +68,9 @@ import Testing
     #expect(share > 0.985, "\(share)")
     #expect(sent.retransmittedPacketsSent > 60 && sent.retransmittedPacketsSent < 200)
     #expect(stream.nackStatistics.recovered > 60 && stream.nackStatistics.reordered < 10)
-    #expect(stream.received.retransmittedPacketsReceived == stream.nackStatistics.recovered)
+    // Some answers come when they are given up.
+    let late = stream.received.retransmittedPacketsReceived - stream.nackStatistics.recovered
+    #expect(late <= stream.nackStatistics.givenUp)
     // What the network loses is reported as lost, and the wait isn't jitter.
     #expect(stream.received.packetsLost > 60 && stream.received.jitter < 0.002)
     #expect(call.audio.remote.packetsLost > 60)

@@ -48,8 +48,9 @@ package struct FrameGate {
   /// The highest layer that is forwarded.
   private var layer = UInt8.max
   private var leftOut: UInt16 = 0
-  /// Whether more than usual may wait: a key frame makes much wait at once, and is of no use without what follows.
-  private var isPatient = false
+  /// What may wait before a frame of the lowest layer is left out. Right behind a key frame nil: it makes much wait at once, and is of no
+  /// use without what follows.
+  private var patience: Duration? = longestBacklog
   private var decisions: [Decision] = []
   private var newest = 0
   /// How it stood when it was reopened.
@@ -188,7 +189,7 @@ package struct FrameGate {
       guard backlog <= Self.longestKeyFrameBacklog else { return leaveOutUntilKeyFrame() }
       wait = nil
       layer = target
-      isPatient = true
+      patience = nil
       return true
     }
     guard wait == nil else {
@@ -203,11 +204,7 @@ package struct FrameGate {
       statistics.layerFrames &+= 1
       return false
     }
-    if backlog <= Self.longestBacklog { isPatient = false }
-    let longest =
-      info.temporalLayer > 0
-      ? Self.longestLayerBacklog
-      : isPatient ? Self.longestKeyFrameBacklog : Self.longestBacklog
+    let longest = info.temporalLayer > 0 ? Self.longestLayerBacklog : longestBase(backlog)
     guard backlog <= longest else {
       guard info.temporalLayer > 0 else { return leaveOutUntilKeyFrame() }
       // Whatever refers to it is of its layer or a higher one.
@@ -221,6 +218,13 @@ package struct FrameGate {
       layer = target
     }
     return true
+  }
+
+  /// What may wait before a frame of the lowest layer.
+  private mutating func longestBase(_ backlog: Duration) -> Duration {
+    let longest = patience ?? max(backlog, Self.longestKeyFrameBacklog)
+    patience = backlog <= Self.longestBacklog ? Self.longestBacklog : longest
+    return longest
   }
 
   private mutating func leaveOutUntilKeyFrame() -> Bool {

@@ -120,6 +120,9 @@ public final class SendController {
   /// How long what waits in the pacer has waited, on average.
   public func waiting(at now: Instant) -> Duration { pacer.averageWait(at: now) }
 
+  /// The round trip of the latest feedback, with what queues now; nil without feedback.
+  public var latestRoundTrip: Duration? { estimator.latestRoundTrip }
+
   /// The most that the application can use; the path isn't probed for more.
   public func setMaximum(_ rate: Bitrate, at now: Instant) { estimator.setMaximum(rate, at: now) }
 

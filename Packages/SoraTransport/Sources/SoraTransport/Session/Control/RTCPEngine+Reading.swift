@@ -89,15 +89,28 @@ extension RTCPEngine {
     delegate?.roundTripChanged(to: measured)
   }
 
+  /// How long a request takes to show that what was sent again is lost, too.
+  ///
+  /// Reports are seconds old: a queue that has grown since holds back what was sent again, and requests for it go on. Feedback knows of
+  /// it, and comes some time after the last packet that it speaks of.
+  private var tripOfRequests: Duration? {
+    guard let latest = controller.latestRoundTrip else { return roundTrip }
+    return max(roundTrip ?? .zero, latest - Self.longestDistance)
+  }
+
+  /// How far packets of a call lie apart, at most, and so how late feedback is: 20 ms of sound and a timer's.
+  private static let longestDistance: Duration = .milliseconds(30)
+
   /// RFC 4585 §6.2.1: what is still stored is sent again, at most once a round trip and within its budget.
   private func handle(_ nack: RTCPNack, at now: Instant) {
     guard let sender = requested(nack.media), sender.parameters.acceptsNack,
       sender.parameters.rtx != nil || sender.parameters.repeatsPackets
     else { return }
     sender.counters.nackCount &+= 1
+    let trip = tripOfRequests
     for number in nack {
       let sequence: Int64?
-      switch sender.request(number, roundTrip: roundTrip, at: now) {
+      switch sender.request(number, roundTrip: trip, at: now) {
       case .answerable(let last): sequence = last
       case .tooOld(let last):
         if let last, controller.hasArrived(last) { continue }
