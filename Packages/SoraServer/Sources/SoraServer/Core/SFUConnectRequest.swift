@@ -1,3 +1,4 @@
+import SoraMedia
 import SoraSignalingChannels
 import SoraSignalingMessages
 
@@ -59,11 +60,14 @@ struct SFUConnectRequest {
           "INVALID-SPOTLIGHT: spotlight_focus_rid and spotlight_unfocus_rid need spotlight true")
     }
     if let audio, SFUCodec.audio(audio) == nil {
-      throw SFUObjection(reason: "INVALID-AUDIO: codec_type must be OPUS, PCMU or PCMA")
+      let names = AudioCodecKind.allCases.map { $0.encodingName.uppercased() }
+      throw SFUObjection(
+        reason: "INVALID-AUDIO: codec_type must be one of \(names.joined(separator: ", "))")
     }
     if let video, SFUCodec.video(video) == nil {
+      let names = VideoCodecKind.allCases.map(\.encodingName)
       throw SFUObjection(
-        reason: "INVALID-VIDEO: codec_type must be VP8, VP9, AV1, H264 or H265")
+        reason: "INVALID-VIDEO: codec_type must be one of \(names.joined(separator: ", "))")
     }
   }
 

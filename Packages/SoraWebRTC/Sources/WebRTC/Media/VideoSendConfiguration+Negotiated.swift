@@ -44,10 +44,7 @@ extension VideoCodecKind {
   /// What is sent where nobody asks for layers: three temporal ones where every implementation of the codec has them, so that a
   /// server can leave frames out for those whose link is narrow.
   fileprivate func usualMode(of modes: [ScalabilityMode]) -> ScalabilityMode {
-    switch self {
-    case .vp8, .vp9, .av1: modes.contains(.l1t3) ? .l1t3 : .l1t1
-    case .h264, .h265: .l1t1
-    }
+    format.namesTemporalLayers && modes.contains(.l1t3) ? .l1t3 : .l1t1
   }
 }
 

@@ -57,8 +57,7 @@ struct SFUCodec: Hashable {
     // Sora's default is VP9.
     let name = options.codecType ?? VideoCodecKind.vp9.encodingName
     guard let codec = VideoCodecKind(encodingName: name) else { return nil }
-    var parameters = FormatParameters(
-      entries: codec.format.parameters.map { .init(key: $0.name, value: $0.value) })
+    var parameters = FormatParameters(codec.format)
     switch codec {
     case .vp8: break
     case .vp9: merge("profile-id", options.vp9Params?.profileID, into: &parameters)

@@ -125,23 +125,21 @@ struct OfferedCodec: Sendable {
   /// How well a track's packets fit a player that has offered this format: the lower, the better. nil where they don't.
   func distance(to published: SFUCodec) -> Int? {
     guard codec.name == published.name else { return nil }
-    switch VideoCodecKind(encodingName: codec.name) {
-    case .h264:
-      guard codec.isNonInterleavedH264 == published.isNonInterleavedH264 else { return nil }
-      let (mine, its) = (codec.h264Profile, published.h264Profile)
-      // Each of the three has what the one before it has.
-      return mine >= its ? mine - its : nil
-    case .vp9, .h265: return codec.has(published, "profile-id", codec.name == "VP9" ? "0" : "1")
-    case .av1: return codec.has(published, "profile", "0")
-    case .vp8, nil: return 0
+    guard let kind = VideoCodecKind(encodingName: codec.name) else { return 0 }
+    guard codec.parameters.isSameFormat(as: published.parameters, of: kind.format) else {
+      return nil
     }
+    guard kind == .h264 else { return 0 }
+    let (mine, its) = (codec.h264Profile, published.h264Profile)
+    // Each of the three has what the one before it has.
+    return mine >= its ? mine - its : nil
   }
 }
 
 extension SFUCodec {
   /// nil where the server doesn't know it.
   fileprivate init?(_ offered: SDPCodec, _ kind: MediaKind) {
-    let keys: [String]
+    let known: [VideoCodecFormat.Parameter]
     switch kind {
     case .audio:
       guard let codec = AudioCodecKind(encodingName: offered.name),
@@ -150,7 +148,7 @@ extension SFUCodec {
       self.init(
         kind: .audio, name: codec.encodingName, clockRate: codec.clockRate,
         channels: codec.rtpMapChannels, parameters: [:])
-      keys = []
+      known = []
     case .video:
       guard let codec = VideoCodecKind(encodingName: offered.name),
         offered.clockRate == VideoCodecFormat.clockRate
@@ -158,23 +156,12 @@ extension SFUCodec {
       self.init(
         kind: .video, name: codec.encodingName, clockRate: VideoCodecFormat.clockRate,
         parameters: [:])
-      keys =
-        switch codec {
-        case .vp8: []
-        case .vp9: ["profile-id"]
-        case .av1: ["level-idx", "profile", "tier"]
-        case .h264: ["level-asymmetry-allowed", "packetization-mode", "profile-level-id"]
-        case .h265: ["level-id", "profile-id", "tier-flag", "tx-mode"]
-        }
+      known = codec.format.parameters
     }
     // Subscribers are told them, so that only those go on that mean something, and can't be long.
-    for key in keys {
+    for key in known.map(\.name) {
       if let value = offered.parameters[key], value.utf8.count <= 16 { parameters[key] = value }
     }
-  }
-
-  fileprivate func has(_ other: SFUCodec, _ key: String, _ usual: String) -> Int? {
-    (parameters[key] ?? usual) == (other.parameters[key] ?? usual) ? 0 : nil
   }
 
   /// The non-interleaved mode (RFC 6184 §6.3), as all of the field send them.

@@ -68,9 +68,7 @@ extension CodecCapability {
   /// A codec in the format that is offered where nothing else is asked for.
   private static func video(_ codec: VideoCodecKind) -> CodecCapability {
     video(
-      codec.encodingName,
-      parameters: FormatParameters(
-        entries: codec.format.parameters.map { .init(key: $0.name, value: $0.value) }),
+      codec.encodingName, parameters: FormatParameters(codec.format),
       preferredPayloadType: codec.format.offeredPayloadType)
   }
 

@@ -1,3 +1,4 @@
+import SoraMedia
 import SoraNAL
 public import SoraSDP
 
@@ -12,16 +13,25 @@ public struct FormatRules: Sendable {
 
   private var rules: [String: Rule]
 
-  /// The rules of Opus, RED, VP9, AV1, H.264 and H.265.
-  public static let standard = FormatRules(rules: [
-    "opus": { opus($0, $1) },
-    // The peer's payload types; whether they mean what we know is seen with the section.
-    "red": { _, remote in remote },
-    "vp9": sameNumber("profile-id", absent: 0),
-    "av1": sameNumber("profile", absent: 0),
-    "h264": { H264ProfileLevelID.answer(local: $0, remote: $1) },
-    "h265": { h265($0, $1) },
-  ])
+  /// The rules of Opus and RED, and those of each video codec by its `VideoCodecFormat`.
+  public static let standard = {
+    var rules = FormatRules(rules: [
+      "opus": { opus($0, $1) },
+      // The peer's payload types; whether they mean what we know is seen with the section.
+      "red": { _, remote in remote },
+    ])
+    for kind in VideoCodecKind.allCases {
+      rules.set(kind.encodingName) { local, remote in
+        guard local.isSameFormat(as: remote, of: kind.format) else { return nil }
+        return switch kind {
+        case .h264: H264ProfileLevelID.answer(local: local, remote: remote)
+        case .h265: h265(local, remote)
+        default: local
+        }
+      }
+    }
+    return rules
+  }()
 
   /// Sets the rule of one codec, by encoding name.
   public mutating func set(_ name: String, _ rule: @escaping Rule) {
@@ -50,22 +60,10 @@ public struct FormatRules: Sendable {
     return answer
   }
 
-  /// Formats are the same where one number is (VP9: RFC 9628 §6; AV1: its RTP specification §7.2).
-  private static func sameNumber(_ key: String, absent: Int) -> Rule {
-    { local, remote in
-      (local.integer(key) ?? absent) == (remote.integer(key) ?? absent) ? local : nil
-    }
-  }
-
-  /// RFC 7798 §7.2.2: profile, tier and transmission mode must agree; the level may go down. Absent means what §7.1 says:
-  /// Main profile and tier, level 3.1, one stream.
+  /// RFC 7798 §7.2.2: the level may go down. Absent means what §7.1 says, level 3.1.
   private static func h265(_ local: FormatParameters, _ remote: FormatParameters)
-    -> FormatParameters?
+    -> FormatParameters
   {
-    guard (local.integer("profile-id") ?? 1) == (remote.integer("profile-id") ?? 1),
-      (local.integer("tier-flag") ?? 0) == (remote.integer("tier-flag") ?? 0),
-      (local["tx-mode"] ?? "SRST") == (remote["tx-mode"] ?? "SRST")
-    else { return nil }
     var answer = local
     let level = min(local.integer("level-id") ?? 93, remote.integer("level-id") ?? 93)
     answer["level-id"] = "\(level)"

@@ -11,12 +11,10 @@ extension H264ProfileLevelID {
     self.init(text)
   }
 
-  /// RFC 6184 §8.2.2: profile and packetization mode must agree; the level is each side's own where both allow that, else
+  /// RFC 6184 §8.2.2: the profile must agree, as the packetization mode must; the level is each side's own where both allow that, else
   /// the lower.
   static func answer(local: FormatParameters, remote: FormatParameters) -> FormatParameters? {
-    guard
-      (local.integer("packetization-mode") ?? 0) == (remote.integer("packetization-mode") ?? 0),
-      var ours = H264ProfileLevelID(local), let theirs = H264ProfileLevelID(remote),
+    guard var ours = H264ProfileLevelID(local), let theirs = H264ProfileLevelID(remote),
       ours.profile == theirs.profile
     else { return nil }
     var answer = local
