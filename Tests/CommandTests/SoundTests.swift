@@ -44,10 +44,15 @@ struct SoundTests {
     }
   }
 
-  @Test func fromMicrophoneToSpeaker() async throws {
+  @Test(
+    .enabled(
+      if: SoundServer.System.allCases.allSatisfy(\.isInstalled), "\(SoundServer.allRequirement)"),
+    arguments: SoundServer.System.allCases)
+  func fromMicrophoneToSpeaker(on system: SoundServer.System) async throws {
     let tone = Tone()
     let call = try SoundCall(
-      SoundServer(), seconds: 5, options: SoundCall.unprocessed, speak: tone.speak, hear: tone.hear)
+      SoundServer(system), seconds: 5, options: SoundCall.unprocessed, speak: tone.speak,
+      hear: tone.hear)
     try await call.end()
     let loudest = tone.amplitudes.max() ?? 0
     print("the tone of 8000 came with an amplitude of", loudest)

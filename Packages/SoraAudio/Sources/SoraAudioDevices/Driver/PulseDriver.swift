@@ -100,14 +100,24 @@ private final class PulseWatcher: AudioWatcher {
 private final class PulsePort: AudioPort {
   private let connection: PulseConnection
   private let request: AudioPortRequest
+  /// Those of the stream.
+  private let channels: Int
 
   init(_ connection: PulseConnection, _ request: AudioPortRequest, rate: Int)
     throws(AudioDeviceError)
   {
     self.connection = connection
     self.request = request
+    if request.direction == .input, request.channels == 1 {
+      // Made one here: PipeWire makes it 3 dB louder than they are, PulseAudio doesn't.
+      var device = request.device
+      if device == nil { device = try connection.devices().standard(.input) }
+      channels = min(max(device?.channels ?? 1, 1), 2)
+    } else {
+      channels = request.channels
+    }
     var format = sora_sound_format(
-      rate: UInt32(rate), channels: UInt32(request.channels), period: UInt32(request.period),
+      rate: UInt32(rate), channels: UInt32(channels), period: UInt32(request.period),
       buffer: UInt32(request.buffer))
     let failure = unsafe SoundFailure.of {
       unsafe sora_pulse_open(
@@ -126,9 +136,17 @@ private final class PulsePort: AudioPort {
   var available: Int { max(0, Int(unsafe sora_pulse_available(connection.raw))) }
 
   func read(_ frames: Int, into samples: inout [Int16]) {
-    unsafe samples.append(frames: frames, channels: request.channels) {
+    let start = samples.count
+    unsafe samples.append(frames: frames, channels: channels) {
       unsafe sora_pulse_read(connection.raw, $0, $1)
     }
+    guard channels > request.channels else { return }
+    let count = (samples.count - start) / 2
+    for index in 0..<count {
+      let pair = start + 2 * index
+      samples[start + index] = Int16((Int(samples[pair]) + Int(samples[pair + 1])) / 2)
+    }
+    samples.removeLast(count)
   }
 
   func write(_ samples: Span<Int16>) {
