@@ -10,8 +10,7 @@ import Testing
 /// Through real sound servers with null sinks: both that speak PulseAudio's protocol.
 @Suite(
   .serialized,
-  .enabled(
-    if: SoundServer.System.allCases.allSatisfy(\.isInstalled), "\(SoundServer.allRequirement)"),
+  .enabled(if: SoundServer.areAllInstalled, "\(SoundServer.allRequirement)"),
   .timeLimit(.minutes(2)))
 struct PulseTests {
   @Test(arguments: SoundServer.System.allCases)

@@ -18,7 +18,7 @@ public final class SoundServer: Sendable {
       }
     }
 
-    public var isInstalled: Bool {
+    fileprivate var isInstalled: Bool {
       programs.allSatisfy { FileManager.default.isExecutableFile(atPath: "/usr/bin/\($0)") }
     }
 
@@ -31,6 +31,8 @@ public final class SoundServer: Sendable {
 
   public static let isInstalled = System.pulseAudio.isInstalled
   public static let requirement = "needs Debian's pulseaudio and pulseaudio-utils"
+  /// Whether there is each of them.
+  public static let areAllInstalled = System.allCases.allSatisfy(\.isInstalled)
   public static let allRequirement =
     requirement + ", and dbus-daemon, pipewire, wireplumber and pipewire-pulse"
 
