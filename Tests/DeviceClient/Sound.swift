@@ -7,6 +7,9 @@ import Synchronization
 /// A tone through a card whose two ends are joined (snd-aloop): what goes into the one device comes out of the other. Then a third who
 /// opens it, and the card that goes and comes back while it sounds.
 ///
+/// Both ends have two channels: the loop takes the format of who is ready first, and if they opened it anew at once with two formats, the
+/// microphone would be refused until the loudspeaker let go.
+///
 /// - Parameter card: a part of the card's name.
 func sound(_ card: String) async throws {
   let devices = try AudioDevice.all(.alsa)
@@ -24,7 +27,7 @@ func sound(_ card: String) async throws {
   } notify: {
     tell("loudspeaker", $0)
   }
-  let capture = try AudioCapture(input, channels: 1, deliver: { ear.hear($0) }) {
+  let capture = try AudioCapture(input, channels: 2, deliver: { ear.hear($0) }) {
     tell("microphone", $0)
   }
   defer {
@@ -40,7 +43,7 @@ func sound(_ card: String) async throws {
     "heardLatency": heard.latency?.inMilliseconds ?? -1,
   ])
 
-  // A device has two places.
+  // A device has two places. Through the one of another format there is a converter.
   let second = try AudioCapture(input, channels: 1, deliver: { _ in }, notify: { _ in })
   do {
     let third = try AudioCapture(input, channels: 1, deliver: { _ in }, notify: { _ in })
@@ -79,7 +82,7 @@ private func wait(_ what: String, seconds: Int, until condition: () -> Bool) asy
   }
 }
 
-/// The last half second of what a microphone heard.
+/// The last half second of what a microphone heard: one channel of it.
 private final class Ear: Sendable {
   static let tone = 440.0
   private static let memory = 24_000
@@ -87,7 +90,9 @@ private final class Ear: Sendable {
 
   func hear(_ frame: AudioFrame) {
     samples.withLock { samples in
-      samples += frame.samples
+      samples += stride(from: 0, to: frame.samples.count, by: frame.channels).map {
+        frame.samples[$0]
+      }
       samples.removeFirst(max(0, samples.count - Self.memory))
     }
   }
