@@ -16,11 +16,10 @@ extension SFUCore {
     in channelID: String, for network: ClientNetwork?, at now: Instant
   ) throws(SFUObjection) {
     let connections = connections
-    if let network {
-      let own = connections.count { clients.network(of: $0.signaling.peer) == network }
-      guard own < configuration.maximumNetworkConnections else {
-        throw SFUObjection(reason: "CONNECTION-LIMIT: the address has as many as it may")
-      }
+    if let network,
+      clients.connectionCount(of: network) >= configuration.maximumNetworkConnections
+    {
+      throw SFUObjection(reason: "CONNECTION-LIMIT: the address has as many as it may")
     }
     let channel = self.channel(channelID)
     guard channel?.members.count ?? 0 < configuration.maximumChannelConnections else {

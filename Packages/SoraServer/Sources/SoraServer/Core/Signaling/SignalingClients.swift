@@ -15,6 +15,8 @@ struct SignalingClients<Connection: AnyObject> {
   private var clients: [SFUPeerID: Client] = [:]
   /// Those that haven't sent `connect`, in the order in which they came.
   private(set) var waiting: [SFUPeerID] = []
+  /// How many of a network have a connection.
+  private var connected: [ClientNetwork: Int] = [:]
   private var next = 1
 
   var count: Int { clients.count }
@@ -35,7 +37,13 @@ struct SignalingClients<Connection: AnyObject> {
   /// Where a client comes from; nil where that isn't known.
   func network(of id: SFUPeerID) -> ClientNetwork? { clients[id]?.network }
 
+  /// How many clients of a network have a connection.
+  func connectionCount(of network: ClientNetwork) -> Int { connected[network] ?? 0 }
+
   mutating func connect(_ id: SFUPeerID, _ connection: Connection) {
+    if let client = clients[id], client.connection == nil, let network = client.network {
+      connected[network, default: 0] += 1
+    }
     clients[id]?.connection = connection
     heard(id)
   }
@@ -49,12 +57,16 @@ struct SignalingClients<Connection: AnyObject> {
   }
 
   mutating func remove(_ id: SFUPeerID) {
-    clients[id] = nil
+    let client = clients.removeValue(forKey: id)
     waiting.removeAll { $0 == id }
+    guard client?.connection != nil, let network = client?.network else { return }
+    let rest = connectionCount(of: network) - 1
+    connected[network] = rest > 0 ? rest : nil
   }
 
   mutating func removeAll() {
     clients = [:]
+    connected = [:]
     waiting = []
   }
 
