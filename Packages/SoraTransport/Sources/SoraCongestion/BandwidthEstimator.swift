@@ -187,7 +187,8 @@ public final class BandwidthEstimator {
   ///
   /// - Parameters:
   ///   - results: what the message says of each packet.
-  ///   - isReordering: whether packets overtake each other on the path, so that short bursts say little of it.
+  ///   - isReordering: whether packets overtake each other on the path, so that short bursts say little of it, and a trend of their
+  ///     delays nothing while no queue stands.
   ///   - isBacklogged: whether what is to be sent waits for longer than a key frame needs.
   ///   - now: when the message came.
   public func feedback(

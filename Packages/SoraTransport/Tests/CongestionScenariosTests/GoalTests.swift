@@ -35,7 +35,8 @@ import Testing
     try expect(.tcp(algorithm), seed: seed)
   }
 
-  @Test func aFallToAFifthIsDrainedWithinASecond() throws { try expect(.drop) }
+  @Test(arguments: [Goal.drop, .dropInDisorder])
+  func aFallToAFifthIsDrainedSoon(_ goal: Goal) throws { try expect(goal) }
 
   @Test(arguments: [
     Goal.outage(500_000), .outage(2_000_000), .outage(10_000_000, maximumVideo: 500_000),

@@ -109,7 +109,7 @@ private final class PulsePort: AudioPort {
     self.connection = connection
     self.request = request
     if request.direction == .input, request.channels == 1 {
-      // Made one here: PipeWire makes it 3 dB louder than they are, PulseAudio doesn't.
+      // Of two, one is made here: PipeWire would make it 3 dB louder than they are, where PulseAudio takes their mean.
       var device = request.device
       if device == nil { device = try connection.devices().standard(.input) }
       channels = min(max(device?.channels ?? 1, 1), 2)

@@ -132,15 +132,26 @@ extension Goal {
   }
 
   /// A link that falls to a fifth, with room for two seconds, is drained soon.
-  public static var drop: Goal {
+  public static var drop: Goal { drop(disorder: .zero, "", within: 1) }
+
+  /// Disorder hides a queue, but not for long.
+  public static var dropInDisorder: Goal {
+    drop(disorder: .milliseconds(60), ", packets up to 60 ms late", within: 2.5)
+  }
+
+  private static func drop(disorder: Duration, _ suffix: String, within seconds: Double) -> Goal {
     var scenario = Scenario(
       "to a fifth", "goal", seconds: 60,
       capacity: [.init(at: 0, rate: 2_500_000), .init(at: 30, rate: 500_000)],
       flows: [flow(5_000_000, 0...60)])
     scenario.queue = .seconds(2)
+    scenario.disorder = disorder
     scenario.measuredFrom = 10
-    return Goal("drop from 2.5 to 0.5 Mbit/s", "over 300 ms for 1 s at most", unit: "s", scenario) {
-      ($0.longestCongestion, $0.longestCongestion <= 1)
+    return Goal(
+      "drop from 2.5 to 0.5 Mbit/s\(suffix)", "over 300 ms for \(seconds) s at most", unit: "s",
+      scenario
+    ) {
+      ($0.longestCongestion, $0.longestCongestion <= seconds)
     }
   }
 
@@ -163,7 +174,7 @@ extension Goal {
 
   public static var all: [Goal] {
     [step, delay(1_000_000), delay(2_000_000), delay(4_000_000)] + randomLosses + [
-      shallow, disorder, sharing, tcp(.cubic), tcp(.newReno), drop, outage(500_000),
+      shallow, disorder, sharing, tcp(.cubic), tcp(.newReno), drop, dropInDisorder, outage(500_000),
       outage(2_000_000), outage(10_000_000, maximumVideo: 500_000),
       outage(10_000_000, maximumVideo: 1_500_000),
     ]

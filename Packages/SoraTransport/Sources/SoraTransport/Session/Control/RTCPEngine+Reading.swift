@@ -95,7 +95,7 @@ extension RTCPEngine {
   /// it, and comes some time after the last packet that it speaks of.
   private var tripOfRequests: Duration? {
     guard let latest = controller.latestRoundTrip else { return roundTrip }
-    return max(roundTrip ?? .zero, latest - Self.longestDistance)
+    return max(roundTrip ?? latest, latest - Self.longestDistance)
   }
 
   /// How far packets of a call lie apart, at most, and so how late feedback is: 20 ms of sound and a timer's.
