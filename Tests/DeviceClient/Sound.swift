@@ -43,7 +43,7 @@ func sound(_ card: String) async throws {
     "heardLatency": heard.latency?.inMilliseconds ?? -1,
   ])
 
-  // A device has two places. Through the one of another format there is a converter.
+  // A device has two places. Who wants another format has ALSA's converter before it.
   let second = try AudioCapture(input, channels: 1, deliver: { _ in }, notify: { _ in })
   do {
     let third = try AudioCapture(input, channels: 1, deliver: { _ in }, notify: { _ in })

@@ -21,7 +21,6 @@ public final class SoundServer: Sendable {
     fileprivate var isInstalled: Bool {
       programs.allSatisfy { FileManager.default.isExecutableFile(atPath: "/usr/bin/\($0)") }
     }
-
   }
 
   /// Why there is none, or what it didn't do.

@@ -43,13 +43,13 @@ public final class WAVSource {
     while (waiting.count - start) / width < wanted, !isAtEnd { try refill() }
     let count = min(wanted, (waiting.count - start) / width)
     for index in 0..<count {
-      let left = Int(waiting[start + index * width])
-      let right = width == 2 ? Int(waiting[start + index * width + 1]) : left
+      let left = waiting[start + index * width]
+      let right = width == 2 ? waiting[start + index * width + 1] : left
       if channels == 1 {
-        output[index] = Int16(truncatingIfNeeded: (left + right) >> 1)
+        output[index] = Int16(meanOf: left, right)
       } else {
-        output[2 * index] = Int16(truncatingIfNeeded: left)
-        output[2 * index + 1] = Int16(truncatingIfNeeded: right)
+        output[2 * index] = left
+        output[2 * index + 1] = right
       }
     }
     for index in (count * channels)..<output.count { output[index] = 0 }

@@ -177,8 +177,7 @@ public import SoraMedia
       }
     case (2, 1):
       for index in 0..<frame.frameCount {
-        let sum = Int(frame.samples[2 * index]) + Int(frame.samples[2 * index + 1])
-        pending.append(Int16(truncatingIfNeeded: sum >> 1))
+        pending.append(Int16(meanOf: frame.samples[2 * index], frame.samples[2 * index + 1]))
       }
     default: pending.append(contentsOf: frame.samples)
     }

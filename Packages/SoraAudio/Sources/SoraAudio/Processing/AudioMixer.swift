@@ -187,8 +187,7 @@ extension AudioMixer {
         for sample in samples { for _ in 0..<channels { waiting.append(sample) } }
       } else if count == 2 {
         for index in stride(from: 0, to: samples.count - 1, by: 2) {
-          waiting.append(
-            Int16(truncatingIfNeeded: (Int(samples[index]) + Int(samples[index + 1])) >> 1))
+          waiting.append(Int16(meanOf: samples[index], samples[index + 1]))
         }
       }
     }

@@ -1,4 +1,5 @@
 import CSoraSound
+import SoraAudio
 
 /// PulseAudio's devices, over a server that this process doesn't start.
 package struct PulseBackend: AudioBackend {
@@ -144,7 +145,7 @@ private final class PulsePort: AudioPort {
     let count = (samples.count - start) / 2
     for index in 0..<count {
       let pair = start + 2 * index
-      samples[start + index] = Int16((Int(samples[pair]) + Int(samples[pair + 1])) / 2)
+      samples[start + index] = Int16(meanOf: samples[pair], samples[pair + 1])
     }
     samples.removeLast(count)
   }

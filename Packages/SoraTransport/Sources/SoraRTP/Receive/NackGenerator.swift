@@ -29,6 +29,8 @@ public struct NackGenerator: Sendable {
     public var reordered: UInt64 = 0
     /// Missing packets that weren't recovered.
     public var givenUp: UInt64 = 0
+    /// Retransmissions in place that nobody waited for any more: too late, or once more.
+    public var late: UInt64 = 0
     /// Times that the list overflowed.
     public var overflows: UInt64 = 0
   }
@@ -216,7 +218,7 @@ public struct NackGenerator: Sendable {
   ) -> Bool {
     let index = missing.count(whilePrefix: { $0.sequence < sequence })
     guard index < missing.count, missing[index].sequence == sequence else {
-      // The answer to a request that was given up, or one more of it.
+      if repairsInPlace { statistics.late += 1 }
       return repairsInPlace
     }
     let entry = missing.remove(at: index)
