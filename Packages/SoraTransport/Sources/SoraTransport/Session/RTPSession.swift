@@ -297,8 +297,8 @@ public final class RTPSession {
 
   private func sendReports(at now: Instant) {
     rtcp.sendReports(
-      receivers: receiveStreams.lazy.map(\.receiver), senders: sendStreams.lazy.map(\.sender),
-      at: now
+      receivers: { visit in for stream in receiveStreams { visit(stream.receiver) } },
+      senders: { visit in for stream in sendStreams { visit(stream.sender) } }, at: now
     ) { sender in
       sendStreams.first { $0.sender === sender }?
         .senderInfo(wallClock: configuration.wallClock, at: now)

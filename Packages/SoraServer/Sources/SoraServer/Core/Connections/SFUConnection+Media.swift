@@ -86,8 +86,16 @@ extension SFUConnection {
 
   private func sendReports(at now: Instant) {
     rtcp.sendReports(
-      receivers: uplink.tracks.lazy.flatMap(\.layers).compactMap(\.receiver),
-      senders: downlink.subscriptions.lazy.filter(\.isActive).map(\.sender), at: now
+      receivers: { visit in
+        for track in uplink.tracks {
+          for layer in track.layers { layer.receiver.map(visit) }
+        }
+      },
+      senders: { visit in
+        for subscription in downlink.subscriptions where subscription.isActive {
+          visit(subscription.sender)
+        }
+      }, at: now
     ) { sender in
       downlink.subscription(ssrc: sender.parameters.ssrc)?.senderInfo(at: now)
     }

@@ -61,6 +61,8 @@ public final class RTCPEngine {
   private var nextReport: Instant?
   /// Reused for every report.
   private var blocks: [RTCPReportBlock] = []
+  /// Whose reports are being written: its memory serves the next.
+  private var reported: [RTPTrackSender] = []
   /// Reused for every request.
   private var missing: [UInt16] = []
 
@@ -213,25 +215,24 @@ public final class RTCPEngine {
   /// (RFC 3550 §6.1).
   ///
   /// - Parameters:
-  ///   - receivers: the sources that are received.
-  ///   - senders: the sources that are sent.
+  ///   - receivers: names each source that is received.
+  ///   - senders: names each source that is sent.
   ///   - now: the present time.
   ///   - info: the sender's part of a source's report; nil before it has sent.
   public func sendReports(
-    receivers: some Sequence<RTPTrackReceiver>, senders: some Sequence<RTPTrackSender>,
+    receivers: ((RTPTrackReceiver) -> Void) -> Void, senders: ((RTPTrackSender) -> Void) -> Void,
     at now: Instant, info: (RTPTrackSender) -> RTCPSenderInfo?
   ) {
     let interval = Self.reportInterval.wholeNanoseconds
     nextReport = now + .nanoseconds(interval / 2 + Int64(random.next() % UInt64(interval)))
     blocks.removeAll(keepingCapacity: true)
-    for receiver in receivers {
-      if let block = receiver.makeReportBlock(at: now) { blocks.append(block) }
-    }
+    receivers { if let block = $0.makeReportBlock(at: now) { blocks.append(block) } }
+    senders { reported.append($0) }
+    defer { reported.removeAll(keepingCapacity: true) }
     var written = 0
     // The first that has sent something.
     var reporter: UInt32?
-    var rest = senders.makeIterator()
-    var next = rest.next()
+    var next = 0
     // Every pass takes at least one source, or is the last.
     repeat {
       var isWritten = false
@@ -242,12 +243,13 @@ public final class RTCPEngine {
         written += own.count
         var hasReport = false
         // Can't fail: the room is looked at. What fitted is whole packets, and goes.
-        while let sender = next {
+        while next < reported.count {
+          let sender = reported[next]
           let room =
             Self.senderReportCount + 12 + sender.parameters.cname.utf8.count
             + (hasReport ? 0 : 24 * own.count)
           guard writer.available >= room else { break }
-          next = rest.next()
+          next += 1
           guard let info = info(sender),
             (try? writer.senderReport(info, blocks: own)) != nil
           else { continue }
@@ -261,11 +263,11 @@ public final class RTCPEngine {
           try? writer.sourceDescription(ssrc: reporterSSRC, cname: cname)
         }
         if let reporter { appendAnswers(to: &writer, from: reporter, at: now) }
-        if reporter == nil, next == nil { appendReferenceTime(to: &writer, at: now) }
+        if reporter == nil, next == reported.count { appendReferenceTime(to: &writer, at: now) }
         return writer.count
       }
       if !isWritten { return }
-    } while next != nil || written < blocks.count
+    } while next < reported.count || written < blocks.count
   }
 
   /// Answers the peer's reference times (RFC 3611 §4.5). Only who sends: a receiver's answer would tell nothing of a sender.
