@@ -185,6 +185,28 @@ import WebRTC
     #expect(times == times.sorted() && times.count > 45, "\(times.count)")
   }
 
+  /// A group of pictures is as long as the film, as the encoders' defaults make it: none but the decoder's last wait for a key frame.
+  @Test(
+    .enabled(if: hasFFmpeg, "no ffmpeg"), arguments: [("libx264", "h264"), ("libx265", "h265")])
+  func aLongGroupWithBFramesIsSentFromItsBeginning(_ encoder: String, _ codec: String)
+    async throws
+  {
+    let film = path("b.mp4")
+    try await ffmpeg([
+      "testsrc=size=160x96:rate=25", "-t", "3", "-c:v", encoder, "-pix_fmt", "yuv420p", film,
+    ])
+    let server = try await SoraServer.start()
+    let run = try await Run.beside([
+      "publish", server.url, "--channel", "c", "--json", "--video", film, "--audio", "none",
+      "--video-codec", codec,
+    ])
+    await server.shutdown()
+    #expect(run.status == 0, "\(run.errors)")
+    let summary = try #require(run.output.split(separator: "\n").last)
+    let frames = try #require(summary.firstMatch(of: /"frames":([0-9]+)/))
+    #expect(try #require(Int(frames.1)) > 60, "\(summary)")
+  }
+
   /// Screens recorded with all of their colour, films of telephones with 10 bits: of the codec of calls, but of none of its profiles there.
   @Test(
     .enabled(if: hasFFmpeg, "no ffmpeg"),

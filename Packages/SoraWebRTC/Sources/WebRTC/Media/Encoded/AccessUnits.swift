@@ -15,6 +15,8 @@ import SoraWire
     /// Pixels; 0 if unknown.
     public var width = 0
     public var height = 0
+    /// Whether frames of the stream may come in another order than they are shown in, as far as it says.
+    public var mayBeReordered = false
   }
 
   public enum Result {
@@ -31,6 +33,7 @@ import SoraWire
   /// The parameter sets that came last, each behind a start code, in the order they came.
   private var kept: [UInt8] = []
   private var size = (width: 0, height: 0)
+  private var mayBeReordered = false
 
   public init(_ kind: VideoCodecKind) { self.kind = kind }
 
@@ -55,7 +58,10 @@ import SoraWire
       let payload = Self.byteStream(frame.payload)
       let unit = UnitSummary(payload.span, kind)
       if !unit.parameterSets.isEmpty { keep(unit) }
-      if let size = unit.size { self.size = size }
+      if let sequence = unit.sequence {
+        size = (sequence.width, sequence.height)
+        mayBeReordered = sequence.mayBeReordered
+      }
       guard unit.slices > 0 else {
         return unit.parameterSets.isEmpty ? .unreadable : .parameterSets
       }
@@ -73,7 +79,7 @@ import SoraWire
   ) -> Picture {
     Picture(
       payload: payload, isKeyFrame: isKeyFrame, isReferenced: isReferenced, width: size.width,
-      height: size.height)
+      height: size.height, mayBeReordered: mayBeReordered)
   }
 
   private mutating func keep(_ unit: UnitSummary) {
@@ -140,7 +146,8 @@ private struct UnitSummary {
   var slices = 0
   var isKeyFrame = false
   var isReferenced = false
-  var size: (width: Int, height: Int)?
+  /// What the last sequence parameter set says.
+  var sequence: (width: Int, height: Int, mayBeReordered: Bool)?
   private var hasPictureSet = false
   private var hasVideoSet = false
 
@@ -162,7 +169,11 @@ private struct UnitSummary {
     case .sequenceParameterSet:
       hasSequence = true
       keep(unit)
-      if let set = try? H264SequenceParameterSet(unit) { size = (set.width, set.height) }
+      if let set = try? H264SequenceParameterSet(unit) {
+        // Where the VUI doesn't say, any profile but the baseline may have B slices (H.264 §A.2).
+        let mayBeReordered = set.reordering.map { $0.frames > 0 } ?? (set.profileIDC != 66)
+        sequence = (set.width, set.height, mayBeReordered)
+      }
     case .pictureParameterSet:
       hasPictureSet = true
       keep(unit)
@@ -183,7 +194,9 @@ private struct UnitSummary {
     case .sequenceParameterSet:
       hasSequence = true
       keep(unit)
-      if let set = try? H265SequenceParameterSet(unit) { size = (set.width, set.height) }
+      if let set = try? H265SequenceParameterSet(unit) {
+        sequence = (set.width, set.height, set.maximumReorderedPictures > 0)
+      }
     case .pictureParameterSet:
       hasPictureSet = true
       keep(unit)

@@ -20,12 +20,14 @@ package final class EncodedSendPipeline: VideoSendStage {
     package var reordered: UInt64 = 0
     /// Of another codec than the negotiated one.
     package var otherCodec: UInt64 = 0
+    /// To be decoded and encoded again, and never decoded: before a key frame, or faster than the decoder is.
+    package var undecoded: UInt64 = 0
 
     var counts: KeyValuePairs<String, UInt64> {
       [
         "encodedBeforeKeyFrame": beforeKeyFrame, "encodedForBandwidth": forBandwidth,
         "encodedUnreadable": unreadable, "encodedReordered": reordered,
-        "encodedOtherCodec": otherCodec,
+        "encodedOtherCodec": otherCodec, "encodedUndecoded": undecoded,
       ]
     }
 
@@ -33,8 +35,17 @@ package final class EncodedSendPipeline: VideoSendStage {
       Drops(
         beforeKeyFrame: a.beforeKeyFrame &+ b.beforeKeyFrame,
         forBandwidth: a.forBandwidth &+ b.forBandwidth, unreadable: a.unreadable &+ b.unreadable,
-        reordered: a.reordered &+ b.reordered, otherCodec: a.otherCodec &+ b.otherCodec)
+        reordered: a.reordered &+ b.reordered, otherCodec: a.otherCodec &+ b.otherCodec,
+        undecoded: a.undecoded &+ b.undecoded)
     }
+  }
+
+  /// A frame that wasn't sent because it came behind one that is shown later, and what a decoder needs in order to go on with it.
+  package struct Reordered: Sendable {
+    /// Since the last key frame, the frame itself at their end; none where the key frame isn't kept any more.
+    package var group: [EncodedFrame]
+    /// When the last one that was sent was captured.
+    package var shownUntil: Instant
   }
 
   /// How long the answer to a request for a key frame may take before the next.
@@ -50,6 +61,7 @@ package final class EncodedSendPipeline: VideoSendStage {
     var isStopped = false
     var units: AccessUnits
     var limiter = EncodedFrameLimiter()
+    var group = EncodedGroup()
     var needsKeyFrame = true
     var lastRequest: Instant?
     var lastTimestamp: Instant?
@@ -68,6 +80,7 @@ package final class EncodedSendPipeline: VideoSendStage {
     var failure: MediaFailure?
     /// What the source gives, where it is more than was told.
     var rate: Int?
+    var reordered: Reordered?
   }
 
   private let state: Mutex<State>
@@ -130,6 +143,7 @@ package final class EncodedSendPipeline: VideoSendStage {
   package func rest() {
     let wasTold = state.withLock { state in
       state.needsKeyFrame = true
+      state.group = EncodedGroup()
       state.lastRequest = nil
       for index in state.statistics.layers.indices {
         state.statistics.layers[index].state = .init()
@@ -176,12 +190,19 @@ package final class EncodedSendPipeline: VideoSendStage {
   }
 
   /// Sends a frame of the negotiated codec. Its timestamp says when it was captured; its RTP timestamp is made from that.
-  package func send(_ frame: EncodedFrame) {
+  ///
+  /// - Parameter takesReordered: whether a frame is sent that was captured before another that was sent, and that others refer to.
+  /// - Returns: what it takes to send the frame otherwise, where it was captured before another and isn't sent for that alone.
+  @discardableResult
+  package func send(_ frame: EncodedFrame, takesReordered: Bool = true) -> Reordered? {
     let time = now()
-    let outcome = state.withLock { state in state.take(frame, at: time, output) }
+    let outcome = state.withLock { state in
+      state.take(frame, takesReordered: takesReordered, at: time, output)
+    }
     if let failure = outcome.failure { failed(failure) }
     if let rate = outcome.rate { givesRate(rate) }
     if outcome.asks { needsKeyFrame() }
+    return outcome.reordered
   }
 }
 
@@ -197,7 +218,8 @@ extension EncodedSendPipeline.State {
   }
 
   fileprivate mutating func take(
-    _ frame: EncodedFrame, at now: Instant, _ output: (SimulcastFrame) -> Void
+    _ frame: EncodedFrame, takesReordered: Bool, at now: Instant,
+    _ output: (SimulcastFrame) -> Void
   ) -> EncodedSendPipeline.Outcome {
     guard !isStopped else { return .init() }
     guard let layer = configuration.layers.lastIndex(where: \.isActive) else {
@@ -220,9 +242,14 @@ extension EncodedSendPipeline.State {
     }
     var outcome = EncodedSendPipeline.Outcome()
     var timestamp = frame.timestamp
+    group.add(frame.made(of: picture), mayBeReordered: picture.mayBeReordered)
     // A clock that jumps back further starts over.
     if let lastTimestamp, timestamp <= lastTimestamp, lastTimestamp - timestamp < .seconds(1) {
       outcome.failure = tellOnce(.videoReordered(configuration.kind))
+      guard takesReordered else {
+        outcome.reordered = .init(group: group.take(), shownUntil: lastTimestamp)
+        return outcome
+      }
       guard picture.isReferenced else {
         drops.reordered &+= 1
         return outcome
@@ -255,12 +282,7 @@ extension EncodedSendPipeline.State {
     _ frame: EncodedFrame, _ picture: AccessUnits.Picture, _ timestamp: Instant, layer: Int,
     _ output: (SimulcastFrame) -> Void
   ) {
-    var sent = frame
-    sent.payload = picture.payload
-    sent.isKeyFrame = picture.isKeyFrame
-    sent.layers.isReferenced = picture.isReferenced
-    sent.width = picture.width
-    sent.height = picture.height
+    var sent = frame.made(of: picture)
     sent.timestamp = timestamp
     sent.rtpTimestamp = timestamp.videoRTPTimestamp
     let encoded = SimulcastFrame(
@@ -271,6 +293,19 @@ extension EncodedSendPipeline.State {
     statistics.layers[layer].state.width = sent.width
     statistics.layers[layer].state.height = sent.height
     output(encoded)
+  }
+}
+
+extension EncodedFrame {
+  /// The frame with what its bytes say of it.
+  fileprivate func made(of picture: AccessUnits.Picture) -> EncodedFrame {
+    var made = self
+    made.payload = picture.payload
+    made.isKeyFrame = picture.isKeyFrame
+    made.layers.isReferenced = picture.isReferenced
+    made.width = picture.width
+    made.height = picture.height
+    return made
   }
 }
 

@@ -15,12 +15,14 @@ final class VideoTrackSender: VideoSink, EncodedVideoSink {
   private final class Gate: Sendable {
     let mode = Mutex(Mode.frames)
   }
-  private struct Transcoder {
+  fileprivate struct Transcoder {
     var kind: VideoCodecKind
     var decoder: VideoReceivePipeline
   }
-  private struct State {
+  fileprivate struct State {
     var transcoder: Transcoder?
+    /// Frames that transcoders before this one didn't decode.
+    var undecoded: UInt64 = 0
     var isStopped = false
     /// When the last black frame was sent in place of encoded ones.
     var lastBlack: Instant?
@@ -109,7 +111,13 @@ final class VideoTrackSender: VideoSink, EncodedVideoSink {
 
   var targetBitrate: Int { encoded.targetBitrate }
   var currentConfiguration: VideoSendConfiguration { current.currentConfiguration }
-  var drops: EncodedSendPipeline.Drops { encoded.drops }
+  var drops: EncodedSendPipeline.Drops {
+    var drops = encoded.drops
+    drops.undecoded = state.withLock { state in
+      state.undecoded &+ (state.transcoder?.decoder.statistics.framesDropped ?? 0)
+    }
+    return drops
+  }
 
   /// What the track's source gave.
   var sourceStatistics: VideoSourceStatistics { given.withLock { $0 } }
@@ -139,7 +147,8 @@ final class VideoTrackSender: VideoSink, EncodedVideoSink {
     if isSentAsItIs {
       stopTranscoder()
       switchTo(.encoded)
-      encoded.send(frame)
+      let reordered = encoded.send(frame, takesReordered: handling == .passThrough)
+      if let reordered { transcode(reordered, codec) }
     } else if handling == .passThrough {
       encoded.refuse(codec)
     } else {
@@ -178,30 +187,46 @@ final class VideoTrackSender: VideoSink, EncodedVideoSink {
         timestamp: frame.timestamp))
   }
 
-  // MARK: Other codecs
+  // MARK: Frames that can't be sent as they are
 
-  private func transcoder(_ codec: VideoCodecKind) -> VideoReceivePipeline? {
+  /// Goes on with a decoder where the order of frames has turned out to be none for calls: with the picture behind the last that was sent.
+  private func transcode(_ reordered: EncodedSendPipeline.Reordered, _ codec: VideoCodecKind) {
+    switchTo(.frames)
+    let decoder = transcoder(codec, behind: reordered.shownUntil)
+    for frame in reordered.group { decoder?.decode(frame) }
+  }
+
+  /// - Parameter time: of a picture; it and those before it aren't sent. nil for all.
+  private func transcoder(
+    _ codec: VideoCodecKind, behind time: Instant? = nil
+  ) -> VideoReceivePipeline? {
     state.withLock { state in
       guard !state.isStopped else { return nil }
       if let transcoder = state.transcoder, transcoder.kind == codec { return transcoder.decoder }
-      state.transcoder?.decoder.stop()
+      state.endTranscoder()
       let (registry, frames, source, failed) = (registry, frames, source, failed)
       let decoder = VideoReceivePipeline(
         now: now,
         makeDecoder: { () throws(CodecError) in try registry.makeDecoder(codec) },
         needsKeyFrame: { source.requestKeyFrame() },
-        output: { frames.receive($0) },
+        output: { frame in
+          if let time, frame.timestamp <= time { return }
+          frames.receive(frame)
+        },
         failed: { failed(.videoDecoder($0)) })
       state.transcoder = Transcoder(kind: codec, decoder: decoder)
       return decoder
     }
   }
 
-  private func stopTranscoder() {
-    let old = state.withLock { state in
-      defer { state.transcoder = nil }
-      return state.transcoder
-    }
-    old?.decoder.stop()
+  private func stopTranscoder() { state.withLock { $0.endTranscoder() } }
+}
+
+extension VideoTrackSender.State {
+  fileprivate mutating func endTranscoder() {
+    guard let decoder = transcoder?.decoder else { return }
+    transcoder = nil
+    decoder.stop()
+    undecoded &+= decoder.statistics.framesDropped
   }
 }
