@@ -51,8 +51,9 @@ extension MediaChannel {
 
   /// What comes on a data channel of the app, in order, until the channel ends. Every call makes a sequence of its own. Linux only.
   ///
-  /// The first one also gets what came before it (the last 256 messages, or 1 MiB). Who has 1 MiB that it hasn't read holds up the label:
-  /// nothing more is taken from the network, and the other side waits. A sequence that is let go of holds up nobody.
+  /// The first one also gets what came before it (the last 256 messages, or 1 MiB). Who has 1 MiB that it hasn't read holds up the label.
+  /// Once 4 MiB more have come the other side waits, on all labels, those of signaling too; a label of which nothing is read for ten
+  /// seconds then is closed. A sequence that is let go of holds up nobody.
   public func messages(label: String) -> DataChannelMessages {
     dataChannels.inbox(label).subscribe()
   }

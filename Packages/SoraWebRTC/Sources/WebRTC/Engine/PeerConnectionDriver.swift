@@ -124,7 +124,7 @@ final class PeerConnectionDriver {
   private func advance(to now: Instant) {
     guard !isClosed else { return }
     core.poll(at: now)
-    data.updateAmounts()
+    data.update(at: now)
     if now >= nextAudioFit {
       nextAudioFit = now + .seconds(1)
       fitAudio(at: now)

@@ -116,4 +116,64 @@ import WebRTC
     a.connection.close()
     b.connection.close()
   }
+
+  /// What a channel still has to send once that stays as it is.
+  private func settledAmount(of channel: RTCDataChannel) async throws -> UInt64 {
+    var (amount, polls) = (channel.bufferedAmount, 0)
+    while polls < 100 {
+      try await Task.sleep(for: .milliseconds(10))
+      polls = channel.bufferedAmount == amount ? polls + 1 : 0
+      amount = channel.bufferedAmount
+    }
+    return amount
+  }
+
+  /// What waited for the first reader counts as what comes after it does.
+  @Test func aReaderWhoComesLateMakesTheOtherSideWait() async throws {
+    let (a, b) = try DataParty.pair()
+    let channel = try a.open("late")
+    try await DataParty.negotiate(from: a, to: b)
+    let other = try await b.channel("late")
+    try await channel.waitUntil(.open)
+    func send(_ megabytes: Int) async throws {
+      for _ in 0..<megabytes * 8 { try await channel.send(message(125_000)) }
+    }
+    try await send(8)
+    while channel.bufferedAmount > 0 { try await Task.sleep(for: .milliseconds(10)) }
+    // It takes one message, and no other.
+    var reader = other.messages.makeAsyncIterator()
+    #expect(await reader.next() != nil)
+    let sending = Task { try await send(24) }
+    while channel.bufferedAmount == 0 { try await Task.sleep(for: .milliseconds(1)) }
+    #expect(try await settledAmount(of: channel) > 0)
+    sending.cancel()
+    a.connection.close()
+    b.connection.close()
+    _ = try? await sending.value
+  }
+
+  /// Others go on: all channels share one window.
+  @Test func aChannelThatNobodyReadsAnyMoreIsClosed() async throws {
+    let (a, b) = try DataParty.pair()
+    let (stuck, other) = (try a.open("stuck"), try a.open("other"))
+    try await DataParty.negotiate(from: a, to: b)
+    try await stuck.waitUntil(.open)
+    try await other.waitUntil(.open)
+    let unread = try await b.channel("stuck")
+    let read = try await b.channel("other")
+    var reader = unread.messages.makeAsyncIterator()
+    try await stuck.send(message(1_000))
+    #expect(await reader.next() != nil)
+    let sending = Task { for _ in 0..<96 { try await stuck.send(message(125_000)) } }
+    _ = try await settledAmount(of: stuck)
+    try await other.send(message(100))
+    var answers = read.messages.makeAsyncIterator()
+    #expect(await answers.next()?.data.count == 100)
+    while unread.readyState != .closed { try await Task.sleep(for: .milliseconds(10)) }
+    #expect(await reader.next() == nil)
+    sending.cancel()
+    a.connection.close()
+    b.connection.close()
+    _ = try? await sending.value
+  }
 }

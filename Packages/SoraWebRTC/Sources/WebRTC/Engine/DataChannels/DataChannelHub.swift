@@ -17,8 +17,13 @@ final class DataChannelHub {
   private var sending: Set<DataChannelID> = []
   /// Those of which the association takes no more for now.
   private var blocked: [any DataChannelEnd] = []
+  /// Since when the connection takes no more, and what had been taken by then; nil while it does.
+  private var stall: (since: Instant, taken: Int)?
   /// Those that the app has closed and of which something waits.
   private var closing: Set<DataChannelID> = []
+
+  /// How long the reader of one channel may hold up all others without taking a message.
+  private static let longestStall = Duration.seconds(10)
 
   init(core: PeerConnectionCore, backlog: DataBacklog, now: @escaping () -> Instant) {
     self.core = core
@@ -73,12 +78,27 @@ final class DataChannelHub {
   }
 
   /// The app has taken what waited.
-  func resume() { core.data.setPaused(false, at: now()) }
+  func resume() {
+    stall = nil
+    core.data.setPaused(false, at: now())
+  }
 
-  /// Tells the channels what has left since the last time.
-  func updateAmounts() {
+  /// Tells the channels what has left since the last time, and ends one that nobody reads while others wait for it.
+  func update(at now: Instant) {
+    endStall(at: now)
     guard !sending.isEmpty else { return }
     for id in sending { update(id) }
+  }
+
+  private func endStall(at now: Instant) {
+    guard let stall else { return }
+    let taken = backlog.taken
+    guard taken == stall.taken else { return self.stall = (now, taken) }
+    guard now - stall.since > Self.longestStall else { return }
+    self.stall = (now, taken)
+    // What isn't read at once is the app's.
+    let slowest = channels.values.max { $0.unread < $1.unread }
+    if let slowest, slowest.unread > 0 { slowest.abandon() }
   }
 
   private func update(_ id: DataChannelID) {
@@ -89,6 +109,12 @@ final class DataChannelHub {
     let left = core.data.bufferedAmount(of: id)
     channel.update(handed: left)
     if left == 0, channel.outbox.amount == 0 { sending.remove(id) }
+  }
+
+  private func pause() {
+    let now = now()
+    if stall == nil { stall = (now, backlog.taken) }
+    core.data.setPaused(true, at: now)
   }
 
   // MARK: What the core tells
@@ -109,7 +135,7 @@ final class DataChannelHub {
       let isFull = channel.receive(
         DataMessage(data: Data(message.payload), isText: message.isText))
       core.data.recycle(message.payload)
-      if isFull { core.data.setPaused(true, at: now()) }
+      if isFull { pause() }
     case .acknowledged: break
     case .bufferedAmountLow(let id): update(id)
     case .sendBufferLow:

@@ -23,6 +23,8 @@ final class DataChannelInbox: Sendable {
     var reader = Reader.none
     var isScheduled = false
     var isEnded = false
+    /// What still comes is of no use to anybody.
+    var isDiscarding = false
     var waiter: (key: Int, continuation: CheckedContinuation<DataMessage?, Never>)?
     var nextKey = 0
   }
@@ -59,28 +61,26 @@ final class DataChannelInbox: Sendable {
   func insert(_ message: DataMessage) -> (Insertion, isFull: Bool) {
     let cost = Self.cost(message)
     var waiter: CheckedContinuation<DataMessage?, Never>?
-    let insertion = state.withLock { state -> Insertion in
+    // What waits for a reader who isn't there is counted when one comes.
+    let (insertion, isCounted) = state.withLock { state -> (Insertion, Bool) in
       if let waiting = state.waiter {
         waiter = waiting.continuation
         state.waiter = nil
-        return .none
+        return (.none, false)
       }
+      if state.isDiscarding { return (.none, false) }
       state.messageBytes += cost
       state.items.append(.message(message))
       switch state.reader {
-      case .none: return state.messageBytes > Self.unreadLimit ? .overflow : .none
-      case .sequence: return .none
+      case .none: return (state.messageBytes > Self.unreadLimit ? .overflow : .none, false)
+      case .sequence: return (.none, true)
       case .delegate:
         defer { state.isScheduled = true }
-        return state.isScheduled ? .none : .schedule
+        return (state.isScheduled ? .none : .schedule, true)
       }
     }
-    if let waiter {
-      waiter.resume(returning: message)
-      return (.none, false)
-    }
-    guard state.withLock({ $0.reader != .none }) else { return (insertion, false) }
-    return (insertion, backlog.add(cost))
+    waiter?.resume(returning: message)
+    return (insertion, isCounted && backlog.add(cost))
   }
 
   /// Has the delegate told, after all messages before. One that comes later misses no state. Returns whether to have it called.
@@ -94,6 +94,26 @@ final class DataChannelInbox: Sendable {
       defer { state.isScheduled = true }
       return !state.isScheduled
     }
+  }
+
+  /// Bytes that wait for a reader who has begun to read.
+  var unread: Int { state.withLock { $0.reader == .none ? 0 : $0.messageBytes } }
+
+  /// Forgets the messages that wait, and those that still come.
+  func discard() {
+    let bytes = state.withLock { state in
+      state.isDiscarding = true
+      let bytes = state.reader == .none ? 0 : state.messageBytes
+      state.messageBytes = 0
+      var kept = Ring<Item>()
+      while let item = state.items.popFirst() {
+        if case .message = item { continue }
+        kept.append(item)
+      }
+      state.items = kept
+      return bytes
+    }
+    if bytes > 0, backlog.remove(bytes) { resume() }
   }
 
   /// Nothing more comes.
@@ -191,7 +211,7 @@ final class DataChannelInbox: Sendable {
       state.reader = reader
       return state.messageBytes
     }
-    // Full or not: what came before is there, and what comes after counts.
+    // Full or not: what came before is there, and the next message stops the connection.
     if claimed > 0 { _ = backlog.add(claimed) }
   }
 }
