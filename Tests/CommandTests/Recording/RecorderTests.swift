@@ -138,20 +138,53 @@ import Testing
   @Test(arguments: ["full.y4m", "full.wav"]) func aFullDiskIsTheReason(_ name: String) throws {
     try FileManager.default.createSymbolicLink(
       atPath: path(name), withDestinationPath: "/dev/full")
-    guard let recorder = try? Recorder(RecordFiles([path(name)]), framesPerSecond: nil) else {
-      // The WAV file's header is written at once: then it is wrong usage, with the same reason.
-      #expect(name.hasSuffix("wav"))
-      let error = #expect(throws: UsageError.self) {
-        try Recorder(RecordFiles([path(name)]), framesPerSecond: nil)
-      }
-      #expect(
-        error?.description.contains("errno 28") == true
-          || error?.description.contains("No space left") == true)
-      return
-    }
+    let recorder = try #require(try Recorder(RecordFiles([path(name)]), framesPerSecond: nil))
     for index in 0..<10 { recorder.add(frame(UInt32(index), at: 33 * index)) }
+    recorder.add(
+      AudioFrame(
+        samples: [Int16](repeating: 1_000, count: 960), sampleRate: 48_000, channels: 2,
+        timestamp: .zero))
     let failure = try #require(recorder.finish().failure)
     #expect(failure.hasSuffix("No space left on device"), "\(failure)")
+  }
+
+  /// What lies there stays until something comes to take its place, and nothing is left where nothing came.
+  @Test(arguments: ["a.y4m", "a.wav", "a.webm", "a.mp4"])
+  func aRecordingOfNothingChangesNothing(_ name: String) throws {
+    let old = Data("a recording of yesterday".utf8)
+    try old.write(to: URL(fileURLWithPath: path(name)))
+    for path in [path(name), path("new-" + name)] {
+      let files = try RecordFiles([path])
+      let recorder = try Recorder(files, framesPerSecond: nil)
+      #expect(recorder?.finish().failure == nil)
+      if let encoded = files.encoded {
+        let stream = try StreamRecording(path: encoded, hasVideo: true, hasAudio: true)
+        #expect(stream.finish().isEmpty)
+      }
+    }
+    #expect(try Data(contentsOf: URL(fileURLWithPath: path(name))) == old)
+    #expect(!FileManager.default.fileExists(atPath: path("new-" + name)))
+    guard let recorder = try Recorder(RecordFiles([path(name)]), framesPerSecond: nil) else {
+      return
+    }
+    recorder.add(frame(1, at: 0))
+    recorder.add(
+      AudioFrame(
+        samples: [Int16](repeating: 1_000, count: 960), sampleRate: 48_000, channels: 2,
+        timestamp: .zero))
+    #expect(recorder.finish().failure == nil)
+    let new = try Data(contentsOf: URL(fileURLWithPath: path(name)))
+    #expect(new.starts(with: Data((name.hasSuffix("wav") ? "RIFF" : "YUV4").utf8)))
+  }
+
+  @Test func aFolderThatNothingCameForGoes() throws {
+    let made = try ChannelRecording(folder: path("made/"), channelID: "c")
+    #expect(made.finish().isEmpty)
+    #expect(!FileManager.default.fileExists(atPath: path("made")))
+    try FileManager.default.createDirectory(
+      atPath: path("there"), withIntermediateDirectories: false)
+    #expect(try ChannelRecording(folder: path("there"), channelID: "c").finish().isEmpty)
+    #expect(FileManager.default.fileExists(atPath: path("there")))
   }
 
   @Test func theSnapshotSettlesAnewWithAnotherStream() throws {

@@ -26,7 +26,8 @@ final class SoundDevice: Sendable {
     direction = .output
     option = name.map { "speaker:\($0)" } ?? "speaker"
     settings = AudioDeviceSettings(speaker: name, processing: .off, title: "sora play")
-    try Self.check(name, .output, option)
+    // Where there is none at all, what else there is to play goes on.
+    if name != nil { try Self.check(name, .output, option) }
   }
 
   /// A microphone; nothing is opened yet.

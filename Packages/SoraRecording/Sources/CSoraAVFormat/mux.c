@@ -16,6 +16,8 @@ struct sora_mux {
   /// Where the last whole fragment or block ends.
   int64_t whole;
   int is_started;
+  /// The path of a file that wasn't there before: it goes again where nothing is written to it.
+  char *made;
 };
 
 /// What a call has written is whole, or is cut off where it failed: readers refuse a file that ends in a fragment's head.
@@ -61,7 +63,13 @@ int sora_mux_open(const char *path, const char *format, sora_mux **result) {
   sora_mux *mux = calloc(1, sizeof *mux);
   if (!mux) return AVERROR(ENOMEM);
   int code = AVERROR(ENOMEM);
-  mux->file = open(path, O_CREAT | O_RDWR | O_TRUNC | O_CLOEXEC, 0644);
+  // What lies there stays until there is something to take its place.
+  mux->file = open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0644);
+  if (mux->file >= 0) {
+    mux->made = strdup(path);
+  } else if (errno == EEXIST) {
+    mux->file = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0644);
+  }
   if (mux->file < 0) {
     code = AVERROR(errno);
     goto failed;
@@ -168,6 +176,8 @@ int sora_mux_start(sora_mux *mux, int fragment_ms) {
     snprintf(text, sizeof text, "%d", fragment_ms);
     sora_avf.av_dict_set(&options, "cluster_time_limit", text, 0);
   }
+  // Of what is no file of a disk nothing can be cut off.
+  if (ftruncate(mux->file, 0) != 0) errno = 0;
   int code = sora_avf.avformat_write_header(mux->context, &options);
   sora_avf.av_dict_free(&options);
   if (code < 0) return code;
@@ -223,6 +233,8 @@ void sora_mux_close(sora_mux *mux) {
     }
   }
   if (mux->packet) sora_avf.av_packet_free(&mux->packet);
+  if (mux->made && mux->end == 0) unlink(mux->made);
+  free(mux->made);
   if (mux->file >= 0) close(mux->file);
   free(mux);
 }

@@ -1,4 +1,5 @@
 import Dispatch
+import Foundation
 package import SoraMedia
 import SoraRecording
 import Synchronization
@@ -7,9 +8,12 @@ import Synchronization
 package final class ChannelRecording: Sendable {
   private let recorder: SessionRecorder
   private let errors = Mutex<[String]>([])
+  /// The folder where it wasn't there before.
+  private let made: String?
 
-  /// Makes the folder where it isn't there.
+  /// Makes the folder where it isn't there; it goes again where nothing is recorded.
   package init(folder: String, channelID: String) throws(UsageError) {
+    made = FileManager.default.fileExists(atPath: folder) ? nil : folder
     do throws(MediaFileError) {
       recorder = SessionRecorder(in: try RecordingFolder(folder), channelID: channelID)
     } catch {
@@ -36,6 +40,9 @@ package final class ChannelRecording: Sendable {
     let done = DispatchSemaphore(value: 0)
     recorder.finish { _ in done.signal() }
     done.wait()
+    if let made, (try? FileManager.default.contentsOfDirectory(atPath: made))?.isEmpty == true {
+      try? FileManager.default.removeItem(atPath: made)
+    }
     return errors.withLock { $0 }.map { "--record: \($0)" }
   }
 }

@@ -39,19 +39,18 @@ package final class Recorder: Sendable {
   private let video: FilmFile?
   private let audio: SoundFile?
 
-  /// Creates the files.
+  /// Looks whether the files can be written; each is made when something comes for it.
   ///
   /// - Parameter framesPerSecond: of the film; nil for `standardRate`.
   /// - Returns: nil where nothing is to be recorded.
   package init?(_ paths: RecordFiles, framesPerSecond: Double?) throws(UsageError) {
     guard paths.video != nil || paths.audio != nil else { return nil }
     let rate = framesPerSecond ?? Self.standardRate
-    do {
-      video = try paths.video.map { try FilmFile(path: $0, framesPerSecond: rate) }
-      audio = try paths.audio.map { try SoundFile(path: $0) }
-    } catch {
-      throw UsageError("--record: \(error)")
+    for path in [paths.video, paths.audio] {
+      if let path { try RecordedPath.check(path) }
     }
+    video = paths.video.map { FilmFile(path: $0, framesPerSecond: rate) }
+    audio = paths.audio.map { SoundFile(path: $0) }
   }
 
   /// Why writing ended early; nil while all is well.

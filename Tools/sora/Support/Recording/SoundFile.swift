@@ -1,46 +1,39 @@
 import SoraAudio
 import SoraMedia
 
-/// A WAV file that gets blocks of sound with their times. After `init` used on the recorder's queue alone.
+/// A WAV file that gets blocks of sound with their times, made when the first comes. After `init` used on the recorder's queue alone.
 final class SoundFile: @unchecked Sendable {
   // @unchecked: see above.
   private let path: String
-  private var writer: WAVWriter
+  private var writer: WAVWriter?
   /// When the file's first sample sounded.
   private var origin: Instant?
 
   /// Blocks come as punctually as their thread; a smaller gap isn't one.
   private static let tolerance = Duration.milliseconds(200)
 
-  var seconds: Double { Double(writer.frameCount) / Double(writer.sampleRate) }
+  var seconds: Double { writer.map { Double($0.frameCount) / Double($0.sampleRate) } ?? 0 }
 
-  init(path: String) throws {
-    self.path = path
-    // Opened now, so that a path that can't be written is wrong usage and not a surprise at the end.
-    writer = try WAVWriter(path: path, sampleRate: 48_000, channels: 2)
-  }
+  init(path: String) { self.path = path }
 
   func add(_ block: AudioFrame) throws {
-    if writer.frameCount == 0,
-      writer.sampleRate != block.sampleRate || writer.channels != block.channels
-    {
-      try writer.close()
-      writer = try WAVWriter(
-        path: path, sampleRate: block.sampleRate, channels: block.channels)
-    }
+    let writer =
+      try self.writer
+      ?? WAVWriter(path: path, sampleRate: block.sampleRate, channels: block.channels)
+    self.writer = writer
     guard writer.sampleRate == block.sampleRate else {
       throw JobError(
         "the sound changed from \(writer.sampleRate) to \(block.sampleRate) Hz; record again")
     }
-    try fillGap(before: block.timestamp)
+    try fillGap(before: block.timestamp, in: writer)
     let samples = block.samples(channels: writer.channels)
     try writer.write(samples.span)
   }
 
-  func close() throws { try writer.close() }
+  func close() throws { try writer?.close() }
 
   /// Silence from the end of the file to `time`.
-  private func fillGap(before time: Instant) throws {
+  private func fillGap(before time: Instant, in writer: WAVWriter) throws {
     let origin = self.origin ?? time
     self.origin = origin
     let end = origin + .seconds(seconds)

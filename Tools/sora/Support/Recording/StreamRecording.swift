@@ -9,7 +9,7 @@ package final class StreamRecording: Sendable {
   /// The stream whose frames come; nil before the first.
   private let source = Mutex<String?>(nil)
 
-  /// Creates the file.
+  /// Creates the file; what lies there stays until there is something to record.
   ///
   /// - Parameters:
   ///   - path: its ending says how it is written.

@@ -43,8 +43,9 @@ void sora_avf_version(int *major, int *minor, int *micro);
 
 typedef struct sora_mux sora_mux;
 
-/// Creates a file, or empties it. `format` is a libavformat name: webm, matroska, mp4. `*mux` is set where 0 is returned;
-/// the file's own errors are negative errnos.
+/// Creates a file. One that is there keeps what is in it until `sora_mux_start`; a new one that nothing was written to goes with
+/// `sora_mux_close`. `format` is a libavformat name: webm, matroska, mp4. `*mux` is set where 0 is returned; the file's own errors are
+/// negative errnos.
 int sora_mux_open(const char *path, const char *format, sora_mux **mux);
 /// What a stream says of its colours, as H.273 numbers it; all 0 where it says nothing.
 struct sora_avf_colors {

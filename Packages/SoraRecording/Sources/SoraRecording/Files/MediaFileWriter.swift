@@ -40,7 +40,7 @@ public import SoraMedia
   /// How long a frame lasts at most, where the next one decides.
   private static let longestFrame: Int64 = 1_000_000_000
 
-  /// Creates the file, or empties it.
+  /// Creates the file. One that is there keeps what is in it until `start`; a new one that is never started goes with the writer.
   ///
   /// - Parameters:
   ///   - path: where it lies.

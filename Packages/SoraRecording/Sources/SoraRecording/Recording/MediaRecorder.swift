@@ -37,7 +37,7 @@ public final class MediaRecorder: EncodedFrameSink {
   /// How long an answer to a request for a key frame is waited for.
   fileprivate static let requestInterval = Duration.seconds(1)
 
-  /// Creates the file.
+  /// Creates the file. One that is there keeps what is in it until something is recorded; a new one in which nothing is goes at the end.
   ///
   /// - Parameters:
   ///   - path: where it lies; its ending chooses the container.
