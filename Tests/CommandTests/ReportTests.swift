@@ -244,6 +244,8 @@ import Testing
     let line = StatusText.lines(name: "play demo", report: report)[0]
     #expect(line.hasPrefix("play demo  1:23  1280x720 30.0 fps"))
     #expect(line.contains("audio silent"))
+    report.audio?.isMeasured = false
+    #expect(StatusText.media(nil, report.audio) == ["audio sent as it is"])
     report.audio?.levelDb = -18
     #expect(
       StatusText.lines(name: "play demo", report: report)[0].contains("audio [#######...] -18 dB"))

@@ -81,6 +81,14 @@ import Testing
       #expect(
         second.errors.contains("meaning.conf: line \(line): \(key): --\(key)"), "\(second.errors)")
     }
+    // Both at once, in the order of the lines.
+    let mixed = try write(
+      "port = 70000\ncolour = 1\nlog-level = \"loud\"\nmax-connections = 3\n",
+      to: "mixed.conf", in: folder)
+    let both = try Run(["serve", "--config", mixed, "--check-config"])
+    #expect(both.status == 2)
+    let lines = both.errors.split(separator: "\n").map { $0.firstMatch(of: /line (\d+):/)?.1 }
+    #expect(lines == ["1", "2", "3"], "\(both.errors)")
     // The command line wins, there too.
     let third = try Run([
       "serve", "--config", meaning, "--check-config", "--port=0", "--log-level", "info",

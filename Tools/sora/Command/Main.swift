@@ -22,6 +22,7 @@ struct SoraTool: AsyncParsableCommand {
     ])
 
   static func main() async {
+    StandardStreams.prepare()
     MemoryPolicy.apply()
     // Standard output is for data.
     LoggingSystem.bootstrap { PrintableLogHandler(label: $0) }
@@ -75,6 +76,7 @@ struct SoraTool: AsyncParsableCommand {
   }
 
   private static func printError(_ text: String) {
-    FileHandle.standardError.write(Data("sora: \(text.inOneLine)\n".utf8))
+    // Who closed standard error, or let its disk fill up, is told by the exit status all the same.
+    _ = Console.write("sora: \(text.inOneLine)\n", to: STDERR_FILENO)
   }
 }

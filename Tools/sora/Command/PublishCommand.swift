@@ -348,6 +348,7 @@ private final class PublishJob {
       audio.codec = reading.audio.codec
       audio.seconds = sound.seconds
       audio.levelDb = sound.levelDb()
+      audio.isMeasured = sound.isMeasured
       report.audio = audio
       report.audioDevice = microphone?.report
     }

@@ -99,6 +99,9 @@ struct ServerAccessOptions: ParsableArguments {
     else {
       throw UsageError("URL \(text): write ws://HOST:PORT/signaling, or wss:// for TLS")
     }
+    if let port = address.port, !(1...65_535).contains(port) {
+      throw UsageError("URL \(text): use a port of 1 to 65535")
+    }
     return address
   }
 

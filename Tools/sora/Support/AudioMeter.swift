@@ -11,6 +11,8 @@ package final class AudioMeter: Sendable {
     package var firstSound: Instant?
     /// Sum of (mean square × seconds), relative to full scale.
     package var energy = 0.0
+    /// Whether nothing came of which nobody knows how loud it is.
+    package var isMeasured = true
 
     package init() {}
 
@@ -37,6 +39,7 @@ package final class AudioMeter: Sendable {
     state.withLock { state in
       state.firstSound = state.firstSound ?? now
       state.seconds += Double(samples) / 48_000
+      state.isMeasured = false
     }
   }
 

@@ -16,9 +16,8 @@ package final class Interruption: @unchecked Sendable {
   private let state = Mutex(State())
   private var sources: [any DispatchSourceSignal] = []
 
-  /// Takes over `SIGINT`, `SIGTERM` and `SIGHUP`, and ignores `SIGPIPE`. One a process.
+  /// Takes over `SIGINT`, `SIGTERM` and `SIGHUP`. One a process.
   package init() {
-    signal(SIGPIPE, SIG_IGN)
     for number in [SIGINT, SIGTERM, SIGHUP] {
       signal(number, SIG_IGN)
       let source = DispatchSource.makeSignalSource(

@@ -23,7 +23,6 @@ package enum JSONLines {
       let data = try? JSONSerialization.data(
         withJSONObject: object, options: [.sortedKeys, .withoutEscapingSlashes])
     else { return }
-    signal(SIGPIPE, SIG_IGN)
     output.withLock { descriptor in
       let line = String(decoding: data, as: UTF8.self) + "\n"
       if Console.write(line, to: descriptor) != nil { exit(1) }

@@ -168,8 +168,10 @@ package struct Report: Sendable, Encodable {
     package var codec: String?
     package var seconds = 0.0
     package var concealedMs: Int?
-    /// dB relative to full scale; null for silence.
+    /// dB relative to full scale; null for silence, and where it isn't known.
     package var levelDb: Double?
+    /// Whether it is known: of packets that go on as they are it isn't.
+    package var isMeasured = true
 
     package init() {}
 

@@ -85,10 +85,14 @@ package enum StatusText {
       if let dropped = video.framesDropped, dropped > 0 { parts.append("\(dropped) dropped") }
     }
     if let audio {
-      parts.append(
-        "audio " + (audio.levelDb.map { "\(meter($0)) \(number($0, 0)) dB" } ?? "silent"))
+      parts.append("audio " + level(audio) { "\(meter($0)) \(number($0, 0)) dB" })
     }
     return parts
+  }
+
+  /// How loud sound is, as `text` writes decibels.
+  static func level(_ audio: Report.Audio, _ text: (Double) -> String) -> String {
+    audio.levelDb.map(text) ?? (audio.isMeasured ? "silent" : "sent as it is")
   }
 
   /// A bar of ten: full scale is all of it, 60 dB below is nothing.

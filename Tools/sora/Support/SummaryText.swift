@@ -46,7 +46,7 @@ package enum SummaryText {
       if let freezes = video.freezeCount { rows.append(("freezes", "\(freezes)")) }
     }
     if let audio = report.audio {
-      let level = audio.levelDb.map { String(format: "%.1f dB", $0) } ?? "silent"
+      let level = StatusText.level(audio) { String(format: "%.1f dB", $0) }
       rows.append(
         (
           "audio",
@@ -109,7 +109,7 @@ package enum SummaryText {
       }
     }
     if let audio = stream.audio {
-      parts.append("audio " + (audio.levelDb.map { String(format: "%.1f dB", $0) } ?? "silent"))
+      parts.append("audio " + StatusText.level(audio) { String(format: "%.1f dB", $0) })
     }
     return ("  " + StatusText.short(stream.streamId), parts.joined(separator: ", "))
   }

@@ -34,7 +34,7 @@ extension ServeCommand {
       if !mediaAddresses.isEmpty { configuration.mediaAddresses = try parsedMediaAddresses() }
     }
     attempt { () throws(UsageError) in
-      guard turn || turnPort != nil || turnTLSPort != nil else { return }
+      guard runsTURN else { return }
       configuration.turn = .init(port: try Self.port(turnPort ?? 3478, of: "--turn-port"))
     }
     attempt { () throws(UsageError) in
@@ -84,11 +84,13 @@ extension ServeCommand {
     return addresses
   }
 
+  private var runsTURN: Bool { turn ?? (turnPort != nil || turnTLSPort != nil) }
+
   private func parsedPolicy() throws(UsageError) -> ICETransportPolicy {
     guard let policy = ICETransportPolicy(rawValue: icePolicy), policy != .noHost else {
       throw UsageError("--ice-policy \(icePolicy): use all or relay")
     }
-    guard policy == .all || turn || turnPort != nil || turnTLSPort != nil else {
+    guard policy == .all || runsTURN else {
       throw UsageError("--ice-policy relay: clients need a TURN server for that; add --turn")
     }
     return policy

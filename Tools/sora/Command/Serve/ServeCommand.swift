@@ -80,13 +80,16 @@ struct ServeCommand: AsyncParsableCommand {
 
   @Flag(
     inversion: .prefixedNo, exclusivity: .chooseLast,
-    help: "Run a TURN server as well, and give clients credentials for it.")
-  var turn = false
+    help:
+      "Run a TURN server as well, and give clients credentials for it; --turn-port and --turn-tls-port do so, too. --no-turn: none all the same."
+  )
+  var turn: Bool?
 
   @Option(
     name: .customLong("turn-port"),
     help: ArgumentHelp(
-      "Port of the TURN server, for UDP and TCP; 0 takes a free one.", valueName: "port"))
+      "Port of the TURN server, for UDP and TCP; 0 takes a free one. 3478 by default.",
+      valueName: "port"))
   var turnPort: Int?
 
   @Option(

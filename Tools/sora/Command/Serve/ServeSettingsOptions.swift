@@ -32,13 +32,19 @@ extension ServeCommand {
     let table = try Self.settingsTable()
     let own = Array(ArgumentText.joiningNegativeNumbers(Array(CommandLine.arguments.dropFirst(2))))
     var problems = table.problems(file)
-    if problems.isEmpty {
-      let merged = try ServeCommand.parse(table.arguments(file, behind: own) + own)
+    let wrong = Set(problems.compactMap(\.line))
+    do {
+      let merged = try ServeCommand.parse(
+        table.arguments(file, behind: own, leavingOut: wrong) + own)
       var found: [UsageError] = []
       _ = merged.makeConfiguration(&found)
-      if found.isEmpty { return merged }
-      problems = found.map { Self.problem($0, in: file) }
+      if problems.isEmpty, found.isEmpty { return merged }
+      problems += found.map { Self.problem($0, in: file) }
+    } catch {
+      // What is wrong with lines may be the reason.
+      if problems.isEmpty { throw error }
     }
+    problems.sort { ($0.line ?? .max) < ($1.line ?? .max) }
     for problem in problems {
       let line = "sora: --config \(path): \(problem)".inOneLine
       _ = Console.write(line + "\n", to: STDERR_FILENO)

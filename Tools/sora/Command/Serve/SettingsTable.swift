@@ -37,13 +37,18 @@ struct SettingsTable<Command: ParsableArguments> {
   // MARK: Reading
 
   /// The arguments that a file stands for, without those whose options `arguments` names: the command line wins.
-  func arguments(_ file: SettingsFile, behind arguments: [String]) -> [String] {
+  ///
+  /// - Parameter lines: that aren't taken.
+  func arguments(
+    _ file: SettingsFile, behind arguments: [String], leavingOut lines: Set<Int> = []
+  ) -> [String] {
     let named = Set(
       arguments.filter { $0.hasPrefix("--") }.map { argument in
         let name = argument.dropFirst(2).prefix { $0 != "=" }
         return String(name.hasPrefix("no-") ? name.dropFirst(3) : name)
       })
-    return file.entries.filter { !named.contains($0.key) }.flatMap { entry in
+    return file.entries.filter { !named.contains($0.key) && !lines.contains($0.line) }.flatMap {
+      entry in
       (try? self.arguments(of: entry)) ?? []
     }
   }
