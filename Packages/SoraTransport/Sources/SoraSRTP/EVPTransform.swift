@@ -11,16 +11,22 @@ final class EVPTransform: SRTPTransform {
     streams: Int
   ) throws(SRTPError) {
     outbound = try EVPDirection(
-      profile: profile, master: local, encrypting: true, window: window, streams: streams)
+      profile: profile, master: local, encrypting: true,
+      streams: SRTPStreamTable(.sent, window: window))
     inbound = try EVPDirection(
-      profile: profile, master: remote, encrypting: false, window: window, streams: streams)
+      profile: profile, master: remote, encrypting: false,
+      streams: SRTPStreamTable(.received(limit: streams), window: window))
   }
 
   /// Uses session keys that are derived already, the same for RTP and RTCP and both directions, as the vectors of
   /// RFC 7714 do.
   init(profile: SRTPProfile, sessionKeys: SRTPKeyingMaterial) throws(SRTPError) {
-    outbound = try EVPDirection(profile: profile, sessionKeys: sessionKeys, encrypting: true)
-    inbound = try EVPDirection(profile: profile, sessionKeys: sessionKeys, encrypting: false)
+    outbound = try EVPDirection(
+      profile: profile, sessionKeys: sessionKeys, encrypting: true,
+      streams: SRTPStreamTable(.sent, window: 1024))
+    inbound = try EVPDirection(
+      profile: profile, sessionKeys: sessionKeys, encrypting: false,
+      streams: SRTPStreamTable(.received(limit: 16), window: 1024))
   }
 
   func protectRTP(
@@ -67,9 +73,6 @@ final class EVPTransform: SRTPTransform {
   ) throws(SRTPError) -> Int {
     let ssrc = unsafe SRTPPacket.loadUInt32(packet, 8)
     let known = unsafe inbound.streams.find(ssrc)
-    if unsafe known == nil, inbound.streams.count >= inbound.streams.limit {
-      throw .tooManyStreams(limit: inbound.streams.limit)
-    }
     let index = unsafe try SRTPIndex.estimate(
       highest: known?.pointee.rtp.highest ?? 0, sequence: SRTPPacket.loadUInt16(packet, 2))
     unsafe try known?.pointee.rtp.check(index)
@@ -77,11 +80,13 @@ final class EVPTransform: SRTPTransform {
     let length = unsafe try inbound.rtp.unprotect(
       packet, count: count, header: header, rollover: UInt32(truncatingIfNeeded: index >> 16),
       iv: inbound.iv, scratch: inbound.scratch)
+    let number = inbound.streams.countPacket()
     let stream =
       if let known = unsafe known { unsafe known } else {
         unsafe try inbound.streams.findOrInsert(ssrc)
       }
     unsafe stream.pointee.rtp.insert(index)
+    unsafe stream.pointee.heard = number
     return length
   }
 
@@ -101,20 +106,19 @@ final class EVPTransform: SRTPTransform {
   func unprotectRTCP(_ packet: UnsafeMutableRawPointer, count: Int) throws(SRTPError) -> Int {
     let ssrc = unsafe SRTPPacket.loadUInt32(packet, 4)
     let known = unsafe inbound.streams.find(ssrc)
-    if unsafe known == nil, inbound.streams.count >= inbound.streams.limit {
-      throw .tooManyStreams(limit: inbound.streams.limit)
-    }
     let trailer = unsafe SRTPPacket.loadUInt32(packet, count - inbound.rtcp.controlTrailer)
     let index = UInt64(trailer & ~SRTPPacket.encryptedFlag)
     unsafe try known?.pointee.rtcp.check(index)
     inbound.setIV(inbound.rtcp, ssrc: ssrc, index: index)
     let length = unsafe try inbound.rtcp.unprotectControl(
       packet, count: count, iv: inbound.iv, scratch: inbound.scratch)
+    let number = inbound.streams.countPacket()
     let stream =
       if let known = unsafe known { unsafe known } else {
         unsafe try inbound.streams.findOrInsert(ssrc)
       }
     unsafe stream.pointee.rtcp.insert(index)
+    unsafe stream.pointee.heard = number
     return length
   }
 }
@@ -130,7 +134,7 @@ final class EVPTransform: SRTPTransform {
   let scratch: UnsafeMutableRawPointer
 
   init(
-    profile: SRTPProfile, master: SRTPKeyingMaterial, encrypting: Bool, window: Int, streams: Int
+    profile: SRTPProfile, master: SRTPKeyingMaterial, encrypting: Bool, streams: SRTPStreamTable
   ) throws(SRTPError) {
     self.init(
       rtp: try EVPKeys(
@@ -139,19 +143,19 @@ final class EVPTransform: SRTPTransform {
       rtcp: try EVPKeys(
         profile: profile, master: master, encrypting: encrypting,
         labels: (.rtcpEncryption, .rtcpAuthentication, .rtcpSalt)),
-      streams: SRTPStreamTable(limit: streams, window: window))
+      streams: streams)
   }
 
   init(
-    profile: SRTPProfile, sessionKeys: SRTPKeyingMaterial, encrypting: Bool
+    profile: SRTPProfile, sessionKeys: SRTPKeyingMaterial, encrypting: Bool,
+    streams: SRTPStreamTable
   ) throws(SRTPError) {
     func keys() throws(SRTPError) -> EVPKeys {
       try EVPKeys(
         profile: profile, key: sessionKeys.key, authenticationKey: [], salt: sessionKeys.salt,
         encrypting: encrypting)
     }
-    self.init(
-      rtp: try keys(), rtcp: try keys(), streams: SRTPStreamTable(limit: 16, window: 1024))
+    self.init(rtp: try keys(), rtcp: try keys(), streams: streams)
   }
 
   private init(rtp: consuming EVPKeys, rtcp: consuming EVPKeys, streams: SRTPStreamTable) {

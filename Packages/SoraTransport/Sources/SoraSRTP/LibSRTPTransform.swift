@@ -12,9 +12,11 @@ final class LibSRTPTransform: SRTPTransform {
     streams: Int
   ) throws(SRTPError) {
     outbound = try LibSRTPDirection(
-      profile: profile, master: local, kind: ssrc_any_outbound, window: window, streams: streams)
+      profile: profile, master: local, kind: ssrc_any_outbound, window: window,
+      streams: SRTPStreamTable(.sent, window: 64))
     inbound = try LibSRTPDirection(
-      profile: profile, master: remote, kind: ssrc_any_inbound, window: window, streams: streams)
+      profile: profile, master: remote, kind: ssrc_any_inbound, window: window,
+      streams: SRTPStreamTable(.received(limit: streams), window: 64))
   }
 
   /// libsrtp decides that when a session is made, for all packets: here it never repeats one.
@@ -67,12 +69,12 @@ final class LibSRTPTransform: SRTPTransform {
 /// One libsrtp session with one wildcard policy.
 @safe private final class LibSRTPDirection {
   private let session: srtp_t
-  /// libsrtp would keep state for any number of SSRCs; this knows which it has and bounds them.
+  /// libsrtp would keep state for any number of SSRCs; this knows which it has and bounds them. Its windows aren't used.
   private let known: SRTPStreamTable
 
   init(
     profile: SRTPProfile, master: SRTPKeyingMaterial, kind: srtp_ssrc_type_t, window: Int,
-    streams: Int
+    streams: SRTPStreamTable
   ) throws(SRTPError) {
     guard LibSRTP.status == srtp_err_status_ok else {
       throw .libraryFailure(code: Int32(LibSRTP.status.rawValue))
@@ -104,7 +106,7 @@ final class LibSRTPTransform: SRTPTransform {
       throw .libraryFailure(code: Int32(status.rawValue))
     }
     unsafe self.session = unsafe session
-    known = SRTPStreamTable(limit: streams, window: 64)
+    known = streams
   }
 
   deinit { unsafe srtp_dealloc(session) }
@@ -113,8 +115,6 @@ final class LibSRTPTransform: SRTPTransform {
   func run(
     ssrc: UInt32, _ operation: (srtp_t) -> srtp_err_status_t
   ) throws(SRTPError) {
-    let isNew = unsafe known.find(ssrc) == nil
-    if isNew, known.count >= known.limit { throw .tooManyStreams(limit: known.limit) }
     switch unsafe operation(session) {
     case srtp_err_status_ok: break
     case srtp_err_status_auth_fail: throw .authenticationFailed
@@ -125,7 +125,20 @@ final class LibSRTPTransform: SRTPTransform {
     case srtp_err_status_key_expired: throw .keyExhausted
     case let other: throw .libraryFailure(code: Int32(other.rawValue))
     }
-    if isNew { _ = unsafe try known.findOrInsert(ssrc) }
+    let number = known.countPacket()
+    if unsafe known.find(ssrc) == nil {
+      do throws(SRTPError) {
+        if let gone = try known.makeRoom() { forget(gone) }
+      } catch {
+        forget(ssrc)
+        throw error
+      }
+    }
+    unsafe try known.findOrInsert(ssrc).pointee.heard = number
+  }
+
+  private func forget(_ ssrc: UInt32) {
+    _ = unsafe srtp_remove_stream(session, ssrc.bigEndian)
   }
 }
 

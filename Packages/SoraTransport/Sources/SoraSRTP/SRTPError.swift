@@ -19,7 +19,8 @@ public enum SRTPError: Error, Hashable, Sendable, CustomStringConvertible {
   case tooOld
   /// A packet is to be protected again that never was.
   case neverProtected
-  /// The session already knows as many SSRCs as it is allowed to keep state for.
+  /// The session keeps state for as many SSRCs as it may in this direction already, and can let none of them go: one that is sent
+  /// never, one that is received not while it was heard lately.
   case tooManyStreams(limit: Int)
   /// The stream has used up every packet index of its key (RFC 3711 §9.2): negotiate a new key.
   case keyExhausted
@@ -39,7 +40,7 @@ public enum SRTPError: Error, Hashable, Sendable, CustomStringConvertible {
     case .tooOld: "the packet is older than the SRTP replay window"
     case .neverProtected: "a packet is to be repeated that hasn't been sent"
     case .tooManyStreams(let limit):
-      "more than \(limit) SSRCs in one SRTP session: raise maximumStreams or end unused streams"
+      "more than \(limit) SSRCs in use in one direction of an SRTP session"
     case .keyExhausted: "every packet index of this SRTP key is used up: negotiate a new key"
     case .libraryFailure(let code): "the SRTP library failed with code \(code)"
     }
@@ -60,7 +61,7 @@ public struct SRTPStatistics: Hashable, Sendable {
   public var tooOld: UInt64 = 0
   /// Bytes that aren't RTP or RTCP.
   public var malformed: UInt64 = 0
-  /// Packets of SSRCs beyond the limit.
+  /// Packets of SSRCs beyond the limit, for which no other could go.
   public var streamsRefused: UInt64 = 0
   /// Packets dropped for any other reason.
   public var otherFailures: UInt64 = 0

@@ -2,9 +2,10 @@ public import SoraMedia
 
 /// One DTLS association's SRTP: protects what is sent with the local key, unprotects what arrives with the remote one.
 ///
-/// Any number of SSRCs up to a limit share the session; each has its own rollover counter and replay window, made
-/// at its first packet (a received one only once it is authenticated, so that forgeries leave nothing behind).
-/// A session is confined to its owner's thread or loop. It reads no clock and draws no randomness.
+/// Many SSRCs share the session; each has its own rollover counter and replay window, made at its first packet (a received one
+/// only once it is authenticated, so that forgeries leave nothing behind). One that is sent is remembered for as long as the
+/// session lives, 65,536 at most. Of those that are received the longest silent gives way to a new one where there are
+/// `maximumStreams`. A session is confined to its owner's thread or loop. It reads no clock and draws no randomness.
 public final class SRTPSession {
   /// Who does the cryptography. Both speak the same bytes.
   public enum Implementation: String, Sendable, CaseIterable {
@@ -36,7 +37,8 @@ public final class SRTPSession {
   ///   - remote: what the peer protects with.
   ///   - implementation: who computes.
   ///   - replayWindow: how many packets of reordering are accepted, 64...32,768; rounded up to a power of two.
-  ///   - maximumStreams: how many SSRCs a direction may have; packets of further ones are refused and counted.
+  ///   - maximumStreams: how many received SSRCs are kept, at least 1. A further one takes the place of the one that was silent
+  ///     longest; while that was heard among the latest `16 * maximumStreams` packets, the further one's are refused and counted.
   /// - Throws: ``SRTPError/invalidKeyLength(expected:actual:)``, ``SRTPError/invalidSaltLength(expected:actual:)`` or
   ///   ``SRTPError/libraryFailure(code:)``.
   public init(

@@ -1,26 +1,68 @@
 /// The state of one SSRC in one direction.
-struct SRTPStream {
+package struct SRTPStream {
   let ssrc: UInt32
   /// RTP's 48-bit packet indices: rollover counter and sequence number (RFC 3711 §3.3.1).
-  var rtp: ReplayWindow
+  package var rtp: ReplayWindow
   /// SRTCP's 31-bit packet indices.
   var rtcp: ReplayWindow
+  /// The number of its latest packet that `SRTPStreamTable.countPacket` gave.
+  package var heard: UInt64
+
+  /// Frees the windows. The stream must not be used afterwards.
+  @unsafe fileprivate func deallocate() {
+    unsafe rtp.deallocate()
+    unsafe rtcp.deallocate()
+  }
 }
 
-/// The SSRCs of one direction: an open hash table that never holds more than `limit` of them.
-@safe final class SRTPStreamTable {
+/// The SSRCs of one direction: an open hash table that never holds more than a limit of them.
+///
+/// What is sent is never forgotten: an index that is used twice gives two packets one key stream (RFC 7714 §8.1).
+///
+/// What is received is the peer's to choose, and it must not make this end hold ever more. So a new SSRC that comes when the
+/// table is full takes the place of the one that was silent longest, unless that was heard among the latest `16 * limit`
+/// packets: then the new one is refused. An SSRC has RFC 3711 §3.3.2's protection for as long as it is in the table, and only
+/// one after which all the others of a full table were heard can go. If it comes back it begins anew, at rollover 0: SRTCP
+/// packets and its first 2^16 RTP packets can then be replayed once more, and a sender that is past those isn't understood any
+/// more.
+@safe package final class SRTPStreamTable {
+  package enum Direction {
+    case sent
+    case received(limit: Int)
+  }
+
   /// As libsrtp's fixed SRTCP window; RTCP packets are few.
   private static let rtcpWindow = 128
+  /// More than a call ever has, and 20 MB at the most.
+  private static let sentLimit = 65_536
 
-  let limit: Int
-  private(set) var count = 0
+  package let limit: Int
+  package private(set) var count = 0
   private let window: Int
+  private let rtcpWindow: Int
+  private let replaces: Bool
   private var mask: Int
   private var buckets: UnsafeMutablePointer<UnsafeMutablePointer<SRTPStream>?>
+  /// How many packets were heard, which is the only clock here.
+  private var packets: UInt64 = 0
+  /// Those in the table at some time, by their silence then, the longest last. Whoever was heard since doesn't count any more;
+  /// the others were silent longer than all that aren't listed. So as many packets share the costs of sorting as there are
+  /// entries.
+  private var silent: [(heard: UInt64, ssrc: UInt32)] = []
 
-  init(limit: Int, window: Int) {
-    self.limit = limit
+  package init(_ direction: Direction, window: Int) {
     self.window = window
+    switch direction {
+    case .sent:
+      limit = Self.sentLimit
+      replaces = false
+      // Only the highest index matters there.
+      rtcpWindow = 64
+    case .received(let limit):
+      self.limit = limit
+      replaces = true
+      rtcpWindow = Self.rtcpWindow
+    }
     mask = 15
     unsafe buckets = .allocate(capacity: 16)
     unsafe buckets.initialize(repeating: nil, count: 16)
@@ -29,42 +71,85 @@ struct SRTPStream {
   deinit {
     for bucket in 0...mask {
       guard let stream = unsafe buckets[bucket] else { continue }
-      unsafe stream.pointee.rtp.deallocate()
-      unsafe stream.pointee.rtcp.deallocate()
+      unsafe stream.pointee.deallocate()
       unsafe stream.deallocate()
     }
     unsafe buckets.deallocate()
   }
 
-  /// The state of `ssrc`, or `nil` if it has none yet. The pointer lives as long as the table.
+  /// The state of `ssrc`, or `nil` if it has none. The pointer is good until something is inserted.
   @inline(__always)
-  func find(_ ssrc: UInt32) -> UnsafeMutablePointer<SRTPStream>? {
+  package func find(_ ssrc: UInt32) -> UnsafeMutablePointer<SRTPStream>? {
     unsafe buckets[bucket(of: ssrc)]
   }
 
   /// The state of `ssrc`, made if needed.
-  func findOrInsert(_ ssrc: UInt32) throws(SRTPError) -> UnsafeMutablePointer<SRTPStream> {
+  package func findOrInsert(_ ssrc: UInt32) throws(SRTPError) -> UnsafeMutablePointer<SRTPStream> {
     if let known = unsafe find(ssrc) { return unsafe known }
-    guard count < limit else { throw .tooManyStreams(limit: limit) }
+    try makeRoom()
     if (count + 1) * 2 > mask { grow() }
     let stream = UnsafeMutablePointer<SRTPStream>.allocate(capacity: 1)
     unsafe stream.initialize(
       to: SRTPStream(
-        ssrc: ssrc, rtp: ReplayWindow(packets: window),
-        rtcp: ReplayWindow(packets: Self.rtcpWindow)))
+        ssrc: ssrc, rtp: ReplayWindow(packets: window), rtcp: ReplayWindow(packets: rtcpWindow),
+        heard: packets))
     unsafe buckets[bucket(of: ssrc)] = unsafe stream
     count += 1
     return unsafe stream
   }
 
+  /// Counts an authentic packet, whether there is a place for its SSRC or not: else what is refused might be refused for ever.
+  ///
+  /// - Returns: its number, which its stream is to keep.
+  @inline(__always)
+  package func countPacket() -> UInt64 {
+    packets &+= 1
+    return packets
+  }
+
+  /// Sees to it that there is a place for one more.
+  ///
+  /// - Returns: the SSRC that had to go for it.
+  @discardableResult
+  package func makeRoom() throws(SRTPError) -> UInt32? {
+    guard count >= limit else { return nil }
+    guard let ssrc = replaceable() else { throw .tooManyStreams(limit: limit) }
+    remove(ssrc)
+    return ssrc
+  }
+
+  /// The SSRC of a full table that was silent longest, if that is long enough.
+  private func replaceable() -> UInt32? {
+    guard replaces else { return nil }
+    while true {
+      while let (heard, ssrc) = silent.last {
+        if let stream = unsafe find(ssrc), unsafe stream.pointee.heard == heard {
+          return packets &- heard >= 16 * UInt64(limit) ? ssrc : nil
+        }
+        silent.removeLast()
+      }
+      for bucket in 0...mask {
+        guard let stream = unsafe buckets[bucket] else { continue }
+        silent.append(unsafe (stream.pointee.heard, stream.pointee.ssrc))
+      }
+      silent.sort { $0.heard > $1.heard }
+    }
+  }
+
   /// Where `ssrc` is, or the free bucket where it would go. At most half of the buckets are taken, so this ends.
   @inline(__always)
   private func bucket(of ssrc: UInt32) -> Int {
-    var bucket = Int((ssrc &* 0x9E37_79B1) >> 16) & mask
+    var bucket = home(of: ssrc)
     while let stream = unsafe buckets[bucket], unsafe stream.pointee.ssrc != ssrc {
       bucket = (bucket &+ 1) & mask
     }
     return bucket
+  }
+
+  /// Where the search for `ssrc` begins.
+  @inline(__always)
+  private func home(of ssrc: UInt32) -> Int {
+    Int((UInt64(ssrc) &* 0x9E37_79B9_7F4A_7C15) >> 32) & mask
   }
 
   private func grow() {
@@ -78,6 +163,25 @@ struct SRTPStream {
       unsafe buckets[self.bucket(of: stream.pointee.ssrc)] = unsafe stream
     }
     unsafe old.deallocate()
+  }
+
+  private func remove(_ ssrc: UInt32) {
+    var hole = bucket(of: ssrc)
+    guard let stream = unsafe buckets[hole] else { return }
+    unsafe stream.pointee.deallocate()
+    unsafe stream.deallocate()
+    count -= 1
+    // Searches end at a free bucket: whatever they would look for behind this one moves up.
+    var bucket = (hole &+ 1) & mask
+    while let next = unsafe buckets[bucket] {
+      let distance = unsafe (bucket &- home(of: next.pointee.ssrc)) & mask
+      if distance >= (bucket &- hole) & mask {
+        unsafe buckets[hole] = unsafe next
+        hole = bucket
+      }
+      bucket = (bucket &+ 1) & mask
+    }
+    unsafe buckets[hole] = nil
   }
 }
 

@@ -86,36 +86,6 @@ import Testing
   }
 
   @Test(arguments: combinations)
-  func streamsBeyondTheLimitAreRefusedAndCounted(
-    profile: SRTPProfile, implementation: SRTPSession.Implementation
-  ) throws {
-    let (sender, receiver) = try makeSessions(
-      profile, implementation, implementation, maximumStreams: 100)
-    let (unbounded, _) = try makeSessions(profile, .evp, .evp)
-    let random = RandomSource(seed: 2)
-    // Forgeries don't take places.
-    for ssrc in 5_000..<5_200 as Range<UInt32> {
-      let forged = makeRTP(sequence: 1, ssrc: ssrc, random: random, payload: 50)
-      #expect(receiver.run(.unprotectRTP, forged).judgement == .refused(.authenticationFailed))
-    }
-    for ssrc in 0..<100 as Range<UInt32> {
-      let packet = makeRTP(sequence: 1, ssrc: ssrc &* 65_536, random: random)
-      let protected = try sender.run(.protectRTP, packet).get()
-      #expect(try receiver.run(.unprotectRTP, protected).get() == packet)
-    }
-    let extra = makeRTP(sequence: 1, ssrc: 99_999_999, random: random)
-    #expect(sender.run(.protectRTP, extra).judgement == .refused(.tooManyStreams(limit: 100)))
-    let protected = try unbounded.run(.protectRTP, extra).get()
-    #expect(
-      receiver.run(.unprotectRTP, protected).judgement == .refused(.tooManyStreams(limit: 100)))
-    #expect(receiver.statistics.streamsRefused == 1)
-    // The others go on.
-    let packet = makeRTP(sequence: 2, ssrc: 3 * 65_536, random: random)
-    let again = try sender.run(.protectRTP, packet).get()
-    #expect(try receiver.run(.unprotectRTP, again).get() == packet)
-  }
-
-  @Test(arguments: combinations)
   func shortBuffersAndBytesAreRefused(
     profile: SRTPProfile, implementation: SRTPSession.Implementation
   ) throws {
