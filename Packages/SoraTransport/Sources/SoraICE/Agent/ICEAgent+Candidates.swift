@@ -91,16 +91,39 @@ extension ICEAgent {
     _ message: STUNMessage, from address: TransportAddress, on base: TransportAddress,
     ufrag: String
   ) -> CandidatePair? {
-    if let pair = generation.checklist.pair(from: base, to: address) { return pair }
-    guard let local = locals.candidate(on: base) else { return nil }
-    guard
-      let remote = generation.peer[address]
-        ?? generation.peer.addReflexive(at: address, priority: message.priority, ufrag: ufrag)
-    else {
-      statistics.drop(.remoteCandidateLimit)
-      return nil
+    if let pair = generation.checklist.pair(from: base, to: address) {
+      pair.remote.lastHeard = now
+      return pair
     }
-    return addPair(CandidatePair(local: local, remote: remote, isControlling: isControlling))
+    guard let local = locals.candidate(on: base) else { return nil }
+    let known = generation.peer[address]
+    if known == nil, generation.peer.isFull {
+      statistics.drop(.remoteCandidateLimit)
+      forgetSilent()
+    }
+    guard
+      let remote = known
+        ?? generation.peer.addReflexive(at: address, priority: message.priority, ufrag: ufrag)
+    else { return nil }
+    remote.lastHeard = now
+    let pair = CandidatePair(local: local, remote: remote, isControlling: isControlling)
+    if let added = addPair(pair) { return added }
+    return forgetSilent(except: remote) ? addPair(pair) : nil
+  }
+
+  /// A peer that moves to a new address again and again fills the lists with those it has left: the one that it was silent on
+  /// for longest goes, with its pairs, unless it is in use. Only who knows the credentials gets here, so a peer displaces its
+  /// own alone.
+  ///
+  /// - Returns: whether one went.
+  @discardableResult
+  private func forgetSilent(except new: RemoteCandidate? = nil) -> Bool {
+    let kept = [selection.pair?.remote, nomination.pair?.remote, new]
+    let gone = generation.peer.forgetSilent { remote in kept.contains { $0 === remote } }
+    guard let gone else { return false }
+    generation.checklist.remove { $0.remote === gone }
+    transactions.cancelAll(to: gone)
+    return true
   }
 
   @discardableResult

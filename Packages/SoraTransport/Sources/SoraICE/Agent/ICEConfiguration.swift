@@ -41,9 +41,12 @@ public struct ICEConfiguration: Sendable {
   ///
   /// Peers may check consent only every 6 s (RFC 7675 §5.1), so an idle one couldn't be told from one that vanished in time otherwise.
   public var liteAsksWhenSilent = true
-  /// Remote candidates kept, peer-reflexive ones and unresolved names included.
+  /// Remote candidates kept, peer-reflexive ones and unresolved names included. When there are as many, a check from a new
+  /// address takes the place of the peer-reflexive one that no check came from for longest; those in use and those signalled
+  /// stay.
   public var maxRemoteCandidates = 64
-  /// Candidate pairs kept.
+  /// Candidate pairs kept. When there are as many, a check from a new address takes the place of the least that isn't in use,
+  /// or of those of the peer-reflexive candidate that no check came from for longest.
   public var maxPairs = 256
 
   public init(isControlling: Bool, isLite: Bool = false) {

@@ -37,6 +37,8 @@ package struct LocalCandidate {
 package final class RemoteCandidate {
   package internal(set) var candidate: ICECandidate
   package let address: TransportAddress
+  /// When a check of the peer's last came from it.
+  var lastHeard = Instant.zero
 
   package init(_ candidate: ICECandidate, address: TransportAddress) {
     self.candidate = candidate

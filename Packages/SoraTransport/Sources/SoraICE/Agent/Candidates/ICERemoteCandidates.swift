@@ -18,6 +18,7 @@ package struct ICERemoteCandidates {
   /// Whether the peer has said that no more will come (RFC 8838 §14).
   package var isComplete = false
   private let limit: Int
+  private var reflexiveMade = 0
 
   package init(limit: Int) { self.limit = limit }
 
@@ -25,6 +26,8 @@ package struct ICERemoteCandidates {
   package mutating func restart() { self = ICERemoteCandidates(limit: limit) }
 
   package var count: Int { all.count + unresolved.count }
+
+  package var isFull: Bool { count >= limit }
 
   package subscript(address: TransportAddress) -> RemoteCandidate? {
     all.first { $0.address == address }
@@ -73,15 +76,27 @@ package struct ICERemoteCandidates {
   package mutating func addReflexive(at address: TransportAddress, priority: UInt32?, ufrag: String)
     -> RemoteCandidate?
   {
-    guard count < limit else { return nil }
+    guard !isFull else { return nil }
+    reflexiveMade += 1
     let priority =
       priority ?? candidatePriority(.prflx, localPreference: localPreference(address.ip, index: 0))
     let candidate = ICECandidate(
-      foundation: "p\(all.count)", priority: priority, address: .ip(address.ip),
+      foundation: "p\(reflexiveMade)", priority: priority, address: .ip(address.ip),
       port: address.port, type: .prflx, extensions: [.init(name: "ufrag", value: ufrag)])
     let remote = RemoteCandidate(candidate, address: address)
     all.append(remote)
     return remote
+  }
+
+  /// Forgets the peer-reflexive candidate that the peer was silent on longest.
+  ///
+  /// - Parameter isKept: whether one must not go.
+  /// - Returns: it; nil where there is none.
+  package mutating func forgetSilent(except isKept: (RemoteCandidate) -> Bool) -> RemoteCandidate? {
+    let silent = all.indices
+      .filter { all[$0].candidate.type == .prflx && !isKept(all[$0]) }
+      .min { all[$0].lastHeard < all[$1].lastHeard }
+    return silent.map { all.remove(at: $0) }
   }
 
   /// Forgets candidates of other generations than the one of a fragment.

@@ -34,9 +34,9 @@ package struct ICEChecklist {
   package mutating func add(_ pair: CandidatePair) -> Addition {
     let isFull = pairs.count >= configuration.maxPairs
     if isFull {
-      // The least of those not begun goes, where it is less.
+      // The least of those not begun or left aside goes, where it is less.
       let least = pairs.indices
-        .filter { pairs[$0].state == .waiting || pairs[$0].state == .failed }
+        .filter { [.waiting, .frozen, .failed].contains(pairs[$0].state) }
         .min { pairs[$0].priority < pairs[$1].priority }
       guard let least, pairs[least].priority < pair.priority else { return .refused }
       let evicted = pairs.remove(at: least)

@@ -114,6 +114,11 @@ package struct ICETransactions {
     pending.removeAll { $0.pair.local.base.address == base }
   }
 
+  /// All to a candidate of the peer's.
+  package mutating func cancelAll(to remote: RemoteCandidate) {
+    pending.removeAll { $0.pair.remote === remote }
+  }
+
   /// All but those of consent.
   package mutating func cancelChecks() { pending.removeAll { $0.purpose != .consent } }
 

@@ -45,10 +45,14 @@ import Testing
     let better = list.add(.sample(4, priority: 3))
     #expect(worse == .refused && better == .replacing)
     #expect(!list.pairs.contains { $0 === poor })
+    // So does what was left aside.
+    for pair in list.pairs { pair.state = pair === good ? .frozen : .succeeded }
+    let another = list.add(.sample(6, priority: 6))
+    #expect(another == .replacing && !list.pairs.contains { $0 === good })
     for pair in list.pairs { pair.state = .succeeded }
     let best = list.add(.sample(5, priority: 9))
     #expect(best == .refused)
-    #expect(list.pairs.map(\.number) == [2, 3])
+    #expect(list.pairs.map(\.number) == [3, 4])
   }
 
   @Test func whatCantBecomeBetterIsLeftAsideUntilItIsWanted() {
