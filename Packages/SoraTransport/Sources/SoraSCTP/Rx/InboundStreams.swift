@@ -1,14 +1,8 @@
 /// Puts whole messages into the order of their streams, and hands them out (RFC 9260 §6.5).
 struct InboundStreams {
-  private struct Waiting {
-    /// How far ahead of the expected number; the list is sorted by it.
-    var number: UInt32
-    var message: SCTPMessage
-  }
-
   private struct Stream {
     var expected: UInt32 = 0
-    var waiting: [Waiting] = []
+    var waiting = WaitingMessages()
   }
 
   private var streams = StreamTable<Stream> { _ in Stream() }
@@ -40,15 +34,8 @@ struct InboundStreams {
       return
     }
     guard ahead <= mask / 2 else { return }
-    let expected = streams[place].expected
-    let mask = mask
-    var index = streams[place].waiting.count
-    while index > 0, (streams[place].waiting[index - 1].number &- expected) & mask > ahead {
-      index -= 1
-    }
-    if index > 0, streams[place].waiting[index - 1].number == number { return }
-    bytes += message.payload.count + EventQueue.overhead
-    streams[place].waiting.insert(Waiting(number: number, message: message), at: index)
+    let cost = message.payload.count + EventQueue.overhead
+    if streams[place].waiting.insert(message, number: number, mask: mask) { bytes += cost }
   }
 
   /// Passes over messages up to `number`, which won't come; those that are whole are handed out (RFC 3758 §3.6).
@@ -58,14 +45,9 @@ struct InboundStreams {
     let target = (number &+ 1) & mask
     let expected = streams[place].expected
     let distance = (target &- expected) & mask
-    var count = 0
-    for entry in streams[place].waiting {
-      guard (entry.number &- expected) & mask < distance else { break }
-      bytes -= entry.message.payload.count + EventQueue.overhead
-      deliverUnordered(entry.message)
-      count += 1
+    while let first = streams[place].waiting.first, (first &- expected) & mask < distance {
+      deliverFirst(of: place)
     }
-    streams[place].waiting.removeFirst(count)
     streams[place].expected = target
     release(place)
   }
@@ -73,8 +55,8 @@ struct InboundStreams {
   /// Begins a stream anew (RFC 6525 §5.2.2).
   mutating func reset(_ stream: UInt16) {
     guard let place = streams.place(of: stream) else { return }
-    for entry in streams[place].waiting {
-      bytes -= entry.message.payload.count + EventQueue.overhead
+    while let message = streams[place].waiting.popFirst(mask: mask) {
+      bytes -= message.payload.count + EventQueue.overhead
     }
     streams[place] = Stream()
   }
@@ -84,16 +66,15 @@ struct InboundStreams {
   }
 
   private mutating func release(_ place: Int) {
-    var count = 0
-    while count < streams[place].waiting.count,
-      streams[place].waiting[count].number == streams[place].expected
-    {
-      let message = streams[place].waiting[count].message
-      bytes -= message.payload.count + EventQueue.overhead
-      deliverUnordered(message)
+    while streams[place].waiting.first == streams[place].expected {
+      deliverFirst(of: place)
       streams[place].expected = (streams[place].expected &+ 1) & mask
-      count += 1
     }
-    streams[place].waiting.removeFirst(count)
+  }
+
+  private mutating func deliverFirst(of place: Int) {
+    guard let message = streams[place].waiting.popFirst(mask: mask) else { return }
+    bytes -= message.payload.count + EventQueue.overhead
+    deliverUnordered(message)
   }
 }

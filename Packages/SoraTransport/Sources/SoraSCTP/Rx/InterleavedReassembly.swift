@@ -3,7 +3,6 @@ import SoraWire
 /// Puts messages together from I-DATA chunks: each says which fragment of which message it is (RFC 8260 §2.2).
 struct InterleavedReassembly {
   private struct Pending {
-    var fragment: UInt32
     var isEnd: Bool
     var payload: [UInt8]
   }
@@ -16,8 +15,8 @@ struct InterleavedReassembly {
     /// The fragment that `payload` waits for.
     var next: UInt32 = 0
     var payload: [UInt8] = []
-    /// Fragments beyond it, in order.
-    var pending: [Pending] = []
+    /// Fragments beyond it, by number.
+    var pending: [UInt32: Pending] = [:]
     /// Of `payload` and `pending`.
     var count = 0
   }
@@ -119,40 +118,31 @@ struct InterleavedReassembly {
     _ header: DataHeader, _ payload: RawSpan, in partial: inout Partial
   ) {
     guard Int32(bitPattern: header.fragment &- partial.next) > 0 else { return }
-    var index = partial.pending.count
-    while index > 0, partial.pending[index - 1].fragment > header.fragment { index -= 1 }
-    if index > 0, partial.pending[index - 1].fragment == header.fragment { return }
+    guard partial.pending[header.fragment] == nil else { return }
     var memory = pool.take(payload.byteCount)
     memory.append(copying: payload)
-    partial.pending.insert(
-      Pending(fragment: header.fragment, isEnd: header.isEnd, payload: memory), at: index)
+    partial.pending[header.fragment] = Pending(isEnd: header.isEnd, payload: memory)
     partial.count += payload.byteCount
     bytes += payload.byteCount + EventQueue.overhead
   }
 
   /// Appends what waited for the fragment that came. Says whether the message is whole.
   private mutating func appendPending(_ partial: inout Partial) -> Bool {
-    var count = 0
-    var isWhole = false
-    while count < partial.pending.count, partial.pending[count].fragment == partial.next {
-      let next = partial.pending[count].payload
-      partial.payload.append(copying: next.rawSpan)
+    while let next = partial.pending.removeValue(forKey: partial.next) {
+      partial.payload.append(copying: next.payload.rawSpan)
       partial.next &+= 1
       bytes -= EventQueue.overhead
-      isWhole = partial.pending[count].isEnd
-      count += 1
-      if isWhole { break }
+      pool.give(next.payload)
+      if next.isEnd { return true }
     }
-    for index in 0..<count { pool.give(partial.pending[index].payload) }
-    partial.pending.removeFirst(count)
-    return isWhole
+    return false
   }
 
   private mutating func remove(_ place: Int, _ index: Int) -> Partial {
     let partial = streams[place].remove(at: index)
     partials -= 1
     bytes -= partial.count + EventQueue.overhead * (1 + partial.pending.count)
-    for pending in partial.pending { pool.give(pending.payload) }
+    for pending in partial.pending.values { pool.give(pending.payload) }
     return partial
   }
 
