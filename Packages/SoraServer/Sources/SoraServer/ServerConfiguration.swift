@@ -53,6 +53,9 @@ public struct ServerConfiguration: Sendable {
   public var logger = Logger(label: "sora.server")
 
   /// The server's own TURN server (RFC 8656), over UDP and TCP, and over TLS where it has a certificate.
+  ///
+  /// It has places for 1024 connections over TCP and TLS. One that has no allocation for ten seconds is closed, and of one network
+  /// of clients (an IPv4 address, 64 bits of IPv6) there may be 256 of those.
   public struct TURN: Sendable {
     /// How clients reach it.
     public enum Transport: Sendable {
@@ -70,6 +73,8 @@ public struct ServerConfiguration: Sendable {
     public var transports: Set<Transport> = [.udp, .tcp, .tls]
     /// Addresses of this machine; nil for that of signaling, or where that is a wildcard or a name, those of media.
     public var addresses: [IPAddress]?
+    /// For tests, which don't wait as long.
+    package var streamLimits = TURNStreams.Limits()
 
     public init(port: UInt16 = 3478, addresses: [IPAddress]? = nil) {
       self.port = port

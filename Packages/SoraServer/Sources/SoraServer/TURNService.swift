@@ -16,29 +16,15 @@ final class TURNService: TURNServerNetwork {
   private var timer: LoopTimer?
   private let sockets = UDPSocketSet()
   private var relays: [TransportAddress: Relay] = [:]
-  private var streams: [TURNServer.Client: Stream] = [:]
+  private var streams: TURNStreams
   private(set) var listeners: [TURNStreamListener] = []
   private let front = Front()
   private let back = Back()
 
   private struct Relay {
     let socket: UDPSocket
-    /// How its client reaches us.
-    let transport: ICEServerURL.Transport
+    let client: TURNServer.Client
   }
-
-  private struct Stream {
-    let connection: any ICEStreamConnection
-    var deframer = TURNStreamDeframer()
-
-    /// Takes the deframer out, whose buffer then has one owner and is written in place.
-    mutating func takeDeframer() -> TURNStreamDeframer {
-      defer { deframer = TURNStreamDeframer() }
-      return deframer
-    }
-  }
-
-  private static let maximumStreams = 1024
 
   /// Opens UDP sockets on the port of every address.
   ///
@@ -49,6 +35,7 @@ final class TURNService: TURNServerNetwork {
   ) throws(NetworkError) {
     self.loop = loop
     transports = settings.transports
+    streams = TURNStreams(settings.streamLimits)
     let port = settings.port
     self.logger = logger
     secret = RandomSource.system().bytes(32)
@@ -72,8 +59,7 @@ final class TURNService: TURNServerNetwork {
     }
     if sockets.sockets.isEmpty, let failure { throw failure }
     timer = loop.makeTimer { [weak self] now in
-      self?.server.poll(at: now)
-      self?.schedule()
+      self?.poll(at: now)
     }
   }
 
@@ -117,7 +103,7 @@ final class TURNService: TURNServerNetwork {
 
   /// How the client that was given this relayed address reaches us; nil where it is none of ours.
   func transport(ofRelay address: TransportAddress) -> ICEServerURL.Transport? {
-    relays[address]?.transport
+    relays[address].map { $0.client.isStream ? .tcp : .udp }
   }
 
   func add(_ listener: TURNStreamListener) { listeners.append(listener) }
@@ -127,8 +113,7 @@ final class TURNService: TURNServerNetwork {
     server.close()
     timer?.cancel()
     timer = nil
-    for stream in streams.values { stream.connection.close() }
-    streams = [:]
+    streams.closeAll()
     sockets.close()
     for relay in relays.values { relay.socket.close() }
     relays = [:]
@@ -136,27 +121,46 @@ final class TURNService: TURNServerNetwork {
     return listeners
   }
 
-  private func schedule() { timer?.deadline = server.nextDeadline }
+  private func poll(at now: Instant) {
+    server.poll(at: now)
+    while let client = streams.late(at: now) { end(client) }
+    schedule()
+  }
+
+  private func schedule() {
+    timer?.deadline = earliest(server.nextDeadline, streams.nextDeadline)
+  }
 
   // MARK: Streams
 
-  /// A client has connected; false where there are too many.
+  /// A client has connected. It is closed where there are too many.
   func accept(_ client: TURNServer.Client, _ connection: any ICEStreamConnection) {
-    guard timer != nil, streams.count < Self.maximumStreams else { return connection.close() }
-    streams[client] = Stream(connection: connection)
+    guard timer != nil else { return connection.close() }
+    // From where one came before whose end was not noticed.
+    if streams.connection(of: client) != nil { end(client) }
+    switch streams.room(for: client) {
+    case .free: break
+    case .takes(let other): end(other)
+    case .none: return connection.close()
+    }
+    streams.add(client, connection, at: loop.now)
+    schedule()
+  }
+
+  private func end(_ client: TURNServer.Client) {
+    streams.remove(client)?.close()
+    server.clientGone(client)
   }
 
   func receive(_ event: ICEStreamEvent, from client: TURNServer.Client) {
-    guard let connection = streams[client]?.connection else { return }
+    guard streams.connection(of: client) != nil else { return }
     switch event {
     case .opened: break
-    case .ended:
-      streams[client] = nil
-      server.clientGone(client)
+    case .ended: end(client)
     case .received(let bytes):
       let now = loop.now
       var isReadable = true
-      guard var deframer = streams[client]?.takeDeframer() else { return }
+      guard var deframer = streams.takeDeframer(of: client) else { return }
       do throws(TURNStreamDeframer.Unreadable) {
         unsafe try deframer.append(bytes.span.bytes) { message in
           server.receive(message.bytes, from: client, at: now)
@@ -165,11 +169,9 @@ final class TURNService: TURNServerNetwork {
         isReadable = false
       }
       if isReadable {
-        streams[client]?.deframer = deframer
+        streams.put(deframer, of: client)
       } else {
-        streams[client] = nil
-        connection.close()
-        server.clientGone(client)
+        end(client)
       }
     }
     schedule()
@@ -191,12 +193,17 @@ final class TURNService: TURNServerNetwork {
       logger.warning("no relay", metadata: ["ip": "\(ip)", "error": "\(error)"])
       return nil
     }
-    relays[socket.localAddress] = Relay(socket: socket, transport: client.isStream ? .tcp : .udp)
+    relays[socket.localAddress] = Relay(socket: socket, client: client)
+    streams.openedRelay(for: client)
     logger.debug("relay opened", metadata: ["relay": "\(socket.localAddress)"])
     return socket.localAddress
   }
 
-  func closeRelay(_ relay: TransportAddress) { relays.removeValue(forKey: relay)?.socket.close() }
+  func closeRelay(_ relay: TransportAddress) {
+    guard let gone = relays.removeValue(forKey: relay) else { return }
+    gone.socket.close()
+    streams.closedRelay(of: gone.client, at: loop.now)
+  }
 
   func send(
     to client: TURNServer.Client, capacity: Int, _ write: (inout MutableRawSpan) -> Int
@@ -206,11 +213,11 @@ final class TURNService: TURNServerNetwork {
         unsafe $0.withMutableRawSpan(write)
       }
     }
-    guard let stream = streams[client] else { return }
+    guard let connection = streams.connection(of: client) else { return }
     let bytes = unsafe [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
       count = unsafe UnsafeMutableRawBufferPointer(buffer).withMutableRawSpan(write)
     }
-    if !bytes.isEmpty { stream.connection.send(bytes) }
+    if !bytes.isEmpty { connection.send(bytes) }
   }
 
   func sendRelayed(

@@ -1,6 +1,8 @@
 import Foundation
+import SignalingTestSupport
 import SoraICE
 import SoraServer
+import SoraSignaling
 import Testing
 
 /// The server's own TURN server, with coturn's clients.
@@ -10,10 +12,13 @@ import Testing
     if: FileManager.default.isExecutableFile(atPath: "/usr/bin/turnutils_uclient"),
     "coturn is missing: run `make deps`"))
 struct TURNServiceTests {
-  private func start() async throws -> (SoraServer, port: UInt16) {
+  private func start(
+    _ limits: TURNStreams.Limits = .init()
+  ) async throws -> (SoraServer, port: UInt16) {
     var configuration = SoraServer.Configuration()
     configuration.mediaAddresses = [.loopbackV4]
     configuration.turn = .init(port: 0)
+    configuration.turn?.streamLimits = limits
     let server = try await SoraServer.start(configuration)
     let url = try #require(server.turnURLs.first.flatMap { ICEServerURL($0) })
     return (server, url.port)
@@ -58,6 +63,47 @@ struct TURNServiceTests {
     #expect(status == 0, "\(text)")
     #expect(text.contains("tot_send_msgs=100"), "\(text)")
     #expect(text.contains("tot_recv_msgs=100"), "\(text)")
+    await server.shutdown()
+  }
+
+  /// Whoever opens connections and does nothing with them can't keep others out; who has an allocation stays.
+  @Test func idleStreamsMakeRoom() async throws {
+    var limits = TURNStreams.Limits()
+    limits.total = 8
+    limits.waitingOfNetwork = 8
+    limits.patience = .seconds(2)
+    let (server, port) = try await start(limits)
+    let idle = try (0..<8).map { _ in try HalfOpenSocket(port: port) }
+    // A request that isn't one holds no place either.
+    idle[0].send("\0")
+    while !idle.allSatisfy(\.isEnded) { try await Task.sleep(for: .milliseconds(20)) }
+    let credentials = try #require(await server.turnCredentials(for: "tool"))
+    // Three times as long as the patience.
+    let (status, text) = try await run(
+      "turnutils_uclient",
+      [
+        "-t", "-u", credentials.username, "-w", credentials.password, "-p", "\(port)", "-n", "60",
+        "-m", "2", "-l", "500", "-z", "100", "-c", "-y", "127.0.0.1",
+      ])
+    #expect(status == 0, "\(text)")
+    #expect(text.contains("tot_recv_msgs=120"), "\(text)")
+    await server.shutdown()
+  }
+
+  /// Before its handshake is over it is nobody, and holds a place all the same.
+  @Test func aHandshakeThatNeverBeginsEnds() async throws {
+    let certificates = try await Certificates.shared.value
+    var configuration = SoraServer.Configuration()
+    configuration.mediaAddresses = [.loopbackV4]
+    configuration.turn = .init(port: 0)
+    configuration.turn?.securePort = 0
+    configuration.turn?.tls = .init(
+      certificateFile: certificates.path("other.pem"), keyFile: certificates.path("other.key"))
+    configuration.turn?.streamLimits.patience = .seconds(1)
+    let server = try await SoraServer.start(configuration)
+    let url = server.turnURLs.first { $0.hasPrefix("turns:") }.flatMap { ICEServerURL($0) }
+    let idle = try HalfOpenSocket(port: try #require(url).port)
+    while !idle.isEnded { try await Task.sleep(for: .milliseconds(20)) }
     await server.shutdown()
   }
 

@@ -16,7 +16,7 @@ struct SignalingClients<Connection: AnyObject> {
   /// Those that haven't sent `connect`, in the order in which they came.
   private(set) var waiting: [SFUPeerID] = []
   /// How many of a network have a connection.
-  private var connected: [ClientNetwork: Int] = [:]
+  private var connected = NetworkCounts()
   private var next = 1
 
   var count: Int { clients.count }
@@ -38,11 +38,11 @@ struct SignalingClients<Connection: AnyObject> {
   func network(of id: SFUPeerID) -> ClientNetwork? { clients[id]?.network }
 
   /// How many clients of a network have a connection.
-  func connectionCount(of network: ClientNetwork) -> Int { connected[network] ?? 0 }
+  func connectionCount(of network: ClientNetwork) -> Int { connected[network] }
 
   mutating func connect(_ id: SFUPeerID, _ connection: Connection) {
     if let client = clients[id], client.connection == nil, let network = client.network {
-      connected[network, default: 0] += 1
+      connected.add(network)
     }
     clients[id]?.connection = connection
     heard(id)
@@ -60,13 +60,12 @@ struct SignalingClients<Connection: AnyObject> {
     let client = clients.removeValue(forKey: id)
     waiting.removeAll { $0 == id }
     guard client?.connection != nil, let network = client?.network else { return }
-    let rest = connectionCount(of: network) - 1
-    connected[network] = rest > 0 ? rest : nil
+    connected.remove(network)
   }
 
   mutating func removeAll() {
     clients = [:]
-    connected = [:]
+    connected = NetworkCounts()
     waiting = []
   }
 
