@@ -27,7 +27,13 @@ public final class AudioDeviceMonitor: Sendable {
   ) throws(AudioDeviceError) {
     // The watch first: what comes between the two isn't missed.
     let watcher = try backend.watch()
-    let known = try backend.devices()
+    let known: [AudioDevice]
+    do throws(AudioDeviceError) {
+      known = try backend.devices()
+    } catch {
+      watcher.close()
+      throw error
+    }
     watch = Watch(backend: backend, watcher: watcher, known: known) { devices in
       queue.async { changed(devices) }
     }
@@ -60,11 +66,11 @@ public final class AudioDeviceMonitor: Sendable {
     }
 
     func stop() {
-      let watcher = state.withLock { state in
+      // Under the lock: nobody wakes what is closed.
+      state.withLock { state in
         state.isStopped = true
-        return state.watcher
+        state.watcher?.wake()
       }
-      watcher?.wake()
       wake.signal()
     }
 
@@ -75,12 +81,17 @@ public final class AudioDeviceMonitor: Sendable {
         case .changed:
           if let devices = try? backend.devices() { tell(devices) }
         case .ended:
-          state.withLock { $0.watcher = nil }
-          watcher.close()
+          close()
           tell([])
         }
       }
-      state.withLock { $0.watcher }?.close()
+      close()
+    }
+
+    /// Closes the watcher once no `stop` finds it any more.
+    private func close() {
+      let watcher = state.withLock { $0.watcher.take() }
+      watcher?.close()
     }
 
     /// The present watcher, made anew where the last one has ended; nil after `stop`.
