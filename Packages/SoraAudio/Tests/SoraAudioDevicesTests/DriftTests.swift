@@ -45,6 +45,30 @@ import Testing
     #expect(isNew)
   }
 
+  /// A crystal that is too fast, for an hour, isn't taken for a device without a clock.
+  @Test(arguments: [100.0, -100, 500, 1_500]) func aClockThatIsTooFastIsNotHeldBack(_ ppm: Double) {
+    let start = Instant(nanoseconds: 5_000_000_000)
+    var pace = Pace(from: start)
+    pace.add(Int(48_000 * 3_600 * (1 + ppm / 1e6)))
+    #expect(!pace.isAhead(480, at: start + .seconds(3_600)))
+  }
+
+  /// What takes all that it is given is let ahead by no more than a moment.
+  @Test func aDeviceWithoutAClockIsHeldBack() {
+    let start = Instant(nanoseconds: 5_000_000_000)
+    var pace = Pace(from: start)
+    var given = 0
+    for turn in 0..<6_000 {
+      let now = start + .milliseconds(turn * 10)
+      while !pace.isAhead(480, at: now) {
+        pace.add(480)
+        given += 480
+      }
+      #expect(given <= 480 * turn + turn + 12_000)
+    }
+    #expect(given >= 480 * 6_000)
+  }
+
   @Test(arguments: [1.0, 1.0002, 0.9998]) func resamplingKeepsATone(_ step: Double) {
     var resampler = VariableRateResampler(channels: 2)
     var output: [Int16] = []

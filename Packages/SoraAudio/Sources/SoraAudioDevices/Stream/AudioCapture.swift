@@ -63,7 +63,7 @@ private final class CaptureLoop {
   private let channels: Int
   private var resampler: VariableRateResampler
   private var drift = ClockDrift()
-  private var pace = Pace()
+  private var pace = Pace(from: SystemClock.now)
   private var incoming: [Int16] = []
   private var waiting: [Int16] = []
   /// Samples of each channel since `origin`, at 48 kHz of the machine's clock.

@@ -66,7 +66,7 @@ private final class PlaybackLoop {
   private let fill: (inout AudioFrame) -> Void
   private let period: Int
   private var reader: DriftReader
-  private var pace = Pace()
+  private var pace = Pace(from: SystemClock.now)
   private var xruns = 0
   private var buffer: Int
 

@@ -1,6 +1,5 @@
 import Dispatch
-import SoraClock
-import SoraMedia
+package import SoraMedia
 import Synchronization
 
 /// The thread of an open device: serves it until `stop`, and opens it anew each time it was lost.
@@ -102,16 +101,22 @@ final class DeviceThread: Sendable {
   }
 }
 
-/// Holds back what has no clock of its own, such as ALSA's `null`: nothing runs further ahead of the machine's clock than this.
-struct Pace {
+/// Holds back what has no clock of its own, such as ALSA's `null`: nothing runs further ahead of the machine's clock than this, beyond
+/// what a clock of its own may be too fast by.
+package struct Pace {
   private static let most = 0.25
-  private let start = SystemClock.now
+  /// Crystals keep within a tenth of it; clocks that are divided from others may come near.
+  private static let fastest = 2e-3
+  private let start: Instant
   private var samples = 0.0
 
+  package init(from start: Instant) { self.start = start }
+
   /// Whether the device has taken or given more than can be.
-  func isAhead(_ more: Int, at now: Instant) -> Bool {
-    (samples + Double(more)) / ClockDrift.sampleRate - (now - start).inSeconds > Self.most
+  package func isAhead(_ more: Int, at now: Instant) -> Bool {
+    let elapsed = (now - start).inSeconds * (1 + Self.fastest)
+    return (samples + Double(more)) / ClockDrift.sampleRate - elapsed > Self.most
   }
 
-  mutating func add(_ count: Int) { samples += Double(count) }
+  package mutating func add(_ count: Int) { samples += Double(count) }
 }
