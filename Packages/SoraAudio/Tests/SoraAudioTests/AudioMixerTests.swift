@@ -115,6 +115,28 @@ import Testing
     #expect(steady(mixer, [(input, frame(1_000))]).samples.last == 1_000)
   }
 
+  /// Blocks of 200 ms, as some sources have them: all of each is heard, whatever its rate and channels.
+  @Test(arguments: [(48_000, 2), (48_000, 1), (16_000, 1)]) func longFramesAreHeardWhole(
+    _ rate: Int, _ channels: Int
+  ) {
+    let mixer = AudioMixer()
+    let input = mixer.makeInput()
+    var samples: [Int16] = []
+    for _ in 0..<10 {
+      input.push(frame(1_000, channels: channels, rate: rate, count: rate / 5))
+      for _ in 0..<20 { samples += read(mixer).samples }
+    }
+    #expect(input.statistics.samplesDropped == 0)
+    // A resampler holds back some samples of the first block: nothing else is missing.
+    #expect(input.statistics.underruns == (rate == 48_000 ? 0 : 1))
+    #expect(samples.dropFirst(19_200).allSatisfy { $0 != 0 })
+    // More than one block at once is still too much, and the newest is heard.
+    let before = input.statistics.samplesDropped
+    for _ in 0..<5 { input.push(frame(1_000, channels: channels, rate: rate, count: rate / 5)) }
+    #expect(input.statistics.samplesDropped > before + 20_000)
+    #expect(read(mixer).samples.contains { $0 != 0 })
+  }
+
   @Test func otherRatesAreResampled() {
     let mixer = AudioMixer(channels: 1)
     let input = mixer.makeInput()

@@ -146,7 +146,8 @@ extension AudioMixer {
     public var levelDB: Double? { state.withLock { $0.level.decibels } }
     public var statistics: Statistics { state.withLock { $0.statistics } }
 
-    /// Takes audio of any length; 48 kHz in 10 ms costs least. From one thread at a time.
+    /// Takes audio of any length; 48 kHz in 10 ms costs least. From one thread at a time. Where too much waits, the oldest is dropped: a
+    /// frame is never too long by itself.
     public func push(_ frame: AudioFrame) {
       let samples = frame.sampleRate == 48_000 ? frame.samples : resampled(frame)
       state.withLock { state in
@@ -155,10 +156,12 @@ extension AudioMixer {
           state.waiting.removeFirst(state.start)
           state.start = 0
         }
+        let before = state.waiting.count
         append(samples, of: frame.channels, to: &state.waiting)
-        let most = (state.delay + Self.slack) * channels
-        if state.waiting.count > most {
-          let excess = state.waiting.count - state.delay * channels
+        // What came at once waits together, however long it is.
+        let room = max(state.delay * channels, state.waiting.count - before)
+        if state.waiting.count > room + Self.slack * channels {
+          let excess = state.waiting.count - room
           state.statistics.samplesDropped += excess / channels
           state.waiting.removeFirst(excess)
           // What is heard next begins softly.
