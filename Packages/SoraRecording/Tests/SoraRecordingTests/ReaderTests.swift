@@ -51,6 +51,44 @@ import Testing
     #expect(abs((first?.time ?? .zero).inSeconds - 1) < 0.006)
   }
 
+  /// The tracks that a reader told are those of the file that it opened: with others it doesn't go on.
+  @Test func aFileThatIsReplacedDoesNotBeginAnew() throws {
+    func write(_ name: String, _ codec: VideoCodecKind, hasAudio: Bool) throws -> String {
+      var settings = MediaRecorder.Settings()
+      settings.hasAudio = hasAudio
+      let recorder = try MediaRecorder(path: folder.path(name), settings: settings)
+      let audio = hasAudio ? Clips.audio(packets: 30) : []
+      for frame in Clips.together(try Clips.video(codec, frames: 20), audio) {
+        recorder.receive(frame)
+      }
+      #expect(recorder.finish().failure == nil)
+      return folder.path(name)
+    }
+    func replace(_ path: String, by other: String) throws {
+      try FileManager.default.removeItem(atPath: path)
+      try FileManager.default.copyItem(atPath: other, toPath: path)
+    }
+    let path = try write("a.mkv", .vp8, hasAudio: false)
+    let reader = try MediaFileReader(path: path)
+    while try reader.next() != nil {}
+    for other in [
+      try write("b.mkv", .vp8, hasAudio: true), try write("c.mkv", .vp9, hasAudio: false),
+    ] {
+      try replace(path, by: other)
+      let error = #expect(throws: MediaFileError.self) {
+        try reader.seek(to: .zero)
+        while try reader.next() != nil {}
+      }
+      #expect(error?.description.hasPrefix("cannot begin anew \(path): other tracks") == true)
+    }
+    // Another film of the same kind goes on.
+    try replace(path, by: try write("d.mkv", .vp8, hasAudio: false))
+    try reader.seek(to: .zero)
+    var frames = 0
+    while try reader.next() != nil { frames += 1 }
+    #expect(frames == 20)
+  }
+
   @Test func whatIsNoFilmIsRefused() throws {
     let path = folder.path("a.webm")
     #expect(throws: MediaFileError.self) { try MediaFileReader(path: path) }

@@ -15,7 +15,7 @@ public enum MediaFileError: Error, Sendable, Hashable, CustomStringConvertible {
   case scalerMissing(reason: String)
   /// The operating system refused to open, write or read the file.
   case system(path: String, operation: String, errno: Int32)
-  /// The library refused: in its words.
+  /// The library refused: in its words. Or the file isn't the one any more that was opened.
   case library(path: String, operation: String, reason: String)
   /// A frame's bytes aren't one of its codec: it is left out, and the file goes on.
   case invalidFrame(path: String)

@@ -122,6 +122,9 @@ public struct MediaFileFrame: Sendable {
   }
 
   /// Goes on with the last key frame at or before `time`, or from the beginning: a file is played in a loop by seeking to zero.
+  ///
+  /// - Throws: where the file can't be read, or, for the beginning, where there are other tracks in it than when it was opened: `tracks`
+  ///   stays as it is.
   public func seek(to time: Duration) throws(MediaFileError) {
     guard time > .zero else { return try rewind() }
     let code = unsafe sora_demux_seek(demux, time.wholeNanoseconds)
@@ -130,9 +133,14 @@ public struct MediaFileFrame: Sendable {
 
   /// Opens the file anew: libavformat would seek to the first key frame, and leave out the sound before it.
   private func rewind() throws(MediaFileError) {
-    let again = unsafe try Self.open(path, framesPerSecond)
-    unsafe sora_demux_close(demux)
-    unsafe demux = unsafe again
+    let again = try MediaFileReader(path: path, framesPerSecond: framesPerSecond)
+    guard again.tracks.elementsEqual(tracks, by: { $0.isReadAs($1) }) else {
+      throw .library(
+        path: path, operation: "begin anew",
+        reason: "other tracks are in it than when it was opened")
+    }
+    // What was read until now ends with `again`.
+    unsafe swap(&demux, &again.demux)
   }
 
   private func frame(_ read: sora_avf_frame) -> MediaFileFrame {
@@ -177,5 +185,13 @@ extension MediaFileReader.Track {
     sampleRate = Int(track.sample_rate)
     framesPerSecond = track.kind == 1 && track.frame_rate > 0 ? track.frame_rate : nil
     canBeDecoded = track.is_decodable != 0
+  }
+
+  /// Whether who knows the other track can go on with this one. A rate is an estimate, and another where a file has grown.
+  fileprivate func isReadAs(_ other: Self) -> Bool {
+    codec == other.codec && kind == other.kind && codecName == other.codecName
+      && width == other.width && height == other.height && rotation == other.rotation
+      && channels == other.channels && sampleRate == other.sampleRate
+      && canBeDecoded == other.canBeDecoded
   }
 }
