@@ -12,7 +12,7 @@ final class DecodedMedia {
   private static let blockFrames = 960
   private static let sampleRate = 48_000
   /// Times of sound that are so close to what the samples themselves say are a container's rounding; nanoseconds.
-  private static let tolerance = 30_000_000 as Int64
+  private static let tolerance = 30_000_000 as UInt64
 
   /// The lengths that containers give are as exact as this; nanoseconds.
   private static let rounding = 2_000_000 as Int64
@@ -101,7 +101,7 @@ final class DecodedMedia {
       insert(.picture(picture, rotation), at: (time ?? latest) + track.offset)
     case .sound(let samples, let channels, let time):
       var start = time ?? track.soundEnd ?? latest
-      if let end = track.soundEnd, abs((start - end).wholeNanoseconds) <= Self.tolerance {
+      if let end = track.soundEnd, (start - end).wholeNanoseconds.magnitude <= Self.tolerance {
         start = end
       }
       var frames = samples.count / channels
@@ -131,7 +131,10 @@ final class DecodedMedia {
     .nanoseconds(Int64(frames) * 1_000_000_000 / Int64(sampleRate))
   }
 
+  /// A file may say any time: what is more than 53 hours away counts as so far.
   private static func frames(in time: Duration) -> Int {
-    Int(time.wholeNanoseconds * Int64(sampleRate) / 1_000_000_000)
+    let most = Int64.max / Int64(sampleRate)
+    return Int(
+      min(max(time.wholeNanoseconds, -most), most) * Int64(sampleRate) / 1_000_000_000)
   }
 }
