@@ -95,6 +95,30 @@ import Testing
     #expect(recorder.finish() == outcome)
   }
 
+  /// Who is told of a failure ends the recording there.
+  @Test(arguments: [true, false]) func whereAFailureIsToldTheFileCanBeEnded(_ isFull: Bool) throws {
+    let path = folder.path("a.mkv")
+    if isFull {
+      try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "/dev/full")
+    }
+    let recorder = try MediaRecorder(path: path)
+    let outcomes = Mutex<[MediaRecorder.Outcome]>([])
+    recorder.onFailure = { [weak recorder] _ in
+      if let outcome = recorder?.finish() { outcomes.withLock { $0.append(outcome) } }
+    }
+    recorder.receive(picture(0, isKeyFrame: true))
+    for frame in try Clips.video(isFull ? .vp8 : .h264, frames: 60) { recorder.receive(frame) }
+    let outcome = recorder.finish()
+    let early = outcomes.withLock { $0 }
+    #expect(early.count == 1 && early[0].failure != nil && early[0].failure == outcome.failure)
+    let ended = Mutex<[MediaRecorder.Outcome]>([])
+    recorder.finish { [weak recorder] outcome in
+      if let again = recorder?.finish() { ended.withLock { $0 = [outcome, again] } }
+    }
+    #expect(recorder.finish() == outcome)
+    #expect(ended.withLock { $0 } == [outcome, outcome])
+  }
+
   @Test func picturesBeginWithAKeyFrameAndGoOnWithOneAfterALoss() throws {
     var settings = MediaRecorder.Settings()
     settings.hasAudio = false

@@ -34,6 +34,7 @@ public final class MediaRecorder: EncodedFrameSink {
   private let shared = Mutex(Shared())
   private let session: QueueConfined<RecordingSession>
 
+  private static let isInside = DispatchSpecificKey<ObjectIdentifier>()
   /// How long an answer to a request for a key frame is waited for.
   fileprivate static let requestInterval = Duration.seconds(1)
 
@@ -48,6 +49,7 @@ public final class MediaRecorder: EncodedFrameSink {
     self.settings = settings
     let writer = try MediaFileWriter(path: path, container: settings.container)
     session = QueueConfined(RecordingSession(writer: writer, settings: settings))
+    queue.setSpecific(key: Self.isInside, value: ObjectIdentifier(self))
   }
 
   /// Loads libavformat, which takes some milliseconds, before the first file is opened.
@@ -56,7 +58,7 @@ public final class MediaRecorder: EncodedFrameSink {
   /// What was recorded so far.
   public var outcome: Outcome { shared.withLock { $0.outcome } }
 
-  /// Called once, on the recorder's queue, where the file ends early.
+  /// Called once, on the recorder's queue, where the file ends early. `finish` may be called there.
   public var onFailure: (@Sendable (MediaFileError) -> Void)? {
     get { shared.withLock { $0.onFailure } }
     set { shared.withLock { $0.onFailure = newValue } }
@@ -97,13 +99,15 @@ public final class MediaRecorder: EncodedFrameSink {
     request?()
   }
 
-  /// Writes what is waiting and the file's end. Waits for the disk.
+  /// Writes what is waiting and the file's end. Waits for the disk. Called on the recorder's queue, from `onFailure` for instance, it ends
+  /// the file at once: frames that wait are counted as not taken.
   ///
   /// - Returns: what was recorded; the same again where it was called before.
   @discardableResult
   public func finish() -> Outcome {
     shared.withLock { $0.isEnded = true }
-    return queue.sync { end() }
+    let isInside = DispatchQueue.getSpecific(key: Self.isInside) == ObjectIdentifier(self)
+    return isInside ? end() : queue.sync { end() }
   }
 
   /// Writes what is waiting and the file's end, and then calls `completion` with what was recorded, on the recorder's queue.
