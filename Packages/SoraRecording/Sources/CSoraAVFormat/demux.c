@@ -111,6 +111,10 @@ void sora_demux_track(const sora_demux *demux, int index, struct sora_avf_track 
 int64_t sora_demux_duration(const sora_demux *demux) {
   int64_t duration = demux->context->duration;
   if (duration == AV_NOPTS_VALUE || duration < 0 || duration > INT64_MAX / 1000) return SORA_AVF_NO_TIME;
+  // The heads of these say when the file ends; the library's own estimates say how long it is.
+  const char *format = demux->context->iformat->name;
+  int64_t start = demux->context->start_time;
+  if (start != AV_NOPTS_VALUE && start > 0 && start < duration && (strstr(format, "matroska") || strstr(format, "mp4"))) duration -= start;
   return duration * 1000;
 }
 

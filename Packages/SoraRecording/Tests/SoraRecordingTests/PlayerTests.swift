@@ -9,12 +9,15 @@ import Testing
 
   init() throws { folder = try Folder() }
 
-  /// A film of two seconds, with key frames at 0, 0.5, 1 and 1.5.
-  private func film(_ codec: VideoCodecKind = .vp8, _ ending: String = "webm") throws -> String {
+  /// A film of two seconds, or of so many frames at 30 per second, with a key frame each half second.
+  private func film(
+    _ codec: VideoCodecKind = .vp8, _ ending: String = "webm", frames: Int = 60
+  ) throws -> String {
     let path = folder.path("a.\(ending)")
     let recorder = try MediaRecorder(path: path)
-    let video = try Clips.video(codec, frames: 60)
-    for frame in Clips.together(video, Clips.audio(packets: 100)) { recorder.receive(frame) }
+    let video = try Clips.video(codec, frames: frames)
+    let audio = Clips.audio(packets: frames * 5 / 3)
+    for frame in Clips.together(video, audio) { recorder.receive(frame) }
     #expect(recorder.finish().failure == nil)
     return path
   }
@@ -57,6 +60,63 @@ import Testing
         #expect(abs((later - earlier).inSeconds - interval) < 0.006)
       }
     }
+  }
+
+  /// The times of a broadcast, or of a part of a film, begin anywhere; what is told of them begins at zero.
+  @Test(
+    .enabled(if: ProbedFile.isInstalled, "needs ffmpeg: apt-get install ffmpeg"),
+    arguments: ["b.mkv", "b.mp4", "b.ts", "reordered.mkv", "reordered.ts"])
+  func aFilmWhoseTimesBeginLaterIsTheSame(_ name: String) throws {
+    let path = folder.path(name)
+    let coding = name.hasPrefix("b") ? ["copy"] : ["libx264", "-g", "15", "-bf", "2"]
+    let run = try ProbedFile.run(
+      [
+        "ffmpeg", "-nostdin", "-y", "-loglevel", "error", "-i", film(.h264, "mkv"), "-c:a", "copy",
+        "-c:v",
+      ] + coding + ["-output_ts_offset", "10", path])
+    #expect(run.errors == "")
+    let sequence = try sequence(path, loops: true)
+    #expect(abs((sequence.reader.duration ?? .zero).inSeconds - 2) < 0.1)
+    var video: [Duration] = []
+    var audio: [Duration] = []
+    var positions: [Duration] = []
+    while sequence.rounds < 3, let item = try sequence.next() {
+      let time = item.time + (item.frame.time - item.latest)
+      if item.kind == .video { video.append(time) } else { audio.append(time) }
+      positions.append(sequence.position)
+      #expect(item.frame.time >= .seconds(9))
+    }
+    #expect(video.count >= 180 && audio.count >= 300)
+    for (times, interval) in [(video.sorted(), 1.0 / 30), (audio, 0.02)] {
+      for (earlier, later) in zip(times, times.dropFirst()) {
+        #expect(abs((later - earlier).inSeconds - interval) < 0.015)
+      }
+    }
+    #expect(positions.min() == .zero)
+    #expect(abs((positions.max() ?? .zero).inSeconds - 2) < 0.1)
+    // A transport stream has no index: a key frame comes, and not always the one before.
+    guard !name.hasSuffix("ts") else { return }
+    try sequence.seek(to: .milliseconds(1_200), at: .seconds(40))
+    var item = try sequence.next()
+    while let other = item, other.kind != .video { item = try sequence.next() }
+    let picture = try #require(item)
+    #expect(picture.frame.frame.isKeyFrame && picture.time >= .seconds(40))
+    #expect(abs(picture.frame.time.inSeconds - 11) < 0.1)
+    #expect(abs(sequence.position.inSeconds - 1) < 0.1)
+  }
+
+  /// Before anything was read the file's beginning is known, too.
+  @Test(.enabled(if: ProbedFile.isInstalled, "needs ffmpeg: apt-get install ffmpeg"))
+  func aFilmWhoseTimesBeginLaterCanBeginInTheMiddle() throws {
+    let path = folder.path("b.mkv")
+    _ = try ProbedFile.run([
+      "ffmpeg", "-nostdin", "-y", "-loglevel", "error", "-i", film(.h264, "mkv"), "-c", "copy",
+      "-output_ts_offset", "10", path,
+    ])
+    let sequence = try sequence(path, loops: false)
+    try sequence.seek(to: .milliseconds(700), at: .zero)
+    let item = try #require(try sequence.next())
+    #expect(abs(item.frame.time.inSeconds - 10.5) < 0.1 && item.time == .zero)
   }
 
   @Test(arguments: [(1_200, 1.0), (0, 0), (90_000, 1.5)])

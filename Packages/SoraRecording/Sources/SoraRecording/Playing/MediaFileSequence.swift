@@ -65,6 +65,8 @@ package final class MediaFileSequence {
   private var bytes = 0
   /// Between the file's time and the time that is told.
   private var offset = Duration.zero
+  /// What the file's times begin at: a broadcast's, or those of a part of a film, don't at zero. nil until its first frames are read.
+  private var start: Duration?
   /// Where playing goes on after a seek: found with the first frame.
   private var isEntering = true
   private var hasSought = false
@@ -74,7 +76,7 @@ package final class MediaFileSequence {
   package var loops: Bool
   /// How often it did.
   package private(set) var rounds = 0
-  /// In the file, of the frame that was taken last.
+  /// Of the frame that was taken last, since the file's beginning.
   package private(set) var position = Duration.zero
 
   package init(reader: MediaFileReader, video: Int?, audio: Int?, loops: Bool) {
@@ -102,7 +104,7 @@ package final class MediaFileSequence {
     guard let chosen = earliest() else { return nil }
     let frame = tracks[chosen].take()
     bytes -= frame.frame.payload.count
-    position = tracks[chosen].latest
+    position = max(.zero, tracks[chosen].latest - (start ?? .zero))
     // Of a track that begins before the other after a seek nothing is older than where playing goes on.
     lastTime = max(lastTime, tracks[chosen].latest + offset)
     let latest = tracks[chosen].latest
@@ -111,13 +113,23 @@ package final class MediaFileSequence {
       latest: latest)
   }
 
-  /// Goes on at the last key frame at or before a time of the file; times that are told go on from `time`, when the next frame is due.
+  /// Goes on at the last key frame at or before a time since the file's beginning; times that are told go on from `time`, when the next
+  /// frame is due.
   package func seek(to position: Duration, at time: Duration) throws(MediaFileError) {
-    try reader.seek(to: position)
+    if start == nil { try enter() }
+    try reader.seek(to: position > .zero ? position + (start ?? .zero) : .zero)
     clear()
     isEntering = true
     hasSought = true
     resumeTime = max(time, lastTime)
+  }
+
+  /// Begins there as if nothing had been played yet: the times that are told and the rounds count from zero again.
+  package func restart(at position: Duration) throws(MediaFileError) {
+    try seek(to: position, at: .zero)
+    hasSought = position > .zero
+    (resumeTime, lastTime) = (.zero, .zero)
+    (self.position, rounds) = (max(.zero, position), 0)
   }
 
   private func clear() {
@@ -128,16 +140,28 @@ package final class MediaFileSequence {
 
   /// Begins the file again, behind its end.
   private func begin() throws(MediaFileError) {
-    let length = tracks.map(\.end).max() ?? .zero
+    let end = offset + (tracks.map(\.end).max() ?? .zero)
     try reader.seek(to: .zero)
     clear()
-    offset = offset + max(length, .milliseconds(1))
+    hasSought = false
+    try skipToKeyFrame()
+    // By when they are shown: frames of another order are decoded before the last ones of the round before are over.
+    offset = max(end - (firstTime ?? .zero), offset + .milliseconds(1))
     rounds += 1
   }
 
   /// Finds out where playing goes on: at a key frame of the video, where there is one.
   private func enter() throws(MediaFileError) {
     isEntering = false
+    try skipToKeyFrame()
+    if start == nil { start = firstTime }
+    offset = resumeTime - (tracks.compactMap { $0.first?.decodeTime }.min() ?? .zero)
+  }
+
+  /// When the first of what was read is shown.
+  private var firstTime: Duration? { tracks.compactMap { $0.first?.time }.min() }
+
+  private func skipToKeyFrame() throws(MediaFileError) {
     try fill()
     if let video = tracks.firstIndex(where: { $0.kind == .video }) {
       while let first = tracks[video].first, !first.frame.isKeyFrame {
@@ -153,8 +177,6 @@ package final class MediaFileSequence {
         }
       }
     }
-    let start = tracks.compactMap { $0.first?.decodeTime }.min() ?? .zero
-    offset = resumeTime - start
     for index in tracks.indices { tracks[index].latest = .zero }
   }
 
