@@ -158,6 +158,134 @@ import Testing
     #expect(length > 3.2, "\(length)")
   }
 
+  /// What a player gives, and tells, one after the other.
+  private enum Step: Sendable {
+    case video(EncodedFrame)
+    case ended
+    case failed(MediaFileError)
+  }
+
+  private func start(_ player: MediaFilePlayer) -> AsyncStream<Step> {
+    let (stream, continuation) = AsyncStream.makeStream(of: Step.self)
+    player.start { content in
+      if case .encoded(let frame, .video) = content { continuation.yield(.video(frame)) }
+    } notify: { event in
+      switch event {
+      case .ended: continuation.yield(.ended)
+      case .failed(let error): continuation.yield(.failed(error))
+      }
+    }
+    return stream
+  }
+
+  /// The RTP timestamps of the next pictures, up to so many or the end.
+  private func pictures(_ steps: AsyncStream<Step>, _ count: Int = .max) async -> [UInt32] {
+    var times: [UInt32] = []
+    for await case .video(let frame) in steps.prefix(while: {
+      if case .video = $0 { true } else { false }
+    }) {
+      times.append(frame.rtpTimestamp)
+      if times.count == count { break }
+    }
+    return times
+  }
+
+  @Test(.timeLimit(.minutes(5))) func aPlayerThatWasStoppedBeginsAtTheBeginning() async throws {
+    let player = try MediaFilePlayer(path: film(), kinds: [.video])
+    defer { player.stop() }
+    let first = await pictures(start(player), 20)
+    player.stop()
+    // Had anything stayed of before, the middle would come.
+    #expect(await pictures(start(player), 20) == first)
+    // It plays already.
+    player.start { _ in Issue.record("started twice") }
+    player.stop()
+    player.seek(to: .milliseconds(1_200))
+    #expect(await pictures(start(player), 1).first.map { $0 / 9_000 } == 10)
+    player.stop()
+    #expect(await pictures(start(player), 20) == first)
+    #expect(player.rounds == 0 && player.position < .seconds(1))
+  }
+
+  @Test(.timeLimit(.minutes(5))) func aPlayerStartsAgainAtTheEnd() async throws {
+    let player = try MediaFilePlayer(path: film(frames: 12), kinds: [.video])
+    defer { player.stop() }
+    let all = await pictures(start(player))
+    #expect(all.count == 12)
+    #expect(await pictures(start(player)) == all)
+    player.stop()
+    #expect(await pictures(start(player)) == all)
+  }
+
+  @Test(.timeLimit(.minutes(5))) func aPauseBeforeTheStartCounts() async throws {
+    let player = try MediaFilePlayer(path: film(), kinds: [.video])
+    defer { player.stop() }
+    player.pause()
+    let isResumed = Mutex(false)
+    let (stream, continuation) = AsyncStream.makeStream(of: Bool.self)
+    player.start { _ in continuation.yield(isResumed.withLock { $0 }) }
+    try await Task.sleep(for: .milliseconds(300))
+    isResumed.withLock { $0 = true }
+    player.resume()
+    for await came in stream.prefix(5) { #expect(came) }
+    player.stop()
+    // Neither a pause that was taken back nor one of before a stop does.
+    player.pause()
+    player.resume()
+    #expect(await pictures(start(player), 3).count == 3)
+    player.stop()
+    player.pause()
+    player.stop()
+    #expect(await pictures(start(player), 3).count == 3)
+  }
+
+  @Test(.timeLimit(.minutes(5)), arguments: [true, false])
+  func aPlayerCanBeStoppedWhereItGivesAndTells(_ atTheEnd: Bool) async throws {
+    let player = try MediaFilePlayer(path: film(frames: 12), kinds: [.video])
+    let (stream, continuation) = AsyncStream.makeStream(of: Bool.self)
+    let stop: @Sendable () -> Void = {
+      player.stop()
+      continuation.yield(true)
+    }
+    player.start { _ in
+      if !atTheEnd { stop() }
+    } notify: { _ in
+      stop()
+    }
+    for await _ in stream { break }
+    player.stop()
+    let before = await pictures(start(player))
+    #expect(before.count == 12)
+    player.stop()
+    continuation.finish()
+    // After the stop nothing came.
+    var more = 0
+    for await _ in stream { more += 1 }
+    #expect(more == 0)
+  }
+
+  /// A file that another one was put in the place of, with other tracks, fails where it begins anew.
+  @Test(.timeLimit(.minutes(5))) func aFilmThatIsReplacedFailsWhereItLoops() async throws {
+    let path = try film(frames: 12)
+    let player = try MediaFilePlayer(path: path, loops: true)
+    defer { player.stop() }
+    let steps = start(player)
+    let recorder = try MediaRecorder(path: folder.path("other.webm"))
+    for frame in try Clips.video(.vp9, frames: 12) { recorder.receive(frame) }
+    recorder.finish()
+    try FileManager.default.removeItem(atPath: path)
+    try FileManager.default.moveItem(atPath: folder.path("other.webm"), toPath: path)
+    var failure: MediaFileError?
+    for await step in steps {
+      guard case .failed(let error) = step else { continue }
+      failure = error
+      break
+    }
+    #expect(
+      failure?.description
+        == "cannot begin anew \(path): other tracks are in it than when it was opened")
+  }
+
   @Test func whatCanNotBePlayedIsOneError() throws {
     let path = try film()
     let missing = #expect(throws: MediaFileError.self) {

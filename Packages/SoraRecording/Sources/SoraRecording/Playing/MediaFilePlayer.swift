@@ -12,7 +12,7 @@ public final class MediaFilePlayer: @unchecked Sendable {
   // @unchecked: what changes is touched on `queue` alone.
 
   public enum Event: Sendable {
-    /// The file is over, and doesn't loop. `seek` plays it again.
+    /// The file is over, and doesn't loop. `seek` and `start` play it again.
     case ended
     /// The file can't be read on: playing has ended.
     case failed(MediaFileError)
@@ -49,6 +49,24 @@ public final class MediaFilePlayer: @unchecked Sendable {
     var loops: Bool
   }
 
+  private enum Phase {
+    /// Nothing is given, before `start` and after `stop`. A `pause` is for the next `start`.
+    case stopped(isPaused: Bool)
+    /// When playing began, moved on by pauses.
+    case playing(since: Instant)
+    /// How far playing was.
+    case paused(at: Duration)
+
+    var isPaused: Bool {
+      switch self {
+      case .stopped(let isPaused): isPaused
+      case .playing: false
+      case .paused: true
+      }
+    }
+  }
+
+  private static let isInside = DispatchSpecificKey<ObjectIdentifier>()
   /// What lies longer behind isn't made up for: the machine slept, or the disk did.
   private static let longestDelay = Duration.seconds(1)
 
@@ -58,11 +76,10 @@ public final class MediaFilePlayer: @unchecked Sendable {
   private let decoded: DecodedMedia
   private var receiver: Receiver?
   private var next: MediaFileSequence.Item?
-  /// When playing began, moved on by pauses; nil while nothing is played.
-  private var origin: Instant?
-  /// How far playing was when it was paused.
-  private var pausedAt = Duration.zero
+  private var phase = Phase.stopped(isPaused: false)
   private var hasEnded = false
+  /// Whether the file stands where the next `start` begins.
+  private var isRewound = true
   /// Counts what was changed, so that a wake-up of before is known.
   private var generation = 0
 
@@ -102,9 +119,11 @@ public final class MediaFilePlayer: @unchecked Sendable {
     duration = reader.duration
     progress = Mutex(Progress(loops: loops))
     sequence = MediaFileSequence(reader: reader, video: picture, audio: sound, loops: loops)
+    queue.setSpecific(key: Self.isInside, value: ObjectIdentifier(self))
   }
 
-  /// Plays from the beginning, or from where `seek` said.
+  /// Plays from the beginning, or from where `seek` said while nothing was played. Again after `stop`, and once the file is over;
+  /// otherwise a second call does nothing. Where `pause` was called before, it stands still until `resume`.
   ///
   /// - Parameters:
   ///   - start: when the first frame is due, on the monotonic clock; nil for now.
@@ -115,41 +134,14 @@ public final class MediaFilePlayer: @unchecked Sendable {
     notify: @escaping @Sendable (Event) -> Void = { _ in }
   ) {
     queue.async { [self] in
-      guard receiver == nil else { return }
+      guard receiver == nil || hasEnded else { return }
+      let now = SystemClock.now
+      let origin = start ?? now
+      phase = phase.isPaused ? .paused(at: now - origin) : .playing(since: origin)
       receiver = Receiver(deliver: deliver, notify: notify)
-      origin = start ?? SystemClock.now
-      run()
-    }
-  }
-
-  /// Stands still until `resume`.
-  public func pause() {
-    queue.async { [self] in
-      guard let origin else { return }
-      pausedAt = SystemClock.now - origin
-      self.origin = nil
-      generation += 1
-    }
-  }
-
-  /// Goes on where `pause` left off.
-  public func resume() {
-    queue.async { [self] in
-      guard origin == nil, receiver != nil else { return }
-      origin = SystemClock.now - pausedAt
-      run()
-    }
-  }
-
-  /// Goes on at the last key frame at or before a time of the file, at once where it is playing or has ended.
-  public func seek(to position: Duration) {
-    queue.async { [self] in
-      let elapsed = origin.map { SystemClock.now - $0 } ?? pausedAt
       do throws(MediaFileError) {
-        try sequence.seek(to: position, at: elapsed)
-        decoded.reset()
-        next = nil
-        hasEnded = false
+        if !isRewound { try restart(at: .zero) }
+        isRewound = false
         run()
       } catch {
         end(.failed(error))
@@ -157,13 +149,56 @@ public final class MediaFilePlayer: @unchecked Sendable {
     }
   }
 
-  /// Ends playing, and returns when the last frame was given. Not to be called from `deliver` or `notify`.
-  public func stop() {
-    queue.sync {
+  /// Stands still until `resume`. Before `start`, that one begins with standing still.
+  public func pause() {
+    queue.async { [self] in
+      switch phase {
+      case .stopped: phase = .stopped(isPaused: true)
+      case .playing(let origin): phase = .paused(at: SystemClock.now - origin)
+      case .paused: return
+      }
       generation += 1
-      origin = nil
-      receiver = nil
     }
+  }
+
+  /// Goes on where `pause` left off.
+  public func resume() {
+    queue.async { [self] in
+      switch phase {
+      case .stopped: phase = .stopped(isPaused: false)
+      case .playing: return
+      case .paused(let elapsed):
+        phase = .playing(since: SystemClock.now - elapsed)
+        run()
+      }
+    }
+  }
+
+  /// Goes on at the last key frame at or before a time since the file's beginning: at once where it is playing or has ended.
+  public func seek(to position: Duration) {
+    queue.async { [self] in
+      do throws(MediaFileError) {
+        switch phase {
+        case .stopped:
+          isRewound = false
+          try restart(at: position)
+          isRewound = true
+        case .playing(let origin): try goOn(at: position, after: SystemClock.now - origin)
+        case .paused(let elapsed): try goOn(at: position, after: elapsed)
+        }
+      } catch {
+        end(.failed(error))
+      }
+    }
+  }
+
+  /// Ends playing, and returns when the last frame was given: called from `deliver` or `notify`, that is the present one. A `start`
+  /// after that begins anew.
+  public func stop() {
+    guard DispatchQueue.getSpecific(key: Self.isInside) != ObjectIdentifier(self) else {
+      return halt()
+    }
+    queue.sync { halt() }
   }
 
   /// Whether the file begins anew at its end.
@@ -175,25 +210,61 @@ public final class MediaFilePlayer: @unchecked Sendable {
     }
   }
 
-  /// Where in the file playing is.
+  /// Where playing is, since the file's beginning, whatever time the file says that this is.
   public var position: Duration { progress.withLock { $0.position } }
   /// How often the file began anew.
   public var rounds: Int { progress.withLock { $0.rounds } }
 
   // MARK: On the queue
 
+  private func halt() {
+    generation += 1
+    phase = .stopped(isPaused: false)
+    receiver = nil
+  }
+
+  /// Has the file stand there as if nothing had been played yet.
+  private func restart(at position: Duration) throws(MediaFileError) {
+    try sequence.restart(at: position)
+    forget()
+    note()
+  }
+
+  private func goOn(at position: Duration, after elapsed: Duration) throws(MediaFileError) {
+    try sequence.seek(to: position, at: elapsed)
+    forget()
+    run()
+  }
+
+  /// Forgets what was read of where the file stood before.
+  private func forget() {
+    decoded.reset()
+    next = nil
+    hasEnded = false
+  }
+
+  private func note() {
+    progress.withLock {
+      $0.position = sequence.position
+      $0.rounds = sequence.rounds
+    }
+  }
+
   /// Gives what is due, and comes back for what isn't yet.
   private func run() {
     generation += 1
-    while let origin, let receiver, !hasEnded {
+    while case .playing(var origin) = phase, let receiver, !hasEnded {
       do throws(MediaFileError) {
         if next == nil, try !advance() { return end(.ended) }
         // What was decoded is given before more is.
         guard let time = [next?.time, decoded.nextTime].compactMap(\.self).min() else { continue }
         let now = SystemClock.now
         if origin + time > now { return wake(after: origin + time - now) }
-        if now - origin - time > Self.longestDelay { self.origin = now - time }
-        try give(at: time, since: self.origin ?? origin, receiver.deliver)
+        if now - origin - time > Self.longestDelay {
+          origin = now - time
+          phase = .playing(since: origin)
+        }
+        try give(at: time, since: origin, receiver.deliver)
       } catch {
         return end(.failed(error))
       }
@@ -203,10 +274,7 @@ public final class MediaFilePlayer: @unchecked Sendable {
   /// Reads the next frame, or, behind the last, decodes what is left. Returns whether there is anything to give.
   private func advance() throws(MediaFileError) -> Bool {
     next = try sequence.next()
-    progress.withLock {
-      $0.position = sequence.position
-      $0.rounds = sequence.rounds
-    }
+    note()
     if next == nil, decoded.nextTime == nil { try decoded.finish() }
     return next != nil || decoded.nextTime != nil
   }
