@@ -121,6 +121,83 @@ import WebRTC
     await channel.disconnect()
   }
 
+  /// A source that was stopped stays so, whoever comes; begun again, it begins at the beginning.
+  @Test func whatWasStoppedDoesNotBeginByItself() async throws {
+    let (_, channel) = try await call()
+    let stream = try #require(channel.senderStream)
+    let video = try #require(stream.videoSource)
+    let source = try MediaFileSource(path: try await encoded(), loops: true)
+    let given = Recorder<UInt32>()
+    source.onFrame = { content in
+      if case .encoded(let frame, .video) = content { given.append(frame.rtpTimestamp) }
+    }
+    source.start(sendingTo: stream)
+    await given.wait(for: 3)
+    let feedback = try #require(video.encodedFrameDelegate)
+    source.stop()
+    let count = given.elements.count
+    // Another connection, and one that was about to begin when it was stopped.
+    video.encodedFrameDelegate?.videoSource(video, isSentAs: .vp8)
+    feedback.videoSource(video, isSentAs: .vp8)
+    try await Task.sleep(for: .milliseconds(300))
+    #expect(given.elements.count == count)
+    source.start(sendingTo: stream)
+    await given.wait(for: count + 3)
+    #expect(Array(given.elements.dropFirst(count).prefix(3)) == Array(given.elements.prefix(3)))
+    source.stop()
+    await channel.disconnect()
+  }
+
+  /// A film that is over isn't begun again by who comes then.
+  @Test func whatIsOverDoesNotBeginByItself() async throws {
+    let (_, channel) = try await call()
+    let stream = try #require(channel.senderStream)
+    let video = try #require(stream.videoSource)
+    let source = try MediaFileSource(path: try await encoded())
+    let ends = Recorder<Bool>()
+    let given = Recorder<Bool>()
+    source.onFrame = { _ in given.append(true) }
+    source.onEnd = { ends.append($0 == nil) }
+    source.start(sendingTo: stream)
+    await ends.wait(for: 1)
+    let count = given.elements.count
+    video.encodedFrameDelegate?.videoSource(video, isSentAs: .vp8)
+    try await Task.sleep(for: .milliseconds(300))
+    #expect(given.elements.count == count && ends.elements == [true])
+    source.stop()
+    await channel.disconnect()
+  }
+
+  @Test func aPauseBeforeTheStartCounts() async throws {
+    let (_, channel) = try await call()
+    let source = try MediaFileSource(path: try await encoded(), loops: true)
+    let given = Recorder<Bool>()
+    source.onFrame = { _ in given.append(true) }
+    source.pause()
+    source.start(sendingTo: try #require(channel.senderStream))
+    try await Task.sleep(for: .milliseconds(300))
+    #expect(given.elements.isEmpty)
+    source.resume()
+    await given.wait(for: 3)
+    source.stop()
+    await channel.disconnect()
+  }
+
+  /// Where the end is told the source may be stopped.
+  @Test func itCanBeStoppedWhereItsEndIsTold() async throws {
+    let (_, channel) = try await call()
+    let source = try MediaFileSource(path: try raw())
+    let ends = Recorder<Bool>()
+    source.onEnd = { [weak source] error in
+      source?.stop()
+      ends.append(error == nil)
+    }
+    source.start(sendingTo: try #require(channel.senderStream))
+    await ends.wait(for: 1)
+    #expect(ends.elements == [true])
+    await channel.disconnect()
+  }
+
   @Test func whatIsNoFilmIsOneError() throws {
     let error = #expect(throws: MediaFileError.self) {
       try MediaFileSource(path: path("none.webm"))

@@ -69,19 +69,21 @@ public final class MediaFileSource: Sendable {
     set { player.loops = newValue }
   }
 
-  /// Told once the file is over, with nil, or why it can't be read on; on a queue of the source's. Not told of `stop`.
+  /// Told once the file is over, with nil, or why it can't be read on; on a queue of the source's. Not told of `stop`, which may be called
+  /// there.
   public var onEnd: (@Sendable (MediaFileError?) -> Void)? {
     get { state.withLock { $0.onEnd } }
     set { state.withLock { $0.onEnd = newValue } }
   }
 
-  /// Sees each frame, and each block of sound, when it is sent, on a queue of the source's.
+  /// Sees each frame, and each block of sound, when it is sent, on a queue of the source's. `stop` may be called there.
   public var onFrame: (@Sendable (MediaFilePlayer.Content) -> Void)? {
     get { state.withLock { $0.onFrame } }
     set { state.withLock { $0.onFrame = newValue } }
   }
 
-  /// Sends to a stream from the beginning, as soon as the stream's video is sent. Once for each source.
+  /// Sends to a stream from the beginning, as soon as the stream's video is sent. To one stream at a time: again after `stop`, or once the
+  /// file is over.
   ///
   /// - Parameters:
   ///   - stream: a channel's `senderStream`.
@@ -97,7 +99,11 @@ public final class MediaFileSource: Sendable {
       guard let self, let stream else { return }
       play(to: stream, at: start)
     }
-    state.withLock { $0.feedback = feedback }
+    let last = state.withLock { state in
+      defer { state.feedback = feedback }
+      return state.feedback
+    }
+    last?.cancel()
     source.encodedFrameDelegate = feedback
     // It may have begun before anybody was there to be told.
     if !source.negotiatedCodecs.isEmpty { feedback.begin() }
@@ -122,24 +128,36 @@ public final class MediaFileSource: Sendable {
     }
   }
 
-  /// Waits for a connection that sends. A file has no key frames but its own, and no other rate.
+  /// Waits for a connection that sends, and begins once. A file has no key frames but its own, and no other rate.
   private final class Feedback: RTCEncodedVideoSourceDelegate {
-    private let whenSent: @Sendable () -> Void
+    /// nil once it has begun, or is not to.
+    private let whenSent: Mutex<(@Sendable () -> Void)?>
 
-    init(_ whenSent: @escaping @Sendable () -> Void) { self.whenSent = whenSent }
+    init(_ whenSent: @escaping @Sendable () -> Void) { self.whenSent = Mutex(whenSent) }
 
-    /// Does nothing where it has begun already: a player starts once.
-    func begin() { whenSent() }
+    /// Under the lock: once `cancel` has returned nothing begins any more.
+    func begin() {
+      whenSent.withLock { whenSent in
+        whenSent?()
+        whenSent = nil
+      }
+    }
+    func cancel() { whenSent.withLock { $0 = nil } }
     func videoSource(_ source: RTCVideoSource, isSentAs codec: VideoCodecKind) { begin() }
     func videoSourceNeedsKeyFrame(_ source: RTCVideoSource) {}
     func videoSource(_ source: RTCVideoSource, targetBitrateChanged bitsPerSecond: Int) {}
   }
 
-  /// Stands still until `resume`; viewers see the last frame.
+  /// Stands still until `resume`; viewers see the last frame. Before it begins, it begins with that.
   public func pause() { player.pause() }
   public func resume() { player.resume() }
   /// Goes on at the last key frame at or before a time of the file.
   public func seek(to position: Duration) { player.seek(to: position) }
-  /// Ends it, and returns when the last frame was given.
-  public func stop() { player.stop() }
+  /// Ends it, and returns when the last frame was given: called from `onFrame` or `onEnd`, that is the present one. Whoever comes to the
+  /// stream later doesn't begin it again; `start` does.
+  public func stop() {
+    let feedback = state.withLock { $0.feedback.take() }
+    feedback?.cancel()
+    player.stop()
+  }
 }
