@@ -11,8 +11,13 @@ import WebRTC
   private final class Cluster: Sendable {
     let connections = Recorder<(WebSocketConnection, FarEnd)>()
     let refusals: Mutex<[String]>
+    /// Of data channels that it opens.
+    private let labels: [String]
 
-    init(refusing reasons: [String] = []) { refusals = Mutex(reasons) }
+    init(refusing reasons: [String] = [], labels: [String] = []) {
+      refusals = Mutex(reasons)
+      self.labels = labels
+    }
 
     func start() async throws -> ScriptedSora {
       try await ScriptedSora { [self] connection, message in
@@ -21,9 +26,15 @@ import WebRTC
           // Of the first connection nothing is refused.
           let reason = count == 0 ? nil : refusals.withLock { $0.isEmpty ? nil : $0.removeFirst() }
           if let reason { return connection.close(code: .signalingError, reason: reason) }
-          let far = try await FarEnd(receives: true)
+          let far = try await FarEnd(receives: true, labels: labels)
           connections.append((connection, far))
-          connection.send(far.offer())
+          connection.send(
+            far.offer { offer in
+              guard !labels.isEmpty else { return }
+              offer.dataChannels = labels.map {
+                DataChannelOptions(label: $0) { $0.compress = false }
+              }
+            })
         } else if let far = connections.elements.first(where: { $0.0 === connection })?.1 {
           try await far.handle(message)
         }
@@ -121,6 +132,40 @@ import WebRTC
         "reconnecting 1 webSocketClosed", "disconnected webSocketClosed",
       ])
     await connection.disconnect()
+  }
+
+  /// A server that goes says so on a data channel where there is no WebSocket any more.
+  @Test(arguments: [1001, 1011]) func aLossThatADataChannelTells(_ code: Int) async throws {
+    let cluster = Cluster(labels: SwitchedCall.systemLabels)
+    let server = try await cluster.start()
+    var configuration = server.configuration(.recvonly)
+    configuration.dataChannelSignaling = true
+    let connection = try await Sora().connect(configuration: configuration, reconnection: policy)
+    let (socket, far) = cluster.connections.elements[0]
+    for channel in far.channels.values {
+      while channel.readyState != .open { try await Task.sleep(for: .milliseconds(2)) }
+    }
+    socket.send(.switched(SwitchedMessage(ignoreDisconnectWebSocket: true)))
+    await server.closed.wait(for: 1)
+    let close = SignalingMessage.close(CloseMessage(code: code, reason: "SERVER-SHUTDOWN"))
+    #expect(far.channels["signaling"]?.sendData(RTCDataBuffer(text: close.text)) == true)
+    let told = await events(of: connection, until: "connected", times: 2)
+    #expect(told == ["connected", "reconnecting 1 dataChannelClosed", "connected"])
+    await connection.disconnect()
+  }
+
+  /// A code and a reason mean the same, whether the WebSocket or a data channel brings them.
+  @Test(arguments: [
+    (1000, "NO-ERROR", true), (1001, "CHANNEL-MOVED", true), (1011, "INTERNAL-ERROR", true),
+    (4490, "NOT-ALLOWED", false), (4490, "", false), (4490, "DUPLICATED-CONNECTION", true),
+    (4490, "duplicated-channel-id", true),
+  ]) func aCodeMeansTheSameOnEitherWay(_ code: Int, _ reason: String, _ goesOn: Bool) {
+    let status = WebSocketStatusCode(rawValue: code)
+    let errors = [
+      SoraError.webSocketClosed(statusCode: status, reason: reason),
+      .dataChannelClosed(statusCode: code, reason: reason),
+    ]
+    #expect(errors.map { ReconnectionPolicy.isRecoverable($0) } == [goesOn, goesOn])
   }
 
   @Test func attemptsEnd() async throws {

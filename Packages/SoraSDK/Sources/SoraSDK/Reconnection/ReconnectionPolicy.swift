@@ -37,13 +37,19 @@ public struct ReconnectionPolicy: Sendable, Hashable {
   }
 
   /// Whether another attempt may go better after this one.
-  static func isRecoverable(_ error: any Error) -> Bool {
+  package static func isRecoverable(_ error: any Error) -> Bool {
     switch error {
     case SoraError.webSocketClosed(let code, let reason):
-      // A refusal stays one, unless it is that the server takes the lost connection for alive still.
-      code != .other(4490) || reason?.uppercased().contains("DUPLICATED") == true
+      isRecoverable(code.intValue(), reason)
+    case SoraError.dataChannelClosed(let code, let reason): isRecoverable(code, reason)
     case SoraError.webSocketError, SoraError.peerChannelError, SoraError.connectionTimeout: true
     default: false
     }
+  }
+
+  /// Whether the server may take the connection another time, by what it said when it ended one.
+  private static func isRecoverable(_ code: Int, _ reason: String?) -> Bool {
+    // A refusal stays one, unless it is that the server takes the lost connection for alive still.
+    code != 4490 || reason?.uppercased().contains("DUPLICATED") == true
   }
 }
