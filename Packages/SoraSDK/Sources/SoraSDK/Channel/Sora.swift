@@ -151,7 +151,8 @@ public final class Sora: Sendable {
 
   /// Told what happens to the sound devices. For the whole process. Linux only.
   ///
-  /// It runs on the device's thread, or on the queue of `SoraDispatcher.audio`, or inside what opens the devices: it must not wait.
+  /// It runs later on a queue of its own, told of one event after the other, and may use other devices: set `audioDeviceSettings`, or call
+  /// `setAudioMode`.
   public var audioDeviceHandler: (@Sendable (AudioDeviceEvent) -> Void)? {
     get { audio.handler }
     set { audio.handler = newValue }

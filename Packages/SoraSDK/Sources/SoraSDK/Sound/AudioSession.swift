@@ -75,6 +75,8 @@ package final class AudioSession: Sendable {
   private let state = Mutex(State())
   // Recursive: the block of `configure` may call `Sora.setAudioMode`.
   private let configuration = NSRecursiveLock()
+  // Who is told may have a device closed, which waits for the device's thread.
+  private let telling = DispatchQueue(label: "sora.audio.events")
 
   package init(system: any SoundSystem) { self.system = system }
 
@@ -83,7 +85,7 @@ package final class AudioSession: Sendable {
   /// Whether somebody spoke in the last 10 ms that the microphone heard.
   var isVoiceDetected: Bool { state.withLock { $0.isVoiceDetected } }
 
-  /// Told what happens to the devices.
+  /// Told what happens to the devices, on a queue of its own.
   var handler: (@Sendable (AudioDeviceEvent) -> Void)? {
     get { state.withLock { $0.handler } }
     set { state.withLock { $0.handler = newValue } }
@@ -315,7 +317,9 @@ package final class AudioSession: Sendable {
     }
   }
 
-  private func tell(_ event: AudioDeviceEvent) { handler?(event) }
+  private func tell(_ event: AudioDeviceEvent) {
+    telling.async { [self] in handler?(event) }
+  }
 }
 
 extension Optional where Wrapped == AudioSession.Open {
