@@ -209,6 +209,38 @@ import WebRTC
       ])
   }
 
+  /// A capturer uses the camera that it runs with, and not the one that it is to have next.
+  @Test func whatOthersRunWithIsLeftAlone() async throws {
+    let call = try await Call()
+    let other = try #require(call.cameras.capturer(for: .back))
+    try await other.start(
+      format: CameraFormat(pixelFormat: .mjpeg, width: 1280, height: 720), frameRate: 30)
+    other.device = FakeCameras.device("face")
+    let channel = try await call.connect()
+    await call.system.log.wait { $0.contains { $0.hasPrefix("open face") } }
+    await call.settle()
+    #expect(other.isRunning && call.system.running("world") != nil)
+    #expect(call.cameras.current === call.cameras.capturer(for: .front))
+    await channel.disconnect()
+    await call.settle()
+    #expect(other.isRunning && call.system.running("face") == nil)
+  }
+
+  /// The connection's own, which runs with another camera, is taken over all the same.
+  @Test func aCapturerWithAnotherDeviceIsTakenOver() async throws {
+    let call = try await Call()
+    let capturer = try #require(call.cameras.capturer(for: .front))
+    try await capturer.start(
+      format: CameraFormat(pixelFormat: .mjpeg, width: 1280, height: 720), frameRate: 30)
+    capturer.device = FakeCameras.device("world")
+    let channel = try await call.connect()
+    await call.system.log.wait { $0.contains { $0.hasPrefix("open world") } }
+    await call.settle()
+    #expect(capturer.isRunning && capturer.stream === channel.senderStream)
+    #expect(call.system.running("face") == nil)
+    await channel.disconnect()
+  }
+
   /// An attempt that fails after its camera was started.
   @Test func failedAttempt() async throws {
     var call = try await Call()

@@ -120,6 +120,41 @@ import WebRTC
       stage.told.elements == ["onStart face true", "onStart face true", "onStop face true"])
   }
 
+  /// Another device counts from the next start: where it refuses, the camera that ran goes on.
+  @Test(arguments: ["restart", "change"]) func refusedOtherDevice(_ way: String) async throws {
+    let stage = Stage()
+    let capturer = try stage.capturer()
+    let stream = FakeStream()
+    capturer.stream = stream
+    try await capturer.start(format: stage.format(640, 480), frameRate: 30)
+    capturer.device = FakeCameras.device("world")
+    stage.system.refuse("world", with: .busy(path: "world"))
+    await #expect(throws: SoraError.self) {
+      if way == "restart" { try await capturer.restart() } else { try await capturer.change() }
+    }
+    await stage.settle()
+    #expect(capturer.isRunning && stage.cameras.current === capturer)
+    #expect(capturer.device == FakeCameras.device("world"))
+    try #require(stage.system.running("face")).shoot(width: 48, at: Instant(nanoseconds: 7))
+    await stream.frames.wait(for: 1)
+    #expect(stream.frames.elements == ["48@7"])
+    stage.system.refuse("world", with: nil)
+    try await capturer.restart()
+    #expect(stage.system.running("world") != nil && stage.system.running("face") == nil)
+  }
+
+  /// What is flipped is the camera that runs.
+  @Test func flipFromTheCameraThatRuns() async throws {
+    let stage = Stage()
+    let capturer = CameraVideoCapturer(
+      device: FakeCameras.device("face"), cameras: stage.cameras)
+    try await capturer.start(format: stage.format(640, 480), frameRate: 30)
+    capturer.device = FakeCameras.device("world")
+    stage.cameras.flip(capturer, completionHandler: stage.note("flip"))
+    await stage.settle()
+    #expect(stage.system.running("world") != nil && stage.system.running("face") == nil)
+  }
+
   /// Frames that the camera has encoded go as they are, all of them; what the network wants reaches the camera.
   @Test func whatTheCameraEncodesIsSentAsItIs() async throws {
     let stage = Stage()

@@ -66,7 +66,7 @@ extension CameraVideoCapturer {
 
     /// Who has a camera open.
     func user(of device: CameraDevice) -> CameraVideoCapturer? {
-      state.withLock { $0.running }.first { $0.device == device }
+      state.withLock { $0.running }.first { $0.openDevice == device }
     }
 
     /// Those that send to a stream.
@@ -110,14 +110,14 @@ extension CameraVideoCapturer.Cameras {
   func exchange(
     _ old: CameraVideoCapturer, for new: CameraVideoCapturer, _ choice: CameraChoice
   ) throws(SoraError) -> CameraVideoCapturer.Outcome {
-    let before = old.choice
+    let (device, before) = (old.openDevice, old.choice)
     try old.halt()
     do throws(SoraError) {
       try new.begin(choice)
       return .init(started: new, stopped: old)
     } catch {
       var outcome = CameraVideoCapturer.Outcome(error: error, stopped: old)
-      if let before, (try? old.begin(before)) != nil { outcome.started = old }
+      if let before, (try? old.begin(before, on: device)) != nil { outcome.started = old }
       return outcome
     }
   }
@@ -127,13 +127,13 @@ extension CameraVideoCapturer.Cameras {
     completionHandler: @escaping CameraVideoCapturer.CompletionHandler
   ) {
     perform { [self] () throws(SoraError) in
-      guard capturer.isRunning, let before = capturer.choice else {
+      guard let device = capturer.openDevice, let before = capturer.choice else {
         throw .cameraError(reason: "\(capturer.device) isn't running; start it first")
       }
-      guard let other = self.capturer(for: capturer.position == .front ? .back : .front),
-        other.device != capturer.device
+      guard let other = self.capturer(for: position(of: device) == .front ? .back : .front),
+        other.device != device
       else {
-        throw .cameraError(reason: "there is no camera but \(capturer.device) to flip to")
+        throw .cameraError(reason: "there is no camera but \(device) to flip to")
       }
       guard !other.isRunning else {
         throw .cameraError(reason: "\(other.device) is running already; stop it first")

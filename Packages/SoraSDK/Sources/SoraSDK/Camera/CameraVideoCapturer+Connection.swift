@@ -35,7 +35,7 @@ extension CameraVideoCapturer.Cameras {
         height: Int(settings.resolution.height), frameRate: settings.frameRate,
         codec: settings.prefersEncoded ? stream.mediaChannel?.configuration.videoCodec.kind : nil)
       let outcome: CameraVideoCapturer.Outcome
-      if let user = user(of: capturer.device) {
+      if let user = capturer.isRunning ? capturer : user(of: capturer.device) {
         outcome = try exchange(user, for: capturer, choice)
       } else {
         try capturer.begin(choice)

@@ -19,6 +19,8 @@ public final class CameraVideoCapturer: Sendable {
 
   /// A camera that is open, and what its frames go through.
   private struct Run: Sendable {
+    /// Whatever `device` says by now.
+    var device: CameraDevice
     var relay: FrameRelay
     var camera: any OpenCamera
     /// Of a camera whose encoded frames are sent: tells it what those who receive them want.
@@ -49,7 +51,7 @@ public final class CameraVideoCapturer: Sendable {
     state.withLock { path($0) }
   }
 
-  /// The camera. Another one counts from the next start.
+  /// The camera. Another one counts from the next start; until then the one that runs goes on.
   public var device: CameraDevice {
     get { read { $0.device } }
     set { state.withLock { $0.device = newValue } }
@@ -74,16 +76,18 @@ public final class CameraVideoCapturer: Sendable {
   public var position: CameraPosition { cameras.position(of: device) }
 
   var choice: CameraChoice? { read { $0.choice } }
+  /// The camera that is open; nil while none is.
+  var openDevice: CameraDevice? { read { $0.run?.device } }
 
   // MARK: On the camera's queue
 
-  /// Opens the camera and takes its frames.
-  func begin(_ choice: CameraChoice) throws(SoraError) {
-    let device = device
-    guard !isRunning else {
+  /// Opens a camera, `device` where none is named, and takes its frames.
+  func begin(_ choice: CameraChoice, on device: CameraDevice? = nil) throws(SoraError) {
+    if let openDevice {
       throw .cameraError(
-        reason: "\(device) is running already; stop it first, or change its format")
+        reason: "\(openDevice) is running already; stop it first, or change its format")
     }
+    let device = device ?? self.device
     let relay = FrameRelay { [weak self] relay, frame in self?.captured(frame, by: relay) }
     let codec = choice.format.pixelFormat.codec
     let camera: any OpenCamera
@@ -114,7 +118,7 @@ public final class CameraVideoCapturer: Sendable {
     state.withLock { state in
       state.choice = choice
       state.run = Run(
-        relay: relay, camera: camera,
+        device: device, relay: relay, camera: camera,
         feedback: codec.map { _ in CameraFeedback(cameras.system.encoding(of: device)) })
     }
     connectFeedback()
@@ -160,7 +164,8 @@ public final class CameraVideoCapturer: Sendable {
   }
 
   private func told(_ event: CameraCapture.Event, by relay: FrameRelay) {
-    guard read({ $0.run?.relay }) === relay else { return }
+    guard let run = read({ $0.run }), run.relay === relay else { return }
+    let device = run.device
     switch event {
     case .stalled(let time):
       let seconds = time.components.seconds
