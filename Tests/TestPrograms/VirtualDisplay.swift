@@ -128,6 +128,19 @@ package final class VirtualDisplay: @unchecked Sendable {
   /// The display's name, such as `:97`.
   package var name: String { ":\(number)" }
 
+  /// How many connections programs have to it, this one among them.
+  package var connections: Int {
+    get throws {
+      // To its end: `String(contentsOfFile:)` has a page of it only.
+      let table = try FileHandle(forReadingFrom: URL(fileURLWithPath: "/proc/net/unix")).readToEnd()
+      return String(decoding: table ?? Data(), as: UTF8.self).split(separator: "\n").count {
+        let fields = $0.split(separator: " ")
+        // Its own ends, which alone have its name, and of which the one that listens is in another state.
+        return fields.last?.hasSuffix("/.X11-unix/X\(number)") == true && fields[5] == "03"
+      }
+    }
+  }
+
   private func act(_ words: String...) throws { try act(words) }
 
   private func act(_ words: [String]) throws {

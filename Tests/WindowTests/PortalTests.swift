@@ -22,6 +22,15 @@ struct PortalTests {
     capture.stop()
   }
 
+  @Test func noFrameRateEndsTheProcess() throws {
+    let portal = try StandInPortal()
+    let seen = Seen()
+    let capture = try seen.capture(
+      .portal(PortalScreen(bus: portal.session.bus)), .init(framesPerSecond: .nan))
+    #expect(seen.wait { !$0.frames.isEmpty }, "\(seen.events)")
+    capture.stop()
+  }
+
   @Test func anOddSizeLosesItsLastColumnAndRow() throws {
     let portal = try StandInPortal(width: 63, height: 47)
     let seen = Seen()
@@ -224,6 +233,19 @@ struct PortalTests {
     while !capturer.isRunning { await Task.yield() }
     try await capturer.stop()
     await #expect(throws: SoraError.self) { try await started.value }
+  }
+
+  /// Who waits for the user's answer is told when nobody else does any more.
+  @Test func aCapturerIsLetGoWhileTheUserThinks() async throws {
+    let portal = try StandInPortal("asks")
+    let (told, continuation) = AsyncStream.makeStream(of: (any Error)?.self)
+    var capturer: ScreenVideoCapturer? = ScreenVideoCapturer(
+      source: .portal(PortalScreen(bus: portal.session.bus)))
+    capturer?.start { continuation.yield($0) }
+    while capturer?.isRunning == false { await Task.yield() }
+    capturer = nil
+    let error = try #require(await told.first { _ in true })
+    #expect(error is SoraError)
   }
 
   @Test func theToolListsIt() throws {

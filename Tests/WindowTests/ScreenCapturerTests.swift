@@ -39,4 +39,28 @@ struct ScreenCapturerTests {
       source: .area(PixelRectangle(x: 0, y: 0, width: 64, height: 48), display: ":4999"))
     await #expect(throws: ScreenError.noDisplay(name: ":4999")) { try await nowhere.start() }
   }
+
+  @Test func oneThatIsLetGoCapturesNoMore() async throws {
+    let display = try VirtualDisplay(width: 64, height: 48)
+    try await beginAndForget(display)
+    #expect(try await waits { try display.connections == 0 })
+  }
+
+  private func beginAndForget(_ display: VirtualDisplay) async throws {
+    let capturer = ScreenVideoCapturer(source: .screen(try .find(display: display.name)))
+    try await capturer.start(settings: .init(repeatInterval: .milliseconds(50)))
+    #expect(try await waits { try display.connections > 0 })
+    // Held until here.
+    #expect(capturer.isRunning)
+  }
+
+  /// Waits, for half a minute at most.
+  private func waits(until isThere: () throws -> Bool) async throws -> Bool {
+    let end = Date(timeIntervalSinceNow: 30)
+    while Date() < end {
+      if try isThere() { return true }
+      try await Task.sleep(for: .milliseconds(20))
+    }
+    return false
+  }
 }

@@ -5,7 +5,8 @@ import Synchronization
 /// Takes frames from a screen, a part of one or a window, and sends them to a stream. Linux only.
 ///
 /// A screen of a portal's is captured when the user has allowed it: until then it is being started, which `stop` ends. What they chose
-/// then takes the place of `source`, so that they needn't choose again at the next start, where the portal can do that.
+/// then takes the place of `source`, so that they needn't choose again at the next start, where the portal can do that. A capturer that is
+/// let go ends its capture.
 ///
 /// Everything may be called from any thread. Starting and stopping run later on the queue of `SoraDispatcher.camera`, one after the
 /// other; completion handlers and `handlers` run there too. Of the frames that come while that queue is busy the newest is kept.
@@ -32,6 +33,17 @@ public final class ScreenVideoCapturer: Sendable {
 
   /// A capturer of a screen's. Nothing is opened before it is started.
   public init(source: ScreenSource) { state = Mutex(State(source: source)) }
+
+  /// Nobody can stop the capture any more. Not at once: this may be the capture's own thread, which `stop` would wait for.
+  deinit {
+    let (run, source) = state.withLock { ($0.run, $0.source) }
+    guard let run else { return }
+    SoraDispatcher.async(on: .camera) {
+      run.capture.stop()
+      let reason = "\(source) is captured no more: its capturer was let go; keep it"
+      run.waiting?(SoraError.cameraError(reason: reason))
+    }
+  }
 
   /// What is captured; of a portal's screen with the token of what the user has allowed, once they have.
   public var source: ScreenSource { state.withLock { $0.source } }
