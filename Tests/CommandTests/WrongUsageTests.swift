@@ -82,6 +82,8 @@ struct Run {
     ["publish", url, "--channel", "c", "--resolution", "720p"],
     ["publish", url, "--channel", "c", "--fps", "0"],
     ["publish", url, "--channel", "c", "--fps", "many"],
+    ["publish", url, "--channel", "c", "--fps", "nan"],
+    ["play", url, "--channel", "c", "--fps", "inf"],
     ["publish", url, "--channel", "c", "--video-codec", "mpeg2"],
     ["publish", url, "--channel", "c", "--video-bit-rate", "0"],
     ["publish", url, "--channel", "c", "--audio-bit-rate", "5"],

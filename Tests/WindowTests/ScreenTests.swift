@@ -59,6 +59,16 @@ struct ScreenTests {
     #expect(frames[3].buffer === frames[4].buffer && frames[3].timestamp < frames[4].timestamp)
   }
 
+  @Test(arguments: [.nan, .infinity, -.infinity, 0, -1, 1e300] as [Double])
+  func noFrameRateEndsTheProcess(_ framesPerSecond: Double) throws {
+    let display = try VirtualDisplay(width: 64, height: 48)
+    let seen = Seen()
+    let capture = try seen.capture(
+      .screen(.find(display: display.name)), .init(framesPerSecond: framesPerSecond))
+    #expect(seen.wait { !$0.frames.isEmpty })
+    capture.stop()
+  }
+
   @Test func thePointerIsSeenAndGoes() throws {
     let display = try VirtualDisplay(width: 320, height: 240)
     try display.fill(0, 0, 320, 240, green)

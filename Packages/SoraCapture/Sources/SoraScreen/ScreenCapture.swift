@@ -5,7 +5,7 @@ import Synchronization
 
 /// How a screen is captured.
 public struct ScreenCaptureSettings: Sendable, Hashable {
-  /// Frames per second at most, from 0.1 to 240; fewer come where fewer changes are made.
+  /// Frames per second at most, from 0.1 to 240, or 30 where it is no finite number; fewer come where fewer changes are made.
   public var framesPerSecond: Double
   /// Whether the pointer is in the frames.
   public var showsCursor: Bool
@@ -19,6 +19,9 @@ public struct ScreenCaptureSettings: Sendable, Hashable {
     self.showsCursor = showsCursor
     self.repeatInterval = repeatInterval
   }
+
+  /// `framesPerSecond` within what is possible.
+  var rate: Double { framesPerSecond.isFinite ? min(max(framesPerSecond, 0.1), 240) : 30 }
 }
 
 /// A screen, a part of one or a window that is being captured, from `init` to `stop`.
@@ -79,7 +82,7 @@ public final class ScreenCapture: Sendable {
     let reader: any ScreenReading
     if case .portal(let screen) = source {
       reader = try PortalReader(
-        screen, framesPerSecond: settings.framesPerSecond, showsCursor: settings.showsCursor)
+        screen, framesPerSecond: settings.rate, showsCursor: settings.showsCursor)
     } else {
       reader = try DisplayReader(source, showsCursor: settings.showsCursor)
     }
@@ -128,7 +131,7 @@ public final class ScreenCapture: Sendable {
   }
 
   private func follow(_ reader: any ScreenReading) throws(ScreenError) {
-    let interval = Duration.seconds(1 / min(max(settings.framesPerSecond, 0.1), 240))
+    let interval = Duration.seconds(1 / settings.rate)
     var last: PixelBuffer?
     var (ticked, sent) = (SystemClock.now - interval, SystemClock.now)
     var stamped = sent

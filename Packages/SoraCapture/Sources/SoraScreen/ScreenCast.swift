@@ -91,8 +91,10 @@ import SoraMedia
 
   let sharesMemory = true
 
+  /// - Parameter framesPerSecond: at most; from above 0 to 240.
   func openStream(framesPerSecond: Double) throws(ScreenError) {
-    let most = UInt32(min(max(framesPerSecond, 1), 240).rounded(.up))
+    // A whole number, and the capture leaves out what is too much.
+    let most = UInt32(max(framesPerSecond, 1).rounded(.up))
     _ = try check(unsafe sora_cast_open_stream(handle, most), "its stream")
   }
 
