@@ -3,6 +3,7 @@ import SoraNetworkSimulator
 import SoraRTP
 import SoraSDP
 import SoraServer
+import SoraSignalingMessages
 import Testing
 
 /// Simulcast packet by packet, in virtual time.
@@ -22,9 +23,10 @@ import Testing
     private var wantsKey = [true, true, true]
     var layers = [0, 1, 2]
 
+    /// - Parameter predecessor: has somebody of the publisher's id come and go before, of whom the viewer asks for this layer.
     init(
       _ codec: String, wish: SignalingRid?, refused: Set<String> = [],
-      encodings: [SignalingEncoding]? = nil
+      encodings: [SignalingEncoding]? = nil, predecessor: SignalingRid? = nil
     ) throws {
       self.codec = codec
       server = try TestServer(network) {
@@ -32,16 +34,48 @@ import Testing
       }
       publisher = try ScriptedClient("publisher", 1, server)
       publisher.refusedRids = refused
-      publisher.connect(.sendonly, video: codec) { $0.simulcast = true }
       viewer = try ScriptedClient("viewer", 2, server)
-        .connect(.recvonly) { $0.simulcastRequestRid = wish }
+      if predecessor == nil {
+        publisher.connect(.sendonly, video: codec) { $0.simulcast = true }
+      }
+      viewer.connect(.recvonly) { $0.simulcastRequestRid = wish }
       let (publisher, viewer) = (publisher, viewer)
+      if let predecessor {
+        let client = try ScriptedClient("predecessor", 3, server)
+        try admit(client) { $0.video = .disabled }
+        #expect(
+          network.run(
+            until: { viewer.isConnected && client.isConnected }, within: .seconds(5)))
+        #expect(
+          server.core.requestSimulcastRid(
+            predecessor, channelID: "room", receiver: viewer.offer!.connectionID, sender: Self.id,
+            at: network.now))
+        client.loseSignaling()
+        network.run(for: .milliseconds(200))
+        try admit(publisher) {
+          $0.video = .options(VideoOptions { $0.codecType = codec })
+          $0.simulcast = true
+        }
+      }
       #expect(
         network.run(
           until: {
             viewer.isConnected && viewer.sections(of: publisher, .video).count == 1
           }, within: .seconds(5)))
       network.run(for: .milliseconds(200))
+    }
+
+    private static let id = "ONE-OF-TWO"
+
+    /// Lets somebody in who sends, under the id.
+    private func admit(
+      _ client: ScriptedClient, _ change: (inout ConnectMessage) -> Void
+    ) throws {
+      var request = ConnectMessage(role: .sendonly, channelID: "room")
+      change(&request)
+      let peer = try #require(client.peer)
+      _ = server.core.examine(request, of: peer, at: network.now)
+      server.core.admit(request, SFUGrant(connectionID: Self.id), of: peer, at: network.now)
     }
 
     static func ssrc(_ layer: Int) -> UInt32 { UInt32(11 + layer) }
@@ -214,6 +248,41 @@ import Testing
     #expect(
       !call.server.core.requestSimulcastRid(
         .r0, channelID: "room", receiver: "nobody", sender: nil, at: call.network.now))
+  }
+
+  /// What was asked for counts again when a filter lets the sender through again.
+  @Test func aWishOutlivesAFilter() throws {
+    let call = try Call("VP8", wish: nil)
+    call.send(frames: 20)
+    call.ask(.r0)
+    call.send(frames: 12)
+    #expect(call.latest(5) == [0])
+    func change(_ change: SFUFilterChange) {
+      #expect(
+        call.server.core.change(change, channelID: "room", connectionID: nil, at: call.network.now)
+          == .done)
+      call.network.deadlinesChanged()
+    }
+    let rules: JSONValue = [[["field": "kind", "operator": "is_in", "values": ["video"]]]]
+    change(.create(try ForwardingFilter.read(["name": "none", "rules": rules], path: "filter")))
+    call.send(frames: 20)
+    #expect(call.viewer.sections(of: call.publisher, .video).isEmpty)
+    change(.delete(name: "none"))
+    call.send(frames: 40)
+    #expect(call.latest(10) == [0] && call.rid == "r0")
+    // And what is told of it.
+    call.layers = [1, 2]
+    call.send(frames: 60)
+    let last = try #require(
+      call.viewer.events.last { $0.eventType == "simulcast.switched" })
+    #expect(last.requestRid == "r0" && last.currentRid != "r0")
+  }
+
+  /// Who comes under the id of one who has gone is nobody of whom something was asked, whatever that one sent.
+  @Test func aWishEndsWithItsSender() throws {
+    let call = try Call("VP8", wish: nil, predecessor: .r0)
+    call.send(frames: 90)
+    #expect(call.latest(10) == [2] && call.rid == "r2")
   }
 
   @Test func theOfferListsLayersAndPassesEncodingsOn() throws {

@@ -411,7 +411,8 @@ public final class SFUCore {
     let isGone = connection.leave(afterClose: isTold, at: now)
     clients.remove(connection.signaling.peer)
     channel.members.removeAll { $0 === connection }
-    leaveSpotlight(connection, in: channel)
+    channel.spotlight?.remove(connection.connectionID)
+    for member in channel.members { member.downlink.forget(connection.connectionID) }
     if isGone { release(connection, at: now) } else { touch(connection) }
     limitGoodbyes(at: now)
     synchronize(channel, at: now)

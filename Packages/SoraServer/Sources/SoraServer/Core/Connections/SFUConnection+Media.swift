@@ -53,7 +53,6 @@ extension SFUConnection {
     subscription.deactivate()
     subscription.source.remove(subscription)
     downlink.remove(subscription)
-    if subscription.kind == .video { downlink.wishes.forget(subscription.source.publisherID) }
   }
 
   // MARK: Time

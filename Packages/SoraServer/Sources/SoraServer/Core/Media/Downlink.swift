@@ -89,6 +89,12 @@ final class Downlink {
     subscriptions.contains { $0.ssrc == ssrc || $0.sender.parameters.rtx?.ssrc == ssrc }
   }
 
+  /// A sender is gone, whether anything of it was sent on or not: what was asked for of it counts no more.
+  func forget(_ sender: String) {
+    wishes.forget(sender)
+    spotlight?.forget(sender)
+  }
+
   // MARK: Forwarding
 
   /// Sends a publisher's audio on: it doesn't wait.

@@ -71,12 +71,6 @@ extension SFUCore {
     channel.spotlight?.setNumber(number)
   }
 
-  /// Somebody has left.
-  func leaveSpotlight(_ connection: SFUConnection, in channel: SFUChannel) {
-    channel.spotlight?.remove(connection.connectionID)
-    for member in channel.members { member.downlink.spotlight?.forget(connection.connectionID) }
-  }
-
   /// Tells everybody who came into the spotlight and who left it, and sends them other layers.
   func spotlightChanged(in channel: SFUChannel, at now: Instant) {
     guard let changes = channel.spotlight?.takeChanges() else { return }
