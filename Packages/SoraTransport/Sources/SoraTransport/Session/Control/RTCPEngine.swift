@@ -59,10 +59,7 @@ public final class RTCPEngine {
   private let wallClock: WallClock
   private let feedback = CongestionReporter()
   private var nextReport: Instant?
-  /// Reused for every report.
-  private var blocks: [RTCPReportBlock] = []
-  /// Whose reports are being written: its memory serves the next.
-  private var reported: [RTPTrackSender] = []
+  private var round = ReportRound()
   /// Reused for every request.
   private var missing: [UInt16] = []
 
@@ -225,10 +222,10 @@ public final class RTCPEngine {
   ) {
     let interval = Self.reportInterval.wholeNanoseconds
     nextReport = now + .nanoseconds(interval / 2 + Int64(random.next() % UInt64(interval)))
-    blocks.removeAll(keepingCapacity: true)
-    receivers { if let block = $0.makeReportBlock(at: now) { blocks.append(block) } }
-    senders { reported.append($0) }
-    defer { reported.removeAll(keepingCapacity: true) }
+    round.blocks.removeAll(keepingCapacity: true)
+    receivers { if let block = $0.makeReportBlock(at: now) { round.blocks.append(block) } }
+    senders { round.senders.append($0) }
+    defer { round.senders.removeAll(keepingCapacity: true) }
     var written = 0
     // The first that has sent something.
     var reporter: UInt32?
@@ -239,12 +236,13 @@ public final class RTCPEngine {
       unsafe output.sendRTCP(capacity: Self.capacity) { buffer in
         isWritten = true
         var writer = unsafe RTCPWriter(into: buffer)
-        var own = Array(blocks[written..<min(blocks.count, written + Self.maximumBlocks)])
+        var own = Array(
+          round.blocks[written..<min(round.blocks.count, written + Self.maximumBlocks)])
         written += own.count
         var hasReport = false
         // Can't fail: the room is looked at. What fitted is whole packets, and goes.
-        while next < reported.count {
-          let sender = reported[next]
+        while next < round.senders.count {
+          let sender = round.senders[next]
           let room =
             Self.senderReportCount + 12 + sender.parameters.cname.utf8.count
             + (hasReport ? 0 : 24 * own.count)
@@ -263,11 +261,13 @@ public final class RTCPEngine {
           try? writer.sourceDescription(ssrc: reporterSSRC, cname: cname)
         }
         if let reporter { appendAnswers(to: &writer, from: reporter, at: now) }
-        if reporter == nil, next == reported.count { appendReferenceTime(to: &writer, at: now) }
+        if reporter == nil, next == round.senders.count {
+          appendReferenceTime(to: &writer, at: now)
+        }
         return writer.count
       }
       if !isWritten { return }
-    } while next < reported.count || written < blocks.count
+    } while next < round.senders.count || written < round.blocks.count
   }
 
   /// Answers the peer's reference times (RFC 3611 §4.5). Only who sends: a receiver's answer would tell nothing of a sender.
@@ -291,4 +291,10 @@ public final class RTCPEngine {
   public func nextDeadline(reports: Bool) -> Instant? {
     earliest(feedback.nextDeadline, reports ? nextReport ?? .zero : nil)
   }
+}
+
+/// What one round of reports is about. The arrays' memory serves the next.
+private struct ReportRound {
+  var blocks: [RTCPReportBlock] = []
+  var senders: [RTPTrackSender] = []
 }
