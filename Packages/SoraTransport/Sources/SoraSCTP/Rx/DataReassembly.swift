@@ -122,16 +122,20 @@ struct DataReassembly {
     }
   }
 
-  /// Forgets what the sender has given up, up to `last`; `first` is the one behind the cumulative TSN of before.
-  mutating func forget(_ first: Int64, through last: Int64) {
+  /// Forgets what the sender has given up, up to `last`. `tracker` is as it was before: a gap may be wide, so only what came is sought.
+  mutating func forget(through last: Int64, _ tracker: DataTracker) {
     dropHead()
     guard stored > 0 else { return }
-    var tsn = first
-    while tsn <= min(last, highest) {
-      if let fragment = remove(tsn) { pool.give(fragment.payload) }
-      tsn += 1
+    let lastKept = min(last, highest)
+    var first = tracker.cumulative + 1
+    while let block = tracker.block(from: first), block.lowerBound <= lastKept {
+      for tsn in block.lowerBound...min(block.upperBound, lastKept) {
+        if let fragment = remove(tsn) { pool.give(fragment.payload) }
+      }
+      first = block.upperBound + 1
     }
     // The run that was cut begins behind it.
+    let tsn = last + 1
     guard tsn <= highest, let next = fragments[index(tsn)], next.runStart < tsn else { return }
     fragments[index(tsn)]?.runStart = tsn
     fragments[index(tsn)]?.runEnd = next.runEnd

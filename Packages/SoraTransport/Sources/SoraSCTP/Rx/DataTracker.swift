@@ -60,9 +60,13 @@ package struct DataTracker {
   /// Moves the cumulative TSN on to at least `tsn` (RFC 3758 §3.6).
   package mutating func forward(to tsn: Int64) {
     guard tsn > cumulative else { return }
-    while cumulative < min(tsn, highest) {
-      cumulative += 1
-      bits[index(cumulative)] &= ~mask(cumulative)
+    let last = min(tsn, highest)
+    // By words, as a gap may be wide.
+    while cumulative < last {
+      let first = cumulative + 1
+      cumulative = min(first | 63, last)
+      let passed = UInt64.max >> UInt64(63 - (cumulative - first))
+      bits[index(first)] &= ~(passed << UInt64(first & 63))
     }
     cumulative = tsn
     highest = max(highest, cumulative)

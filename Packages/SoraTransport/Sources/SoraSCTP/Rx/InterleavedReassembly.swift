@@ -2,29 +2,22 @@ import SoraWire
 
 /// Puts messages together from I-DATA chunks: each says which fragment of which message it is (RFC 8260 §2.2).
 struct InterleavedReassembly {
-  private struct Pending {
-    var isEnd: Bool
-    var payload: [UInt8]
-  }
+  private struct Stream {
+    var ordered = PartialMessages()
+    var unordered = PartialMessages()
 
-  /// A message that isn't whole.
-  private struct Partial {
-    var number: UInt32
-    var isUnordered: Bool
-    var ppid: UInt32 = 0
-    /// The fragment that `payload` waits for.
-    var next: UInt32 = 0
-    var payload: [UInt8] = []
-    /// Fragments beyond it, by number.
-    var pending: [UInt32: Pending] = [:]
-    /// Of `payload` and `pending`.
-    var count = 0
+    subscript(isUnordered: Bool) -> PartialMessages {
+      @inline(__always) get { isUnordered ? unordered : ordered }
+      @inline(__always) _modify {
+        if isUnordered { yield &unordered } else { yield &ordered }
+      }
+    }
   }
 
   /// How many messages may be in parts at once: one of each stream that is used, and some that are unordered.
   private static let partialLimit = 8192
 
-  private var streams = StreamTable<[Partial]> { _ in [] }
+  private var streams = StreamTable<Stream> { _ in Stream() }
   private let pool: BufferPool
   private let limit: Int
   private var partials = 0
@@ -52,25 +45,21 @@ struct InterleavedReassembly {
       return
     }
     let place = streams.reserve(header.stream)
-    let index: Int
-    if let found = streams[place].firstIndex(where: {
-      $0.number == header.number && $0.isUnordered == header.isUnordered
-    }) {
-      index = found
-    } else {
-      guard !isFull else { return }
-      index = streams[place].count
+    let isUnordered = header.isUnordered
+    let mayAdd = !isFull
+    guard
+      let (index, isNew) = streams[place][isUnordered].reserve(header.number, mayAdd: mayAdd)
+    else { return }
+    if isNew {
       partials += 1
       bytes += EventQueue.overhead
-      streams[place].append(Partial(number: header.number, isUnordered: header.isUnordered))
     }
-    // Taken out while it changes, as a copy would copy its bytes.
-    var partial = Partial(number: 0, isUnordered: false)
-    swap(&partial, &streams[place][index])
+    var partial = PartialMessage(number: header.number)
+    streams[place][isUnordered].exchange(&partial, at: index)
     if header.isBeginning { partial.ppid = header.ppid }
     let isWhole: Bool
     if partial.count + payload.byteCount > limit {
-      swap(&partial, &streams[place][index])
+      streams[place][isUnordered].exchange(&partial, at: index)
       throw .messageTooLarge
     } else if header.fragment == partial.next {
       if partial.payload.capacity == 0 { partial.payload = pool.take(expected(payload.byteCount)) }
@@ -83,28 +72,24 @@ struct InterleavedReassembly {
       keep(header, payload, in: &partial)
       isWhole = false
     }
-    swap(&partial, &streams[place][index])
+    streams[place][isUnordered].exchange(&partial, at: index)
     guard isWhole else { return }
-    let whole = remove(place, index)
+    let whole = streams[place][isUnordered].remove(at: index)
+    release(whole)
     lastSize = whole.payload.count
-    finish(
-      header.stream, whole.number, whole.ppid, whole.isUnordered, whole.payload, into: &inbound)
+    finish(header.stream, whole.number, whole.ppid, isUnordered, whole.payload, into: &inbound)
   }
 
   /// Forgets the messages of a stream up to `number`, which were given up (RFC 8260 §2.3.1).
   mutating func forget(_ stream: UInt16, isUnordered: Bool, through number: UInt32) {
     guard let place = streams.place(of: stream) else { return }
-    for index in streams[place].indices.reversed()
-    where streams[place][index].isUnordered == isUnordered
-      && Int32(bitPattern: streams[place][index].number &- number) <= 0
-    {
-      pool.give(remove(place, index).payload)
-    }
+    while let partial = streams[place][isUnordered].popFirst(through: number) { drop(partial) }
   }
 
   mutating func reset(_ stream: UInt16) {
     guard let place = streams.place(of: stream) else { return }
-    for index in streams[place].indices.reversed() { pool.give(remove(place, index).payload) }
+    while let partial = streams[place].ordered.popAny() { drop(partial) }
+    while let partial = streams[place].unordered.popAny() { drop(partial) }
   }
 
   mutating func resetAll() {
@@ -115,19 +100,19 @@ struct InterleavedReassembly {
   private func expected(_ count: Int) -> Int { partials <= 64 ? max(count, lastSize) : count * 2 }
 
   private mutating func keep(
-    _ header: DataHeader, _ payload: RawSpan, in partial: inout Partial
+    _ header: DataHeader, _ payload: RawSpan, in partial: inout PartialMessage
   ) {
     guard Int32(bitPattern: header.fragment &- partial.next) > 0 else { return }
     guard partial.pending[header.fragment] == nil else { return }
     var memory = pool.take(payload.byteCount)
     memory.append(copying: payload)
-    partial.pending[header.fragment] = Pending(isEnd: header.isEnd, payload: memory)
+    partial.pending[header.fragment] = PartialMessage.Pending(isEnd: header.isEnd, payload: memory)
     partial.count += payload.byteCount
     bytes += payload.byteCount + EventQueue.overhead
   }
 
   /// Appends what waited for the fragment that came. Says whether the message is whole.
-  private mutating func appendPending(_ partial: inout Partial) -> Bool {
+  private mutating func appendPending(_ partial: inout PartialMessage) -> Bool {
     while let next = partial.pending.removeValue(forKey: partial.next) {
       partial.payload.append(copying: next.payload.rawSpan)
       partial.next &+= 1
@@ -138,12 +123,16 @@ struct InterleavedReassembly {
     return false
   }
 
-  private mutating func remove(_ place: Int, _ index: Int) -> Partial {
-    let partial = streams[place].remove(at: index)
+  /// Accounts for one that is removed.
+  private mutating func release(_ partial: PartialMessage) {
     partials -= 1
     bytes -= partial.count + EventQueue.overhead * (1 + partial.pending.count)
     for pending in partial.pending.values { pool.give(pending.payload) }
-    return partial
+  }
+
+  private mutating func drop(_ partial: PartialMessage) {
+    release(partial)
+    pool.give(partial.payload)
   }
 
   private func finish(

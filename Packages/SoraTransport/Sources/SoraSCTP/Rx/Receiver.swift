@@ -132,9 +132,8 @@ final class Receiver {
     let target = TSN.extended(value.u32(0), near: tracker.cumulative)
     policy.require()
     guard target > tracker.cumulative else { return true }
-    let before = tracker.cumulative
+    if !interleaving { data.forget(through: target, tracker) }
     tracker.forward(to: target)
-    if !interleaving { data.forget(before + 1, through: target) }
     for offset in stride(from: 4, to: value.byteCount, by: entry) {
       let stream = value.u16(offset)
       guard stream < incomingStreams else { continue }
