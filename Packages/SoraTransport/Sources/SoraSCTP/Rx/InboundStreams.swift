@@ -61,8 +61,10 @@ struct InboundStreams {
     streams[place] = Stream()
   }
 
+  /// A peer may ask for it as often as it likes: those that are reset already cost nothing.
   mutating func resetAll() {
     for place in streams.indices { reset(streams.stream(at: place)) }
+    streams.removeAll()
   }
 
   private mutating func release(_ place: Int) {

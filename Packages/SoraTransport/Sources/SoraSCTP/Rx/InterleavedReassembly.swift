@@ -92,8 +92,10 @@ struct InterleavedReassembly {
     while let partial = streams[place].unordered.popAny() { drop(partial) }
   }
 
+  /// A peer may ask for it as often as it likes: those that are reset already cost nothing.
   mutating func resetAll() {
     for place in streams.indices { reset(streams.stream(at: place)) }
+    streams.removeAll()
   }
 
   /// Room for a message that begins with `count` bytes: the next may be as large as the last, while they are few.

@@ -39,4 +39,11 @@ struct StreamTable<Element> {
   var indices: Range<Int> { elements.indices }
 
   func stream(at place: Int) -> UInt16 { ids[place] }
+
+  /// Forgets the state of all: what is then used begins anew.
+  mutating func removeAll() {
+    for id in ids { places[Int(id)] = -1 }
+    elements = []
+    ids = []
+  }
 }

@@ -83,6 +83,36 @@ import Testing
     #expect(peer.events().isEmpty)
   }
 
+  /// No streams in a request are all of them; each begins anew, also one of which something waits, and whatever was used comes as before.
+  @Test func allStreamsBeginAnewAtOnce() {
+    let peer = RawPeer()
+    #expect(peer.connect())
+    _ = peer.events()
+    var tsn = peer.firstTSN
+    func take(_ stream: UInt16, number: UInt16) {
+      _ = peer.send(peer.data(tsn, stream: stream, ssn: number, [UInt8(number)]))
+      tsn &+= 1
+    }
+    func payloads() -> [[UInt8]] {
+      peer.events().compactMap {
+        if case .message(let message) = $0 { message.payload } else { nil }
+      }
+    }
+    var sequence = peer.firstTSN
+    for _ in 0..<3 {
+      for stream in 0..<200 { take(UInt16(stream), number: 0) }
+      // Waits for the one before it, and in vain.
+      take(7, number: 2)
+      #expect(payloads().count == 200)
+      #expect(result(peer.send(request(sequence, tsn &- 1, []))) == 1)
+      sequence &+= 1
+      #expect(peer.events() == [.incomingStreamsReset([])])
+    }
+    take(7, number: 0)
+    take(7, number: 1)
+    #expect(payloads() == [[0], [1]])
+  }
+
   @Test func badRequestsAreRefused() {
     let peer = RawPeer()
     #expect(peer.connect())
