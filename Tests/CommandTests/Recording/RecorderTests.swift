@@ -177,6 +177,22 @@ import Testing
     #expect(new.starts(with: Data((name.hasSuffix("wav") ? "RIFF" : "YUV4").utf8)))
   }
 
+  /// Who reads a pipe gets all that comes, though the command has looked at it before.
+  @Test func aPipeIsRecordedInto() async throws {
+    #expect(unsafe mkfifo(path("pipe.y4m"), 0o600) == 0)
+    let (path, film) = (path("pipe.y4m"), AsyncStream<Data>.makeStream())
+    Thread.detachNewThread {
+      film.continuation.yield(FileHandle(forReadingAtPath: path)?.readDataToEndOfFile() ?? Data())
+      film.continuation.finish()
+    }
+    do {
+      let recorder = try #require(try Recorder(RecordFiles([path]), framesPerSecond: nil))
+      for index in 0..<3 { recorder.add(frame(UInt32(index), at: 40 * index)) }
+      #expect(recorder.finish().failure == nil)
+    }
+    for await data in film.stream { #expect(data.starts(with: Data("YUV4MPEG2".utf8))) }
+  }
+
   @Test func aFolderThatNothingCameForGoes() throws {
     let made = try ChannelRecording(folder: path("made/"), channelID: "c")
     #expect(made.finish().isEmpty)
