@@ -121,6 +121,16 @@ import WebRTC
     return played
   }
 
+  /// Publishes to the end, and gives what is told of that then.
+  private func summary(_ arguments: [String]) async throws -> String {
+    let server = try await SoraServer.start()
+    let run = try await Run.beside(
+      ["publish", server.url, "--channel", "c", "--json"] + arguments)
+    await server.shutdown()
+    #expect(run.status == 0, "\(run.errors)")
+    return String(try #require(run.output.split(separator: "\n").last))
+  }
+
   private static let combinations: [(VideoCodecKind, String)] = [
     (.vp8, "webm"), (.vp9, "mkv"), (.av1, "webm"), (.h264, "mp4"), (.h265, "mkv"),
   ]
@@ -195,14 +205,9 @@ import WebRTC
     try await ffmpeg([
       "testsrc=size=160x96:rate=25", "-t", "3", "-c:v", encoder, "-pix_fmt", "yuv420p", film,
     ])
-    let server = try await SoraServer.start()
-    let run = try await Run.beside([
-      "publish", server.url, "--channel", "c", "--json", "--video", film, "--audio", "none",
-      "--video-codec", codec,
+    let summary = try await summary([
+      "--video", film, "--audio", "none", "--video-codec", codec,
     ])
-    await server.shutdown()
-    #expect(run.status == 0, "\(run.errors)")
-    let summary = try #require(run.output.split(separator: "\n").last)
     let frames = try #require(summary.firstMatch(of: /"frames":([0-9]+)/))
     #expect(try #require(Int(frames.1)) > 60, "\(summary)")
   }
@@ -284,11 +289,7 @@ import WebRTC
 
   @Test func aFilmIsOverAtItsEnd() async throws {
     let film = try film(.vp8, "webm")
-    let server = try await SoraServer.start()
-    let run = try Run(["publish", server.url, "--channel", "c", "--json", "--video", film])
-    await server.shutdown()
-    #expect(run.status == 0, "\(run.errors)")
-    let summary = try #require(run.output.split(separator: "\n").last)
+    let summary = try await summary(["--video", film])
     #expect(summary.contains("\"frames\":50,"), "\(summary)")
   }
 

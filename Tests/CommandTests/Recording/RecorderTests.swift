@@ -135,15 +135,19 @@ import Testing
     #expect(samples.last == 1_000)
   }
 
+  /// 10 ms.
+  private var sound: AudioFrame {
+    AudioFrame(
+      samples: [Int16](repeating: 1_000, count: 960), sampleRate: 48_000, channels: 2,
+      timestamp: .zero)
+  }
+
   @Test(arguments: ["full.y4m", "full.wav"]) func aFullDiskIsTheReason(_ name: String) throws {
     try FileManager.default.createSymbolicLink(
       atPath: path(name), withDestinationPath: "/dev/full")
     let recorder = try #require(try Recorder(RecordFiles([path(name)]), framesPerSecond: nil))
     for index in 0..<10 { recorder.add(frame(UInt32(index), at: 33 * index)) }
-    recorder.add(
-      AudioFrame(
-        samples: [Int16](repeating: 1_000, count: 960), sampleRate: 48_000, channels: 2,
-        timestamp: .zero))
+    recorder.add(sound)
     let failure = try #require(recorder.finish().failure)
     #expect(failure.hasSuffix("No space left on device"), "\(failure)")
   }
@@ -168,10 +172,7 @@ import Testing
       return
     }
     recorder.add(frame(1, at: 0))
-    recorder.add(
-      AudioFrame(
-        samples: [Int16](repeating: 1_000, count: 960), sampleRate: 48_000, channels: 2,
-        timestamp: .zero))
+    recorder.add(sound)
     #expect(recorder.finish().failure == nil)
     let new = try Data(contentsOf: URL(fileURLWithPath: path(name)))
     #expect(new.starts(with: Data((name.hasSuffix("wav") ? "RIFF" : "YUV4").utf8)))

@@ -22,7 +22,6 @@ package struct TURNStreams {
 
   private struct Stream {
     let connection: any ICEStreamConnection
-    let network: ClientNetwork
     var deframer = TURNStreamDeframer()
     var relays = 0
     /// When it has to have an allocation; not looked at where it has one.
@@ -63,8 +62,7 @@ package struct TURNStreams {
   package mutating func add(
     _ client: Client, _ connection: any ICEStreamConnection, at now: Instant
   ) {
-    streams[client] = Stream(
-      connection: connection, network: ClientNetwork(client.remote.ip), allocatesBy: now)
+    streams[client] = Stream(connection: connection, allocatesBy: now)
     wait(for: client, at: now)
   }
 
@@ -110,16 +108,14 @@ package struct TURNStreams {
   }
 
   private mutating func wait(for client: Client, at now: Instant) {
-    guard let network = streams[client]?.network else { return }
     streams[client]?.allocatesBy = now + limits.patience
     waiting.append(client)
-    waitingCounts.add(network)
+    waitingCounts.add(ClientNetwork(client.remote.ip))
   }
 
   private mutating func stopWaiting(for client: Client) {
-    guard let network = streams[client]?.network else { return }
     waiting.removeAll { $0 == client }
-    waitingCounts.remove(network)
+    waitingCounts.remove(ClientNetwork(client.remote.ip))
   }
 
   // MARK: Bytes

@@ -4,6 +4,18 @@ import Testing
 
 /// How many SSRCs a session keeps, and what becomes of the others.
 @Suite struct StreamLimitTests {
+  /// Sends a packet, which is to arrive as it was.
+  ///
+  /// - Returns: the protected packet.
+  @discardableResult
+  private func pass(
+    _ packet: [UInt8], from sender: SRTPSession, to receiver: SRTPSession
+  ) throws -> [UInt8] {
+    let protected = try sender.run(.protectRTP, packet).get()
+    try #require(receiver.run(.unprotectRTP, protected).judgement == .accepted(packet))
+    return protected
+  }
+
   /// Those that are in use together.
   @Test(arguments: SessionTests.combinations)
   func streamsBeyondTheLimitAreRefusedAndCounted(
@@ -46,8 +58,7 @@ import Testing
     for ssrc in 0..<1_500 as Range<UInt32> {
       for sequence in 0..<20 as Range<UInt16> {
         let packet = makeRTP(sequence: sequence, ssrc: ssrc, random: random, payload: 10)
-        let protected = try sender.run(.protectRTP, packet).get()
-        try #require(receiver.run(.unprotectRTP, protected).judgement == .accepted(packet))
+        try pass(packet, from: sender, to: receiver)
       }
     }
     #expect(receiver.statistics.streamsRefused == 0)
@@ -65,10 +76,8 @@ import Testing
       profile, .evp, implementation, maximumStreams: 4)
     let random = RandomSource(seed: 5)
     func accept(_ ssrc: UInt32, _ sequence: UInt16) throws -> [UInt8] {
-      let packet = makeRTP(sequence: sequence, ssrc: ssrc, random: random)
-      let protected = try sender.run(.protectRTP, packet).get()
-      try #require(receiver.run(.unprotectRTP, protected).judgement == .accepted(packet))
-      return protected
+      try pass(
+        makeRTP(sequence: sequence, ssrc: ssrc, random: random), from: sender, to: receiver)
     }
     let first = try (1...4).map { try accept($0, 1) }
     // 2 speaks by RTCP alone, and 1 not at all.
@@ -111,10 +120,9 @@ import Testing
     let random = RandomSource(seed: 6)
     var refused: Set<UInt32> = []
     for sequence in 0..<30 as Range<UInt16> {
-      let packets = (0..<4).map { makeRTP(sequence: sequence, ssrc: $0, random: random) }
-      for packet in packets {
-        let protected = try sender.run(.protectRTP, packet).get()
-        try #require(receiver.run(.unprotectRTP, protected).judgement == .accepted(packet))
+      for ssrc in 0..<4 as Range<UInt32> {
+        try pass(
+          makeRTP(sequence: sequence, ssrc: ssrc, random: random), from: sender, to: receiver)
       }
     }
     for sequence in 0..<30 as Range<UInt16> {

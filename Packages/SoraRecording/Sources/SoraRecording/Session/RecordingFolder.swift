@@ -10,12 +10,8 @@ public struct RecordingFolder: Sendable, Hashable {
   public init(_ path: String) throws(MediaFileError) {
     try MediaRecorder.prepare()
     try? FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-    var isDirectory: ObjCBool = false
-    let exists = unsafe FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory)
-    if exists, !isDirectory.boolValue {
-      throw .system(path: path, operation: "write files in", errno: ENOTDIR)
-    }
-    guard unsafe access(path, W_OK | X_OK) == 0 else {
+    // With the point, so that a file is none.
+    guard unsafe access(path + "/.", W_OK | X_OK) == 0 else {
       throw .system(path: path, operation: "write files in", errno: errno)
     }
     self.path = path

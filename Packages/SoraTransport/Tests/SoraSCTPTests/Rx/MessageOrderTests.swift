@@ -5,15 +5,6 @@ import Testing
 
 /// Messages that wait for their turn, and fragments that wait for others.
 @Suite struct MessageOrderTests {
-  private func connected(interleaving: Bool) -> RawPeer {
-    var configuration = SCTPConfiguration()
-    configuration.interleaving = interleaving
-    let peer = RawPeer(configuration)
-    #expect(peer.connect(extensions: interleaving ? [130, 192, 64] : [130, 192]))
-    _ = peer.events()
-    return peer
-  }
-
   /// An I-DATA chunk (RFC 8260 §2.1) of a whole message, or of a fragment of one that isn't the first.
   private func interleaved(
     _ tsn: UInt32, stream: UInt16 = 0, number: UInt32, fragment: UInt32 = 0, flags: UInt8 = 3,
@@ -22,12 +13,6 @@ import Testing
     RawPeer.chunk(
       64, flags: flags,
       RawPeer.words(tsn) + RawPeer.halves(stream, 0) + RawPeer.words(number, fragment) + payload)
-  }
-
-  private func payloads(_ peer: RawPeer) -> [[UInt8]] {
-    peer.events().compactMap {
-      if case .message(let message) = $0 { message.payload } else { nil }
-    }
   }
 
   /// Sends chunks that are made from their indices, many to a packet.
@@ -54,17 +39,18 @@ import Testing
     let count: UInt32 = 16_000
     func take(_ numbers: [UInt32]) -> Duration {
       time {
-        let peer = connected(interleaving: true)
+        let peer = RawPeer.connected(interleaving: true)
         send(numbers, to: peer) { tsn, number in
           interleaved(tsn, number: number, [UInt8(truncatingIfNeeded: number)])
         }
-        #expect(payloads(peer).isEmpty)
+        #expect(peer.messages().map(\.payload).isEmpty)
         peer.send(
           RawPeer.chunk(
             194,
             RawPeer.words(peer.firstTSN &+ count) + RawPeer.halves(0, 0)
               + RawPeer.words(count / 2)))
-        #expect(payloads(peer) == (1...count).map { [UInt8(truncatingIfNeeded: $0)] })
+        #expect(
+          peer.messages().map(\.payload) == (1...count).map { [UInt8(truncatingIfNeeded: $0)] })
       }
     }
     let ascending = take(Array(1...count))
@@ -72,7 +58,7 @@ import Testing
 
     // Each of these chunks passes over some that never were, below the many that wait.
     let skipping = time {
-      let peer = connected(interleaving: true)
+      let peer = RawPeer.connected(interleaving: true)
       let far: UInt32 = 1 << 30
       send(Array(far..<(far + count)), to: peer) { interleaved($0, number: $1, [1]) }
       for chunk in 0..<10 as Range<UInt32> {
@@ -82,7 +68,7 @@ import Testing
         }
         peer.send(RawPeer.chunk(194, value))
       }
-      #expect(payloads(peer).isEmpty)
+      #expect(peer.messages().map(\.payload).isEmpty)
     }
     #expect(skipping < ascending * 10)
   }
@@ -91,55 +77,29 @@ import Testing
     let count: UInt32 = 16_000
     func take(_ fragments: [UInt32]) -> Duration {
       time {
-        let peer = connected(interleaving: true)
+        let peer = RawPeer.connected(interleaving: true)
         send(fragments, to: peer) { tsn, fragment in
           interleaved(
             tsn, number: 0, fragment: fragment, flags: fragment == count - 1 ? 1 : 0,
             [UInt8(truncatingIfNeeded: fragment)])
         }
-        #expect(payloads(peer).isEmpty)
+        #expect(peer.messages().map(\.payload).isEmpty)
         let first = peer.firstTSN &+ UInt32(fragments.count)
         peer.send(interleaved(first, number: 0, fragment: 53, flags: 2, [0]))
-        #expect(payloads(peer) == [(0..<count).map { UInt8(truncatingIfNeeded: $0) }])
+        #expect(
+          peer.messages().map(\.payload) == [(0..<count).map { UInt8(truncatingIfNeeded: $0) }])
       }
     }
     let ascending = take(Array(1..<count))
     #expect(take((1..<count).reversed()) < ascending * 10)
   }
 
-  /// What a stream has delivered and what waits, by numbers that don't wrap.
-  private struct Model {
-    var expected: Int64 = 0
-    var waiting: [Int64: [UInt8]] = [:]
-
-    mutating func take(_ number: Int64, _ payload: [UInt8]) -> [[UInt8]] {
-      if number >= expected, waiting[number] == nil { waiting[number] = payload }
-      return release()
-    }
-
-    mutating func skip(through number: Int64) -> [[UInt8]] {
-      guard number >= expected else { return [] }
-      let passed = waiting.keys.filter { $0 <= number }.sorted()
-      expected = number + 1
-      return passed.map { waiting.removeValue(forKey: $0)! } + release()
-    }
-
-    private mutating func release() -> [[UInt8]] {
-      var released: [[UInt8]] = []
-      while let payload = waiting.removeValue(forKey: expected) {
-        released.append(payload)
-        expected += 1
-      }
-      return released
-    }
-  }
-
   /// Any order, repeats and passing over agree with a simple model, also where numbers begin again at 0.
   @Test(arguments: [false, true], 1...4 as ClosedRange<UInt64>)
   func anyOrderAgreesWithAModel(interleaving: Bool, seed: UInt64) {
-    let peer = connected(interleaving: interleaving)
+    let peer = RawPeer.connected(interleaving: interleaving)
     let random = RandomSource(seed: seed)
-    var models = [Model](repeating: Model(), count: 3)
+    var models = [OrderedModel](repeating: OrderedModel(), count: 3)
     var tsn = peer.firstTSN
     func skip(_ stream: Int, through number: Int64) {
       let value =
@@ -149,7 +109,7 @@ import Testing
         : RawPeer.halves(UInt16(stream), UInt16(truncatingIfNeeded: number))
       peer.send(RawPeer.chunk(interleaving ? 194 : 192, RawPeer.words(tsn) + value))
       tsn &+= 1
-      #expect(payloads(peer) == models[stream].skip(through: number))
+      #expect(peer.messages().map(\.payload) == models[stream].skip(through: number))
     }
     // Close to where they begin again.
     let half: Int64 = interleaving ? 1 << 31 : 1 << 15
@@ -174,7 +134,7 @@ import Testing
           : peer.data(
             tsn, stream: UInt16(stream), ssn: UInt16(truncatingIfNeeded: number), payload))
       tsn &+= 1
-      #expect(payloads(peer) == models[stream].take(number, payload))
+      #expect(peer.messages().map(\.payload) == models[stream].take(number, payload))
     }
     #expect(models.allSatisfy { $0.expected > 2 * half })
     // All that waited is accounted for.

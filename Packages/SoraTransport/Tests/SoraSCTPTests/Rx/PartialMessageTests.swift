@@ -13,15 +13,6 @@ import Testing
     var isEnd = false
   }
 
-  private func connected(interleaving: Bool = true) -> RawPeer {
-    var configuration = SCTPConfiguration()
-    configuration.interleaving = interleaving
-    let peer = RawPeer(configuration)
-    #expect(peer.connect(extensions: interleaving ? [130, 192, 64] : [130, 192]))
-    _ = peer.events()
-    return peer
-  }
-
   /// An I-DATA chunk (RFC 8260 §2.1).
   private func chunk(_ tsn: UInt32, _ part: Part, _ payload: [UInt8] = [1]) -> [UInt8] {
     RawPeer.chunk(
@@ -38,10 +29,6 @@ import Testing
         + entries.flatMap {
           RawPeer.halves($0.stream, $0.isUnordered ? 1 : 0) + RawPeer.words($0.number)
         })
-  }
-
-  private func messages(_ peer: RawPeer) -> [SCTPMessage] {
-    peer.events().compactMap { if case .message(let message) = $0 { message } else { nil } }
   }
 
   /// Packets with many chunks each, of which each has a TSN.
@@ -78,7 +65,7 @@ import Testing
     let count: UInt32 = 8_000
     func take(streams: UInt32) -> Duration {
       least {
-        let peer = connected()
+        let peer = RawPeer.connected(interleaving: true)
         func part(_ index: UInt32, _ fragment: UInt32, isEnd: Bool = false) -> Part {
           // The first of each stream stays away, so that messages with an order wait, too.
           Part(
@@ -90,7 +77,7 @@ import Testing
           all.map { part($0, 0) } + all.reversed().map { part($0, 1) } + all.map { part($0, 2) }
           + all[0..<4_000].reversed().map { part($0, 3, isEnd: true) }
         var took = time(packets(peer, parts), to: peer)
-        #expect(messages(peer).count == (isUnordered ? 4_000 : 0))
+        #expect(peer.messages().count == (isUnordered ? 4_000 : 0))
         var tsn = peer.firstTSN &+ UInt32(parts.count)
         // What is passed over first was never there, then it is one after the other.
         let fruitless = (0..<100).map { _ -> [UInt8] in
@@ -105,7 +92,7 @@ import Testing
           return peer.packet(skip(tsn, (start..<min(start + 140, count)).map { part($0, 0) }))
         }
         took += time(each, to: peer)
-        #expect(messages(peer).count == (isUnordered ? 0 : 4_000))
+        #expect(peer.messages().count == (isUnordered ? 0 : 4_000))
         #expect(peer.association.statistics.receiveWindow == SCTPConfiguration().receiveWindow)
         return took
       }
@@ -122,9 +109,12 @@ import Testing
       var isUnordered: Bool
     }
 
-    var expected: Int64
+    var order: OrderedModel
     var partial: [Key: Set<UInt32>] = [:]
-    var waiting: [Int64: [UInt8]] = [:]
+
+    init(expected: Int64) { order = OrderedModel(expected: expected) }
+
+    var expected: Int64 { order.expected }
 
     /// A message has two to five fragments.
     static func fragments(_ number: Int64) -> UInt32 { 2 + UInt32(truncatingIfNeeded: number) % 4 }
@@ -138,28 +128,14 @@ import Testing
       guard partial[key]?.count == Int(Model.fragments(key.number)) else { return [] }
       partial[key] = nil
       let whole = (0..<Model.fragments(key.number)).flatMap { Model.payload(key, $0) }
-      if key.isUnordered { return [whole] }
-      if key.number >= expected, waiting[key.number] == nil { waiting[key.number] = whole }
-      return release()
+      return key.isUnordered ? [whole] : order.take(key.number, whole)
     }
 
     mutating func skip(through number: Int64, isUnordered: Bool) -> [[UInt8]] {
       for key in partial.keys where key.isUnordered == isUnordered && key.number <= number {
         partial[key] = nil
       }
-      guard !isUnordered, number >= expected else { return [] }
-      let passed = waiting.keys.filter { $0 <= number }.sorted()
-      expected = number + 1
-      return passed.map { waiting.removeValue(forKey: $0)! } + release()
-    }
-
-    private mutating func release() -> [[UInt8]] {
-      var released: [[UInt8]] = []
-      while let payload = waiting.removeValue(forKey: expected) {
-        released.append(payload)
-        expected += 1
-      }
-      return released
+      return isUnordered ? [] : order.skip(through: number)
     }
   }
 
@@ -167,7 +143,7 @@ import Testing
   /// order and one without, of the same number, are two.
   @Test(arguments: 1...6 as ClosedRange<UInt64>)
   func anyOrderAgreesWithAModel(seed: UInt64) {
-    let peer = connected()
+    let peer = RawPeer.connected(interleaving: true)
     let random = RandomSource(seed: seed)
     let begin: Int64 = 1 << 32 - 60
     var models = [Model](repeating: Model(expected: begin), count: 3)
@@ -178,7 +154,7 @@ import Testing
         isUnordered: isUnordered)
       peer.send(skip(tsn, [entry]))
       tsn &+= 1
-      return messages(peer).map(\.payload)
+      return peer.messages().map(\.payload)
     }
     for stream in models.indices {
       for number in [1 << 31 - 1, begin - 1] as [Int64] {
@@ -210,7 +186,7 @@ import Testing
             isUnordered: isUnordered, fragment: fragment, isEnd: fragment == count - 1),
           Model.payload(key, fragment)))
       tsn &+= 1
-      let got = messages(peer)
+      let got = peer.messages()
       #expect(got.map(\.payload) == models[stream].take(key, fragment))
       #expect(got.allSatisfy { $0.isUnordered == isUnordered })
       most = max(most, models[stream].partial.count)
@@ -232,7 +208,7 @@ import Testing
   /// Numbers may be anywhere, as those of a peer who means harm are: what is passed over in the end leaves nothing behind.
   @Test(arguments: 1...4 as ClosedRange<UInt64>)
   func numbersAllAroundAreFound(seed: UInt64) {
-    let peer = connected()
+    let peer = RawPeer.connected(interleaving: true)
     let random = RandomSource(seed: seed)
     let numbers = (0..<500).map { _ in UInt32(truncatingIfNeeded: random.next()) }
     var tsn = peer.firstTSN
@@ -245,7 +221,7 @@ import Testing
       tsn &+= 1
     }
     let even = Set(numbers.filter { $0 % 2 == 0 })
-    #expect(messages(peer).map(\.payload) == even.map { _ in [1, 2] })
+    #expect(peer.messages().map(\.payload) == even.map { _ in [1, 2] })
     // Each round passes over one at least.
     for round in 0..<UInt32(4 * numbers.count) {
       peer.send(skip(tsn, [Part(number: round << 30, isUnordered: true)]))
@@ -258,7 +234,7 @@ import Testing
   /// all of it has come, unless its sender gave up a part before.
   @Test(arguments: 1...4 as ClosedRange<UInt64>)
   func passingOverFragmentsAgreesWithAModel(seed: UInt64) {
-    let peer = connected(interleaving: false)
+    let peer = RawPeer.connected(interleaving: false)
     let random = RandomSource(seed: seed)
     // Messages of one to five fragments, one behind the other; their TSNs are counted from 0.
     var bounds: [Range<Int>] = []
@@ -278,7 +254,7 @@ import Testing
         peer.send(RawPeer.chunk(192, RawPeer.words(peer.firstTSN &+ UInt32(givenUp))))
         cumulative = givenUp
         advance()
-        #expect(messages(peer).isEmpty)
+        #expect(peer.messages().isEmpty)
         continue
       }
       let index = cumulative + 1 + Int(random.next() % (random.next() % 4 == 0 ? 600 : 8))
@@ -293,7 +269,7 @@ import Testing
       let isWhole = isNew && message.lowerBound > givenUp && message.allSatisfy(arrived.contains)
       advance()
       let expected = isWhole ? [message.flatMap { [UInt8](bigEndian: UInt32($0)) }] : []
-      #expect(messages(peer).map(\.payload) == expected)
+      #expect(peer.messages().map(\.payload) == expected)
       handedOut += isWhole ? 1 : 0
     }
     #expect(handedOut > 100)
@@ -307,7 +283,7 @@ import Testing
     let rounds: UInt32 = 600
     func take(gap: UInt32) -> Duration {
       least {
-        let peer = connected(interleaving: interleaving)
+        let peer = RawPeer.connected(interleaving: interleaving)
         var tsn = peer.firstTSN &- 1
         let packets = (0..<rounds / 20).map { round in
           peer.packet(

@@ -1,6 +1,7 @@
 import SoraMedia
 import SoraSCTP
 import SoraWire
+import Testing
 
 /// A peer by hand: it writes each chunk itself, true or not, and reads what comes back.
 final class RawPeer {
@@ -132,6 +133,16 @@ final class RawPeer {
     return association.state == .connected
   }
 
+  /// A peer of a new association that may give messages up, with interleaving (RFC 8260) or without.
+  static func connected(interleaving: Bool) -> RawPeer {
+    var configuration = SCTPConfiguration()
+    configuration.interleaving = interleaving
+    let peer = RawPeer(configuration)
+    #expect(peer.connect(extensions: interleaving ? [130, 192, 64] : [130, 192]))
+    _ = peer.events()
+    return peer
+  }
+
   /// Takes tag, TSN and cookie of an INIT ACK.
   func readInitiationAck(_ packets: [Packet]) -> Bool {
     guard let chunk = packets.first?.chunks.first, chunk.type == 2, chunk.value.count > 16 else {
@@ -155,6 +166,11 @@ final class RawPeer {
     var all: [SCTPEvent] = []
     while let event = association.nextEvent() { all.append(event) }
     return all
+  }
+
+  /// The messages among the events.
+  func messages() -> [SCTPMessage] {
+    events().compactMap { if case .message(let message) = $0 { message } else { nil } }
   }
 }
 

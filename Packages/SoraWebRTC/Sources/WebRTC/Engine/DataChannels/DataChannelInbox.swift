@@ -27,6 +27,9 @@ final class DataChannelInbox: Sendable {
     var isDiscarding = false
     var waiter: (key: Int, continuation: CheckedContinuation<DataMessage?, Never>)?
     var nextKey = 0
+
+    /// Bytes that count in the backlog: those that wait for a reader who has begun to read.
+    var unread: Int { reader == .none ? 0 : messageBytes }
   }
 
   /// Messages that wait for a reader who never came, in bytes (libwebrtc's limit, as well).
@@ -97,13 +100,13 @@ final class DataChannelInbox: Sendable {
   }
 
   /// Bytes that wait for a reader who has begun to read.
-  var unread: Int { state.withLock { $0.reader == .none ? 0 : $0.messageBytes } }
+  var unread: Int { state.withLock { $0.unread } }
 
   /// Forgets the messages that wait, and those that still come.
   func discard() {
     let bytes = state.withLock { state in
       state.isDiscarding = true
-      let bytes = state.reader == .none ? 0 : state.messageBytes
+      let bytes = state.unread
       state.messageBytes = 0
       var kept = Ring<Item>()
       while let item = state.items.popFirst() {
