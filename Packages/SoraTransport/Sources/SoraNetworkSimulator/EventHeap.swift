@@ -1,3 +1,5 @@
+import SoraMedia
+
 /// Something that happens at an instant. Plain memory: moving it around the heap costs no reference counting.
 struct SimulationEvent {
   enum Kind: UInt8 {
@@ -27,62 +29,19 @@ struct SimulationEvent {
   }
 }
 
-/// A binary heap of events over memory of its own; grows, never shrinks.
-@safe struct EventHeap: ~Copyable {
-  private var storage: UnsafeMutablePointer<SimulationEvent>
-  private var capacity: Int
-  private(set) var count = 0
+/// What is to happen, in order.
+struct EventHeap: ~Copyable {
+  private var events = BinaryHeap<SimulationEvent>()
   private var nextOrder: UInt64 = 0
 
-  init() {
-    capacity = 1024
-    unsafe storage = .allocate(capacity: capacity)
-  }
-
-  deinit { unsafe storage.deallocate() }
-
-  var first: SimulationEvent? { unsafe count > 0 ? storage[0] : nil }
+  var first: SimulationEvent? { events.first }
 
   mutating func push(_ kind: SimulationEvent.Kind, at time: Int64, index: Int32, extra: Int32 = 0) {
-    if count == capacity { grow() }
     let event = SimulationEvent(
       time: time, order: nextOrder, kind: kind, index: index, extra: extra)
     nextOrder &+= 1
-    var hole = count
-    count += 1
-    while hole > 0 {
-      let parent = (hole - 1) >> 1
-      if unsafe !event.precedes(storage[parent]) { break }
-      unsafe storage[hole] = unsafe storage[parent]
-      hole = parent
-    }
-    unsafe storage[hole] = event
+    events.insert(event, by: { $0.precedes($1) })
   }
 
-  mutating func pop() -> SimulationEvent? {
-    guard count > 0 else { return nil }
-    let result = unsafe storage[0]
-    count -= 1
-    guard count > 0 else { return result }
-    let last = unsafe storage[count]
-    var hole = 0
-    while true {
-      var child = 2 * hole + 1
-      if child >= count { break }
-      if child + 1 < count, unsafe storage[child + 1].precedes(storage[child]) { child += 1 }
-      if unsafe !storage[child].precedes(last) { break }
-      unsafe storage[hole] = unsafe storage[child]
-      hole = child
-    }
-    unsafe storage[hole] = last
-    return result
-  }
-
-  private mutating func grow() {
-    let larger = UnsafeMutablePointer<SimulationEvent>.allocate(capacity: capacity * 2)
-    unsafe larger.moveInitialize(from: storage, count: count)
-    unsafe storage.deallocate()
-    unsafe storage = unsafe larger
-    capacity *= 2
-  }
+  mutating func pop() -> SimulationEvent? { events.popFirst { $0.precedes($1) } }
 }

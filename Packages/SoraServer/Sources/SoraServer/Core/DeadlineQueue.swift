@@ -36,7 +36,7 @@ package struct DeadlineQueue<Connection: DeadlineQueued> {
     var index = -1
   }
 
-  private var heap: [Entry] = []
+  private var heap = BinaryHeap<Entry>()
   private var seats: [Seat] = []
   private var freeSeats: [Int] = []
   /// Connections whose deadlines may have changed since they were set.
@@ -70,8 +70,7 @@ package struct DeadlineQueue<Connection: DeadlineQueued> {
     guard seat >= 0 else { return insert(connection, deadline) }
     let index = seats[seat].index
     guard heap[index].deadline != deadline else { return }
-    heap[index].deadline = deadline
-    settle(index)
+    heap.update(at: index, by: <, placed: { seats[$0.seat].index = $1 }) { $0.deadline = deadline }
   }
 
   /// Takes out the first connection whose deadline has come.
@@ -85,57 +84,15 @@ package struct DeadlineQueue<Connection: DeadlineQueued> {
     if seat == seats.count { seats.append(Seat()) }
     seats[seat].connection = connection
     connection.deadlineMark.seat = seat
-    heap.append(Entry(deadline: deadline, order: connection.deadlineMark.order, seat: seat))
-    up(heap.count - 1)
+    let entry = Entry(deadline: deadline, order: connection.deadlineMark.order, seat: seat)
+    heap.insert(entry, by: <) { seats[$0.seat].index = $1 }
   }
 
   private mutating func remove(at index: Int) -> Connection? {
-    let seat = heap[index].seat
-    let last = heap.removeLast()
-    if index < heap.count {
-      put(last, at: index)
-      settle(index)
-    }
+    let seat = heap.remove(at: index, by: <, placed: { seats[$0.seat].index = $1 }).seat
     freeSeats.append(seat)
     let connection = seats[seat].connection.take()
     connection?.deadlineMark.seat = -1
     return connection
-  }
-
-  /// Moves an entry up or down to where it belongs.
-  private mutating func settle(_ index: Int) {
-    up(index)
-    down(index)
-  }
-
-  private mutating func put(_ entry: Entry, at index: Int) {
-    heap[index] = entry
-    seats[entry.seat].index = index
-  }
-
-  private mutating func up(_ start: Int) {
-    let entry = heap[start]
-    var index = start
-    while index > 0 {
-      let parent = (index - 1) / 2
-      guard entry < heap[parent] else { break }
-      put(heap[parent], at: index)
-      index = parent
-    }
-    put(entry, at: index)
-  }
-
-  private mutating func down(_ start: Int) {
-    let entry = heap[start]
-    var index = start
-    while true {
-      var child = 2 * index + 1
-      guard child < heap.count else { break }
-      if child + 1 < heap.count, heap[child + 1] < heap[child] { child += 1 }
-      guard heap[child] < entry else { break }
-      put(heap[child], at: index)
-      index = child
-    }
-    put(entry, at: index)
   }
 }

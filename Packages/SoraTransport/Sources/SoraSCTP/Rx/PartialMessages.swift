@@ -1,3 +1,5 @@
+import SoraMedia
+
 /// A message that isn't whole.
 struct PartialMessage {
   struct Pending {
@@ -21,8 +23,7 @@ struct PartialMessage {
 ///
 /// Numbers are serial. Where a peer has some that are more than half a circle apart, they may be passed over late.
 struct PartialMessages {
-  /// As a binary heap by number.
-  private var heap: [PartialMessage] = []
+  private var heap = BinaryHeap<PartialMessage>()
   /// Where they are in `heap`, while they are more than a few.
   private var positions: [UInt32: Int] = [:]
 
@@ -42,26 +43,26 @@ struct PartialMessages {
 
   /// Takes a message out while it changes, as a copy would copy its bytes, and puts it in again.
   mutating func exchange(_ partial: inout PartialMessage, at position: Int) {
-    swap(&partial, &heap[position])
+    heap.withElement(at: position) { swap(&partial, &$0) }
   }
 
   mutating func remove(at position: Int) -> PartialMessage {
-    let last = heap.count - 1
-    if position != last { swapAt(position, last) }
-    let removed = heap.removeLast()
-    if last > Self.few {
-      positions[removed.number] = nil
-    } else if last == Self.few {
-      positions.removeAll(keepingCapacity: positions.capacity <= 4 * Self.few)
-      if heap.capacity > 2 * Self.few { heap = heap.map { $0 } }
+    let isIndexed = isIndexed
+    let removed = heap.remove(at: position, by: Self.precedes) {
+      if isIndexed { positions[$0.number] = $1 }
     }
-    if position < last { siftDown(siftUp(position)) }
+    if heap.count > Self.few {
+      positions[removed.number] = nil
+    } else if heap.count == Self.few {
+      positions.removeAll(keepingCapacity: positions.capacity <= 4 * Self.few)
+      if heap.capacity > 2 * Self.few { heap.shrink() }
+    }
     return removed
   }
 
   /// Takes one of those up to `number`, the first first.
   mutating func popFirst(through number: UInt32) -> PartialMessage? {
-    guard let first = heap.first, !precedes(number, first.number) else { return nil }
+    guard let first = heap.first?.number, !Self.precedes(number, first) else { return nil }
     return remove(at: 0)
   }
 
@@ -69,49 +70,22 @@ struct PartialMessages {
   mutating func popAny() -> PartialMessage? { heap.isEmpty ? nil : remove(at: heap.count - 1) }
 
   private func position(of number: UInt32) -> Int? {
-    isIndexed ? positions[number] : heap.firstIndex { $0.number == number }
+    isIndexed ? positions[number] : heap.firstPlace { $0.number == number }
   }
 
   private mutating func insert(_ number: UInt32) -> Int {
-    let last = heap.count
-    heap.append(PartialMessage(number: number))
-    if last == Self.few {
-      for position in heap.indices { positions[heap[position].number] = position }
-    } else if isIndexed {
-      positions[number] = last
+    if heap.count == Self.few {
+      for position in 0..<Self.few { positions[heap[position].number] = position }
     }
-    return siftUp(last)
-  }
-
-  private mutating func siftUp(_ position: Int) -> Int {
-    var position = position
-    while position > 0 {
-      let parent = (position - 1) / 2
-      guard precedes(heap[position].number, heap[parent].number) else { break }
-      swapAt(position, parent)
-      position = parent
-    }
-    return position
-  }
-
-  private mutating func siftDown(_ position: Int) {
-    var position = position
-    while true {
-      var child = 2 * position + 1
-      guard child < heap.count else { return }
-      if child + 1 < heap.count, precedes(heap[child + 1].number, heap[child].number) { child += 1 }
-      guard precedes(heap[child].number, heap[position].number) else { return }
-      swapAt(position, child)
-      position = child
+    let isIndexed = heap.count >= Self.few
+    return heap.insert(PartialMessage(number: number), by: Self.precedes) {
+      if isIndexed { positions[$0.number] = $1 }
     }
   }
 
-  private mutating func swapAt(_ a: Int, _ b: Int) {
-    heap.swapAt(a, b)
-    guard isIndexed else { return }
-    positions[heap[a].number] = a
-    positions[heap[b].number] = b
+  private static func precedes(_ a: PartialMessage, _ b: PartialMessage) -> Bool {
+    precedes(a.number, b.number)
   }
 
-  private func precedes(_ a: UInt32, _ b: UInt32) -> Bool { Int32(bitPattern: a &- b) < 0 }
+  private static func precedes(_ a: UInt32, _ b: UInt32) -> Bool { Int32(bitPattern: a &- b) < 0 }
 }

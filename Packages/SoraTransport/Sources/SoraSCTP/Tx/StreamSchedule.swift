@@ -1,3 +1,5 @@
+import SoraMedia
+
 /// Whose turn it is: a heap of streams by the virtual time at which they have had their share (RFC 8260 §3.6).
 struct StreamSchedule {
   private struct Turn {
@@ -11,7 +13,7 @@ struct StreamSchedule {
     }
   }
 
-  private var heap: [Turn] = []
+  private var heap = BinaryHeap<Turn>()
   private var orders: Int64 = 0
   /// How far virtual time is.
   private(set) var now: Int64 = 0
@@ -23,39 +25,21 @@ struct StreamSchedule {
 
   mutating func insert(_ place: Int, at time: Int64) {
     orders += 1
-    heap.append(Turn(time: max(time, now), place: place, order: orders))
-    var index = heap.count - 1
-    while index > 0, heap[index] < heap[(index - 1) / 2] {
-      heap.swapAt(index, (index - 1) / 2)
-      index = (index - 1) / 2
-    }
+    heap.insert(Turn(time: max(time, now), place: place, order: orders), by: <)
   }
 
-  func contains(_ place: Int) -> Bool { heap.contains { $0.place == place } }
+  func contains(_ place: Int) -> Bool { heap.firstPlace(where: { $0.place == place }) != nil }
 
   /// Takes out a stream wherever it stands; rare.
   mutating func remove(_ place: Int) {
-    guard let index = heap.firstIndex(where: { $0.place == place }) else { return }
-    heap.remove(at: index)
-    heap.sort { $0 < $1 }
+    guard let index = heap.firstPlace(where: { $0.place == place }) else { return }
+    _ = heap.remove(at: index, by: <)
   }
 
   /// Takes out the first stream, and says which virtual time it had. There must be one.
   mutating func removeFirst() -> Int64 {
-    let time = heap[0].time
+    let time = heap.remove(at: 0, by: <).time
     now = max(now, time)
-    heap.swapAt(0, heap.count - 1)
-    heap.removeLast()
-    var index = 0
-    while true {
-      let left = 2 * index + 1
-      guard left < heap.count else { break }
-      let right = left + 1
-      let child = right < heap.count && heap[right] < heap[left] ? right : left
-      guard heap[child] < heap[index] else { break }
-      heap.swapAt(child, index)
-      index = child
-    }
     return time
   }
 }

@@ -47,9 +47,11 @@ final class TimerHeap {
   private struct Entry {
     var key: Int64
     var timer: LoopTimer
+
+    static func < (one: Entry, other: Entry) -> Bool { one.key < other.key }
   }
 
-  private var entries: ContiguousArray<Entry> = []
+  private var entries = BinaryHeap<Entry>()
   /// No timer is due before this; `LoopTimer.never` where there is none. A plain number, for a look at each turn.
   private(set) var bound = LoopTimer.never
 
@@ -64,12 +66,9 @@ final class TimerHeap {
     bound = min(bound, deadline)
     if timer.index < 0 {
       if deadline == LoopTimer.never || timer.fire == nil { return }
-      timer.index = entries.count
-      entries.append(Entry(key: deadline, timer: timer))
-      siftUp(timer.index)
+      entries.insert(Entry(key: deadline, timer: timer), by: <) { $0.timer.index = $1 }
     } else if deadline < entries[timer.index].key {
-      entries[timer.index].key = deadline
-      siftUp(timer.index)
+      setKey(deadline, at: timer.index)
     }
   }
 
@@ -80,9 +79,9 @@ final class TimerHeap {
   }
 
   func removeAll() {
-    for entry in entries {
-      entry.timer.index = -1
-      entry.timer.due = LoopTimer.never
+    for index in 0..<entries.count {
+      entries[index].timer.index = -1
+      entries[index].timer.due = LoopTimer.never
     }
     entries.removeAll()
     bound = LoopTimer.never
@@ -114,48 +113,15 @@ final class TimerHeap {
     if due == LoopTimer.never {
       removeEntry(at: 0)
     } else {
-      entries[0].key = due
-      siftDown(0)
+      setKey(due, at: 0)
     }
   }
 
   private func removeEntry(at index: Int) {
-    entries[index].timer.index = -1
-    let last = entries.removeLast()
-    guard index < entries.count else { return }
-    entries[index] = last
-    last.timer.index = index
-    siftDown(index)
-    siftUp(index)
+    entries.remove(at: index, by: <) { $0.timer.index = $1 }.timer.index = -1
   }
 
-  private func siftUp(_ start: Int) {
-    var index = start
-    while index > 0 {
-      let parent = (index - 1) / 2
-      if entries[parent].key <= entries[index].key { return }
-      exchange(parent, index)
-      index = parent
-    }
-  }
-
-  private func siftDown(_ start: Int) {
-    var index = start
-    while true {
-      var least = index
-      for child in (2 * index + 1)...(2 * index + 2)
-      where child < entries.count && entries[child].key < entries[least].key {
-        least = child
-      }
-      if least == index { return }
-      exchange(least, index)
-      index = least
-    }
-  }
-
-  private func exchange(_ a: Int, _ b: Int) {
-    entries.swapAt(a, b)
-    entries[a].timer.index = a
-    entries[b].timer.index = b
+  private func setKey(_ key: Int64, at index: Int) {
+    entries.update(at: index, by: <, placed: { $0.timer.index = $1 }) { $0.key = key }
   }
 }
