@@ -62,6 +62,11 @@ struct Run {
   @Test(arguments: [
     ["publish"],
     ["nonsense"],
+    ["help", "nonsense"],
+    ["stats", url, "--channel", "c", "--type", "foo"],
+    ["serve", "--port", "0", "--turn-port", "3478", "--turn-tls-port", "3478"],
+    ["serve", "--port", "5999", "--api-port", "5999"],
+    ["serve", "--host", "0.0.0.0", "--port", "5999", "--api-port", "5999"],
     ["publish", url],
     ["publish", url, "--channel", ""],
     ["publish", "http://127.0.0.1/", "--channel", "c"],

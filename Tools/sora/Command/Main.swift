@@ -30,6 +30,7 @@ struct SoraTool: AsyncParsableCommand {
     // The SDK's threads and libraries start while arguments and files are read.
     if ["publish", "play", "message", "stats"].contains(arguments.first) { _ = Sora.shared }
     do {
+      try checkHelp(of: arguments)
       var command = try parseAsRoot(ArgumentText.joiningNegativeNumbers(Array(arguments)))
       if var command = command as? any AsyncParsableCommand {
         try await command.run()
@@ -38,6 +39,17 @@ struct SoraTool: AsyncParsableCommand {
       }
     } catch {
       Foundation.exit(report(error))
+    }
+  }
+
+  /// Refuses `help` about a command that there isn't, which the parser takes for a wish to read about all of them.
+  private static func checkHelp(of arguments: ArraySlice<String>) throws(UsageError) {
+    guard arguments.first == "help", let name = arguments.dropFirst().first,
+      !name.hasPrefix("-")
+    else { return }
+    let names = configuration.subcommands.compactMap { $0.configuration.commandName }
+    guard (names + ["help"]).contains(name) else {
+      throw UsageError("help \(name): no such command; there are \(names.joined(separator: ", "))")
     }
   }
 

@@ -140,7 +140,7 @@ private struct MessageJob {
     var summary = Summary()
     let channel: MediaChannel
     do {
-      channel = try await call.connect(configuration)
+      channel = try await call.connect(configuration, telling: console)
     } catch {
       summary.error = ErrorText.line(error)
       return try conclude(summary)

@@ -140,7 +140,8 @@ private final class PlayJob {
     speaker?.attach(console)
     var channel: MediaChannel
     do {
-      channel = try await call.connect(configuration, reconnection: options.reconnection)
+      channel = try await call.connect(
+        configuration, reconnection: options.reconnection, telling: console)
     } catch {
       return try finish(call, nil, error: ErrorText.line(error))
     }

@@ -155,7 +155,8 @@ private final class PublishJob {
     call.endOnFailure(of: console)
     var channel: MediaChannel
     do {
-      channel = try await call.connect(configuration, reconnection: options.reconnection)
+      channel = try await call.connect(
+        configuration, reconnection: options.reconnection, telling: console)
     } catch {
       return try finish(call, nil, error: ErrorText.line(error))
     }

@@ -25,12 +25,20 @@ struct StatsCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp("Print this type alone; give it again for others.", valueName: "type"),
-    completion: .list([
-      "inbound-rtp", "outbound-rtp", "transport", "candidate-pair", "data-channel", "codec",
-    ]))
+    completion: .list(Self.types))
   var type: [String] = []
 
+  /// Of W3C's webrtc-stats, those that a connection has here.
+  private static let types = [
+    "inbound-rtp", "outbound-rtp", "remote-inbound-rtp", "remote-outbound-rtp", "candidate-pair",
+    "local-candidate", "remote-candidate", "transport", "certificate", "data-channel", "codec",
+    "media-source", "media-playout", "peer-connection",
+  ]
+
   func run() async throws {
+    for name in type where !Self.types.contains(name) {
+      throw UsageError("--type \(name): use \(Self.types.joined(separator: ", "))")
+    }
     guard (0.1...86_400).contains(interval) else {
       throw UsageError("--interval \(interval): use seconds from 0.1 to 86400")
     }
@@ -44,7 +52,7 @@ struct StatsCommand: AsyncParsableCommand {
     call.endOnFailure(of: console)
     let channel: MediaChannel
     do {
-      channel = try await call.connect(configuration)
+      channel = try await call.connect(configuration, telling: console)
     } catch {
       console.note("sora: \(ErrorText.line(error))")
       throw ExitCode(1)

@@ -1,3 +1,4 @@
+import Logging
 import SoraClock
 import SoraCluster
 import SoraDTLS
@@ -57,6 +58,11 @@ public final class SoraServer: Sendable {
   public static func start(_ configuration: Configuration = Configuration()) async throws
     -> SoraServer
   {
+    if configuration.access.secretKey?.isShort == true {
+      configuration.logger.warning(
+        "the secret key is short: who sees a token may find it by trying",
+        metadata: ["bytes": "less than \(SecretKey.safeLength)"])
+    }
     for _ in 0..<8 {
       do {
         return try await open(configuration)

@@ -2,7 +2,16 @@ import Foundation
 import Glibc
 
 /// A port of this machine on which nothing listens, and that nobody else gets while the tests run: it stays bound.
-public func unusedPort() throws -> Int {
+public func unusedPort() throws -> Int { try boundSocket().port }
+
+/// A port of this machine that takes connections, and then never says a word; as long as the tests run.
+public func mutePort() throws -> Int {
+  let (descriptor, port) = try boundSocket()
+  guard listen(descriptor, 16) == 0 else { throw POSIXError(.EADDRINUSE) }
+  return port
+}
+
+private func boundSocket() throws -> (descriptor: Int32, port: Int) {
   let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
   var address = sockaddr_in()
   address.sin_family = sa_family_t(AF_INET)
@@ -14,5 +23,5 @@ public func unusedPort() throws -> Int {
     }
   }
   guard descriptor >= 0, isBound else { throw POSIXError(.EADDRNOTAVAIL) }
-  return Int(UInt16(bigEndian: address.sin_port))
+  return (descriptor, Int(UInt16(bigEndian: address.sin_port)))
 }

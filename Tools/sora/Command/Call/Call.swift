@@ -38,6 +38,8 @@ final class Call: Sendable {
   private let reconnecting = Mutex<ReconnectingChannel?>(nil)
 
   static let ticksPerSecond = 10
+  /// How long an attempt may take before people are told that nothing has gone wrong yet, seconds.
+  private static let patience = 3
 
   init(_ interruption: Interruption) {
     (events, continuation) = AsyncStream.makeStream(bufferingPolicy: .unbounded)
@@ -58,9 +60,12 @@ final class Call: Sendable {
 
   /// Connects; an interruption cancels the attempt.
   ///
-  /// - Parameter policy: how the connection is made anew where it is lost; nil where that ends the call.
+  /// - Parameters:
+  ///   - policy: how the connection is made anew where it is lost; nil where that ends the call.
+  ///   - console: where people are told of an attempt that takes long; nil for nowhere.
   func connect(
-    _ configuration: SoraSDK.Configuration, reconnection policy: ReconnectionPolicy? = nil
+    _ configuration: SoraSDK.Configuration, reconnection policy: ReconnectionPolicy? = nil,
+    telling console: Console?
   ) async throws -> MediaChannel {
     let handlers = configuration.mediaChannelHandlers
     handlers.onAddStream = { [continuation] in continuation.yield(.added($0)) }
@@ -77,6 +82,12 @@ final class Call: Sendable {
     let settings = UncheckedConfiguration(configuration)
     let attempt = Task { try await connectOnce(settings.value, policy) }
     interruption.onRequest { attempt.cancel() }
+    let limit = configuration.connectionTimeout
+    let waiting = Task {
+      try await Task.sleep(for: .seconds(Self.patience))
+      console?.note("sora: still connecting; gives up after \(limit) s")
+    }
+    defer { waiting.cancel() }
     return try await attempt.value
   }
 

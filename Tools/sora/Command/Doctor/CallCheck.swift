@@ -20,13 +20,13 @@ struct CallCheck {
     let publisher: MediaChannel
     let watcher: MediaChannel
     do {
-      publisher = try await publishing.connect(configuration(.sendonly))
+      publisher = try await publishing.connect(configuration(.sendonly), telling: nil)
     } catch {
       return tell(failed("ice", ErrorText.line(error)))
     }
     tellPath(await publisher.connectionTimeline(), await path(publisher), tell)
     do {
-      watcher = try await watching.connect(configuration(.recvonly))
+      watcher = try await watching.connect(configuration(.recvonly), telling: nil)
     } catch {
       await publishing.disconnect(publisher)
       return tell(failed("media", ErrorText.line(error)))

@@ -18,7 +18,9 @@ struct ConnectionOptions: ParsableArguments {
 
   @Option(
     name: .customLong("video-codec"),
-    help: ArgumentHelp("The video codec to ask the server for.", valueName: "codec"),
+    help: ArgumentHelp(
+      "The video codec to ask the server for: vp8, vp9, av1, h264 or h265, as this build has them (sora codecs).",
+      valueName: "codec"),
     completion: .list(["vp8", "vp9", "av1", "h264", "h265"]))
   var videoCodec: String?
 

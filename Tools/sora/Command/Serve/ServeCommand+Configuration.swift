@@ -49,6 +49,7 @@ extension ServeCommand {
     attempt { () throws(UsageError) in
       if let apiPort { configuration.apiPort = Int(try Self.port(apiPort, of: "--api-port")) }
     }
+    attempt { () throws(UsageError) in try checkPorts() }
     configuration.apiHost = apiHost
     configuration.offersFeedbackBySource = ecn
     attempt { () throws(UsageError) in
@@ -66,6 +67,20 @@ extension ServeCommand {
       configuration.turn?.tls = TLSOptions.Identity(certificateFile: certificate, keyFile: key)
     }
     return configuration
+  }
+
+  /// Two that can't both listen: the system would say that somebody else has the port.
+  private func checkPorts() throws(UsageError) {
+    let wildcards = ["0.0.0.0", "::"]
+    let isShared = apiHost == host || wildcards.contains(apiHost) || wildcards.contains(host)
+    if let apiPort, apiPort == port, port != 0, isShared {
+      throw UsageError("--api-port \(apiPort): signaling has that one (--port); take another, or 0")
+    }
+    if runsTURN, let turnTLSPort, turnTLSPort == turnPort ?? 3478, turnTLSPort != 0 {
+      throw UsageError(
+        "--turn-tls-port \(turnTLSPort): TURN over TCP has that one (--turn-port); take another, or 0"
+      )
+    }
   }
 
   private func parsedMediaAddresses() throws(UsageError) -> [IPAddress] {

@@ -36,7 +36,10 @@ extension ServerConfiguration {
 public struct SecretKey: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
   let bytes: [UInt8]
 
-  /// - Parameter text: nil results where it is empty. RFC 7518 §3.2 asks for 32 bytes or more.
+  /// What a key has at least that can't be found by trying (RFC 7518 §3.2), bytes.
+  static let safeLength = 32
+
+  /// - Parameter text: nil results where it is empty. A server warns of one with less than 32 bytes, which RFC 7518 §3.2 asks for.
   public init?(_ text: String) {
     guard !text.isEmpty else { return nil }
     bytes = Array(text.utf8)
@@ -44,6 +47,9 @@ public struct SecretKey: Sendable, Hashable, CustomStringConvertible, CustomRefl
 
   public var description: String { "(secret)" }
   public var customMirror: Mirror { Mirror(self, children: []) }
+
+  /// Whether who has seen a token may find the key by trying.
+  var isShort: Bool { bytes.count < Self.safeLength }
 
   /// Whether a text is the key.
   func matches(_ text: String) -> Bool { Self.same(Array(text.utf8), bytes) }

@@ -16,27 +16,27 @@ package struct DeadlineMark {
   package init(order: UInt64) { self.order = order }
 }
 
+/// Names its connection by a seat: entries move about, and each move of a reference would count its owners anew.
+private struct Deadline {
+  var instant: Instant
+  var order: UInt64
+  var seat: Int
+
+  static func < (one: Deadline, other: Deadline) -> Bool {
+    one.instant == other.instant ? one.order < other.order : one.instant < other.instant
+  }
+}
+
 /// Connections in the order of their deadlines: a binary heap that knows the place of each, so that a thousand idle connections
 /// cost nothing. Equal deadlines keep the order of the connections' making.
 package struct DeadlineQueue<Connection: DeadlineQueued> {
-  /// Names its connection by a seat: entries move about, and each move of a reference would count its owners anew.
-  private struct Entry {
-    var deadline: Instant
-    var order: UInt64
-    var seat: Int
-
-    static func < (one: Entry, other: Entry) -> Bool {
-      one.deadline == other.deadline ? one.order < other.order : one.deadline < other.deadline
-    }
-  }
-
   private struct Seat {
     var connection: Connection?
     /// The entry's place in the heap.
     var index = -1
   }
 
-  private var heap = BinaryHeap<Entry>()
+  private var heap = BinaryHeap<Deadline>()
   private var seats: [Seat] = []
   private var freeSeats: [Int] = []
   /// Connections whose deadlines may have changed since they were set.
@@ -58,7 +58,7 @@ package struct DeadlineQueue<Connection: DeadlineQueued> {
     return connection
   }
 
-  package var nextDeadline: Instant? { heap.first?.deadline }
+  package var nextDeadline: Instant? { heap.first?.instant }
 
   /// Sets or removes the deadline of a connection.
   package mutating func set(_ deadline: Instant?, of connection: Connection) {
@@ -69,13 +69,13 @@ package struct DeadlineQueue<Connection: DeadlineQueued> {
     }
     guard seat >= 0 else { return insert(connection, deadline) }
     let index = seats[seat].index
-    guard heap[index].deadline != deadline else { return }
-    heap.update(at: index, by: <, placed: { seats[$0.seat].index = $1 }) { $0.deadline = deadline }
+    guard heap[index].instant != deadline else { return }
+    heap.update(at: index, by: <, placed: { seats[$0.seat].index = $1 }) { $0.instant = deadline }
   }
 
   /// Takes out the first connection whose deadline has come.
   package mutating func popDue(at now: Instant) -> Connection? {
-    guard let first = heap.first, first.deadline <= now else { return nil }
+    guard let first = heap.first, first.instant <= now else { return nil }
     return remove(at: 0)
   }
 
@@ -84,7 +84,7 @@ package struct DeadlineQueue<Connection: DeadlineQueued> {
     if seat == seats.count { seats.append(Seat()) }
     seats[seat].connection = connection
     connection.deadlineMark.seat = seat
-    let entry = Entry(deadline: deadline, order: connection.deadlineMark.order, seat: seat)
+    let entry = Deadline(instant: deadline, order: connection.deadlineMark.order, seat: seat)
     heap.insert(entry, by: <) { seats[$0.seat].index = $1 }
   }
 

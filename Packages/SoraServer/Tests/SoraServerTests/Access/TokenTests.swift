@@ -83,6 +83,12 @@ import Testing
     }
   }
 
+  @Test(arguments: [31, 32]) func aKeyThatIsShortIsToldOf(_ length: Int) async throws {
+    let log = LogRecorder()
+    try await serving(key: String(repeating: "k", count: length), log) { _ in }
+    #expect(log.text.contains("the secret key is short") == (length < 32))
+  }
+
   @Test func whatIsNoAccessTokenIsRefused() async throws {
     let log = LogRecorder()
     try await serving(log) { server in
