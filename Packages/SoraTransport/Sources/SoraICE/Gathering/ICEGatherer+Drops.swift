@@ -22,11 +22,4 @@ extension ICEGatherer {
       unknownChannel += statistics.unknownChannel
     }
   }
-
-  /// Counts since the gatherer was made, over servers that were and that are.
-  public var dropped: Dropped {
-    var sum = droppedHere
-    for relay in relays { sum.add(relay.client.statistics) }
-    return sum
-  }
 }

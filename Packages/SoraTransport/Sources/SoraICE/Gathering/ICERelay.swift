@@ -39,6 +39,9 @@ public final class ICERelay {
   /// The relayed address, while there is one.
   public var address: TransportAddress? { client.relayedAddress }
 
+  /// Whether its server owes no answer.
+  var isAnswered: Bool { client.unansweredSince == nil }
+
   /// Where datagrams for the server go.
   public var serverAddress: TransportAddress { client.server }
 
