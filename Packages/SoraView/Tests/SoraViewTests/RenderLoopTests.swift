@@ -105,6 +105,47 @@ import Testing
     #expect(tile.statistics.lastError == canvas.uploadFailure)
   }
 
+  @Test func aTextureThatCannotBeFilledIsGivenBack() throws {
+    let (scene, canvas) = try open()
+    let tile = scene.addTile(.init())
+    tile.show(frame(solid(64, 36, 16, 128, 128)))
+    turn(0)
+    canvas.uploadFailure = .failed(operation: "copying", reason: "no memory")
+    for step in 1...3 {
+      tile.show(frame(solid(32 * step + 1, 36, 16, 128, 128)))
+      turn(Double(step) * 100)
+    }
+    // What was seen before is seen still.
+    #expect(canvas.textures.map(\.number) == [1] && tile.statistics.framesFailed == 3)
+    canvas.uploadFailure = nil
+    tile.show(frame(solid(64, 36, 200, 128, 128)))
+    turn(400)
+    let filled = try #require(canvas.uploads.last?.texture)
+    #expect(canvas.textures == [filled] && tile.statistics.framesShown == 2)
+  }
+
+  @Test func aStillPictureThatCannotBeDrawnTakesNothingFromFrames() throws {
+    let (scene, canvas) = try open()
+    canvas.longestSide = 100
+    let tile = scene.addTile(.init(stillPicture: solid(200, 200, 100, 128, 128)))
+    for step in 0..<3 {
+      tile.show(frame(solid(64, 36, 16, 128, 128)))
+      turn(Double(step) * 100)
+    }
+    #expect(canvas.uploads.count == 3 && canvas.textures.map(\.width) == [64])
+    #expect(tile.statistics.framesShown == 3 && tile.statistics.framesFailed == 0)
+    #expect(
+      tile.statistics.lastError == .failed(operation: "making a texture", reason: "too large"))
+    // One that can be drawn takes its place, and one that can't isn't drawn as what was there before.
+    tile.clear()
+    tile.update { $0.stillPicture = solid(16, 16, 100, 128, 128) }
+    turn(400)
+    #expect(canvas.textures.map(\.width) == [64, 16])
+    tile.update { $0.stillPicture = solid(300, 300, 100, 128, 128) }
+    turn(500)
+    #expect(canvas.textures.map(\.width) == [64])
+  }
+
   @Test func aHiddenWindowDrawsNothingUntilItIsSeen() throws {
     let (scene, canvas) = try open()
     let tile = scene.addTile(.init())

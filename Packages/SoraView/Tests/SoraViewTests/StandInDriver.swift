@@ -41,6 +41,8 @@ final class StandInCanvas: ViewCanvas {
   var texts: [String] = []
   var textProblem: String?
   var uploadFailure: ViewError?
+  /// What a graphics card's textures may have.
+  var longestSide = Int.max
   private var made = 0
 
   init(number: Int, _ size: (width: Int, height: Int)) {
@@ -52,7 +54,12 @@ final class StandInCanvas: ViewCanvas {
 
   func makeTexture(
     width: Int, height: Int, format: PixelFormat, colorSpace: VideoColorSpace
-  ) throws(ViewError) -> ViewTexture { make(width, height) }
+  ) throws(ViewError) -> ViewTexture {
+    guard max(width, height) <= longestSide else {
+      throw .failed(operation: "making a texture", reason: "too large")
+    }
+    return make(width, height)
+  }
 
   private func make(_ width: Int, _ height: Int) -> ViewTexture {
     made += 1

@@ -34,8 +34,9 @@ final class TileRenderer {
   func update(from tile: VideoTile) -> Instant? {
     let (content, appearance) = tile.take()
     self.appearance = appearance
+    // By itself: one that the display can't hold takes nothing from the frames.
+    do throws(ViewError) { try updateStill() } catch { tile.note(error) }
     do throws(ViewError) {
-      try updateStill()
       switch content {
       case .unchanged: return nil
       case .nothing:
@@ -57,31 +58,42 @@ final class TileRenderer {
     guard still?.buffer !== appearance.stillPicture else { return }
     let old = still?.picture
     still = nil
-    guard let buffer = appearance.stillPicture else {
+    do throws(ViewError) {
+      if let buffer = appearance.stillPicture {
+        still = (buffer, try upload(buffer, colorSpace: .bt601, rotation: .none, over: old))
+      } else if let old {
+        canvas.drop(old.texture)
+      }
+    } catch {
+      // What stood there before isn't what is wanted now.
       if let old { canvas.drop(old.texture) }
-      return
+      throw error
     }
-    still = (buffer, try upload(buffer, colorSpace: .bt601, rotation: .none, over: old))
   }
 
+  /// Copies a picture to the canvas, in the place of an old one. Where it fails, the canvas holds that still, and nothing more.
   private func upload(
     _ buffer: PixelBuffer, colorSpace: VideoColorSpace, rotation: VideoRotation, over old: Picture?
   ) throws(ViewError) -> Picture {
-    var new: Picture
     if let old, old.texture.width == buffer.width, old.texture.height == buffer.height,
       old.format == buffer.format, old.colorSpace == colorSpace
     {
-      new = old
+      try canvas.upload(buffer, into: old.texture)
+      var new = old
       new.rotation = rotation
-    } else {
-      let texture = try canvas.makeTexture(
-        width: buffer.width, height: buffer.height, format: buffer.format, colorSpace: colorSpace)
-      if let old { canvas.drop(old.texture) }
-      new = Picture(
-        texture: texture, format: buffer.format, colorSpace: colorSpace, rotation: rotation)
+      return new
     }
-    try canvas.upload(buffer, into: new.texture)
-    return new
+    let texture = try canvas.makeTexture(
+      width: buffer.width, height: buffer.height, format: buffer.format, colorSpace: colorSpace)
+    do throws(ViewError) {
+      try canvas.upload(buffer, into: texture)
+    } catch {
+      canvas.drop(texture)
+      throw error
+    }
+    if let old { canvas.drop(old.texture) }
+    return Picture(
+      texture: texture, format: buffer.format, colorSpace: colorSpace, rotation: rotation)
   }
 
   func draw(in cell: PixelRectangle, texts: inout TextPainter) {

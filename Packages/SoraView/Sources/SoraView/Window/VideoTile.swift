@@ -52,7 +52,7 @@ public final class VideoTile: Sendable {
     public var framesLate = 0
     /// Those that could not be drawn: see `lastError`.
     public var framesFailed = 0
-    /// Why the last of those failed.
+    /// Why the last of those failed, or the last still picture.
     public var lastError: ViewError?
 
     public init() {}
@@ -151,6 +151,9 @@ public final class VideoTile: Sendable {
       if isLate { state.statistics.framesLate += 1 }
     }
   }
+
+  /// What isn't a frame could not be drawn.
+  func note(_ error: ViewError) { state.withLock { $0.statistics.lastError = error } }
 
   func count(failed error: ViewError) {
     state.withLock { state in
