@@ -150,12 +150,20 @@ import Testing
     let (scene, canvas) = try open()
     let tile = scene.addTile(.init())
     driver.events = [.init(canvas: canvas.number, kind: .hidden)]
-    tile.show(frame(solid(64, 36, 16, 128, 128)))
-    turn(0)
-    #expect(canvas.uploads.isEmpty && tile.statistics.framesHidden == 1)
+    let pictures = (0..<3).map { solid(64, 36, UInt8(50 * $0), 128, 128) }
+    for (index, picture) in pictures.enumerated() {
+      tile.show(frame(picture))
+      turn(Double(index) * 100)
+    }
+    #expect(canvas.uploads.isEmpty && tile.statistics.framesHidden == 2)
     driver.events = [.init(canvas: canvas.number, kind: .shown)]
-    turn(100)
+    turn(300)
+    // The newest is seen then: of a picture that stands still no other comes.
+    #expect(canvas.uploads.map(\.picture) == [ObjectIdentifier(pictures[2])])
     #expect(canvas.calls.last == .present)
+    let counted = tile.statistics
+    #expect(counted.framesShown == 1 && counted.framesHidden == 2)
+    #expect(counted.framesReplaced == 0 && counted.framesLate == 0)
   }
 
   @Test func whatHappensToAWindowIsTold() throws {

@@ -46,7 +46,8 @@ public final class VideoTile: Sendable {
     public var framesShown = 0
     /// Those whose place a newer one took before the window was drawn.
     public var framesReplaced = 0
-    /// Those that came while the window was hidden, or that `clear` took away before they were drawn.
+    /// Those that a newer one replaced while the window was hidden, or that `clear` took away before they were drawn. The newest waits, and
+    /// is drawn when the window is seen again.
     public var framesHidden = 0
     /// Of the shown ones, those that waited for longer than two frames of the display.
     public var framesLate = 0
@@ -69,6 +70,8 @@ public final class VideoTile: Sendable {
   private struct State {
     var appearance: Appearance
     var content = Content.nothing
+    /// Whether what waits couldn't be seen when it was to be drawn.
+    var isPassedOver = false
     var statistics = Statistics()
     /// The window that it was added to last.
     var changed: (@Sendable () -> Void)?
@@ -113,13 +116,13 @@ public final class VideoTile: Sendable {
     let (old, changed) = state.withLock { state in
       count(&state.statistics)
       if case .frame = state.content {
-        if case .frame = content {
+        if case .frame = content, !state.isPassedOver {
           state.statistics.framesReplaced += 1
         } else {
           state.statistics.framesHidden += 1
         }
       }
-      defer { state.content = content }
+      defer { (state.content, state.isPassedOver) = (content, false) }
       return (state.content, state.changed)
     }
     withExtendedLifetime(old) {}
@@ -129,21 +132,17 @@ public final class VideoTile: Sendable {
   /// Takes what is new to be drawn, with what it looks like. On the render thread.
   func take() -> (content: Content, appearance: Appearance) {
     state.withLock { state in
-      defer { state.content = .unchanged }
+      defer { (state.content, state.isPassedOver) = (.unchanged, false) }
+      // What waited for the window to be seen isn't late.
+      if state.isPassedOver, case .frame(let frame, _) = state.content {
+        return (.frame(frame, since: SystemClock.now), state.appearance)
+      }
       return (state.content, state.appearance)
     }
   }
 
-  /// Drops what waits while nobody could see it. On the render thread.
-  func skip() {
-    let old = state.withLock { state -> Content in
-      guard case .frame = state.content else { return .unchanged }
-      state.statistics.framesHidden += 1
-      defer { state.content = .unchanged }
-      return state.content
-    }
-    withExtendedLifetime(old) {}
-  }
+  /// Notes that nobody can see what waits. It stays: of a picture that stands still no other may come. On the render thread.
+  func skip() { state.withLock { $0.isPassedOver = true } }
 
   func count(shown isLate: Bool) {
     state.withLock { state in
