@@ -229,6 +229,19 @@ import Testing
     #expect(canvas.calls.count == unmarked + 4)
   }
 
+  @Test func ofANameWithoutAnEndTheBeginningIsShown() throws {
+    let (scene, canvas) = try open()
+    // One character, as people see it.
+    let endless = "a" + String(repeating: "\u{0301}", count: 50_000)
+    let tile = scene.addTile(.init(name: endless, overlay: [endless]))
+    turn(0)
+    let text = try #require(canvas.texts.first)
+    #expect(text.unicodeScalars.count <= 1_000 && text.unicodeScalars.first == "a")
+    tile.update { $0.isMarked = true }
+    turn(100)
+    #expect(canvas.texts.count == 1)
+  }
+
   @Test func theWindowWakesTheThreadOnceForManyFrames() throws {
     let (scene, _) = try open()
     let tile = scene.addTile(.init())

@@ -10,6 +10,8 @@ struct TextPainter {
   private static let shade = ViewColor(red: 0, green: 0, blue: 0, opacity: 160)
   /// More characters than any window shows in a line.
   private static let longest = 200
+  /// And what they are made of: one may have any number of accents.
+  private static let mostScalars = 800
 
   private let canvas: any ViewCanvas
   private var kept: [Key: ViewTexture] = [:]
@@ -69,6 +71,9 @@ struct TextPainter {
   }
 
   private mutating func texture(_ text: String, _ height: Int) -> ViewTexture? {
+    let text =
+      text.utf8.count > Self.mostScalars
+      ? String(text.unicodeScalars.prefix(Self.mostScalars)) : text
     let key = Key(text: text, height: height)
     used.insert(key)
     if let known = kept[key] { return known }
