@@ -108,8 +108,9 @@ static int receive_sound(sora_decoder *decoder, struct sora_avf_decoded *decoded
   decoded->samples = decoder->samples;
   decoded->sample_count = count;
   decoded->channels = target.nb_channels;
-  // What the resampler held back comes first.
-  if (decoded->time != SORA_AVF_NO_TIME) decoded->time -= held;
+  // What the resampler held back comes first. A file may say a time that nothing comes before: then it isn't known.
+  if (decoded->time != SORA_AVF_NO_TIME && __builtin_sub_overflow(decoded->time, held, &decoded->time))
+    decoded->time = SORA_AVF_NO_TIME;
   return 0;
 }
 

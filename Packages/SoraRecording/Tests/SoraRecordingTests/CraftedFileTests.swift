@@ -19,17 +19,17 @@ import Testing
     withUnsafeBytes(of: UInt64(number).bigEndian) { Array($0) }
   }
 
-  /// A Matroska file (RFC 9559) of samples that aren't coded: one block of 20 ms at each of the times, in milliseconds.
+  /// A Matroska file (RFC 9559) of samples that aren't coded: one block of 960 at each of the times, in milliseconds.
   ///
   /// - Parameter delay: what the coder is said to have put before the sound, in nanoseconds: all times are earlier by that.
-  private func sound(delay: Int, at times: [Int]) throws -> String {
+  private func sound(delay: Int, at times: [Int], rate: Double = 48_000) throws -> String {
     let head = element(
       [0x1A, 0x45, 0xDF, 0xA3],
       element([0x42, 0x82], Array("matroska".utf8)) + element([0x42, 0x87], bytes(4))
         + element([0x42, 0x85], bytes(2)))
     let info = element([0x15, 0x49, 0xA9, 0x66], element([0x2A, 0xD7, 0xB1], bytes(1_000_000)))
     let format =
-      element([0xB5], withUnsafeBytes(of: (48_000.0).bitPattern.bigEndian) { Array($0) })
+      element([0xB5], withUnsafeBytes(of: rate.bitPattern.bigEndian) { Array($0) })
       + element([0x9F], bytes(1)) + element([0x62, 0x64], bytes(16))
     let track =
       element([0xD7], bytes(1)) + element([0x73, 0xC5], bytes(1)) + element([0x83], bytes(2))
@@ -73,5 +73,22 @@ import Testing
     if times.max() == 40 { for await _ in stream { break } } else { player.seek(to: .zero) }
     player.stop()
     #expect(delay > 0 || blocks.withLock { $0 } >= 1)
+  }
+
+  /// What a change of rate holds back is earlier than the earliest time that can be said.
+  @Test func soundOfTheEarliestTimeIsNotLate() throws {
+    let path = try sound(
+      delay: 9_223_372_036_854_000_000, at: [0, 0, 1], rate: 8_000)
+    let reader = try MediaFileReader(path: path)
+    let decoder = try MediaFileDecoder(reader, track: 0)
+    var blocks = 0
+    while let frame = try reader.next() {
+      try decoder.decode(frame) { output in
+        guard case .sound(_, _, let time) = output else { return }
+        blocks += 1
+        #expect(time ?? .zero <= .zero)
+      }
+    }
+    #expect(blocks == 3)
   }
 }
