@@ -119,6 +119,26 @@ import Testing
     #expect(abs(item.frame.time.inSeconds - 10.5) < 0.1 && item.time == .zero)
   }
 
+  /// However much of a film comes before the first picture that can be decoded.
+  @Test func whatCannotBeDecodedIsPassedOver() throws {
+    let path = folder.path("a.mkv")
+    let key = try #require(Clips.video(.vp8, frames: 1).first).frame
+    let writer = try MediaFileWriter(path: path)
+    let parameters = try #require(VideoTrackParameters(keyFrame: key, codec: .vp8))
+    let track = try writer.addVideoTrack(parameters)
+    try writer.start()
+    let payload = EncodedBuffer([UInt8](repeating: 1, count: 2 << 20))
+    for index in 0..<40 {
+      let frame = EncodedFrame(
+        payload: payload, isKeyFrame: false, rtpTimestamp: 0, timestamp: .zero)
+      try writer.write(frame, track: track, at: .milliseconds(index * 33))
+    }
+    try writer.write(key, track: track, at: .milliseconds(40 * 33))
+    try writer.finish()
+    let first = try sequence(path, loops: false).next()
+    #expect(first?.frame.frame.isKeyFrame == true)
+  }
+
   @Test(arguments: [(1_200, 1.0), (0, 0), (90_000, 1.5)])
   func seekingGoesOnAtAKeyFrame(_ milliseconds: Int, _ expected: Double) throws {
     let sequence = try sequence(film(), loops: false)

@@ -102,8 +102,7 @@ package final class MediaFileSequence {
       if tracks.allSatisfy({ $0.first == nil }) { return nil }
     }
     guard let chosen = earliest() else { return nil }
-    let frame = tracks[chosen].take()
-    bytes -= frame.frame.payload.count
+    let frame = take(from: chosen)
     position = max(.zero, tracks[chosen].latest - (start ?? .zero))
     // Of a track that begins before the other after a seek nothing is older than where playing goes on.
     lastTime = max(lastTime, tracks[chosen].latest + offset)
@@ -165,19 +164,25 @@ package final class MediaFileSequence {
     try fill()
     if let video = tracks.firstIndex(where: { $0.kind == .video }) {
       while let first = tracks[video].first, !first.frame.isKeyFrame {
-        _ = tracks[video].take()
+        _ = take(from: video)
         try fill()
       }
       if let start = tracks[video].first?.time {
         for index in tracks.indices where index != video {
           while hasSought, let first = tracks[index].first, first.time < start {
-            _ = tracks[index].take()
+            _ = take(from: index)
             try fill()
           }
         }
       }
     }
     for index in tracks.indices { tracks[index].latest = .zero }
+  }
+
+  private func take(from track: Int) -> MediaFileFrame {
+    let frame = tracks[track].take()
+    bytes -= frame.frame.payload.count
+    return frame
   }
 
   /// Reads on until a frame of each track is there.
