@@ -237,6 +237,18 @@ import Testing
     #expect(await pictures(start(player)) == all)
   }
 
+  @Test(.timeLimit(.minutes(5))) func aPlayerThatStandsStillIsWhereItWasSentTo() async throws {
+    let player = try MediaFilePlayer(path: film(), kinds: [.video])
+    defer { player.stop() }
+    player.pause()
+    _ = start(player)
+    player.seek(to: .milliseconds(1_000))
+    for _ in 0..<400 where player.position == .zero {
+      try await Task.sleep(for: .milliseconds(5))
+    }
+    #expect(player.position == .milliseconds(1_000))
+  }
+
   @Test(.timeLimit(.minutes(5))) func aPauseBeforeTheStartCounts() async throws {
     let player = try MediaFilePlayer(path: film(), kinds: [.video])
     defer { player.stop() }

@@ -233,6 +233,7 @@ public final class MediaFilePlayer: @unchecked Sendable {
   private func goOn(at position: Duration, after elapsed: Duration) throws(MediaFileError) {
     try sequence.seek(to: position, at: elapsed)
     forget()
+    note()
     run()
   }
 

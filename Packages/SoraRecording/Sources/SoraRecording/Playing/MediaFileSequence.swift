@@ -76,7 +76,7 @@ package final class MediaFileSequence {
   package var loops: Bool
   /// How often it did.
   package private(set) var rounds = 0
-  /// Of the frame that was taken last, since the file's beginning.
+  /// Of the frame that was taken last, or what was sought since, from the file's beginning on.
   package private(set) var position = Duration.zero
 
   package init(reader: MediaFileReader, video: Int?, audio: Int?, loops: Bool) {
@@ -121,6 +121,7 @@ package final class MediaFileSequence {
     isEntering = true
     hasSought = true
     resumeTime = max(time, lastTime)
+    self.position = max(.zero, position)
   }
 
   /// Begins there as if nothing had been played yet: the times that are told and the rounds count from zero again.
@@ -128,7 +129,7 @@ package final class MediaFileSequence {
     try seek(to: position, at: .zero)
     hasSought = position > .zero
     (resumeTime, lastTime) = (.zero, .zero)
-    (self.position, rounds) = (max(.zero, position), 0)
+    rounds = 0
   }
 
   private func clear() {
