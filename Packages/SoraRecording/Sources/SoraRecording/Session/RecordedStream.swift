@@ -8,7 +8,6 @@ final class RecordedStream {
     var recorder: MediaRecorder
     /// Its place in the report.
     var archive: Int
-    var begun: Instant
   }
 
   /// What a stream has done about its files.
@@ -16,8 +15,8 @@ final class RecordedStream {
     case none
     /// A file is to begin now, of these frames' codecs.
     case open(whole: Bool, video: MediaCodec?)
-    /// A new part is to take the place of this one.
-    case split(Part)
+    /// A new part is to take the place of this one, or of one that couldn't be created.
+    case split(Part?)
   }
 
   private enum Phase {
@@ -35,8 +34,11 @@ final class RecordedStream {
   private(set) var part: Part?
   /// How many parts there were.
   private(set) var parts = 0
+  /// When the present part began, or was to.
+  private var partBegun = Instant.zero
   private var requestKeyFrame: (@Sendable () -> Void)?
   private var lastRequest: Instant?
+  /// Of the pictures that came last: what the next file holds, whatever this one does.
   private(set) var video: MediaCodec?
 
   /// Packets that wait at most: ten seconds of the shortest.
@@ -76,16 +78,17 @@ final class RecordedStream {
   /// Whether files begin, or a part ends, before this frame is written.
   func prepare(for frame: EncodedTrackFrame) -> Change {
     let isVideo = frame.codec.kind == .video
+    if isVideo { video = frame.codec }
     if case .waiting(let since, let held) = phase {
       let start = since ?? frame.receiveTime
       if !isVideo, frame.receiveTime - start < patience, held.count < Self.mostHeld {
         phase = .waiting(since: start, held + [frame])
         return .none
       }
-      if isVideo { video = frame.codec }
+      partBegun = frame.receiveTime
       return .open(whole: settings.splitDuration == nil || settings.keepsWhole, video: video)
     }
-    guard let split = settings.splitDuration, let part, frame.receiveTime - part.begun >= split
+    guard let split = settings.splitDuration, frame.receiveTime - partBegun >= split
     else { return .none }
     guard video == nil || isVideo && frame.frame.isKeyFrame else {
       if lastRequest.map({ frame.receiveTime - $0 >= Self.requestInterval }) ?? true {
@@ -94,7 +97,8 @@ final class RecordedStream {
       }
       return .none
     }
-    self.part = nil
+    partBegun = frame.receiveTime
+    defer { part = nil }
     return .split(part)
   }
 

@@ -40,7 +40,8 @@ public final class SessionRecorder: @unchecked Sendable {
     report.metadata = settings.metadata
   }
 
-  /// Called for each file that ends early or can't be created, and where the JSON can't be written; on a queue of the recorder's.
+  /// Called for each file that ends early or can't be created, and where the JSON can't be written; on a queue of the recorder's. A part
+  /// that can't be created is missing, and the next one is tried in its time.
   public var onFailure: (@Sendable (MediaFileError) -> Void)? {
     get { failure.withLock { $0 } }
     set { failure.withLock { $0 = newValue } }
@@ -78,13 +79,11 @@ public final class SessionRecorder: @unchecked Sendable {
       case .none: break
       case .open(let whole, _):
         stream.begin(
-          whole: whole ? makeFile(of: stream, number: nil, at: frame.receiveTime) : nil,
-          part: settings.splitDuration == nil
-            ? nil : makeFile(of: stream, number: 1, at: frame.receiveTime))
+          whole: whole ? makeFile(of: stream, number: nil) : nil,
+          part: settings.splitDuration == nil ? nil : makeFile(of: stream, number: 1))
       case .split(let old):
-        close(old)
-        stream.begin(
-          whole: nil, part: makeFile(of: stream, number: stream.parts + 1, at: frame.receiveTime))
+        if let old { close(old) }
+        stream.begin(whole: nil, part: makeFile(of: stream, number: stream.parts + 1))
       }
       stream.write(frame)
     }
@@ -137,9 +136,7 @@ public final class SessionRecorder: @unchecked Sendable {
     return made
   }
 
-  private func makeFile(of stream: RecordedStream, number: Int?, at time: Instant)
-    -> RecordedStream.Part?
-  {
+  private func makeFile(of stream: RecordedStream, number: Int?) -> RecordedStream.Part? {
     let now = Date()
     let source = stream.source
     var container = settings.container ?? .webm
@@ -167,8 +164,7 @@ public final class SessionRecorder: @unchecked Sendable {
       let recorder = try MediaRecorder(path: path, settings: file)
       recorder.onFailure = { [weak self] in self?.onFailure?($0) }
       report.archives.append(archive)
-      return RecordedStream.Part(
-        recorder: recorder, archive: report.archives.count - 1, begun: time)
+      return RecordedStream.Part(recorder: recorder, archive: report.archives.count - 1)
     } catch {
       archive.stopTime = now
       archive.failure = "\(error)"
@@ -183,7 +179,7 @@ public final class SessionRecorder: @unchecked Sendable {
     // Sound whose pictures never came is worth a file, too.
     if stream.hasWaiting {
       let isWhole = settings.splitDuration == nil || settings.keepsWhole
-      let file = makeFile(of: stream, number: isWhole ? nil : 1, at: .zero)
+      let file = makeFile(of: stream, number: isWhole ? nil : 1)
       stream.begin(whole: isWhole ? file : nil, part: isWhole ? nil : file)
     }
     for file in stream.files { close(file) }

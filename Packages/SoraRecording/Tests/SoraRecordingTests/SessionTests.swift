@@ -1,0 +1,98 @@
+import Foundation
+import SoraMedia
+import SoraRecording
+import Synchronization
+import Testing
+
+/// Recordings of all streams of a channel.
+@Suite(.timeLimit(.minutes(5))) struct SessionTests {
+  private let folder: Folder
+  private let source = RecordedSource(connectionID: "a")
+
+  init() throws { folder = try Folder() }
+
+  /// Parts of a second each.
+  private var parts: SessionSettings {
+    var settings = SessionSettings()
+    settings.splitDuration = .seconds(1)
+    settings.keepsWhole = false
+    settings.patience = .milliseconds(300)
+    return settings
+  }
+
+  private func recorder(_ settings: SessionSettings) throws -> SessionRecorder {
+    SessionRecorder(in: try RecordingFolder(folder.url.path), channelID: "c", settings: settings)
+  }
+
+  private func video(
+    _ codec: VideoCodecKind, frames: Int, from start: Duration
+  ) throws -> [EncodedTrackFrame] {
+    try Clips.video(codec, frames: frames).map { frame in
+      var later = frame
+      later.receiveTime += start
+      later.frame.rtpTimestamp &+= UInt32(start.inSeconds * 90_000)
+      return later
+    }
+  }
+
+  /// Who speaks first and shows themselves later is seen from the next part on, whatever the codec.
+  @Test func picturesThatBeginLaterAreInTheNextPart() async throws {
+    let recorder = try recorder(parts)
+    let frames = Clips.together(
+      Clips.audio(packets: 200), try video(.h264, frames: 90, from: .seconds(1)))
+    for frame in frames { recorder.receive(frame, of: source) }
+    let archives = await recorder.finish().archives
+    #expect(archives.count >= 3 && archives.allSatisfy { $0.failure == nil }, "\(archives)")
+    #expect(archives.first?.videoFrames == 0)
+    for archive in archives.dropFirst() {
+      #expect(archive.filename.hasSuffix(".mp4") && archive.videoCodecType == "H264")
+      #expect(archive.videoFrames ?? 0 > 0 && archive.audioPackets ?? 0 > 0, "\(archive)")
+    }
+  }
+
+  /// The part in which the codec changes ends with that, and those after it are whole again.
+  @Test func anotherCodecIsInTheNextPart() async throws {
+    let recorder = try recorder(parts)
+    let frames =
+      try video(.vp8, frames: 45, from: .zero)
+      + video(.h264, frames: 75, from: .milliseconds(1_500))
+    for frame in frames { recorder.receive(frame, of: source) }
+    let archives = await recorder.finish().archives
+    #expect(archives.map(\.videoCodecType).first == "VP8" && archives.count >= 4, "\(archives)")
+    #expect(archives.count { $0.failure != nil } == 1)
+    #expect(archives.last?.videoCodecType == "H264" && archives.last?.videoFrames ?? 0 > 0)
+  }
+
+  @Test func aPartThatCannotBeCreatedIsNotTheLast() async throws {
+    let recorder = try recorder(parts)
+    let failures = Mutex(0)
+    recorder.onFailure = { _ in failures.withLock { $0 += 1 } }
+    var frames = Clips.audio(packets: 250)[...]
+    var source = source
+    source.hasVideo = false
+    func record(_ count: Int) {
+      for frame in frames.prefix(count) { recorder.receive(frame, of: source) }
+      frames = frames.dropFirst(count)
+    }
+    record(40)
+    await wait { entries == 2 }
+    try FileManager.default.removeItem(at: folder.url)
+    record(60)
+    await wait { failures.withLock { $0 } > 0 }
+    try FileManager.default.createDirectory(
+      at: folder.url, withIntermediateDirectories: true)
+    record(150)
+    let archives = await recorder.finish().archives
+    #expect(archives.count { $0.failure == nil } >= 2 && entries >= 2, "\(archives)")
+    #expect(archives.last?.failure == nil && archives.last?.audioPackets ?? 0 > 0, "\(archives)")
+  }
+
+  private var names: [String] {
+    (try? FileManager.default.contentsOfDirectory(atPath: folder.url.path)) ?? []
+  }
+  private var entries: Int { names.count }
+
+  private func wait(_ isTrue: () -> Bool) async {
+    while !isTrue(), !Task.isCancelled { try? await Task.sleep(for: .milliseconds(5)) }
+  }
+}
