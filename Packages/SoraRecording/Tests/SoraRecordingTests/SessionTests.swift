@@ -87,6 +87,19 @@ import Testing
     #expect(archives.last?.failure == nil && archives.last?.audioPackets ?? 0 > 0, "\(archives)")
   }
 
+  @Test func metadataThatIsNoJSONIsText() async throws {
+    var settings = SessionSettings()
+    settings.metadata = "{not JSON"
+    let recorder = try recorder(settings)
+    for frame in Clips.audio(packets: 10) { recorder.receive(frame, of: source) }
+    let report = await recorder.finish()
+    let name = try #require(names.first { $0.hasSuffix(".json") })
+    let data = try Data(contentsOf: folder.url.appendingPathComponent(name))
+    let object = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
+    #expect(object["metadata"] as? String == "{not JSON")
+    #expect((object["archives"] as? [Any])?.count == report.archives.count)
+  }
+
   private var names: [String] {
     (try? FileManager.default.contentsOfDirectory(atPath: folder.url.path)) ?? []
   }

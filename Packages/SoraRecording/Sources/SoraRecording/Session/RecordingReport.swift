@@ -55,7 +55,7 @@ public struct RecordingReport: Encodable, Sendable, Hashable {
   /// nil while it goes on.
   public var stoppedAt: Date?
   public var archives: [Archive] = []
-  /// JSON that whoever began the recording gave; the key `metadata`.
+  /// JSON that whoever began the recording gave; the key `metadata`. What is no JSON is there as a text.
   public var metadata: String?
 
   private enum CodingKeys: String, CodingKey {
@@ -67,7 +67,7 @@ public struct RecordingReport: Encodable, Sendable, Hashable {
     self.createdAt = createdAt
   }
 
-  /// The file's content; nil where the metadata is no JSON.
+  /// The file's content; nil where it can't be encoded.
   public var json: Data? {
     let encoder = JSONEncoder()
     encoder.keyEncodingStrategy = .convertToSnakeCase
@@ -79,11 +79,9 @@ public struct RecordingReport: Encodable, Sendable, Hashable {
       var object = try? JSONSerialization.jsonObject(with: data) as? [String: Any]
     else { return nil }
     if let metadata {
-      guard
-        let value = try? JSONSerialization.jsonObject(
-          with: Data(metadata.utf8), options: .fragmentsAllowed)
-      else { return nil }
-      object["metadata"] = value
+      let value = try? JSONSerialization.jsonObject(
+        with: Data(metadata.utf8), options: .fragmentsAllowed)
+      object["metadata"] = value ?? metadata
     }
     return try? JSONSerialization.data(withJSONObject: object, options: style)
   }

@@ -10,7 +10,7 @@ public struct SessionSettings: Sendable, Hashable {
   public var splitDuration: Duration?
   /// Whether there is one file of all beside those of `splitDuration`.
   public var keepsWhole = true
-  /// JSON for the report; nil for none.
+  /// JSON for the report, or else a text; nil for none.
   public var metadata: String?
   /// Of every file: how long audio waits for the first picture.
   public var patience = Duration.seconds(10)
