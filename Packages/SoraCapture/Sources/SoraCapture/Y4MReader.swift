@@ -55,7 +55,11 @@ public enum Y4MError: Error, Equatable, Sendable, CustomStringConvertible {
       throw .cannotOpen(path: path, reason: unsafe String(cString: strerror(errno)))
     }
     do throws(Y4MError) {
-      guard let line = unsafe Self.readLine(file, limit: 512) else { throw .notY4M }
+      guard let line = unsafe Self.readLine(file, limit: 512) else {
+        // A folder can be opened, and not read.
+        guard unsafe ferror(file) != 0 else { throw .notY4M }
+        throw .cannotOpen(path: path, reason: unsafe String(cString: strerror(errno)))
+      }
       let header = try Y4MHeader(parsing: line)
       width = header.width
       height = header.height
@@ -77,9 +81,12 @@ public enum Y4MError: Error, Equatable, Sendable, CustomStringConvertible {
 
   /// The next picture, in three planes; nil at the end of the file.
   public func next() throws(Y4MError) -> PixelBuffer? {
+    let first = unsafe getc(file)
+    if first == EOF, unsafe feof(file) != 0 { return nil }
+    unsafe ungetc(first, file)
     guard let line = unsafe Self.readLine(file, limit: 512) else {
-      if unsafe feof(file) != 0 { return nil }
-      throw .badFrameHeader(frame: framesRead)
+      throw unsafe feof(file) != 0
+        ? .truncated(frame: framesRead) : .badFrameHeader(frame: framesRead)
     }
     guard line.starts(with: Array("FRAME".utf8)) else { throw .badFrameHeader(frame: framesRead) }
     var complete = true

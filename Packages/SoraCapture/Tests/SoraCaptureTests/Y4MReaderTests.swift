@@ -52,6 +52,25 @@ import Testing
     #expect(try reader.next() == nil)
   }
 
+  @Test func whatIsNoFileIsTheReason() {
+    let folder = FileManager.default.temporaryDirectory.path
+    #expect(throws: Y4MError.cannotOpen(path: folder, reason: "Is a directory")) {
+      _ = try Y4MReader(path: folder)
+    }
+  }
+
+  /// Wherever in a frame a file is cut, it isn't whole.
+  @Test(arguments: [1, 5, 6, 7, 300]) func aFileThatWasCutSaysSo(_ length: Int) throws {
+    let frame = Array("FRAME\n".utf8) + [UInt8](repeating: 128, count: 16 * 16 * 3 / 2)
+    let path = try write(Array("YUV4MPEG2 W16 H16\n".utf8) + frame + frame.prefix(length))
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let reader = try Y4MReader(path: path)
+    _ = try #require(try reader.next())
+    #expect(throws: Y4MError.truncated(frame: 1)) { _ = try reader.next() }
+    reader.rewind()
+    #expect(try reader.next() != nil)
+  }
+
   @Test func badFilesEndInTypedErrors() throws {
     #expect(throws: Y4MError.self) { _ = try Y4MReader(path: "/nonexistent/file.y4m") }
     func headerError(_ text: String) -> Y4MError? {
