@@ -61,6 +61,65 @@ import Testing
     }
   }
 
+  /// Whoever reads a pipe may be slow, and a disk may be full for a while.
+  @Test func aWriterThatFailedGoesOnWhereItStopped() throws {
+    var ends: [Int32] = [-1, -1]
+    try #require(pipe(&ends) == 0)
+    let (reading, writing) = (ends[0], ends[1])
+    for end in ends { _ = fcntl(end, F_SETFL, O_NONBLOCK) }
+    defer {
+      close(reading)
+      close(writing)
+    }
+    var bytes: [UInt8] = []
+    func drain() {
+      var block = [UInt8](repeating: 0, count: 1 << 16)
+      while true {
+        let count = Glibc.read(reading, &block, block.count)
+        guard count > 0 else { return }
+        bytes += block.prefix(count)
+      }
+    }
+    let samples = Signals.voice(count: 210_000)
+    let writer = try WAVWriter(descriptor: writing, sampleRate: 48_000, channels: 2)
+    var failures = 0
+    while writer.frameCount < samples.count / 2, failures < 100 {
+      let rest = samples[(2 * writer.frameCount)...].prefix(9_600)
+      do throws(WAVError) {
+        try writer.write(rest.span)
+      } catch {
+        #expect(error == .system(call: "write", path: "descriptor \(writing)", errno: EAGAIN))
+        failures += 1
+        drain()
+      }
+    }
+    drain()
+    try writer.close()
+    drain()
+    #expect(failures > 2 && failures < 100)
+    let data = bytes.dropFirst(44)
+    #expect(data.count == 2 * samples.count)
+    #expect(data.elementsEqual(samples.flatMap { little($0) }))
+  }
+
+  /// What the caller has written before stays what it is.
+  @Test(arguments: [false, true]) func aDescriptorMayStandAnywhere(_ appends: Bool) throws {
+    try temporary { path in
+      let before = [UInt8](repeating: 7, count: 100)
+      try Data(before).write(to: URL(fileURLWithPath: path))
+      let descriptor = open(path, O_WRONLY | (appends ? O_APPEND : 0))
+      try #require(descriptor >= 0 && lseek(descriptor, 0, SEEK_END) == 100)
+      let writer = try WAVWriter(descriptor: descriptor, sampleRate: 48_000, channels: 1)
+      try writer.write([Int16](repeating: 3, count: 480).span)
+      try writer.close()
+      close(descriptor)
+      let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+      #expect(Array(bytes.prefix(100)) == before && bytes.count == 100 + 44 + 960)
+      // Of what is only appended to the header stays as it was.
+      #expect(Array(bytes[140..<144]) == little(appends ? UInt32.max : 960))
+    }
+  }
+
   @Test func aFileThatWasNeverClosedIsRead() throws {
     try temporary { path in
       try Data(

@@ -101,7 +101,7 @@ public final class WAVReader {
 /// Writes signed 16-bit samples into a WAV file as they come. Confined to one thread.
 ///
 /// The header is true after `close`; until then it says "to the end of the file", so that a recording that was cut off
-/// can be played, too.
+/// can be played, too. Where writing fails, nothing of what was taken is lost, nor written twice: it is tried again with the next call.
 public final class WAVWriter {
   public let sampleRate: Int
   public let channels: Int
@@ -111,6 +111,8 @@ public final class WAVWriter {
   private let path: String
   private let ownsDescriptor: Bool
   private var descriptor: Int32
+  /// Where the header lies; nil where it can't be changed.
+  private let headerOffset: off_t?
   private var pending: [UInt8] = []
   private static let pendingLimit = 1 << 16
   private static let headerSize = 44
@@ -125,8 +127,8 @@ public final class WAVWriter {
       descriptor: descriptor, path: path, owns: true, sampleRate: sampleRate, channels: channels)
   }
 
-  /// Writes to a file descriptor, which stays the caller's. One that can't seek (a pipe) keeps the header that says "to
-  /// the end".
+  /// Writes to a file descriptor from where it stands, which stays the caller's. One that can't seek (a pipe), or only appends, keeps the
+  /// header that says "to the end".
   public convenience init(descriptor: Int32, sampleRate: Int, channels: Int) throws(WAVError) {
     try Self.validate(sampleRate, channels)
     try self.init(
@@ -142,6 +144,8 @@ public final class WAVWriter {
     self.sampleRate = sampleRate
     self.channels = channels
     ownsDescriptor = owns
+    let place = lseek(descriptor, 0, SEEK_CUR)
+    headerOffset = place < 0 || fcntl(descriptor, F_GETFL) & O_APPEND != 0 ? nil : place
     pending.reserveCapacity(Self.pendingLimit)
     try writeAll(Self.header(sampleRate, channels, dataCount: nil), at: nil)
   }
@@ -157,16 +161,18 @@ public final class WAVWriter {
     }
   }
 
-  /// Appends interleaved samples.
+  /// Appends interleaved samples. Where it throws, `frameCount` says how many of them were taken before.
   public func write(_ samples: Span<Int16>) throws(WAVError) {
     let frames = samples.count / channels
     guard (frameCount + frames) * channels * 2 <= Self.maximumData else { throw .tooLong }
-    for index in 0..<(frames * channels) {
-      if pending.count + 2 > Self.pendingLimit { try flush() }
-      pending.append(UInt8(truncatingIfNeeded: samples[index]))
-      pending.append(UInt8(truncatingIfNeeded: samples[index] >> 8))
+    for frame in 0..<frames {
+      if pending.count + 2 * channels > Self.pendingLimit { try flush() }
+      for index in frame * channels..<(frame + 1) * channels {
+        pending.append(UInt8(truncatingIfNeeded: samples[index]))
+        pending.append(UInt8(truncatingIfNeeded: samples[index] >> 8))
+      }
+      frameCount += 1
     }
-    frameCount += frames
   }
 
   /// Writes what is pending, and the lengths into the header. Does nothing the second time.
@@ -177,8 +183,9 @@ public final class WAVWriter {
       descriptor = -1
     }
     try flush()
-    guard lseek(descriptor, 0, SEEK_CUR) >= 0 else { return }
-    try writeAll(Self.header(sampleRate, channels, dataCount: frameCount * channels * 2), at: 0)
+    guard let headerOffset else { return }
+    try writeAll(
+      Self.header(sampleRate, channels, dataCount: frameCount * channels * 2), at: headerOffset)
   }
 
   private static func closeDescriptor(_ descriptor: Int32) -> Int32 {
@@ -191,6 +198,7 @@ public final class WAVWriter {
 
   private func flush() throws(WAVError) {
     var done = 0
+    defer { pending.removeFirst(done) }
     while done < pending.count {
       let count = unsafe pending.withUnsafeBytes {
         unsafe Self.writeDescriptor(descriptor, UnsafeRawBufferPointer(rebasing: $0[done...]))
@@ -199,7 +207,6 @@ public final class WAVWriter {
       guard count > 0 else { throw .system(call: "write", path: path, errno: errno) }
       done += count
     }
-    pending.removeAll(keepingCapacity: true)
   }
 
   private func writeAll(_ bytes: [UInt8], at offset: off_t?) throws(WAVError) {
