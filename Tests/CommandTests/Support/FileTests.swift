@@ -120,6 +120,20 @@ private final class Collector<Item: Sendable>: Sendable {
     #expect(audio.failure == nil)
   }
 
+  @Test(.timeLimit(.minutes(1))) func aFilmThatWasCutEndsWithItsName() async throws {
+    let frame = Array("FRAME\n".utf8) + [UInt8](repeating: 128, count: 16 * 16 * 3 / 2)
+    let bytes = Array("YUV4MPEG2 W16 H16 F240:1\n".utf8) + frame + frame.prefix(100)
+    try Data(bytes).write(to: URL(fileURLWithPath: path("cut.y4m")))
+    let input = try #require(
+      try VideoInput(
+        .file(path("cut.y4m")), resolution: Resolution(width: 16, height: 16), framesPerSecond: nil)
+    )
+    input.start(at: .zero) { _ in }
+    while !input.hasEnded, !Task.isCancelled { try await Task.sleep(for: .milliseconds(5)) }
+    input.stop()
+    #expect(input.counters.failure == "\(path("cut.y4m")): the file ends inside frame 1")
+  }
+
   @Test func filesThatCannotBeReadAreWrongUsage() {
     let resolution = Resolution(width: 16, height: 16)
     #expect(throws: UsageError.self) {

@@ -108,16 +108,32 @@ private final class PatternPictures: Pictures {
 
 private final class FilePictures: Pictures, @unchecked Sendable {
   // @unchecked: `VideoInput` reaches it through a mutex only.
+  private let path: String
   private let reader: Y4MReader
 
-  init(path: String) throws { reader = try Y4MReader(path: path) }
+  init(path: String) throws {
+    self.path = path
+    reader = try Self.naming(path) { () throws(Y4MError) in try Y4MReader(path: path) }
+  }
 
   func picture(_ index: UInt32) throws -> Picture {
-    if let picture = try reader.next() {
-      return Picture(buffer: picture, colors: reader.colorSpace)
+    guard let picture = try Self.naming(path, next) else {
+      throw UsageError("\(path): the file holds no picture")
     }
-    reader.rewind()
-    guard let picture = try reader.next() else { throw UsageError("the file holds no picture") }
     return Picture(buffer: picture, colors: reader.colorSpace)
+  }
+
+  /// The next picture, at the end the first; nil where there is none.
+  private func next() throws(Y4MError) -> PixelBuffer? {
+    if let picture = try reader.next() { return picture }
+    reader.rewind()
+    return try reader.next()
+  }
+
+  /// What is wrong within a file says where, and not in which.
+  private static func naming<Value>(
+    _ path: String, _ body: () throws(Y4MError) -> Value
+  ) throws(UsageError) -> Value {
+    do throws(Y4MError) { return try body() } catch { throw UsageError("\(path): \(error)") }
   }
 }
