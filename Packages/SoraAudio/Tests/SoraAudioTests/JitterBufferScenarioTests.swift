@@ -57,6 +57,33 @@ import Testing
     #expect(late < 70 && concealed < 180, "late \(late), concealed \(concealed)")
   }
 
+  /// However many packets are in the way for as long as somebody wishes, they have room.
+  @Test(arguments: [(960, 4_000), (480, 3_000), (120, 2_000)])
+  func aWishedDelayHasRoom(_ samplesPerPacket: Int, _ milliseconds: Int) {
+    let buffer = AudioJitterBuffer(
+      decoder: SilentPayloadDecoder(samplesPerPacket: samplesPerPacket))
+    buffer.configuration.minimumDelay = .milliseconds(milliseconds)
+    var output = [Int16](repeating: 0, count: AudioJitterBuffer.samplesPerPull)
+    let payload: [UInt8] = [1, 2, 3, 4]
+    var (sent, missing) = (0, 0)
+    for pull in 0..<1_000 {
+      let now = Instant.zero + .milliseconds(10 * pull)
+      while sent * samplesPerPacket <= pull * 480 {
+        buffer.insert(
+          sequenceNumber: UInt16(sent), timestamp: UInt32(sent * samplesPerPacket),
+          payload: payload.span, at: now)
+        sent += 1
+      }
+      var room = output.mutableSpan
+      let playout = buffer.getAudio(at: now, into: &room)
+      if 10 * pull > milliseconds + 50, playout.content != .audio { missing += 1 }
+    }
+    #expect(missing == 0)
+    #expect(buffer.stats.flushes == 0 && buffer.stats.packetsDiscarded == 0)
+    let delay = buffer.currentDelay ?? .zero
+    #expect(delay >= .milliseconds(milliseconds - 20) && delay <= .milliseconds(milliseconds + 20))
+  }
+
   /// A delay that somebody wishes isn't reached by making up what is lost for longer than it was.
   @Test func aWishedDelayMakesLossesNoLonger() {
     let buffer = buffer()

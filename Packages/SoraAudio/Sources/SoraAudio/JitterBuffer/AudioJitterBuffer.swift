@@ -11,7 +11,7 @@ public import SoraMedia
 public final class AudioJitterBuffer {
   /// How an `AudioJitterBuffer` works.
   public struct Configuration: Sendable, Hashable {
-    /// Packets that are kept at most; one more makes the buffer start over.
+    /// Packets that are kept at most, 4 to 2,000, or more where `minimumDelay` holds more of them back; one more makes the buffer start over.
     public var maximumPackets: Int
     /// Bounds of the delay that is aimed for.
     public var minimumDelay: Duration
@@ -76,7 +76,8 @@ public final class AudioJitterBuffer {
     self.decoder = decoder
     self.configuration = configuration
     channels = min(max(decoder.channels, 1), 2)
-    packets = AudioPacketBuffer(capacity: min(max(configuration.maximumPackets, 4), 2_000))
+    packets = AudioPacketBuffer(
+      capacity: min(max(configuration.maximumPackets, 4), Self.mostPackets))
     samples = PlayoutSamples(channels: channels)
   }
 
@@ -112,6 +113,7 @@ public final class AudioJitterBuffer {
       if lateRun >= 25 { restart(flushing: true) }
       return
     }
+    makeRoom(for: sampleCount)
     switch packets.insert(
       sequenceNumber: sequence, timestamp: time, sampleCount: sampleCount,
       arrival: now.nanoseconds, payload: payload)
@@ -154,6 +156,7 @@ public final class AudioJitterBuffer {
       return
     }
     observeCopy(time, at: now)
+    makeRoom(for: sampleCount)
     // A stream begins with the first packet that came by itself: its copies would only make the start later.
     let isUseful =
       phase == .starting
@@ -167,6 +170,13 @@ public final class AudioJitterBuffer {
       return
     }
     _ = arrivals.insert(sequence, timestamp: time)
+  }
+
+  /// Has packets of a length wait for as long as is wished, and half as long again, for those that come all at once.
+  private func makeRoom(for sampleCount: Int) {
+    let held = configuration.minimumDelay.wholeNanoseconds / Self.nanoseconds(Int64(sampleCount))
+    packets.capacity = min(
+      max(configuration.maximumPackets, 4, Int(held + held / 2)), Self.mostPackets)
   }
 
   /// Forgets the stream, as at the start, but for the counters. For another SSRC.
@@ -207,6 +217,9 @@ public final class AudioJitterBuffer {
       stats.flushes += 1
     }
   }
+
+  /// Four seconds of the shortest packets, and some.
+  private static let mostPackets = 2_000
 
   static func nanoseconds(_ samples: Int64) -> Int64 { samples &* 62_500 / 3 }
 

@@ -24,7 +24,8 @@ struct AudioPacketBuffer {
 
   static let maximumPayload = 1_500
 
-  private let capacity: Int
+  /// Packets that are kept at most.
+  var capacity: Int
   private var packets: [Packet] = []
   /// Slots of `maximumPayload` bytes.
   private var memory: [UInt8] = []
