@@ -122,3 +122,38 @@ import Testing
     }
   }
 }
+
+/// How much is read at once is the reader's to choose.
+@Suite struct ReadSizeTests {
+  /// A recognizer may want a second at once, and a telephone line 20 ms.
+  @Test(arguments: [(20, 48_000), (200, 48_000), (500, 16_000), (1_000, 48_000)])
+  func asMuchAsIsWantedIsThere(_ milliseconds: Int, _ sampleRate: Int) throws {
+    let mixer = AudioMixer(channels: 1)
+    let input = mixer.makeInput()
+    let reader = try #require(AudioReader(mixer, sampleRate: sampleRate))
+    let frame = AudioFrame(
+      samples: [Int16](repeating: 1_000, count: 480), sampleRate: 48_000, channels: 1,
+      timestamp: .zero)
+    var block = [Int16](repeating: 0, count: sampleRate * milliseconds / 1_000)
+    var silent = 0
+    var dropped = 0
+    for time in stride(from: 0, to: 8_000, by: 10) {
+      if time % milliseconds == 0 {
+        var samples = block.mutableSpan
+        reader.read(into: &samples, at: .zero + .milliseconds(time))
+        if time == 3_000 { dropped = input.statistics.samplesDropped }
+        if time > 3_000 { silent += block.count { $0 < 900 } }
+      }
+      input.push(frame)
+    }
+    #expect(silent == 0 && input.statistics.samplesDropped == dropped)
+    var little = [Int16](repeating: 0, count: sampleRate / 100)
+    // Who goes over to little at a time hears it as soon as others.
+    for time in stride(from: 8_000, to: 14_000, by: 10) {
+      input.push(frame)
+      var samples = little.mutableSpan
+      reader.read(into: &samples, at: .zero + .milliseconds(time))
+    }
+    #expect(input.statistics.delay <= .milliseconds(80))
+  }
+}

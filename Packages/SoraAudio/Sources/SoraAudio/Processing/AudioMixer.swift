@@ -11,7 +11,7 @@ import Synchronization
 ///
 /// Streams push frames from threads of their own; one thread pulls 10 ms at a time. Both go by the same clock, so that a short wait for
 /// each stream (20 ms, more where that was too little, and less again where that was too much for five seconds) is all that is needed.
-/// Safe from any thread.
+/// `AudioReader` pulls more at once, and the wait is longer by that. Safe from any thread.
 public final class AudioMixer: Sendable {
   public let channels: Int
 
@@ -20,6 +20,8 @@ public final class AudioMixer: Sendable {
     var limiter = Limiter()
     var level = LevelMeter()
     var sum: [Float]
+    /// What is waited for at least.
+    var leastDelay = Input.leastDelay
   }
   private let state: Mutex<State>
 
@@ -40,13 +42,20 @@ public final class AudioMixer: Sendable {
     state.withLock { $0.inputs.removeAll { $0 === input } }
   }
 
+  /// Says how many samples of each channel are read one right after the other from now on: streams come in at the clock's pace, and
+  /// have to wait for as many.
+  package func willRead(_ samples: Int) {
+    let blocks = max(1, (samples + Input.step - 1) / Input.step)
+    state.withLock { $0.leastDelay = Input.leastDelay + (blocks - 1) * Input.step }
+  }
+
   /// Puts what comes next in the place of the frame's samples, which are of 48 kHz and `channels`.
   public func read(into frame: inout AudioFrame) {
     let count = frame.samples.count
     state.withLock { state in
       state.sum.removeAll(keepingCapacity: true)
       state.sum.append(contentsOf: repeatElement(0, count: count))
-      for input in state.inputs { input.add(to: &state.sum) }
+      for input in state.inputs { input.add(to: &state.sum, waiting: state.leastDelay) }
       state.limiter.limit(&state.sum, channels: channels)
       for index in 0..<count { frame.samples[index] = Int16(state.sum[index].rounded()) }
       state.level.add(AudioLevel.meanSquare(frame.samples.span))
@@ -70,14 +79,15 @@ extension AudioMixer {
       public var samplesDropped = 0
     }
 
-    private static let leastDelay = 960
-    private static let mostDelay = 3_840
+    fileprivate static let leastDelay = 960
+    /// By so much it may grow.
+    private static let growth = 2_880
     /// More than the delay by so much is too much.
     private static let slack = 2_880
     private static let ramp = 120
     /// Reads after which a wait that was never needed shrinks by `step`: five seconds.
     private static let patience = 500
-    private static let step = 480
+    fileprivate static let step = 480
 
     private struct State: Sendable {
       var volume = 1.0
@@ -99,9 +109,15 @@ extension AudioMixer {
         (leastLeft, reads) = (.max, 0)
       }
 
+      /// Keeps the wait within its bounds.
+      mutating func bound(_ least: Int) {
+        let bounded = min(max(delay, least), least + growth)
+        if bounded != delay { wait(for: bounded) }
+      }
+
       /// Takes 10 ms out of a wait that grew, once twice as much has been left over for a while.
-      mutating func shrink(_ channels: Int) {
-        guard delay > leastDelay else { return }
+      mutating func shrink(_ channels: Int, to least: Int) {
+        guard delay > least else { return }
         leastLeft = min(leastLeft, (waiting.count - start) / channels)
         reads += 1
         guard reads >= patience else { return }
@@ -114,7 +130,7 @@ extension AudioMixer {
                 / ramp)
           }
           start = later
-          wait(for: delay - step)
+          wait(for: max(least, delay - step))
         } else {
           (leastLeft, reads) = (.max, 0)
         }
@@ -196,8 +212,11 @@ extension AudioMixer {
     }
 
     /// Adds what is heard next to a mix of so many samples.
-    func add(to sum: inout [Float]) {
+    ///
+    /// - Parameter least: what is waited for at least, in samples of each channel.
+    func add(to sum: inout [Float], waiting least: Int) {
       state.withLock { state in
+        state.bound(least)
         let there = state.waiting.count - state.start
         if !state.isPlaying {
           guard there >= max(state.delay * channels, sum.count) else { return state.level.add(0) }
@@ -219,10 +238,10 @@ extension AudioMixer {
           }
         }
         state.start += count
-        guard isLast else { return state.shrink(channels) }
+        guard isLast else { return state.shrink(channels, to: least) }
         state.isPlaying = false
         state.statistics.underruns += 1
-        state.wait(for: min(state.delay + Self.step, Self.mostDelay))
+        state.wait(for: min(state.delay + Self.step, least + Self.growth))
       }
     }
   }

@@ -6,14 +6,20 @@ import Synchronization
 /// Lets an app pull the sound of others when it wants it, as much as it wants: for a loudspeaker of its own, a recognizer, a telephone line.
 ///
 /// The mixer that is read has an input for each stream (`stream.addAudioSink(mixer.makeInput())`). Who reads may go by a clock of its own,
-/// which is followed as a loudspeaker's is. Reading never waits. Safe from any thread.
+/// which is followed as a loudspeaker's is. What is heard is later by as much as is read at once; the first time, that much is silent. Reading
+/// never waits. Safe from any thread.
 public final class AudioReader: Sendable {
   private struct State {
     var reader: DriftReader
     /// To the wanted rate.
     var resampler: AudioResampler?
     var resampled: [Int16] = []
+    /// The most that was read at once of late, at 48 kHz, and when.
+    var most = 0
+    var mostTime = Instant.zero
   }
+  /// How long a reader that has read much at once is expected to do so again.
+  private static let memory = Duration.seconds(5)
 
   /// Samples a second of each channel.
   public let sampleRate: Int
@@ -46,6 +52,11 @@ public final class AudioReader: Sendable {
   package func read(into samples: inout MutableSpan<Int16>, at now: Instant) {
     let whole = samples.count / mixer.channels * mixer.channels
     state.withLock { state in
+      let wanted = whole / mixer.channels * 48_000 / sampleRate
+      if wanted >= state.most || now - state.mostTime > Self.memory {
+        (state.most, state.mostTime) = (wanted, now)
+        mixer.willRead(wanted)
+      }
       if state.resampler == nil {
         state.reader.read(whole / mixer.channels, at: now, from: mixer.read) { read in
           for index in 0..<whole { samples[index] = read[index] }
