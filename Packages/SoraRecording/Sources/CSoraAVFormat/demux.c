@@ -25,6 +25,21 @@ static int add_filter(sora_demux *demux, int index) {
   return sora_avf.av_bsf_init(demux->filters[index]);
 }
 
+/// Opens the file, where the path is one. Formats that are lists of other files then find no protocol left to open those with.
+static int open_file(sora_demux *demux, const char *url, AVDictionary **options) {
+  AVDictionary *own = NULL;
+  sora_avf.av_dict_set(&own, "protocol_whitelist", "file", 0);
+  int code = sora_avf.avio_open2(&demux->file, url, AVIO_FLAG_READ, NULL, &own);
+  sora_avf.av_dict_free(&own);
+  // Numbered pictures are each opened by a name that the path says.
+  if (code == AVERROR(ENOENT)) return sora_avf.av_dict_set(options, "protocol_whitelist", "file", 0);
+  if (code < 0) return code;
+  demux->context = sora_avf.avformat_alloc_context();
+  if (!demux->context) return AVERROR(ENOMEM);
+  demux->context->pb = demux->file;
+  return sora_avf.av_dict_set(options, "protocol_whitelist", "none", 0);
+}
+
 int sora_demux_open(const char *path, const char *frame_rate, sora_demux **result) {
   sora_demux *demux = calloc(1, sizeof *demux);
   if (!demux) return AVERROR(ENOMEM);
@@ -37,7 +52,8 @@ int sora_demux_open(const char *path, const char *frame_rate, sora_demux **resul
   demux->packet = sora_avf.av_packet_alloc();
   if (!url || !demux->packet) goto failed;
   snprintf(url, length, "file:%s", path);
-  sora_avf.av_dict_set(&options, "protocol_whitelist", "file", 0);
+  code = open_file(demux, url, &options);
+  if (code < 0) goto failed;
   // Only formats without times of their own know this one.
   if (frame_rate) sora_avf.av_dict_set(&options, "framerate", frame_rate, 0);
   code = sora_avf.avformat_open_input(&demux->context, url, NULL, &options);
@@ -173,6 +189,7 @@ void sora_demux_close(sora_demux *demux) {
     for (int i = 0; i < demux->tracks; i++) sora_avf.av_bsf_free(&demux->filters[i]);
   free(demux->filters);
   sora_avf.avformat_close_input(&demux->context);
+  sora_avf.avio_closep(&demux->file);
   if (demux->packet) sora_avf.av_packet_free(&demux->packet);
   free(demux);
 }

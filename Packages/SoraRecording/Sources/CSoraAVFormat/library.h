@@ -25,6 +25,8 @@
   X(avio_alloc_context)          \
   X(avio_context_free)           \
   X(avio_flush)                  \
+  X(avio_open2)                  \
+  X(avio_closep)                 \
   X(avformat_open_input)         \
   X(avformat_find_stream_info)   \
   X(avformat_close_input)        \
@@ -102,6 +104,8 @@ static const AVRational sora_nanoseconds = {1, 1000000000};
 
 struct sora_demux {
   AVFormatContext *context;
+  /// NULL for numbered pictures.
+  AVIOContext *file;
   AVPacket *packet;
   /// Tracks when the file was opened; some formats find more later, which aren't read.
   int tracks;

@@ -100,6 +100,26 @@ import Testing
   }
 
   /// A file that is cut anywhere or damaged ends, and traps nothing.
+  /// Lists of files are formats, too, to the library: one under a film's name would have others sent into the call.
+  @Test func whatNamesOtherFilesIsNoFilm() throws {
+    let other = folder.path("b.mp4")
+    let recorder = try MediaRecorder(path: other)
+    for frame in try Clips.video(.h264, frames: 15) { recorder.receive(frame) }
+    #expect(recorder.finish().failure == nil)
+    #expect(try MediaFileReader(path: other).tracks.count == 2)
+    let lists = [
+      "ffconcat version 1.0\nfile b.mp4\n",
+      "#EXTM3U\n#EXT-X-TARGETDURATION:10\n#EXTINF:10,\n\(other)\n#EXT-X-ENDLIST\n",
+    ]
+    for list in lists {
+      let path = folder.path("a.webm")
+      try Data(list.utf8).write(to: URL(fileURLWithPath: path))
+      let reader = try? MediaFileReader(path: path)
+      #expect(reader?.tracks.isEmpty ?? true, "\(list)")
+      #expect(throws: MediaFileError.self) { try MediaFilePlayer(path: path) }
+    }
+  }
+
   @Test(arguments: MediaContainer.allCases) func damagedFilesEnd(_ container: MediaContainer) throws
   {
     let path = folder.path("a.\(container.fileEnding)")
