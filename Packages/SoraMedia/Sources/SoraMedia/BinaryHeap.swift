@@ -1,5 +1,5 @@
 /// An array in the order of a binary heap: none of its elements comes before the first. To insert or to remove one costs as much as the
-/// logarithm of how many there are; elements are swapped and never copied.
+/// logarithm of how many there are; elements are moved and never copied.
 ///
 /// The order goes with each call, so that it may depend on what the elements don't know; it has to be the same as long as there are
 /// elements. `placed` is told each element that has come to a place, and which: who notes these can remove or change any element. It is
@@ -43,10 +43,11 @@ public struct BinaryHeap<Element> {
     at place: Int, by precedes: (Element, Element) -> Bool,
     placed: (Element, Int) -> Void = { _, _ in }
   ) -> Element {
-    let last = elements.count - 1
-    if place < last { elements.swapAt(place, last) }
-    let removed = elements.removeLast()
-    if place < last { settle(place, by: precedes, placed: placed) }
+    var removed = elements.removeLast()
+    if place < elements.count {
+      swap(&removed, &elements[place])
+      settle(place, by: precedes, placed: placed)
+    }
     return removed
   }
 
@@ -92,25 +93,31 @@ public struct BinaryHeap<Element> {
   mutating func settle(
     _ start: Int, by precedes: (Element, Element) -> Bool, placed: (Element, Int) -> Void
   ) -> Int {
-    var span = elements.mutableSpan
-    var place = start
-    while place > 0 {
-      let parent = (place - 1) / 2
-      guard precedes(span[place], span[parent]) else { break }
-      span.swapAt(place, parent)
-      placed(span[place], place)
-      place = parent
+    let count = elements.count
+    return unsafe elements.withUnsafeMutableBufferPointer { buffer in
+      // `start` is a place, so that there is a first one.
+      let slots = unsafe buffer.baseAddress.unsafelyUnwrapped
+      let moving = unsafe (slots + start).move()
+      var hole = start
+      while hole > 0 {
+        let parent = (hole - 1) / 2
+        guard unsafe precedes(moving, slots[parent]) else { break }
+        unsafe (slots + hole).moveInitialize(from: slots + parent, count: 1)
+        unsafe placed(slots[hole], hole)
+        hole = parent
+      }
+      while hole >= start {
+        var child = 2 * hole + 1
+        guard child < count else { break }
+        if child + 1 < count, unsafe precedes(slots[child + 1], slots[child]) { child += 1 }
+        guard unsafe precedes(slots[child], moving) else { break }
+        unsafe (slots + hole).moveInitialize(from: slots + child, count: 1)
+        unsafe placed(slots[hole], hole)
+        hole = child
+      }
+      unsafe (slots + hole).initialize(to: moving)
+      unsafe placed(slots[hole], hole)
+      return hole
     }
-    while place >= start {
-      var child = 2 * place + 1
-      guard child < span.count else { break }
-      if child + 1 < span.count, precedes(span[child + 1], span[child]) { child += 1 }
-      guard precedes(span[child], span[place]) else { break }
-      span.swapAt(place, child)
-      placed(span[place], place)
-      place = child
-    }
-    placed(span[place], place)
-    return place
   }
 }
