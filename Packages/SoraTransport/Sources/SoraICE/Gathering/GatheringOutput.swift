@@ -5,18 +5,18 @@ import SoraWire
 struct GatheringOutput {
   /// What servers did not give, in order; each server once.
   private(set) var failures: [ICEServerFailure] = []
-  private var candidates: Set<ICEGatherer.Found> = []
-  private var events = Ring<ICEGatherer.Event>()
-  private var transmits = Ring<ICEGatherer.Transmit>()
+  private var candidates: Set<ICEGathering.Found> = []
+  private var events = Ring<ICEGathering.Event>()
+  private var transmits = Ring<ICEGathering.Transmit>()
 
-  mutating func nextEvent() -> ICEGatherer.Event? { events.popFirst() }
-  mutating func nextTransmit() -> ICEGatherer.Transmit? { transmits.popFirst() }
+  mutating func nextEvent() -> ICEGathering.Event? { events.popFirst() }
+  mutating func nextTransmit() -> ICEGathering.Transmit? { transmits.popFirst() }
 
-  mutating func say(_ event: ICEGatherer.Event) { events.append(event) }
-  mutating func send(_ message: ICEGatherer.Transmit) { transmits.append(message) }
+  mutating func say(_ event: ICEGathering.Event) { events.append(event) }
+  mutating func send(_ message: ICEGathering.Transmit) { transmits.append(message) }
 
   /// Reports a candidate, unless it is known.
-  mutating func report(_ found: ICEGatherer.Found) {
+  mutating func report(_ found: ICEGathering.Found) {
     let isKnown = candidates.contains {
       $0.type == found.type && $0.address == found.address && $0.base == found.base
     }

@@ -6,6 +6,13 @@ public import SoraWire
 /// All servers are asked at once, from every base that can reach them. Sans-I/O: it says which names to resolve, which streams to open and
 /// what to send; give it what comes from the servers, and time with `poll`. Confined to its owner.
 public final class ICEGatherer {
+  public typealias Configuration = ICEGathering.Configuration
+  public typealias Found = ICEGathering.Found
+  public typealias Event = ICEGathering.Event
+  public typealias Transmit = ICEGathering.Transmit
+  public typealias Dropped = ICEGathering.Dropped
+  public typealias Received = ICEGathering.Received
+
   private enum Phase {
     case new
     /// Answers are waited for.
@@ -226,28 +233,7 @@ public final class ICEGatherer {
       relays.drop(\.unknownStream)
       return
     }
-    // Out of the relay for the call, since `body` may come back to it.
-    var deframer = relay.deframer
-    relay.deframer = TURNStreamDeframer()
-    do throws(TURNStreamDeframer.Unreadable) {
-      try deframer.append(bytes) { message in
-        switch relay.client.receive(message.bytes, at: now) {
-        case .data(let payload, let peer):
-          if let address = relay.address {
-            var datagram = message.part(payload.lowerBound, payload.count)
-            body(&datagram, peer, address)
-          } else {
-            relays.drop(\.noAllocation)
-          }
-        case .handled: break
-        case .notMine: relays.drop(\.unexpected)
-        }
-      }
-    } catch {
-      relays.drop(\.malformed)
-      relay.client.connectionEnded(.malformedResponse)
-    }
-    relay.deframer = deframer
+    relay.receive(bytes, at: now, dropped: { relays.drop($0) }, body)
     settle(at: now)
   }
 

@@ -12,7 +12,7 @@ public final class ICERelay {
   let client: TURNClient
   /// Which of the gatherer's servers.
   let server: Int
-  var deframer = TURNStreamDeframer()
+  private var deframer = TURNStreamDeframer()
   var isOpen = false
   /// The address it had, for what was reported of it.
   var lastAddress: TransportAddress?
@@ -38,6 +38,37 @@ public final class ICERelay {
 
   /// The relayed address, while there is one.
   public var address: TransportAddress? { client.relayedAddress }
+
+  /// Takes what its stream brought.
+  ///
+  /// - Parameters:
+  ///   - dropped: counts what isn't used.
+  ///   - body: is lent each datagram of a peer's, with the peer's address and the relayed one. It may come back here.
+  func receive(
+    _ bytes: RawSpan, at now: Instant,
+    dropped: (WritableKeyPath<ICEGathering.Dropped, Int>) -> Void,
+    _ body: (inout MutableRawSpan, TransportAddress, TransportAddress) -> Void
+  ) {
+    // Out of its place for the call, since `body` may come back.
+    var deframer = deframer
+    self.deframer = TURNStreamDeframer()
+    do throws(TURNStreamDeframer.Unreadable) {
+      try deframer.append(bytes) { message in
+        switch client.receive(message.bytes, at: now) {
+        case .data(let payload, let peer):
+          guard let address else { return dropped(\.noAllocation) }
+          var datagram = message.part(payload.lowerBound, payload.count)
+          body(&datagram, peer, address)
+        case .handled: break
+        case .notMine: dropped(\.unexpected)
+        }
+      }
+    } catch {
+      dropped(\.malformed)
+      client.connectionEnded(.malformedResponse)
+    }
+    self.deframer = deframer
+  }
 
   /// Whether its server owes no answer.
   var isAnswered: Bool { client.unansweredSince == nil }

@@ -7,7 +7,7 @@ struct RelayAllocations {
   private var nextStream = 1
   /// Addresses of the peer's that they let through.
   private var permitted: [IPAddress] = []
-  private var past = ICEGatherer.Dropped()
+  private var past = ICEGathering.Dropped()
 
   var count: Int { all.count }
 
@@ -15,14 +15,14 @@ struct RelayAllocations {
   var isDone: Bool { all.allSatisfy { $0.address != nil } }
 
   /// Counts since the gatherer was made.
-  var dropped: ICEGatherer.Dropped {
+  var dropped: ICEGathering.Dropped {
     var sum = past
     for relay in all { sum.add(relay.client.statistics) }
     return sum
   }
 
   /// Counts what no client does.
-  mutating func drop(_ reason: WritableKeyPath<ICEGatherer.Dropped, Int>) {
+  mutating func drop(_ reason: WritableKeyPath<ICEGathering.Dropped, Int>) {
     past[keyPath: reason] += 1
   }
 

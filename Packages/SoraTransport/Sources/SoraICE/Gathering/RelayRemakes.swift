@@ -14,11 +14,11 @@ struct RelayRemakes {
     fileprivate(set) var predecessor: ICERelay?
   }
 
-  private let configuration: ICEGatherer.Configuration
+  private let configuration: ICEGathering.Configuration
   private let random: RandomSource
   private var waiting: [Remake] = []
 
-  init(configuration: ICEGatherer.Configuration, random: RandomSource) {
+  init(configuration: ICEGathering.Configuration, random: RandomSource) {
     self.configuration = configuration
     self.random = random
   }

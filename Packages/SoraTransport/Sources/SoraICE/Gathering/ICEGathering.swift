@@ -1,7 +1,28 @@
 public import SoraWire
 
-// What a gatherer has to say.
-extension ICEGatherer {
+/// What an `ICEGatherer` is told and what it tells.
+public enum ICEGathering {
+  /// Which servers are asked, and how.
+  public struct Configuration: Sendable {
+    public var servers: [ICEServer] = []
+    public var policy = ICETransportPolicy.all
+    public var retransmission = STUNRetransmission()
+    /// Allocations on one TURN server: one a base, up to this.
+    public var maximumRelaysPerServer = 4
+    /// Binding requests and allocations under way or kept, of all servers.
+    public var maximumClients = 48
+    /// How often in a row a server is asked for another allocation in the place of one that was lost.
+    public var maximumRemakes = 24
+    /// The wait after the first of those tries failed, give or take a fifth; each further one is half as long again.
+    public var remakeDelay: Duration = .milliseconds(250)
+    /// The longest of those waits: a call lives for 30 s without its relay, and the server shall not come back in vain.
+    public var maximumRemakeDelay: Duration = .seconds(3)
+    /// How long a stream's server may owe an answer to `verify` before another stream is opened beside it.
+    public var streamPatience: Duration = .seconds(1)
+
+    public init() {}
+  }
+
   /// A candidate that was found. `relatedAddress` is what `raddr` shall say.
   public struct Found: Hashable, Sendable {
     public let type: ICECandidateType
@@ -68,5 +89,29 @@ extension ICEGatherer {
     case notMine
     /// What a peer sent to a relayed address: where it lies in the bytes that were given.
     case relayed(Range<Int>, from: TransportAddress, on: TransportAddress)
+  }
+
+  /// What came from servers and wasn't used, by reason; and what relays couldn't carry.
+  public struct Dropped: Sendable, Hashable {
+    /// Broke the format.
+    public var malformed = 0
+    /// Responses whose integrity attribute doesn't fit the credentials.
+    public var unauthentic = 0
+    /// ChannelData on a channel that isn't bound.
+    public var unknownChannel = 0
+    /// Messages of a stream that answer nothing of ours.
+    public var unexpected = 0
+    /// Bytes of a stream that isn't there any more, counted once a call.
+    public var unknownStream = 0
+    /// A peer's datagrams from an allocation that is gone.
+    public var noAllocation = 0
+
+    public init() {}
+
+    mutating func add(_ statistics: TURNClient.Statistics) {
+      malformed += statistics.malformed
+      unauthentic += statistics.unauthentic
+      unknownChannel += statistics.unknownChannel
+    }
   }
 }
