@@ -12,6 +12,8 @@ public struct FormatRules: Sendable {
     @Sendable (_ local: FormatParameters, _ remote: FormatParameters) -> FormatParameters?
 
   private var rules: [String: Rule]
+  /// Codecs whose parameters say what their writer would like, and nothing of what the other side said.
+  private var declared: Set<String> = []
 
   /// The rules of Opus and RED, and those of each video codec by its `VideoCodecFormat`.
   public static let standard = {
@@ -20,6 +22,7 @@ public struct FormatRules: Sendable {
       // The peer's payload types; whether they mean what we know is seen with the section.
       "red": { _, remote in remote },
     ])
+    rules.declared = ["opus", "red"]
     for kind in VideoCodecKind.allCases {
       rules.set(kind.encodingName) { local, remote in
         guard local.isSameFormat(as: remote, of: kind.format) else { return nil }
@@ -36,6 +39,7 @@ public struct FormatRules: Sendable {
   /// Sets the rule of one codec, by encoding name.
   public mutating func set(_ name: String, _ rule: @escaping Rule) {
     rules[name.lowercased()] = rule
+    declared.remove(name.lowercased())
   }
 
   /// What the peer takes of us, where it wrote `remote` and we `local`: its own parameters within what was agreed on, so that
@@ -43,7 +47,8 @@ public struct FormatRules: Sendable {
   func sending(_ name: String, local: FormatParameters, remote: FormatParameters)
     -> FormatParameters
   {
-    rule(for: name)(remote, local) ?? remote
+    // A rule makes an answer, which asks for what the other side has to send. That isn't what the other side has asked for.
+    declared.contains(name.lowercased()) ? remote : rule(for: name)(remote, local) ?? remote
   }
 
   func rule(for name: String) -> Rule { rules[name.lowercased()] ?? { local, _ in local } }

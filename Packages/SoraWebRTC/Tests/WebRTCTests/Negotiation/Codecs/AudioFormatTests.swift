@@ -81,6 +81,20 @@ import WebRTC
     #expect(mono["stereo"] == nil && mono["sprop-stereo"] == nil)
   }
 
+  /// What we ask of a peer that has stereo to send isn't what it asks of us (RFC 7587 §7.1).
+  @Test(arguments: [
+    ("stereo=0;sprop-stereo=1", "0"), ("sprop-stereo=1", nil), ("stereo=1;sprop-stereo=1", "1"),
+    ("useinbandfec=1", nil),
+  ])
+  func stereoIsSentWhereItIsWanted(parameters: String, stereo: String?) throws {
+    let client = client()
+    try Fixture.answer(
+      client, section([]).replacing("minptime=10;useinbandfec=1;stereo=1", with: parameters))
+    let send = try #require(client.session?.media[0].send)
+    #expect(send.codec.parameters["stereo"] == stereo)
+    #expect(send.codec.parameters["sprop-stereo"] == nil || parameters.contains("sprop"))
+  }
+
   @Test func packetTimesOfTheSectionReachTheSender() throws {
     let client = client()
     try Fixture.answer(client, section(["a=ptime:40", "a=maxptime:60"]))
