@@ -103,6 +103,22 @@ import WebRTC
     #expect(session.media[0].direction == .sendrecv)
   }
 
+  /// The numbers of retransmissions that the peer doesn't take are neither used up nor others each time.
+  @Test func offersKeepTheirPayloadTypes() throws {
+    let alice = Fixture.negotiator(seed: 47)
+    let bob = Fixture.negotiator(seed: 48) { $0.videoCodecs[0].usesRetransmission = false }
+    bob.addTransceiver(.video)
+    try Fixture.exchange(bob, alice)
+    let first = try alice.createOffer().media[0]
+    for _ in 0..<80 {
+      let offer = try alice.createOffer()
+      try #require(offer.media[0].formats == first.formats)
+      try alice.setLocalDescription(.offer, offer)
+      try alice.setRemoteDescription(.answer, try Fixture.answer(bob, offer.text))
+    }
+    #expect(first.formats.count == 2)
+  }
+
   @Test func stoppedSectionsAreUsedAgain() throws {
     let alice = Fixture.negotiator(seed: 7)
     let bob = Fixture.negotiator(seed: 8)

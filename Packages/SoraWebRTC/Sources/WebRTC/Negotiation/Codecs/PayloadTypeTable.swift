@@ -35,7 +35,7 @@ struct PayloadTypeTable {
       if !capability.usesRetransmission {
         known.retransmission = nil
       } else if known.retransmission.map({ usedHere.contains($0) }) ?? true {
-        known.retransmission = take(after: known.media)
+        known.retransmission = retransmission(of: capability, known.media, usedHere)
       }
       usedHere.insert(known.media)
       if let retransmission = known.retransmission { usedHere.insert(retransmission) }
@@ -48,6 +48,18 @@ struct PayloadTypeTable {
     usedHere.insert(pair.media)
     if let retransmission = pair.retransmission { usedHere.insert(retransmission) }
     return pair
+  }
+
+  /// The payload type of retransmissions for a codec that has one of its own already: the same each time, whether the peer takes them or
+  /// not.
+  private mutating func retransmission(
+    of capability: CodecCapability, _ media: UInt8, _ usedHere: Set<UInt8>
+  ) -> UInt8? {
+    guard let pair = assigned[capability], pair.media == media else { return take(after: media) }
+    if let known = pair.retransmission, !usedHere.contains(known) { return known }
+    let type = take(after: media)
+    assigned[capability]?.retransmission = pair.retransmission ?? type
+    return type
   }
 
   private mutating func take(preferred: UInt8? = nil, after: UInt8? = nil) -> UInt8? {
