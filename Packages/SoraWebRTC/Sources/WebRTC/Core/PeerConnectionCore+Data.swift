@@ -4,7 +4,8 @@ import SoraSDP
 import SoraTransport
 
 extension PeerConnectionCore {
-  /// Makes a data channel. The first one wants an offer of ours, unless the other side has offered a section for channels before.
+  /// Makes a data channel. The first one wants an offer of ours, unless the other side has offered a section for channels before. Where
+  /// the other side turns that down the channel is closed, and only another one has it asked again.
   ///
   /// - Parameters:
   ///   - parameters: what it is made with.
@@ -20,6 +21,11 @@ extension PeerConnectionCore {
     }
     negotiator.wantsDataChannels = true
     updateNegotiationNeeded(at: now)
+  }
+
+  /// Closes all channels: the other side has none.
+  func refuseDataChannels(at now: Instant) {
+    for channel in data.report.channels { data.close(channel.id, at: now) }
   }
 
   /// Begins the association that a section for channels stands for.

@@ -296,6 +296,7 @@ public final class PeerConnectionCore {
     bandwidth.setMedia(negotiated.media, at: now)
     session.setMaximumBitrate(bandwidth.useful.bitsPerSecond, at: now)
     applyReceiving(negotiated.media, at: now)
+    if negotiated.data == nil, !negotiator.wantsDataChannels { refuseDataChannels(at: now) }
     guard let transport = negotiated.transport else { return }
     start(transport, at: now)
     if let section = negotiated.data { start(section, over: transport, at: now) }

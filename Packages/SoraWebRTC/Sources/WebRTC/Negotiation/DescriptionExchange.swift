@@ -100,6 +100,13 @@ package struct DescriptionExchange {
     created = Created(kind: kind, description: description, uses: uses)
   }
 
+  /// Whether the description that was made last, and that isn't set, has a section for a transceiver.
+  package func hasCreated(_ transceiver: JSEPTransceiver) -> Bool {
+    created?.uses.contains {
+      if case .media(let used) = $0 { used === transceiver } else { false }
+    } ?? false
+  }
+
   /// The uses of the sections of the description that was made last, which `description` has to be but for changed lines.
   package func uses(of kind: DescriptionKind, _ description: SessionDescription)
     throws(NegotiationError) -> [MediaSection.Use]

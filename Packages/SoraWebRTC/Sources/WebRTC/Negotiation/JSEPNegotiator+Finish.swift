@@ -19,6 +19,7 @@ extension JSEPNegotiator {
     let active = Set(inUse)
     for index in local.media.indices {
       guard active.contains(index) else {
+        if case .data = sections[index]?.use { wantsDataChannels = false }
         sections.free(index)
         continue
       }

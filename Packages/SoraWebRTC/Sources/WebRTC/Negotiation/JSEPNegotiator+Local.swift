@@ -28,6 +28,7 @@ extension JSEPNegotiator {
     }
     numbers.reserve(description)
     exchange.begin(.local, description, rollback: before)
+    finishStoppingWithoutSection()
     if !isReplacing { emit(.signalingStateChanged(.haveLocalOffer)) }
   }
 
@@ -37,6 +38,7 @@ extension JSEPNegotiator {
       throw .invalidState(operation: "rollback", state: signalingState)
     }
     returnToStable()
+    finishStoppingWithoutSection()
     emit(.signalingStateChanged(.stable))
     emit(.rolledBack)
     publishRemoteTracks()

@@ -15,6 +15,7 @@ extension JSEPNegotiator {
     var bundle: [String] = []
     var mids = sections.mids
     var waiting = transceiverSet.withoutSection
+    var needsData = wantsDataChannels && !sections.hasData
 
     func add(_ section: MediaDescription, _ use: MediaSection.Use) {
       description.media.append(section)
@@ -24,6 +25,10 @@ extension JSEPNegotiator {
     func addWaiting() {
       let transceiver = waiting.removeFirst()
       add(offerSection(transceiver, mid: mids.next()), .media(transceiver))
+    }
+    func addData() {
+      needsData = false
+      add(dataSection(mid: mids.next(), setup: .actpass), .data)
     }
 
     for old in sections.list {
@@ -35,6 +40,7 @@ extension JSEPNegotiator {
       case .free where !waiting.isEmpty:
         // RFC 9429 §5.2.2: a section that both sides gave up is used again, with a new mid.
         addWaiting()
+      case .free where needsData: addData()
       case .media, .free:
         add(
           rejectedSection(
@@ -42,9 +48,7 @@ extension JSEPNegotiator {
       }
     }
     while !waiting.isEmpty { addWaiting() }
-    if wantsDataChannels && !sections.hasData {
-      add(dataSection(mid: mids.next(), setup: .actpass), .data)
-    }
+    if needsData { addData() }
     finish(&description, bundle: bundle, allowMixed: true)
     exchange.create(.offer, description, uses: uses)
     return description

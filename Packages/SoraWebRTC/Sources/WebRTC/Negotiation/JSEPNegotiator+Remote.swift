@@ -47,6 +47,7 @@ extension JSEPNegotiator {
       take(section, index: index, decision: decisions[index])
     }
     exchange.begin(.remote, offer, rollback: before)
+    finishStoppingWithoutSection()
     rejectedSections = rejected
     emit(.signalingStateChanged(.haveRemoteOffer))
     publishRemoteTracks()

@@ -18,7 +18,8 @@ public final class JSEPNegotiator {
   public var session: NegotiatedSession? { exchange.inForce?.session }
   /// The sections of the peer's last offer that are turned down, and why.
   public internal(set) var rejectedSections: [NegotiationError.Rejected] = []
-  /// Whether an offer of ours should have a data channel section.
+  /// Whether an offer of ours should have a data channel section. False again where the peer turns one down: it is asked once, and not with
+  /// every offer from then on.
   public var wantsDataChannels = false
   /// Our candidates so far, each `candidate:...`; written into descriptions.
   public var localCandidates: [String] = []
@@ -122,11 +123,12 @@ public final class JSEPNegotiator {
     transceiver.direction = MediaDirection(sends: false, receives: transceiver.direction.receives)
   }
 
-  /// Stops a transceiver for good. Where it has a section, the next offer gives that up.
+  /// Stops a transceiver for good. Where it has a section, or an offer that was made and isn't set gives it one, the next offer gives that
+  /// up.
   public func stop(_ transceiver: JSEPTransceiver) {
     guard !transceiver.isStopped, !transceiver.isStopping else { return }
     transceiver.isStopping = true
-    if transceiver.mid == nil && !transceiver.isDisplaced { finishStopping(transceiver) }
+    if !exchange.hasCreated(transceiver) { finishStoppingWithoutSection() }
   }
 
   /// The transceiver of a section.
@@ -144,15 +146,32 @@ public final class JSEPNegotiator {
         let local = agreement.local.media[safe: index],
         let remote = agreement.remote.media[safe: index]
       else { return !transceiver.isStopped }
-      let wanted = transceiver.direction
-      if wanted.sends && local.direction.sends && local.msids != msids(of: transceiver) {
+      if transceiver.direction.sends, local.direction.sends, local.msids != msids(of: transceiver) {
         return true
       }
-      if agreement.isLocalOffer {
-        return local.direction != wanted && remote.direction.reversed != wanted
-      }
-      return local.direction != wanted.intersection(remote.direction.reversed)
+      return agreement.isLocalOffer
+        ? isNewOffer(transceiver, local, remote) : isNewAnswer(transceiver, local, remote)
     }
+  }
+
+  /// Whether another offer of ours would ask for another direction than the last one did, and than the peer chose.
+  private func isNewOffer(
+    _ transceiver: JSEPTransceiver, _ local: MediaDescription, _ remote: MediaDescription
+  ) -> Bool {
+    let (_, wanted) = Self.narrowed(capabilities(transceiver), transceiver.direction) { $0 }
+    return local.direction != wanted && remote.direction.reversed != wanted
+  }
+
+  /// Whether another answer to the peer's offer would have another direction.
+  private func isNewAnswer(
+    _ transceiver: JSEPTransceiver, _ local: MediaDescription, _ remote: MediaDescription
+  ) -> Bool {
+    let wanted = transceiver.direction.intersection(remote.direction.reversed)
+    guard local.direction != wanted else { return false }
+    // What the offered codecs don't serve can't be had by asking again.
+    let matches = matches(in: remote, capabilities(transceiver))
+    let possible = Self.narrowed(matches, wanted) { $0.capability }.1
+    return matches.isEmpty || local.direction != possible
   }
 
   // MARK: Candidates
@@ -168,6 +187,14 @@ public final class JSEPNegotiator {
   // MARK: For the other files of the negotiator
 
   func emit(_ event: NegotiationEvent) { events.append(event) }
+
+  /// Ends those that were to stop and that no section stands for any more: no offer would speak of them.
+  func finishStoppingWithoutSection() {
+    for transceiver in transceivers
+    where transceiver.isStopping && transceiver.mid == nil && !transceiver.isDisplaced {
+      finishStopping(transceiver)
+    }
+  }
 
   /// Ends a transceiver whose section, if it had one, is given up.
   func finishStopping(_ transceiver: JSEPTransceiver) {

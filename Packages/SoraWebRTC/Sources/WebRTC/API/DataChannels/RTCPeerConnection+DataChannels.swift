@@ -1,6 +1,6 @@
 extension RTCPeerConnection {
   /// Makes a data channel, which opens when there is a connection. The first one has the delegate told that an offer is wanted, unless
-  /// the other side has offered channels already.
+  /// the other side has offered channels already. It is closed where the other side's answer turns channels down.
   ///
   /// - Returns: nil where the connection is closed, or the configuration contradicts itself or is out of range.
   public func dataChannel(
