@@ -29,6 +29,25 @@ import Testing
       rtpTimestamp: UInt32(index))
   }
 
+  /// What a wide link had room for isn't owed to a narrow one for longer than it can wait to be sent.
+  @Test func aRateThatCollapsesStopsPicturesForTwoSecondsAtMost() throws {
+    let plain = try driver(PlainLibrary.self, bits: 5_000_000)
+    let uncontrolled = try driver(UncontrolledLibrary.self, bits: 5_000_000)
+    for encoder in [plain, uncontrolled] as [any VideoEncoder] {
+      journal.bytes.withLock { $0 = 200_000 }
+      #expect(try encode(encoder, 0)?.isKeyFrame == true)
+      encoder.setRates(targetBitsPerSecond: 50_000, framesPerSecond: 30)
+      journal.bytes.withLock { $0 = 100 }
+      var index = 1
+      while try encode(encoder, index) == nil, index < 2_000 { index += 1 }
+      #expect(index > 15 && index <= 60)
+      // Nor does it make the pictures after that any coarser.
+      for later in 1...60 { _ = try encode(encoder, index + later) }
+    }
+    let quantizers = journal.orders.withLock { $0.suffix(5).map(\.quantizer) }
+    #expect(quantizers.allSatisfy { $0 < 30 }, "\(quantizers)")
+  }
+
   @Test func aSizeStartsTheLibraryAnewWithAKeyFrame() throws {
     do {
       let encoder = try driver()

@@ -38,9 +38,10 @@ struct QuantizerControl {
   /// The next picture has nothing to do with the previous one: another size.
   mutating func restart() { hasPrevious = false }
 
-  /// Time goes on by `seconds` since the last picture.
+  /// Time goes on by `seconds` since the last picture. No more is owed than what `FrameDropper` counts.
   mutating func advance(seconds: Double, bitsPerSecond: Double) {
-    debt = max(-Self.credit * bitsPerSecond, debt - min(max(seconds, 0), 1) * bitsPerSecond)
+    let left = debt - min(max(seconds, 0), 1) * bitsPerSecond
+    debt = min(max(-Self.credit * bitsPerSecond, left), FrameDropper.longestDebt * bitsPerSecond)
   }
 
   /// The quantizer for a picture with this luma plane, up to `coarsest`.
