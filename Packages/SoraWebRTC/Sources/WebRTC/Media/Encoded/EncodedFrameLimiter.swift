@@ -21,6 +21,9 @@ package struct EncodedFrameLimiter {
   private static let askLimit = 0.2
   /// Of a key frame that is let through, seconds at most that it adds to the hard limit.
   private static let longestKeyFrame = 3.0
+  /// Seconds at the target that can wait at all: where it falls, the pacer still sends what it has within two, and what a wide link had room
+  /// for would hold the stream for minutes.
+  private static let longestQueue = 4.0
   /// Headers of packets come on top of frames.
   private static let overhead = 1.05
 
@@ -51,6 +54,8 @@ package struct EncodedFrameLimiter {
       keyFrameBits = max(0, keyFrameBits - drained)
     }
     last = max(now, last ?? now)
+    keyFrameBits = min(keyFrameBits, rate * Self.longestKeyFrame)
+    queued = min(queued, rate * Self.longestQueue)
     let bits = Double(bytes) * 8 * Self.overhead
     if isKeyFrame {
       guard queued <= rate * (isHolding ? Self.resumeLimit : Self.hardLimit), rate > 0 else {

@@ -68,6 +68,23 @@ private let reference: [UInt8] = [0, 0, 0, 1, 0x41, 0x9A, 4, 5, 6]
 private let other: [UInt8] = [0, 0, 0, 1, 0x01, 0x9E, 7, 8, 9]
 
 @Suite struct EncodedSendPipelineTests {
+  /// What a wide link had room for leaves within seconds, and doesn't hold back what a narrow one can take.
+  @Test func aRateThatCollapsesHoldsTheStreamForSecondsOnly() {
+    var limiter = EncodedFrameLimiter()
+    var time = Instant(nanoseconds: 1_000_000_000)
+    func admit(_ bytes: Int, isKeyFrame: Bool, target: Int) -> EncodedFrameLimiter.Admission {
+      limiter.admit(
+        bytes: bytes, isKeyFrame: isKeyFrame, isReferenced: true, target: target, at: time)
+    }
+    #expect(admit(400_000, isKeyFrame: true, target: 5_000_000) == .send)
+    var frames = 0
+    repeat {
+      time += .milliseconds(100)
+      frames += 1
+    } while admit(1_000, isKeyFrame: true, target: 50_000) != .send && frames < 1_000
+    #expect(frames > 5 && frames <= 40)
+  }
+
   @Test func theStreamBeginsWithAKeyFrame() throws {
     let harness = Harness()
     for _ in 0..<5 { harness.push(vp8(false)) }
