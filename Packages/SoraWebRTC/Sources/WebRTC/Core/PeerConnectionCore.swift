@@ -268,8 +268,8 @@ public final class PeerConnectionCore {
 
   /// Carries the negotiator's outcome to the transport, the session and the owner.
   func drain(at now: Instant) {
+    // Its callers say that the snapshot is stale: what has changed is told with the first event, and not with each of hundreds.
     while let event = negotiator.nextEvent() {
-      isSnapshotStale = true
       switch event {
       case .signalingStateChanged(let state): tell(.signalingStateChanged(state), at: now)
       case .streamAdded(let id): tell(.streamAdded(id: id), at: now)
@@ -278,12 +278,16 @@ public final class PeerConnectionCore {
       case .trackRemoved(let transceiver, let ids):
         tell(.trackRemoved(transceiverID: transceiver.id, streamIDs: ids), at: now)
       case .streamRemoved(let id): tell(.streamRemoved(id: id), at: now)
-      case .rolledBack: transport.rollBackICE(at: now)
+      case .rolledBack:
+        transport.rollBackICE(at: now)
+        isSnapshotStale = true
       case .remoteICERestarted:
         transport.restartICE(at: now)
         adoptCandidates()
+        isSnapshotStale = true
       case .negotiated:
         apply(at: now)
+        isSnapshotStale = true
         tell(.negotiated(media), at: now)
       case .transceiverAdded, .directionChanged, .transceiverStopped: break
       }

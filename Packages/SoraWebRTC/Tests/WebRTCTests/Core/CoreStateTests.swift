@@ -2,6 +2,7 @@ import SoraDTLS
 import SoraICE
 import SoraMedia
 import SoraNetworkSimulator
+import SoraRTP
 import SoraSDP
 import SoraTransport
 import Testing
@@ -9,6 +10,46 @@ import WebRTC
 
 /// W3C's states, each from its own transport, and the snapshots that carry them.
 @Suite(.timeLimit(.minutes(5))) struct CoreStateTests {
+  /// Counts what it is told.
+  private final class Counter: PeerConnectionCoreDelegate {
+    private(set) var snapshots = 0
+    private(set) var tracks = 0
+    /// Whether each track was in the snapshot by the time it was told of.
+    private(set) var areKnown = true
+
+    func core(_ core: PeerConnectionCore, event: PeerConnectionEvent, at now: Instant) {
+      if case .updated = event { snapshots += 1 }
+      guard case .trackAdded(let id, _) = event else { return }
+      tracks += 1
+      areKnown = areKnown && core.snapshot.transceivers.contains { $0.id == id }
+    }
+
+    func core(
+      _: PeerConnectionCore, receivedVideo _: EncodedFrame, codec _: String, transceiverID _: Int,
+      at _: Instant
+    ) {}
+
+    func core(
+      _: PeerConnectionCore, receivedAudio _: UnsafeRawBufferPointer, header _: RTPHeader,
+      transceiverID _: Int, at _: Instant
+    ) {}
+  }
+
+  /// A snapshot of all transceivers for each track that comes would cost the square of their number.
+  @Test func manyTracksComeWithOneSnapshot() throws {
+    let pair = pair(58)
+    let core = pair.callee.core
+    let counter = Counter()
+    core.delegate = counter
+    let sections = (0..<100).map {
+      SoraOffer.Section.from($0 % 2 == 0 ? "audio" : "video", "c\($0)", mid: "m\($0)")
+    }
+    try core.setRemoteDescription(.offer, SoraOffer(sections: sections).text, at: .zero)
+    #expect(counter.tracks == 100 && counter.areKnown)
+    #expect(counter.snapshots <= 4, "\(counter.snapshots)")
+    #expect(core.snapshot.states.signaling == .haveRemoteOffer)
+  }
+
   private func pair(_ seed: UInt64) -> CorePair {
     CorePair(seed: seed, LinkConditions(delay: .milliseconds(20)))
   }
