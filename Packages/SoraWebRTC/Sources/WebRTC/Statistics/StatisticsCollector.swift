@@ -73,7 +73,13 @@ struct StatisticsCollector {
   }
 
   private func codecs(of section: NegotiatedMedia) -> [RTCStatistics] {
-    let codecs = section.send.map { [$0.codec] } ?? section.receive?.codecs ?? []
+    var codecs = section.send.map { [$0.codec] } ?? section.receive?.codecs ?? []
+    // What comes may have another payload type than what is sent, or be of another codec.
+    if section.send != nil, let received = receivedCodec(section),
+      !codecs.contains(where: { $0.payloadType == received.payloadType })
+    {
+      codecs.append(received)
+    }
     return codecs.map { codec in
       object(
         codecID(section, codec.payloadType), "codec",
@@ -85,6 +91,12 @@ struct StatisticsCollector {
           "sdpFmtpLine": .string(codec.parameters.description), "transportId": .string("transport"),
         ])
     }
+  }
+
+  /// What is received in a section; nil before anything is.
+  private func receivedCodec(_ section: NegotiatedMedia) -> NegotiatedCodec? {
+    guard let stream = core.receiveStream(transceiverID: section.transceiverID) else { return nil }
+    return section.receive?.codecs.first { $0.name == stream.codecName }
   }
 
   private func outbound(_ section: NegotiatedMedia) -> [RTCStatistics] {
@@ -174,9 +186,7 @@ struct StatisticsCollector {
       "ssrc": .integer(Int64(stream.ssrc)), "kind": .string(section.kind.rawValue),
       "mid": .string(section.mid), "transportId": .string("transport"),
       "trackIdentifier": section.receive.map { .string($0.trackID) },
-      "codecId": section.receive?.codecs.first { $0.name == stream.codecName }.map {
-        .string(codecID(section, $0.payloadType))
-      },
+      "codecId": receivedCodec(section).map { .string(codecID(section, $0.payloadType)) },
       "packetsReceived": .integer(received.packetsReceived),
       "packetsReceivedWithEct1": .integer(stream.statistics.packetsReceivedWithECT1),
       "packetsReceivedWithCe": .integer(stream.statistics.packetsReceivedWithCE),

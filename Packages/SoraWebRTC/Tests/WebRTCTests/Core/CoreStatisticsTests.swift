@@ -49,6 +49,24 @@ import WebRTC
     _ = try object(restarted, selected.text("remoteCandidateId"))
   }
 
+  /// A peer that takes video with other payload types than it sends with (RFC 3264 §5.1).
+  @Test func payloadTypesOfBothDirectionsAreThere() throws {
+    let pair = CorePair(seed: 66, LinkConditions(delay: .milliseconds(30)))
+    try pair.negotiate(from: pair.caller, to: pair.callee) { answer in
+      answer.replacing("SAVPF 98 99", with: "SAVPF 100 101").replacing(":98 ", with: ":100 ")
+        .replacing(":99 ", with: ":101 ").replacing("apt=98", with: "apt=100")
+    }
+    pair.network.run(for: .seconds(3))
+    let report = pair.report(of: pair.caller)
+    let video = { (object: RTCStatistics) in object.text("kind") == "video" }
+    let sent = try object(
+      report, try #require(report.all("outbound-rtp").first(where: video)).text("codecId"))
+    let received = try object(
+      report, try #require(report.all("inbound-rtp").first(where: video)).text("codecId"))
+    #expect(sent.number("payloadType") == 100 && received.number("payloadType") == 98)
+    #expect(sent.text("mimeType") == "video/VP8" && received.text("mimeType") == "video/VP8")
+  }
+
   @Test func theTransportTellsHowItIsSecured() throws {
     let pair = try call(seed: 62, lasting: .seconds(2))
     let (one, two) = (pair.report(of: pair.caller), pair.report(of: pair.callee))
