@@ -173,6 +173,7 @@ final class PeerConnectionFacade: Sendable {
     for transceiver in gone {
       transceiver.update(mid: "", current: .stopped)
       transceiver.receiver.track.end()
+      transceiver.sender.dtmfSender?.setCanInsert(false)
       driver.media.forget(transceiverID: transceiver.id)
     }
     state.withLock { state in

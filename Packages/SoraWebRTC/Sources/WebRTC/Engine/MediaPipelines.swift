@@ -32,6 +32,14 @@ final class MediaPipelines {
     var received: RTCMediaStreamTrack?
     var parameters = RTCRtpParameters()
     var jitterBufferTarget: Duration?
+    /// Of the stream that is sent, by pipelines that are gone.
+    var sentBefore: VideoSent?
+  }
+  /// What was counted of a stream of video. Another track is another pipeline, and the same stream.
+  private struct VideoSent {
+    var kind: VideoCodecKind
+    var rids: [String?]
+    var statistics: VideoSendStatistics
   }
   private struct VideoSending {
     var track: RTCVideoTrack
@@ -127,6 +135,10 @@ final class MediaPipelines {
     }
     for id in videoSending.keys where !videoIDs.contains(id) { stopVideo(id) }
     for id in audioSending.keys where !audioIDs.contains(id) { stopAudio(id) }
+    // One that is sent later is counted from its beginning.
+    for section in media where section.send == nil {
+      endpoints[section.transceiverID]?.sentBefore = nil
+    }
     redundancyTypes = [:]
     audioCodecs = [:]
     for section in media where section.kind == .audio {
@@ -179,6 +191,18 @@ final class MediaPipelines {
     guard let sending = videoSending.removeValue(forKey: id) else { return }
     sending.sender.stop()
     endedEncoded = endedEncoded + sending.sender.drops
+    let statistics = statistics(of: sending, id)
+    endpoints[id]?.sentBefore = VideoSent(
+      kind: sending.sender.kind, rids: sending.rids, statistics: statistics)
+  }
+
+  /// With what was counted of its stream before.
+  private func statistics(of sending: VideoSending, _ id: Int) -> VideoSendStatistics {
+    let statistics = sending.sender.statistics
+    guard let before = endpoints[id]?.sentBefore, before.kind == sending.sender.kind,
+      before.rids == sending.rids
+    else { return statistics }
+    return statistics.addingCounters(of: before.statistics)
   }
 
   private func startAudio(_ track: RTCAudioTrack, _ send: SendParameters, _ id: Int) {
@@ -371,7 +395,7 @@ final class MediaPipelines {
     guard let sending = videoSending[id], let layer = sending.rids.firstIndex(of: rid) else {
       return nil
     }
-    return (sending.sender.statistics, layer)
+    return (statistics(of: sending, id), layer)
   }
   /// What a transceiver's track is encoded as; nil where it isn't sent.
   func videoSendConfiguration(_ id: Int) -> VideoSendConfiguration? {
