@@ -53,8 +53,8 @@ import WebRTC
   @Test func payloadTypesOfBothDirectionsAreThere() throws {
     let pair = CorePair(seed: 66, LinkConditions(delay: .milliseconds(30)))
     try pair.negotiate(from: pair.caller, to: pair.callee) { answer in
-      answer.replacing("SAVPF 98 99", with: "SAVPF 100 101").replacing(":98 ", with: ":100 ")
-        .replacing(":99 ", with: ":101 ").replacing("apt=98", with: "apt=100")
+      answer.replacing("SAVPF 96 97", with: "SAVPF 100 101").replacing(":96 ", with: ":100 ")
+        .replacing(":97 ", with: ":101 ").replacing("apt=96", with: "apt=100")
     }
     pair.network.run(for: .seconds(3))
     let report = pair.report(of: pair.caller)
@@ -63,7 +63,7 @@ import WebRTC
       report, try #require(report.all("outbound-rtp").first(where: video)).text("codecId"))
     let received = try object(
       report, try #require(report.all("inbound-rtp").first(where: video)).text("codecId"))
-    #expect(sent.number("payloadType") == 100 && received.number("payloadType") == 98)
+    #expect(sent.number("payloadType") == 100 && received.number("payloadType") == 96)
     #expect(sent.text("mimeType") == "video/VP8" && received.text("mimeType") == "video/VP8")
   }
 

@@ -63,12 +63,12 @@ struct PayloadTypeTable {
   }
 
   private mutating func take(preferred: UInt8? = nil, after: UInt8? = nil) -> UInt8? {
-    // The dynamic range, then what RFC 5761 §4 leaves free beside RTCP (RFC 9429 §5.1.2).
+    // A codec's own number of RFC 3551 §6; then the dynamic range, and what RFC 5761 §4 leaves free beside RTCP (RFC 9429 §5.1.2).
     let wish = preferred ?? after.map { $0 &+ 1 }
     for type in [wish].compactMap({ $0 }) + Array(96...127) + Array(35...63) {
-      guard (96...127).contains(type) || (35...63).contains(type), !isReserved[Int(type)] else {
-        continue
-      }
+      guard (96...127).contains(type) || (35...63).contains(type) || type == preferred && type < 35,
+        !isReserved[Int(type)]
+      else { continue }
       isReserved[Int(type)] = true
       return type
     }

@@ -81,6 +81,24 @@ import WebRTC
     #expect(mono["stereo"] == nil && mono["sprop-stereo"] == nil)
   }
 
+  /// G.711 is offered under the numbers that it has for good (RFC 3551 §6), and taken without an rtpmap then.
+  @Test func codecsWithNumbersOfTheirOwnKeepThem() throws {
+    let alice = Fixture.negotiator(seed: 51) { $0.audioCodecs = CodecCapability.audio }
+    alice.addTransceiver(.audio)
+    alice.addTransceiver(.video)
+    let offer = try alice.createOffer()
+    #expect(offer.media[0].formats == ["111", "63", "0", "8", "110", "126"])
+    #expect(offer.media[1].formats == ["96", "97"])
+    try alice.setLocalDescription(.offer, offer)
+    let bob = Fixture.negotiator(seed: 52) { $0.audioCodecs = [.g711(.pcma)] }
+    var answer = try Fixture.answer(bob, offer.text)
+    #expect(answer.media[0].formats == ["8"])
+    answer.media[0].lines.removeAll { $0.name == "rtpmap" }
+    try alice.setRemoteDescription(.answer, answer)
+    let send = try #require(alice.session?.media[0].send)
+    #expect(send.codec.name == "PCMA" && send.codec.payloadType == 8)
+  }
+
   /// What we ask of a peer that has stereo to send isn't what it asks of us (RFC 7587 §7.1).
   @Test(arguments: [
     ("stereo=0;sprop-stereo=1", "0"), ("sprop-stereo=1", nil), ("stereo=1;sprop-stereo=1", "1"),
