@@ -108,6 +108,8 @@ public final class RTPSession {
   var lastTarget = 0
   /// Slots of the send streams, so that a pacer token finds its stream; a slot is never used twice.
   var streamSlots: [RTPSendStream?] = []
+  /// Of sources that were sent and aren't any more.
+  private var places: [UInt32: SourcePlace] = [:]
 
   /// What packets of a source are.
   enum Source {
@@ -151,6 +153,7 @@ public final class RTPSession {
         parameters, index: streamSlots.count, cname: configuration.cname, random: random)
     else { return nil }
     if sources[parameters.ssrc] != nil { stream.change(ssrc: freeSSRC()) }
+    stream.resume(at: places)
     sendStreams.append(stream)
     streamSlots.append(stream)
     nameFeedback()
@@ -166,6 +169,7 @@ public final class RTPSession {
   public func removeSendStream(_ stream: RTPSendStream) {
     guard let position = sendStreams.firstIndex(where: { $0 === stream }) else { return }
     sendStreams.remove(at: position)
+    places.merge(stream.places) { _, new in new }
     streamSlots[stream.index] = nil
     controller.forget(stream: stream.index)
     controller.forget(ssrc: stream.parameters.ssrc)

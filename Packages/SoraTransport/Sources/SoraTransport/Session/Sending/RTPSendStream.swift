@@ -1,6 +1,14 @@
 import SoraMedia
 public import SoraRTP
 
+/// Where a source that isn't sent any more goes on when it is again.
+struct SourcePlace {
+  /// The next sequence number. SRTP takes each of a source's once, and none behind its window (RFC 3711 §3.3.2): one that began anew with
+  /// the same key would be refused for minutes.
+  var number: UInt16
+  var timestampOffset: UInt32 = 0
+}
+
 /// One outgoing stream of a client: cuts frames into the packets of a source, and keeps them for retransmission.
 ///
 /// Made by `RTPSession.addSendStream`; confined as the session is.
@@ -43,7 +51,7 @@ public final class RTPSendStream {
   private var dependencies: DependencyDescriptorSender?
   private var hasRotated = false
   private var sequenceNumber: UInt16
-  private let timestampOffset: UInt32
+  private var timestampOffset: UInt32
   /// The last frame's place on both clocks, for sender reports.
   private(set) var lastFrame: (rtpTimestamp: UInt32, timestamp: Instant)?
 
@@ -61,6 +69,30 @@ public final class RTPSendStream {
     history = PacketHistory(capacity: parameters.kind == .audio ? 128 : 1024)
     setDependencies(random)
     setRepair(random)
+  }
+
+  /// Where its sources go on when they are sent again, by source.
+  var places: [UInt32: SourcePlace] {
+    var places = [
+      parameters.ssrc: SourcePlace(number: sequenceNumber, timestampOffset: timestampOffset)
+    ]
+    if let rtx = parameters.rtx { places[rtx.ssrc] = SourcePlace(number: sender.rtxNumber) }
+    if let repair, case .flexible(let ssrc, _)? = parameters.repair {
+      places[ssrc] = SourcePlace(number: repair.number)
+    }
+    return places
+  }
+
+  /// Goes on with sources that were sent before.
+  func resume(at places: [UInt32: SourcePlace]) {
+    if let place = places[parameters.ssrc] {
+      sequenceNumber = place.number
+      timestampOffset = place.timestampOffset
+    }
+    if let rtx = parameters.rtx, let place = places[rtx.ssrc] { sender.rtxNumber = place.number }
+    if case .flexible(let ssrc, _)? = parameters.repair, let place = places[ssrc] {
+      repair?.number = place.number
+    }
   }
 
   private func setRepair(_ random: RandomSource) {

@@ -96,7 +96,8 @@ public final class RTPTrackSender {
   @safe @exclusivity(unchecked) var counters = Statistics()
   public private(set) var remote = RemoteReport()
   private let numbers: SentNumbers
-  private var rtxNumber: UInt16
+  /// The number of the next retransmission.
+  var rtxNumber: UInt16
   /// The newest reports that left, as report blocks refer to them.
   private var reports: (ReportMark?, ReportMark?) = (nil, nil)
   private var firNumber: UInt8?

@@ -15,7 +15,8 @@ final class RepairSender {
   /// Packets of a stream of their own; nil where they go in the stream that they protect.
   let history: PacketHistory?
   private var encoder: FECEncoder
-  private var number: UInt16
+  /// Of the next repair packet in a stream of their own.
+  var number: UInt16
   private var frames = 0
   private var payload: [UInt8]
   /// Repair packets for each packet, 0...0.5.
@@ -84,7 +85,7 @@ final class RepairSender {
     frames = 0
   }
 
-  /// The number of the next repair packet in a stream of their own.
+  /// Gives out the number of the next repair packet in a stream of their own.
   func takeNumber() -> UInt16 {
     defer { number &+= 1 }
     return number
