@@ -221,7 +221,8 @@ final class MediaPipelines {
     let pipeline: AudioSendPipeline
     do throws(AudioCodecError) {
       pipeline = try AudioSendPipeline(
-        track: track, settings: settings, output: { sendAudio($0, $1, id) })
+        track: track, settings: settings, start: environment.now(),
+        output: { sendAudio($0, $1, id) })
     } catch {
       if refusedAudio.updateValue(settings, forKey: id) != settings {
         environment.failed(.audioEncoder(error), id)

@@ -211,6 +211,32 @@ extension Party {
   }
 }
 
+extension EncodedFrameTests {
+  /// Receivers take timestamps that go back for packets that come too late.
+  @Test(.timeLimit(.minutes(5))) func anotherTrackOfSoundGoesOnInTime() async throws {
+    let (caller, callee) = try await Party.pair()
+    try await Party.negotiate(from: caller, to: callee)
+    caller.startMedia()
+    let receiver = try #require(callee.connection.receivers.first { $0.track is RTCAudioTrack })
+    let sound = EncodedCollector()
+    receiver.addEncodedFrameSink(sound)
+    try await sound.waitUntil { $0.count > 100 }
+    let sender = try #require(caller.connection.senders.first { $0.track is RTCAudioTrack })
+    let track = try #require(sender.track as? RTCAudioTrack)
+    sender.track = RTCPeerConnectionFactory().audioTrack(with: track.source, trackId: "another")
+    let count = sound.frames.count
+    try await sound.waitUntil { $0.count > count + 50 }
+    let times = sound.frames.map(\.frame.rtpTimestamp)
+    for (earlier, later) in zip(times, times.dropFirst()) {
+      // Packets may overtake each other, but none comes from seconds ago or from hours ahead.
+      #expect(abs(Int(Int32(bitPattern: later &- earlier))) < 48_000)
+    }
+    caller.stopMedia()
+    caller.connection.close()
+    callee.connection.close()
+  }
+}
+
 /// Keeps encoded frames, and asks for a key frame when it is added.
 private final class EncodedCollector: EncodedFrameSink {
   private let state = Mutex<[EncodedTrackFrame]>([])

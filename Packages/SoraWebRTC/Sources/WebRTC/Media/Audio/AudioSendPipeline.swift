@@ -74,13 +74,15 @@ package final class AudioSendPipeline: AudioSink, AudioPacketSink, @unchecked Se
   private var opus: FittedOpus?
   private var resampler: (rate: Int, channels: Int, resampler: AudioResampler)?
   private var converted: [Int16] = []
-  private var packets = AudioPacketClock()
+  private var packets: AudioPacketClock
 
   /// - Parameters:
+  ///   - start: where RTP timestamps begin. Who sends one pipeline's audio behind another's says by how much later that is: receivers take
+  ///     timestamps that go back for packets that come too late.
   ///   - queue: serial; the encoder runs on it.
   ///   - output: takes each packet with its level, nil if unknown, on the encoder's queue.
   package init(
-    track: RTCAudioTrack?, settings: Settings,
+    track: RTCAudioTrack?, settings: Settings, start: Instant = .zero,
     queue: DispatchQueue = DispatchQueue(label: "sora.audio.encode", qos: .userInteractive),
     output: @escaping @Sendable (EncodedFrame, RTPAudioLevel?) -> Void
   ) throws(AudioCodecError) {
@@ -93,6 +95,9 @@ package final class AudioSendPipeline: AudioSink, AudioPacketSink, @unchecked Se
       opus = made
       encoder = made.encoder
     }
+    let samples = start.nanoseconds / 1_000_000 * Int64(encoder.sampleRate / 1_000)
+    encoder.skip(sampleCount: Int(samples))
+    packets = AudioPacketClock(start: UInt32(truncatingIfNeeded: samples))
     shared = Mutex(Shared(encoderSettings: opus?.encoder.settings))
     self.track = track
     self.queue = queue

@@ -14,9 +14,12 @@ struct AudioPacketClock {
   /// What is longer is another time, and no gap.
   private static let longestGap = Duration.seconds(60)
 
-  private var next: UInt32 = 0
+  private var next: UInt32
   /// When the next packet is due; nil before the first.
   private var due: Instant?
+
+  /// - Parameter start: the RTP timestamp of the first packet.
+  init(start: UInt32) { next = start }
 
   /// A packet was made by an encoder of this stream.
   mutating func sent(_ packet: EncodedFrame) {
