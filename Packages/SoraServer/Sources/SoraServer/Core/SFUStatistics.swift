@@ -48,7 +48,7 @@ public struct SFUDropped: Sendable, Hashable {
   public var callBudget = 0
   /// Statistics of clients that were too large to be kept.
   public var statisticsTooLarge = 0
-  /// Joins that would need more sections than a description may have.
+  /// Tracks that had to wait, or wait still: with their sections a description would be too long.
   public var tooManySections = 0
 
   public init() {}

@@ -83,14 +83,17 @@ extension SFUConnection {
 
   private func describe(at now: Instant) -> String {
     exchange.offer(answerBy: now + core.configuration.answerTimeout)
-    return SFUDescription(
+    return description.offer
+  }
+
+  private var description: SFUDescription {
+    SFUDescription(
       exchange: exchange, sections: sections,
       maximumMessageSize: core.configuration.data.maximumMessageSize,
       offersFeedbackBySource: core.configuration.offersFeedbackBySource,
       ice: transport.ice.localParameters,
       candidates: transport.ice.localCandidates,
-      fingerprint: core.configuration.certificate.fingerprint, request: request
-    ).offer
+      fingerprint: core.configuration.certificate.fingerprint, request: request)
   }
 
   // MARK: What is received
@@ -128,15 +131,21 @@ extension SFUConnection {
         hasChanged = true
       }
     }
-    for track in wanted where add(track) { hasChanged = true }
+    var waiting: [PublishedTrack] = []
+    for track in wanted {
+      // Behind one that waits others of its kind do, too.
+      if !waiting.contains(where: { $0.kind == track.kind }), add(track) {
+        hasChanged = true
+      } else {
+        waiting.append(track)
+      }
+    }
+    dropped.tooManySections += sections.wait(waiting.map(\.trackID))
     return hasChanged
   }
 
+  /// - Returns: whether there is a place for it.
   private func add(_ track: PublishedTrack) -> Bool {
-    guard let place = sections.place(for: track.kind) else {
-      dropped.tooManySections += 1
-      return false
-    }
     let isOpus = AudioCodecKind(encodingName: track.codec.name) == .opus
     let codec = isOpus ? sections.opus : track.codec
     let types = sections.assignment(of: codec)
@@ -150,13 +159,14 @@ extension SFUConnection {
       slot: downlink.nextSlot, RTPTrackSender(parameters, random: core.random), types: types,
       followsSpotlight: track.kind == .audio && downlink.spotlight != nil,
       rewriter: PacketRewriter(for: track.stream, core.random))
+    var section = SFUSection(
+      kind: track.kind, mid: mid, content: .forward(subscription), codec: codec, types: types)
+    section.size = description.size(of: section)
+    guard let place = sections.place(for: section) else { return false }
     if track.isSimulcast { subscription.wish = wish(of: track) }
     downlink.add(subscription)
     track.add(subscription)
-    sections.put(
-      SFUSection(
-        kind: track.kind, mid: mid, content: .forward(subscription), codec: codec, types: types),
-      at: place)
+    sections.put(section, at: place)
     return true
   }
 
@@ -192,7 +202,8 @@ extension SFUConnection {
       start(answer.transport, at: now)
       start(answer.data, over: answer.transport, at: now)
     }
-    if !isEnded, exchange.isWanted { synchronize(at: now) }
+    // With a section that the client has agreed to give up there may be a place for what had none.
+    if !isEnded, exchange.isWanted || sections.isWaitedFor { synchronize(at: now) }
     if !isEnded { switchWhereDue(at: now) }
   }
 

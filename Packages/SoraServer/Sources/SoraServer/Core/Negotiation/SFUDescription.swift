@@ -47,6 +47,14 @@ struct SFUDescription {
     return sdp.text
   }
 
+  /// Bytes that a section takes of an offer, its mid in the bundle included.
+  func size(of section: SFUSection) -> Int {
+    var sdp = SessionDescription(origin: SDPOrigin(sessionID: "", version: 0))
+    let rest = sdp.text.utf8.count
+    sdp.media = [describe(section)]
+    return sdp.text.utf8.count - rest + section.mid.utf8.count + 1
+  }
+
   static let dataMid = "data"
 
   /// RFC 8841.

@@ -20,11 +20,15 @@ struct SFUSection {
   /// The codec that a stopped section had, for its format list.
   var codec: SFUCodec
   var types: SFUPayloadTypes.Assignment
+  /// Bytes of an offer that it takes where it forwards something, and that its place keeps; of the few others none are counted.
+  var size = 0
 }
 
 /// The media sections of a connection's descriptions, and what may stand in them.
 struct SFUSections {
-  private static let maximumCount = 400
+  /// Bytes of an offer that may be of sections that forward something. Descriptions have 256 KiB at most, as messages of data channels
+  /// have, in which each line has two bytes more; a client's answer is no longer than the offer.
+  private static let maximumSize = 232 * 1024
 
   private(set) var all: [SFUSection] = []
   /// Where the section of data channels stands among them in descriptions; nil without one. It never moves.
@@ -36,6 +40,8 @@ struct SFUSections {
   private var payloadTypes = SFUPayloadTypes()
   /// Tracks whose section the client has rejected: not offered again.
   private var refusedTracks: Set<String> = []
+  /// Tracks that there was no place for.
+  private var waitingTracks: Set<String> = []
 
   init(opus: SFUCodec) { self.opus = opus }
 
@@ -47,11 +53,14 @@ struct SFUSections {
     payloadTypes.assignment(of: codec)
   }
 
-  /// Where another section of a kind may stand: in the place of one that both sides have given up (RFC 9429 §5.2.2), or at the end.
-  /// nil where there are too many.
-  func place(for kind: MediaKind) -> Int? {
-    if let free = all.firstIndex(where: { $0.isRecyclable && $0.kind == kind }) { return free }
-    return all.count < Self.maximumCount ? all.count : nil
+  /// Where another section may stand: in the place of one of its kind that both sides have given up (RFC 9429 §5.2.2), or at the end.
+  /// nil where the description would be too long.
+  func place(for section: SFUSection) -> Int? {
+    let size = all.reduce(section.size) { $0 + $1.size }
+    if let free = all.firstIndex(where: { $0.isRecyclable && $0.kind == section.kind }) {
+      return size - all[free].size <= Self.maximumSize ? free : nil
+    }
+    return size <= Self.maximumSize ? all.count : nil
   }
 
   /// Puts a section where `place(for:)` said, or at the end.
@@ -85,6 +94,18 @@ struct SFUSections {
   mutating func keepRefused(of present: () -> [String]) {
     if !refusedTracks.isEmpty { refusedTracks.formIntersection(present()) }
   }
+
+  /// Notes the tracks that there is no place for.
+  ///
+  /// - Returns: how many of them haven't waited before.
+  mutating func wait(_ tracks: [String]) -> Int {
+    let before = waitingTracks
+    waitingTracks = Set(tracks)
+    return waitingTracks.subtracting(before).count
+  }
+
+  /// Whether a place that becomes free is waited for.
+  var isWaitedFor: Bool { !waitingTracks.isEmpty }
 
   var refusedCount: Int { refusedTracks.count }
 
