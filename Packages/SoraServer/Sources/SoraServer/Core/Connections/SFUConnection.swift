@@ -255,6 +255,8 @@ final class SFUConnection: DeadlineQueued, TrackSubscriber {
         case .lost: end(.lost("PONG-TIMEOUT"), at: now)
         }
       }
+      // A minute may end with the last moment for a pong: of who is lost nothing more is told.
+      guard !isEnded else { return }
       switch span.poll(at: now) {
       case .minute: core.updated(self, at: now)
       case .over: end(SFUClose(code: 1000, reason: "LIFETIME-EXPIRED"), at: now)
