@@ -11,10 +11,23 @@ extension SFUCore {
     return true
   }
 
-  /// Checks that a channel has room for one more. Where the server has none, a connection that isn't established yet may have to go.
+  private static let full = SFUObjection(
+    reason: "CONNECTION-LIMIT: the server has as many as it takes")
+
+  /// Makes room for one more in a channel. Where the server has none, a connection that isn't established yet may have to go.
   func makeRoom(
     in channelID: String, for network: ClientNetwork?, at now: Instant
   ) throws(SFUObjection) {
+    try checkRoom(in: channelID, for: network)?.end(.refused(Self.full.reason), at: now)
+  }
+
+  /// Checks that a channel has room for one more.
+  ///
+  /// - Returns: the connection that isn't established yet and has to go for it; nil where nobody has to.
+  @discardableResult
+  func checkRoom(
+    in channelID: String, for network: ClientNetwork?
+  ) throws(SFUObjection) -> SFUConnection? {
     let connections = connections
     if let network,
       clients.connectionCount(of: network) >= configuration.maximumNetworkConnections
@@ -29,11 +42,10 @@ extension SFUCore {
     guard channel?.metadataSize ?? 0 <= SFUNotification.mostMetadata else {
       throw SFUObjection(reason: "CONNECTION-LIMIT: the channel's metadata is as long as it may be")
     }
-    guard connections.count >= configuration.maximumConnections else { return }
-    let full = SFUObjection(reason: "CONNECTION-LIMIT: the server has as many as it takes")
+    guard connections.count >= configuration.maximumConnections else { return nil }
     let beginners = connections.filter { !$0.isConnected }
       .map { ($0, clients.network(of: $0.signaling.peer)) }
-    guard let leaver = ClientNetwork.leaver(of: beginners, for: network) else { throw full }
-    leaver.end(.refused(full.reason), at: now)
+    guard let leaver = ClientNetwork.leaver(of: beginners, for: network) else { throw Self.full }
+    return leaver
   }
 }

@@ -39,7 +39,8 @@ extension SFUCore {
     guard !isDraining else { throw .draining }
     do throws(SFUObjection) {
       _ = try SFUConnectRequest(message)
-      try makeRoom(in: message.channelID, for: network, at: now)
+      // Nobody goes before it is decided that it may come.
+      try checkRoom(in: message.channelID, for: network)
     } catch {
       throw .refused(error.reason)
     }
