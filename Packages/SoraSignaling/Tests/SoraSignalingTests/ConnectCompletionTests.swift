@@ -81,6 +81,36 @@ import Testing
     }
   }
 
+  /// What takes too long is ended with the attempt: events end in time, and the server's WebSocket too.
+  @Test func itEndsWithTheAttempt() async throws {
+    let closes = Recorder<WebSocketClose?>()
+    let (began, outlasted) = (Recorder<Void>(), Recorder<Void>())
+    let server = try await startServer { connection in
+      began.append(())
+      closes.append(await drain(connection))
+    }
+    var configuration = configuration([server.url])
+    configuration.completeConnect = { _ in
+      began.append(())
+      do { try await Task.sleep(for: .seconds(60)) } catch { return }
+      outlasted.append(())
+    }
+    let client = SignalingClient(configuration: configuration)
+    let attempt = Task { await errorOf { _ = try await client.connect() } }
+    await began.wait(for: 2)
+    // The client hears of the open WebSocket a moment after the server; that it waits for nothing else then, nobody tells.
+    try await Task.sleep(for: .milliseconds(100))
+    client.close()
+    #expect(await attempt.value?.code == .cancelled)
+    var events: [SignalingClient.Event] = []
+    for await event in client.events { events.append(event) }
+    #expect(events == [.failed(.cancelled)])
+    #expect(outlasted.elements.isEmpty)
+    await closes.wait(for: 1)
+    #expect(closes.elements.count == 1)
+    await server.stop()
+  }
+
   /// What a process goes through beforehand is all of it, up to an offer.
   @Test func aRehearsalComesToAnOffer() async {
     let padding = String(repeating: "v", count: 200)

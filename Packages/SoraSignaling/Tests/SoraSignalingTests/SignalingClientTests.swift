@@ -149,6 +149,36 @@ func configuration(_ urls: [String]) -> SignalingClient.Configuration {
     await server.stop()
   }
 
+  /// A redirect may be on its way when the client leaves: it isn't followed.
+  @Test func whoHasLeftFollowsNoRedirect() async throws {
+    let arrived = Recorder<Void>()
+    let followed = Recorder<Void>()
+    let target = try await startServer { connection in
+      followed.append(())
+      connection.send(offer())
+      connection.close()
+    }
+    let entry = try await startServer { connection in
+      var messages = connection.messages.makeAsyncIterator()
+      _ = await readConnect(&messages)
+      arrived.append(())
+      _ = await messages.next()
+      connection.send(.redirect(RedirectMessage(location: target.url)))
+      _ = await drain(connection)
+    }
+    let client = SignalingClient(configuration: configuration([entry.url]))
+    let attempt = Task { await errorOf { _ = try await client.connect() } }
+    await arrived.wait(for: 1)
+    await client.disconnect(timeout: .seconds(50))
+    #expect(await attempt.value?.code == .cancelled)
+    var last: SignalingClient.Event?
+    for await event in client.events { last = event }
+    #expect(last == .failed(.cancelled))
+    #expect(followed.elements.isEmpty)
+    await entry.stop()
+    await target.stop()
+  }
+
   @Test func offerThatNeverComesIsATimeout() async throws {
     let server = try await startServer { _ = await drain($0) }
     var error: SignalingError?

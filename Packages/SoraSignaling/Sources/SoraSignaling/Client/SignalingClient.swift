@@ -14,7 +14,8 @@ public final class SignalingClient: Sendable {
     public var urls: [String]
     /// What is sent once a WebSocket is open; `redirect` is set where it belongs.
     public var connect: ConnectMessage
-    /// Completes `connect` with what takes a while to find out: runs once, while the WebSocket opens.
+    /// Completes `connect` with what takes a while to find out: runs once, while the WebSocket opens. Its task is cancelled where the
+    /// attempt ends before.
     public var completeConnect: (@Sendable (inout ConnectMessage) async -> Void)?
     /// For each WebSocket; its `timeout` is that of one candidate.
     public var webSocket: WebSocketOptions
@@ -182,11 +183,12 @@ public final class SignalingClient: Sendable {
   }
 
   /// Leaves: sends `disconnect` and waits for the server to close, or closes itself when the
-  /// server doesn't in time. Ends an attempt that has no offer yet.
+  /// server doesn't in time. Ends an attempt that has no offer yet, at once.
   public func disconnect(reason: String = "NO-ERROR", timeout: Duration = .seconds(3)) async {
     send(.disconnect(DisconnectMessage(reason: reason)))
-    let (task, connection) = state.withLock { ($0.task, $0.connection) }
-    guard let task, let connection else { return close() }
+    let (phase, task, connection) = state.withLock { ($0.phase, $0.task, $0.connection) }
+    // Before the offer a redirect may be on its way, which would lead the attempt on.
+    guard phase != .connecting, let task, let connection else { return close() }
     let timer = MultiThreadedEventLoopGroup.singleton.next().scheduleTask(in: TimeAmount(timeout)) {
       connection.close()
     }
@@ -323,7 +325,11 @@ public final class SignalingClient: Sendable {
     var redirects = 0
     while true {
       let connection = try await race.winner()
-      var connect = await completion.value
+      var connect = await withTaskCancellationHandler {
+        await completion.value
+      } onCancel: {
+        completion.cancel()
+      }
       if redirects > 0 { connect.redirect = true }
       guard adopt(connection) else { return connection.close() }
       connection.send(text: SignalingMessage.connect(connect).text)
