@@ -87,6 +87,45 @@ import Testing
     await server.stop()
   }
 
+  /// Many clients read nothing before they have sent all: closing over what they still send would break that off, and may take the
+  /// answer from them.
+  @Test func whoSendsTooMuchBeforeItReadsIsToldSo() async throws {
+    let server = try await startServer(http: { _ in HTTPResponse(text: "ok") }) { _ in }
+    let client = try await RawClient(port: server.boundPort, goesOn: true)
+    // More than the buffers of two sockets hold.
+    let count = 32 << 20
+    client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: \(count)\r\n\r\n")
+    try await client.sendAll([UInt8](repeating: 0x61, count: count))
+    let text = await text(client, until: "at most 1 MiB\n")
+    client.close()
+    #expect(text.hasPrefix("HTTP/1.1 413 ") && text.hasSuffix("at most 1 MiB\n"))
+    await server.stop()
+  }
+
+  /// RFC 9110 §10.1.1: who asks whether to send its body is told.
+  @Test func whoAsksBeforeItSendsItsBodyIsAnswered() async throws {
+    let server = try await startServer(
+      http: { HTTPResponse(text: "got \(String(decoding: $0.body, as: UTF8.self)).") }
+    ) { _ in }
+    let client = try await RawClient(port: server.boundPort)
+    let head = "POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"
+    for body in ["abc", "de"] {
+      client.send("\(head)Content-Length: \(body.utf8.count)\r\n\r\n")
+      let before = await text(client, until: "HTTP/1.1 100 Continue\r\n\r\n")
+      #expect(before.hasSuffix("HTTP/1.1 100 Continue\r\n\r\n"))
+      client.send(body)
+      let after = await text(client, until: "got \(body).")
+      #expect(after.hasSuffix("\r\n\r\ngot \(body)."))
+    }
+    // What wouldn't be taken needn't be sent.
+    client.send("\(head)Content-Length: 2000000\r\n\r\n")
+    await client.closed.wait(for: 1)
+    let text = String(decoding: client.bytes, as: UTF8.self)
+    #expect(text.ranges(of: "100 Continue").count == 2)
+    #expect(text.ranges(of: "HTTP/1.1 413 ").count == 1 && text.hasSuffix("at most 1 MiB\n"))
+    await server.stop()
+  }
+
   @Test func whoDoesNotReadItsResponseIsDropped() async throws {
     var configuration = SignalingServer.Configuration.patient
     configuration.requestTimeout = .milliseconds(500)

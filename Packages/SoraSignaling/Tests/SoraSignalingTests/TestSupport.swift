@@ -144,11 +144,15 @@ final class RawClient: Sendable {
   let closed = Recorder<Void>()
   private let channel: any Channel
 
-  /// - Parameter reads: false for one that takes nothing of what comes.
-  init(port: Int, reads: Bool = true) async throws {
+  /// - Parameters:
+  ///   - port: the server's.
+  ///   - reads: false for one that takes nothing of what comes.
+  ///   - goesOn: whether it sends on when the server has ended its side.
+  init(port: Int, reads: Bool = true, goesOn: Bool = false) async throws {
     let (received, closed) = (received, closed)
     channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
       .channelOption(.autoRead, value: reads)
+      .channelOption(.allowRemoteHalfClosure, value: goesOn)
       .channelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
           try channel.pipeline.syncOperations.addHandler(
@@ -161,6 +165,11 @@ final class RawClient: Sendable {
   func send(_ bytes: [UInt8]) { channel.writeAndFlush(ByteBuffer(bytes: bytes), promise: nil) }
   func send(_ text: String) { send(Array(text.utf8)) }
   func close() { channel.close(promise: nil) }
+
+  /// Sends bytes, and waits until the system has taken them.
+  func sendAll(_ bytes: [UInt8]) async throws {
+    try await channel.writeAndFlush(ByteBuffer(bytes: bytes))
+  }
 
   /// All bytes so far.
   var bytes: [UInt8] { received.elements.flatMap { $0 } }

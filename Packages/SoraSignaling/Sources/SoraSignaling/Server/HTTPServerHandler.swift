@@ -36,8 +36,8 @@ final class HTTPServerHandler: ChannelInboundHandler, RemovableChannelHandler {
   private enum State {
     case idle
     case collecting(HTTPRequestHead)
-    /// The rest of a request that was answered early.
-    case discarding
+    /// The rest of a request whose early answer is sent by then.
+    case discarding(EventLoopFuture<Void>)
     /// Bytes of the WebSocket that come before its handlers are in place.
     case upgrading([NIOAny])
     case upgraded
@@ -80,18 +80,19 @@ final class HTTPServerHandler: ChannelInboundHandler, RemovableChannelHandler {
     case .head(let head):
       body = []
       state = .collecting(head)
+      if head.version == .http1_1, head.headers[canonicalForm: "expect"].contains("100-continue") {
+        answerExpectation(context, head)
+      }
     case .body(let part):
       guard case .collecting = state else { return }
       guard body.count + part.readableBytes <= Self.maximumBodySize else {
-        state = .discarding
-        body = []
-        deadline.value.start()
-        return HTTPResponseWriter.write(
-          HTTPResponse(status: 413, text: "at most 1 MiB\n"), to: context.channel,
-          version: .http1_1, isHead: false, keepAlive: false)
+        return refuseBody(context)
       }
       body.append(contentsOf: part.readableBytesView)
     case .end:
+      if case .discarding(let sent) = state {
+        return sent.whenComplete { [channel = context.channel] _ in channel.close(promise: nil) }
+      }
       guard case .collecting(let head) = state else { return }
       state = .idle
       deadline.value.stop()
@@ -99,6 +100,27 @@ final class HTTPServerHandler: ChannelInboundHandler, RemovableChannelHandler {
       body = []
       answer(context, head, request)
     }
+  }
+
+  /// RFC 9110 §10.1.1: the client waits with the body until it hears that it is wanted.
+  private func answerExpectation(_ context: ChannelHandlerContext, _ head: HTTPRequestHead) {
+    let length = head.headers.first(name: "content-length").flatMap { Int($0) } ?? 0
+    guard length <= Self.maximumBodySize else { return refuseBody(context) }
+    let go = WireResponseHead(version: .http1_1, status: .continue)
+    context.writeAndFlush(wrapOutboundOut(.head(go)), promise: nil)
+  }
+
+  /// RFC 9112 §9.6: the answer would be lost if the connection were closed over what still comes. So only our end of it is, until the
+  /// client has ended its own or its time is over.
+  private func refuseBody(_ context: ChannelHandlerContext) {
+    body = []
+    deadline.value.start()
+    let channel = context.channel
+    let sent = HTTPResponseWriter.write(
+      HTTPResponse(status: 413, text: "at most 1 MiB\n"), to: channel, version: .http1_1,
+      isHead: false, connection: "close")
+    state = .discarding(sent)
+    sent.whenComplete { _ in channel.close(mode: .output, promise: nil) }
   }
 
   private func answer(
@@ -124,7 +146,12 @@ final class HTTPServerHandler: ChannelInboundHandler, RemovableChannelHandler {
         // For the response as well: who doesn't read it doesn't keep it here.
         deadline.value.start()
         HTTPResponseWriter.write(
-          response, to: channel, version: version, isHead: isHead, keepAlive: keepAlive)
+          response, to: channel, version: version, isHead: isHead,
+          connection: keepAlive ? "keep-alive" : "close"
+        ).whenComplete { result in
+          if case .failure = result { return channel.close(promise: nil) }
+          if !keepAlive { channel.close(promise: nil) }
+        }
       }
     }
   }
@@ -214,14 +241,15 @@ enum ServerHandshake {
 }
 
 private enum HTTPResponseWriter {
+  /// - Parameter connection: the field of that name.
   static func write(
     _ response: HTTPResponse, to channel: any Channel, version: HTTPVersion, isHead: Bool,
-    keepAlive: Bool
-  ) {
+    connection: String
+  ) -> EventLoopFuture<Void> {
     var headers = HTTPHeaders()
     for field in response.headers.fields { headers.add(name: field.name, value: field.value) }
     headers.replaceOrAdd(name: "Content-Length", value: String(response.body.count))
-    headers.replaceOrAdd(name: "Connection", value: keepAlive ? "keep-alive" : "close")
+    headers.replaceOrAdd(name: "Connection", value: connection)
     let head = WireResponseHead(
       version: version, status: HTTPResponseStatus(statusCode: response.status), headers: headers)
     channel.write(HTTPServerResponsePart.head(head), promise: nil)
@@ -229,11 +257,7 @@ private enum HTTPResponseWriter {
       let body = IOData.byteBuffer(ByteBuffer(bytes: response.body))
       channel.write(HTTPServerResponsePart.body(body), promise: nil)
     }
-    let end = channel.writeAndFlush(HTTPServerResponsePart.end(nil))
-    end.whenComplete { result in
-      if case .failure = result { return channel.close(promise: nil) }
-      if !keepAlive { channel.close(promise: nil) }
-    }
+    return channel.writeAndFlush(HTTPServerResponsePart.end(nil))
   }
 }
 
