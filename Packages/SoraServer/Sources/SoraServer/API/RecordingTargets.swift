@@ -62,6 +62,11 @@ enum RecordingTargets {
       throw .invalid(
         "ALREADY-RECORDING", "channel \(channelID) is recorded already; stop that first")
     }
+    // The session may have ended before there was a recording that would end with it.
+    guard await backend.sessionID(channelID: channelID) == session else {
+      _ = await recordings.stop(channelID: channelID, only: started.recordingID)
+      throw .unknown(SFUSelection(channelID: channelID))
+    }
     return started.json
   }
 

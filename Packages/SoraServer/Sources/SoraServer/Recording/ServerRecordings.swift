@@ -145,9 +145,13 @@ final class ServerRecordings: Sendable {
   }
 
   /// Ends a channel's recording; nil where it is not recorded.
-  func stop(channelID: String) async -> (started: Started, report: RecordingReport)? {
+  ///
+  /// - Parameter recordingID: of the recording that is meant; nil for whichever there is.
+  func stop(
+    channelID: String, only recordingID: String? = nil
+  ) async -> (started: Started, report: RecordingReport)? {
     await withCheckedContinuation { continuation in
-      stop(channelID: channelID) { continuation.resume(returning: $0) }
+      stop(channelID: channelID, only: recordingID) { continuation.resume(returning: $0) }
     }
   }
 

@@ -56,6 +56,37 @@ import Testing
     await receiver.stop()
   }
 
+  /// A recording that begins while the last member leaves ends with its session, too: nobody would end it, and the channel couldn't be
+  /// recorded again.
+  @Test func noRecordingOutlivesItsSession() async throws {
+    let folder = FileManager.default.temporaryDirectory
+      .appendingPathComponent("sora-late-\(UUID().uuidString)")
+    defer { try? FileManager.default.removeItem(at: folder) }
+    try await SoraServer.serving {
+      $0.apiPort = 0
+      $0.recordingFolder = folder.path
+      $0.recordsEverything = false
+    } _: { server in
+      let api = APIClient(server.apiURL)
+      for number in 0..<300 {
+        let channel = "c\(number)"
+        let peer = try await SignalingPeer(server.url)
+        peer.connect(channel: channel)
+        _ = try await peer.offer()
+        async let begun = api.post(
+          "Sora_20231220.StartRecording", #"{"channel_id":"\#(channel)","expire_time":0}"#)
+        try await Task.sleep(for: .microseconds(number % 50 * 10))
+        await server.disconnect(channelID: channel)
+        let status = try await begun.status
+        #expect(status == 200 || status == 404)
+        let left = try await api.post(
+          "Sora_20231220.StopRecording", #"{"channel_id":"\#(channel)"}"#)
+        #expect(left.status == 404, "of \(channel), begun with \(status)")
+        peer.socket.abort()
+      }
+    }
+  }
+
   private static func name(_ message: JSONValue) -> String {
     "\(message["event_type"]?.stringValue ?? "") \(message["recording_id"]?.stringValue ?? "")"
   }
