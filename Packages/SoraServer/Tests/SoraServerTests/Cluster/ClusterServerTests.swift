@@ -2,9 +2,11 @@ import Foundation
 import Logging
 import RedisServer
 import SoraCluster
+import SoraDTLS
 import SoraICE
 import SoraServer
 import SoraSignaling
+import SoraTransport
 import Testing
 
 /// Servers with one Redis, their sockets and their HTTP API.
@@ -42,6 +44,14 @@ struct ClusterServerTests {
         }
         return true
       })
+  }
+
+  /// A client with media: who has none is put out after half a minute, which on a busy machine may be over before a test is.
+  private func live(_ url: String, on loop: NetworkLoop) async throws -> LiveClient {
+    let client = try await LiveClient(url, DTLSCertificate.generate(), on: loop)
+    client.connect("sendrecv", channel: "x", dataChannels: false)
+    #expect(await waits { await client.isConnected })
+    return client
   }
 
   private func redirect(of peer: SignalingPeer) async throws -> String? {
@@ -212,15 +222,12 @@ struct ClusterServerTests {
     let logger = log.logger
     let a = try await server(redis, logger)
     await meet([a])
-    let first = try await SignalingPeer(a.url)
-    first.connect(channel: "x")
-    _ = try await first.offer()
+    let loop = try NetworkLoop.make()
+    let first = try await live(a.url, on: loop)
     redis.stop()
     #expect(await waits { (try? await metric("sora_cluster_up", of: a)) == 0 })
     // One more in the channel that is there; a new channel is for later.
-    let second = try await SignalingPeer(a.url)
-    second.connect(channel: "x")
-    _ = try await second.offer()
+    let second = try await live(a.url, on: loop)
     let third = try await SignalingPeer(a.url)
     third.connect(channel: "new")
     let end = try await third.close()
@@ -237,6 +244,8 @@ struct ClusterServerTests {
     fourth.connect(channel: "new")
     _ = try await fourth.offer()
     #expect(!log.text.contains("never-to-be-seen"))
+    for client in [first, second] { await client.finish() }
+    loop.shutdown()
     await a.shutdown()
   }
 
