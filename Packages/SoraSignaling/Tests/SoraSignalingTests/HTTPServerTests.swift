@@ -41,6 +41,23 @@ import Testing
     await server.stop()
   }
 
+  /// RFC 9112 §3.2.2: as clients of proxies write it.
+  @Test(arguments: [
+    ("http://a.example:80/p/q?r=s", "/p/q r=s."), ("HTTPS://a.example", "/ -."),
+    ("http://a.example?r", "/ r."), ("/p?u=http://b.example/c", "/p u=http://b.example/c."),
+    ("*", "* -."),
+  ])
+  func aWholeURLIsAsGoodAsItsPath(target: String, seen: String) async throws {
+    let server = try await startServer(
+      http: { HTTPResponse(text: "\($0.path) \($0.query ?? "-").") }
+    ) { _ in }
+    let client = try await RawClient(port: server.boundPort)
+    client.send("OPTIONS \(target) HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    await client.closed.wait(for: 1)
+    #expect(String(decoding: client.bytes, as: UTF8.self).hasSuffix("\r\n\r\n\(seen)"))
+    await server.stop()
+  }
+
   @Test func upgradesToOtherProtocolsAreAnsweredAsHTTP() async throws {
     let server = try await startServer(http: { HTTPResponse(text: "page \($0.path)") }) { _ in }
     let client = try await RawClient(port: server.boundPort)

@@ -266,12 +266,22 @@ private typealias WireResponseHead = NIOHTTP1.HTTPResponseHead
 
 extension HTTPRequest {
   init(_ head: HTTPRequestHead, body: [UInt8], remoteAddress: SocketAddress?) {
-    let parts = head.uri.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+    let parts = Self.origin(of: head.uri)
+      .split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+    let path = parts.first ?? ""
     self.init(
-      method: head.method.rawValue, path: String(parts.first ?? ""),
+      method: head.method.rawValue, path: path.isEmpty ? "/" : String(path),
       query: parts.count > 1 ? String(parts[1]) : nil,
       headers: HeaderFields(head.headers.map { .init(name: $0.name, value: $0.value) }),
       body: body, remoteAddress: remoteAddress.map { "\($0)" } ?? "unknown",
       remoteIP: remoteAddress?.ipAddress)
+  }
+
+  /// A target as it is without scheme and host (RFC 9112 §3.2.2), which clients write that take us for a proxy.
+  private static func origin(of target: String) -> Substring {
+    for scheme in ["http://", "https://"] where target.prefix(8).lowercased().hasPrefix(scheme) {
+      return target.dropFirst(scheme.count).drop { $0 != "/" && $0 != "?" }
+    }
+    return target[...]
   }
 }
