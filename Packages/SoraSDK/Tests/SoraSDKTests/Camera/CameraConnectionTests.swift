@@ -255,6 +255,7 @@ import WebRTC
     attempt.cancel()
     _ = await attempt.story()
     await call.system.log.wait(for: 2)
+    await call.settle()
     #expect(call.system.log.elements.last == "close face")
     #expect(call.cameras.current == nil)
   }
