@@ -146,15 +146,3 @@ extension TURNServer {
     send(response.encoded(key: nil), to: client)
   }
 }
-
-extension STUNMessage {
-  var passwordAlgorithm: STUNPasswordAlgorithm? {
-    for case .passwordAlgorithm(let algorithm) in attributes { return algorithm }
-    return nil
-  }
-
-  var userhash: [UInt8]? {
-    for case .userhash(let bytes) in attributes { return bytes }
-    return nil
-  }
-}
