@@ -189,6 +189,13 @@ struct Run {
     ),
     (["publish", url, "--channel", "c", "--rid", "r1"], "add --role sendrecv"),
     (["serve", "--port", "-3"], "--port -3: use 0 to 65535"),
+    (
+      ["serve", "--port", "0", "--turn-tls-port", "3478"],
+      "--turn-tls-port 3478: --turn-port has that one"
+    ),
+    (["serve", "--port", "5999", "--api-port", "5999"], "--api-port 5999: --port has that one"),
+    (["help", "nonsense"], "no such command; there are serve, "),
+    (["stats", url, "--channel", "c", "--type", "foo"], "--type foo: use inbound-rtp, "),
     (["publish", url, "--channel", "c", "--audio", "nofile.wav"], "No such file"),
     (["publish", url, "--channel", "c", "--ca", "/dev/null"], "no PEM certificate"),
     (["play", url, "--channel", "c", "--proxy", "http://h:0"], "--proxy: write http://HOST:PORT"),

@@ -99,7 +99,6 @@ import Testing
     #expect(throws: MediaFileError.self) { try MediaFileReader(path: "http://127.0.0.1:1/a.webm") }
   }
 
-  /// A file that is cut anywhere or damaged ends, and traps nothing.
   /// Lists of files are formats, too, to the library: one under a film's name would have others sent into the call.
   @Test func whatNamesOtherFilesIsNoFilm() throws {
     let other = folder.path("b.mp4")
@@ -120,6 +119,7 @@ import Testing
     }
   }
 
+  /// A file that is cut anywhere or damaged ends, and traps nothing.
   @Test(arguments: MediaContainer.allCases) func damagedFilesEnd(_ container: MediaContainer) throws
   {
     let path = folder.path("a.\(container.fileEnding)")

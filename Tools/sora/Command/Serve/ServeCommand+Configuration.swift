@@ -47,9 +47,12 @@ extension ServeCommand {
       configuration.access = try access.access(environment: ProcessInfo.processInfo.environment)
     }
     attempt { () throws(UsageError) in
-      if let apiPort { configuration.apiPort = Int(try Self.port(apiPort, of: "--api-port")) }
+      guard let apiPort else { return }
+      configuration.apiPort = Int(try Self.port(apiPort, of: "--api-port"))
+      if sharesAddress {
+        try Self.check(apiPort, of: "--api-port", besides: port, of: "--port")
+      }
     }
-    attempt { () throws(UsageError) in try checkPorts() }
     configuration.apiHost = apiHost
     configuration.offersFeedbackBySource = ecn
     attempt { () throws(UsageError) in
@@ -60,27 +63,30 @@ extension ServeCommand {
     attempt { () throws(UsageError) in configuration.tls = try parsedIdentity() }
     attempt { () throws(UsageError) in
       guard let turnTLSPort else { return }
+      configuration.turn?.securePort = try Self.port(turnTLSPort, of: "--turn-tls-port")
+      try Self.check(
+        turnTLSPort, of: "--turn-tls-port", besides: configuration.turn.map { Int($0.port) },
+        of: "--turn-port")
       guard let certificate = tlsCertificate, let key = tlsKey else {
         throw UsageError("--turn-tls-port: TLS needs a certificate; add --tls-cert and --tls-key")
       }
-      configuration.turn?.securePort = try Self.port(turnTLSPort, of: "--turn-tls-port")
       configuration.turn?.tls = TLSOptions.Identity(certificateFile: certificate, keyFile: key)
     }
     return configuration
   }
 
   /// Two that can't both listen: the system would say that somebody else has the port.
-  private func checkPorts() throws(UsageError) {
-    let wildcards = ["0.0.0.0", "::"]
-    let isShared = apiHost == host || wildcards.contains(apiHost) || wildcards.contains(host)
-    if let apiPort, apiPort == port, port != 0, isShared {
-      throw UsageError("--api-port \(apiPort): signaling has that one (--port); take another, or 0")
+  private static func check(
+    _ port: Int, of option: String, besides other: Int?, of otherOption: String
+  ) throws(UsageError) {
+    guard port == 0 || port != other else {
+      throw UsageError("\(option) \(port): \(otherOption) has that one; take another, or 0")
     }
-    if runsTURN, let turnTLSPort, turnTLSPort == turnPort ?? 3478, turnTLSPort != 0 {
-      throw UsageError(
-        "--turn-tls-port \(turnTLSPort): TURN over TCP has that one (--turn-port); take another, or 0"
-      )
-    }
+  }
+
+  /// Whether the HTTP API listens on an address of signaling's.
+  private var sharesAddress: Bool {
+    host == apiHost || [host, apiHost].contains { IPAddress($0)?.isUnspecified == true }
   }
 
   private func parsedMediaAddresses() throws(UsageError) -> [IPAddress] {

@@ -265,22 +265,22 @@ public final class TURNClient {
   // MARK: Requests
 
   private func send(_ purpose: TURNRequests.Purpose, attempt: Int = 0, at now: Instant) {
-    var attributes: [STUNAttribute] = []
+    // RFC 8656 §7.1: without the attribute the server takes IPv4, and old servers don't know it.
+    let family: [STUNAttribute] =
+      configuration.family == .ipv6 ? [.requestedAddressFamily(.ipv6)] : []
+    var attributes: [STUNAttribute]
     let method: UInt16
     switch purpose {
     case .allocate:
       method = TURNMethod.allocate
-      attributes = [.requestedTransport(TURNLimits.udp), .lifetime(configuration.lifetime)]
-      // RFC 8656 §7.1: without the attribute the server takes IPv4, and old servers don't know it.
-      if configuration.family == .ipv6 { attributes.append(.requestedAddressFamily(.ipv6)) }
+      attributes =
+        [.requestedTransport(TURNLimits.udp), .lifetime(configuration.lifetime)] + family
     case .refresh:
       method = TURNMethod.refresh
-      attributes = [.lifetime(configuration.lifetime)]
-      if configuration.family == .ipv6 { attributes.append(.requestedAddressFamily(.ipv6)) }
+      attributes = [.lifetime(configuration.lifetime)] + family
     case .clear, .release:
       method = TURNMethod.refresh
-      attributes = [.lifetime(0)]
-      if configuration.family == .ipv6 { attributes.append(.requestedAddressFamily(.ipv6)) }
+      attributes = [.lifetime(0)] + family
     case .permissions(let addresses):
       method = TURNMethod.createPermission
       // RFC 8656 §10.1: the port is ignored.
