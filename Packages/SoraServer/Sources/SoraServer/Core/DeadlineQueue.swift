@@ -58,6 +58,15 @@ package struct DeadlineQueue<Connection: DeadlineQueued> {
     return connection
   }
 
+  /// A connection's deadline may have come nearer, and hasn't changed otherwise.
+  ///
+  /// - Parameter deadline: the latest that it can be now; nil where nothing is known.
+  package mutating func bringForward(_ connection: Connection, to deadline: Instant?) {
+    guard let deadline, !connection.deadlineMark.isTouched else { return }
+    let seat = connection.deadlineMark.seat
+    if seat < 0 || deadline < heap[seats[seat].index].instant { set(deadline, of: connection) }
+  }
+
   package var nextDeadline: Instant? { heap.first?.instant }
 
   /// Sets or removes the deadline of a connection.

@@ -240,6 +240,11 @@ public final class SFUCore {
   /// A connection's deadline may have changed.
   func touch(_ connection: SFUConnection) { deadlines.touch(connection) }
 
+  /// It may have come nearer, to this, and hasn't changed otherwise.
+  func bringForward(_ connection: SFUConnection, to deadline: Instant?) {
+    deadlines.bringForward(connection, to: deadline)
+  }
+
   /// That of a layer's publisher may have.
   func touch(publisherOf layer: PublishedLayer) {
     if let publisher = directory.connection(id: layer.publisherID) { touch(publisher) }
@@ -449,13 +454,7 @@ public final class SFUCore {
       minutes: Int(now.nanoseconds(since: connection.connectedAt ?? now) / 60_000_000_000),
       counters: connection.channel.counters,
       remoteAddress: connection.transport.ice.selectedPair?.remote, others: [],
-      unixNanoseconds: configuration.wallClock.unixNanosecondsAtZero &+ now.nanoseconds)
-  }
-
-  /// The time of day, as messages have it.
-  func timestamp(at now: Instant) -> String {
-    TimestampText.rfc3339(
-      unixNanoseconds: configuration.wallClock.unixNanosecondsAtZero &+ now.nanoseconds)
+      unixNanoseconds: unixNanoseconds(at: now))
   }
 
   // MARK: Delivering

@@ -22,7 +22,7 @@ import Testing
     let all = (0..<40).map(Queued.init)
     var expected: [Int: Instant] = [:]
     for _ in 0..<4_000 {
-      switch below(8) {
+      switch below(9) {
       case 0...4:
         let one = all[below(40)]
         // Few instants, so that many are equal.
@@ -33,6 +33,11 @@ import Testing
         let one = all[below(40)]
         queue.set(nil, of: one)
         expected[one.number] = nil
+      case 6:
+        let one = all[below(40)]
+        let deadline = Instant(nanoseconds: Int64(below(25)))
+        queue.bringForward(one, to: deadline)
+        expected[one.number] = expected[one.number].map { min($0, deadline) } ?? deadline
       default:
         let now = Instant(nanoseconds: Int64(below(20)))
         let first = expected.min { ($0.value, $0.key) < ($1.value, $1.key) }

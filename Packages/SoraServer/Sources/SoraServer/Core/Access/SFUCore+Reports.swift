@@ -9,6 +9,11 @@ extension SFUCore {
     configuration.wallClock.unixNanosecondsAtZero &+ instant.nanoseconds
   }
 
+  /// The same as messages have it.
+  func timestamp(at instant: Instant) -> String {
+    TimestampText.rfc3339(unixNanoseconds: unixNanoseconds(at: instant))
+  }
+
   func report(
     _ kind: SFUNotification.Kind, of connection: SFUConnection, reason: String? = nil,
     at now: Instant

@@ -11,17 +11,17 @@ extension SFUConnection {
   ) {
     guard !isEnded else { return }
     downlink.forward(packet, of: layer, on: subscription, at: now)
-    core.touch(self)
+    core.bringForward(self, to: downlink.controller.nextDeadline)
   }
 
-  /// Sends a publisher's kept packets on to this client.
+  /// Sends a publisher's kept packets on to this client. No deadline moves by it but that of what lets them leave.
   func forward(
     _ run: Span<UploadedPacket>, of layer: PublishedLayer, on subscription: SubscribedTrack,
     at now: Instant
   ) {
     guard !isEnded else { return }
     downlink.forward(run, of: layer, on: subscription, at: now)
-    core.touch(self)
+    core.bringForward(self, to: downlink.controller.nextDeadline)
   }
 
   /// Asks the publisher of a layer for a key frame, at once where that is allowed.
