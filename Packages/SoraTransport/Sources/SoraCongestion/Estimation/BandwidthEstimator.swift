@@ -55,7 +55,7 @@ public final class BandwidthEstimator {
   }
 
   /// The rate to send at, everything included.
-  public private(set) var estimate: Bitrate
+  public var estimate: Bitrate { combined }
   /// The smoothed round-trip time, from feedback or from `roundTripReport`; `nil` before either.
   public var roundTripTime: Duration? { roundTrip.known.map { .nanoseconds($0) } }
   /// The round trip of the latest feedback: the shortest of its packets, queues included; `nil` without feedback.
@@ -103,6 +103,7 @@ public final class BandwidthEstimator {
   private static let probeQueue: Int64 = 50_000_000
 
   // Private, so that the compiler sees every use and need not check each for overlapping access.
+  @safe @exclusivity(unchecked) private var combined: Bitrate
   private var counters = Statistics()
   private var configuration: Configuration
   private var lastProbeResult: Int64 = .min / 2
@@ -110,16 +111,16 @@ public final class BandwidthEstimator {
   private var trains = TrainDispersion()
   private var competition = CompetitionWatch()
   private var acknowledged = AcknowledgedRate()
-  private var control: RateControl
+  @safe @exclusivity(unchecked) private var control: RateControl
   private var loss = LossControl()
   private var marks = MarkControl()
   private var queue = QueueDrain()
-  private var limit = ApplicationLimit()
-  private var probing = ProbeController()
+  @safe @exclusivity(unchecked) private var limit = ApplicationLimit()
+  @safe @exclusivity(unchecked) private var probing = ProbeController()
   private var probes = ProbeEstimator()
   private var receiverCap: Bitrate?
   private var roundTrip = SmoothedRoundTrip()
-  private var watch = FeedbackWatch()
+  @safe @exclusivity(unchecked) private var watch = FeedbackWatch()
   private var backlog = BacklogWatch()
   private var lastLossReport: Int64?
 
@@ -127,9 +128,9 @@ public final class BandwidthEstimator {
     self.configuration = configuration
     let lowest = max(configuration.minimum, .kilobits(5))
     let highest = max(configuration.maximum, lowest)
-    estimate = min(max(configuration.start, lowest), highest)
+    combined = min(max(configuration.start, lowest), highest)
     control = RateControl(
-      rate: Double(estimate.bitsPerSecond),
+      rate: Double(combined.bitsPerSecond),
       bounds: Double(lowest.bitsPerSecond)...Double(highest.bitsPerSecond),
       isCautious: configuration.leastQueue > .zero)
   }
@@ -403,6 +404,6 @@ public final class BandwidthEstimator {
     if let drain = queue.bound { rate = min(rate, drain) }
     if let receiverCap { rate = min(rate, Double(receiverCap.bitsPerSecond)) }
     rate = min(max(rate, control.bounds.lowerBound), control.bounds.upperBound)
-    estimate = Bitrate(bitsPerSecond: Int(rate))
+    combined = Bitrate(bitsPerSecond: Int(rate))
   }
 }

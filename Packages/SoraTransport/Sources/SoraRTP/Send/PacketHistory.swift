@@ -29,7 +29,7 @@ public import SoraMedia
 
   /// Empty until the first packet: many streams that are negotiated never send.
   @safe @exclusivity(unchecked) private var slots: [Slot] = []
-  private var slabs: [UnsafeMutableRawPointer?] = unsafe []
+  @unsafe @exclusivity(unchecked) private var slabs: [UnsafeMutableRawPointer?] = unsafe []
 
   /// `capacity` is rounded up to a power of two from 32 to 32,768.
   public init(capacity: Int = 1024, slotSize: Int = 1500) {

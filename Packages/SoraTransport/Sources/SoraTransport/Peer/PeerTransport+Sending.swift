@@ -122,7 +122,7 @@ extension PeerTransport {
     var sent = false
     unsafe carry(on: path, ecn: ecn, capacity: capacity + Self.protectionOverhead) { slot in
       let room = unsafe UnsafeMutableRawBufferPointer(
-        rebasing: slot.prefix(max(0, slot.count - Self.protectionOverhead)))
+        rebasing: slot[..<max(0, slot.count - Self.protectionOverhead)])
       let written = unsafe write(room)
       guard written > 0 else { return 0 }
       do throws(SRTPError) {

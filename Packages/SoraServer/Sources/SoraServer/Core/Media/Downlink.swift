@@ -141,7 +141,7 @@ final class Downlink {
   func stored(
     _ number: UInt16, of sender: RTPTrackSender
   ) -> (token: PacketToken, size: Int)? {
-    guard let subscription = bySSRC[sender.parameters.ssrc], !subscription.isNeedless(number),
+    guard let subscription = bySSRC[sender.ssrc], !subscription.isNeedless(number),
       let count = subscription.storedCount(number)
     else { return nil }
     return (

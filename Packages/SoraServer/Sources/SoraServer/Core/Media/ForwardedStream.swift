@@ -70,11 +70,11 @@ final class ForwardedStream {
     sender.parameters.acceptsNack = acceptsNack
   }
 
-  var ssrc: UInt32 { sender.parameters.ssrc }
+  var ssrc: UInt32 { sender.ssrc }
 
   /// Whether its packets may fill probes: where a congestion signal comes back, and they can be repeated.
   var canPad: Bool {
-    sender.parameters.rtx != nil && sender.parameters.extensions.transportSequenceNumber != nil
+    sender.parameters.rtx != nil && sender.extensions.transportSequenceNumber != nil
   }
 
   // MARK: Types
@@ -126,7 +126,7 @@ final class ForwardedStream {
     out.timestamp = header.timestamp &+ shift.timestamp
     var extra = sender.namingValues
     take(packet.read.values, movedBy: shift, into: &extra)
-    let map = sender.parameters.extensions
+    let map = sender.extensions
     let size = out.payloadCount
     let isLent = keepsPayload(of: header, by: shift)
     let lent = unsafe isLent ? out.payload(in: packet.bytes).bytes : nil
@@ -168,7 +168,7 @@ final class ForwardedStream {
     out.timestamp = header.timestamp &+ shift.timestamp
     var extra = sender.repairValues
     take(packet.read.values, movedBy: shift, into: &extra)
-    let map = sender.parameters.extensions
+    let map = sender.extensions
     let capacity = Self.headerRoom(extra) + Retransmission.overhead + header.payloadCount
     return unsafe write(out, capacity: capacity, place.number, sending, extra, at: now) {
       extra, slot in
@@ -192,7 +192,7 @@ final class ForwardedStream {
       payloadType: types.media, sequenceNumber: number, timestamp: timestamp, ssrc: ssrc)
     out.marker = false
     let extra = sender.namingValues
-    let map = sender.parameters.extensions
+    let map = sender.extensions
     let capacity = Self.headerRoom(extra)
     _ = unsafe write(out, capacity: capacity, number, .padding, extra, at: now) { extra, slot in
       var writer = unsafe RTPPacketWriter(into: slot)
@@ -213,7 +213,7 @@ final class ForwardedStream {
     _ values: RTPHeaderExtensions, at now: Instant,
     _ body: (RTPHeaderExtensions, UnsafeMutableRawBufferPointer) -> (count: Int, payload: Int)?
   ) -> Int? {
-    let isNumbered = sender.parameters.extensions.transportSequenceNumber != nil
+    let isNumbered = sender.extensions.transportSequenceNumber != nil
     let ecn = isReportedBySource ? controller.codepoint : .notECT
     var values = values
     if !isReportedBySource {
@@ -246,7 +246,7 @@ final class ForwardedStream {
   ) {
     extra.audioLevel = values.audioLevel
     extra.videoOrientation = values.videoOrientation
-    guard sender.parameters.extensions.dependencyDescriptor != nil else { return }
+    guard sender.extensions.dependencyDescriptor != nil else { return }
     extra.dependencyDescriptor = values.dependencyDescriptor
     extra.dependencyDescriptor.frameNumber &+= shift.frameNumber
   }

@@ -17,7 +17,7 @@ public struct ICEPairTraffic: Sendable, Hashable {
 
 /// Counts a pair's traffic, for whoever sends and receives: found once a pair, not once a packet. Confined as its agent is.
 public final class ICEPairMeter {
-  public var traffic = ICEPairTraffic()
+  @safe @exclusivity(unchecked) public var traffic = ICEPairTraffic()
 
   init() {}
 

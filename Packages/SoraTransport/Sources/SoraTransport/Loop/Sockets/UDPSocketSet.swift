@@ -3,19 +3,24 @@ public import SoraWire
 /// The sockets of one connection, chosen by their local address: the `DatagramSink` over real sockets. Confined to
 /// the sockets' loop.
 public final class UDPSocketSet: DatagramSink {
-  /// The sockets. A connection has one for each address of the host, so a search from the front is the fastest.
-  public private(set) var sockets: [UDPSocket] = []
+  /// The sockets.
+  public var sockets: [UDPSocket] { open }
   /// Datagrams that named a local address that isn't there.
-  public private(set) var unknownLocalAddress: UInt64 = 0
+  public var unknownLocalAddress: UInt64 { unknown }
+
+  // Not the public properties themselves, whose every use would be checked for overlapping access.
+  @safe @exclusivity(unchecked) private var open: [UDPSocket] = []
+  @safe @exclusivity(unchecked) private var unknown: UInt64 = 0
 
   public init() {}
 
   /// Adds a socket.
-  public func insert(_ socket: UDPSocket) { sockets.append(socket) }
+  public func insert(_ socket: UDPSocket) { open.append(socket) }
 
   /// The socket that is bound to `local`.
   public subscript(local: TransportAddress) -> UDPSocket? {
-    for socket in sockets where socket.localAddress == local { return socket }
+    // A connection has one for each address of the host, so a search from the front is the fastest.
+    for index in open.indices where open[index].localAddress == local { return open[index] }
     return nil
   }
 
@@ -24,7 +29,7 @@ public final class UDPSocketSet: DatagramSink {
     capacity: Int, _ write: (UnsafeMutableRawBufferPointer) -> Int
   ) {
     guard let socket = self[local] else {
-      unknownLocalAddress &+= 1
+      unknown &+= 1
       return
     }
     unsafe socket.send(to: remote, ecn: ecn, capacity: capacity, write)
@@ -33,12 +38,12 @@ public final class UDPSocketSet: DatagramSink {
   /// Closes the socket that is bound to `local`, and lets go of it.
   public func remove(_ local: TransportAddress) {
     self[local]?.close()
-    sockets.removeAll { $0.localAddress == local }
+    open.removeAll { $0.localAddress == local }
   }
 
   /// Closes all sockets.
   public func close() {
-    for socket in sockets { socket.close() }
-    sockets = []
+    for socket in open { socket.close() }
+    open = []
   }
 }

@@ -90,7 +90,10 @@ public final class RTPTrackSender {
   /// A packet that isn't sent again is of no use to a receiver after this time: frames that are so late aren't shown.
   public static let longestUse = Duration.seconds(1)
 
-  public var parameters: Parameters
+  @safe @exclusivity(unchecked) public var parameters: Parameters
+  // What every packet needs of them: a use of the public property itself, in another module, is checked for overlapping access.
+  public var ssrc: UInt32 { parameters.ssrc }
+  public var extensions: RTPHeaderExtensionMap { parameters.extensions }
   public var statistics: Statistics { counters }
   /// Internal, so that the compiler sees every use and need not check each count for overlapping access.
   @safe @exclusivity(unchecked) var counters = Statistics()
