@@ -25,7 +25,15 @@ final class BenchClient: DatagramHandler, PeerTransportDelegate, @unchecked Send
   private var mid: String?
   private var answers = 0
   private let feedback = TransportFeedbackGenerator()
+  private var report = Report()
   private var publishing: Publishing?
+
+  /// What a receiver report says, every second: from the first on the server's packets needn't name their section.
+  private struct Report {
+    var ssrc: UInt32?
+    var highestNumber: UInt16 = 0
+    var next = Instant.zero
+  }
 
   /// What is sent: `packets` every `interval`.
   private struct Publishing {
@@ -209,11 +217,22 @@ final class BenchClient: DatagramHandler, PeerTransportDelegate, @unchecked Send
       hasMore = false
       let isSent = transport.sendRTCP(capacity: 1200) { buffer in
         var writer = RTCPWriter(into: buffer)
+        writeReport(into: &writer, at: now)
         hasMore = (try? feedback.write(into: &writer, sender: 1, at: now)) ?? false
         return writer.count
       }
       if !isSent { return feedback.postpone(at: now) }
     }
+  }
+
+  private func writeReport(into writer: inout RTCPWriter, at now: Instant) {
+    guard let ssrc = report.ssrc, now >= report.next else { return }
+    report.next = now + .seconds(1)
+    let block = RTCPReportBlock(
+      ssrc: ssrc, fractionLost: 0, cumulativeLost: 0,
+      extendedHighestSequence: UInt32(report.highestNumber), jitter: 0, lastSenderReport: 0,
+      delaySinceLastSenderReport: 0)
+    try? writer.receiverReport(sender: 1, blocks: [block])
   }
 
   // MARK: PeerTransportDelegate
@@ -224,6 +243,8 @@ final class BenchClient: DatagramHandler, PeerTransportDelegate, @unchecked Send
     let bytes = UnsafeRawBufferPointer(packet)
     guard let header = try? RTPHeader(parsing: bytes) else { return }
     packetsReceived += 1
+    if report.ssrc == nil { report.ssrc = header.ssrc }
+    report.highestNumber = header.sequenceNumber
     let values = RTPHeaderExtensions(of: header, in: bytes, map: extensions)
     if let number = values.transportSequenceNumber {
       feedback.received(sequenceNumber: number, ssrc: header.ssrc, at: now)
