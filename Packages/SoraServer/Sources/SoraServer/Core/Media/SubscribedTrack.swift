@@ -114,16 +114,23 @@ final class SubscribedTrack {
       extensions: extensions, isReportedBySource: isReportedBySource, acceptsNack: acceptsNack,
       accepted: accepted)
     defer { self.isActive = isActive }
-    return isActive && !self.isActive
+    guard isActive, !self.isActive else { return false }
+    // The publisher may have gone on for longer meanwhile than its numbers can tell.
+    restart()
+    return true
+  }
+
+  /// What comes next stands in no relation to what was sent last: numbers and timestamps go on from there.
+  private func restart() {
+    rewriter.rebase()
+    gate.reset()
   }
 
   func deactivate() { isActive = false }
 
   /// A layer's source changed: if it is the one that is sent, numbers and timestamps go on from what was sent last.
   func sourceChanged(of layer: PublishedLayer) {
-    guard layer === selection.current else { return }
-    rewriter.rebase()
-    gate.reset()
+    if layer === selection.current { restart() }
   }
 
   // MARK: What is wanted
