@@ -2,11 +2,13 @@
 
 #include <dlfcn.h>
 #include <hiredis/hiredis.h>
+#include <netdb.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 // What a reply may have: a list of some thousand nodes has less.
 #define MOST_PARTS 65536
@@ -49,6 +51,24 @@ int sora_redis_load(char *reason, size_t capacity) {
   if (!failure[0]) return 0;
   snprintf(reason, capacity, "%s", failure);
   return -1;
+}
+
+size_t sora_redis_resolve(const char *host, char *addresses, size_t most, char *reason, size_t capacity) {
+  struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
+  struct addrinfo *list = NULL;
+  int error = getaddrinfo(host, NULL, &hints, &list);
+  if (error) {
+    snprintf(reason, capacity, "%s: %s", host, gai_strerror(error));
+    return 0;
+  }
+  size_t count = 0;
+  for (struct addrinfo *entry = list; entry && count < most; entry = entry->ai_next) {
+    char *text = addresses + count * SORA_REDIS_ADDRESS_SIZE;
+    if (!getnameinfo(entry->ai_addr, entry->ai_addrlen, text, SORA_REDIS_ADDRESS_SIZE, NULL, 0, NI_NUMERICHOST)) count++;
+  }
+  freeaddrinfo(list);
+  if (!count) snprintf(reason, capacity, "%s has no address", host);
+  return count;
 }
 
 struct sora_redis {

@@ -27,7 +27,13 @@ struct sora_redis_part {
 /// Loads hiredis, once. 0, or -1 with a reason.
 int sora_redis_load(char *reason, size_t capacity);
 
-/// Connects. NULL, with a reason, where that fails. The calling thread gets no SIGPIPE from now on, which hiredis would have it get.
+#define SORA_REDIS_ADDRESS_SIZE 128
+
+/// Asks the system for a host's addresses, at most so many: texts of SORA_REDIS_ADDRESS_SIZE bytes, one behind the other. How many; 0 with
+/// a reason where there are none. Takes as long as the system's resolver.
+size_t sora_redis_resolve(const char *host, char *addresses, size_t most, char *reason, size_t capacity);
+
+/// Connects to an address, or to a name that is resolved first. NULL, with a reason, where that fails. The calling thread gets no SIGPIPE from now on, which hiredis would have it get.
 struct sora_redis *sora_redis_open(const char *host, int port, int milliseconds, char *reason, size_t capacity);
 
 /// Sends a command, whose arguments stand one behind the other in `bytes`, and waits for the reply. Its number of parts; -1 where the

@@ -1,4 +1,5 @@
 import CSoraRedis
+import SoraMedia
 
 /// What a Redis replies.
 enum RedisValue: Hashable, Sendable {
@@ -24,7 +25,7 @@ enum RedisValue: Hashable, Sendable {
 @safe final class RedisConnection {
   private let handle: OpaquePointer
 
-  private static let reasonSize = 256
+  static let reasonSize = 256
 
   /// Whether hiredis is there.
   static func load() throws(ClusterError) {
@@ -36,15 +37,16 @@ enum RedisValue: Hashable, Sendable {
 
   /// Connects, and says who it is.
   ///
-  /// - Parameter timeout: for connecting, and then for each reply.
-  init(_ address: RedisAddress, timeout: Duration) throws(ClusterError) {
+  /// - Parameters:
+  ///   - address: the Redis's.
+  ///   - host: the address of its host: of a name, the time-out wouldn't hold.
+  ///   - timeout: for connecting, and then for each reply.
+  init(_ address: RedisAddress, at host: String, timeout: Duration) throws(ClusterError) {
     var reason = [CChar](repeating: 0, count: Self.reasonSize)
-    let milliseconds = Int32(
-      clamping: timeout.components.seconds * 1000
-        + timeout.components.attoseconds / 1_000_000_000_000_000)
     guard
       let handle = unsafe sora_redis_open(
-        address.host, Int32(address.port), milliseconds, &reason, reason.count)
+        host, Int32(address.port), Int32(clamping: timeout.wholeNanoseconds / 1_000_000), &reason,
+        reason.count)
     else { throw .unreachable(Self.text(of: reason)) }
     unsafe self.handle = handle
     if let password = address.password {
@@ -98,7 +100,7 @@ enum RedisValue: Hashable, Sendable {
     return String(decoding: bytes.prefix(copied), as: UTF8.self)
   }
 
-  private static func text(of reason: [CChar]) -> String {
+  static func text(of reason: [CChar]) -> String {
     String(decoding: reason.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 }

@@ -1,21 +1,38 @@
-/// The nodes' common store in a Redis. Blocks for the connection's time-out at most, twice where it connects. Confined to one thread.
+import SoraClock
+import SoraMedia
+
+/// The nodes' common store in a Redis. Blocks for the connection's time-out at most; where it connects, for its host's name and the
+/// connection, too. Confined to one thread.
 public final class RedisStore {
   private let address: RedisAddress
   private let id: String
   private let timing: ClusterTiming
   private let timeout: Duration
+  private let host: RedisHost
   private var connection: RedisConnection?
+  /// Which of the host's addresses is tried first.
+  private var place = 0
 
   /// - Parameters:
   ///   - address: where the Redis is.
   ///   - id: the node's own.
   ///   - timing: the times of the cluster.
   ///   - timeout: for connecting and for each reply.
-  public init(
+  public convenience init(
     _ address: RedisAddress, id: String, timing: ClusterTiming = ClusterTiming(),
     timeout: Duration = .seconds(1)
   ) {
+    self.init(
+      address, at: RedisHost(address.host), id: id, timing: timing, timeout: timeout)
+  }
+
+  /// One whose host is found otherwise than by the system.
+  package init(
+    _ address: RedisAddress, at host: RedisHost, id: String,
+    timing: ClusterTiming = ClusterTiming(), timeout: Duration = .seconds(1)
+  ) {
     self.address = address
+    self.host = host
     self.id = id
     self.timing = timing
     self.timeout = timeout
@@ -43,9 +60,22 @@ public final class RedisStore {
   }
 
   private func connect() throws(ClusterError) -> RedisConnection {
-    let made = try RedisConnection(address, timeout: timeout)
-    connection = made
-    return made
+    let hosts = try host.addresses(within: timeout)
+    let begun = SystemClock.now
+    var failure = ClusterError.unreachable("its host has no address")
+    // One that answers nothing takes all the time there is; the next connection tries another first.
+    for _ in hosts where SystemClock.now - begun < timeout {
+      do throws(ClusterError) {
+        let made = try RedisConnection(address, at: hosts[place % hosts.count], timeout: timeout)
+        connection = made
+        return made
+      } catch {
+        guard case .unreachable = error else { throw error }
+        failure = error
+        place &+= 1
+      }
+    }
+    throw failure
   }
 
   private var nodePrefix: String { ClusterScripts.node("") }
@@ -83,8 +113,7 @@ public final class RedisStore {
   }
 
   private func milliseconds(_ duration: Duration) -> String {
-    let (seconds, attoseconds) = duration.components
-    return "\(seconds * 1000 + attoseconds / 1_000_000_000_000_000)"
+    "\(duration.wholeNanoseconds / 1_000_000)"
   }
 
   // MARK: Replies

@@ -3,6 +3,7 @@ import Logging
 import RedisServer
 import SoraCluster
 import SoraMedia
+import Synchronization
 import Testing
 
 /// A cluster's store in a real Redis.
@@ -196,6 +197,29 @@ struct RedisStoreTests {
     for _ in 0..<2 { #expect(throws: ClusterError.self) { try store.perform(.beat(node("a"))) } }
     try redis.startAgain()
     _ = try store.perform(.beat(node("a")))
+  }
+
+  /// A resolver without a network takes many seconds: nobody waits for it for longer than for a Redis, and what it says at last counts.
+  @Test func aNameThatIsNotResolvedHoldsUpNobody() throws {
+    let redis = try RedisServer()
+    let gate = DispatchSemaphore(value: 0)
+    let questions = Mutex<[String]>([])
+    let host = RedisHost("redis.example") { name in
+      questions.withLock { $0.append(name) }
+      gate.wait()
+      // The first refuses connections.
+      return .success(["127.255.255.254", "127.0.0.1"])
+    }
+    let store = RedisStore(
+      try RedisAddress(redis.url), at: host, id: "a", timeout: .milliseconds(50))
+    // Each returns while the resolver still has no answer, and none asks it once more.
+    for _ in 0..<3 { #expect(throws: ClusterError.self) { try store.perform(.beat(node("a"))) } }
+    #expect(questions.withLock { $0 } == ["redis.example"])
+    gate.signal()
+    var reply: ClusterReply?
+    for _ in 0..<1000 where reply == nil { reply = try? store.perform(.beat(node("a"))) }
+    #expect(reply != nil)
+    #expect(questions.withLock { $0 }.count == 1)
   }
 
   @Test func whatIsNoURLIsRefusedWithoutRepeatingIt() throws {
