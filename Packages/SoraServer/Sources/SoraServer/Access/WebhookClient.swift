@@ -25,7 +25,8 @@ package final class WebhookClient: Sendable {
 
   package func shutdown() async { try? await http.shutdown() }
 
-  /// Posts an object and reads the reply, all within the webhook's timeout.
+  /// Posts an object and reads the reply, all within the webhook's timeout. A request whose connection ends without a reply is sent once
+  /// more: what is asked may be asked twice, and what is told has an id.
   ///
   /// - Returns: the body of a reply with a status from 200 to 299.
   func post(
@@ -33,19 +34,20 @@ package final class WebhookClient: Sendable {
   ) async throws(WebhookError) -> [UInt8] {
     let request = Self.request(body.bytes, webhook.url, headers)
     return try await Self.limited(webhook.timeout) { [http] in
-      try await Self.exchange(request, http, atMost: Self.maximumReply) {
+      try await Self.exchange(request, http, isRepeatable: true, atMost: Self.maximumReply) {
         guard (200..<300).contains($0) else { throw WebhookError.status($0) }
       }.body
     }
   }
 
-  /// Posts JSON and reads the reply, whatever its status is, all within a time.
+  /// Posts JSON and reads the reply, whatever its status is, all within a time. What it does mustn't be done twice: so it has a connection of
+  /// its own, which the other end has no reason to close.
   func forward(
     _ body: [UInt8], to url: String, headers: [(String, String)], timeout: Duration
   ) async throws(WebhookError) -> (status: Int, body: [UInt8]) {
-    let request = Self.request(body, url, headers)
+    let request = Self.request(body, url, headers + [("Connection", "close")])
     return try await Self.limited(timeout) { [http] in
-      try await Self.exchange(request, http, atMost: Self.maximumList) { _ in }
+      try await Self.exchange(request, http, isRepeatable: false, atMost: Self.maximumList) { _ in }
     }
   }
 
@@ -61,11 +63,17 @@ package final class WebhookClient: Sendable {
   }
 
   private static func exchange(
-    _ request: HTTPClientRequest, _ http: HTTPClient, atMost limit: Int,
+    _ request: HTTPClientRequest, _ http: HTTPClient, isRepeatable: Bool, atMost limit: Int,
     _ check: (Int) throws -> Void
   ) async throws -> (status: Int, body: [UInt8]) {
-    // Ended from outside: this is no limit, but it has to be some time.
-    let response = try await http.execute(request, deadline: .distantFuture)
+    let response: HTTPClientResponse
+    // Ended from outside: the deadline is no limit, but it has to be some time.
+    do {
+      response = try await http.execute(request, deadline: .distantFuture)
+    } catch  where isRepeatable && isConnectionLost(error) {
+      // The other end may have closed a kept connection just then (RFC 9112 §9.5).
+      response = try await http.execute(request, deadline: .distantFuture)
+    }
     try check(Int(response.status.code))
     var bytes: [UInt8] = []
     for try await part in response.body {
@@ -73,6 +81,11 @@ package final class WebhookClient: Sendable {
       bytes += part.readableBytesView
     }
     return (Int(response.status.code), bytes)
+  }
+
+  private static func isConnectionLost(_ error: any Error) -> Bool {
+    if let error = error as? IOError { return [ECONNRESET, EPIPE].contains(error.errnoCode) }
+    return error as? HTTPClientError == .remoteConnectionClosed
   }
 
   /// What comes first: the work's end, or that of the time it may take.
