@@ -16,6 +16,8 @@ public enum Y4MError: Error, Equatable, Sendable, CustomStringConvertible {
   case badFrameRate(String)
   case badFrameHeader(frame: Int)
   case truncated(frame: Int)
+  /// The system gives no more of the file, which may have more.
+  case cannotRead(frame: Int, reason: String)
 
   public var description: String {
     switch self {
@@ -29,6 +31,7 @@ public enum Y4MError: Error, Equatable, Sendable, CustomStringConvertible {
     case .badFrameRate(let text): "frame rate \(text) is not a positive ratio"
     case .badFrameHeader(let frame): "frame \(frame) doesn't begin with FRAME"
     case .truncated(let frame): "the file ends inside frame \(frame)"
+    case .cannotRead(let frame, let reason): "frame \(frame) can't be read: \(reason)"
     }
   }
 }
@@ -82,9 +85,13 @@ public enum Y4MError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The next picture, in three planes; nil at the end of the file.
   public func next() throws(Y4MError) -> PixelBuffer? {
     let first = unsafe getc(file)
-    if first == EOF, unsafe feof(file) != 0 { return nil }
+    if first == EOF {
+      if let failure { throw failure }
+      return nil
+    }
     unsafe ungetc(first, file)
     guard let line = unsafe Self.readLine(file, limit: 512) else {
+      if let failure { throw failure }
       throw unsafe feof(file) != 0
         ? .truncated(frame: framesRead) : .badFrameHeader(frame: framesRead)
     }
@@ -99,13 +106,21 @@ public enum Y4MError: Error, Equatable, Sendable, CustomStringConvertible {
         }
       }
     }
-    guard complete else { throw .truncated(frame: framesRead) }
+    guard complete else { throw failure ?? .truncated(frame: framesRead) }
     framesRead += 1
     return buffer
   }
 
+  /// Why the last read gave nothing, where that isn't the file's end.
+  private var failure: Y4MError? {
+    let number = errno
+    guard unsafe ferror(file) != 0 else { return nil }
+    return .cannotRead(frame: framesRead, reason: unsafe String(cString: strerror(number)))
+  }
+
   /// Goes back to the first picture.
   public func rewind() {
+    unsafe clearerr(file)
     unsafe fseek(file, firstFrame, SEEK_SET)
     framesRead = 0
   }

@@ -71,6 +71,26 @@ import Testing
     #expect(try reader.next() != nil)
   }
 
+  /// A disk that fails isn't a file that was cut. Behind the reader's file there is a folder once its header is read, from which nothing can be
+  /// read; the frame is longer than what stdio has read ahead.
+  @Test func whatTheSystemRefusesIsTheReason() throws {
+    let frame = Array("FRAME\n".utf8) + [UInt8](repeating: 128, count: 64 * 64 * 3 / 2)
+    let path = try write(Array("YUV4MPEG2 W64 H64\n".utf8) + frame + frame)
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let reader = try Y4MReader(path: path)
+    let links = "/proc/self/fd"
+    let number = try #require(
+      try FileManager.default.contentsOfDirectory(atPath: links).first {
+        (try? FileManager.default.destinationOfSymbolicLink(atPath: "\(links)/\($0)")) == path
+      }.flatMap { Int32($0) })
+    let folder = open(FileManager.default.temporaryDirectory.path, O_RDONLY)
+    defer { close(folder) }
+    #expect(dup2(folder, number) == number)
+    #expect(throws: Y4MError.cannotRead(frame: 0, reason: "Is a directory")) {
+      _ = try reader.next()
+    }
+  }
+
   @Test func badFilesEndInTypedErrors() throws {
     #expect(throws: Y4MError.self) { _ = try Y4MReader(path: "/nonexistent/file.y4m") }
     func headerError(_ text: String) -> Y4MError? {
