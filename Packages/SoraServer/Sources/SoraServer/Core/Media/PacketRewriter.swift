@@ -16,8 +16,8 @@ struct PacketRewriter {
   private(set) var timestamps: TimestampRewriter
   private(set) var pictures: PictureRewriter
   private(set) var frameNumbers = FrameNumberRewriter()
-  /// The newest number that was kept for a packet and left without it.
-  private var newestFilled: UInt16?
+  /// The newest number that was kept for a packet and left without it, before others that wait; nil where none do.
+  private var filledAhead: UInt16?
 
   /// Begins anywhere (RFC 3550 §5.1); the lower half keeps the first wrap away from the first losses.
   init(for stream: Stream, _ random: RandomSource) {
@@ -103,19 +103,20 @@ struct PacketRewriter {
 
   /// A number that was kept for a packet has left without it.
   mutating func filled(_ number: UInt16) {
-    if newestFilled.map({ sequenceNumber(number, isNewerThan: $0) }) ?? true {
-      newestFilled = number
-    }
+    guard sequenceNumber(number, isNewerThan: newestLeft) else { return }
+    filledAhead = number
   }
 
+  /// The newest number that has left, with its packet or without.
+  var newestLeft: UInt16 { filledAhead ?? timestamps.newestNumber }
+
   /// Whether a number has left that is newer than what was sent: others before it wait.
-  var hasFilledAhead: Bool {
-    newestFilled.map { sequenceNumber($0, isNewerThan: timestamps.newestNumber) } ?? false
-  }
+  var hasFilledAhead: Bool { filledAhead != nil }
 
   /// A packet was sent, with the subscriber's number, timestamp and number of its frame; nil without one.
   mutating func sent(_ number: UInt16, _ timestamp: UInt32, frame: UInt16?) {
     timestamps.sent(number, timestamp)
+    if let ahead = filledAhead, !sequenceNumber(ahead, isNewerThan: number) { filledAhead = nil }
     if let frame { frameNumbers.left(frame) }
   }
 }

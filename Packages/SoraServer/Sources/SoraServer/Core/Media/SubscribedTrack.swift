@@ -232,12 +232,12 @@ final class SubscribedTrack {
   }
 
   /// Takes back what waits for the link: a key frame of a lower layer makes it needless, and would come late behind it. A frame of which
-  /// something has left is finished.
+  /// something has left is finished, and so is what waits before a number that has left without its packet.
   ///
   /// - Returns: the first number that is free again; nil where nothing has left yet.
   func withdrawWaiting(at now: Instant) -> UInt16? {
     guard hasBegun else { return nil }
-    var first = rewriter.timestamps.newestNumber &+ 1
+    var first = rewriter.newestLeft &+ 1
     while let (packet, place) = stored(first),
       packet.read.header.timestamp &+ place.shift.timestamp == rewriter.timestamps.newestTimestamp
     {
