@@ -89,10 +89,11 @@ public final class RTCPeerConnection: Sendable {
       driver.data.announce = { parameters, stream in
         facade.announceChannel(parameters, stream: stream, actor: actor)
       }
+      let names = NameResolution.candidates(of: actor)
       driver.onEvent = { [unowned driver] event in
         switch event {
         case .serverAddressesNeeded(let name): NameResolution.resolveServer(name, actor: actor)
-        case .addressNeeded(let candidate): NameResolution.resolve(candidate, actor: actor)
+        case .addressNeeded(let candidate): names.resolve(candidate)
         default: facade.handle(event, driver: driver, actor: actor)
         }
       }

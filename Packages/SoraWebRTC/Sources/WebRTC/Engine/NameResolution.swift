@@ -6,6 +6,9 @@ import SoraTransport
 
 /// Looks names up outside of the loop, and hands what it finds to the connection's transport.
 enum NameResolution {
+  /// Of all connections: the system's resolver holds a thread of everybody's for as long as no server of names answers.
+  private static let systemTurns = LookupTurns(atOnce: 16, waiting: .max)
+
   /// The name of a STUN or TURN server.
   static func resolveServer(_ name: String, actor: PeerConnectionActor) {
     DispatchQueue.global(qos: .userInitiated).async {
@@ -16,31 +19,32 @@ enum NameResolution {
     }
   }
 
-  /// The name of a remote candidate. Names under `.local` are asked for over multicast first (RFC 6762): few systems' resolvers do.
-  static func resolve(_ candidate: ICECandidate, actor: PeerConnectionActor) {
-    guard case .name(let name) = candidate.address else { return }
-    guard MulticastDNS.isLocal(name) else { return resolveBySystem(name, candidate, actor) }
-    actor.execute { driver in
-      driver.findOnLink(name) { address in
-        guard let address else { return resolveBySystem(name, candidate, actor) }
-        add(candidate.resolved(to: address), to: actor)
+  /// The names of a connection's remote candidates. Names under `.local` are asked for over multicast first (RFC 6762): few systems'
+  /// resolvers do.
+  static func candidates(of actor: PeerConnectionActor) -> CandidateNames {
+    CandidateNames { [weak actor] name, done in
+      guard MulticastDNS.isLocal(name), let actor else { return askSystem(name, done) }
+      actor.execute { driver in
+        driver.findOnLink(name) { address in
+          guard let address else { return askSystem(name, done) }
+          done([address])
+        }
+      }
+    } found: { [weak actor] candidate in
+      actor?.execute { driver in
+        driver.perform { core, now in core.transport.addRemoteCandidate(candidate, at: now) }
       }
     }
   }
 
-  private static func resolveBySystem(
-    _ name: String, _ candidate: ICECandidate, _ actor: PeerConnectionActor
+  private static func askSystem(
+    _ name: String, _ done: @escaping @Sendable ([IPAddress]) -> Void
   ) {
-    DispatchQueue.global(qos: .userInitiated).async {
-      for address in HostNames.addresses(of: name) {
-        add(candidate.resolved(to: address), to: actor)
+    systemTurns.begin {
+      DispatchQueue.global(qos: .userInitiated).async {
+        done(HostNames.addresses(of: name))
+        systemTurns.end()
       }
-    }
-  }
-
-  private static func add(_ candidate: ICECandidate, to actor: PeerConnectionActor) {
-    actor.execute { driver in
-      driver.perform { core, now in core.transport.addRemoteCandidate(candidate, at: now) }
     }
   }
 }
