@@ -1,11 +1,11 @@
-import SoraCodecs
-import SoraMedia
-import SoraSimulcast
+package import SoraCodecs
+package import SoraMedia
+package import SoraSimulcast
 import Synchronization
 
 /// What one transceiver sends of a track: frames that are encoded here, or frames that were encoded before, whichever its source
 /// gives. At each change of that, the stream goes on with a key frame.
-final class VideoTrackSender: VideoSink, EncodedVideoSink {
+package final class VideoTrackSender: VideoSink, EncodedVideoSink {
   /// What the source gives.
   private enum Mode {
     case frames
@@ -13,7 +13,29 @@ final class VideoTrackSender: VideoSink, EncodedVideoSink {
   }
   /// Apart from the sender, so that the stages' closures can hold it.
   private final class Gate: Sendable {
-    let mode = Mutex(Mode.frames)
+    private struct State {
+      var mode = Mode.frames
+      var isClosed = false
+    }
+
+    private let state = Mutex(State())
+
+    var mode: Mode { state.withLock { $0.mode } }
+
+    /// - Returns: whether it was another before.
+    func set(_ mode: Mode) -> Bool {
+      state.withLock { state in
+        defer { state.mode = mode }
+        return state.mode != mode
+      }
+    }
+
+    func close() { state.withLock { $0.isClosed = true } }
+
+    /// Hands a frame over where it is the mode's turn.
+    func pass(_ mode: Mode, _ output: () -> Void) {
+      state.withLock { if $0.mode == mode, !$0.isClosed { output() } }
+    }
   }
   fileprivate struct Transcoder {
     var kind: VideoCodecKind
@@ -28,7 +50,7 @@ final class VideoTrackSender: VideoSink, EncodedVideoSink {
     var lastBlack: Instant?
   }
 
-  let kind: VideoCodecKind
+  package let kind: VideoCodecKind
   private let frames: VideoSendPipeline
   private let encoded: EncodedSendPipeline
   private let gate: Gate
@@ -45,7 +67,7 @@ final class VideoTrackSender: VideoSink, EncodedVideoSink {
   ///   - sourceRate: told what a source gives that comes encoded and can't give less, as `EncodedSendPipeline` tells it.
   ///   - output: takes each encoded frame, on whichever thread, in order; hands it over and returns.
   ///   - failed: told each thing once.
-  init(
+  package init(
     track: any VideoTrackSource, configuration: VideoSendConfiguration, bitrate: Int,
     registry: VideoCodecRegistry, now: @escaping @Sendable () -> Instant,
     sourceRate: @escaping @Sendable (Int) -> Void,
@@ -67,26 +89,28 @@ final class VideoTrackSender: VideoSink, EncodedVideoSink {
       makeEncoder: { settings throws(CodecError) in
         try registry.makeEncoder(kind, settings: settings)
       },
-      output: { frame in gate.mode.withLock { if $0 == .frames { output(frame) } } },
+      output: { frame in gate.pass(.frames) { output(frame) } },
       failed: failed)
     encoded = EncodedSendPipeline(
       configuration: configuration, bitrate: bitrate, now: now,
       needsKeyFrame: { source.requestKeyFrame() },
       givesRate: { if $0 == 0 || source.hasFixedBitrate { sourceRate($0) } },
-      output: { frame in gate.mode.withLock { if $0 == .encoded { output(frame) } } },
+      output: { frame in gate.pass(.encoded) { output(frame) } },
       failed: failed)
   }
 
   /// Takes the track's frames from now on.
-  func start() {
+  package func start() {
     track?.add(sink: self)
     source.add(self)
     source.bitrateChanged()
     source.feedback?.isSent(as: kind)
   }
 
-  /// Takes no more frames, and frees the codecs.
-  func stop() {
+  /// Takes no more frames, and frees the codecs. Nothing is handed over any more: a frame that an encoder is still at would come behind
+  /// the key frame with which another sender goes on.
+  package func stop() {
+    gate.close()
     track?.remove(sink: self)
     source.remove(self)
     state.withLock { $0.isStopped = true }
@@ -95,7 +119,7 @@ final class VideoTrackSender: VideoSink, EncodedVideoSink {
   }
 
   private var stages: [any VideoSendStage] { [frames, encoded] }
-  private var mode: Mode { gate.mode.withLock { $0 } }
+  private var mode: Mode { gate.mode }
   private var current: any VideoSendStage { mode == .frames ? frames : encoded }
 
   func update(_ configuration: VideoSendConfiguration) {
@@ -109,7 +133,7 @@ final class VideoTrackSender: VideoSink, EncodedVideoSink {
 
   func requestKeyFrame() { current.requestKeyFrame() }
 
-  var targetBitrate: Int { encoded.targetBitrate }
+  package var targetBitrate: Int { encoded.targetBitrate }
   var currentConfiguration: VideoSendConfiguration { current.currentConfiguration }
   var drops: EncodedSendPipeline.Drops {
     var drops = encoded.drops
@@ -131,13 +155,13 @@ final class VideoTrackSender: VideoSink, EncodedVideoSink {
 
   // MARK: Frames
 
-  func receive(_ frame: RawVideoFrame) {
+  package func receive(_ frame: RawVideoFrame) {
     given.withLock { $0.count(width: frame.width, height: frame.height, at: frame.timestamp) }
     switchTo(.frames)
     frames.receive(frame)
   }
 
-  func receive(_ frame: EncodedFrame, codec: VideoCodecKind) {
+  package func receive(_ frame: EncodedFrame, codec: VideoCodecKind) {
     given.withLock { $0.count(width: frame.width, height: frame.height, at: frame.timestamp) }
     guard track?.isEnabled != false else { return sendBlack(frame) }
     let handling = source.handling
@@ -158,11 +182,7 @@ final class VideoTrackSender: VideoSink, EncodedVideoSink {
   }
 
   private func switchTo(_ mode: Mode) {
-    let changed = gate.mode.withLock { current in
-      defer { current = mode }
-      return current != mode
-    }
-    guard changed else { return }
+    guard gate.set(mode) else { return }
     if mode == .frames { encoded.rest() } else { frames.rest() }
   }
 
