@@ -191,7 +191,8 @@ final class MediaPipelines {
     guard let sending = videoSending.removeValue(forKey: id) else { return }
     sending.sender.stop()
     endedEncoded = endedEncoded + sending.sender.drops
-    let statistics = statistics(of: sending, id)
+    var statistics = statistics(of: sending, id)
+    statistics.limitation.end(at: environment.now())
     endpoints[id]?.sentBefore = VideoSent(
       kind: sending.sender.kind, rids: sending.rids, statistics: statistics)
   }
@@ -202,7 +203,9 @@ final class MediaPipelines {
     guard let before = endpoints[id]?.sentBefore, before.kind == sending.sender.kind,
       before.rids == sending.rids
     else { return statistics }
-    return statistics.addingCounters(of: before.statistics)
+    var sum = statistics.addingCounters(of: before.statistics)
+    sum.limitation.add(before.statistics.limitation)
+    return sum
   }
 
   private func startAudio(_ track: RTCAudioTrack, _ send: SendParameters, _ id: Int) {

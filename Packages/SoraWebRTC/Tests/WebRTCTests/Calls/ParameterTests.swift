@@ -73,6 +73,10 @@ import WebRTC
     #expect(after.framesEncoded > before.framesEncoded)
     #expect(after.keyFramesEncoded > before.keyFramesEncoded)
     #expect(after.totalEncodeTime > before.totalEncodeTime)
+    func limited(_ statistics: RTCOutboundRtpStreamStats) -> Duration {
+      statistics.qualityLimitationDurations.values.reduce(.zero, +)
+    }
+    #expect(limited(before) > .zero && limited(after) >= limited(before))
     // Without a track for a while neither.
     sender.track = nil
     sender.track = first

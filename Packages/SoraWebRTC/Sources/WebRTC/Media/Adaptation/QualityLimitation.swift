@@ -25,6 +25,18 @@ package struct QualityLimitation: Sendable {
     self.reason = reason
   }
 
+  /// The clock stands still until the next reason.
+  package mutating func end(at now: Instant) {
+    set(reason, at: now)
+    since = nil
+  }
+
+  /// Counts what was counted of the same stream before, up to an end.
+  package mutating func add(_ earlier: QualityLimitation) {
+    for reason in QualityLimitationReason.allCases { self[reason] += earlier[reason] }
+    resolutionChanges &+= earlier.resolutionChanges
+  }
+
   package mutating func countResolutionChange() { resolutionChanges &+= 1 }
 
   /// W3C `qualityLimitationDurations` up to `now`, in seconds.
