@@ -50,6 +50,42 @@ import Testing
     }
   }
 
+  /// Who turns the camera off goes on being recorded in parts, and is seen from when it is on again.
+  @Test func aCameraThatIsOffHoldsUpNoPart() async throws {
+    let recorder = try recorder(parts)
+    let frames = Clips.together(
+      Clips.audio(packets: 500), try video(.vp8, frames: 45, from: .zero),
+      try video(.vp8, frames: 60, from: .milliseconds(7_200)))
+    for frame in frames { recorder.receive(frame, of: source) }
+    let archives = await recorder.finish().archives
+    #expect(archives.allSatisfy { $0.failure == nil && $0.audioPackets ?? 0 > 0 }, "\(archives)")
+    #expect(archives.allSatisfy { $0.durationSeconds ?? 0 < 4 }, "\(archives)")
+    let pictures = archives.map { $0.videoFrames ?? 0 }
+    let dark = pictures.indices.filter { pictures[$0] == 0 }
+    #expect(dark.count >= 3 && dark.allSatisfy { archives[$0].videoCodecType == nil })
+    // None of them is lost.
+    #expect(pictures.reduce(0, +) == 105, "\(pictures)")
+    #expect(archives.last?.videoFrames ?? 0 > 0)
+  }
+
+  /// The JSON grows with each part: it isn't written anew for each where that takes long.
+  @Test func aLongReportIsNotWrittenForEachPart() async throws {
+    var settings = parts
+    settings.metadata = String(repeating: "not JSON ", count: 250_000)
+    let recorder = try recorder(settings)
+    var source = source
+    source.hasVideo = false
+    for frame in Clips.audio(packets: 3_000) { recorder.receive(frame, of: source) }
+    let report = await recorder.finish()
+    #expect(report.archives.count >= 55)
+    #expect(recorder.reportCount < report.archives.count)
+    let name = try #require(names.first { $0.hasSuffix(".json") })
+    let data = try Data(contentsOf: folder.url.appendingPathComponent(name))
+    let object = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
+    #expect((object["archives"] as? [Any])?.count == report.archives.count)
+    #expect(object["stopped_at"] != nil)
+  }
+
   /// The part in which the codec changes ends with that, and those after it are whole again.
   @Test func anotherCodecIsInTheNextPart() async throws {
     let recorder = try recorder(parts)

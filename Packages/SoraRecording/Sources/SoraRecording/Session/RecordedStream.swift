@@ -40,10 +40,16 @@ final class RecordedStream {
   private var lastRequest: Instant?
   /// Of the pictures that came last: what the next file holds, whatever this one does.
   private(set) var video: MediaCodec?
+  /// When they came.
+  private var lastPicture = Instant.zero
+  /// Whether the present part began while no pictures came, and has none.
+  private(set) var lacksPictures = false
 
   /// Packets that wait at most: ten seconds of the shortest.
   private static let mostHeld = 4_000
   private static let requestInterval = Duration.seconds(1)
+  /// A camera that has given nothing for so long is off: parts end without its key frame.
+  private static let silence = Duration.seconds(2)
   /// Picture and sound of one stream may be announced one after the other.
   private static let settling = Duration.seconds(1)
 
@@ -78,7 +84,7 @@ final class RecordedStream {
   /// Whether files begin, or a part ends, before this frame is written.
   func prepare(for frame: EncodedTrackFrame) -> Change {
     let isVideo = frame.codec.kind == .video
-    if isVideo { video = frame.codec }
+    if isVideo { (video, lastPicture) = (frame.codec, frame.receiveTime) }
     if case .waiting(let since, let held) = phase {
       let start = since ?? frame.receiveTime
       if !isVideo, frame.receiveTime - start < patience, held.count < Self.mostHeld {
@@ -88,15 +94,19 @@ final class RecordedStream {
       partBegun = frame.receiveTime
       return .open(whole: settings.splitDuration == nil || settings.keepsWhole, video: video)
     }
-    guard let split = settings.splitDuration, frame.receiveTime - partBegun >= split
+    // Pictures that come again are in a part of their own: the one that began without has no place for them.
+    guard let split = settings.splitDuration,
+      frame.receiveTime - partBegun >= split || isVideo && lacksPictures
     else { return .none }
-    guard video == nil || isVideo && frame.frame.isKeyFrame else {
+    let isOff = video != nil && frame.receiveTime - lastPicture >= Self.silence
+    guard video == nil || isOff || isVideo && frame.frame.isKeyFrame else {
       if lastRequest.map({ frame.receiveTime - $0 >= Self.requestInterval }) ?? true {
         lastRequest = frame.receiveTime
         requestKeyFrame?()
       }
       return .none
     }
+    lacksPictures = isOff
     partBegun = frame.receiveTime
     defer { part = nil }
     return .split(part)

@@ -21,6 +21,10 @@ public final class SessionRecorder: @unchecked Sendable {
   private var report: RecordingReport
   /// Of the JSON; nil before the first file.
   private var reportPath: String?
+  /// When the JSON may be written next, and whether it will be.
+  private var nextReport = DispatchTime(uptimeNanoseconds: 0)
+  private var isReportDue = false
+  private let reportsWritten = Atomic(0)
   private var isEnded = false
   private let closing = DispatchGroup()
   private let failure = Mutex<(@Sendable (MediaFileError) -> Void)?>(nil)
@@ -46,6 +50,9 @@ public final class SessionRecorder: @unchecked Sendable {
     get { failure.withLock { $0 } }
     set { failure.withLock { $0 = newValue } }
   }
+
+  /// How often the JSON was written.
+  package var reportCount: Int { reportsWritten.load(ordering: .relaxed) }
 
   // MARK: Frames
 
@@ -148,7 +155,7 @@ public final class SessionRecorder: @unchecked Sendable {
         + (number.map { ["part\($0)"] } ?? []))
     let path = folder.freePath(name, ending: container.fileEnding)
     var file = MediaRecorder.Settings()
-    file.hasVideo = stream.hasVideo
+    file.hasVideo = stream.hasVideo && !stream.lacksPictures
     file.hasAudio = stream.hasAudio
     file.title = report.channelId
     file.container = container
@@ -157,9 +164,9 @@ public final class SessionRecorder: @unchecked Sendable {
       connectionId: source.connectionID, clientId: source.clientID,
       filename: URL(fileURLWithPath: path).lastPathComponent, startTime: now)
     archive.part = number
-    archive.videoCodecType = stream.video.map { "\($0)" }
+    archive.videoCodecType = stream.lacksPictures ? nil : stream.video.map { "\($0)" }
     archive.audioCodecType = stream.hasAudio ? "OPUS" : nil
-    defer { writeReport() }
+    defer { reportChanged() }
     do throws(MediaFileError) {
       let recorder = try MediaRecorder(path: path, settings: file)
       recorder.onFailure = { [weak self] in self?.onFailure?($0) }
@@ -190,14 +197,32 @@ public final class SessionRecorder: @unchecked Sendable {
     file.recorder.finish { [self] outcome in
       queue.async { [self] in
         report.archives[file.archive].end(outcome, at: Date())
-        writeReport()
+        reportChanged()
         closing.leave()
       }
     }
   }
 
-  /// Writes the JSON anew.
+  /// Has the JSON written anew: at once, or where that takes long, as one of many parts does, together with what changes meanwhile.
+  private func reportChanged() {
+    guard !isReportDue else { return }
+    guard DispatchTime.now() < nextReport else { return writeReport() }
+    isReportDue = true
+    queue.asyncAfter(deadline: nextReport) { [self] in
+      // The end has been written by itself.
+      if isReportDue, report.stoppedAt == nil { writeReport() }
+    }
+  }
+
+  /// Writes the JSON anew. It may take a fiftieth of the time: files are opened on this queue, too.
   private func writeReport() {
+    let begun = DispatchTime.now()
+    defer {
+      let spent = DispatchTime.now().uptimeNanoseconds - begun.uptimeNanoseconds
+      nextReport = .now() + .nanoseconds(Int(clamping: spent) * 50)
+    }
+    isReportDue = false
+    reportsWritten.add(1, ordering: .relaxed)
     let path =
       reportPath
       ?? folder.freePath(

@@ -6,7 +6,7 @@ public struct SessionSettings: Sendable, Hashable {
   public var recordingID: String?
   /// The container of files where it holds their codec; nil for WebM. Other codecs get one that does.
   public var container: MediaContainer?
-  /// A new file begins after so long, with a key frame, which is asked for; nil for one file.
+  /// A new file begins after so long, with a key frame, which is asked for, or without pictures while none come; nil for one file.
   public var splitDuration: Duration?
   /// Whether there is one file of all beside those of `splitDuration`.
   public var keepsWhole = true
