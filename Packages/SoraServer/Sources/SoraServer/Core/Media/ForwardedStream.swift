@@ -72,9 +72,10 @@ final class ForwardedStream {
 
   var ssrc: UInt32 { sender.ssrc }
 
-  /// Whether its packets may fill probes: where a congestion signal comes back, and they can be repeated.
+  /// Whether its packets may fill probes: where a congestion signal comes back, and the subscriber takes them again.
   var canPad: Bool {
-    sender.parameters.rtx != nil && sender.extensions.transportSequenceNumber != nil
+    sender.parameters.rtx != nil && accepted.rtx != nil
+      && sender.extensions.transportSequenceNumber != nil
   }
 
   // MARK: Types

@@ -303,8 +303,11 @@ public final class SendController {
       send: { entry in _ = queue(entry.token, size: entry.size, at: now) })
   }
 
-  /// Forgets the retransmissions that a stream which ended had waiting.
-  public func forget(stream: Int) { held.removeAll(of: stream) }
+  /// Forgets what a stream that ended had waiting: its owner sends none of it, and others would wait for the time that it takes.
+  public func forget(stream: Int) {
+    held.removeAll(of: stream)
+    discard(stream: stream) { _ in true }
+  }
 
   /// Forgets what a source that ended has sent.
   public func forget(ssrc: UInt32) { sent.forget(ssrc: ssrc) }
