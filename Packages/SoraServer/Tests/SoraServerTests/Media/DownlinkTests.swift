@@ -75,4 +75,31 @@ struct DownlinkTests {
     #expect(viewer.packets(of: publisher, .video).media.count == 100)
     #expect(viewer.packets(of: publisher, .video).rtx.isEmpty != isAgreed)
   }
+
+  /// However often a layer's source is followed by another: its packets aren't taken for another layer's.
+  @Test func aLayerOfManySourcesIsItself() throws {
+    let server = try TestServer(network)
+    let publisher = try client("publisher", 1, server)
+      .connect(.sendonly) { $0.simulcast = true }
+    let viewer = try client("viewer", 2, server)
+      .connect(.recvonly) { $0.simulcastRequestRid = .r1 }
+    #expect(network.connects([viewer], to: publisher))
+    network.run(for: .milliseconds(200))
+    let head: [UInt8] = [0x10, 0x10, 0, 0, 0x9D, 1, 0x2A, 64, 0, 64, 0]
+    func send(_ layer: UInt8, _ frame: UInt16, ssrc: UInt32) {
+      publisher.send(
+        .video, sequence: frame, timestamp: UInt32(frame) * 3000, ssrc: ssrc,
+        rid: "r\(layer)", payload: head + [UInt8](repeating: layer, count: 40))
+    }
+    for frame in 0..<300 as Range<UInt16> {
+      send(0, frame, ssrc: 11)
+      send(1, frame, ssrc: 1000 + UInt32(frame))
+      network.run(for: .milliseconds(33))
+    }
+    #expect(server.status(viewer)?.subscriptions.first { $0.kind == .video }?.rid == "r1")
+    let latest = viewer.packets(of: publisher, .video).media.suffix(200)
+    #expect(latest.count == 200 && latest.allSatisfy { $0.payload.last == 1 })
+    let subscription = server.status(viewer)?.subscriptions.first { $0.kind == .video }
+    #expect(subscription?.overtaken == 0)
+  }
 }

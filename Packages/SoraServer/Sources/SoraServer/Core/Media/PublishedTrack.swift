@@ -97,7 +97,8 @@ final class PublishedTrack {
   /// A layer has a new source: subscribers carry on where they were.
   func start(_ ssrc: UInt32, of layer: PublishedLayer, at now: Instant) {
     forwardRun(of: layer, at: now)
-    epochs &+= 1
+    // They begin again after 256 sources: what another layer's has is passed over.
+    repeat { epochs &+= 1 } while layers.contains { $0 !== layer && $0.epoch == epochs }
     layer.start(ssrc, epoch: epochs)
     if assembled === layer { assembly = nil }
     for subscription in subscriptions { subscription.sourceChanged(of: layer) }
