@@ -102,4 +102,25 @@ struct DownlinkTests {
     let subscription = server.status(viewer)?.subscriptions.first { $0.kind == .video }
     #expect(subscription?.overtaken == 0)
   }
+
+  /// Nor do the sources of retransmissions that came with them fill what is known of sources.
+  @Test func sourcesOfRetransmissionsGiveWay() throws {
+    let server = try TestServer(network)
+    let publisher = try client("publisher", 1, server).connect(.sendonly)
+    let viewer = try client("viewer", 2, server).connect(.recvonly)
+    #expect(network.connects([viewer], to: publisher))
+    network.run(for: .milliseconds(200))
+    for source in 0..<100 as Range<UInt16> {
+      for index in 0..<3 as Range<UInt16> {
+        let number = source * 3 + index
+        publisher.send(
+          .video, sequence: number, timestamp: UInt32(number) * 3000,
+          ssrc: 10_000 + UInt32(source), losing: index == 1)
+        network.run(for: .milliseconds(5))
+      }
+      network.run(for: .milliseconds(100))
+    }
+    #expect(server.status(publisher)?.dropped.tooManySources == 0)
+    #expect(viewer.packets(of: publisher, .video).media.count == 300)
+  }
 }

@@ -147,6 +147,10 @@ final class Uplink {
         track.start(header.ssrc, of: layer, at: now)
         source = .media(track, layer)
       } else {
+        // As of its media, one at a time.
+        for (old, known) in sources {
+          if case .retransmission(_, let other) = known, other === layer { sources[old] = .retired }
+        }
         source = .retransmission(track, layer)
       }
       sources[header.ssrc] = source
