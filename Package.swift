@@ -420,6 +420,22 @@ let package = Package(
       packageAccess: !apart,
       swiftSettings: unoptimized),
     .testTarget(
+      name: "SoraVPXTests",
+      dependencies: [
+        "SoraVPX",
+        "SoraVP8",
+        "SoraVP9",
+        "SoraCodecs",
+        "CSoraVPX",
+        "CVPX",
+        "CodecTestSupport",
+        "CSoraMallocCount",
+        "SoraMedia",
+      ],
+      path: "Packages/SoraCodecs/Tests/SoraVPXTests",
+      packageAccess: !apart,
+      swiftSettings: settings),
+    .testTarget(
       name: "SoraVP9Tests",
       dependencies: ["SoraVP9", "SoraCodecs", "CodecTestSupport", "SoraMedia"],
       path: "Packages/SoraCodecs/Tests/SoraVP9Tests",

@@ -156,6 +156,13 @@ let package = Package(
       ],
       swiftSettings: settings),
     .testTarget(
+      name: "SoraVPXTests",
+      dependencies: [
+        "SoraVPX", "SoraVP8", "SoraVP9", "SoraCodecs", "CSoraVPX", "CVPX", "CodecTestSupport",
+        mallocs, media,
+      ],
+      swiftSettings: settings),
+    .testTarget(
       name: "SoraVP9Tests", dependencies: ["SoraVP9", "SoraCodecs", "CodecTestSupport", media],
       swiftSettings: settings),
     .testTarget(

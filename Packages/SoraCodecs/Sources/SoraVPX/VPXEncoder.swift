@@ -62,6 +62,10 @@ package import SoraCodecs
     try unsafe context.open("start an encoder") {
       unsafe sora_vpx_encoder_init($0, interface, &configuration, flags)
     }
+    let tokens = unsafe codec.tokenCount(
+      width: Int(configuration.g_w), height: Int(configuration.g_h))
+    // Later on the library takes no more: another size starts it anew.
+    _ = unsafe context.ask { unsafe sora_vpx_give_back_tokens($0, tokens) }
     try set(VP8E_SET_CPUUSED, speed, "set its speed")
     try set(VP8E_SET_ENABLEAUTOALTREF, 0, "turn off alternate references")
     try set(

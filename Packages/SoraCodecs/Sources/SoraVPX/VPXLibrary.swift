@@ -5,6 +5,13 @@ package import SoraCodecs
 package enum VPXCodec {
   case vp8
   case vp9
+
+  /// Tokens that an encoder of the library takes memory for (`vp8_alloc_compressor_data`; `get_token_alloc` of VP9): for each macroblock
+  /// 16 for each of 24 blocks in VP8, and in VP9 one for each sample of three full planes and four.
+  package func tokenCount(width: Int, height: Int) -> Int {
+    let macroblocks = ((width + 15) / 16) * ((height + 15) / 16)
+    return macroblocks * (self == .vp8 ? 24 * 16 : 3 * 16 * 16 + 4)
+  }
 }
 
 /// What VP8 and VP9 share of libvpx, for encoders and decoders.

@@ -20,6 +20,10 @@ vpx_codec_err_t sora_vpx_get(vpx_codec_ctx_t *context, int control, int *value);
 // A control whose argument is a pointer to a structure.
 vpx_codec_err_t sora_vpx_set_pointer(vpx_codec_ctx_t *context, int control, void *value);
 
+/// Gives memory that an encoder holds for `count` tokens, and that it hasn't used yet, back to the kernel: called once it has been started,
+/// before its first frame. It reads as zeros, as before. Returns how many bytes, 0 where the memory isn't found.
+size_t sora_vpx_give_back_tokens(const vpx_codec_ctx_t *context, size_t count);
+
 /// Loads libvpx, once, before anything else of it is called; NULL, or why it can't be. From any thread.
 const char *sora_vpx_load(void);
 
