@@ -79,13 +79,13 @@ struct CameraTests {
     try pulledOut(section("pulled"))
   }
 
-  /// What is the publisher's alone, of a camera in VP8 at 720p: libvpx's by far, which fills 22 MB for tokens with zeros, and the driver's
-  /// five pictures, which count as the process's.
+  /// What is the publisher's alone, of a camera in VP8 at 720p: libvpx's mostly, whose 22 MB for tokens go back to the kernel, and the
+  /// driver's five pictures, which count as the process's. The goal is 45 MB.
   private func memory(_ section: Guest.Section) throws {
     let kilobytes = try #require(section.first("memory")?["kilobytes"] as? Int)
     let video = section.first("stats")?["video"] as? [String: Any]
     print("private memory of a publisher at \(video?["width"] ?? "?"): \(kilobytes) KB")
-    #expect(kilobytes > 5_000 && kilobytes < 60_000)
+    #expect(kilobytes > 5_000 && kilobytes < 45_000)
   }
 
   /// The command says once what became of its camera, goes on with the sound, and ends with a status that tells of it.
