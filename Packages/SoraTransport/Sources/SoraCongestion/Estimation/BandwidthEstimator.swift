@@ -102,17 +102,17 @@ public final class BandwidthEstimator {
   private static let probeEcho: Int64 = 300_000_000
   private static let probeQueue: Int64 = 50_000_000
 
-  // Private, so that the compiler sees every use and need not check each for overlapping access.
+  // Private, so that the compiler sees every use; what packets touch isn't checked for overlapping access.
   @safe @exclusivity(unchecked) private var combined: Bitrate
-  private var counters = Statistics()
+  @safe @exclusivity(unchecked) private var counters = Statistics()
   private var configuration: Configuration
   private var lastProbeResult: Int64 = .min / 2
-  private var delay = DelayTrend()
-  private var trains = TrainDispersion()
+  @safe @exclusivity(unchecked) private var delay = DelayTrend()
+  @safe @exclusivity(unchecked) private var trains = TrainDispersion()
   private var competition = CompetitionWatch()
-  private var acknowledged = AcknowledgedRate()
+  @safe @exclusivity(unchecked) private var acknowledged = AcknowledgedRate()
   @safe @exclusivity(unchecked) private var control: RateControl
-  private var loss = LossControl()
+  @safe @exclusivity(unchecked) private var loss = LossControl()
   private var marks = MarkControl()
   private var queue = QueueDrain()
   @safe @exclusivity(unchecked) private var limit = ApplicationLimit()
