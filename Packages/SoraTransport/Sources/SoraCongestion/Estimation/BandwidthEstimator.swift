@@ -72,22 +72,22 @@ public final class BandwidthEstimator {
   }
   /// What the delay says at the moment.
   public var usage: NetworkUsage {
-    guard delay.usage == .overuse, configuration.leastQueue > .zero,
+    guard reported.delay.usage == .overuse, configuration.leastQueue > .zero,
       queue.standing < configuration.leastQueue.wholeNanoseconds
-    else { return delay.usage }
+    else { return reported.delay.usage }
     // Jitter, it seems: nothing to go down for, nor the time to go up.
     return .underuse
   }
   /// Share of packets lost in the latest window, 0...1.
-  public var lossFraction: Double { loss.fraction }
+  public var lossFraction: Double { reported.loss.fraction }
   /// Whether the path loses packets without any queue that could have lost them, for some seconds: what leaves more than once comes
   /// sooner, and harms nobody.
   public func losesByChance(at now: Instant) -> Bool {
-    loss.isEven && queue.hasBeenEmpty(at: now.nanoseconds) && !isCompeting
+    reported.loss.isEven && queue.hasBeenEmpty(at: now.nanoseconds) && !isCompeting
   }
   /// The rate at which packets arrive; `nil` before half a second of feedback.
   public var acknowledgedRate: Bitrate? {
-    acknowledged.estimate.map { Bitrate(bitsPerSecond: Int($0)) }
+    reported.acknowledged.estimate.map { Bitrate(bitsPerSecond: Int($0)) }
   }
   /// Whether much less than the estimate is being sent.
   public var isApplicationLimited: Bool { limit.isLimited }
@@ -104,20 +104,15 @@ public final class BandwidthEstimator {
 
   // Private, so that the compiler sees every use; what packets touch isn't checked for overlapping access.
   @safe @exclusivity(unchecked) private var combined: Bitrate
-  @safe @exclusivity(unchecked) private var counters = Statistics()
+  private var counters = Statistics()
   private var configuration: Configuration
   private var lastProbeResult: Int64 = .min / 2
-  @safe @exclusivity(unchecked) private var delay = DelayTrend()
-  @safe @exclusivity(unchecked) private var trains = TrainDispersion()
   private var competition = CompetitionWatch()
-  @safe @exclusivity(unchecked) private var acknowledged = AcknowledgedRate()
-  @safe @exclusivity(unchecked) private var control: RateControl
-  @safe @exclusivity(unchecked) private var loss = LossControl()
-  private var marks = MarkControl()
+  private var control: RateControl
+  private var reported = ReportedPackets()
   private var queue = QueueDrain()
   @safe @exclusivity(unchecked) private var limit = ApplicationLimit()
-  @safe @exclusivity(unchecked) private var probing = ProbeController()
-  private var probes = ProbeEstimator()
+  private var probing = ProbeController()
   private var receiverCap: Bitrate?
   private var roundTrip = SmoothedRoundTrip()
   @safe @exclusivity(unchecked) private var watch = FeedbackWatch()
@@ -177,7 +172,7 @@ public final class BandwidthEstimator {
   /// - Parameter now: when the burst begins, for owners that can let a wish wait until there is something to send.
   public func nextProbe(at now: Instant? = nil) -> ProbeRequest? {
     guard let request = probing.next(at: now?.nanoseconds) else { return nil }
-    probes.began(request)
+    reported.probes.began(request)
     counters.probesRequested += 1
     return request
   }
@@ -200,30 +195,19 @@ public final class BandwidthEstimator {
     if isReordering { probing.reordered(at: now.nanoseconds) }
     watch.received()
     limit.advance(estimate, at: now.nanoseconds)
-    var shortestRound = Int64.max
-    var shortestTrip = Int64.max
-    let known = counters.packetsAcknowledged
-    let lost = counters.packetsLost
-    for result in results {
-      guard let arrival = result.arrivalTime else {
-        loss.add(sequence: result.sequence, isLost: true)
-        counters.packetsLost += 1
-        continue
-      }
-      loss.add(sequence: result.sequence, isLost: false)
-      counters.packetsAcknowledged += 1
-      shortestRound = min(shortestRound, now.nanoseconds(since: result.sendTime))
-      shortestTrip = min(shortestTrip, arrival.nanoseconds(since: result.sendTime))
-      arrived(result, arrival.nanoseconds)
-    }
-    roundTrip.addFeedback(shortestRound, at: now.nanoseconds)
-    if shortestTrip != .max {
+    let said = reported.add(results, isLimited: limit.isLimited, at: now)
+    counters.packetsAcknowledged += said.arrived
+    counters.packetsLost += said.lost
+    counters.packetsMarked += said.marked
+    counters.overuses += said.overuses
+    roundTrip.addFeedback(said.shortestRound, at: now.nanoseconds)
+    if said.shortestTrip != .max {
       queue.note(
-        shortestTrip, packets: counters.packetsAcknowledged - known,
-        isFilled: competition.isCompeting, at: now.nanoseconds)
+        said.shortestTrip, packets: said.arrived, isFilled: competition.isCompeting,
+        at: now.nanoseconds)
       watchCompetition(at: now.nanoseconds)
     }
-    step(hasLoss: counters.packetsLost > lost, isReordering: isReordering, at: now.nanoseconds)
+    step(hasLoss: said.lost > 0, isReordering: isReordering, at: now.nanoseconds)
     watchBacklog(isBacklogged, at: now.nanoseconds)
   }
 
@@ -231,26 +215,11 @@ public final class BandwidthEstimator {
     guard
       let factor = backlog.note(
         isBacklogged: isBacklogged && isEncoder && !competition.isCompeting,
-        arriving: acknowledged.busyRate, estimate: Double(estimate.bitsPerSecond), at: now)
+        arriving: reported.acknowledged.busyRate, estimate: Double(estimate.bitsPerSecond), at: now)
     else { return }
     control.lower(to: Double(estimate.bitsPerSecond) * factor)
     counters.backlogDecreases += 1
     combine()
-  }
-
-  private func arrived(_ result: PacketFeedback, _ arrival: Int64) {
-    let sent = result.sendTime.nanoseconds
-    if let ecn = result.ecn {
-      if ecn == .congestionExperienced { counters.packetsMarked += 1 }
-      marks.add(ecn)
-    }
-    acknowledged.add(
-      size: result.size, arrived: arrival, isApplicationLimited: limit.isLimited)
-    if delay.arrived(sent: sent, at: arrival) { counters.overuses += 1 }
-    if result.probeCluster == nil { trains.arrived(sent: sent, at: arrival) }
-    if let cluster = result.probeCluster {
-      probes.add(cluster: cluster, size: result.size, sent: sent, arrived: arrival)
-    }
   }
 
   /// Whether what is sent follows the estimate, bit by bit: what others encode doesn't.
@@ -259,7 +228,7 @@ public final class BandwidthEstimator {
   private func watchCompetition(at now: Int64) {
     // Who forwards leaves whole layers out, and is below the estimate most of the time: that isn't a lack of things to send.
     let verdict = competition.note(
-      queued: queue.queued, rate: acknowledged.estimate ?? 0,
+      queued: queue.queued, rate: reported.acknowledged.estimate ?? 0,
       isLimited: isEncoder && limit.isLimited, at: now)
     if verdict == .pathIsLonger { queue.startOver() }
   }
@@ -272,7 +241,7 @@ public final class BandwidthEstimator {
     }
     if usage == .overuse {
       queue.overused(at: now)
-    } else if queue.isFull(loss: loss.fraction, at: now) {
+    } else if queue.isFull(loss: reported.loss.fraction, at: now) {
       usage = .overuse
     }
     if isEncoder, usage == .overuse, queue.queued < Self.probeQueue,
@@ -281,14 +250,14 @@ public final class BandwidthEstimator {
       // What a probe put into the queue, which empties by itself.
       usage = .underuse
     }
-    switch marks.update(roundTrip: roundTrip.smoothed, queued: queue.queued, at: now) {
+    switch reported.marks.update(roundTrip: roundTrip.smoothed, queued: queue.queued, at: now) {
     case .nothing: break
     case .overuse:
       usage = .overuse
       counters.markDecreases += 1
     case .reduce(let factor):
       control.scale(
-        by: factor, acknowledged: acknowledged.estimate, roundTrip: roundTrip.smoothed)
+        by: factor, acknowledged: reported.acknowledged.estimate, roundTrip: roundTrip.smoothed)
       if usage == .normal { usage = .underuse }
       counters.markDecreases += 1
     }
@@ -296,7 +265,7 @@ public final class BandwidthEstimator {
     if usage == .normal, queue.queued < CompetitionWatch.filled { roundTrip.settle(at: now) }
     if usage == .overuse || competition.isCompeting {
       probing.overused(at: now)
-      trains.reset()
+      reported.trains.reset()
     }
     if competition.isCompeting {
       // What the delay does is the others' doing.
@@ -309,25 +278,25 @@ public final class BandwidthEstimator {
     // What arrives says what the link takes only while enough is sent.
     let arriving =
       usage == .overuse && (limit.wasLimited(at: now) || !queue.isBusy && isEncoder)
-      ? acknowledged.burstRate
-      : queue.isBusy ? acknowledged.busyRate : acknowledged.estimate
+      ? reported.acknowledged.burstRate
+      : queue.isBusy ? reported.acknowledged.busyRate : reported.acknowledged.estimate
     control.update(
       usage, acknowledged: arriving, roundTrip: roundTrip.smoothed,
       isCompeting: competition.isCompeting, at: now)
-    if let result = probes.result() {
+    if let result = reported.probes.result() {
       let measured = result.rate
-      counters.probesMeasured = probes.measuredCount
+      counters.probesMeasured = reported.probes.measuredCount
       lastProbeResult = now
       if usage != .overuse {
         control.probed(measured, limit: result.limit)
-        acknowledged.raise(to: min(measured, control.rate))
-        loss.raise(to: min(measured, control.rate))
+        reported.acknowledged.raise(to: min(measured, control.rate))
+        reported.loss.raise(to: min(measured, control.rate))
       }
       probing.measured(measured, maximum: control.bounds.upperBound, at: now)
     }
     queue.update(
       isOverused: usage == .overuse, acknowledged: arriving, roundTrip: roundTrip.latest, at: now)
-    loss.update(
+    reported.loss.update(
       target: target, delayBased: control.rate, lastDecrease: control.lastDecrease,
       roundTrip: roundTrip.smoothed, at: now)
     combine()
@@ -341,9 +310,10 @@ public final class BandwidthEstimator {
     // Trains of what others encode and pace say little: only an encoder's are this sender's own.
     let isAsking = probing.update(
       estimate: Double(estimate.bitsPerSecond), maximum: maximum, usage: usage,
-      limitedSince: limit.since, isLossy: loss.bound != nil && loss.fraction > 0.02,
-      showsRoom: isEncoder && trains.showsRoom, at: now)
-    if isAsking { trains.reset() }
+      limitedSince: limit.since,
+      isLossy: reported.loss.bound != nil && reported.loss.fraction > 0.02,
+      showsRoom: isEncoder && reported.trains.showsRoom, at: now)
+    if isAsking { reported.trains.reset() }
   }
 
   /// The receiver's own estimate (REMB, draft-alvestrand-rmcat-remb-03), a cap until the next one.
@@ -400,7 +370,7 @@ public final class BandwidthEstimator {
 
   private func combine() {
     var rate = control.rate
-    if let bound = loss.bound { rate = min(rate, bound) }
+    if let bound = reported.loss.bound { rate = min(rate, bound) }
     if let drain = queue.bound { rate = min(rate, drain) }
     if let receiverCap { rate = min(rate, Double(receiverCap.bitsPerSecond)) }
     rate = min(max(rate, control.bounds.lowerBound), control.bounds.upperBound)

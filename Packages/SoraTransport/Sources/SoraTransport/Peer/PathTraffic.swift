@@ -3,8 +3,9 @@ package import SoraMedia
 
 /// The path in use, and what goes over each candidate pair (webrtc-stats, `RTCIceCandidatePairStats`).
 ///
-/// The agent's meters are looked up when its pairs change, and not for each packet.
-package struct PathTraffic {
+/// The agent's meters are looked up when its pairs change, and not for each packet. A class: packets use it, and as one it needs no checks
+/// for overlapping access. Confined to its transport.
+package final class PathTraffic {
   /// The path that packets leave over.
   private struct Sending {
     let path: Path
@@ -23,7 +24,7 @@ package struct PathTraffic {
 
   /// The newest time that anybody told.
   package private(set) var latest = Instant.zero
-  private var sending: Sending?
+  @safe @exclusivity(unchecked) private var sending: Sending?
   private var receiving: Receiving?
   /// The agent's pairs that the meter of what is sent belongs to.
   private var version = 0
@@ -33,7 +34,7 @@ package struct PathTraffic {
   package var path: Path? { sending?.path }
 
   @inline(__always)
-  package mutating func advance(to now: Instant) { if now > latest { latest = now } }
+  package func advance(to now: Instant) { if now > latest { latest = now } }
 
   // MARK: Packets
 
@@ -41,7 +42,7 @@ package struct PathTraffic {
   package func countSent(_ bytes: Int) { sending?.meter?.countSent(bytes, at: latest) }
 
   @inline(__always)
-  package mutating func countReceived(
+  package func countReceived(
     _ bytes: Int, from remote: TransportAddress, on local: TransportAddress, in ice: ICEAgent
   ) {
     // One packet's pair is the next one's, nearly always.
@@ -54,7 +55,7 @@ package struct PathTraffic {
     }
   }
 
-  private mutating func findMeter(
+  private func findMeter(
     from remote: TransportAddress, on local: TransportAddress, in ice: ICEAgent
   ) -> ICEPairMeter? {
     let meter = ice.meter(on: local, from: remote)
@@ -65,7 +66,7 @@ package struct PathTraffic {
   // MARK: Paths
 
   /// Sends on another path from now on.
-  package mutating func select(_ path: Path, in ice: ICEAgent, over sink: any DatagramSink) {
+  package func select(_ path: Path, in ice: ICEAgent, over sink: any DatagramSink) {
     settleDiscards(over: sink)
     sending = Sending(
       path: path, meter: ice.meter(on: path.local, from: path.remote),
@@ -74,7 +75,7 @@ package struct PathTraffic {
   }
 
   /// A restart puts another pair with the same addresses in the place of the one in use.
-  package mutating func pairsMayHaveChanged(in ice: ICEAgent, over sink: any DatagramSink) {
+  package func pairsMayHaveChanged(in ice: ICEAgent, over sink: any DatagramSink) {
     guard version != ice.pairsVersion else { return }
     version = ice.pairsVersion
     guard let sending else { return }
@@ -85,14 +86,14 @@ package struct PathTraffic {
   }
 
   /// Sends nothing from now on.
-  package mutating func forgetPath(over sink: any DatagramSink) {
+  package func forgetPath(over sink: any DatagramSink) {
     settleDiscards(over: sink)
     sending = nil
     receiving = nil
   }
 
   /// Puts down to the pair in use what its socket has lost meanwhile.
-  package mutating func settleDiscards(over sink: any DatagramSink) {
+  package func settleDiscards(over sink: any DatagramSink) {
     guard let sending, let meter = sending.meter, let socket = sending.path.socket else { return }
     let discards = sink.packetsDiscarded(from: socket)
     if discards > sending.discards {

@@ -45,7 +45,7 @@ public final class PeerTransport {
   private(set) var dtls: DTLSTransport
   @safe @exclusivity(unchecked) private(set) var srtp = SRTPTransport()
   var candidates: LocalCandidates
-  @safe @exclusivity(unchecked) var traffic = PathTraffic()
+  let traffic = PathTraffic()
   /// Whether nothing leads back: after `close`, and after errors that no ICE restart mends.
   private(set) var isEnded = false
   /// What `nextDeadline` said; nil where something may have changed it since. Packets of media only move it to later.

@@ -42,7 +42,7 @@ import Testing
   }
 
   @Test func packetsArePutDownToTheirPair() throws {
-    var traffic = PathTraffic()
+    let traffic = PathTraffic()
     traffic.countSent(100)
     #expect(traffic.path == nil)
     traffic.advance(to: .zero + .seconds(2))
@@ -65,7 +65,7 @@ import Testing
   }
 
   @Test func aPairHasWhatItsSocketLostWhileItWasInUse() throws {
-    var traffic = PathTraffic()
+    let traffic = PathTraffic()
     sink.discards = [first: 5, second: 7]
     traffic.select(path(from: first), in: ice, over: sink)
     sink.discards = [first: 8, second: 9]

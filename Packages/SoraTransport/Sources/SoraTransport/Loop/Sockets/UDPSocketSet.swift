@@ -6,11 +6,10 @@ public final class UDPSocketSet: DatagramSink {
   /// The sockets.
   public var sockets: [UDPSocket] { open }
   /// Datagrams that named a local address that isn't there.
-  public var unknownLocalAddress: UInt64 { unknown }
+  public private(set) var unknownLocalAddress: UInt64 = 0
 
-  // Not the public properties themselves, whose every use would be checked for overlapping access.
+  // Not the public property itself, whose every use would be checked for overlapping access.
   @safe @exclusivity(unchecked) private var open: [UDPSocket] = []
-  @safe @exclusivity(unchecked) private var unknown: UInt64 = 0
 
   public init() {}
 
@@ -29,7 +28,7 @@ public final class UDPSocketSet: DatagramSink {
     capacity: Int, _ write: (UnsafeMutableRawBufferPointer) -> Int
   ) {
     guard let socket = self[local] else {
-      unknown &+= 1
+      unknownLocalAddress &+= 1
       return
     }
     unsafe socket.send(to: remote, ecn: ecn, capacity: capacity, write)
