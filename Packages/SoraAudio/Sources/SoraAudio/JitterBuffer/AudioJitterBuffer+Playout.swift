@@ -19,6 +19,7 @@ extension AudioJitterBuffer {
       if decisions > 5_000 { samples.appendSilence(wanted) }
       perform(PlayoutPolicy.decide(situation(at: now)), at: now)
     }
+    pauses.add(samples.level(ofNext: wanted))
     if phase == .playing, content == .audio { stretch(at: now) }
 
     let start = position.end &- Int64(samples.count)
@@ -182,27 +183,34 @@ extension AudioJitterBuffer {
   private func stretch(at now: Instant) {
     guard let fastest = estimator.fastestTransit else { return }
     let playing = Self.nanoseconds(position.expected &- Int64(samples.count))
-    guard let delay = pace.add(now.nanoseconds &- playing &- fastest) else { return }
+    guard
+      let (delay, isReliable) = pace.add(now.nanoseconds &- playing, fastestTransit: fastest)
+    else { return }
     let phase = Self.nanoseconds(Int64(samples.count % Self.samplesPerPull))
     let isHeld = configuration.minimumDelay.wholeNanoseconds >= target
     let action = PlayoutPolicy.stretch(
       delay: delay, target: target, phase: isHeld ? nil : phase)
+    // In a pause nobody hears it, so there is no need to go slowly.
+    let rest = pauses.isPause ? 2 : 5
     switch action {
-    case .none: pace.settle()
+    case .none:
+      if isReliable { pace.settle() }
     case .accelerate(let longest, let isFast):
+      guard isReliable else { return }
+      if !pauses.isPause, !isFast, pace.waitsForPause() { return }
       guard gather(2 * TimeStretcher.longest, at: now) else { return }
       // Where a period of the voice may be longer than what can be taken out, what is shorter has to fit as well as one.
       let isAny = longest >= TimeStretcher.longest
       let threshold = isAny ? pace.threshold : StretchPace.likeness
       let removed = samples.accelerate(
         longest: longest, threshold: isFast ? min(threshold, 0.5) : threshold)
-      guard removed > 0 || isAny else { return pace.postpone(pause: 5) }
+      guard removed > 0 || isAny else { return pace.postpone(pause: rest) }
       stats.removedSamplesForAcceleration += UInt64(removed)
-      pace.stretched(by: -Self.nanoseconds(Int64(removed)), pause: isFast ? 2 : 5)
+      pace.stretched(by: -Self.nanoseconds(Int64(removed)), pause: isFast ? 2 : rest)
     case .expand:
       let added = samples.expand(threshold: pace.threshold)
       stats.insertedSamplesForDeceleration += UInt64(added)
-      pace.stretched(by: Self.nanoseconds(Int64(added)), pause: 5)
+      pace.stretched(by: Self.nanoseconds(Int64(added)), pause: rest)
     }
   }
 

@@ -64,6 +64,7 @@ public final class AudioJitterBuffer {
   var content = Content.silence
   var isConcealing = false
   var pace = StretchPace()
+  var pauses = SpeechPauses()
 
   private var arrivals = PacketArrivals()
   private var overtaken = OvertakenPackets()
@@ -186,6 +187,7 @@ public final class AudioJitterBuffer {
     overtaken = OvertakenPackets()
     samples.reset()
     decoder.reset()
+    pauses = SpeechPauses()
     isSilenceAnnounced = false
     content = .silence
   }

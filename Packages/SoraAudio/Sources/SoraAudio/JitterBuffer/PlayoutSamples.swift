@@ -18,6 +18,13 @@ struct PlayoutSamples {
 
   var count: Int { queue.count }
 
+  /// The mean square of the next `count` samples that wait, relative to full scale.
+  func level(ofNext count: Int) -> Double {
+    let length = min(count, queue.count) * queue.channels
+    return AudioLevel.meanSquare(
+      queue.samples.extracting(queue.position..<(queue.position + length)))
+  }
+
   mutating func reset() { queue.reset() }
 
   /// Appends what `fill` writes: see `AudioSampleQueue.append`.

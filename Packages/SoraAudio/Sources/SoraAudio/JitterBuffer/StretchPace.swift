@@ -1,12 +1,21 @@
-/// When the playout is stretched, and how alike its parts have to be for that. Delays are in nanoseconds.
+/// When the playout is stretched, and how alike its parts have to be for that. Delays and transit times are in nanoseconds.
 struct StretchPace {
-  private var delays = DelayHistory()
+  /// Pulls that a pause is waited for at most: three seconds.
+  private static let patience = 300
+
+  private var transits = TransitHistory()
+  /// That of the fastest packets, at the last pull.
+  private var fastestTransit: Int64 = 0
   private var pullsUntilNext = 0
   /// Times in a row that no part was like another.
   private var failures = 0
+  /// Pulls since there was something to take out.
+  private var pullsWaited = 0
 
-  /// The least delay of the last pulls; nil until there were enough.
-  var delay: Int64? { delays.minimum }
+  /// The least delay of the last pulls, compared with the packets that are the fastest now; nil until there were enough.
+  var delay: Int64? {
+    transits.isComplete ? transits.minimum.map { $0 &- fastestTransit } : nil
+  }
 
   /// How alike parts have to be that may be as long as any. Music and noise resemble themselves less than speech does: less is asked
   /// for with each failure.
@@ -15,42 +24,56 @@ struct StretchPace {
   /// How alike they have to be at first.
   static let likeness: Float = 0.9
 
-  /// Takes the delay of a pull.
+  /// Takes the transit time of what a pull plays: from its sending to that pull.
   ///
-  /// - Returns: the delay that counts; nil where it isn't time yet.
-  mutating func add(_ delay: Int64) -> Int64? {
-    delays.add(delay)
+  /// - Parameter fastestTransit: that of the fastest packets, to their arrival.
+  /// - Returns: the least delay of the last pulls, and whether there were enough of them to rely on its being no less; nil where it isn't
+  ///   time yet.
+  mutating func add(_ transit: Int64, fastestTransit: Int64) -> (delay: Int64, isReliable: Bool)? {
+    transits.add(transit)
+    self.fastestTransit = fastestTransit
     pullsUntilNext -= 1
-    return pullsUntilNext <= 0 ? delays.minimum : nil
+    guard pullsUntilNext <= 0, let least = transits.minimum else { return nil }
+    return (least &- fastestTransit, transits.isComplete)
   }
 
   /// The delay is right.
-  mutating func settle() { failures = 0 }
+  mutating func settle() {
+    failures = 0
+    pullsWaited = 0
+  }
+
+  /// Says whether to wait on for a pause, before something is taken out that somebody would hear.
+  mutating func waitsForPause() -> Bool {
+    pullsWaited += 1
+    return pullsWaited <= Self.patience
+  }
 
   /// The playout was stretched, which made the delay longer by `change`: 0 where that failed.
   mutating func stretched(by change: Int64, pause pulls: Int) {
     pullsUntilNext = pulls
     failures = change == 0 ? failures + 1 : 0
-    delays.shift(change)
+    transits.shift(change)
   }
 
   /// No part was like another among those that were short enough, which says nothing of longer ones.
   mutating func postpone(pause pulls: Int) { pullsUntilNext = pulls }
 
   /// The timeline has jumped: earlier delays mean nothing any more.
-  mutating func clear() { delays.clear() }
+  mutating func clear() { transits.clear() }
 }
 
-/// The playout delay at the last pulls. A device may pull unevenly; what counts is the least.
-private struct DelayHistory {
+/// The transit times of what the last pulls played. A device may pull unevenly; what counts is the least.
+private struct TransitHistory {
   private static let length = 10
   private var values: [Int64] = []
   private var position = 0
 
   init() { values.reserveCapacity(Self.length) }
 
-  /// The least of the last pulls; nil until there were enough.
-  var minimum: Int64? { values.count == Self.length ? values.min() : nil }
+  /// The least of the last pulls; nil before the first.
+  var minimum: Int64? { values.min() }
+  var isComplete: Bool { values.count == Self.length }
 
   mutating func add(_ value: Int64) {
     if values.count < Self.length {
