@@ -197,12 +197,11 @@ struct slot {
 };
 
 static void prepare(struct slot *slot, uint32_t type, uint32_t index, uint32_t planes) {
-  memset(&slot->buffer, 0, sizeof slot->buffer);
+  memset(slot, 0, sizeof *slot);
   slot->buffer.type = type;
   slot->buffer.index = index;
   slot->buffer.memory = V4L2_MEMORY_MMAP;
   if (is_planar(type)) {
-    memset(slot->planes, 0, sizeof slot->planes);
     slot->buffer.m.planes = slot->planes;
     slot->buffer.length = planes;
   }

@@ -21,14 +21,14 @@ package protocol CaptureDriver: AnyObject, Sendable {
   func close()
 }
 
-package enum Dequeued: Sendable {
+package enum Dequeued: Equatable {
   case filled(FilledBuffer)
   case none
   case gone
   case failed(Int32)
 }
 
-package struct FilledBuffer: Sendable {
+package struct FilledBuffer: Equatable {
   package var index: Int
   /// The driver counts pictures, lost ones too.
   package var sequence: UInt32
@@ -36,11 +36,12 @@ package struct FilledBuffer: Sendable {
   package var nanoseconds: Int64
   /// The driver knows that data is missing.
   package var isBroken: Bool
-  package var parts: PlaneRanges
+  /// Where the data lies in each plane of memory.
+  package var parts: [Range<Int>]
 
   package init(
     index: Int, sequence: UInt32, nanoseconds: Int64 = 0, isBroken: Bool = false,
-    parts: PlaneRanges
+    parts: [Range<Int>]
   ) {
     self.index = index
     self.sequence = sequence
