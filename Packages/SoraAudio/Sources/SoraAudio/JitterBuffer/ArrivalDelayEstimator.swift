@@ -8,6 +8,7 @@ import SoraMedia
 struct ArrivalDelayEstimator {
   private static let bucket: Int64 = 2_500_000
   private static let bucketCount = 800
+  private static let longest = bucket * Int64(bucketCount - 1)
   private static let interval: Int64 = 500_000_000
   private static let window: Int64 = 2_000_000_000
   private static let quantile = 0.98
@@ -16,8 +17,13 @@ struct ArrivalDelayEstimator {
   /// Intervals whose worst is below this share of the target, until the target is theirs.
   private static let calmIntervals = 12
   private static let calmShare = 0.4
-  /// What is kept back until something is known: a packet.
+  /// What is kept back until something is known, a packet, and how many packets tell something.
   private static let firstGuess: Int64 = 20_000_000
+  private static let guessedPackets = 10
+  /// With fewer intervals a quantile says little.
+  private static let firstIntervals = 4
+  /// What is kept back at most for what hasn't been seen yet.
+  private static let longestUnseen: Int64 = 20_000_000
 
   /// Transit times (arrival minus media time) that may still become the window's minimum, rising.
   private var candidates: [(arrival: Int64, transit: Int64)] = []
@@ -26,7 +32,10 @@ struct ArrivalDelayEstimator {
   private var intervals = 0
   private var intervalStart: Int64?
   private var intervalWorst: Int64 = 0
-  private var quantileDelay: Int64 = firstGuess
+  private var quantileDelay: Int64 = bucket
+  /// Packets of the first intervals, and the worst of them.
+  private var first: (count: Int64, worst: Int64) = (0, 0)
+  private var expectsRedundancy = false
   /// Intervals in a row that were calm, and the worst of them.
   private var calm: (count: Int, worst: Int64) = (0, 0)
 
@@ -39,7 +48,9 @@ struct ArrivalDelayEstimator {
     intervals = 0
     intervalStart = nil
     intervalWorst = 0
-    quantileDelay = Self.firstGuess
+    quantileDelay = Self.bucket
+    first = (0, 0)
+    expectsRedundancy = false
     calm = (0, 0)
   }
 
@@ -48,11 +59,20 @@ struct ArrivalDelayEstimator {
 
   /// The delay that nearly all packets keep within.
   var targetDelay: Int64 {
-    // Too few intervals to speak of quantiles: the worst so far counts, too.
-    intervals < 4
-      ? max(quantileDelay, min(intervalWorst, Self.bucket * Int64(Self.bucketCount - 1)))
-      : quantileDelay
+    guard intervals < Self.firstIntervals else { return quantileDelay }
+    let isGuess = first.count < Self.guessedPackets || expectsRedundancy
+    return max(quantileDelay, worstToExpect, isGuess ? Self.firstGuess : 0)
   }
+
+  /// The worst of the first packets, and a share of it more. Where none of `n` was later than that, up to 3 in `n` of those that follow may
+  /// be (the rule of three, with 95 % confidence).
+  private var worstToExpect: Int64 {
+    first.worst + min(3 * first.worst / max(first.count, 1), Self.longestUnseen)
+  }
+
+  /// Says that packets restore the ones before them. Encoders spend bits on that where packets get lost, so the guess stays: to wait for
+  /// what a packet restores takes as long.
+  mutating func expectRedundancy() { expectsRedundancy = true }
 
   /// Takes note of a packet. Returns how much later it came than the fastest one.
   @discardableResult
@@ -74,6 +94,9 @@ struct ArrivalDelayEstimator {
     }
     let relative = max(0, transit &- candidates[head].transit)
     intervalWorst = max(intervalWorst, relative)
+    if intervals < Self.firstIntervals {
+      first = (first.count + 1, min(max(first.worst, relative), Self.longest))
+    }
     if let start = intervalStart {
       if arrival &- start >= Self.interval {
         closeInterval()

@@ -4,7 +4,7 @@ public import SoraMedia
 ///
 /// Packets go in as they arrive; 10 ms of audio at a time are pulled out at the pace of the audio device. The delay adapts
 /// to the jitter of the last half minute: it grows when packets would come too late and shrinks when it can, by taking out
-/// or repeating pitch periods. Lost packets are restored from redundancy or concealed by the decoder.
+/// or repeating pitch periods, out of pauses where there are any. Lost packets are restored from redundancy or concealed by the decoder.
 ///
 /// Sans-I/O and confined: it isn't `Sendable`, and all its calls come from one serial executor or thread. Steady state
 /// allocates nothing.
@@ -100,10 +100,13 @@ public final class AudioJitterBuffer {
     if overtaken.waits(for: lateness(of: time, at: now), isOvertaken: !isNewest) {
       observe(time, at: now)
     }
-    // What is restored from this packet comes with it. As with whole copies, the delay grows by that only while packets are missing.
-    if phase != .starting, !arrivals.contains(sequence - 1) {
-      let restored = decoder.redundantSampleCount(of: payload)
-      if restored > 0 { observeCopy(time &- Int64(restored), at: now) }
+    let restored = decoder.redundantSampleCount(of: payload)
+    if restored > 0 {
+      estimator.expectRedundancy()
+      // What is restored from this packet comes with it. As with whole copies, the delay grows by that only while packets are missing.
+      if phase != .starting, !arrivals.contains(sequence - 1) {
+        observeCopy(time &- Int64(restored), at: now)
+      }
     }
 
     if phase != .starting, time < position.expected {
