@@ -10,10 +10,14 @@ import Testing
     var removed = 0
   }
 
-  /// A tone of 200 Hz that is silent where `isSilent` says so, of milliseconds. Packets are late by up to 40 ms for half a second.
-  private func run(seconds: Int, isSilent: (Int) -> Bool) -> Outcome {
+  /// A tone of 200 Hz that is silent where `isSilent` says so, of milliseconds, but for `noise`. Packets are late by up to 40 ms for half a
+  /// second.
+  private func run(seconds: Int, noise: Int16 = 0, isSilent: (Int) -> Bool) -> Outcome {
+    let random = RandomSource(seed: 1)
     var signal = Signals.tone(200, count: 48_000 * seconds)
-    for index in signal.indices where isSilent(index / 48) { signal[index] = 0 }
+    for index in signal.indices where isSilent(index / 48) {
+      signal[index] = .random(in: -noise...noise, using: &random.wrapped)
+    }
     let buffer = AudioJitterBuffer(decoder: WaveformDecoder(signal))
     var outcome = Outcome()
     var pull = 0
@@ -33,6 +37,15 @@ import Testing
     let outcome = run(seconds: 20) { $0 % 1_000 >= 700 }
     #expect(outcome.removed > 960)
     #expect(outcome.cuts.allSatisfy { $0.level < 30 }, "\(outcome.cuts)")
+  }
+
+  /// It doesn't resemble itself, and at -52 dBov it is a pause before anybody has spoken, too. What is too little to be taken out of it
+  /// doesn't count as time that a pause was waited for.
+  @Test func noiseIsAPauseToo() {
+    let outcome = run(seconds: 20, noise: 150) { $0 < 400 || $0 % 1_000 >= 700 }
+    #expect(outcome.removed > 960)
+    #expect(outcome.cuts.first.map { $0.at < 400 } == true, "\(outcome.cuts)")
+    #expect(outcome.cuts.allSatisfy { $0.level < 100 }, "\(outcome.cuts)")
   }
 
   /// Silence of 40 ms, as before a plosive, belongs to the word: it is as if there were none.

@@ -191,27 +191,35 @@ extension AudioJitterBuffer {
     let action = PlayoutPolicy.stretch(
       delay: delay, target: target, phase: isHeld ? nil : phase)
     // In a pause nobody hears it, so there is no need to go slowly.
-    let rest = pauses.isPause ? 2 : 5
+    let isPause = pauses.isPause
+    let rest = isPause ? 2 : 5
     switch action {
     case .none:
       if isReliable { pace.settle() }
     case .accelerate(let longest, let isFast):
       guard isReliable else { return }
-      if !pauses.isPause, !isFast, pace.waitsForPause() { return }
+      if !isPause, !isFast, pace.waitsForPause() { return }
       guard gather(2 * TimeStretcher.longest, at: now) else { return }
       // Where a period of the voice may be longer than what can be taken out, what is shorter has to fit as well as one.
       let isAny = longest >= TimeStretcher.longest
       let threshold = isAny ? pace.threshold : StretchPace.likeness
       let removed = samples.accelerate(
-        longest: longest, threshold: isFast ? min(threshold, 0.5) : threshold)
+        longest: longest,
+        threshold: isQuiet() ? StretchPace.leastLikeness : isFast ? min(threshold, 0.5) : threshold)
       guard removed > 0 || isAny else { return pace.postpone(pause: rest) }
       stats.removedSamplesForAcceleration += UInt64(removed)
       pace.stretched(by: -Self.nanoseconds(Int64(removed)), pause: isFast ? 2 : rest)
     case .expand:
-      let added = samples.expand(threshold: pace.threshold)
+      let added = samples.expand(
+        threshold: isQuiet() ? StretchPace.leastLikeness : pace.threshold)
       stats.insertedSamplesForDeceleration += UInt64(added)
       pace.stretched(by: Self.nanoseconds(Int64(added)), pause: rest)
     }
+  }
+
+  /// Whether the pause goes on in what is stretched. Its noise needn't resemble itself.
+  private func isQuiet() -> Bool {
+    pauses.isPause && pauses.isQuiet(samples.level(ofNext: 2 * TimeStretcher.longest))
   }
 
   /// Decodes ahead, while packets continue one another, until `count` samples wait.

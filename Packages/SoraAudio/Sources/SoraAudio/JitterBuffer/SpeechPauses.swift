@@ -11,7 +11,8 @@ struct SpeechPauses {
   /// The loudest is forgotten by 0.4 dB per second.
   private static let decay = 0.999
 
-  private var loudest = 0.0
+  /// At first -20 dBov, as of somebody who speaks at a usual level.
+  private var loudest = 0.01
   private var quietPulls = 0
 
   /// Whether what was noted last belongs to a pause.
@@ -20,7 +21,9 @@ struct SpeechPauses {
   /// Takes note of the next 10 ms.
   mutating func add(_ level: Double) {
     loudest = max(loudest * Self.decay, level)
-    let isQuiet = level < max(Self.inaudible, loudest * Self.share)
-    quietPulls = isQuiet ? min(quietPulls + 1, Self.length) : 0
+    quietPulls = isQuiet(level) ? min(quietPulls + 1, Self.length) : 0
   }
+
+  /// Whether something of a level may belong to a pause.
+  func isQuiet(_ level: Double) -> Bool { level < max(Self.inaudible, loudest * Self.share) }
 }

@@ -19,10 +19,11 @@ struct StretchPace {
 
   /// How alike parts have to be that may be as long as any. Music and noise resemble themselves less than speech does: less is asked
   /// for with each failure.
-  var threshold: Float { max(0.3, Self.likeness - 0.03 * Float(failures)) }
+  var threshold: Float { max(Self.leastLikeness, Self.likeness - 0.03 * Float(failures)) }
 
-  /// How alike they have to be at first.
+  /// How alike they have to be at first, and at least.
   static let likeness: Float = 0.9
+  static let leastLikeness: Float = 0.3
 
   /// Takes the transit time of what a pull plays: from its sending to that pull.
   ///
@@ -56,8 +57,11 @@ struct StretchPace {
     transits.shift(change)
   }
 
-  /// No part was like another among those that were short enough, which says nothing of longer ones.
-  mutating func postpone(pause pulls: Int) { pullsUntilNext = pulls }
+  /// No part was like another among those that were short enough, which says nothing of longer ones. So little may wait for the next pause.
+  mutating func postpone(pause pulls: Int) {
+    pullsUntilNext = pulls
+    pullsWaited = 0
+  }
 
   /// The timeline has jumped: earlier delays mean nothing any more.
   mutating func clear() { transits.clear() }
