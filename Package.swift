@@ -179,7 +179,7 @@ let package = Package(
       swiftSettings: settings + [.strictMemorySafety()]),
     .testTarget(
       name: "SoraCameraTests",
-      dependencies: ["SoraCamera", "SoraMedia", "SoraClock"],
+      dependencies: ["SoraCamera", "SoraMedia", "SoraClock", "CSoraMallocCount"],
       path: "Packages/SoraCapture/Tests/SoraCameraTests",
       packageAccess: !apart,
       swiftSettings: unoptimized),

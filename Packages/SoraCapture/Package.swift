@@ -61,6 +61,7 @@ let package = Package(
       dependencies: [
         "SoraCamera", .product(name: "SoraMedia", package: "SoraMedia"),
         .product(name: "SoraClock", package: "SoraMedia"),
+        .product(name: "CSoraMallocCount", package: "SoraMedia"),
       ],
       swiftSettings: settings),
     .testTarget(

@@ -197,11 +197,12 @@ struct slot {
 };
 
 static void prepare(struct slot *slot, uint32_t type, uint32_t index, uint32_t planes) {
-  memset(slot, 0, sizeof *slot);
+  memset(&slot->buffer, 0, sizeof slot->buffer);
   slot->buffer.type = type;
   slot->buffer.index = index;
   slot->buffer.memory = V4L2_MEMORY_MMAP;
   if (is_planar(type)) {
+    memset(slot->planes, 0, sizeof slot->planes);
     slot->buffer.m.planes = slot->planes;
     slot->buffer.length = planes;
   }

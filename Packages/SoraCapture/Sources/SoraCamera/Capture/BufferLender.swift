@@ -1,81 +1,63 @@
 import SoraMedia
-import Synchronization
 
-/// The driver's buffers: lends pictures in them, and gives each back to the driver when nobody reads it any more.
-final class BufferLender: Sendable {
-  /// Buffers that the driver always has.
-  private static let reserve = 2
-
-  private struct State {
-    var isOpen = true
-    var lent = 0
+/// Lends pictures in the driver's buffers. Confined to the thread that captures.
+///
+/// A picture that nobody kept is lent again with its buffer, so that steady state allocates nothing.
+struct BufferLender {
+  private struct Slot {
+    let buffer: CaptureBuffer
+    /// Ends a loan, which its picture does with its last reference. Made once: a closure is an allocation.
+    let end: @Sendable () -> Void
+    /// The latest picture, unless somebody has kept it.
+    var picture: PixelBuffer?
+    /// Where its data lies.
+    var parts = PlaneRanges()
   }
 
-  private let driver: any CaptureDriver
-  private let buffers: [CaptureBuffer]
+  private let loans: BufferLoans
   private let layout: PictureLayout
-  private let state = Mutex(State())
+  private var slots: [Slot]
 
-  /// - Throws: what the driver says to a buffer.
-  init(
-    _ driver: any CaptureDriver, buffers: [CaptureBuffer], layout: PictureLayout, path: String
-  ) throws(CameraError) {
-    self.driver = driver
-    self.buffers = buffers
+  init(_ buffers: [CaptureBuffer], _ layout: PictureLayout, _ loans: BufferLoans) {
+    self.loans = loans
     self.layout = layout
-    for index in buffers.indices {
-      let code = driver.queue(index, planes: buffers[index].count)
-      if code != 0 { throw .system(operation: "queueing a buffer", path: path, code: code) }
+    slots = buffers.enumerated().map { index, buffer in
+      // Holds the memory for the picture.
+      Slot(buffer: buffer, end: { withExtendedLifetime(buffer) { loans.end(index) } })
     }
   }
-
-  /// The most memory planes of a buffer.
-  var planes: Int { buffers.first?.count ?? 1 }
 
   /// What the driver wrote; nil where it names a buffer or bytes that there aren't.
   func contents(of filled: FilledBuffer) -> FilledMemory? {
-    buffers.indices.contains(filled.index) ? buffers[filled.index].contents(filled.parts) : nil
+    slots.indices.contains(filled.index) ? slots[filled.index].buffer.contents(filled.parts) : nil
   }
 
-  /// A picture in the driver's memory; nil where too many are lent already, or it can't be read from there. The buffer is the
-  /// caller's still, then.
-  func lend(_ filled: FilledBuffer, _ contents: FilledMemory) -> PixelBuffer? {
-    let isFree = state.withLock { state in
-      guard state.lent < buffers.count - Self.reserve else { return false }
-      state.lent += 1
-      return true
-    }
-    guard isFree else { return nil }
+  /// A picture in the driver's memory, for `settle` when it was delivered; nil where too many are lent already, or it can't be read from
+  /// there. The buffer is the caller's still, then.
+  mutating func lend(_ filled: FilledBuffer) -> PixelBuffer? {
     let index = filled.index
-    let buffer = buffers[index]
-    let lent = layout.lend(contents) { [self] in
-      _ = buffer
-      state.withLock { $0.lent -= 1 }
-      giveBack(index)
+    guard slots.indices.contains(index) else { return nil }
+    // Before the loan begins, which the picture of another would end.
+    if slots[index].parts != filled.parts { slots[index].picture = nil }
+    guard loans.begin(index) else { return nil }
+    if let picture = slots[index].picture { return picture }
+    guard let contents = slots[index].buffer.contents(filled.parts),
+      let picture = layout.lend(contents, release: slots[index].end)
+    else {
+      loans.cancel(index)
+      return nil
     }
-    if lent == nil { state.withLock { $0.lent -= 1 } }
-    return lent
+    slots[index].picture = picture
+    slots[index].parts = filled.parts
+    return picture
   }
 
-  /// Has the driver fill a buffer again. From any thread.
-  func giveBack(_ index: Int) {
-    // A camera that is gone says so to who waits for its pictures.
-    state.withLock { state in
-      guard state.isOpen, buffers.indices.contains(index) else { return }
-      _ = driver.queue(index, planes: buffers[index].count)
+  /// Ends a loan at once where nobody has kept the picture; otherwise its last reference does.
+  mutating func settle(_ index: Int) {
+    if isKnownUniquelyReferenced(&slots[index].picture) {
+      loans.end(index)
+    } else {
+      slots[index].picture = nil
     }
   }
-
-  func export(_ index: Int, plane: Int) throws(CameraError) -> Int32 {
-    let result = state.withLock { state -> Result<Int32, CameraError> in
-      guard state.isOpen else { return .failure(.unplugged(path: "the stopped camera")) }
-      do throws(CameraError) { return .success(try driver.export(index, plane: plane)) } catch {
-        return .failure(error)
-      }
-    }
-    return try result.get()
-  }
-
-  /// The driver gets no buffer any more.
-  func close() { state.withLock { $0.isOpen = false } }
 }

@@ -48,7 +48,8 @@ public final class CameraCapture: Sendable {
   public let framesPerSecond: Double?
 
   private let driver: any CaptureDriver
-  private let lender: BufferLender
+  private let buffers: [CaptureBuffer]
+  private let loans: BufferLoans
   private let layout: PictureLayout
   private let deliver: @Sendable (CapturedFrame) -> Void
   private let notify: @Sendable (Event) -> Void
@@ -98,8 +99,8 @@ public final class CameraCapture: Sendable {
       frameRateRanges: rate.map { [$0...$0] } ?? [])
     self.deliver = deliver
     self.notify = notify
-    lender = try BufferLender(
-      driver, buffers: driver.makeBuffers(Self.bufferCount), layout: layout, path: device.path)
+    buffers = try driver.makeBuffers(Self.bufferCount)
+    loans = try BufferLoans(driver, buffers: buffers, path: device.path)
     queue = DispatchQueue(label: "sora.camera \(device.path)", qos: .userInitiated)
     queue.setSpecific(key: Self.isInside, value: ObjectIdentifier(driver))
     try driver.stream(true)
@@ -120,7 +121,7 @@ public final class CameraCapture: Sendable {
 
   private func run() {
     let ending = follow()
-    lender.close()
+    loans.close()
     try? driver.stream(false)
     driver.close()
     if let ending, !isStopped.withLock({ $0 }) { notify(.ended(ending)) }
@@ -129,6 +130,7 @@ public final class CameraCapture: Sendable {
   /// Takes pictures until there are none any more; why, or nil after `stop`.
   private func follow() -> CameraError? {
     let pool = PixelBufferPool()
+    var lender = BufferLender(buffers, layout, loans)
     let interval = Duration.seconds(1 / (framesPerSecond ?? 30))
     let stallTime = max(.seconds(1), interval * 5)
     var latest = SystemClock.now
@@ -137,7 +139,7 @@ public final class CameraCapture: Sendable {
     var failures = 0
     while true {
       let came = driver.wait(milliseconds: 200)
-      if isStopped.withLock({ $0 }) { return nil }
+      if came.isWoken { return nil }
       let now = SystemClock.now
       if !came.isReady, !isStalled, now - latest > stallTime {
         isStalled = true
@@ -145,7 +147,7 @@ public final class CameraCapture: Sendable {
         notify(.stalled(now - latest))
       }
       guard came.isReady || came.isGone else { continue }
-      switch driver.dequeue(planes: lender.planes) {
+      switch driver.dequeue(planes: loans.planes) {
       case .none:
         // A device may say that it is gone before the reason can be read.
         failures += came.isGone ? 1 : 0
@@ -169,7 +171,7 @@ public final class CameraCapture: Sendable {
           if lost < 1000 { counters.withLock { $0.framesLost += Int(lost) } }
         }
         sequence = filled.sequence
-        take(filled, pool, at: now)
+        take(filled, &lender, pool, at: now)
       }
       if failures >= Self.patience { return .unplugged(path: device.path) }
     }
@@ -178,29 +180,47 @@ public final class CameraCapture: Sendable {
   /// A failing device doesn't keep a processor busy.
   private func pause() { usleep(5000) }
 
-  private func take(_ filled: FilledBuffer, _ pool: PixelBufferPool, at now: Instant) {
-    var memory: CameraDeviceMemory?
-    var content: CapturedFrame.Content?
-    if !filled.isBroken, let contents = lender.contents(of: filled) {
-      if layout.pixelFormat.isVideoCodec {
-        content = contents.copy().map {
-          .encoded($0, isKeyFrame: layout.pixelFormat.hasKeyFrame($0.span))
-        }
-      } else if layout.isLent,
-        let lent = lender.lend(filled, contents)
-      {
-        memory = CameraDeviceMemory(lender: lender, index: filled.index)
-        content = .picture(lent)
-      } else if let copy = layout.copy(contents, into: pool) {
-        content = .picture(copy)
-        if layout.isLent { counters.withLock { $0.framesCopied += 1 } }
-      }
+  private func take(
+    _ filled: FilledBuffer, _ lender: inout BufferLender, _ pool: PixelBufferPool, at now: Instant
+  ) {
+    if layout.isLent, !filled.isBroken, deliverLent(filled, &lender, at: now) {
+      lender.settle(filled.index)
+      return
     }
-    if memory == nil { lender.giveBack(filled.index) }
+    let content = filled.isBroken ? nil : lender.contents(of: filled).flatMap { copy($0, pool) }
+    loans.giveBack(filled.index)
     guard let content else {
       counters.withLock { $0.framesBroken += 1 }
       return
     }
+    if layout.isLent { counters.withLock { $0.framesCopied += 1 } }
+    deliver(content, filled, at: now)
+  }
+
+  /// Says whether there was a picture in the driver's memory. Nothing here refers to it afterwards.
+  private func deliverLent(
+    _ filled: FilledBuffer, _ lender: inout BufferLender, at now: Instant
+  ) -> Bool {
+    guard let picture = lender.lend(filled) else { return false }
+    deliver(
+      .picture(picture), filled, CameraDeviceMemory(loans: loans, index: filled.index), at: now)
+    return true
+  }
+
+  /// What the driver wrote, in memory of its own.
+  private func copy(_ contents: FilledMemory, _ pool: PixelBufferPool) -> CapturedFrame.Content? {
+    guard layout.pixelFormat.isVideoCodec else {
+      return layout.copy(contents, into: pool).map { .picture($0) }
+    }
+    return contents.copy().map {
+      .encoded($0, isKeyFrame: layout.pixelFormat.hasKeyFrame($0.span))
+    }
+  }
+
+  private func deliver(
+    _ content: CapturedFrame.Content, _ filled: FilledBuffer, _ memory: CameraDeviceMemory? = nil,
+    at now: Instant
+  ) {
     counters.withLock { $0.frames += 1 }
     deliver(
       CapturedFrame(

@@ -35,13 +35,13 @@ public struct CapturedFrame: Sendable {
 
 /// The camera's memory that holds a picture, for another device to read: a GPU, an encoder. Keep the picture meanwhile.
 public struct CameraDeviceMemory: Sendable {
-  let lender: BufferLender
+  let loans: BufferLoans
   let index: Int
 
   /// A DMABUF file descriptor of a plane of memory. The caller closes it.
   ///
   /// - Throws: `CameraError.system` where the driver can't give one, `unplugged` after the camera was stopped.
   public func exportDescriptor(plane: Int = 0) throws(CameraError) -> Int32 {
-    try lender.export(index, plane: plane)
+    try loans.export(index, plane: plane)
   }
 }

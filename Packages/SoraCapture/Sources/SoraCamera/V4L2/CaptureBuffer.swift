@@ -4,7 +4,7 @@ import SoraMedia
 @safe package final class CaptureBuffer: @unchecked Sendable {
   // @unchecked: both properties are `let`s; the driver writes to the memory only while the buffer is queued.
 
-  private let planes: [UnsafeRawBufferPointer]
+  fileprivate let planes: [UnsafeRawBufferPointer]
   private let release: @Sendable () -> Void
 
   package init(planes: [UnsafeRawBufferPointer], release: @escaping @Sendable () -> Void) {
@@ -16,33 +16,44 @@ import SoraMedia
   var count: Int { unsafe planes.count }
 
   /// What the driver wrote; nil where it names planes or bytes that there aren't.
-  func contents(_ parts: [Range<Int>]) -> FilledMemory? {
-    guard !parts.isEmpty, parts.count <= count else { return nil }
-    var contents: [UnsafeRawBufferPointer] = unsafe []
-    for index in parts.indices {
-      let plane = unsafe planes[index]
-      guard parts[index].upperBound <= plane.count else { return nil }
-      unsafe contents.append(UnsafeRawBufferPointer(rebasing: plane[parts[index]]))
+  func contents(_ parts: PlaneRanges) -> FilledMemory? {
+    guard parts.count > 0, parts.count <= count else { return nil }
+    for index in 0..<parts.count {
+      guard unsafe parts[index].upperBound <= planes[index].count else { return nil }
     }
-    return unsafe FilledMemory(planes: contents)
+    return FilledMemory(buffer: self, parts: parts)
   }
 
   deinit { release() }
 }
 
-/// What the driver wrote into a buffer. Valid while the buffer is held and not queued.
+/// What the driver wrote into a buffer. Valid while the buffer is not queued.
 @safe struct FilledMemory {
-  /// One for each plane of memory; at least one.
-  let planes: [UnsafeRawBufferPointer]
+  private let buffer: CaptureBuffer
+  private let parts: PlaneRanges
+
+  fileprivate init(buffer: CaptureBuffer, parts: PlaneRanges) {
+    self.buffer = buffer
+    self.parts = parts
+  }
+
+  /// The planes of memory; at least one.
+  var count: Int { parts.count }
+
+  /// A plane that there is.
+  func plane(_ index: Int) -> UnsafeRawBufferPointer {
+    unsafe UnsafeRawBufferPointer(rebasing: buffer.planes[index][parts[index]])
+  }
 
   /// The bytes of a plane that there is.
   @_lifetime(borrow self)
   func bytes(of plane: Int) -> Span<UInt8> {
-    unsafe _overrideLifetime(Span(_unsafeBytes: planes[plane]), borrowing: self)
+    unsafe _overrideLifetime(Span(_unsafeBytes: self.plane(plane)), borrowing: self)
   }
 
   /// The bytes of the first plane, in memory of their own; nil where there are none.
   func copy() -> EncodedBuffer? {
-    unsafe planes[0].isEmpty ? nil : EncodedBuffer(planes[0])
+    let bytes = unsafe plane(0)
+    return unsafe bytes.isEmpty ? nil : EncodedBuffer(bytes)
   }
 }

@@ -21,14 +21,14 @@ package protocol CaptureDriver: AnyObject, Sendable {
   func close()
 }
 
-package enum Dequeued: Equatable {
+package enum Dequeued: Sendable {
   case filled(FilledBuffer)
   case none
   case gone
   case failed(Int32)
 }
 
-package struct FilledBuffer: Equatable {
+package struct FilledBuffer: Sendable {
   package var index: Int
   /// The driver counts pictures, lost ones too.
   package var sequence: UInt32
@@ -36,12 +36,11 @@ package struct FilledBuffer: Equatable {
   package var nanoseconds: Int64
   /// The driver knows that data is missing.
   package var isBroken: Bool
-  /// Where the data lies in each plane of memory.
-  package var parts: [Range<Int>]
+  package var parts: PlaneRanges
 
   package init(
     index: Int, sequence: UInt32, nanoseconds: Int64 = 0, isBroken: Bool = false,
-    parts: [Range<Int>]
+    parts: PlaneRanges
   ) {
     self.index = index
     self.sequence = sequence

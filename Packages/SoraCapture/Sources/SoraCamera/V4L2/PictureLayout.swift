@@ -133,11 +133,23 @@ package struct PictureLayout: Sendable, CustomStringConvertible {
   private func start(
     _ place: Place, in memory: FilledMemory
   ) -> UnsafePointer<UInt8>? {
-    guard unsafe place.plane < memory.planes.count, place.stride >= place.row,
-      unsafe place.end <= memory.planes[place.plane].count,
-      let base = unsafe memory.planes[place.plane].baseAddress
-    else { return nil }
+    guard place.plane < memory.count, place.stride >= place.row else { return nil }
+    let plane = unsafe memory.plane(place.plane)
+    guard place.end <= plane.count, let base = plane.baseAddress else { return nil }
     return unsafe (base + place.offset).assumingMemoryBound(to: UInt8.self)
+  }
+
+  /// The memory of all samples, of three places at most; nil where one of them hasn't enough.
+  private func starts(
+    of places: [Place], in memory: FilledMemory
+  ) -> InlineArray<3, UnsafePointer<UInt8>>? {
+    guard places.count > 0, let first = unsafe start(places[0], in: memory) else { return nil }
+    var starts = unsafe InlineArray<3, _>(repeating: first)
+    for index in 1..<places.count {
+      guard let next = unsafe start(places[index], in: memory) else { return nil }
+      unsafe starts[index] = unsafe next
+    }
+    return unsafe starts
   }
 
   /// The same as a span.
@@ -178,9 +190,9 @@ package struct PictureLayout: Sendable, CustomStringConvertible {
   func lend(
     _ memory: FilledMemory, release: @escaping @Sendable () -> Void
   ) -> PixelBuffer? {
-    guard let arrangement, let places else { return nil }
-    let starts = unsafe places.compactMap { unsafe start($0, in: memory) }
-    guard unsafe starts.count == places.count else { return nil }
+    guard let arrangement, let places, let starts = unsafe starts(of: places, in: memory) else {
+      return nil
+    }
     switch arrangement {
     case .i420, .yv12:
       let (u, v) = if case .yv12 = arrangement { (2, 1) } else { (1, 2) }
@@ -204,16 +216,37 @@ package struct PictureLayout: Sendable, CustomStringConvertible {
       for index in 0..<lent.format.planeCount { target.plane(index).copy(from: lent.plane(index)) }
       return target.buffer
     }
-    let starts = unsafe places.compactMap { unsafe start($0, in: memory) }
-    guard unsafe starts.count == places.count else { return nil }
     let target = pool.take(width: width, height: height, format: convertedFormat)
+    let isWhole =
+      if case .jpeg = arrangement {
+        decodeJPEG(memory, into: target)
+      } else {
+        convert(memory, arrangement, places, into: target)
+      }
+    guard isWhole else { return nil }
+    if isLimited {
+      for index in 0..<convertedFormat.planeCount {
+        target.plane(index).widen(from: index == 0 ? 16 : 128, to: index == 0 ? 0 : 128)
+      }
+    }
+    return target.buffer
+  }
+
+  /// Says whether the driver's memory held a whole picture.
+  private func convert(
+    _ memory: FilledMemory, _ arrangement: PixelArrangement, _ places: [Place],
+    into target: PixelBufferPool.Writable
+  ) -> Bool {
+    guard let starts = unsafe starts(of: places, in: memory) else { return false }
     let (y, u) = (Target(target.plane(0)), Target(target.plane(1)))
     let v = convertedFormat == .nv12 ? u : Target(target.plane(2))
     let (w, h) = (Int32(width), Int32(height))
-    let strides = places.map { Int32(clamping: $0.stride) }
+    let strides = InlineArray<3, Int32> { index in
+      index < places.count ? Int32(clamping: places[index].stride) : 0
+    }
     var status: Int32 = 0
     switch arrangement {
-    case .i420, .yv12, .nv12: return nil
+    case .i420, .yv12, .nv12, .jpeg: return false
     case .packed(let pixels):
       let (u, v) = pixels.swapsChroma ? (v, u) : (u, v)
       let convert = unsafe Self.conversion(of: pixels)
@@ -244,24 +277,26 @@ package struct PictureLayout: Sendable, CustomStringConvertible {
     case .hsv(let pixels): pixels.convert(raster(places[0], in: memory), into: target)
     case .bayer(let pixels): pixels.convert(raster(places[0], in: memory), into: target)
     case .gray(let depth): depth.convertGray(raster(places[0], in: memory), into: target)
-    case .jpeg:
-      let bytes = unsafe memory.planes[0]
-      guard let start = bytes.baseAddress else { return nil }
-      let sample = unsafe start.assumingMemoryBound(to: UInt8.self)
-      var (jpegWidth, jpegHeight): (Int32, Int32) = (0, 0)
-      guard unsafe MJPGSize(sample, bytes.count, &jpegWidth, &jpegHeight) == 0,
-        jpegWidth == w, jpegHeight == h
-      else { return nil }
-      status = unsafe MJPGToI420(
-        sample, bytes.count, y.start, y.stride, u.start, u.stride, v.start, v.stride, w, h, w, h)
-      for index in 0..<3 { target.plane(index).limit(to: index == 0 ? 219 : 224) }
     }
-    if isLimited {
-      for index in 0..<convertedFormat.planeCount {
-        target.plane(index).widen(from: index == 0 ? 16 : 128, to: index == 0 ? 0 : 128)
-      }
-    }
-    return status == 0 ? target.buffer : nil
+    return status == 0
+  }
+
+  /// Says whether it is a JPEG of this size that can be read.
+  private func decodeJPEG(_ memory: FilledMemory, into target: PixelBufferPool.Writable) -> Bool {
+    let bytes = unsafe memory.plane(0)
+    guard let start = bytes.baseAddress else { return false }
+    let sample = unsafe start.assumingMemoryBound(to: UInt8.self)
+    let (w, h) = (Int32(width), Int32(height))
+    var (jpegWidth, jpegHeight): (Int32, Int32) = (0, 0)
+    guard unsafe MJPGSize(sample, bytes.count, &jpegWidth, &jpegHeight) == 0, jpegWidth == w,
+      jpegHeight == h
+    else { return false }
+    let (y, u, v) = (Target(target.plane(0)), Target(target.plane(1)), Target(target.plane(2)))
+    let status = unsafe MJPGToI420(
+      sample, bytes.count, y.start, y.stride, u.start, u.stride, v.start, v.stride, w, h, w, h)
+    guard status == 0 else { return false }
+    for index in 0..<3 { target.plane(index).limit(to: index == 0 ? 219 : 224) }
+    return true
   }
 }
 

@@ -43,16 +43,20 @@ extension PictureLayout {
 
 extension FilledBuffer {
   init(_ filled: sora_v4l2_filled) {
-    let planes = min(Int(filled.planes), Int(SORA_V4L2_PLANES))
-    let offsets = [filled.offset.0, filled.offset.1, filled.offset.2, filled.offset.3]
-    let used = [filled.used.0, filled.used.1, filled.used.2, filled.used.3]
+    let offsets: InlineArray<4, UInt32> = [
+      filled.offset.0, filled.offset.1, filled.offset.2, filled.offset.3,
+    ]
+    let used: InlineArray<4, UInt32> = [
+      filled.used.0, filled.used.1, filled.used.2, filled.used.3,
+    ]
+    var parts = PlaneRanges()
+    for plane in 0..<min(Int(filled.planes), PlaneRanges.most) {
+      let end = Int(used[plane])
+      parts.append(min(Int(offsets[plane]), end)..<end)
+    }
     self.init(
-      index: Int(filled.index), sequence: filled.sequence,
-      nanoseconds: filled.time, isBroken: filled.broken != 0,
-      parts: (0..<planes).map { plane in
-        let end = Int(used[plane])
-        return min(Int(offsets[plane]), end)..<end
-      })
+      index: Int(filled.index), sequence: filled.sequence, nanoseconds: filled.time,
+      isBroken: filled.broken != 0, parts: parts)
   }
 }
 

@@ -94,6 +94,46 @@ func pause(while isWaiting: @autoclosure () -> Bool) {
     #expect(driver.state.withLock { $0.late } == 0)
   }
 
+  /// Pictures that nobody kept are lent again; those that somebody then keeps are theirs all the same, and no buffer is queued twice.
+  @Test(.timeLimit(.minutes(5))) func picturesThatAreLentAgainCanBeKept() throws {
+    let size = 64 * 32 * 3 / 2
+    let driver = StandInDriver(
+      PictureLayout(pixelFormat: .nv12, width: 64, height: 32, strides: [64]), bytes: size + 64)
+    let held = Mutex<[PixelBuffer]>([])
+    let keeps = Mutex(false)
+    let capture = try CameraCapture(
+      Self.device, driver: driver,
+      format: CameraFormat(pixelFormat: .nv12, width: 64, height: 32), framesPerSecond: 30,
+      deliver: { frame in
+        guard case .picture(let picture) = frame.content, keeps.withLock({ $0 }) else { return }
+        held.withLock { $0.append(picture) }
+      }, notify: { _ in })
+    /// Has a frame delivered, whose data is as long as others' or not; what the driver has then.
+    func queued(after sequence: Int, lent: Int) -> Set<Int> {
+      driver.fill(sequence: UInt32(sequence), used: size + sequence % 3)
+      pause(while: capture.statistics.frames < sequence)
+      pause(while: driver.state.withLock { $0.queued.count } < 5 - lent)
+      return driver.state.withLock { Set($0.queued) }
+    }
+    for sequence in 1...12 { #expect(queued(after: sequence, lent: 0) == Set(0..<5)) }
+    keeps.withLock { $0 = true }
+    for lent in 1...3 { #expect(queued(after: 12 + lent, lent: lent).count == 5 - lent) }
+    pause(while: held.withLock { $0.count } < 3)
+    #expect(driver.state.withLock { $0.queued.count } == 2)
+    #expect(
+      held.withLock { $0 }.allSatisfy { ($0.plane(0).row(0)[3] &- 3) % 40 == 0 },
+      "as the driver wrote them")
+    #expect(Set(held.withLock { $0 }.map { $0.plane(0).row(0)[0] }).count == 3)
+    keeps.withLock { $0 = false }
+    held.withLock { $0.removeAll() }
+    for sequence in 16...30 { #expect(queued(after: sequence, lent: 0) == Set(0..<5)) }
+    #expect(driver.state.withLock { $0.queued.count } == 5, "none twice")
+    capture.stop()
+    #expect(capture.statistics.framesCopied == 0)
+    #expect(
+      driver.state.withLock { $0.queued.count } == 5 && driver.state.withLock { $0.late } == 0)
+  }
+
   /// What comes broken, cut or out of place is counted, and its buffer is filled again.
   @Test(.timeLimit(.minutes(5))) func brokenPicturesAreLeftOut() throws {
     let size = 64 * 32 * 2

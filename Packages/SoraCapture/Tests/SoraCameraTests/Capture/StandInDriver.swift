@@ -22,6 +22,16 @@ final class StandInDriver: CaptureDriver {
     var unmapped = 0
     /// The calls that came after `close`.
     var late = 0
+    /// Whether each buffer is filled as soon as somebody asks.
+    var isTireless = false
+    var calls = Calls()
+  }
+
+  /// What a device would have been asked: each is a system call.
+  struct Calls: Equatable {
+    var waits = 0
+    var dequeues = 0
+    var queues = 0
   }
 
   let state = Mutex(State())
@@ -78,6 +88,7 @@ final class StandInDriver: CaptureDriver {
   func queue(_ index: Int, planes: Int) -> Int32 {
     state.withLock { state in
       if state.isClosed { state.late += 1 }
+      state.calls.queues += 1
       state.queued.append(index)
       return 0
     }
@@ -92,14 +103,30 @@ final class StandInDriver: CaptureDriver {
         .filled(
           FilledBuffer(
             index: index, sequence: sequence, nanoseconds: nanoseconds, isBroken: isBroken,
-            parts: [0..<(used ?? bytes)] + contents.dropFirst().map { 0..<$0.count })))
+            parts: parts(used ?? bytes))))
     }
+  }
+
+  /// - Parameter used: bytes of the first plane; of others, all.
+  private func parts(_ used: Int) -> PlaneRanges {
+    var parts = PlaneRanges()
+    parts.append(0..<used)
+    for plane in contents.dropFirst() { parts.append(0..<plane.count) }
+    return parts
   }
 
   func say(_ dequeued: Dequeued) { state.withLock { $0.script.append(dequeued) } }
 
   func dequeue(planes: Int) -> Dequeued {
-    state.withLock { $0.script.isEmpty ? .none : $0.script.removeFirst() }
+    state.withLock { state in
+      state.calls.dequeues += 1
+      if !state.script.isEmpty { return state.script.removeFirst() }
+      guard state.isTireless, !state.queued.isEmpty else { return .none }
+      return .filled(
+        FilledBuffer(
+          index: state.queued.removeFirst(), sequence: UInt32(state.calls.dequeues),
+          parts: parts(bytes)))
+    }
   }
 
   func stream(_ isOn: Bool) throws(CameraError) {
@@ -108,9 +135,12 @@ final class StandInDriver: CaptureDriver {
   }
 
   func wait(milliseconds: Int) -> CaptureWait {
+    state.withLock { $0.calls.waits += 1 }
     for _ in 0..<milliseconds {
       let came = state.withLock {
-        CaptureWait(isReady: !$0.script.isEmpty, isWoken: $0.isWoken, isGone: $0.isGone)
+        CaptureWait(
+          isReady: !$0.script.isEmpty || $0.isTireless && !$0.queued.isEmpty,
+          isWoken: $0.isWoken, isGone: $0.isGone)
       }
       if came.isReady || came.isWoken || came.isGone { return came }
       pauseAMillisecond()
