@@ -5,10 +5,10 @@
 #include <linux/videodev2.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 static int call(int fd, unsigned long request, void *argument) {
@@ -274,14 +274,26 @@ int sora_v4l2_stream(int fd, uint32_t type, int on) {
   return call(fd, on ? VIDIOC_STREAMON : VIDIOC_STREAMOFF, &value);
 }
 
-int sora_v4l2_wait(int fd, int wake, int milliseconds, int *came) {
-  struct pollfd waiting[2] = {{.fd = fd, .events = POLLIN}, {.fd = wake, .events = POLLIN}};
+int sora_v4l2_wait(int fd, int timer, int *came) {
+  struct pollfd waiting[2] = {{.fd = fd, .events = POLLIN}, {.fd = timer, .events = POLLIN}};
   *came = 0;
-  if (poll(waiting, 2, milliseconds) < 0) return errno == EINTR ? 0 : errno;
-  if (waiting[1].revents != 0) *came |= SORA_V4L2_WOKEN;
+  if (poll(waiting, 2, -1) < 0) return errno == EINTR ? 0 : errno;
+  if (waiting[1].revents != 0) *came |= SORA_V4L2_TIMED;
   if (waiting[0].revents & POLLIN) *came |= SORA_V4L2_READY;
   if (waiting[0].revents & (POLLERR | POLLHUP | POLLNVAL)) *came |= SORA_V4L2_GONE;
   return 0;
+}
+
+int sora_v4l2_make_timer(int *fd) {
+  *fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+  return *fd < 0 ? errno : 0;
+}
+
+void sora_v4l2_set_timer(int fd, int64_t time) {
+  // A time of zero would stop it.
+  int64_t at = time > 0 ? time : 1;
+  struct itimerspec once = {.it_value = {.tv_sec = at / 1000000000, .tv_nsec = at % 1000000000}};
+  timerfd_settime(fd, TFD_TIMER_ABSTIME, &once, NULL);
 }
 
 // MARK: Controls
@@ -361,15 +373,4 @@ int sora_v4l2_watched(int fd, const char *prefix) {
     }
   }
   return found;
-}
-
-int sora_v4l2_make_wake(int *fd) {
-  *fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-  return *fd < 0 ? errno : 0;
-}
-
-void sora_v4l2_wake(int fd) {
-  uint64_t one = 1;
-  while (write(fd, &one, sizeof one) < 0 && errno == EINTR) {
-  }
 }

@@ -101,10 +101,14 @@ typedef struct sora_v4l2_filled {
 int sora_v4l2_dequeue(int fd, uint32_t type, uint32_t planes, sora_v4l2_filled *out);
 int sora_v4l2_stream(int fd, uint32_t type, int on);
 
-enum { SORA_V4L2_READY = 1, SORA_V4L2_WOKEN = 2, SORA_V4L2_GONE = 4 };
+enum { SORA_V4L2_READY = 1, SORA_V4L2_TIMED = 2, SORA_V4L2_GONE = 4 };
 
-/// Waits for a filled buffer, for `wake` to be written to, or for so long; says which of these came (0 for time).
-int sora_v4l2_wait(int fd, int wake, int milliseconds, int *came);
+/// Waits for a filled buffer, or for a timer's time; says which came (0 after a signal).
+int sora_v4l2_wait(int fd, int timer, int *came);
+
+int sora_v4l2_make_timer(int *fd);
+/// Sets a timer to a time of CLOCK_MONOTONIC in nanoseconds, at once where that is past, in place of the time that it had.
+void sora_v4l2_set_timer(int fd, int64_t time);
 
 // MARK: Controls
 
@@ -136,9 +140,6 @@ int sora_v4l2_set_control(int fd, uint32_t id, int is_64, int64_t value);
 int sora_v4l2_watch(const char *folder, int *fd);
 /// Reads away what has come; whether a name among it begins with `prefix`.
 int sora_v4l2_watched(int fd, const char *prefix);
-
-int sora_v4l2_make_wake(int *fd);
-void sora_v4l2_wake(int fd);
 
 #ifdef __cplusplus
 }

@@ -38,6 +38,8 @@ public final class CameraCapture: Sendable {
 
   /// Buffers that the driver is asked for: three can be held while it fills others.
   private static let bufferCount = 5
+  /// How long a device may be gone unnoticed where its driver wakes nobody. Usually it does.
+  private static let patrol = Duration.seconds(1)
   /// Waits and failures in a row after which a device is given up.
   private static let patience = 50
 
@@ -133,15 +135,17 @@ public final class CameraCapture: Sendable {
     var lender = BufferLender(buffers, layout, loans)
     let interval = Duration.seconds(1 / (framesPerSecond ?? 30))
     let stallTime = max(.seconds(1), interval * 5)
-    var latest = SystemClock.now
+    var now = SystemClock.now
+    var latest = now
     var sequence: UInt32?
     var isStalled = false
     var failures = 0
     while true {
-      let came = driver.wait(milliseconds: 200)
+      let look = now + Self.patrol
+      let came = driver.wait(until: isStalled ? look : min(look, latest + stallTime))
       if came.isWoken { return nil }
-      let now = SystemClock.now
-      if !came.isReady, !isStalled, now - latest > stallTime {
+      now = SystemClock.now
+      if !came.isReady, !isStalled, now - latest >= stallTime {
         isStalled = true
         counters.withLock { $0.stalls += 1 }
         notify(.stalled(now - latest))

@@ -1,3 +1,5 @@
+package import SoraMedia
+
 /// What a device that gives pictures is asked, so that what is done with the pictures can be tested without one.
 ///
 /// `wake` and `queue` come from any thread, the others from the thread that captures.
@@ -12,8 +14,10 @@ package protocol CaptureDriver: AnyObject, Sendable {
   func queue(_ index: Int, planes: Int) -> Int32
   func dequeue(planes: Int) -> Dequeued
   func stream(_ isOn: Bool) throws(CameraError)
-  /// Waits for a filled buffer, for `wake`, or for so long.
-  func wait(milliseconds: Int) -> CaptureWait
+  /// Waits for a filled buffer, for `wake`, or until `deadline`. With nothing to tell it may return earlier: a deadline that moves with
+  /// each frame needn't set a timer with each.
+  func wait(until deadline: Instant) -> CaptureWait
+  /// Ends this wait, and each that follows.
   func wake()
   /// A file descriptor of a buffer's memory, which the caller closes.
   func export(_ index: Int, plane: Int) throws(CameraError) -> Int32

@@ -1,4 +1,5 @@
 import CSoraV4L2
+import SoraMedia
 import Synchronization
 
 #if canImport(Glibc)
@@ -14,7 +15,7 @@ final class V4L2Driver: CaptureDriver, DriverQueries, ControlQueries {
 
   let path: String
   private let fd: Int32
-  private let wakeFD: Int32
+  private let timer: WaitTimer
   private let isClosed = Mutex(false)
   private let capability: sora_v4l2_capability
 
@@ -25,27 +26,20 @@ final class V4L2Driver: CaptureDriver, DriverQueries, ControlQueries {
     try Self.check(unsafe sora_v4l2_open(path, &fd), "opening", path)
     var capability = sora_v4l2_capability()
     let code = unsafe sora_v4l2_capabilities(fd, &capability)
-    var wake: Int32 = -1
-    let wakeCode = unsafe sora_v4l2_make_wake(&wake)
-    guard code == 0, capability.type != 0, wakeCode == 0 else {
+    guard code == 0, capability.type != 0 else {
       sora_v4l2_close(fd)
-      if wakeCode == 0 { sora_v4l2_close(wake) }
-      if code == 0 || code == ENOTTY || code == EINVAL {
-        throw wakeCode == 0
-          ? .notACamera(path: path) : .system(operation: "opening", path: path, code: wakeCode)
-      }
+      if code == 0 || code == ENOTTY || code == EINVAL { throw .notACamera(path: path) }
       throw CameraError(DriverFailure(code), "asking", path)
     }
+    do throws(DriverFailure) { timer = try WaitTimer() } catch {
+      sora_v4l2_close(fd)
+      throw .system(operation: "opening", path: path, code: error.code)
+    }
     self.fd = fd
-    wakeFD = wake
     self.capability = capability
   }
 
-  deinit {
-    close()
-    // Whoever stops a camera that has ended by itself wakes nobody, but must not write into what came after it.
-    sora_v4l2_close(wakeFD)
-  }
+  deinit { close() }
 
   /// The device's name for people, where it is plugged in, and the kernel's driver.
   var name: String { text(of: capability.card) }
@@ -172,15 +166,17 @@ final class V4L2Driver: CaptureDriver, DriverQueries, ControlQueries {
     _ = unsafe sora_v4l2_make_buffers(fd, capability.type, &none)
   }
 
-  func wait(milliseconds: Int) -> CaptureWait {
+  func wait(until deadline: Instant) -> CaptureWait {
+    timer.set(noLaterThan: deadline)
     var came: Int32 = 0
-    let code = unsafe sora_v4l2_wait(fd, wakeFD, Int32(clamping: milliseconds), &came)
+    let code = unsafe sora_v4l2_wait(fd, timer.fd, &came)
     return CaptureWait(
-      isReady: came & Int32(SORA_V4L2_READY) != 0, isWoken: came & Int32(SORA_V4L2_WOKEN) != 0,
+      isReady: came & Int32(SORA_V4L2_READY) != 0,
+      isWoken: came & Int32(SORA_V4L2_TIMED) != 0 && timer.expired(),
       isGone: code != 0 || came & Int32(SORA_V4L2_GONE) != 0)
   }
 
-  func wake() { sora_v4l2_wake(wakeFD) }
+  func wake() { timer.wake() }
 
   func export(_ index: Int, plane: Int) throws(CameraError) -> Int32 {
     var descriptor: Int32 = -1

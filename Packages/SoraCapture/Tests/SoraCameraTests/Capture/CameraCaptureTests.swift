@@ -248,6 +248,24 @@ func pause(while isWaiting: @autoclosure () -> Bool) {
     #expect(driver.state.withLock { $0.isClosed })
   }
 
+  /// However rare its frames are, and though its driver ends no wait.
+  @Test(.timeLimit(.minutes(1))) func aDeviceThatGoesSilentlyIsMissed() throws {
+    let driver = StandInDriver(
+      PictureLayout(pixelFormat: .nv12, width: 64, height: 32, strides: [64]), bytes: 64 * 48,
+      rate: 0.01)
+    driver.state.withLock { $0.goesSilently = true }
+    let events = Mutex<[CameraCapture.Event]>([])
+    let capture = try CameraCapture(
+      Self.device, driver: driver,
+      format: CameraFormat(pixelFormat: .nv12, width: 64, height: 32), framesPerSecond: 0.01,
+      deliver: { _ in }, notify: { event in events.withLock { $0.append(event) } })
+    pause(while: driver.state.withLock { $0.calls.waits == 0 })
+    driver.state.withLock { $0.isGone = true }
+    pause(while: events.withLock { $0.isEmpty })
+    #expect(events.withLock { $0 } == [.ended(.unplugged(path: "/dev/video7"))])
+    capture.stop()
+  }
+
   /// From its own thread too; after it nothing is told.
   @Test(.timeLimit(.minutes(5))) func stoppingFromWithin() throws {
     let driver = StandInDriver(

@@ -1,4 +1,6 @@
 import SoraCamera
+import SoraClock
+import SoraMedia
 import Synchronization
 
 /// A driver without a device: what it fills, and when it fails, is the test's.
@@ -19,6 +21,8 @@ final class StandInDriver: CaptureDriver {
     var isClosed = false
     var isWoken = false
     var isGone = false
+    /// Whether a wait goes on when the device goes.
+    var goesSilently = false
     var unmapped = 0
     /// The calls that came after `close`.
     var late = 0
@@ -134,13 +138,16 @@ final class StandInDriver: CaptureDriver {
     state.withLock { $0.isStreaming = isOn }
   }
 
-  func wait(milliseconds: Int) -> CaptureWait {
-    state.withLock { $0.calls.waits += 1 }
-    for _ in 0..<milliseconds {
+  func wait(until deadline: Instant) -> CaptureWait {
+    let wasThere = state.withLock { state in
+      state.calls.waits += 1
+      return !state.isGone
+    }
+    while SystemClock.now < deadline {
       let came = state.withLock {
         CaptureWait(
           isReady: !$0.script.isEmpty || $0.isTireless && !$0.queued.isEmpty,
-          isWoken: $0.isWoken, isGone: $0.isGone)
+          isWoken: $0.isWoken, isGone: $0.isGone && !($0.goesSilently && wasThere))
       }
       if came.isReady || came.isWoken || came.isGone { return came }
       pauseAMillisecond()
