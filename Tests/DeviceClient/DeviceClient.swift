@@ -28,7 +28,7 @@ struct DeviceClient {
       case "stall": try stall(path)
       case "controls": try controls(path)
       case "monitor": try monitor()
-      case "cpu": try spend(path, format: more ?? "NV12", frames: 200)
+      case "cpu": try forget(path, format: more ?? "NV12", frames: 2_000)
       case "native": try native(path, frames: 10)
       case "restart": try restart(path, times: 20)
       case "sound": try await sound(path)

@@ -3,6 +3,7 @@ import SoraCamera
 import SoraCapture
 import SoraClock
 import SoraMedia
+import Synchronization
 
 /// The camera, its formats and what can be set on it.
 func list(_ path: String) throws {
@@ -302,53 +303,23 @@ func monitor() throws {
   withExtendedLifetime(monitor) {}
 }
 
-/// What pictures cost, of this process: for a comparison with other programs that do the same.
-func spend(_ path: String, format: String, frames: Int) throws {
+/// Takes pictures and forgets them, as the programs do whose cost is compared with this one's. It is the capture's thread alone that works.
+func forget(_ path: String, format: String, frames: Int) throws {
   let device = try CameraDevice(path: path)
   guard
     let wanted = try device.formats().nearest(
       width: 640, height: 360, framesPerSecond: 25, codec: CameraPixelFormat(format))
   else { throw CameraError.formatRefused(wanted: format, given: "nothing like it") }
-  // Nothing is handed to another thread: the others' programs read and forget, too.
-  let costs = Costs(frames)
+  let left = Mutex(frames)
+  let done = DispatchSemaphore(value: 0)
   let capture = try CameraCapture(
-    device, format: wanted, framesPerSecond: 25, deliver: { _ in costs.count() })
-  let spent = costs.wait()
+    device, format: wanted, framesPerSecond: 25,
+    deliver: { _ in
+      left.withLock { left in
+        left -= 1
+        if left == 0 { done.signal() }
+      }
+    })
+  done.wait()
   capture.stop()
-  write([
-    "type": "cpu", "format": format, "frames": frames, "microseconds": spent / Double(frames) * 1e6,
-    "fps": capture.framesPerSecond ?? 0,
-  ])
-}
-
-/// Processor time from the first of so many frames to the last.
-private final class Costs: @unchecked Sendable {
-  // @unchecked: counted on the capture's thread alone; `done` orders what is read afterwards.
-  private var left: Int
-  private var start = 0.0
-  private var end = 0.0
-  private let done = DispatchSemaphore(value: 0)
-
-  init(_ frames: Int) { left = frames + 1 }
-
-  func count() {
-    guard left > 0 else { return }
-    left -= 1
-    if start == 0 { start = processorSeconds() }
-    guard left == 0 else { return }
-    end = processorSeconds()
-    done.signal()
-  }
-
-  func wait() -> Double {
-    done.wait()
-    return end - start
-  }
-}
-
-private func processorSeconds() -> Double {
-  var usage = rusage()
-  getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
-  func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime)
 }
