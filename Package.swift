@@ -182,7 +182,7 @@ let package = Package(
       dependencies: ["SoraCamera", "SoraMedia", "SoraClock", "CSoraMallocCount"],
       path: "Packages/SoraCapture/Tests/SoraCameraTests",
       packageAccess: !apart,
-      swiftSettings: unoptimized),
+      swiftSettings: settings),
     .testTarget(
       name: "SoraCaptureTests",
       dependencies: ["SoraCapture", "SoraMedia"],
