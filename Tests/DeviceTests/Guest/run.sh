@@ -9,7 +9,8 @@ exchange=$(cd "${2:?exchange}" && pwd)
 seconds=${3:?seconds}
 shift 3
 printf 'export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root\n%s\n' "$*" > "$exchange/command.sh"
-append="console=ttyS0 quiet panic=-1 mitigations=off vivid=${VIVID:-n_devs=1} loopback=${LOOPBACK:-}"
+# What the kernel says of vivid's timers would stand in the middle of the programs' lines: emergencies alone are told.
+append="console=ttyS0 loglevel=1 panic=-1 mitigations=off vivid=${VIVID:-n_devs=1} loopback=${LOOPBACK:-}"
 timeout --kill-after=5 "$seconds" qemu-system-x86_64 -M q35 -accel tcg,thread=multi -cpu max -smp 2 -m 1024 \
   -nodefaults -no-user-config -display none -no-reboot -kernel "$folder/kernel" -initrd "$folder/initrd" -append "$append" \
   -serial stdio \
