@@ -200,8 +200,11 @@ struct CameraTests {
     #expect((stamps["psnr"] as? Double ?? 0) > 40)
     // The film's first picture, all of whose bits are zero, shows no stamp.
     #expect(stamps["unreadable"] as? Int ?? 9 <= 1)
-    let unordered = zip(indices, indices.dropFirst()).filter { $0 >= $1 }
-    #expect(unordered.count <= indices.count / 60 + 1, "the film begins again: \(indices)")
+    let pairs = zip(indices, indices.dropFirst())
+    #expect(
+      pairs.count { $0 > $1 } <= indices.count / 60 + 1, "the film begins again: \(indices)")
+    // Where the reader starts slowly, the loopback device writes over a picture that it has given, and gives what it wrote, too.
+    #expect(pairs.count { $0 == $1 } <= 1, "\(indices)")
   }
 
   private func encoded(_ section: Guest.Section) throws {
@@ -271,16 +274,18 @@ struct CameraTests {
     #expect(!(summary["error"] is String), "\(summary)")
   }
 
-  /// Printed, not judged: the processor is emulated. The median of each program's turns.
+  /// Printed, not judged: the processor is emulated. Whatever disturbs a turn makes it dearer, so the cheapest one says the most.
   private func costs(_ section: Guest.Section) throws {
-    let turns = Dictionary(
-      grouping: section.texts.map { $0.split(separator: " ") }.filter { $0.count == 4 },
-      by: { String($0[0]) })
-    #expect(turns.count == 3 && turns.values.allSatisfy { $0.count == 3 }, "\(section.texts)")
-    for (program, turns) in turns.sorted(by: { $0.key < $1.key }) {
-      let median = turns.sorted { (Int($0[1]) ?? 0) < (Int($1[1]) ?? 0) }[turns.count / 2]
-      #expect(Int(median[1]) ?? 0 > 0, "\(program): \(turns)")
-      print("CPU a frame: \(program) \(median[1]) us (user \(median[2]), system \(median[3]))")
+    var turns: [String: [Int]] = [:]
+    for text in section.texts {
+      let words = text.split(separator: " ")
+      guard words.count == 2, let cost = Int(words[1]) else { continue }
+      turns[String(words[0]), default: []].append(cost)
+    }
+    #expect(turns.count == 3, "\(section.texts)")
+    for (program, turns) in turns.mapValues({ $0.sorted() }).sorted(by: { $0.key < $1.key }) {
+      #expect(turns.count == 5 && turns[0] > 0, "\(program): \(turns)")
+      print("CPU a frame: \(program) \(turns[0]) us (median \(turns[turns.count / 2]))")
     }
   }
 }
