@@ -33,7 +33,8 @@ int sora_redis_load(char *reason, size_t capacity);
 /// a reason where there are none. Takes as long as the system's resolver.
 size_t sora_redis_resolve(const char *host, char *addresses, size_t most, char *reason, size_t capacity);
 
-/// Connects to an address, or to a name that is resolved first. NULL, with a reason, where that fails. The calling thread gets no SIGPIPE from now on, which hiredis would have it get.
+/// Connects to an address, or to a name that is resolved first. NULL, with a reason, where that fails. The calling thread gets no SIGPIPE
+/// from now on, which hiredis would have it get.
 struct sora_redis *sora_redis_open(const char *host, int port, int milliseconds, char *reason, size_t capacity);
 
 /// Sends a command, whose arguments stand one behind the other in `bytes`, and waits for the reply. Its number of parts; -1 where the
