@@ -90,6 +90,10 @@ final class EVPTransform: SRTPTransform {
     return length
   }
 
+  func forgetSent(_ ssrc: UInt32) { outbound.streams.forget(ssrc) }
+
+  var sentCount: Int { outbound.streams.count }
+
   func protectRTCP(_ packet: UnsafeMutableRawPointer, count: Int) throws(SRTPError) -> Int {
     let stream = unsafe try outbound.streams.findOrInsert(SRTPPacket.loadUInt32(packet, 4))
     // RFC 3711 §3.4 counts from 0; libsrtp and its many users count from 1, and receivers don't mind.

@@ -26,6 +26,11 @@ final class LibSRTPTransform: SRTPTransform {
     throw .replayed
   }
 
+  /// libsrtp would use indices of its SRTCP again: here it keeps all.
+  func forgetSent(_ ssrc: UInt32) {}
+
+  var sentCount: Int { outbound.count }
+
   func protectRTP(
     _ source: SRTPSource, into destination: UnsafeMutableRawPointer, count: Int, header: Int
   ) throws(SRTPError) -> Int {
@@ -110,6 +115,9 @@ final class LibSRTPTransform: SRTPTransform {
   }
 
   deinit { unsafe srtp_dealloc(session) }
+
+  /// The sources that it has state of.
+  var count: Int { known.count }
 
   @inline(__always)
   func run(

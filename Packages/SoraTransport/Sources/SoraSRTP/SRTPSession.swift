@@ -3,8 +3,8 @@ public import SoraMedia
 /// One DTLS association's SRTP: protects what is sent with the local key, unprotects what arrives with the remote one.
 ///
 /// Many SSRCs share the session; each has its own rollover counter and replay window, made at its first packet (a received one
-/// only once it is authenticated, so that forgeries leave nothing behind). One that is sent is remembered for as long as the
-/// session lives, 65,536 at most. Of those that are received the longest silent gives way to a new one where there are
+/// only once it is authenticated, so that forgeries leave nothing behind). One that is sent is remembered until ``forgetSent(_:)``,
+/// 65,536 at most. Of those that are received the longest silent gives way to a new one where there are
 /// `maximumStreams`. A session is confined to its owner's thread or loop. It reads no clock and draws no randomness.
 public final class SRTPSession {
   /// Who does the cryptography. Both speak the same bytes.
@@ -188,6 +188,15 @@ public final class SRTPSession {
       throw error
     }
   }
+
+  /// Lets go of a source that was sent, so that any number of them may follow one another. libsrtp keeps them.
+  ///
+  /// - Parameter ssrc: ended for good: no RTP packet may leave from it any more. It would begin anew, at rollover 0, and two packets could
+  ///   share one key stream (RFC 7714 §8.1). RTCP may still name it.
+  public func forgetSent(_ ssrc: UInt32) { transform.forgetSent(ssrc) }
+
+  /// How many sources that were sent are known.
+  public var sentSourceCount: Int { transform.sentCount }
 
   /// Authenticates and decrypts an SRTP packet in place. When it throws, the packet's bytes are undefined.
   ///

@@ -17,7 +17,8 @@ package struct SRTPStream {
 
 /// The SSRCs of one direction: an open hash table that never holds more than a limit of them.
 ///
-/// What is sent is never forgotten: an index that is used twice gives two packets one key stream (RFC 7714 §8.1).
+/// What is sent is forgotten only where its owner says that it has ended for good: an index that is used twice gives two packets one key
+/// stream (RFC 7714 §8.1).
 ///
 /// What is received is the peer's to choose, and it must not make this end hold ever more. So a new SSRC that comes when the
 /// table is full takes the place of the one that was silent longest, unless that was heard among the latest `16 * limit`
@@ -43,6 +44,8 @@ package struct SRTPStream {
   private let replaces: Bool
   private var mask: Int
   private var buckets: UnsafeMutablePointer<UnsafeMutablePointer<SRTPStream>?>
+  /// The highest SRTCP index of those that were forgotten: who comes new goes on behind it, and uses none of theirs again.
+  private var forgottenControl: UInt64 = 0
   /// How many packets were heard, which is the only clock here.
   private var packets: UInt64 = 0
   /// Those in the table at some time, by their silence then, the longest last. Whoever was heard since doesn't count any more;
@@ -93,9 +96,17 @@ package struct SRTPStream {
       to: SRTPStream(
         ssrc: ssrc, rtp: ReplayWindow(packets: window), rtcp: ReplayWindow(packets: rtcpWindow),
         heard: packets))
+    if forgottenControl > 0 { unsafe stream.pointee.rtcp.insert(forgottenControl) }
     unsafe buckets[bucket(of: ssrc)] = unsafe stream
     count += 1
     return unsafe stream
+  }
+
+  /// Lets go of a source that was sent.
+  package func forget(_ ssrc: UInt32) {
+    guard let stream = unsafe find(ssrc) else { return }
+    forgottenControl = unsafe max(forgottenControl, stream.pointee.rtcp.highest)
+    remove(ssrc)
   }
 
   /// Counts an authentic packet, whether there is a place for its SSRC or not: else what is refused might be refused for ever.

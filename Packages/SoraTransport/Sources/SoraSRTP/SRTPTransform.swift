@@ -30,6 +30,11 @@ protocol SRTPTransform: AnyObject {
 
   /// Authenticates and decrypts in place; returns the plain length.
   func unprotectRTCP(_ packet: UnsafeMutableRawPointer, count: Int) throws(SRTPError) -> Int
+
+  /// Lets go of a source that was sent and never is again.
+  func forgetSent(_ ssrc: UInt32)
+  /// How many sources that were sent are known.
+  var sentCount: Int { get }
 }
 
 /// The few fields of RTP and RTCP headers that SRTP needs.

@@ -136,4 +136,38 @@ import Testing
     #expect(refused.isEmpty)
     #expect(receiver.statistics.streamsRefused > 0)
   }
+
+  /// More of them than are known at once; who has ended makes room.
+  @Test func anyNumberOfSourcesMayBeSentOneAfterTheOther() throws {
+    let (sender, receiver) = try makeSessions(.aeadAES128GCM, .evp, .evp)
+    let random = RandomSource(seed: 8)
+    for ssrc in 0..<70_000 as Range<UInt32> {
+      let packet = makeRTP(sequence: 7, ssrc: ssrc, random: random, payload: 10)
+      let protected = try sender.run(.protectRTP, packet).get()
+      if ssrc % 1_000 == 0 {
+        try #require(receiver.run(.unprotectRTP, protected).judgement == .accepted(packet))
+      }
+      sender.forgetSent(ssrc)
+    }
+    sender.forgetSent(70_001)
+    #expect(sender.sentSourceCount == 0 && sender.statistics.streamsRefused == 0)
+  }
+
+  /// RTCP may still name a source that is forgotten: its indices go on, so that no key stream is used twice.
+  @Test(arguments: SessionTests.combinations)
+  func reportsOfForgottenSourcesGoOn(
+    profile: SRTPProfile, implementation: SRTPSession.Implementation
+  ) throws {
+    let (sender, receiver) = try makeSessions(profile, implementation, .evp)
+    let random = RandomSource(seed: 9)
+    func report(_ ssrc: UInt32) throws {
+      let packet = makeRTCP(ssrc: ssrc, random: random)
+      let protected = try sender.run(.protectRTCP, packet).get()
+      #expect(receiver.run(.unprotectRTCP, protected).judgement == .accepted(packet))
+    }
+    for _ in 0..<5 { try report(1) }
+    for _ in 0..<3 { try report(2) }
+    for ssrc in [1, 2] as [UInt32] { sender.forgetSent(ssrc) }
+    for ssrc in [1, 2, 3] as [UInt32] { try report(ssrc) }
+  }
 }

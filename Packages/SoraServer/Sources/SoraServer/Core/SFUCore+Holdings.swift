@@ -1,4 +1,5 @@
 import SoraMedia
+import SoraTransport
 
 /// What clients make a server hold: what its limits are about.
 package struct SFUHoldings: Hashable {
@@ -8,11 +9,16 @@ package struct SFUHoldings: Hashable {
   package var connections = 0
   /// Tracks that clients have turned down, each of them as often as it was.
   package var refusedTracks = 0
+  /// Sources that something is known of because they were sent, those of RTCP included.
+  package var sentSources = 0
 
-  package init(clients: Int = 0, connections: Int = 0, refusedTracks: Int = 0) {
+  package init(
+    clients: Int = 0, connections: Int = 0, refusedTracks: Int = 0, sentSources: Int = 0
+  ) {
     self.clients = clients
     self.connections = connections
     self.refusedTracks = refusedTracks
+    self.sentSources = sentSources
   }
 }
 
@@ -28,6 +34,7 @@ extension SFUCore {
   package var holdings: SFUHoldings {
     SFUHoldings(
       clients: clients.count, connections: directory.all.count,
-      refusedTracks: directory.all.reduce(0) { $0 + $1.sections.refusedCount })
+      refusedTracks: directory.all.reduce(0) { $0 + $1.sections.refusedCount },
+      sentSources: directory.all.reduce(0) { $0 + $1.transport.sentSourceCount })
   }
 }

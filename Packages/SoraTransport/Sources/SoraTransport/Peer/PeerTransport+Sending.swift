@@ -108,6 +108,12 @@ extension PeerTransport {
     return sent
   }
 
+  /// Lets go of what protection knows of a source that has ended for good: no RTP packet may leave from it any more.
+  public func forgetSource(_ ssrc: UInt32) { srtp.session?.forgetSent(ssrc) }
+
+  /// How many sources that were sent something is known of.
+  public var sentSourceCount: Int { srtp.session?.sentSourceCount ?? 0 }
+
   /// Bytes that SRTP and SRTCP add at most: a 16-byte tag, a 4-byte index (RFC 7714 §9), and slack for alignment.
   static let protectionOverhead = 32
 

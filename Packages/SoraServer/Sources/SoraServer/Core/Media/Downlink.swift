@@ -85,10 +85,6 @@ final class Downlink {
 
   func subscription(ssrc: UInt32) -> SubscribedTrack? { bySSRC[ssrc] }
 
-  func uses(_ ssrc: UInt32) -> Bool {
-    subscriptions.contains { $0.ssrc == ssrc || $0.sender.parameters.rtx?.ssrc == ssrc }
-  }
-
   /// A sender is gone, whether anything of it was sent on or not: what was asked for of it counts no more.
   func forget(_ sender: String) {
     wishes.forget(sender)

@@ -126,7 +126,7 @@ extension SFUConnection {
       if let position = wanted.firstIndex(where: { $0 === subscription.source }) {
         wanted.remove(at: position)
       } else {
-        detach(subscription)
+        drop(subscription)
         sections.stop(index)
         hasChanged = true
       }
@@ -150,9 +150,8 @@ extension SFUConnection {
     let codec = isOpus ? sections.opus : track.codec
     let types = sections.assignment(of: codec)
     let mid = SFUIdentifier.makeMid(track.kind, core.random)
-    let ssrc = makeSSRC()
     let parameters = RTPTrackSender.Parameters(
-      kind: track.kind, ssrc: ssrc, rtx: types.rtx.map { (makeSSRC(besides: ssrc), $0) },
+      kind: track.kind, ssrc: makeSSRC(), rtx: types.rtx.map { (makeSSRC(), $0) },
       mid: RTPExtensionText(mid), clockRate: track.codec.clockRate, cname: track.publisherID)
     let subscription = SubscribedTrack(
       source: track, subscriber: self, transport: transport, controller: downlink.controller,
@@ -170,13 +169,19 @@ extension SFUConnection {
     return true
   }
 
-  func makeSSRC(besides other: UInt32 = 0) -> UInt32 {
+  /// A source that the client hasn't been sent yet.
+  func makeSSRC() -> UInt32 {
     while true {
-      let ssrc = UInt32(truncatingIfNeeded: core.random.next())
-      let isTaken =
-        ssrc == 0 || ssrc == other || ssrc == rtcp.reporterSSRC || downlink.uses(ssrc)
-      if !isTaken { return ssrc }
+      let ssrc = sections.sources.take(core.random)
+      if ssrc != 0, ssrc != rtcp.reporterSSRC { return ssrc }
     }
+  }
+
+  /// Lets go of a subscription for good: nothing leaves from its sources any more.
+  private func drop(_ subscription: SubscribedTrack) {
+    detach(subscription)
+    transport.forgetSource(subscription.ssrc)
+    if let rtx = subscription.sender.parameters.rtx { transport.forgetSource(rtx.ssrc) }
   }
 
   // MARK: Answers
@@ -223,7 +228,7 @@ extension SFUConnection {
       rtcp.feedbackKind = uplink.feedback
     case .forward(let subscription):
       if answer.isRejected {
-        detach(subscription)
+        drop(subscription)
         return sections.refuse(subscription.source.trackID, in: index)
       }
       let isNew = subscription.apply(

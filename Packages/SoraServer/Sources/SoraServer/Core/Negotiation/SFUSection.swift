@@ -37,6 +37,7 @@ struct SFUSections {
   let opus: SFUCodec
   /// Those of a player that has brought the offer.
   var player = PlayerSections()
+  var sources = SSRCAllocator()
   private var payloadTypes = SFUPayloadTypes()
   /// Tracks whose section the client has rejected: not offered again.
   private var refusedTracks: Set<String> = []

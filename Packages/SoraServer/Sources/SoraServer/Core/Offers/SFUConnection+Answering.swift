@@ -48,10 +48,8 @@ extension SFUConnection {
     if sections.player.streams.count <= place {
       sections.player.addStream(SFUIdentifier.make(core.random))
     }
-    let ssrc = makeSSRC()
-    let rtxSSRC = makeSSRC(besides: ssrc)
     var parameters = RTPTrackSender.Parameters(
-      kind: kind, ssrc: ssrc, rtx: nil, mid: RTPExtensionText(section.mid),
+      kind: kind, ssrc: makeSSRC(), rtx: nil, mid: RTPExtensionText(section.mid),
       clockRate: codec.codec.clockRate, cname: sections.player.streams[place])
     parameters.extensions = RTPHeaderExtensionMap(
       section.extensions(of: section.codecs.map(\.codec), isSimulcast: false)
@@ -59,7 +57,7 @@ extension SFUConnection {
     sections.player.append(
       PlayerSection(
         section, kind: kind, place: place,
-        sender: RTPTrackSender(parameters, random: core.random), rtxSSRC: rtxSSRC,
+        sender: RTPTrackSender(parameters, random: core.random), rtxSSRC: makeSSRC(),
         trackID: SFUIdentifier.make(core.random)))
   }
 
