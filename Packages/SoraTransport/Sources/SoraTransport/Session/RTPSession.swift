@@ -34,7 +34,7 @@ public final class RTPSession {
     public var malformedRTCP = 0
     /// No section has this source, mid or payload type.
     public var unknownSource = 0
-    /// More sources than `maximumSources`.
+    /// More sources than a session takes.
     public var tooManySources = 0
     /// Late packets of a source that said goodbye, was replaced, or whose section has gone.
     public var endedSource = 0
@@ -60,6 +60,14 @@ public final class RTPSession {
     public var unsendable = 0
 
     public init() {}
+
+    fileprivate mutating func count(_ refusal: RTPDemultiplexer.Refusal) {
+      switch refusal {
+      case .ended: endedSource += 1
+      case .tooMany: tooManySources += 1
+      case .unknown: unknownSource += 1
+      }
+    }
   }
 
   public weak var delegate: (any RTPSessionDelegate)?
@@ -74,49 +82,28 @@ public final class RTPSession {
   }
   /// Those that the session itself counts.
   var counted = Dropped()
-  public internal(set) var sendStreams: [RTPSendStream] = []
-  public internal(set) var receiveStreams: [RTPReceiveStream] = []
+  public var sendStreams: [RTPSendStream] { sending.streams }
+  public var receiveStreams: [RTPReceiveStream] { receiving.streams }
   /// Video packets that no jitter buffer used, of streams that were and that are.
   public var videoPacketsDiscarded: VideoJitterBufferStatistics.Discarded {
-    var sum = endedVideoDiscards
-    for stream in receiveStreams {
-      if let buffer = stream.jitterBuffer { sum += buffer.statistics.packetsDiscarded }
-    }
-    return sum
+    receiving.videoPacketsDiscarded
   }
-  private var endedVideoDiscards = VideoJitterBufferStatistics.Discarded()
   /// Round-trip time of the newest report, or of whatever else measured one before the first.
   public var roundTrip: Duration? { rtcp.roundTrip }
   /// Round trips that were measured without sending media (RFC 3611 §4.4).
   public var referencedRoundTrips: ReferencedRoundTrips { rtcp.referencedRoundTrips }
 
-  static let maximumSources = 256
-  static let maximumRetired = 32
-  let configuration: Configuration
-  let random: RandomSource
+  private let configuration: Configuration
+  private let random: RandomSource
   let output: any RTPSessionOutput
   let controller: SendController
   let rtcp: RTCPEngine
   /// Built for each retransmission and probe.
   var scratch = [UInt8](repeating: 0, count: 1500)
-  var sections: [RTPReceiveParameters] = []
-  /// Ids of header extensions over all sections, which BUNDLE keeps the same (RFC 8843 §9.2).
-  var receiveExtensions = RTPHeaderExtensionMap()
-  var sources: [UInt32: Source] = [:]
-  /// Sources that ended lately.
-  var retired: [(ssrc: UInt32, until: Instant)] = []
-  var lastTarget = 0
-  /// Slots of the send streams, so that a pacer token finds its stream; a slot is never used twice.
-  var streamSlots: [RTPSendStream?] = []
-  /// Of sources that were sent and aren't any more.
-  private var places: [UInt32: SourcePlace] = [:]
-
-  /// What packets of a source are.
-  enum Source {
-    case media(RTPReceiveStream)
-    case retransmission(of: RTPReceiveStream)
-    case repair(of: RTPReceiveStream)
-  }
+  private(set) var sending = SendStreamTable()
+  private(set) var receiving = RTPDemultiplexer()
+  private(set) var receiveExtensions = RTPHeaderExtensionMap()
+  private var target: EncoderTarget
 
   public init(configuration: Configuration, random: RandomSource, output: any RTPSessionOutput) {
     self.configuration = configuration
@@ -128,7 +115,7 @@ public final class RTPSession {
     rtcp = RTCPEngine(
       cname: configuration.cname, controller: controller, random: random, output: output,
       wallClock: configuration.wallClock)
-    lastTarget = configuration.estimator.start.bitsPerSecond
+    target = EncoderTarget(start: configuration.estimator.start)
     rtcp.delegate = self
   }
 
@@ -150,12 +137,10 @@ public final class RTPSession {
   public func addSendStream(_ parameters: RTPSendParameters) -> RTPSendStream? {
     guard
       let stream = RTPSendStream(
-        parameters, index: streamSlots.count, cname: configuration.cname, random: random)
+        parameters, index: sending.nextIndex, cname: configuration.cname, random: random)
     else { return nil }
-    if sources[parameters.ssrc] != nil { stream.change(ssrc: freeSSRC()) }
-    stream.resume(at: places)
-    sendStreams.append(stream)
-    streamSlots.append(stream)
+    if receiving[parameters.ssrc] != nil { stream.change(ssrc: freeSSRC()) }
+    sending.add(stream)
     nameFeedback()
     return stream
   }
@@ -167,10 +152,7 @@ public final class RTPSession {
 
   /// Ends a stream with a BYE (RFC 3550 §6.6).
   public func removeSendStream(_ stream: RTPSendStream) {
-    guard let position = sendStreams.firstIndex(where: { $0 === stream }) else { return }
-    sendStreams.remove(at: position)
-    places.merge(stream.places) { _, new in new }
-    streamSlots[stream.index] = nil
+    guard sending.remove(stream) else { return }
     controller.forget(stream: stream.index)
     controller.forget(ssrc: stream.parameters.ssrc)
     if let rtx = stream.parameters.rtx { controller.forget(ssrc: rtx.ssrc) }
@@ -187,7 +169,7 @@ public final class RTPSession {
 
   /// The peer sends from a source that is one of ours, too: ours ends with a BYE and goes on under another identifier
   /// (RFC 3550 §8.2).
-  func resolveCollision(over ssrc: UInt32) {
+  private func resolveCollision(over ssrc: UInt32) {
     if ssrc == rtcp.reporterSSRC { rtcp.reporterSSRC = freeSSRC() }
     for stream in sendStreams {
       if stream.parameters.ssrc == ssrc {
@@ -205,54 +187,46 @@ public final class RTPSession {
   }
 
   /// Whether a source identifier is one of ours.
-  func isOurs(_ ssrc: UInt32) -> Bool {
-    ssrc == rtcp.reporterSSRC
-      || sendStreams.contains { $0.parameters.ssrc == ssrc || $0.parameters.rtx?.ssrc == ssrc }
+  private func isOurs(_ ssrc: UInt32) -> Bool {
+    ssrc == rtcp.reporterSSRC || sending.sends(from: ssrc)
   }
 
   /// A source identifier that nobody uses.
   private func freeSSRC() -> UInt32 {
     while true {
       let ssrc = UInt32(truncatingIfNeeded: random.next())
-      if ssrc != 0, sources[ssrc] == nil, !isOurs(ssrc) { return ssrc }
+      if ssrc != 0, receiving[ssrc] == nil, !isOurs(ssrc) { return ssrc }
     }
   }
 
   /// Sets what may be received from now on. Streams of sections that are gone end.
   public func setReceiveSections(_ sections: [RTPReceiveParameters], at now: Instant) {
-    let before = self.sections
-    self.sections = sections
-    receiveExtensions = RTPHeaderExtensionMap()
-    for section in sections {
-      for kind in RTPHeaderExtensionKind.allCases where receiveExtensions[kind] == nil {
-        receiveExtensions[kind] = section.extensions[kind]
-      }
-    }
+    receiveExtensions = sections.extensions
     rtcp.feedbackKind = sections.feedback
     rtcp.sendsReferenceTime = sections.contains(where: \.sendsReferenceTime)
-    for stream in receiveStreams {
-      guard let section = sections.first(where: { $0.mid == stream.mid }) else {
-        remove(stream, at: now)
-        continue
-      }
-      if section != before.first(where: { $0.mid == stream.mid }) { stream.setFormats(of: section) }
+    for stream in receiving.setSections(sections, at: now) { forgetArrivals(of: stream) }
+  }
+
+  /// Finds out what a source is that was never seen; nil, counted, where nobody takes its packets.
+  func newSource(
+    _ header: RTPHeader, _ values: RTPHeaderExtensions, at now: Instant
+  ) -> RTPDemultiplexer.Source? {
+    do throws(RTPDemultiplexer.Refusal) {
+      let match = try receiving.match(header, values, at: now)
+      if isOurs(header.ssrc) { resolveCollision(over: header.ssrc) }
+      let (source, replaced) = try receiving.admit(header, values, as: match, at: now)
+      for stream in replaced { forgetArrivals(of: stream) }
+      if case .media(let stream) = source, let roundTrip { stream.setRoundTrip(roundTrip) }
+      return source
+    } catch {
+      counted.count(error)
+      return nil
     }
   }
 
-  func remove(_ stream: RTPReceiveStream, at now: Instant) {
-    retire(stream.ssrc, at: now)
+  private func forgetArrivals(of stream: RTPReceiveStream) {
     rtcp.forgetArrivals(of: stream.ssrc)
-    if let rtx = stream.rtxSSRC {
-      retire(rtx, at: now)
-      rtcp.forgetArrivals(of: rtx)
-    }
-    if let buffer = stream.jitterBuffer { endedVideoDiscards += buffer.statistics.packetsDiscarded }
-    receiveStreams.removeAll { $0 === stream }
-    sources = sources.filter { _, source in
-      switch source {
-      case .media(let other), .retransmission(let other), .repair(let other): other !== stream
-      }
-    }
+    if let rtx = stream.rtxSSRC { rtcp.forgetArrivals(of: rtx) }
   }
 
   // MARK: Sending
@@ -276,6 +250,15 @@ public final class RTPSession {
     }
     if priority == .video, frame.isKeyFrame { controller.keyFrameQueued() }
     controller.drain(self, at: now)
+  }
+
+  /// Tells the encoders what the network leaves them.
+  private func applyEstimate(at now: Instant) {
+    let bitrate = EncoderTarget.bitrate(
+      available: controller.available(at: now), waiting: controller.waiting(at: now),
+      repairShare: sendStreams.reduce(0) { max($0, $1.repair?.share ?? 0) })
+    guard target.change(to: bitrate) else { return }
+    delegate?.session(self, changedTargetBitrate: bitrate, at: now)
   }
 
   /// The path is gone; another may come.
@@ -304,8 +287,7 @@ public final class RTPSession {
       receivers: { visit in for stream in receiveStreams { visit(stream.receiver) } },
       senders: { visit in for stream in sendStreams { visit(stream.sender) } }, at: now
     ) { sender in
-      sendStreams.first { $0.sender === sender }?
-        .senderInfo(wallClock: configuration.wallClock, at: now)
+      sending.stream(of: sender)?.senderInfo(wallClock: configuration.wallClock, at: now)
     }
   }
 
@@ -345,19 +327,17 @@ public final class RTPSession {
 
 extension RTPSession: RTCPEngineDelegate {
   public func trackSender(ssrc: UInt32) -> RTPTrackSender? {
-    for stream in sendStreams where stream.parameters.ssrc == ssrc { return stream.sender }
-    return nil
+    sending.stream(ssrc: ssrc)?.sender
   }
 
   public func trackReceiver(ssrc: UInt32) -> RTPTrackReceiver? {
-    guard case .media(let stream)? = sources[ssrc] else { return nil }
-    return stream.receiver
+    receiving.stream(ssrc: ssrc)?.receiver
   }
 
   public func storedPacket(
     _ number: UInt16, of sender: RTPTrackSender
   ) -> (token: PacketToken, size: Int)? {
-    guard let stream = sendStreams.first(where: { $0.sender === sender }),
+    guard let stream = sending.stream(of: sender),
       let packet = unsafe stream.history.stored(sequenceNumber: number)
     else { return nil }
     return (
@@ -369,7 +349,7 @@ extension RTPSession: RTCPEngineDelegate {
   public func repairRefused(of number: UInt16, from sender: RTPTrackSender) {}
 
   public func keyFrameWanted(of sender: RTPTrackSender, at now: Instant) {
-    guard let stream = sendStreams.first(where: { $0.sender === sender }) else { return }
+    guard let stream = sending.stream(of: sender) else { return }
     stream.keyFrameDemand.ask(roundTrip: roundTrip, at: now)
     demandKeyFrame(of: stream, at: now)
   }
@@ -380,7 +360,9 @@ extension RTPSession: RTCPEngineDelegate {
   }
 
   public func sourceEnded(ssrc: UInt32, at now: Instant) {
-    if case .media(let stream)? = sources[ssrc] { remove(stream, at: now) }
+    guard let stream = receiving.stream(ssrc: ssrc) else { return }
+    receiving.remove(stream, at: now)
+    forgetArrivals(of: stream)
   }
 
   public func sourceCollided(ssrc: UInt32) { resolveCollision(over: ssrc) }

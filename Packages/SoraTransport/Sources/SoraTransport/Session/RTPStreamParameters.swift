@@ -156,6 +156,17 @@ public struct RTPReceiveParameters: Sendable, Equatable {
 }
 
 extension [RTPReceiveParameters] {
+  /// Ids of header extensions over all sections, which BUNDLE keeps the same (RFC 8843 §9.2).
+  var extensions: RTPHeaderExtensionMap {
+    var extensions = RTPHeaderExtensionMap()
+    for section in self {
+      for kind in RTPHeaderExtensionKind.allCases where extensions[kind] == nil {
+        extensions[kind] = section.extensions[kind]
+      }
+    }
+    return extensions
+  }
+
   /// How the peer is told what became of its packets. Without numbers there is nothing to tell of them.
   var feedback: CongestionFeedbackKind {
     let usable = filter {

@@ -14,7 +14,7 @@ extension RTPSession {
     }
     let values = unsafe RTPHeaderExtensions(of: header, in: bytes, map: receiveExtensions)
     rtcp.noteArrival(header, values, packetCount: bytes.count, ecn: ecn, at: now)
-    guard let source = sources[header.ssrc] ?? newSource(header, values, at: now) else { return }
+    guard let source = receiving[header.ssrc] ?? newSource(header, values, at: now) else { return }
     switch source {
     case .media(let stream):
       guard let index = stream.payloadIndex(header.payloadType),
@@ -174,130 +174,5 @@ extension RTPSession {
     {
       rtcp.requestKeyFrame(of: receiver)
     }
-  }
-
-  /// Finds out what a source is that was never seen: by what the description says, by its mid, or by its payload
-  /// type where only one section has that (RFC 8843 §9.2).
-  private func newSource(
-    _ header: RTPHeader, _ values: RTPHeaderExtensions, at now: Instant
-  ) -> Source? {
-    if isRetired(header.ssrc, at: now) {
-      counted.endedSource += 1
-      return nil
-    }
-    guard sources.count < Self.maximumSources else {
-      counted.tooManySources += 1
-      return nil
-    }
-    guard let section = section(of: header, values),
-      let payload = section.payload(header.payloadType)
-    else {
-      counted.unknownSource += 1
-      return nil
-    }
-    if isOurs(header.ssrc) { resolveCollision(over: header.ssrc) }
-    let source: Source
-    if let format = payload.repairFormat {
-      // ULPFEC has no source of its own.
-      guard format == .flexible03, let stream = protectedStream(header.ssrc, in: section) else {
-        counted.unknownSource += 1
-        return nil
-      }
-      source = .repair(of: stream)
-    } else if payload.associatedType != nil {
-      guard let stream = repairedStream(header.ssrc, values.repairedRid, in: section) else {
-        counted.unknownSource += 1
-        return nil
-      }
-      if let old = stream.rtxSSRC { sources[old] = nil }
-      stream.rtxSSRC = header.ssrc
-      source = .retransmission(of: stream)
-    } else {
-      let rid = section.rids.isEmpty ? nil : values.rid?.description
-      guard section.rids.isEmpty || rid.map({ section.rids.contains($0) }) ?? false else {
-        counted.unknownSource += 1
-        return nil
-      }
-      // One section, or one layer of it, carries one stream: a new source takes the old one's place.
-      for old in receiveStreams where old.mid == section.mid && old.rid == rid {
-        remove(old, at: now)
-      }
-      let stream = RTPReceiveStream(section, rid: rid, ssrc: header.ssrc, payload: payload)
-      if let roundTrip { stream.setRoundTrip(roundTrip) }
-      receiveStreams.append(stream)
-      source = .media(stream)
-    }
-    sources[header.ssrc] = source
-    return source
-  }
-
-  private func section(
-    of header: RTPHeader, _ values: RTPHeaderExtensions
-  ) -> RTPReceiveParameters? {
-    if let mid = values.mid?.description {
-      return sections.first { $0.mid == mid }
-    }
-    if let section = sections.first(where: { section in
-      section.signalledSSRCs.contains(header.ssrc)
-        || section.retransmissionPairs.contains { $0.rtx == header.ssrc }
-        || section.repairPairs.contains { $0.repair == header.ssrc }
-    }) {
-      return section
-    }
-    var match: RTPReceiveParameters?
-    for section in sections where section.payload(header.payloadType) != nil {
-      if match != nil { return nil }
-      match = section
-    }
-    // A source that nothing but its payload type speaks for doesn't take the place of one that was signalled.
-    if let match, let live = receiveStreams.first(where: { $0.mid == match.mid }),
-      match.signalledSSRCs.contains(live.ssrc),
-      let payload = match.payload(header.payloadType), payload.associatedType == nil,
-      payload.repairFormat == nil
-    {
-      return nil
-    }
-    return match
-  }
-
-  // MARK: Ended sources
-
-  /// Packets of a source that ended may still be under way. They don't make it anew: that would end its successor.
-  private func isRetired(_ ssrc: UInt32, at now: Instant) -> Bool {
-    for source in retired where source.ssrc == ssrc { return now < source.until }
-    return false
-  }
-
-  /// Notes that a source ended.
-  func retire(_ ssrc: UInt32, at now: Instant) {
-    retired.removeAll { $0.ssrc == ssrc || $0.until <= now }
-    if retired.count == Self.maximumRetired { retired.removeFirst() }
-    retired.append((ssrc, now + .seconds(1)))
-  }
-
-  /// The stream that a retransmission source repairs: the one that the description pairs it with, or that its packets name
-  /// (RFC 8852 §3.2), else the section's.
-  private func repairedStream(
-    _ ssrc: UInt32, _ rid: RTPExtensionText?, in section: RTPReceiveParameters
-  ) -> RTPReceiveStream? {
-    if let pair = section.retransmissionPairs.first(where: { $0.rtx == ssrc }),
-      let stream = receiveStreams.first(where: { $0.ssrc == pair.primary })
-    {
-      return stream
-    }
-    guard !section.rids.isEmpty else { return receiveStreams.first { $0.mid == section.mid } }
-    guard let rid = rid?.description else { return nil }
-    return receiveStreams.first { $0.mid == section.mid && $0.rid == rid }
-  }
-
-  /// The stream that a source of repair packets protects: the one that the description pairs it with, else the section's.
-  private func protectedStream(
-    _ ssrc: UInt32, in section: RTPReceiveParameters
-  ) -> RTPReceiveStream? {
-    if let pair = section.repairPairs.first(where: { $0.repair == ssrc }) {
-      return receiveStreams.first { $0.ssrc == pair.primary }
-    }
-    let streams = receiveStreams.filter { $0.mid == section.mid }
-    return streams.count == 1 ? streams[0] : nil
   }
 }

@@ -5,18 +5,13 @@ import SoraWire
 
 // What leaves.
 extension RTPSession: PacedPacketSource {
-  /// A key frame's packets wait as long without harm.
-  private static let usualWait = Duration.milliseconds(150)
   /// Longer than a key frame of a link that is wide enough.
   private static let staleWait = Duration.milliseconds(250)
-  /// Seconds beyond `usualWait`, with which hardly anything is encoded.
-  private static let longWait = 0.5
-  private static let leastShare = 0.1
 
   public var canPad: Bool { sendStreams.contains { $0.lastSent != nil && $0.canPad } }
 
   public func send(_ token: PacketToken, at now: Instant) {
-    guard token.stream < streamSlots.count, let stream = streamSlots[token.stream] else {
+    guard let stream = sending[token.stream] else {
       counted.overtaken += 1
       return
     }
@@ -183,22 +178,5 @@ extension RTPSession: PacedPacketSource {
       stream.sender.counters.packetsDropped &+= 1
       return true
     }
-  }
-
-  /// What waits in the pacer is paid for by what is encoded next: the longer it has waited, the less there is for new frames.
-  private func backlogShare(at now: Instant) -> Double {
-    let excess = (controller.waiting(at: now) - Self.usualWait).inSeconds
-    return min(1, max(Self.leastShare, 1 - excess / Self.longWait))
-  }
-
-  /// Tells the encoders what the network leaves them.
-  func applyEstimate(at now: Instant) {
-    // Repair packets come on top of what encoders make.
-    let repair = sendStreams.reduce(0.0) { max($0, $1.repair?.share ?? 0) }
-    let available = Double(controller.available(at: now).bitsPerSecond) * backlogShare(at: now)
-    let target = Int(available / (1 + repair))
-    guard abs(target - lastTarget) > lastTarget / 50 else { return }
-    lastTarget = target
-    delegate?.session(self, changedTargetBitrate: target, at: now)
   }
 }
