@@ -12,10 +12,10 @@ public import SoraWire
 public final class PeerTransport {
   public weak var delegate: (any PeerTransportDelegate)?
   /// Of the whole path: the connection state that follows from those of ICE and of DTLS, with the error of a failure.
-  public private(set) var state: PeerTransportState = .new
+  public var state: PeerTransportState { states.whole }
   /// Of ICE alone (W3C webrtc §5.6.4): `.completed` once neither side has more candidates and nothing is left to check, which the
   /// agent calls so from the nomination on. A failure of DTLS leaves it as it was; `close` closes it.
-  public private(set) var iceState = ICEConnectionState.new
+  public var iceState: ICEConnectionState { states.ice }
   public let ice: ICEAgent
   /// What asks STUN and TURN servers, and carries packets through the latter.
   public let gatherer: ICEGatherer
@@ -46,6 +46,7 @@ public final class PeerTransport {
   @safe @exclusivity(unchecked) private(set) var srtp = SRTPTransport()
   var candidates: LocalCandidates
   let traffic = PathTraffic()
+  private var states = PeerTransportStates()
   /// Whether nothing leads back: after `close`, and after errors that no ICE restart mends.
   private(set) var isEnded = false
   /// What `nextDeadline` said; nil where something may have changed it since. Packets of media only move it to later.
@@ -452,15 +453,15 @@ public final class PeerTransport {
 
   private func end(_ state: PeerTransportState, at now: Instant) {
     isEnded = true
-    forgetPath()
     // Nobody hears of a part's end before the whole's is true.
-    self.state = state
-    var dtlsEnd = DTLSTransportState.closed
-    switch state {
-    case .failed(.dtls), .failed(.srtp): dtlsEnd = .failed
-    case .failed: break
-    default: change(iceTo: .closed, at: now)
-    }
+    let iceEnd = states.end(as: state)
+    forgetPath()
+    if let iceEnd { delegate?.transport(self, iceChangedTo: iceEnd, at: now) }
+    let dtlsEnd: DTLSTransportState =
+      switch state {
+      case .failed(.dtls), .failed(.srtp): .failed
+      default: .closed
+      }
     let unused = dtls.end(as: dtlsEnd)
     delegate?.transport(self, dtlsChangedTo: dtlsEnd, at: now)
     delegate?.transport(self, changedTo: state, at: now)
@@ -472,25 +473,12 @@ public final class PeerTransport {
 
   /// Tells ICE's state where it is another than before.
   private func updateICEState(hasRestarted: Bool = false, at now: Instant) {
-    switch (ice.state, iceState) {
-    case (.completed, _): change(iceTo: ice.isSearchComplete ? .completed : .connected, at: now)
-    // W3C webrtc §5.6.4: a restart that begins while a path is in use looks for another beside it.
-    case (.checking, .connected), (.checking, .completed):
-      change(iceTo: ice.selectedPair == nil ? .disconnected : .connected, at: now)
-    case (.checking, .disconnected) where !hasRestarted: break
-    default: change(iceTo: ice.state, at: now)
-    }
-  }
-
-  private func change(iceTo state: ICEConnectionState, at now: Instant) {
-    guard iceState != state else { return }
-    iceState = state
+    guard let state = states.follow(ice, hasRestarted: hasRestarted) else { return }
     delegate?.transport(self, iceChangedTo: state, at: now)
   }
 
   private func change(to state: PeerTransportState, at now: Instant) {
-    guard self.state != state else { return }
-    self.state = state
+    guard states.change(to: state) else { return }
     updateICEState(at: now)
     delegate?.transport(self, changedTo: state, at: now)
   }
