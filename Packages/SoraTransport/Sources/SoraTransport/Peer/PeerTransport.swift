@@ -90,42 +90,6 @@ public final class PeerTransport {
     drain(at: now)
   }
 
-  /// Starts ICE over (RFC 8445 §9), also after it has failed: then the state becomes `.connecting`. Signal `ice.localParameters` and
-  /// the candidates again, and `start` with the other side's new description. DTLS and SRTP go on with what they have agreed on;
-  /// servers that have given nothing, or nothing any longer, are asked again.
-  ///
-  /// - Parameters:
-  ///   - parameters: what `ice.makeParameters` gave; without it, new ones are made.
-  ///   - now: the present time.
-  public func restartICE(with parameters: ICEParameters? = nil, at now: Instant) {
-    guard !isEnded else { return }
-    ice.restart(with: parameters, at: now)
-    askServersAgain(at: now)
-    drain(at: now)
-  }
-
-  /// Takes back a restart that the other side hasn't agreed to; see `ICEAgent.rollBackRestart`.
-  public func rollBackICE(at now: Instant) {
-    guard !isEnded else { return }
-    ice.rollBackRestart(at: now)
-    drain(at: now)
-  }
-
-  /// Adds a candidate of the other side, from its description or trickled.
-  public func addRemoteCandidate(_ candidate: ICECandidate, at now: Instant) {
-    guard !isEnded else { return }
-    // First: the check goes right behind the request that lets it through.
-    permit(candidate, at: now)
-    ice.addRemoteCandidate(candidate)
-    drain(at: now)
-  }
-
-  /// Says that the other side has no more candidates (RFC 8838 §13).
-  public func endOfRemoteCandidates(at now: Instant) {
-    ice.endOfRemoteCandidates()
-    drain(at: now)
-  }
-
   /// Ends the transport: sends close_notify where there is an association, and frees keys.
   public func close(at now: Instant) {
     guard !isEnded else { return }
@@ -482,4 +446,39 @@ public final class PeerTransport {
     updateICEState(at: now)
     delegate?.transport(self, changedTo: state, at: now)
   }
+}
+
+/// What arrives at a peer's transport. Called on the loop that drives it, inside `receive` or `poll`.
+public protocol PeerTransportDelegate: AnyObject {
+  /// One RTP packet, decrypted in place. The memory is lent for the call; its first bytes are the header.
+  func transport(
+    _ transport: PeerTransport, receivedRTP packet: UnsafeMutableRawBufferPointer, at now: Instant)
+  /// One compound RTCP packet, decrypted in place. The memory is lent for the call.
+  func transport(
+    _ transport: PeerTransport, receivedRTCP packet: UnsafeRawBufferPointer, at now: Instant)
+  /// One message inside of DTLS (RFC 8261: a packet of SCTP). The memory is lent for the call. Returns whether anybody takes it.
+  func transport(
+    _ transport: PeerTransport, receivedData message: RawSpan, at now: Instant
+  ) -> Bool
+  /// The state changed. `.closed`, and `.failed` with an error that isn't recoverable, come once and last.
+  func transport(
+    _ transport: PeerTransport, changedTo state: PeerTransportState, at now: Instant)
+  /// The state of ICE changed; before the change of the whole path that follows from it.
+  func transport(
+    _ transport: PeerTransport, iceChangedTo state: ICEConnectionState, at now: Instant)
+  /// The state of DTLS changed; before the change of the whole path that follows from it.
+  func transport(
+    _ transport: PeerTransport, dtlsChangedTo state: DTLSTransportState, at now: Instant)
+  /// Packets go over this pair of candidates from now on.
+  func transport(_ transport: PeerTransport, selected pair: ICEPair, at now: Instant)
+  /// The remote side named a candidate by host name; resolve it outside and add it again with an address.
+  func transport(_ transport: PeerTransport, needsAddressOf candidate: ICECandidate)
+  /// A local candidate was found: on a socket of ours, or at the server with `url`. Signal it.
+  func transport(
+    _ transport: PeerTransport, gathered candidate: ICECandidate, from url: ICEServerURL?,
+    at now: Instant)
+  /// No more local candidates come, unless interfaces change.
+  func transportGatheringEnded(_ transport: PeerTransport, at now: Instant)
+  /// A STUN or TURN server was given by name; resolve it outside and call `resolved`.
+  func transport(_ transport: PeerTransport, needsAddressesOf name: String)
 }
