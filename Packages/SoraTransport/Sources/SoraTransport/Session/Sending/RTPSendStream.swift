@@ -36,24 +36,19 @@ public final class RTPSendStream {
   private(set) var repair: RepairSender?
   /// What became of stored packets.
   public var historyStatistics: PacketHistory.Statistics { history.statistics }
-  /// The number of the packet that left last.
-  var lastSent: UInt16?
+  var padding = PaddingCursor()
   /// Plays keys of a telephone in the place of audio, where that was negotiated.
   var tones: TelephoneEventSender?
   /// When the key began that is told, on the stream's clock: the same for all its packets, whatever audio frames say meanwhile.
   private var toneTimestamp: UInt32 = 0
   /// When the owner is to be told that the receiver wants a key frame.
   var keyFrameDemand = KeyFrameDemand()
-  /// Packets back from the newest that the next probe takes.
-  private var paddingCursor: UInt16 = 0
   private var payloader: any RTPPayloader
   /// Where its extension was negotiated, and the codec's payloads are each of one layer.
   private var dependencies: DependencyDescriptorSender?
   private var hasRotated = false
   private var sequenceNumber: UInt16
-  private var timestampOffset: UInt32
-  /// The last frame's place on both clocks, for sender reports.
-  private(set) var lastFrame: (rtpTimestamp: UInt32, timestamp: Instant)?
+  private var clock: RTPStreamClock
 
   /// - Parameter cname: RTCP's name of the endpoint.
   init?(_ parameters: RTPSendParameters, index: Int, cname: String, random: RandomSource) {
@@ -65,7 +60,7 @@ public final class RTPSendStream {
     // RFC 3550 §5.1: both start at random; the low half keeps the first wrap away from loss of the first packets.
     sequenceNumber = UInt16(truncatingIfNeeded: random.next()) & 0x7FFF
     sender = RTPTrackSender(parameters.ofSource(cname: cname), random: random)
-    timestampOffset = UInt32(truncatingIfNeeded: random.next())
+    clock = RTPStreamClock(offset: UInt32(truncatingIfNeeded: random.next()))
     history = PacketHistory(capacity: parameters.kind == .audio ? 128 : 1024)
     setDependencies(random)
     setRepair(random)
@@ -74,7 +69,7 @@ public final class RTPSendStream {
   /// Where its sources go on when they are sent again, by source.
   var places: [UInt32: SourcePlace] {
     var places = [
-      parameters.ssrc: SourcePlace(number: sequenceNumber, timestampOffset: timestampOffset)
+      parameters.ssrc: SourcePlace(number: sequenceNumber, timestampOffset: clock.offset)
     ]
     if let rtx = parameters.rtx { places[rtx.ssrc] = SourcePlace(number: sender.rtxNumber) }
     if let repair, case .flexible(let ssrc, _)? = parameters.repair {
@@ -87,7 +82,7 @@ public final class RTPSendStream {
   func resume(at places: [UInt32: SourcePlace]) {
     if let place = places[parameters.ssrc] {
       sequenceNumber = place.number
-      timestampOffset = place.timestampOffset
+      clock.resume(at: place.timestampOffset)
     }
     if let rtx = parameters.rtx, let place = places[rtx.ssrc] { sender.rtxNumber = place.number }
     if case .flexible(let ssrc, _)? = parameters.repair, let place = places[ssrc] {
@@ -182,10 +177,10 @@ public final class RTPSendStream {
       hasRotated = true
       values.videoOrientation = frame.rotation
     }
-    let timestamp = frame.rtpTimestamp &+ timestampOffset
+    let timestamp = frame.rtpTimestamp &+ clock.offset
     if tones?.isSounding == true {
       // A pressed key is told in its place. Its clock goes on.
-      lastFrame = (timestamp, frame.timestamp)
+      clock.noteFrame(timestamp, at: frame.timestamp)
       return
     }
     // The descriptor with its own header, and a longer one for each of seven others where it needs the two-byte form.
@@ -219,7 +214,7 @@ public final class RTPSendStream {
       protect(number, timestamp, at: now, enqueue)
     }
     if repair?.frameEnds() == true { sendRepairs(timestamp, at: now, enqueue) }
-    lastFrame = (timestamp, frame.timestamp)
+    clock.noteFrame(timestamp, at: frame.timestamp)
     sender.counters.framesSent &+= 1
     if frame.isKeyFrame {
       sender.counters.keyFramesSent &+= 1
@@ -246,7 +241,7 @@ public final class RTPSendStream {
     var values = sender.namingValues
     if parameters.feedback != .bySource { values.transportSequenceNumber = 0 }
     values.absSendTime = 0
-    if isFirst { toneTimestamp = timestamp(at: start) }
+    if isFirst { toneTimestamp = clock.timestamp(at: start, rate: parameters.clockRate) }
     let number = sequenceNumber
     let slot = unsafe history.reserve(sequenceNumber: number)
     var writer = unsafe RTPPacketWriter(into: slot)
@@ -261,20 +256,6 @@ public final class RTPSendStream {
     history.commit(sequenceNumber: number, count: writer.count, at: now)
     sequenceNumber &+= 1
     enqueue(PacketToken(stream: index, number: number), writer.count)
-  }
-
-  /// The RTP clock at an instant, by the last frame; at its own beginning before the first.
-  private func timestamp(at instant: Instant) -> UInt32 {
-    guard let lastFrame else { return timestampOffset }
-    return lastFrame.rtpTimestamp &+ ticks(from: lastFrame.timestamp, to: instant)
-  }
-
-  private func ticks(from earlier: Instant, to later: Instant) -> UInt32 {
-    let elapsed = later.nanoseconds(since: earlier)
-    let (seconds, rest) = elapsed.quotientAndRemainder(dividingBy: 1_000_000_000)
-    let clockRate = Int64(parameters.clockRate)
-    return UInt32(
-      truncatingIfNeeded: seconds &* clockRate &+ rest &* clockRate / 1_000_000_000)
   }
 
   // MARK: Repair
@@ -382,26 +363,27 @@ public final class RTPSendStream {
   /// A stored packet for a probe, with its number: the last ones in turn, of two neighbours the larger, so that a probe isn't
   /// made of many small packets. nil before the first has left.
   func paddingPacket() -> (number: UInt16, packet: UnsafeRawBufferPointer)? {
-    guard parameters.rtx != nil, let lastSent else { return nil }
+    guard parameters.rtx != nil, let newest = padding.newest else { return nil }
     var best: (number: UInt16, packet: UnsafeRawBufferPointer)?
     for _ in 0..<4 {
-      let number = lastSent &- paddingCursor
-      paddingCursor = (paddingCursor &+ 1) & 15
-      guard let packet = unsafe history.stored(sequenceNumber: number) else { continue }
+      guard let number = padding.next(),
+        let packet = unsafe history.stored(sequenceNumber: number)
+      else { continue }
       if unsafe packet.count > best?.packet.count ?? 0 {
         unsafe best = (number, UnsafeRawBufferPointer(packet))
       }
       if packet.count > 600 { break }
     }
     return unsafe best
-      ?? history.stored(sequenceNumber: lastSent).map { (lastSent, UnsafeRawBufferPointer($0)) }
+      ?? history.stored(sequenceNumber: newest).map { (newest, UnsafeRawBufferPointer($0)) }
   }
 
   /// The sender's part of a sender report (RFC 3550 §6.4.1); nil before the first packet.
   func senderInfo(wallClock: WallClock, at now: Instant) -> RTCPSenderInfo? {
-    guard lastFrame != nil else { return nil }
+    guard clock.isRunning else { return nil }
     return sender.makeReport(
-      ntp: wallClock.ntp(at: now), rtpTimestamp: timestamp(at: now), at: now)
+      ntp: wallClock.ntp(at: now),
+      rtpTimestamp: clock.timestamp(at: now, rate: parameters.clockRate), at: now)
   }
 }
 

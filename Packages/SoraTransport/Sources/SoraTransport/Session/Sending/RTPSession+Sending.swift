@@ -8,7 +8,7 @@ extension RTPSession: PacedPacketSource {
   /// Longer than a key frame of a link that is wide enough.
   private static let staleWait = Duration.milliseconds(250)
 
-  public var canPad: Bool { sendStreams.contains { $0.lastSent != nil && $0.canPad } }
+  public var canPad: Bool { sendStreams.contains { $0.padding.newest != nil && $0.canPad } }
 
   public func send(_ token: PacketToken, at now: Instant) {
     guard let stream = sending[token.stream] else {
@@ -49,7 +49,7 @@ extension RTPSession: PacedPacketSource {
       if let stored = stream.history.storedAt(sequenceNumber: token.number) {
         stream.sender.counters.totalPacketSendDelay += now - stored
       }
-      stream.lastSent = token.number
+      stream.padding.packetLeft(token.number)
     } else {
       stream.sender.counters.packetsDropped &+= 1
     }
