@@ -25,12 +25,12 @@ final class InterfaceChanges {
 
   let context: LoopContext
   private var watches: [InterfaceWatch] = []
-  private var descriptor: Int32 = -1
+  private var descriptor: PolledDescriptor?
 
   init(context: LoopContext) { self.context = context }
 
   func watch(_ change: @escaping () -> Void) throws(NetworkError) -> InterfaceWatch {
-    if descriptor < 0 { try open() }
+    if descriptor == nil { try open() }
     let watch = InterfaceWatch(changes: self, change)
     watches.append(watch)
     return watch
@@ -39,12 +39,7 @@ final class InterfaceChanges {
   private func open() throws(NetworkError) {
     let opened = sora_net_changes_open()
     if opened < 0 { throw .system(call: "socket(AF_NETLINK)", code: -opened) }
-    let result = sora_net_poller_add(context.poller, opened, Self.token)
-    if result < 0 {
-      sora_net_close(opened)
-      throw .system(call: "epoll_ctl", code: -result)
-    }
-    descriptor = opened
+    descriptor = try PolledDescriptor(taking: opened, token: Self.token, context: context)
   }
 
   func remove(_ watch: InterfaceWatch) {
@@ -54,15 +49,15 @@ final class InterfaceChanges {
 
   func close() {
     watches = []
-    guard descriptor >= 0 else { return }
-    sora_net_poller_remove(context.poller, descriptor)
-    sora_net_close(descriptor)
-    descriptor = -1
+    guard let descriptor else { return }
+    descriptor.leave()
+    descriptor.close()
+    self.descriptor = nil
   }
 
   /// Reads what came, and calls back where it says that something changed.
   func read() {
-    guard descriptor >= 0, sora_net_changes_read(descriptor) != 0 else { return }
+    guard let descriptor, sora_net_changes_read(descriptor.number) != 0 else { return }
     for watch in watches { watch.change?() }
   }
 }

@@ -35,30 +35,24 @@ final class LoopSockets: UDPSocketOwner {
       receive_offload: configuration.receiveOffload ? 1 : 0, segmentation_offload: 0,
       refuses_fragments: configuration.fragmentsLongDatagrams ? 0 : 1)
     var bound = sora_net_address()
-    let descriptor = unsafe sora_net_udp_open(&name, &options, &bound)
-    if descriptor < 0 { throw .binding(address, code: -descriptor) }
+    let opened = unsafe sora_net_udp_open(&name, &options, &bound)
+    if opened < 0 { throw .binding(address, code: -opened) }
     bound.scope = name.scope
-    let token = lastToken + 1
-    let result = sora_net_poller_add(context.poller, descriptor, token)
-    if result < 0 {
-      sora_net_close(descriptor)
-      throw .system(call: "epoll_ctl", code: -result)
-    }
-    lastToken = token
+    let descriptor = try PolledDescriptor(taking: opened, token: lastToken + 1, context: context)
+    lastToken = descriptor.token
     let entry = entries[ObjectIdentifier(handler)] ?? HandlerEntry(handler)
     entries[ObjectIdentifier(handler)] = entry
     entry.sockets += 1
     let socket = UDPSocket(
-      context: context, turn: turn, owner: self, descriptor: descriptor, token: token, bound: bound,
-      entry: entry,
+      context: context, turn: turn, owner: self, descriptor: descriptor, bound: bound, entry: entry,
       mergesSends: configuration.segmentationOffload && options.segmentation_offload != 0)
-    open[token] = socket
+    open[descriptor.token] = socket
     return socket
   }
 
   func closing(_ socket: UDPSocket) {
-    sora_net_poller_remove(context.poller, socket.descriptor)
-    open[socket.token] = nil
+    socket.descriptor.leave()
+    open[socket.descriptor.token] = nil
     ahead.forget(socket)
     socket.entry.sockets -= 1
     if socket.entry.sockets == 0 {

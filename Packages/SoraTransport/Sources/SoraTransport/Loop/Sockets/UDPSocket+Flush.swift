@@ -16,7 +16,7 @@ extension UDPSocket {
     var retries = Self.retryLimit
     while queue.count > 0 {
       let messages = queue.fill(context)
-      let result = unsafe sora_net_sender_send(context.sender, descriptor)
+      let result = unsafe sora_net_sender_send(context.sender, descriptor.number)
       counters.sendCalls &+= 1
       if result > 0 {
         for index in 0..<min(Int(result), messages) { unsafe messageSent(context.plan[index]) }
@@ -44,7 +44,7 @@ extension UDPSocket {
 
   private func waitForRoom(_ waits: Bool) {
     isWaitingForRoom = waits
-    sora_net_poller_watch_writable(context.poller, descriptor, token, waits ? 1 : 0)
+    descriptor.watchWritable(waits)
   }
 
   private func messageSent(_ datagrams: Int) {

@@ -37,7 +37,7 @@ extension UDPSocket {
     var reported = false
     var refusedOne = false
     for _ in 0..<Self.errorLimit {
-      guard unsafe sora_net_next_error(descriptor, &error) != 0 else { break }
+      guard unsafe sora_net_next_error(descriptor.number, &error) != 0 else { break }
       if error.is_local != 0 {
         refusedOne = true
         if let refused { error.to = refused }

@@ -9,7 +9,7 @@ extension UDPSocket {
     var budget = limit
     let receiver = unsafe context.receiver
     while budget > 0 {
-      let count = unsafe sora_net_receive(receiver, descriptor)
+      let count = unsafe sora_net_receive(receiver, descriptor.number)
       counters.receiveCalls &+= 1
       // EAGAIN, or an error that a peer's ICMP left on the socket: reading has cleared it, and epoll reports what is
       // there once more.

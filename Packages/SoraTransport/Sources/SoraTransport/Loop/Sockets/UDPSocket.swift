@@ -20,9 +20,8 @@ public import SoraWire
   let context: LoopContext
   let turn: SocketTurn
   private unowned let owner: any UDPSocketOwner
-  let descriptor: Int32
-  /// Names the socket in epoll; never used again after it is closed.
-  let token: UInt64
+  /// Its token is never used again after it is closed.
+  let descriptor: PolledDescriptor
   let entry: HandlerEntry
   /// The interface of a link-local address.
   let scope: UInt32
@@ -44,14 +43,13 @@ public import SoraWire
   var overflow: UInt32 = 0
 
   init(
-    context: LoopContext, turn: SocketTurn, owner: any UDPSocketOwner, descriptor: Int32,
-    token: UInt64, bound: sora_net_address, entry: HandlerEntry, mergesSends: Bool
+    context: LoopContext, turn: SocketTurn, owner: any UDPSocketOwner, descriptor: PolledDescriptor,
+    bound: sora_net_address, entry: HandlerEntry, mergesSends: Bool
   ) {
     self.context = context
     self.turn = turn
     self.owner = owner
     self.descriptor = descriptor
-    self.token = token
     self.entry = entry
     queue = SendQueue(mergesRuns: mergesSends)
     localAddress = bound.transportAddress
@@ -130,7 +128,7 @@ public import SoraWire
       unsafe context.slab.give(back: queue.removeFirst())
     }
     owner.closing(self)
-    sora_net_close(descriptor)
+    descriptor.close()
   }
 }
 
