@@ -101,9 +101,8 @@ import Testing
       payloadType: 96, sequenceNumber: UInt16(sequence), timestamp: 0, ssrc: 1)
     var frame = FrameAssembly(
       header: header, timestamp: 0, sequence: sequence, info: info, at: now)
-    frame.isStarted = true
-    frame.firstSequence = sequence
-    frame.nextSequence = sequence + 1
+    frame.extent.start(at: sequence)
+    frame.extent.advance()
     frame.isComplete = isComplete
     return frame
   }

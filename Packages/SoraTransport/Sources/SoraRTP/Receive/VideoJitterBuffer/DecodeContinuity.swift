@@ -46,7 +46,7 @@ package struct DecodeContinuity {
   /// What to do with the frame at the head. Its parameter sets are asked for once it is complete.
   package func judge(_ head: FrameAssembly, lacksParameterSets: @autoclosure () -> Bool) -> Verdict
   {
-    let isNext = !hasGap && lastDone.map { head.firstSequence == $0 &+ 1 } ?? false
+    let isNext = !hasGap && lastDone.map { head.extent.first == $0 &+ 1 } ?? false
     if needsKeyFrame {
       if head.isKnownDelta { return .drop }
       guard head.isComplete else { return .wait }
@@ -93,7 +93,7 @@ package struct DecodeContinuity {
 
   /// The head is handed to the decoder.
   package mutating func release(_ head: FrameAssembly, afterLoss: Bool, at now: Instant) {
-    lastDone = max(head.nextSequence - 1, head.highest)
+    lastDone = max(head.extent.next - 1, head.extent.highest)
     layers.released(head.info, afterLoss: afterLoss, at: now)
     state = .unbroken
     if head.info.isKeyFrame || layers.brokenSince == nil { asksEarly = false }

@@ -6,17 +6,10 @@ package struct FrameAssembly {
   /// The timestamp without wraps.
   let timestamp: Int64
   let payloadType: UInt8
-  /// The lowest and highest sequence numbers that belong to the frame, as far as seen.
-  var lowest: Int64
-  package var highest: Int64
-  /// The first packet of the frame has arrived: `nextSequence` and `buffer` count.
-  package var isStarted = false
-  package var firstSequence: Int64 = 0
-  /// What has to arrive next for the bytes to go on.
-  package var nextSequence: Int64 = 0
-  /// The last packet of the frame, known by its marker.
-  var endSequence: Int64?
+  /// Which packets of it have come.
+  package var extent: FrameExtent
   package var isComplete = false
+  /// The bytes of the packets before `extent.next`, once it has started.
   var buffer: EncodedBuffer?
   /// What the first packet said; of others only the layers are kept.
   var info: RTPPayloadInfo
@@ -35,15 +28,14 @@ package struct FrameAssembly {
     rtpTimestamp = header.timestamp
     self.timestamp = timestamp
     payloadType = header.payloadType
-    lowest = sequence
-    highest = sequence
+    extent = FrameExtent(sequence)
     self.info = info
     firstArrival = now
   }
 
   /// A frame that is known to be one that a decoder can't start at.
   var isKnownDelta: Bool {
-    isStarted && !info.isKeyFrame && (parts.isEmpty || parts.hasPicture)
+    extent.isStarted && !info.isKeyFrame && (parts.isEmpty || parts.hasPicture)
   }
 
   /// Nothing but parameter sets and messages.
@@ -51,7 +43,7 @@ package struct FrameAssembly {
 
   /// A key frame, or the beginning of what will be one.
   var mayBeKeyFrame: Bool {
-    isStarted && (info.isKeyFrame || isWithoutPicture && parts.contains(.sequenceParameters))
+    extent.isStarted && (info.isKeyFrame || isWithoutPicture && parts.contains(.sequenceParameters))
   }
 
   /// The next payload's bytes have been taken into `buffer`.

@@ -70,7 +70,7 @@ extension VideoJitterBuffer {
     // One that is arriving is as good as one that is asked for.
     for frame in frames where frame.mayBeKeyFrame { return false }
     // At the very beginning the first frame may still turn out to be one.
-    if continuity.lastDone == nil, frames.count < 3, frames.allSatisfy({ !$0.isStarted }) {
+    if continuity.lastDone == nil, frames.count < 3, frames.allSatisfy({ !$0.extent.isStarted }) {
       return false
     }
     return true
@@ -130,14 +130,14 @@ extension VideoJitterBuffer {
   private var isCrowded: Bool {
     guard let first = frames.first, let last = frames.last else { return false }
     return frames.count > configuration.maximumFrames / 4 * 3
-      || last.highest - first.lowest > Int64(ArrivalWindow.size) / 4 * 3
+      || last.extent.highest - first.extent.lowest > Int64(ArrivalWindow.size) / 4 * 3
   }
 
   /// Since when the head waits for packets that should have been here: something later has arrived. `nil` while
   /// its packets may simply be on their way.
   private func blockedSince(_ head: FrameAssembly) -> Instant? {
     if head.isComplete { return head.firstArrival }
-    if !head.isStarted { return head.gapSince ?? head.firstArrival }
+    if !head.extent.isStarted { return head.gapSince ?? head.firstArrival }
     if let since = head.gapSince { return since }
     return frames.count > 1 ? frames[1].firstArrival : nil
   }
@@ -169,7 +169,7 @@ extension VideoJitterBuffer {
     for index in 0..<count {
       let frame = frames[index]
       forgetStashed(frame)
-      continuity.pass(frame.highest)
+      continuity.pass(frame.extent.highest)
       if isLoss { statistics.framesDropped += 1 }
       if frame.parts.contains(.parameterSets), let buffer = frame.buffer {
         _ = depayloader(of: frame)?.complete(buffer, parts: .parameterSets)
@@ -181,8 +181,8 @@ extension VideoJitterBuffer {
   /// Gives back the slots of packets of a frame that goes.
   private func forgetStashed(_ frame: FrameAssembly) {
     guard stash.count > 0 else { return }
-    var sequence = frame.lowest
-    while sequence <= frame.highest {
+    var sequence = frame.extent.lowest
+    while sequence <= frame.extent.highest {
       stash.remove(sequence)
       sequence += 1
     }

@@ -179,13 +179,13 @@ public final class VideoJitterBuffer {
   /// Drops old frames until the window and the frame limit admit `sequence`; false if it is itself too old.
   private func makeRoom(for sequence: Int64) -> Bool {
     while let head = frames.first,
-      sequence - head.lowest >= Int64(ArrivalWindow.size)
+      sequence - head.extent.lowest >= Int64(ArrivalWindow.size)
         || frames.count >= configuration.maximumFrames
     {
       dropHead()
       continuity.breakOff()
     }
-    if let last = frames.last, last.highest - sequence >= Int64(ArrivalWindow.size) {
+    if let last = frames.last, last.extent.highest - sequence >= Int64(ArrivalWindow.size) {
       return false
     }
     return continuity.lastDone.map { sequence > $0 } ?? true
@@ -201,7 +201,7 @@ public final class VideoJitterBuffer {
       if frame.rtpTimestamp == header.timestamp, frame.payloadType == header.payloadType {
         return index - 1
       }
-      if frame.lowest < sequence { break }
+      if frame.extent.lowest < sequence { break }
       index -= 1
     }
     frames.insert(
@@ -215,16 +215,14 @@ public final class VideoJitterBuffer {
     _ payload: RawSpan, _ info: RTPPayloadInfo, _ sequence: Int64, to index: Int,
     _ depayloader: any RTPDepayloader, _ now: Instant
   ) {
-    frames[index].lowest = min(frames[index].lowest, sequence)
-    frames[index].highest = max(frames[index].highest, sequence)
+    frames[index].extent.insert(sequence, isEnd: info.isFrameEnd)
     frames[index].packetCount += 1
-    if info.isFrameEnd { frames[index].endSequence = sequence }
-    if !frames[index].isStarted,
+    if !frames[index].extent.isStarted,
       info.isFrameStart || (info.mayBeFrameStart && isBehindOtherFrame(sequence, index))
     {
       start(index, at: sequence, info)
     }
-    guard frames[index].isStarted, frames[index].nextSequence == sequence,
+    guard frames[index].extent.isStarted, frames[index].extent.next == sequence,
       let buffer = frames[index].buffer
     else {
       if frames[index].gapSince == nil { frames[index].gapSince = now }
@@ -236,20 +234,18 @@ public final class VideoJitterBuffer {
         window.remove(sequence)
         statistics.packetsDiscarded.overflow += 1
       }
-      if frames[index].isStarted, sequence < frames[index].firstSequence {
+      if frames[index].extent.isStarted, sequence < frames[index].extent.first {
         growForward(index, depayloader)
       }
       return
     }
     append(payload, info, to: buffer, index, depayloader)
-    frames[index].nextSequence += 1
+    frames[index].extent.advance()
     drain(index, buffer, depayloader)
   }
 
   private func start(_ index: Int, at sequence: Int64, _ info: RTPPayloadInfo) {
-    frames[index].isStarted = true
-    frames[index].firstSequence = sequence
-    frames[index].nextSequence = sequence
+    frames[index].extent.start(at: sequence)
     frames[index].info = info
     frames[index].buffer = pool.take(
       isKeyFrame: info.isKeyFrame || info.parts.contains(.sequenceParameters))
@@ -259,9 +255,11 @@ public final class VideoJitterBuffer {
   /// while its parameter sets haven't come.
   private func growForward(_ index: Int, _ depayloader: any RTPDepayloader) {
     guard let old = frames[index].buffer, !frames[index].parts.isEmpty else { return }
-    let end = frames[index].firstSequence
+    let end = frames[index].extent.first
     var first = end
-    while first > frames[index].lowest, unsafe stash.find(first - 1) != nil || isEmpty(first - 1) {
+    while first > frames[index].extent.lowest,
+      unsafe stash.find(first - 1) != nil || isEmpty(first - 1)
+    {
       first -= 1
     }
     guard first < end else { return }
@@ -274,14 +272,14 @@ public final class VideoJitterBuffer {
     buffer.mark = old.mark > 0 ? old.mark + buffer.count : 0
     buffer.append(old.span)
     statistics.bytesCopied += UInt64(old.count)
-    frames[index].firstSequence = first
+    frames[index].extent.grow(to: first)
     frames[index].buffer = buffer
-    if frames[index].nextSequence > frames[index].highest { frames[index].gapSince = nil }
+    if frames[index].extent.hasNoGap { frames[index].gapSince = nil }
   }
 
   /// Whether the packet before `sequence`, padding left out, is known and none of frame `index`.
   private func isBehindOtherFrame(_ sequence: Int64, _ index: Int) -> Bool {
-    guard frames[index].lowest >= sequence else { return false }
+    guard frames[index].extent.lowest >= sequence else { return false }
     var previous = sequence - 1
     while isEmpty(previous) { previous -= 1 }
     if let lastDone = continuity.lastDone, previous <= lastDone { return true }
@@ -291,26 +289,26 @@ public final class VideoJitterBuffer {
   /// Starts a frame whose first packet came before it was known to be the first.
   private func findStart(_ index: Int, _ now: Instant) {
     let frame = frames[index]
-    guard !frame.isStarted, let (_, info) = unsafe stash.find(frame.lowest), info.mayBeFrameStart,
-      isBehindOtherFrame(frame.lowest, index),
+    guard !frame.extent.isStarted, let (_, info) = unsafe stash.find(frame.extent.lowest),
+      info.mayBeFrameStart, isBehindOtherFrame(frame.extent.lowest, index),
       let depayloader = formats.depayloader(payloadType: frame.payloadType)
     else { return }
-    start(index, at: frame.lowest, info)
+    start(index, at: frame.extent.lowest, info)
     if let buffer = frames[index].buffer { drain(index, buffer, depayloader) }
     noteCompletion(index, now)
   }
 
   /// Appends what was stashed behind the packet that has just come.
   private func drain(_ index: Int, _ buffer: EncodedBuffer, _ depayloader: any RTPDepayloader) {
-    while frames[index].nextSequence <= frames[index].highest {
-      let sequence = frames[index].nextSequence
+    while !frames[index].extent.hasNoGap {
+      let sequence = frames[index].extent.next
       if let (payload, info) = unsafe stash.find(sequence) {
         unsafe append(payload.bytes, info, to: buffer, index, depayloader)
         stash.remove(sequence)
       } else if !isEmpty(sequence) {
         return
       }
-      frames[index].nextSequence += 1
+      frames[index].extent.advance()
     }
     frames[index].gapSince = nil
   }
@@ -328,14 +326,14 @@ public final class VideoJitterBuffer {
 
   /// A padding packet may be what a frame was waiting for.
   private func closePadding(after sequence: Int64, _ now: Instant) {
-    for index in frames.indices where frames[index].isStarted && !frames[index].isComplete {
-      guard frames[index].nextSequence <= sequence, let buffer = frames[index].buffer,
+    for index in frames.indices where frames[index].extent.isStarted && !frames[index].isComplete {
+      guard frames[index].extent.next <= sequence, let buffer = frames[index].buffer,
         let depayloader = formats.depayloader(payloadType: frames[index].payloadType)
       else { continue }
       drain(index, buffer, depayloader)
       noteCompletion(index, now)
     }
-    for index in frames.indices where frames[index].lowest > sequence {
+    for index in frames.indices where frames[index].extent.lowest > sequence {
       findStart(index, now)
       break
     }
@@ -348,20 +346,13 @@ public final class VideoJitterBuffer {
 
   /// Frames before the head are done with: its first packet is known now.
   func findStartOfHead(_ now: Instant) {
-    if let head = frames.first, !head.isStarted { findStart(0, now) }
+    if let head = frames.first, !head.extent.isStarted { findStart(0, now) }
   }
 
   private func noteCompletion(_ index: Int, _ now: Instant) {
     let frame = frames[index]
-    guard frame.isStarted, !frame.isComplete else { return }
-    if let end = frame.endSequence {
-      guard frame.nextSequence > end else { return }
-    } else {
-      // Without a marker, the beginning of the next frame shows the end of this one.
-      guard index + 1 < frames.count, frames[index + 1].isStarted,
-        frames[index + 1].firstSequence == frame.nextSequence
-      else { return }
-    }
+    let following = index + 1 < frames.count ? frames[index + 1].extent : nil
+    guard !frame.isComplete, frame.extent.isWhole(before: following) else { return }
     frames[index].isComplete = true
     statistics.framesReceived += 1
     if frame.packetCount > 1 { statistics.framesAssembledFromMultiplePackets += 1 }
