@@ -68,19 +68,6 @@ extension PeerTransport {
 
   // MARK: Inside
 
-  /// For a restart: another try for what failed, while the agent waits for it.
-  func askServersAgain(at now: Instant) {
-    guard hasServers else { return }
-    gatherer.askAgain(at: now)
-    ice.isGathering = gatherer.isGathering
-  }
-
-  /// Tells the agent whether silence may be our relay's.
-  func noteRelay(at now: Instant) {
-    guard hasServers, let pair = ice.selectedPair, pair.base.type == .relay else { return }
-    ice.noteRelay(isInDoubt: gatherer.mayBeDown(pair.local, at: now), at: now)
-  }
-
   private func addHost(_ base: TransportAddress, at now: Instant) {
     switch candidates.policy {
     case .relay: return
@@ -98,11 +85,6 @@ extension PeerTransport {
   private func forget(_ base: TransportAddress, at now: Instant) {
     ice.removeLocalCandidates(base: base, at: now)
     candidates.baseIsGone(base)
-  }
-
-  func permit(_ candidate: ICECandidate, at now: Instant) {
-    guard hasServers, let ip = candidate.address.ip else { return }
-    gatherer.permit(ip, at: now)
   }
 
   func drainGatherer(at now: Instant) {

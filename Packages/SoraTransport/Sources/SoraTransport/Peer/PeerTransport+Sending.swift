@@ -147,8 +147,7 @@ extension PeerTransport {
   // MARK: Paths
 
   func path(from local: TransportAddress, to remote: TransportAddress) -> Path {
-    Path(
-      local: local, remote: remote, relay: hasServers ? gatherer.relay(at: local) : nil)
+    Path(local: local, remote: remote, relay: servers.relay(at: local))
   }
 
   /// Lends memory for one packet to the peer, behind what a relay wants before it.

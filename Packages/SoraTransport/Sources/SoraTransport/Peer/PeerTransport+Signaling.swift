@@ -13,7 +13,7 @@ extension PeerTransport {
   public func restartICE(with parameters: ICEParameters? = nil, at now: Instant) {
     guard !isEnded else { return }
     ice.restart(with: parameters, at: now)
-    askServersAgain(at: now)
+    servers.askAgain(for: ice, at: now)
     drain(at: now)
   }
 
@@ -28,7 +28,7 @@ extension PeerTransport {
   public func addRemoteCandidate(_ candidate: ICECandidate, at now: Instant) {
     guard !isEnded else { return }
     // First: the check goes right behind the request that lets it through.
-    permit(candidate, at: now)
+    servers.permit(candidate, at: now)
     ice.addRemoteCandidate(candidate)
     drain(at: now)
   }

@@ -18,7 +18,7 @@ public final class PeerTransport {
   public var iceState: ICEConnectionState { states.ice }
   public let ice: ICEAgent
   /// What asks STUN and TURN servers, and carries packets through the latter.
-  public let gatherer: ICEGatherer
+  public var gatherer: ICEGatherer { servers.gatherer }
   public var statistics: PeerTransportStatistics { counters }
   /// Internal, so that the compiler sees every use and need not check each count for overlapping access.
   @safe @exclusivity(unchecked) var counters = PeerTransportStatistics()
@@ -38,8 +38,7 @@ public final class PeerTransport {
   /// How the datagram under way was marked; what `receive` was told.
   public private(set) var receivedECN = ECNCodepoint.notECT
   let sink: any DatagramSink
-  /// Whether anything can come from a STUN or TURN server: asked for every packet.
-  let hasServers: Bool
+  let servers: TransportServers
   /// What the other side has described of its end; nil before `start`.
   public private(set) var remote: RemoteDescription?
   private(set) var dtls: DTLSTransport
@@ -55,12 +54,11 @@ public final class PeerTransport {
   public init(configuration: Configuration, random: RandomSource, sink: any DatagramSink) {
     self.sink = sink
     ice = ICEAgent(configuration: configuration.ice, random: random)
-    gatherer = ICEGatherer(configuration: configuration.gathering, random: random)
+    servers = TransportServers(configuration: configuration.gathering, random: random)
     dtls = DTLSTransport(
       factory: configuration.dtls, certificate: configuration.certificate,
       handshakeTimeout: configuration.handshakeTimeout, random: random)
     candidates = LocalCandidates(policy: configuration.gathering.policy)
-    hasServers = !configuration.gathering.servers.isEmpty
   }
 
   // MARK: Setting up
@@ -77,9 +75,9 @@ public final class PeerTransport {
     self.remote = remote
     let generation = ice.localParameters
     ice.setRemoteParameters(remote.ice)
-    if ice.localParameters != generation { askServersAgain(at: now) }
+    if ice.localParameters != generation { servers.askAgain(for: ice, at: now) }
     // Peer-reflexive candidates that came before the description stay, and want to be let through.
-    for candidate in ice.remoteCandidates { permit(candidate, at: now) }
+    for candidate in ice.remoteCandidates { servers.permit(candidate, at: now) }
     advance(to: now)
     if first {
       // Gathering may have failed already.
@@ -114,7 +112,7 @@ public final class PeerTransport {
     at now: Instant
   ) {
     guard takes(bytes.count, ecn, at: now) else { return }
-    if hasServers {
+    if !servers.isEmpty {
       switch unsafe gatherer.receive(bytes, from: remote, on: local, at: now) {
       case .notMine: break
       case .handled: return drain(at: now)
@@ -192,7 +190,7 @@ public final class PeerTransport {
     advance(to: now)
     guard !isEnded else { return }
     if let deadline = gatherer.nextDeadline, deadline <= now { gatherer.poll(at: now) }
-    noteRelay(at: now)
+    servers.noteRelay(in: ice, at: now)
     if let deadline = ice.nextDeadline, deadline <= now { ice.poll(at: now) }
     if let deadline = retransmissionDeadline, deadline <= now { dtls.poll(at: now) }
     drain(at: now)
@@ -205,7 +203,7 @@ public final class PeerTransport {
   public var nextDeadline: Instant? {
     if isEnded { return nil }
     // Servers' packets move deadlines, too.
-    if let knownDeadline, !hasServers { return knownDeadline }
+    if let knownDeadline, servers.isEmpty { return knownDeadline }
     let own = earliest(dtls.handshakeDeadline, gatherer.nextDeadline)
     let deadline = earliest(own, earliest(ice.nextDeadline, retransmissionDeadline))
     knownDeadline = .some(deadline)
@@ -303,7 +301,7 @@ public final class PeerTransport {
     while !isEnded, let event = dtls.nextEvent() { handle(event, at: now) }
     // A channel that a selected pair asked for goes before what is sent on it.
     sendGatherer(at: now)
-    noteRelay(at: now)
+    servers.noteRelay(in: ice, at: now)
     while let transmit = ice.nextTransmit() {
       send(transmit.bytes, on: path(from: transmit.local, to: transmit.remote))
     }
@@ -348,7 +346,7 @@ public final class PeerTransport {
       default: break
       }
       if !isEnded { updateICEState(hasRestarted: agentState == .checking, at: now) }
-    case .selectedPairSilent: if hasServers { gatherer.verifyRelays(at: now) }
+    case .selectedPairSilent: servers.verifyRelays(at: now)
     case .consentLost: fail(.consentLost, at: now)
     case .unresolvedCandidate(let candidate):
       delegate?.transport(self, needsAddressOf: candidate)
