@@ -14,6 +14,7 @@ extension MediaChannel {
     case .redirected(let location):
       Logger.info(type: .signalingChannel, message: "redirected to \(location)")
       storage.withLock { $0.progress.redirected() }
+      tell(.redirect(RedirectMessage(location: location)))
     case .message(let message): await handle(message, over: .webSocket)
     case .undecodable(_, let error):
       Logger.warn(type: .signalingChannel, message: "a message was ignored: \(error)")

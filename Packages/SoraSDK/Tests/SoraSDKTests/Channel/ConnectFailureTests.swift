@@ -215,6 +215,8 @@ import WebRTC
     #expect(first.connects().first?.redirect == nil)
     #expect(second.connects().first?.redirect == true)
     #expect((second.connects().first?.sdp == nil) == (role == .recvonly))
+    // It is a message of the server like any other, though it is acted on before it is told.
+    #expect(attempt.log.elements.filter { $0.hasPrefix("signaling") } == ["signaling redirect"])
   }
 
   @Test(arguments: Face.allCases) func metadataThatIsNotJSON(_ face: Face) async throws {
