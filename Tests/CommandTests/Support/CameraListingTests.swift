@@ -1,5 +1,7 @@
 import SoraCamera
+import SoraCapture
 import SoraCommandSupport
+import SoraMedia
 import Testing
 
 @Suite struct CameraListingTests {
@@ -36,5 +38,20 @@ import Testing
     let listing = CameraListing(
       device, formats: [], controls: nil, error: "\(CameraError.busy(path: "/dev/video4"))")
     #expect(listing.lines.last?.contains("is in use") == true)
+  }
+
+  /// A camera of HD pictures says BT.709: who receives them would show other colours.
+  @Test(arguments: [VideoColorSpace.bt709, .bt601, nil])
+  func publishedPicturesKeepTheirColours(_ colors: VideoColorSpace?) throws {
+    let picture = TestPattern(width: 32, height: 32).frame(index: 0, milliseconds: 0)
+    let time = Instant.zero + .seconds(1)
+    let frame = CapturedFrame(content: .picture(picture), timestamp: time, colorSpace: colors)
+    let published = PublishedPicture(frame, codec: nil, width: 32, height: 32)
+    guard case .raw(let raw)? = published else {
+      Issue.record("no picture")
+      return
+    }
+    #expect(raw.statedColorSpace == colors)
+    #expect(raw.timestamp == time)
   }
 }

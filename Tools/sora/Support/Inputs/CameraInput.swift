@@ -1,4 +1,4 @@
-import SoraCamera
+package import SoraCamera
 package import SoraMedia
 import Synchronization
 
@@ -66,16 +66,10 @@ package final class CameraInput: VideoFeed {
         device, format: format, framesPerSecond: framesPerSecond,
         deliver: { [self] frame in
           state.withLock { $0.frames += 1 }
-          switch frame.content {
-          case .picture(let picture):
-            publish(.raw(RawVideoFrame(buffer: picture, timestamp: frame.timestamp)))
-          case .encoded(let bytes, let isKeyFrame):
-            guard let codec else { return }
-            publish(
-              .encoded(
-                EncodedFrame(
-                  payload: bytes, isKeyFrame: isKeyFrame, rtpTimestamp: 0,
-                  timestamp: frame.timestamp, width: format.width, height: format.height), codec))
+          if let picture = PublishedPicture(
+            frame, codec: codec, width: format.width, height: format.height)
+          {
+            publish(picture)
           }
         },
         notify: { [self] event in
@@ -94,4 +88,28 @@ package final class CameraInput: VideoFeed {
   package func setTargetBitrate(_ bitsPerSecond: Int) { encoding?.setBitRate(bitsPerSecond) }
 
   package func stop() { capture.withLock { $0 }?.stop() }
+}
+
+extension PublishedPicture {
+  /// What a camera gave, with all that its driver says of it.
+  ///
+  /// - Parameters:
+  ///   - codec: of what it encodes.
+  ///   - width: of what it encodes, in pixels.
+  ///   - height: likewise.
+  /// - Returns: nil for what is encoded without a codec that is known.
+  package init?(_ frame: CapturedFrame, codec: VideoCodecKind?, width: Int, height: Int) {
+    switch frame.content {
+    case .picture(let picture):
+      self = .raw(
+        RawVideoFrame(
+          buffer: picture, timestamp: frame.timestamp, colorSpace: frame.colorSpace))
+    case .encoded(let bytes, let isKeyFrame):
+      guard let codec else { return nil }
+      self = .encoded(
+        EncodedFrame(
+          payload: bytes, isKeyFrame: isKeyFrame, rtpTimestamp: 0, timestamp: frame.timestamp,
+          width: width, height: height), codec)
+    }
+  }
 }
