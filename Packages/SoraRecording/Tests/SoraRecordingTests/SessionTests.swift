@@ -35,6 +35,11 @@ import Testing
     }
   }
 
+  /// As of a variable that a script hasn't set: the root of the file system is meant by nobody.
+  @Test func aFolderWithoutANameIsNone() {
+    #expect(throws: MediaFileError.self) { try RecordingFolder("") }
+  }
+
   /// Who speaks first and shows themselves later is seen from the next part on, whatever the codec.
   @Test func picturesThatBeginLaterAreInTheNextPart() async throws {
     let recorder = try recorder(parts)

@@ -9,6 +9,10 @@ public struct RecordingFolder: Sendable, Hashable {
   /// - Throws: where nothing can be written there, or libavformat is missing.
   public init(_ path: String) throws(MediaFileError) {
     try MediaRecorder.prepare()
+    // With the point below it would be the root.
+    guard !path.isEmpty else {
+      throw .system(path: "a folder without a name", operation: "write files in", errno: ENOENT)
+    }
     try? FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     // With the point, so that a file is none.
     guard unsafe access(path + "/.", W_OK | X_OK) == 0 else {
