@@ -93,6 +93,18 @@ import WebRTC
     return all
   }
 
+  /// What goes as it is in the file isn't decoded, and so can't be written as pictures or samples: told before anybody is called.
+  @Test(arguments: ["--record got.y4m", "--record got.wav", "--snapshot got.png"])
+  func whatIsEncodedIsNotRecordedAsPictures(_ option: String) throws {
+    let film = try film(.vp8, "webm")
+    let run = try Run(
+      ["publish", "ws://127.0.0.1:1/signaling", "--channel", "c", "--video", film]
+        + option.split(separator: " ").map(String.init))
+    #expect(run.status == 2)
+    #expect(run.errors.contains("\(option): "), "\(run.errors)")
+    #expect(run.errors.contains("encoded already"), "\(run.errors)")
+  }
+
   /// Publishes with these arguments while `sora play` records three seconds.
   private func exchange(_ arguments: [String], recording: String) async throws -> Run {
     let server = try await SoraServer.start()

@@ -152,6 +152,25 @@ import Testing
     }
   }
 
+  /// A file that is missing at the end is an error, as a snapshot is.
+  @Test func aFileThatNothingCameForIsAnError() async throws {
+    let (film, sound) = (
+      folder.appendingPathComponent("film.y4m").path, folder.appendingPathComponent("film.wav").path
+    )
+    let (server, port) = try await ServedProgram.serve()
+    defer { server.interrupt() }
+    let url = "ws://127.0.0.1:\(port)/signaling"
+    let publisher = try ServedProgram(["publish", url, "--channel", "c", "--video", "none"])
+    defer { publisher.interrupt() }
+    let run = try await Run.beside([
+      "play", url, "--channel", "c", "--duration", "1", "--timeout", "30", "--record", film,
+      "--record", sound,
+    ])
+    #expect(run.status == 1)
+    #expect(run.errors.contains("sora: --record: no picture came for \(film)\n"), "\(run.errors)")
+    #expect(FileManager.default.fileExists(atPath: sound))
+  }
+
   /// The server's own recordings: a file for each connection, and a JSON for their session.
   @Test func theServerRecordsWhatIsPublished() async throws {
     let recordings = folder.appendingPathComponent("recordings")

@@ -121,7 +121,10 @@ private final class PlayJob {
     if configuration.videoEnabled { received.insert(.video) }
     if configuration.audioEnabled { received.insert(.audio) }
     hasWindow = command.view
-    outputs = try CallOutputs(options, framesPerSecond: command.fps, received: received)
+    outputs = try CallOutputs(
+      options, framesPerSecond: command.fps,
+      pictures: configuration.videoEnabled ? .raw : .none,
+      sound: configuration.audioEnabled ? .raw : .none, received: received)
     if case .speaker(let name) = audio {
       speaker = try SoundDevice(speaker: name)
     } else {

@@ -128,7 +128,9 @@ private final class PublishJob {
     try Self.setBitDepth(command.bitDepth, of: &configuration)
     configuration.videoBitRate = try checked("--video-bit-rate", command.videoBitRate, 1...50_000)
     configuration.audioBitRate = try checked("--audio-bit-rate", command.audioBitRate, 6...510)
-    outputs = try CallOutputs(options, framesPerSecond: rate, received: [])
+    outputs = try CallOutputs(
+      options, framesPerSecond: rate, pictures: inputs.writablePictures,
+      sound: inputs.writableSound, received: [])
     self.configuration = configuration
     console = Console(isJSON: options.json)
   }

@@ -3,18 +3,34 @@ import SoraCommandSupport
 import SoraMedia
 import SoraTransport
 
+/// What a call has of one kind of media to write as pictures or samples.
+enum WritableMedia {
+  case raw
+  /// It is sent as it is, and never decoded here.
+  case encoded
+  case none
+}
+
 /// The files that a call's pictures and sound go to. Safe from any thread.
 struct CallOutputs: Sendable {
+  private let files: RecordFiles
   private let recorder: Recorder?
   private let recording: StreamRecording?
   private let channel: ChannelRecording?
   private let snapshot: SnapshotKeeper?
 
-  /// - Parameter received: the kinds of media that are received, and so can be recorded as they come; empty where none are.
-  init(_ options: ConnectionOptions, framesPerSecond: Double?, received: Set<MediaKind>)
-    throws(UsageError)
-  {
-    let files = try RecordFiles(options.record, takesEncoded: !received.isEmpty)
+  /// - Parameters:
+  ///   - pictures: what there is for films and snapshots.
+  ///   - sound: what there is for files of sound.
+  ///   - received: the kinds of media that are received, and so can be recorded as they come; empty where none are.
+  init(
+    _ options: ConnectionOptions, framesPerSecond: Double?, pictures: WritableMedia,
+    sound: WritableMedia, received: Set<MediaKind>
+  ) throws(UsageError) {
+    files = try RecordFiles(options.record, takesEncoded: !received.isEmpty)
+    try Self.check("--record", files.video, pictures, "there are no pictures")
+    try Self.check("--snapshot", options.snapshot, pictures, "there are no pictures")
+    try Self.check("--record", files.audio, sound, "there is no sound")
     if let path = options.snapshot {
       snapshot = try SnapshotKeeper(path: path)
     } else {
@@ -29,6 +45,21 @@ struct CallOutputs: Sendable {
     }
     channel = try files.folder.map { path throws(UsageError) in
       try ChannelRecording(folder: path, channelID: options.channel)
+    }
+  }
+
+  /// Refuses a file for which nothing can come.
+  private static func check(
+    _ option: String, _ path: String?, _ media: WritableMedia, _ missing: String
+  ) throws(UsageError) {
+    guard let path else { return }
+    switch media {
+    case .raw: return
+    case .encoded:
+      throw UsageError(
+        "\(option) \(path): what is sent is encoded already, and isn't decoded here; leave it out, or record it with sora play"
+      )
+    case .none: throw UsageError("\(option) \(path): \(missing) in this call; leave it out")
     }
   }
 
@@ -66,7 +97,16 @@ struct CallOutputs: Sendable {
     var problems: [String] = []
     var notes: [String] = []
     if let outcome = recorder?.finish() {
-      if let failure = outcome.failure { problems.append("--record: \(failure)") }
+      if let failure = outcome.failure {
+        problems.append("--record: \(failure)")
+      } else {
+        if let path = files.video, outcome.frames == 0 {
+          problems.append("--record: no picture came for \(path)")
+        }
+        if let path = files.audio, outcome.audioSeconds == 0 {
+          problems.append("--record: no sound came for \(path)")
+        }
+      }
       if outcome.picturesTooMany > 0 {
         problems.append(
           "--record: \(outcome.picturesTooMany) pictures left out: the disk was too slow; use a faster one, or a smaller picture"

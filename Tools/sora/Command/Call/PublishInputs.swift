@@ -59,6 +59,19 @@ struct PublishInputs {
     }
     warnings = [audio?.warning, film?.warning].compactMap(\.self)
   }
+
+  /// What can be written of the pictures.
+  var writablePictures: WritableMedia {
+    guard let video else { return .none }
+    return video.codec == nil ? .raw : .encoded
+  }
+
+  /// What can be written of the sound.
+  var writableSound: WritableMedia {
+    if microphone != nil { return .raw }
+    guard let audio else { return .none }
+    return audio.isEncoded ? .encoded : .raw
+  }
 }
 
 /// Gives what is sent of a microphone to whoever counts and records it.

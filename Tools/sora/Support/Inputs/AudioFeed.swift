@@ -15,6 +15,8 @@ package protocol AudioFeed: AnyObject, Sendable {
   var warning: String? { get }
   /// Whether the source is over, and all is well.
   var isOver: Bool { get }
+  /// Whether it gives packets, and no samples.
+  var isEncoded: Bool { get }
   /// Starts giving sound to `publish`, on the source's thread.
   func start(at start: Instant, publish: @escaping @Sendable (PublishedSound) -> Void)
   /// Ends the source and waits for its last block.
@@ -23,4 +25,5 @@ package protocol AudioFeed: AnyObject, Sendable {
 
 extension AudioFeed {
   package var isOver: Bool { false }
+  package var isEncoded: Bool { false }
 }

@@ -50,7 +50,7 @@ package final class FilmInput: VideoFeed {
     resolution = Resolution(width: player.video?.width ?? 0, height: player.video?.height ?? 0)
     self.framesPerSecond = min(max(player.video?.framesPerSecond ?? 30, 1), 240)
     if case .video(let kind)? = player.video?.codec { codec = kind } else { codec = nil }
-    sound = player.audio == nil ? nil : FilmSound()
+    sound = player.audio.map { FilmSound(isEncoded: $0.codec != nil) }
     let others = player.tracks.filter { $0.kind == .audio }.map(\.codecName)
     warning =
       kinds.contains(.audio) && sound == nil && !others.isEmpty
@@ -93,7 +93,10 @@ package final class FilmSound: AudioFeed {
 
   package let failure: String? = nil
   package let warning: String? = nil
+  package let isEncoded: Bool
   package var isOver: Bool { state.withLock { $0.isOver } }
+
+  fileprivate init(isEncoded: Bool) { self.isEncoded = isEncoded }
 
   /// Has sound given to `publish` on the film's thread.
   package func start(at _: Instant, publish: @escaping @Sendable (PublishedSound) -> Void) {
