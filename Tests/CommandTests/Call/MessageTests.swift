@@ -8,15 +8,17 @@ import Testing
   /// A `sora message` that reads, and the lines that it prints.
   private final class Listener {
     let process = Process()
+    /// What it is told of what it is to send, which doesn't end.
+    private let input = Pipe()
     private var lines: AsyncStream<String>.Iterator
 
-    init(_ arguments: [String]) throws {
+    init(_ arguments: [String], command: String = "message") throws {
       process.executableURL = try Run.command()
-      process.arguments = ["message"] + arguments
+      process.arguments = [command] + arguments
       let pipe = Pipe()
       process.standardOutput = pipe
       process.standardError = FileHandle.nullDevice
-      process.standardInput = FileHandle.nullDevice
+      process.standardInput = input
       let (stream, continuation) = AsyncStream.makeStream(of: String.self)
       lines = stream.makeAsyncIterator()
       try process.run()
@@ -75,6 +77,61 @@ import Testing
     #expect(await listener.line() == nil)
     listener.process.waitUntilExit()
     #expect(listener.process.terminationStatus == 0)
+    await server.shutdown()
+  }
+
+  /// A server that ends a connection in order leaves undone what was asked for, and says why.
+  @Test(arguments: [
+    (["--count", "3"], "after 0 of 3 messages"), (["--send", "-"], "before all was sent"),
+    (["--duration", "1000"], nil),
+  ])
+  func theServerEndsItEarly(_ options: [String], _ what: String?) async throws {
+    let server = try await SoraServer.start()
+    let listener = try Listener(
+      [server.url, "--channel", "c", "--label", "#chat", "--json"] + options)
+    #expect(try await listener.object()["type"] as? String == "connected")
+    #expect(await server.disconnect(channelID: "c") == 1)
+    let summary = try await listener.object()
+    listener.process.waitUntilExit()
+    #expect(listener.process.terminationStatus == (what == nil ? 0 : 1))
+    let reason = try #require(summary["closeReason"] as? String)
+    #expect(
+      summary["error"] as? String
+        == what.map { "signaling: the server ended the connection \($0): \(reason)" })
+    await server.shutdown()
+  }
+
+  @Test func theServerEndsTheStatisticsEarly() async throws {
+    let server = try await SoraServer.start()
+    let listener = try Listener(
+      [server.url, "--channel", "c", "--interval", "0.1", "--count", "1000000", "--json"],
+      command: "stats")
+    _ = try await listener.object()
+    #expect(await server.disconnect(channelID: "c") == 1)
+    while await listener.line() != nil {}
+    listener.process.waitUntilExit()
+    #expect(listener.process.terminationStatus == 1)
+    await server.shutdown()
+  }
+
+  /// Who publishes is told why the server has ended it, and who plays, too: as an error where there was nothing to see.
+  @Test func theServerEndsACallWithItsReason() async throws {
+    let server = try await SoraServer.start()
+    let arguments = [server.url, "--channel", "c", "--json"]
+    let player = try ServedProgram(["play"] + arguments)
+    let early = try #require(try await player.line { $0.contains("\"type\":\"stats\"") })
+    #expect(early.contains("\"connectionId\":\""))
+    #expect(await server.disconnect(channelID: "c") == 1)
+    let ended = "signaling: the server ended the connection"
+    #expect(
+      try await player.summary()["error"] as? String
+        == "\(ended) before media came: DISCONNECTED-API")
+    #expect(player.status() == 1)
+    let publisher = try ServedProgram(["publish"] + arguments + ["--resolution", "320x180"])
+    _ = try await publisher.line { $0.contains("\"type\":\"stats\"") }
+    #expect(await server.disconnect(channelID: "c") == 1)
+    #expect(try await publisher.summary()["error"] as? String == "\(ended): DISCONNECTED-API")
+    #expect(publisher.status() == 1)
     await server.shutdown()
   }
 

@@ -197,11 +197,14 @@ private struct MessageJob {
   ) async {
     let limit = command.options.duration.map { $0 * 1_000 + Double(call.elapsedMilliseconds) }
     let endsWhenSent = !command.send.isEmpty && command.count == nil && limit == nil
+    var isSent = command.send.isEmpty
     for await event in events {
       switch event {
       case .call(.interrupted), .call(.outputEnded): return
       case .call(.ended(let error)):
-        summary.error = channel.reason(error)
+        summary.error =
+          channel.reason(error)
+          ?? undone(isSent, summary.received).map { channel.endedByServer($0) }
         if case .ok(_, let reason)? = channel.closeEvent { summary.closeReason = reason }
         return
       case .call(.tick):
@@ -217,9 +220,16 @@ private struct MessageJob {
       case .sent: summary.sent += 1
       case .allSent(let problem):
         summary.error = problem
+        isSent = true
         if endsWhenSent || problem != nil { return }
       }
     }
+  }
+
+  /// What was asked for and hasn't been done; nil where all is.
+  private func undone(_ isSent: Bool, _ received: Int) -> String? {
+    if !isSent { return "before all was sent" }
+    return command.count.map { "after \(received) of \($0) messages" }
   }
 
   private func conclude(_ summary: Summary) throws {

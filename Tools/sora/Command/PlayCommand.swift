@@ -195,7 +195,13 @@ private final class PlayJob {
     for await event in call.events {
       switch event {
       case .interrupted, .outputEnded: return (channel, nil)
-      case .ended(let error): return (channel, channel.reason(error))
+      case .ended(let error):
+        if let reason = channel.reason(error) { return (channel, reason) }
+        if streams.firstMedia == nil {
+          return (channel, channel.endedByServer("before media came"))
+        }
+        console.note("sora: \(channel.endedByServer())")
+        return (channel, nil)
       case .reconnecting(let attempt, let error):
         streams.lost()
         console.note(Call.note(ofAttempt: attempt, because: error))

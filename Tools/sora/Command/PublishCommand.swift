@@ -234,7 +234,7 @@ private final class PublishJob {
       switch event {
       case .interrupted, .outputEnded: return (channel, nil)
       case .ended(let error):
-        return (channel, channel.reason(error) ?? "signaling: the server ended the connection")
+        return (channel, channel.reason(error) ?? channel.endedByServer())
       case .added, .removed, .named, .displayLost: continue
       case .reconnecting(let attempt, let error):
         console.note(Call.note(ofAttempt: attempt, because: error))

@@ -73,7 +73,11 @@ struct StatsCommand: AsyncParsableCommand {
     for await event in call.events {
       switch event {
       case .interrupted, .outputEnded: return nil
-      case .ended(let error): return channel.reason(error)
+      case .ended(let error):
+        if let reason = channel.reason(error) { return reason }
+        if let count { return channel.endedByServer("after \(reports) of \(count) reports") }
+        console.note("sora: \(channel.endedByServer())")
+        return nil
       case .added, .removed, .named, .displayLost, .reconnecting, .reconnected: break
       case .tick:
         let seconds = Double(call.elapsedMilliseconds - start) / 1_000

@@ -165,6 +165,17 @@ extension MediaChannel {
     failureReason?.inOneLine ?? error.map(ErrorText.line)
   }
 
+  /// That the server has ended the channel in order, in one line with its reason.
+  ///
+  /// - Parameter what: what that leaves undone, such as "before all was sent".
+  func endedByServer(_ what: String = "") -> String {
+    let start = "signaling: the server ended the connection" + (what.isEmpty ? "" : " \(what)")
+    guard case .ok(_, let reason)? = closeEvent, !reason.isEmpty, reason != "NO-ERROR" else {
+      return start
+    }
+    return "\(start): \(reason)".inOneLine
+  }
+
   /// What is sent, in the command's words; nil where the channel gives no statistics any more.
   func sendingStatistics() async -> StatisticsReading? {
     let objects = await statisticsObjects()
