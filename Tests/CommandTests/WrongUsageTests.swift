@@ -124,6 +124,10 @@ struct Run {
     ["play", url, "--channel", "c", "--spotlight-unfocus-rid", "r3"],
     ["play", url, "--channel", "c", "--forwarding-filter", "{"],
     ["play", url, "--channel", "c", "--forwarding-filter", "{\"rules\": 3}"],
+    ["doctor", "--channel", "c"],
+    ["doctor", "--metadata", "{}"],
+    ["doctor", "--insecure"],
+    ["doctor", "--pin", "sha256//AAAA"],
     ["message", url, "--channel", "c"],
     ["message", url, "--channel", "c", "--label", "chat"],
     ["message", url, "--channel", "c", "--label", "#a", "--label", "#a"],
@@ -134,6 +138,7 @@ struct Run {
     ["message", url, "--channel", "c", "--label", "#a", "--no-data-channel-signaling"],
     ["stats", url, "--channel", "c", "--interval", "0"],
     ["stats", url, "--channel", "c", "--count", "0"],
+    ["stats", url, "--channel", "c", "--duration", "0.5"],
     [
       "play", url, "--channel", "c", "--ignore-disconnect-websocket", "--no-data-channel-signaling",
     ],
@@ -193,6 +198,17 @@ struct Run {
       "use recvonly or sendrecv here; publish sends"
     ),
     (["publish", url, "--channel", "c", "--rid", "r1"], "add --role sendrecv"),
+    (
+      ["play", url, "--channel", "c", "--video", "none", "--record", "a.y4m"],
+      "--record a.y4m: there are no pictures"
+    ),
+    (["play", url, "--channel", "c", "--recor", "a"], "'--record'? See 'sora play --help'"),
+    (["publish", url, "--channel", "c", "--metadata", "{a}"], "--metadata: not JSON at byte 1: "),
+    (
+      ["play", url, "--channel", "c", "--forwarding-filter", "[1"],
+      "--forwarding-filter: not JSON at byte 2: "
+    ),
+    (["doctor", "--ca", "/dev/null"], "--ca: that is for a server; name its URL"),
     (["serve", "--port", "-3"], "--port -3: use 0 to 65535"),
     (
       ["serve", "--port", "0", "--turn-tls-port", "3478"],
@@ -237,6 +253,14 @@ struct Run {
       try JSONSerialization.jsonObject(with: Data(run.output.utf8)) as? [String: Any])
     #expect(summary["type"] as? String == "summary")
     #expect((summary["error"] as? String)?.isEmpty == false)
+  }
+
+  /// What is to be sent is the sender's to choose: it comes as far as the server that isn't there.
+  @Test(arguments: ["-x", "- a list's line", "--json"])
+  func aMessageMayBeginWithADash(_ text: String) throws {
+    let run = try Run(["message", Self.url, "--channel", "c", "--label", "#a", "--send", text])
+    #expect(run.status == 1)
+    #expect(run.errors.hasPrefix("sora: signaling: "), "\(run.errors)")
   }
 
   @Test func helpIsNoError() throws {

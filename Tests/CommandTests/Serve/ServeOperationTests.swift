@@ -73,11 +73,13 @@ import Testing
     #expect(told.count == 8, "\(told)")
     // What only all options together tell.
     let meaning = try write(
-      "log-level = \"loud\"\nport = 70000\n\nrecordings = \"/\"\nice-policy = \"relay\"\n",
+      "log-level = \"loud\"\nport = 70000\n\nrecordings = \"/\"\nice-policy = \"relay\"\napi-host = \"::1\"\n",
       to: "meaning.conf", in: folder)
     let second = try Run(["serve", "--config", meaning, "--check-config"])
     #expect(second.status == 2)
-    for (line, key) in [(1, "log-level"), (2, "port"), (4, "recordings"), (5, "ice-policy")] {
+    for (line, key) in [
+      (1, "log-level"), (2, "port"), (4, "recordings"), (5, "ice-policy"), (6, "api-host"),
+    ] {
       #expect(
         second.errors.contains("meaning.conf: line \(line): \(key): --\(key)"), "\(second.errors)")
     }

@@ -83,7 +83,9 @@ struct SoraTool: AsyncParsableCommand {
     // One line: what is wrong, and where to read what is right.
     let help = fullMessage(for: error).split(separator: "\n").last { $0.contains("--help") }
     let parts = [message(for: error).inOneLine, help.map { String($0).inOneLine }]
-    printError(parts.compactMap { $0 }.joined(separator: ". "))
+    let line = parts.compactMap { $0 }.joined(separator: ". ")
+    // The parser's guess is a question.
+    printError(line.replacing("?. ", with: "? "))
     return 2
   }
 

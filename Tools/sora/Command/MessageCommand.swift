@@ -24,8 +24,9 @@ struct MessageCommand: AsyncParsableCommand {
   var label: [String] = []
 
   @Option(
+    parsing: .unconditionalSingleValue,
     help: ArgumentHelp(
-      "A message to send, or - for the lines of standard input; give it again for others.",
+      "A message to send, which may begin with -, or - alone for the lines of standard input; give it again for others.",
       valueName: "text"))
   var send: [String] = []
 

@@ -46,6 +46,11 @@ struct StatsCommand: AsyncParsableCommand {
       throw UsageError("--count \(count): use a number of reports from 1")
     }
     let configuration = try options.makeConfiguration(role: .recvonly)
+    if let duration = options.duration, duration < interval {
+      throw UsageError(
+        "--duration \(duration): no report comes before one --interval, \(interval) s; use as much or more"
+      )
+    }
     let console = Console(isJSON: options.json)
     options.setUpLog(console)
     let call = Call(Interruption())

@@ -33,6 +33,9 @@ struct DoctorCommand: AsyncParsableCommand {
 
   func run() async throws {
     let address = try url.map { try ServerAccessOptions.signalingURL($0) }
+    if address == nil, let option = channel == nil ? access.givenOption : "--channel" {
+      throw UsageError("\(option): that is for a server; name its URL")
+    }
     let console = Console(isJSON: json)
     let isColored = !json && isatty(STDOUT_FILENO) == 1
     var counts = FindingCounts()

@@ -111,12 +111,7 @@ struct ChannelWishes: ParsableArguments {
   private func filters() throws(UsageError) -> [SoraSDK.ForwardingFilter] {
     var found: [SoraSDK.ForwardingFilter] = []
     for text in forwardingFilter {
-      let json: JSONValue
-      do {
-        json = try JSONValue(parsing: text)
-      } catch {
-        throw UsageError("--forwarding-filter: not JSON: \(error)")
-      }
+      let json = try JSONOption.read(text, of: "--forwarding-filter")
       do {
         found.append(
           try JSONDecoder().decode(SoraSDK.ForwardingFilter.self, from: Data(json.text.utf8)))

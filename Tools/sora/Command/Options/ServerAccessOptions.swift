@@ -30,6 +30,15 @@ struct ServerAccessOptions: ParsableArguments {
     completion: .list(["http://127.0.0.1:3128", "socks5://127.0.0.1:1080"]))
   var proxy: String?
 
+  /// One that was given; nil where none was.
+  var givenOption: String? {
+    let options = [
+      ("--metadata", metadata != nil), ("--insecure", insecure), ("--ca", ca != nil),
+      ("--pin", !pin.isEmpty), ("--proxy", proxy != nil),
+    ]
+    return options.first { $0.1 }?.0
+  }
+
   /// What TLS trusts.
   var tls: TLSOptions { TLSOptions(trust: ca.map { .file($0) } ?? .system, insecure: insecure) }
 
@@ -54,12 +63,7 @@ struct ServerAccessOptions: ParsableArguments {
 
   /// nil where there is none.
   func parsedMetadata() throws(UsageError) -> JSONValue? {
-    guard let metadata else { return nil }
-    do {
-      return try JSONValue(parsing: metadata)
-    } catch {
-      throw UsageError("--metadata: not JSON: \(error)")
-    }
+    try metadata.map { text throws(UsageError) in try JSONOption.read(text, of: "--metadata") }
   }
 
   /// What a pinned key begins with, as curl writes it.

@@ -47,7 +47,12 @@ extension ServeCommand {
       configuration.access = try access.access(environment: ProcessInfo.processInfo.environment)
     }
     attempt { () throws(UsageError) in
-      guard let apiPort else { return }
+      guard let apiPort else {
+        guard apiHost == Self.defaultAPIHost else {
+          throw UsageError("--api-host \(apiHost): there is no API; add --api-port")
+        }
+        return
+      }
       configuration.apiPort = Int(try Self.port(apiPort, of: "--api-port"))
       if sharesAddress {
         try Self.check(apiPort, of: "--api-port", besides: port, of: "--port")

@@ -34,7 +34,7 @@ struct ServeCommand: AsyncParsableCommand {
   @Option(
     name: .customLong("media-address"),
     help: ArgumentHelp(
-      "An address at which media reaches this host; repeatable. All by default.",
+      "An address of this host at which media reaches it; repeatable. All of its addresses by default.",
       valueName: "address"))
   var mediaAddresses: [String] = []
 
@@ -76,7 +76,10 @@ struct ServeCommand: AsyncParsableCommand {
     help: ArgumentHelp(
       "Address of the HTTP API. Nobody is asked for a password there: one that only servers of the cluster reach, or this machine.",
       valueName: "address"))
-  var apiHost = "127.0.0.1"
+  var apiHost = Self.defaultAPIHost
+
+  /// Of a server whose API is this machine's alone.
+  static let defaultAPIHost = "127.0.0.1"
 
   @Flag(
     inversion: .prefixedNo, exclusivity: .chooseLast,
