@@ -46,6 +46,19 @@ import Testing
     await server.shutdown()
   }
 
+  /// The package's page has the table that people look into.
+  @Test func eachTargetIsDocumented() async throws {
+    let page = URL(filePath: #filePath).deletingLastPathComponent()
+      .appending(path: "../../../README.md")
+    let text = try String(contentsOf: page, encoding: .utf8)
+    try await serving { _, api in
+      let all = try await api.post("Sora_20231220.StartRecordings", "{}").errorReason
+      let names = all.matches(of: /Sora_\d{8}\.(\w+)/).map(\.1)
+      #expect(names.count > 30, "\(all)")
+      for name in names { #expect(text.firstRange(of: "\(name)`") != nil, "\(name)") }
+    }
+  }
+
   @Test func whatIsNoRequestSaysWhatIs() async throws {
     try await serving { server, api in
       #expect(server.apiURL?.hasPrefix("http://127.0.0.1:") == true)
