@@ -165,9 +165,12 @@ import Testing
     let (first, port) = try await ServedProgram.serve()
     let publisher = try publisher(port, ["--reconnect", "--duration", "60"])
     defer { publisher.interrupt() }
-    let player = try ServedProgram([
-      "play", "ws://127.0.0.1:\(port)/signaling", "--channel", "c", "--json", "--reconnect",
-    ])
+    let told = FileManager.default.temporaryDirectory
+      .appendingPathComponent("sora-told-\(UUID().uuidString)")
+    defer { try? FileManager.default.removeItem(at: told) }
+    let player = try ServedProgram(
+      ["play", "ws://127.0.0.1:\(port)/signaling", "--channel", "c", "--json", "--reconnect"],
+      errors: told)
     defer { player.interrupt() }
     func plays(anew: Int) async throws -> Bool {
       let live = "\"streamsLive\":1"
@@ -181,6 +184,10 @@ import Testing
     let (second, _) = try await ServedProgram.serve(port: port)
     defer { second.interrupt() }
     #expect(try await plays(anew: 1))
+    // People are told of both: of the loss, and that it is over.
+    let notes = try String(contentsOf: told, encoding: .utf8)
+    #expect(notes.contains("; attempt 1 to connect anew\n"), "\(notes)")
+    #expect(notes.hasSuffix("sora: connected anew\n"), "\(notes)")
     // And what the publisher sent before the loss stays counted.
     let line = try #require(try await publisher.line { $0.contains("\"reconnections\":1") })
     #expect(line.contains("\"error\":null"))

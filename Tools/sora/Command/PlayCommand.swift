@@ -207,6 +207,7 @@ private final class PlayJob {
         console.note(Call.note(ofAttempt: attempt, because: error))
       case .reconnected(let new):
         channel = new
+        console.note(Call.reconnectedNote)
         reconnections += 1
         record(new)
       case .added(let stream):

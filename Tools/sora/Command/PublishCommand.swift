@@ -240,6 +240,7 @@ private final class PublishJob {
         console.note(Call.note(ofAttempt: attempt, because: error))
       case .reconnected(let new):
         channel = new
+        console.note(Call.reconnectedNote)
         totals.reconnected()
         last.reading = totals.sum
         if let stream = new.senderStream { sent?.move(to: stream) }

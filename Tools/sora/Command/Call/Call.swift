@@ -119,6 +119,9 @@ final class Call: Sendable {
     "sora: the connection was lost (\(ErrorText.line(error))); attempt \(attempt) to connect anew"
   }
 
+  /// The line that ends the waiting.
+  static let reconnectedNote = "sora: connected anew"
+
   /// Has the call end when what it tells can't be written, or nobody reads it.
   func endOnFailure(of console: Console) {
     console.onOutputFailure { [continuation] in continuation.yield(.outputEnded) }
