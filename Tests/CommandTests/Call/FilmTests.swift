@@ -105,6 +105,23 @@ import WebRTC
     #expect(run.errors.contains("encoded already"), "\(run.errors)")
   }
 
+  /// A film has a size and times of its own; who asks for others is told that these stay.
+  @Test func whatAFilmHasStays() throws {
+    let film = try film(.vp8, "webm")
+    let call = ["publish", "ws://127.0.0.1:1/signaling", "--channel", "c", "--video", film]
+    let run = try Run(call + ["--fps", "5", "--resolution", "64x64"])
+    #expect(run.status == 1)
+    #expect(
+      run.errors.hasPrefix(
+        """
+        sora: --resolution 64x64: what --video names has 160x96, and is sent so
+        sora: --fps 5.0: the film has times of its own, and is sent by them
+        sora: signaling:
+        """), "\(run.errors)")
+    let same = try Run(call + ["--fps", "25", "--resolution", "160x96"])
+    #expect(same.errors.hasPrefix("sora: signaling:"), "\(same.errors)")
+  }
+
   /// Publishes with these arguments while `sora play` records three seconds.
   private func exchange(_ arguments: [String], recording: String) async throws -> Run {
     let server = try await SoraServer.start()

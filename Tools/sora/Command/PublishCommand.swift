@@ -51,7 +51,9 @@ struct PublishCommand: AsyncParsableCommand {
   @Option(
     help: ArgumentHelp("Size of the test pattern, or wanted of a camera.", valueName: "WxH"),
     completion: .list(["640x360", "960x540", "1280x720", "1920x1080", "3840x2160"]))
-  var resolution = "1280x720"
+  var resolution = Self.defaultResolution
+
+  static let defaultResolution = "1280x720"
 
   @Option(
     help: ArgumentHelp(

@@ -57,7 +57,32 @@ struct PublishInputs {
     } else {
       microphone = nil
     }
-    warnings = [audio?.warning, film?.warning].compactMap(\.self)
+    let unheeded = Self.unheeded(command, resolution, videoChoice, video)
+    warnings = [audio?.warning, film?.warning].compactMap(\.self) + unheeded
+  }
+
+  /// Options about pictures that come as they are, a line each.
+  private static func unheeded(
+    _ command: PublishCommand, _ wanted: Resolution, _ choice: VideoChoice,
+    _ video: (any VideoFeed)?
+  ) -> [String] {
+    guard let video else { return [] }
+    var lines: [String] = []
+    switch choice {
+    case .none, .testPattern, .camera: return []
+    // Of a window that is chosen later nothing is known.
+    case .screen, .window: if video.resolution.width == 0 { return [] }
+    case .film, .file: break
+    }
+    if command.resolution != PublishCommand.defaultResolution, wanted != video.resolution {
+      lines.append(
+        "--resolution \(wanted): what --video names has \(video.resolution), and is sent so")
+    }
+    // Containers round times: so much is the same rate.
+    if case .film = choice, let rate = command.fps, abs(video.framesPerSecond / rate - 1) > 0.05 {
+      lines.append("--fps \(rate): the film has times of its own, and is sent by them")
+    }
+    return lines
   }
 
   /// What can be written of the pictures.
