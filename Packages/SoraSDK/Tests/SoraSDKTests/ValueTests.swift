@@ -214,6 +214,29 @@ struct ValueTests {
       ])
   }
 
+  /// What only counts with something else is told, too.
+  @Test(.timeLimit(.minutes(5))) func settingsThatNeedOthers() async throws {
+    let far = try await FarEnd(receives: false)
+    let server = try await ScriptedSora(far)
+    var configuration = server.configuration(.recvonly)
+    configuration.simulcastRid = .r0
+    configuration.simulcastRequestRid = .r1
+    configuration.webRTCConfiguration.degradationPreference = .balanced
+    let lines = Recorder<String>()
+    Logger.shared.onOutputHandler = {
+      if $0.level == .warn, $0.message.contains("simulcastRid") { lines.append($0.message) }
+    }
+    let channel = try await Attempt(configuration, face: .tasks).channel()
+    await channel.disconnect()
+    Logger.shared.onOutputHandler = nil
+    let receiver = "(only with simulcastEnabled and a role that receives)"
+    #expect(
+      lines.elements == [
+        "without effect on this connection: webRTCConfiguration.degradationPreference (only with videoEnabled and a role that sends)"
+          + ", simulcastRid \(receiver), simulcastRequestRid \(receiver)"
+      ])
+  }
+
   /// Types of messages and keys that this version doesn't know, over both transports: each is told once, and the call goes on.
   @Test(.timeLimit(.minutes(5))) func whatIsUnknown() async throws {
     let lines = Recorder<String>()

@@ -23,9 +23,12 @@ extension Configuration {
       if: ignoreDisconnectWebSocket == true
         && (!hasChannels || offer.ignoreDisconnectWebSocket == false),
       hasChannels ? "the server's offer doesn't allow it" : noChannels)
+    let sendsVideo = role.sends && videoEnabled
+    let onlyWithVideo = "only with videoEnabled and a role that sends"
+    note("cameraSettings", if: !cameraSettings.asksForDefault && !sendsVideo, onlyWithVideo)
     note(
-      "cameraSettings", if: !cameraSettings.asksForDefault && !(role.sends && videoEnabled),
-      "only with videoEnabled and a role that sends")
+      "webRTCConfiguration.degradationPreference",
+      if: webRTCConfiguration.degradationPreference != nil && !sendsVideo, onlyWithVideo)
     note(
       "webRTCConfiguration.constraints",
       if: webRTCConfiguration.constraints != MediaConstraints(), "the engine knows none")
@@ -40,9 +43,12 @@ extension Configuration {
       "simulcastMulticodec",
       if: simulcastMulticodec == true && !(simulcastEnabled && offer.simulcastMulticodec == true),
       simulcastEnabled ? "the server's offer has one codec" : "only with simulcastEnabled")
+    let receivesLayers = simulcastEnabled && role.receives
+    let onlyWithLayers = "only with simulcastEnabled and a role that receives"
+    note("simulcastRid", if: simulcastRid != nil && !receivesLayers, onlyWithLayers)
     note(
-      "simulcastRid", if: simulcastRid != nil && !(simulcastEnabled && role.receives),
-      "only with simulcastEnabled and a role that receives")
+      "simulcastRequestRid", if: simulcastRequestRid != .unspecified && !receivesLayers,
+      onlyWithLayers)
     let isSpotlight = spotlightEnabled == .enabled
     note(
       "spotlightEnabled", if: isSpotlight && offer.spotlight != true,
