@@ -83,7 +83,7 @@ import Testing
   /// A server that ends a connection in order leaves undone what was asked for, and says why.
   @Test(arguments: [
     (["--count", "3"], "after 0 of 3 messages"), (["--send", "-"], "before all was sent"),
-    (["--duration", "1000"], nil),
+    (["--duration", "1000"], "before --duration was over"), ([], nil),
   ])
   func theServerEndsItEarly(_ options: [String], _ what: String?) async throws {
     let server = try await SoraServer.start()
@@ -127,11 +127,23 @@ import Testing
       try await player.summary()["error"] as? String
         == "\(ended) before media came: DISCONNECTED-API")
     #expect(player.status() == 1)
-    let publisher = try ServedProgram(["publish"] + arguments + ["--resolution", "320x180"])
-    _ = try await publisher.line { $0.contains("\"type\":\"stats\"") }
-    #expect(await server.disconnect(channelID: "c") == 1)
+    let publisher = try ServedProgram(["publish"] + arguments + ["--video", "none"])
+    let patient = try ServedProgram(["play"] + arguments)
+    let timed = try ServedProgram(["play"] + arguments + ["--duration", "1000"])
+    for player in [patient, timed] {
+      _ = try await player.line {
+        $0.contains("\"type\":\"stats\"") && $0.contains("\"levelDb\":-")
+      }
+    }
+    #expect(await server.disconnect(channelID: "c") == 3)
     #expect(try await publisher.summary()["error"] as? String == "\(ended): DISCONNECTED-API")
     #expect(publisher.status() == 1)
+    #expect(
+      try await timed.summary()["error"] as? String
+        == "\(ended) before --duration was over: DISCONNECTED-API")
+    #expect(timed.status() == 1)
+    #expect(try await patient.summary()["error"] is NSNull)
+    #expect(patient.status() == 0)
     await server.shutdown()
   }
 

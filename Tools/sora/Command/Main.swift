@@ -12,8 +12,8 @@ struct SoraTool: AsyncParsableCommand {
     commandName: "sora",
     abstract: "WebRTC over the SFU Sora: serve, publish, play and send messages.",
     discussion: """
-      Exit status: 0 where the job was done, 1 where the connection failed, no media came or output could not be \
-      written, 2 for wrong usage. Who stops reading the output ends the command, with 0.
+      Exit status: 0 where the job was done, 1 where the connection failed or ended too early, no media came or output \
+      could not be written, 2 for wrong usage. Who stops reading the output ends the command, with 0.
       """,
     version: SoraVersion.current,
     subcommands: [

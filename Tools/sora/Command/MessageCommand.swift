@@ -230,7 +230,8 @@ private struct MessageJob {
   /// What was asked for and hasn't been done; nil where all is.
   private func undone(_ isSent: Bool, _ received: Int) -> String? {
     if !isSent { return "before all was sent" }
-    return command.count.map { "after \(received) of \($0) messages" }
+    if let count = command.count { return "after \(received) of \(count) messages" }
+    return command.options.duration.map { _ in Call.cutDuration }
   }
 
   private func conclude(_ summary: Summary) throws {

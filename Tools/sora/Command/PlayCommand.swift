@@ -200,6 +200,9 @@ private final class PlayJob {
         if streams.firstMedia == nil {
           return (channel, channel.endedByServer("before media came"))
         }
+        guard options.duration == nil else {
+          return (channel, channel.endedByServer(Call.cutDuration))
+        }
         console.note("sora: \(channel.endedByServer())")
         return (channel, nil)
       case .reconnecting(let attempt, let error):

@@ -81,6 +81,7 @@ struct StatsCommand: AsyncParsableCommand {
       case .ended(let error):
         if let reason = channel.reason(error) { return reason }
         if let count { return channel.endedByServer("after \(reports) of \(count) reports") }
+        if options.duration != nil { return channel.endedByServer(Call.cutDuration) }
         console.note("sora: \(channel.endedByServer())")
         return nil
       case .added, .removed, .named, .displayLost, .reconnecting, .reconnected: break

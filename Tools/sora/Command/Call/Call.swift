@@ -119,6 +119,9 @@ final class Call: Sendable {
     "sora: the connection was lost (\(ErrorText.line(error))); attempt \(attempt) to connect anew"
   }
 
+  /// What a server leaves undone that ends a call with a --duration.
+  static let cutDuration = "before --duration was over"
+
   /// The line that ends the waiting.
   static let reconnectedNote = "sora: connected anew"
 
