@@ -57,35 +57,17 @@ extension JSEPNegotiator {
     isOfferer: Bool
   ) {
     let direction = local.direction.intersection(remote.direction.reversed)
-    if transceiver.currentDirection != direction {
-      transceiver.currentDirection = direction
-      emit(.directionChanged(transceiver))
-    }
+    if transceiver.negotiation.setDirection(direction) { emit(.directionChanged(transceiver)) }
     if direction.sends {
       transceiver.hasEverSent = true
-      settleEncodings(transceiver, local, remote)
+      let wanted = Set(remote.simulcastLayers(.recv).map(\.rid))
+      let offered = Set(local.simulcastLayers(.send).map(\.rid))
+      transceiver.sender.settle(agreed: offered.intersection(wanted))
     }
     guard isOfferer else { return }
-    updateReceiver(transceiver, remote)
-    for match in matches(in: remote, knownCapabilities(transceiver, transceiver.kind)) {
-      transceiver.payloadTypes[match.capability] = PayloadTypePair(
-        media: match.remote.payloadType, retransmission: match.retransmission)
-    }
-  }
-
-  /// Without agreement on simulcast the first encoding alone is sent (WebRTC §4.4.1.6).
-  private func settleEncodings(
-    _ transceiver: JSEPTransceiver, _ local: MediaDescription, _ remote: MediaDescription
-  ) {
-    let wanted = Set(remote.simulcastLayers(.recv).map(\.rid))
-    let agreed = Set(local.simulcastLayers(.send).map(\.rid)).intersection(wanted)
-    let kept = transceiver.sender.encodings.filter { $0.rid.map { agreed.contains($0) } ?? false }
-    if !kept.isEmpty {
-      transceiver.sender.encodings = kept
-    } else if var first = transceiver.sender.encodings.first {
-      first.rid = nil
-      transceiver.sender.encodings = [first]
-    }
+    noteReceiver(transceiver, remote)
+    transceiver.negotiation.learn(
+      matches(in: remote, knownCapabilities(transceiver, transceiver.kind)))
   }
 
   // MARK: The result

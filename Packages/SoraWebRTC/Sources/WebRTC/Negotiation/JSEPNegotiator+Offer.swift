@@ -28,7 +28,7 @@ extension JSEPNegotiator {
     }
     func addData() {
       needsData = false
-      add(dataSection(mid: mids.next(), setup: .actpass), .data)
+      add(writer.dataSection(mid: mids.next(), setup: .actpass), .data)
     }
 
     for old in sections.list {
@@ -36,14 +36,14 @@ extension JSEPNegotiator {
       case .media(let transceiver) where !transceiver.isStopping && !transceiver.isStopped:
         add(offerSection(transceiver, mid: old.mid), old.use)
       case .data:
-        add(dataSection(mid: old.mid, setup: .actpass), .data)
+        add(writer.dataSection(mid: old.mid, setup: .actpass), .data)
       case .free where !waiting.isEmpty:
         // RFC 9429 §5.2.2: a section that both sides gave up is used again, with a new mid.
         addWaiting()
       case .free where needsData: addData()
       case .media, .free:
         add(
-          rejectedSection(
+          writer.rejectedSection(
             kind: old.kind, proto: old.proto, formats: old.formats, mid: old.mid), .free)
       }
     }
@@ -56,13 +56,13 @@ extension JSEPNegotiator {
 
   private func offerSection(_ transceiver: JSEPTransceiver, mid: String) -> MediaDescription {
     let (usable, direction) = Self.narrowed(capabilities(transceiver), transceiver.direction) { $0 }
-    var codecs = numbers.codecs(usable, negotiated: transceiver.payloadTypes)
+    var codecs = numbers.codecs(usable, negotiated: transceiver.negotiation.payloadTypes)
       .withRedundancy(of: "opus")
     if transceiver.kind == .video, configuration.offersRepair {
       codecs += numbers.codecs(CodecCapability.repair, negotiated: [:])
     }
-    let extensions = numbers.extensions(extensionURIs(transceiver.kind))
-    var simulcast = SimulcastLines()
+    let extensions = numbers.extensions(configuration.extensions(transceiver.kind))
+    var simulcast = MediaSectionContent.Simulcast()
     if direction.sends {
       simulcast.send = transceiver.sender.encodings.compactMap { encoding in
         encoding.rid.map { SDPSimulcast.Format(rid: $0, isPaused: !encoding.isActive) }
@@ -72,11 +72,12 @@ extension JSEPNegotiator {
       simulcast.receive = transceiver.receiveRids.map { SDPSimulcast.Format(rid: $0) }
     }
     return mediaSection(
-      transceiver, mid: mid, direction: direction,
-      codecs: codecs,
-      extensions: extensions, setup: .actpass, simulcast: simulcast, reducedSizeRTCP: true,
-      feedback: SectionFeedback(
-        referenceTimes: configuration.usesReferenceTimes,
-        bySource: configuration.offersFeedbackBySource))
+      transceiver,
+      MediaSectionContent(
+        mid: mid, direction: direction, codecs: codecs, extensions: extensions, setup: .actpass,
+        simulcast: simulcast, reducedSizeRTCP: true,
+        feedback: SectionFeedback(
+          referenceTimes: configuration.usesReferenceTimes,
+          bySource: configuration.offersFeedbackBySource)))
   }
 }

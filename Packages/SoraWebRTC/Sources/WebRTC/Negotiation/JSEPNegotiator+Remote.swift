@@ -22,7 +22,10 @@ extension JSEPNegotiator {
 
   private func applyRemoteOffer(_ offer: SessionDescription) throws(NegotiationError) {
     try (exchange.rollbackPoint?.sections ?? sections).check(offer)
-    let (decisions, rejected) = try decide(offer)
+    let review = OfferReview(
+      configuration: configuration,
+      acceptsDataChannels: configuration.acceptsDataChannels || wantsDataChannels)
+    let (decisions, rejected) = try review.decide(offer, matches: matches(in:_:))
     let accepted = offer.media.indices.filter { index in
       switch decisions[index] {
       case .media, .data: true
@@ -58,7 +61,7 @@ extension JSEPNegotiator {
     }
   }
 
-  private func take(_ section: MediaDescription, index: Int, decision: Decision) {
+  private func take(_ section: MediaDescription, index: Int, decision: OfferReview.Decision) {
     let old = sections[index]
     let mid = section.mid ?? old?.mid ?? ""
     switch decision {
@@ -74,8 +77,12 @@ extension JSEPNegotiator {
       }
       sections.set(index, to: section, mid: mid, use: .media(transceiver))
       learnPayloadTypes(transceiver, section)
-      if configuration.sendsSimulcast { adoptSimulcast(transceiver, section) }
-      updateReceiver(transceiver, section)
+      if configuration.sendsSimulcast {
+        transceiver.sender.adopt(section.simulcastLayers(.recv)) {
+          identifiers.makeEncoding(rid: nil)
+        }
+      }
+      noteReceiver(transceiver, section)
     }
   }
 
@@ -89,29 +96,10 @@ extension JSEPNegotiator {
   }
 
   private func learnPayloadTypes(_ transceiver: JSEPTransceiver, _ section: MediaDescription) {
-    transceiver.payloadTypes = [:]
-    for match in matches(in: section, capabilities(transceiver)) {
-      let pair = PayloadTypePair(
-        media: match.remote.payloadType, retransmission: match.retransmission)
-      transceiver.payloadTypes[match.capability] = pair
-      numbers.learn(match.capability, pair)
-    }
-  }
-
-  /// Takes over the layers that the peer wants to receive; those known by rid keep their SSRCs and settings.
-  private func adoptSimulcast(_ transceiver: JSEPTransceiver, _ section: MediaDescription) {
-    let layers = section.simulcastLayers(.recv)
-    guard !layers.isEmpty else { return }
-    let old = transceiver.sender.encodings
-    var unnamed = old.first { $0.rid == nil }
-    transceiver.sender.encodings = layers.map { layer in
-      if let known = old.first(where: { $0.rid == layer.rid }) { return known }
-      var encoding = unnamed ?? identifiers.makeEncoding(rid: nil)
-      unnamed = nil
-      encoding.rid = layer.rid
-      encoding.isActive = true
-      return encoding
-    }
+    let matches = matches(in: section, capabilities(transceiver))
+    transceiver.negotiation.forgetPayloadTypes()
+    transceiver.negotiation.learn(matches)
+    for match in matches { numbers.learn(match.capability, match.payloadTypes) }
   }
 
   // MARK: Answer
@@ -158,6 +146,6 @@ extension JSEPNegotiator {
   /// All codecs a section of a transceiver may hold, preferred ones first.
   func knownCapabilities(_ transceiver: JSEPTransceiver?, _ kind: MediaKind) -> [CodecCapability] {
     let preferred = transceiver?.codecPreferences ?? []
-    return preferred + capabilities(kind).filter { !preferred.contains($0) }
+    return preferred + configuration.codecs(kind).filter { !preferred.contains($0) }
   }
 }

@@ -63,10 +63,7 @@ public final class JSEPNegotiator {
   /// Ends everything: no description can be made or applied any more.
   public func close() {
     guard signalingState != .closed else { return }
-    for transceiver in transceivers {
-      transceiver.currentDirection = nil
-      transceiver.isStopped = true
-    }
+    for transceiver in transceivers { transceiver.close() }
     exchange.close()
     emit(.signalingStateChanged(.closed))
   }
@@ -146,7 +143,8 @@ public final class JSEPNegotiator {
         let local = agreement.local.media[safe: index],
         let remote = agreement.remote.media[safe: index]
       else { return !transceiver.isStopped }
-      if transceiver.direction.sends, local.direction.sends, local.msids != msids(of: transceiver) {
+      if transceiver.direction.sends, local.direction.sends, local.msids != transceiver.sender.msids
+      {
         return true
       }
       return agreement.isLocalOffer
@@ -191,7 +189,7 @@ public final class JSEPNegotiator {
   /// Ends those that were to stop and that no section stands for any more: no offer would speak of them.
   func finishStoppingWithoutSection() {
     for transceiver in transceivers
-    where transceiver.isStopping && transceiver.mid == nil && !transceiver.isDisplaced {
+    where transceiver.isStopping && transceiver.mid == nil && !transceiver.negotiation.isDisplaced {
       finishStopping(transceiver)
     }
   }
@@ -218,11 +216,7 @@ public final class JSEPNegotiator {
 
   func capabilities(_ transceiver: JSEPTransceiver) -> [CodecCapability] {
     transceiver.codecPreferences?.filter { $0.kind == transceiver.kind }
-      ?? capabilities(transceiver.kind)
-  }
-
-  func capabilities(_ kind: MediaKind) -> [CodecCapability] {
-    kind == .audio ? configuration.audioCodecs : configuration.videoCodecs
+      ?? configuration.codecs(transceiver.kind)
   }
 
   /// The codecs that a section of the wanted direction can use. Where there is none, the section does less: receiving
@@ -236,9 +230,5 @@ public final class JSEPNegotiator {
       if !usable.isEmpty { return (usable, direction) }
     }
     return (codecs, .inactive)
-  }
-
-  func extensionURIs(_ kind: MediaKind) -> [String] {
-    kind == .audio ? configuration.audioExtensions : configuration.videoExtensions
   }
 }

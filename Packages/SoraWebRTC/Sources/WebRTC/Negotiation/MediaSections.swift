@@ -44,8 +44,7 @@ package struct MediaSections {
       mid: mid, kind: section.kind, proto: section.proto, formats: section.formats, use: use)
     if let old = list[safe: index]?.transceiver, old !== new.transceiver { displace(old) }
     if index < list.count { list[index] = new } else { list.append(new) }
-    new.transceiver?.mid = mid
-    new.transceiver?.mLineIndex = index
+    new.transceiver?.negotiation.associate(mid: mid, index: index)
   }
 
   /// One side has rejected the section.
@@ -61,11 +60,8 @@ package struct MediaSections {
   }
 
   private mutating func displace(_ transceiver: JSEPTransceiver) {
-    guard !transceiver.isStopped, !transceiver.isDisplaced else { return }
-    transceiver.isDisplaced = true
-    transceiver.mid = nil
-    transceiver.mLineIndex = nil
-    transceiver.isRemoteSending = false
+    guard !transceiver.isStopped, !transceiver.negotiation.isDisplaced else { return }
+    transceiver.negotiation.displace()
     displaced.append(transceiver)
   }
 

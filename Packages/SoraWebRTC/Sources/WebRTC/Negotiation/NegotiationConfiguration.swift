@@ -1,3 +1,4 @@
+import SoraMedia
 public import SoraSDP
 
 /// What a negotiator may offer and accept.
@@ -50,5 +51,11 @@ public struct NegotiationConfiguration: Sendable {
     self.iceUfrag = iceUfrag
     self.icePassword = icePassword
     self.fingerprints = fingerprints
+  }
+
+  func codecs(_ kind: MediaKind) -> [CodecCapability] { kind == .audio ? audioCodecs : videoCodecs }
+
+  func extensions(_ kind: MediaKind) -> [String] {
+    kind == .audio ? audioExtensions : videoExtensions
   }
 }

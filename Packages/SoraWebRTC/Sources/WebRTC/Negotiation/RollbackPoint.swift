@@ -23,10 +23,7 @@ package struct RollbackPoint {
     }
     var unwanted: [JSEPTransceiver] = []
     for transceiver in all where !known.contains(ObjectIdentifier(transceiver)) {
-      transceiver.mid = nil
-      transceiver.mLineIndex = nil
-      transceiver.isRemoteSending = false
-      transceiver.receiver.streamIDs = []
+      transceiver.negotiation.dissociate()
       // One that the offer made goes, unless addTrack has taken it since.
       if transceiver.isFromRemoteOffer && !transceiver.sender.hasTrack {
         unwanted.append(transceiver)

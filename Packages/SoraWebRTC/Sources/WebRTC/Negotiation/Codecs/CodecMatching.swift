@@ -38,6 +38,11 @@ struct CodecMatch {
     return result.withUsableRedundancy().withUsableTelephoneEvents()
   }
 
+  /// The peer's payload types.
+  var payloadTypes: PayloadTypePair {
+    PayloadTypePair(media: remote.payloadType, retransmission: retransmission)
+  }
+
   /// What an answer writes: the peer's payload types, our parameters, the feedback of both.
   var answer: [SDPCodec] {
     var codec = remote

@@ -32,7 +32,7 @@ package struct TransceiverSet {
   /// The first that a track may be given to: its sender has none and never sent (WebRTC §5.1 addTrack).
   func reusable(_ kind: MediaKind) -> JSEPTransceiver? {
     list.first {
-      $0.kind == kind && !$0.isStopping && !$0.isDisplaced && !$0.sender.hasTrack
+      $0.kind == kind && !$0.isStopping && !$0.negotiation.isDisplaced && !$0.sender.hasTrack
         && !$0.hasEverSent
     }
   }
@@ -41,7 +41,7 @@ package struct TransceiverSet {
   func associable(_ kind: MediaKind) -> JSEPTransceiver? {
     list.first {
       $0.kind == kind && $0.isFromAddTrack && $0.mid == nil && !$0.isStopping
-        && !$0.isDisplaced
+        && !$0.negotiation.isDisplaced
     }
   }
 
