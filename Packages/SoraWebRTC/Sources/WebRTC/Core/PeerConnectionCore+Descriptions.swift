@@ -47,7 +47,7 @@ extension PeerConnectionCore {
       transport.restartICE(with: parameters, at: now)
       adoptCandidates()
     }
-    isSnapshotStale = true
+    published.invalidate()
     if gatheringState == .new {
       gatheringState = .gathering
       tell(.gatheringStateChanged(.gathering), at: now)
@@ -64,7 +64,7 @@ extension PeerConnectionCore {
     try negotiator.setRemoteDescription(kind, .init(sdp: sdp))
     begin(isOfferer: kind == .answer, at: now)
     _ = offerRequest.takeParameters()
-    isSnapshotStale = true
+    published.invalidate()
     drain(at: now)
     settle(at: now)
   }
@@ -73,7 +73,7 @@ extension PeerConnectionCore {
   public func rollback(at now: Instant) throws(NegotiationError) {
     try negotiator.rollback()
     _ = offerRequest.takeParameters()
-    isSnapshotStale = true
+    published.invalidate()
     drain(at: now)
     settle(at: now)
   }

@@ -13,10 +13,9 @@ extension PeerConnectionCore {
 
   /// Makes a snapshot where the last one is no longer true.
   func publish(at now: Instant) {
-    guard isSnapshotStale else { return }
-    isSnapshotStale = false
+    guard published.isStale else { return }
     let before = snapshot.states.connection
-    snapshot = makeSnapshot()
+    published.replace(with: makeSnapshot())
     delegate?.core(self, event: .updated(snapshot), at: now)
     let states = snapshot.states
     guard states.connection != before else { return }
@@ -112,7 +111,7 @@ extension PeerConnectionCore {
 
   private func change<Result>(at now: Instant, _ body: () -> Result) -> Result {
     let result = body()
-    isSnapshotStale = true
+    published.invalidate()
     drain(at: now)
     publish(at: now)
     updateNegotiationNeeded(at: now)

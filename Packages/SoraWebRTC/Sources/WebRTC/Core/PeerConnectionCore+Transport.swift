@@ -26,7 +26,7 @@ extension PeerConnectionCore: PeerTransportDelegate {
   public func transport(
     _ transport: PeerTransport, changedTo state: PeerTransportState, at now: Instant
   ) {
-    isSnapshotStale = true
+    published.invalidate()
     if state == .connected { data.transportChanged(at: now) }
     if case .failed = state { session.pathLost() }
     tell(.transportStateChanged(state), at: now)
@@ -35,19 +35,19 @@ extension PeerConnectionCore: PeerTransportDelegate {
   public func transport(
     _ transport: PeerTransport, iceChangedTo state: ICEConnectionState, at now: Instant
   ) {
-    isSnapshotStale = true
+    published.invalidate()
     tell(.iceStateChanged(state), at: now)
   }
 
   public func transport(
     _ transport: PeerTransport, dtlsChangedTo state: DTLSTransportState, at now: Instant
   ) {
-    isSnapshotStale = true
+    published.invalidate()
     tell(.dtlsStateChanged(state), at: now)
   }
 
   public func transport(_ transport: PeerTransport, selected pair: ICEPair, at now: Instant) {
-    isSnapshotStale = true
+    published.invalidate()
     publish(at: now)
   }
 
@@ -60,13 +60,13 @@ extension PeerConnectionCore: PeerTransportDelegate {
     at now: Instant
   ) {
     negotiator.localCandidates.append(candidate.description)
-    isSnapshotStale = true
+    published.invalidate()
     tell(.candidateGenerated(candidate.description), at: now)
   }
 
   public func transportGatheringEnded(_ transport: PeerTransport, at now: Instant) {
     negotiator.endOfLocalCandidates = true
-    isSnapshotStale = true
+    published.invalidate()
     guard gatheringState == .gathering else { return publish(at: now) }
     gatheringState = .complete
     tell(.gatheringStateChanged(.complete), at: now)

@@ -55,15 +55,12 @@ public final class PeerConnectionCore {
   /// The sections in use after the last exchange.
   public var media: [NegotiatedMedia] { negotiator.session?.media ?? [] }
 
-  private var sendStreams: [SendKey: RTPSendStream] = [:]
-  private var transceiverOfSSRC: [UInt32: Int] = [:]
-  private var transceiverOfMid: [String: Int] = [:]
+  private var streams = TransceiverStreams()
   private var isStarted = false
   var gatheringState = ICEGatheringState.new
   /// As it was told last.
-  public internal(set) var snapshot = PeerConnectionSnapshot()
-  /// Whether anything in it may have changed since.
-  var isSnapshotStale = false
+  public var snapshot: PeerConnectionSnapshot { published.snapshot }
+  var published = PublishedSnapshot()
   var offerRequest = OfferRequest()
   /// What each sending transceiver gets of what the network takes.
   private(set) var bandwidth: SendBandwidth
@@ -74,12 +71,6 @@ public final class PeerConnectionCore {
   public private(set) var mediaNotTaken: UInt64 = 0
   /// When the first description was set.
   private var started: Instant?
-
-  /// A sending stream: an encoding of a transceiver.
-  private struct SendKey: Hashable {
-    var transceiverID: Int
-    var rid: String?
-  }
 
   public init(configuration: Configuration, random: RandomSource, sink: any DatagramSink) {
     var path = PeerTransport.Configuration(
@@ -155,7 +146,7 @@ public final class PeerConnectionCore {
   ) throws(NegotiationError) {
     let candidate = text.isEmpty ? nil : try Self.candidate(text)
     guard try negotiator.addRemoteCandidate(text, mid: mid, mLineIndex: mLineIndex) else { return }
-    isSnapshotStale = true
+    published.invalidate()
     if let candidate {
       transport.addRemoteCandidate(candidate, at: now)
     } else {
@@ -176,13 +167,12 @@ public final class PeerConnectionCore {
 
   /// The streams that a transceiver sends, one an encoding.
   public func sendStreams(transceiverID: Int) -> [RTPSendStream] {
-    sendStreams.filter { $0.key.transceiverID == transceiverID }
-      .sorted { ($0.key.rid ?? "") < ($1.key.rid ?? "") }.map(\.value)
+    streams.sent(transceiverID: transceiverID)
   }
 
   /// The stream that a transceiver receives, once packets have come.
   public func receiveStream(transceiverID: Int) -> RTPReceiveStream? {
-    session.receiveStreams.first { transceiverOfMid[$0.mid] == transceiverID }
+    session.receiveStreams.first { streams.receiver(mid: $0.mid) == transceiverID }
   }
 
   /// Sends an encoded frame of a transceiver's track. Frames before the connection stands are dropped.
@@ -191,7 +181,7 @@ public final class PeerConnectionCore {
     at now: Instant
   ) {
     guard transport.isWritable,
-      let stream = sendStreams[SendKey(transceiverID: transceiverID, rid: rid)]
+      let stream = streams[TransceiverStreams.Encoding(transceiverID: transceiverID, rid: rid)]
     else {
       framesNotSent &+= 1
       return
@@ -255,11 +245,11 @@ public final class PeerConnectionCore {
   public func close(at now: Instant) {
     // In the order they were made, so that every run sends the same.
     for stream in session.sendStreams { session.removeSendStream(stream) }
-    sendStreams = [:]
+    streams.removeSent()
     data.close(at: now)
     transport.close(at: now)
     negotiator.close()
-    isSnapshotStale = true
+    published.invalidate()
     drain(at: now)
     publish(at: now)
   }
@@ -280,14 +270,14 @@ public final class PeerConnectionCore {
       case .streamRemoved(let id): tell(.streamRemoved(id: id), at: now)
       case .rolledBack:
         transport.rollBackICE(at: now)
-        isSnapshotStale = true
+        published.invalidate()
       case .remoteICERestarted:
         transport.restartICE(at: now)
         adoptCandidates()
-        isSnapshotStale = true
+        published.invalidate()
       case .negotiated:
         apply(at: now)
-        isSnapshotStale = true
+        published.invalidate()
         tell(.negotiated(media), at: now)
       case .transceiverAdded, .directionChanged, .transceiverStopped: break
       }
@@ -328,20 +318,21 @@ public final class PeerConnectionCore {
   }
 
   private func applySending(_ media: [NegotiatedMedia]) {
-    var wanted: [SendKey: RTPSendParameters] = [:]
+    var wanted: [TransceiverStreams.Encoding: RTPSendParameters] = [:]
     // Streams draw randomness when they are made: the order is the description's, never a dictionary's.
-    var order: [SendKey] = []
+    var order: [TransceiverStreams.Encoding] = []
     for section in media {
       guard let send = section.send else { continue }
       for encoding in send.encodings where !encoding.isPausedByPeer {
-        let key = SendKey(transceiverID: section.transceiverID, rid: encoding.rid)
+        let key = TransceiverStreams.Encoding(
+          transceiverID: section.transceiverID, rid: encoding.rid)
         let parameters = RTPSendParameters(
           section, send, encoding, audioRedundancy: audioRedundancy)
         if wanted.updateValue(parameters, forKey: key) == nil { order.append(key) }
       }
     }
     for stream in session.sendStreams {
-      guard let key = sendStreams.first(where: { $0.value === stream })?.key else { continue }
+      guard let key = streams.encoding(of: stream) else { continue }
       if let parameters = wanted[key],
         parameters.ssrc == stream.describedSSRC || parameters.ssrc == stream.parameters.ssrc,
         parameters.codecName == stream.parameters.codecName
@@ -350,26 +341,21 @@ public final class PeerConnectionCore {
         wanted[key] = nil
       } else {
         session.removeSendStream(stream)
-        sendStreams[key] = nil
-        transceiverOfSSRC[stream.parameters.ssrc] = nil
+        streams.remove(key)
       }
     }
     for key in order {
       guard let parameters = wanted[key], let stream = session.addSendStream(parameters) else {
         continue
       }
-      sendStreams[key] = stream
-      transceiverOfSSRC[stream.parameters.ssrc] = key.transceiverID
+      streams.add(stream, for: key)
     }
   }
 
   private func applyReceiving(_ media: [NegotiatedMedia], at now: Instant) {
-    transceiverOfMid = [:]
-    var sections: [RTPReceiveParameters] = []
-    for section in media {
-      guard let receive = section.receive else { continue }
-      transceiverOfMid[section.mid] = section.transceiverID
-      sections.append(RTPReceiveParameters(section, receive))
+    streams.setReceivers(media)
+    let sections = media.compactMap { section in
+      section.receive.map { RTPReceiveParameters(section, $0) }
     }
     session.setReceiveSections(sections, at: now)
   }
@@ -380,7 +366,7 @@ extension PeerConnectionCore: RTPSessionDelegate {
     _ session: RTPSession, received frame: EncodedFrame, on stream: RTPReceiveStream,
     at now: Instant
   ) {
-    guard let id = transceiverOfMid[stream.mid] else {
+    guard let id = streams.receiver(mid: stream.mid) else {
       mediaNotTaken &+= 1
       return
     }
@@ -392,7 +378,7 @@ extension PeerConnectionCore: RTPSessionDelegate {
     _ session: RTPSession, receivedAudio payload: UnsafeRawBufferPointer, header: RTPHeader,
     on stream: RTPReceiveStream, at now: Instant
   ) {
-    guard let id = transceiverOfMid[stream.mid] else {
+    guard let id = streams.receiver(mid: stream.mid) else {
       mediaNotTaken &+= 1
       return
     }
@@ -403,28 +389,25 @@ extension PeerConnectionCore: RTPSessionDelegate {
   public func session(
     _ session: RTPSession, wantsKeyFrameOn stream: RTPSendStream, at now: Instant
   ) {
-    guard let id = transceiverOfSSRC[stream.parameters.ssrc] else { return }
+    guard let id = streams.encoding(of: stream)?.transceiverID else { return }
     tell(.keyFrameWanted(transceiverID: id), at: now)
   }
 
   public func session(
     _ session: RTPSession, changedSSRCOf stream: RTPSendStream, from ssrc: UInt32
   ) {
+    guard let id = streams.encoding(of: stream)?.transceiverID else { return }
     let parameters = stream.parameters
-    if let id = transceiverOfSSRC.removeValue(forKey: ssrc) {
-      transceiverOfSSRC[parameters.ssrc] = id
-    }
-    guard let id = transceiverOfSSRC[parameters.ssrc] else { return }
     negotiator.setSources(
       parameters.ssrc, rtx: parameters.rtx?.ssrc, rid: parameters.rid, transceiverID: id)
-    isSnapshotStale = true
+    published.invalidate()
   }
 
   public func session(
     _ session: RTPSession, received change: TelephoneEventReceiver.Change,
     on stream: RTPReceiveStream, at now: Instant
   ) {
-    guard let id = transceiverOfMid[stream.mid] else {
+    guard let id = streams.receiver(mid: stream.mid) else {
       mediaNotTaken &+= 1
       return
     }
@@ -436,7 +419,7 @@ extension PeerConnectionCore: RTPSessionDelegate {
     _ session: RTPSession, plays key: Character?, remaining: String, on stream: RTPSendStream,
     at now: Instant
   ) {
-    guard let id = transceiverOfSSRC[stream.parameters.ssrc] else { return }
+    guard let id = streams.encoding(of: stream)?.transceiverID else { return }
     tell(.keyPlayed(key, remaining: remaining, transceiverID: id), at: now)
   }
 
