@@ -191,7 +191,6 @@ public final class RTCPeerConnection: Sendable {
     if description.type == .rollback { return try await rollBack() }
     let kind = try description.kind
     try await run { driver in
-      driver.followInterfaces()
       let addresses = try driver.openSockets()
       try driver.perform { core, now in
         try core.setLocalDescription(kind, description.sdp, addresses: addresses, at: now)

@@ -54,7 +54,7 @@ extension PeerConnectionDriver {
   func findOnLink(_ name: String, _ done: @escaping (IPAddress?) -> Void) {
     guard
       let lookup = MulticastDNSLookup(
-        name, on: loop, from: addresses.map(\.ip), random: .system(), done)
+        name, on: loop, from: localSockets.addresses.map(\.ip), random: .system(), done)
     else { return done(nil) }
     lookup.start()
   }

@@ -15,8 +15,7 @@ final class PeerConnectionDriver {
   /// Told of everything that isn't media; on the loop.
   var onEvent: ((PeerConnectionEvent) -> Void)?
 
-  let sockets = UDPSocketSet()
-  var addresses: [TransportAddress] = []
+  let localSockets: LocalSockets
   private var timer: LoopTimer?
   let settings: RTCSettings
   private(set) var isClosed = false
@@ -25,8 +24,6 @@ final class PeerConnectionDriver {
   private var lipSync = LipSync()
   let bandwidthWatch = BandwidthWatch()
   private let streams: ICEStreamSet?
-  var interfaceWatch: InterfaceWatch?
-  var interfaceTimer: LoopTimer?
 
   init(
     loop: NetworkLoop, configuration: PeerConnectionCore.Configuration, settings: RTCSettings,
@@ -35,7 +32,10 @@ final class PeerConnectionDriver {
     self.loop = loop
     self.settings = settings
     self.media = media
-    core = PeerConnectionCore(configuration: configuration, random: random, sink: sockets)
+    let localSockets = LocalSockets(loop: loop, settings: settings)
+    self.localSockets = localSockets
+    core = PeerConnectionCore(
+      configuration: configuration, random: random, sink: localSockets.sockets)
     data = DataChannelHub(core: core, backlog: backlog) { loop.now }
     streams = settings.streamConnector.map { ICEStreamSet(loop: loop, connector: $0) }
     core.delegate = self
@@ -46,43 +46,20 @@ final class PeerConnectionDriver {
     timer = loop.makeTimer { [weak self] now in self?.advance(to: now) }
   }
 
-  /// Opens a socket on every address that the settings allow, once, and returns their addresses.
+  /// Opens a socket on every address that the settings allow, once, and returns their addresses. From then on those of the host are
+  /// followed.
   ///
   /// - Throws: where there are addresses, and not one can be bound.
   func openSockets() throws(RTCSetupError) -> [TransportAddress] {
-    guard addresses.isEmpty else { return addresses }
-    var failures: [NetworkError] = []
-    for address in try localAddresses() {
-      do throws(NetworkError) {
-        try open(address)
-      } catch {
-        // An address that can't be bound (an interface that just went down) costs a candidate, not the call.
-        failures.append(error)
+    localSockets.follow { [weak self] change in
+      self?.perform { core, now in
+        switch change {
+        case .opened(let address): core.transport.addBase(address, at: now)
+        case .closed(let address): core.transport.removeBase(address, at: now)
+        }
       }
     }
-    if addresses.isEmpty, !failures.isEmpty { throw .noSocket(failures) }
-    return addresses
-  }
-
-  /// Opens a socket on one address of ours, and returns where it is.
-  @discardableResult
-  func open(_ address: IPAddress) throws(NetworkError) -> TransportAddress {
-    let socket = try loop.openUDP(TransportAddress(ip: address, port: 0), handler: self)
-    sockets.insert(socket)
-    addresses.append(socket.localAddress)
-    return socket.localAddress
-  }
-
-  func localAddresses() throws(RTCSetupError) -> [IPAddress] {
-    guard settings.localAddresses.isEmpty else { return try settings.parsedLocalAddresses() }
-    do throws(NetworkError) {
-      return try NetworkLoop.hostAddresses().filter { address in
-        (settings.gathersLoopback || !address.isLoopback)
-          && (settings.gathersIPv6 || address.ip.isV4)
-      }.map(\.ip)
-    } catch {
-      throw .noAddresses(error)
-    }
+    return try localSockets.open(handler: self)
   }
 
   /// Runs `body` on the core, and then whatever became due.
@@ -112,12 +89,10 @@ final class PeerConnectionDriver {
     media.stopAll()
     timer?.cancel()
     timer = nil
-    interfaceWatch?.cancel()
-    interfaceTimer?.cancel()
-    interfaceTimer = nil
+    localSockets.stopFollowing()
     streams?.close()
     // BYE and close_notify leave with the end of this event-loop iteration; the sockets close in the next.
-    let sockets = LoopBound(sockets, loop: loop)
+    let sockets = LoopBound(localSockets.sockets, loop: loop)
     loop.execute { sockets.value.close() }
   }
 

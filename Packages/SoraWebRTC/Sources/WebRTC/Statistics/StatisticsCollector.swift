@@ -33,7 +33,7 @@ struct StatisticsCollector {
     core = driver.core
     path = driver.core.transport.report
     media = driver.media
-    drops = driver.sockets.drops + driver.core.drops + driver.media.drops
+    drops = driver.localSockets.sockets.drops + driver.core.drops + driver.media.drops
     now = SystemClock.now
     unixNanoseconds = Int64(SystemClock.realtimeNanoseconds)
   }
