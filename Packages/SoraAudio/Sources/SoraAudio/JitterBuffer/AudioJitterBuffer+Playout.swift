@@ -20,20 +20,19 @@ extension AudioJitterBuffer {
       perform(PlayoutPolicy.decide(situation(at: now)), at: now)
     }
     pauses.add(samples.level(ofNext: wanted))
-    if phase == .playing, content == .audio { stretch(at: now) }
+    if position.phase == .playing, content == .audio { stretch(at: now) }
 
     let start = position.end &- Int64(samples.count)
     samples.take(wanted, into: &output)
     account(output.span)
     return Playout(
       content: content,
-      rtpTimestamp: phase == .starting && content == .silence
+      rtpTimestamp: position.phase == .starting && content == .silence
         ? nil : UInt32(truncatingIfNeeded: start))
   }
 
   private func dropOutdated() {
-    guard phase != .starting else { return }
-    while let first = packets.first, first.timestamp < position.expected {
+    while let first = packets.first, position.isPast(first.timestamp) {
       packets.removeFirst()
       stats.packetsDiscarded += 1
       stats.packetsLate += 1
@@ -43,8 +42,8 @@ extension AudioJitterBuffer {
   private func situation(at now: Instant) -> PlayoutPolicy.Situation {
     var next: PlayoutPolicy.Next?
     if let first = packets.first {
-      let start = now.nanoseconds &- (estimator.fastestTransit ?? 0)
-      let isGap = phase == .playing && first.timestamp > position.expected
+      let start = now.nanoseconds &- (delays.fastestTransit ?? 0)
+      let isGap = position.phase == .playing && first.timestamp > position.expected
       next = PlayoutPolicy.Next(
         timestamp: first.timestamp,
         isContiguous: first.sequenceNumber == position.lastSequenceNumber &+ 1,
@@ -54,9 +53,9 @@ extension AudioJitterBuffer {
         missingDelay: start &- Self.nanoseconds(position.expected))
     }
     return PlayoutPolicy.Situation(
-      phase: phase, expected: position.expected, generated: position.generated,
+      phase: position.phase, expected: position.expected, generated: position.generated,
       isSilenceAnnounced: isSilenceAnnounced, next: next, target: target,
-      jitter: min(estimator.targetDelay, target))
+      jitter: min(delays.targetDelay, target))
   }
 
   private func perform(_ decision: PlayoutPolicy.Decision, at now: Instant) {
@@ -69,10 +68,9 @@ extension AudioJitterBuffer {
       stats.silentConcealedSamples += UInt64(Self.samplesPerPull)
       enter(.concealment)
     case .comfort:
-      phase = .comfort
       pace.clear()
       makeUp(.comfortNoise)
-      position.makeUp(Self.samplesPerPull)
+      position.makeUpComfort(Self.samplesPerPull)
       stats.comfortNoiseSamples += UInt64(Self.samplesPerPull)
     case .decode:
       decodeFirst(at: now)
@@ -80,7 +78,6 @@ extension AudioJitterBuffer {
       guard let first = packets.first else { return }
       samples.prepareJoin()
       let end = samples.count
-      phase = .playing
       position.jump(to: first.timestamp)
       pace.clear()
       guard decodeFirst(at: now) else { return }
@@ -181,7 +178,7 @@ extension AudioJitterBuffer {
 
 extension AudioJitterBuffer {
   private func stretch(at now: Instant) {
-    guard let fastest = estimator.fastestTransit else { return }
+    guard let fastest = delays.fastestTransit else { return }
     let playing = Self.nanoseconds(position.expected &- Int64(samples.count))
     guard
       let (delay, isReliable) = pace.add(now.nanoseconds &- playing, fastestTransit: fastest)

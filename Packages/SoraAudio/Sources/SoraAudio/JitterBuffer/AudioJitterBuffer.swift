@@ -57,8 +57,7 @@ public final class AudioJitterBuffer {
   let decoder: any AudioPayloadDecoder
   var packets: AudioPacketBuffer
   var samples: PlayoutSamples
-  var estimator = ArrivalDelayEstimator()
-  var phase = PlayoutPolicy.Phase.starting
+  var delays = DelayManager()
   var position = PlayoutPosition()
   var isSilenceAnnounced = false
   var content = Content.silence
@@ -67,7 +66,6 @@ public final class AudioJitterBuffer {
   var pauses = SpeechPauses()
 
   private var arrivals = PacketArrivals()
-  private var overtaken = OvertakenPackets()
   private var lateRun = 0
 
   /// A buffer that decodes with `decoder`, which must be its alone.
@@ -97,19 +95,17 @@ public final class AudioJitterBuffer {
     let sequence = arrivals.extend(sequenceNumber)
     let time = arrivals.extend(timestamp)
     let isNewest = arrivals.insert(sequence, timestamp: time)
-    if overtaken.waits(for: lateness(of: time, at: now), isOvertaken: !isNewest) {
-      observe(time, at: now)
-    }
+    delays.note(mediaTime: Self.nanoseconds(time), isOvertaken: !isNewest, at: now)
     let restored = decoder.redundantSampleCount(of: payload)
     if restored > 0 {
-      estimator.expectRedundancy()
+      delays.expectRedundancy()
       // What is restored from this packet comes with it. As with whole copies, the delay grows by that only while packets are missing.
-      if phase != .starting, !arrivals.contains(sequence - 1) {
-        observeCopy(time &- Int64(restored), at: now)
+      if position.phase != .starting, !arrivals.contains(sequence - 1) {
+        delays.noteCopy(mediaTime: Self.nanoseconds(time &- Int64(restored)), at: now)
       }
     }
 
-    if phase != .starting, time < position.expected {
+    if position.isPast(time) {
       stats.packetsDiscarded += 1
       stats.packetsLate += 1
       lateRun += 1
@@ -159,11 +155,11 @@ public final class AudioJitterBuffer {
       stats.fecPacketsDiscarded += 1
       return
     }
-    observeCopy(time, at: now)
+    delays.noteCopy(mediaTime: Self.nanoseconds(time), at: now)
     makeRoom(for: sampleCount)
     // A stream begins with the first packet that came by itself: its copies would only make the start later.
     let isUseful =
-      phase == .starting
+      position.phase == .starting
       ? packets.first.map { time > $0.timestamp } ?? false : time >= position.expected
     guard isUseful,
       case .stored = packets.insert(
@@ -187,7 +183,7 @@ public final class AudioJitterBuffer {
   public func reset() {
     restart(flushing: true)
     arrivals = PacketArrivals()
-    overtaken = OvertakenPackets()
+    delays.reset()
     samples.reset()
     decoder.reset()
     pauses = SpeechPauses()
@@ -208,17 +204,16 @@ public final class AudioJitterBuffer {
     // A packet is needed at the latest one pull before its first sample is due.
     let lowest = configuration.minimumDelay.wholeNanoseconds
     let highest = max(lowest, configuration.maximumDelay.wholeNanoseconds)
-    return min(max(estimator.targetDelay + PlayoutPolicy.pull, lowest), highest)
+    return min(max(delays.targetDelay + PlayoutPolicy.pull, lowest), highest)
   }
 
   func restart(flushing: Bool) {
-    phase = .starting
-    position.dropGenerated()
+    position.restart()
     lateRun = 0
     pace.clear()
     if flushing {
       packets.removeAll()
-      estimator.reset()
+      delays.restart()
       stats.flushes += 1
     }
   }
@@ -227,21 +222,4 @@ public final class AudioJitterBuffer {
   private static let mostPackets = 2_000
 
   static func nanoseconds(_ samples: Int64) -> Int64 { samples &* 62_500 / 3 }
-
-  /// Of what comes with a later packet.
-  private static let longestCopyDelay: Int64 = 300_000_000
-
-  /// How much later than the fastest packets something comes.
-  private func lateness(of time: Int64, at now: Instant) -> Int64 {
-    let transit = now.nanoseconds &- Self.nanoseconds(time)
-    return transit &- (estimator.fastestTransit ?? transit)
-  }
-
-  private func observe(_ time: Int64, at now: Instant) {
-    estimator.add(arrival: now.nanoseconds, mediaTime: Self.nanoseconds(time))
-  }
-
-  private func observeCopy(_ time: Int64, at now: Instant) {
-    if lateness(of: time, at: now) < Self.longestCopyDelay { observe(time, at: now) }
-  }
 }
