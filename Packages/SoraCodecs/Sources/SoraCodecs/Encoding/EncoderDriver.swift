@@ -15,10 +15,7 @@ package final class EncoderDriver<Adapter: EncoderAdapter>: SpeedControlledEncod
   /// Nil where the library's speed stays as it is.
   private var speedControl: EncoderSpeedControl?
   private let takesInterleavedChroma = Adapter.traits.takesInterleavedChroma
-  /// For streams that can't say their colours; nil until a frame has others than those.
-  private var converter: ColorSpaceConverter?
-  /// Nil until a frame has another depth than the stream.
-  private var depthConverter: BitDepthConverter?
+  private let conversion = FrameConversion(tellsColorSpace: Adapter.traits.tellsColorSpace)
   private var codedSize = (width: 0, height: 0)
   private var isOpen = false
   /// Whether the library is to be started anew before the next frame, at another speed.
@@ -73,7 +70,7 @@ package final class EncoderDriver<Adapter: EncoderAdapter>: SpeedControlledEncod
       rateControl.told(rates)
     }
     if isOwing, !needsKeyFrame { return nil }
-    let buffer = inToldColors(frame, inDepth(frame.buffer))
+    let buffer = conversion.picture(of: frame, bitDepth: settings.bitDepth)
 
     let position = layers.next(isKeyFrame: needsKeyFrame)
     let order = FrameOrder(
@@ -114,7 +111,7 @@ package final class EncoderDriver<Adapter: EncoderAdapter>: SpeedControlledEncod
   /// encoder, most of them in one direction only; one way for all means one behaviour: a key frame, then prediction again.
   private func follow(_ frame: RawVideoFrame) throws(CodecError) {
     let isSameSize = frame.width == settings.width && frame.height == settings.height
-    let isTold = !Adapter.traits.tellsColorSpace || settings.describeColors(of: frame)
+    let isTold = !conversion.tellsColorSpace || settings.describeColors(of: frame)
     if isOpen, isSameSize, isTold, !isStale { return }
     var wanted = settings
     wanted.width = frame.width
@@ -153,22 +150,6 @@ package final class EncoderDriver<Adapter: EncoderAdapter>: SpeedControlledEncod
     var wanted = settings
     wanted.speed = speedControl?.speed
     return wanted
-  }
-
-  /// The picture with the stream's bits a sample.
-  private func inDepth(_ picture: PixelBuffer) -> PixelBuffer {
-    guard picture.format.bitDepth != settings.bitDepth else { return picture }
-    let converter = depthConverter ?? BitDepthConverter(limit: 2)
-    depthConverter = converter
-    return converter.convert(picture, to: settings.bitDepth)
-  }
-
-  /// The frame's picture in colours that receivers take the stream's samples for.
-  private func inToldColors(_ frame: RawVideoFrame, _ picture: PixelBuffer) -> PixelBuffer {
-    guard !Adapter.traits.tellsColorSpace, frame.colorSpace != .bt601 else { return picture }
-    let converter = converter ?? ColorSpaceConverter(limit: 2)
-    self.converter = converter
-    return converter.convert(picture, from: frame.colorSpace, to: .bt601)
   }
 
   private func picture(_ buffer: PixelBuffer) -> EncoderPicture {
