@@ -3,14 +3,14 @@ import SoraCodecs
 import SoraVPX
 
 /// VP8 over libvpx, with temporal layers.
-final class VP8EncoderAdapter: EncoderAdapter {
+final class VP8EncoderAdapter: VPXEncoderAdapter {
   static let kind = VideoCodecKind.vp8
   static var implementationName: String { VPXLibrary.name }
   static let scalabilityModes: [ScalabilityMode] = [.l1t1, .l1t2, .l1t3]
   // Its header has a bit for the colours, of which one value is defined: BT.601, limited (RFC 6386 §9.2).
   static let traits = EncoderTraits(tellsColorSpace: false)
 
-  private let encoder = VPXEncoder(.vp8)
+  let encoder = VPXEncoder(.vp8)
   private var temporalLayers = 1
 
   static func plan(_ settings: VideoEncoderSettings) -> EncoderSizePlan {
@@ -40,14 +40,6 @@ final class VP8EncoderAdapter: EncoderAdapter {
     try encoder.limitKeyFrames(rates)
   }
 
-  func close() { encoder.close() }
-
-  func setRates(_ rates: EncoderRates) throws(CodecError) {
-    fill(rates)
-    try encoder.applyRates()
-    try encoder.limitKeyFrames(rates)
-  }
-
   func encode(_ picture: EncoderPicture, _ order: FrameOrder, into output: EncoderOutput)
     throws(CodecError)
   {
@@ -74,7 +66,7 @@ final class VP8EncoderAdapter: EncoderAdapter {
     return flags
   }
 
-  private func fill(_ rates: EncoderRates) {
+  func fill(_ rates: EncoderRates) {
     let kilobits = UInt32(rates.kilobitsPerSecond)
     unsafe encoder.configuration.rc_target_bitrate = kilobits
     unsafe encoder.configuration.ts_number_layers = UInt32(temporalLayers)

@@ -6,7 +6,7 @@ import SoraVPX
 ///
 /// With several spatial layers a frame holds all of them, lowest first. With layers of any kind, sizes are rounded down to
 /// even numbers.
-final class VP9EncoderAdapter: EncoderAdapter {
+final class VP9EncoderAdapter: VPXEncoderAdapter {
   static let kind = VideoCodecKind.vp9
   static var implementationName: String { VPXLibrary.name }
   static let scalabilityModes = ScalabilityMode.all
@@ -42,14 +42,6 @@ final class VP9EncoderAdapter: EncoderAdapter {
     try setTools(settings, threads: threads)
     try encoder.limitKeyFrames(rates)
     if structure.mode.isLayered { try startLayers(settings) }
-  }
-
-  func close() { encoder.close() }
-
-  func setRates(_ rates: EncoderRates) throws(CodecError) {
-    fill(rates)
-    try encoder.applyRates()
-    try encoder.limitKeyFrames(rates)
   }
 
   func encode(_ picture: EncoderPicture, _ order: FrameOrder, into output: EncoderOutput)
