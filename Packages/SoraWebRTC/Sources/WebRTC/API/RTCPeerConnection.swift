@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import SoraClock
+import SoraCodecs
 import SoraDTLS
 import SoraDataChannel
 import SoraICE
@@ -20,13 +21,21 @@ public final class RTCPeerConnection: Sendable {
   let actor: PeerConnectionActor
   let facade = PeerConnectionFacade()
 
+  /// - Parameters:
+  ///   - configuration: servers, policies and settings.
+  ///   - videoCodecs: who encodes and decodes.
+  ///   - videoCapabilities: what is offered and accepted, in order of preference.
+  ///   - dtls: who secures the connection, or why nobody does.
+  ///   - delegate: held weakly.
   init(
-    _ configuration: RTCConfiguration, factory: RTCPeerConnectionFactory,
+    _ configuration: RTCConfiguration, videoCodecs: VideoCodecRegistry,
+    videoCapabilities: [CodecCapability],
+    dtls: Result<any DTLSEndpointFactory & Sendable, RTCSetupError>,
     delegate: (any RTCPeerConnectionDelegate)?
   ) throws(RTCSetupError) {
     self.configuration = configuration
     let gathering = try configuration.checkedGathering()
-    let dtls = try factory.dtlsEndpoints()
+    let dtls = try dtls.get()
     let certificate =
       if let own = configuration.certificate { own.native } else {
         try RTCCertificate.generate().native
@@ -37,9 +46,8 @@ public final class RTCPeerConnection: Sendable {
     facade.setDelegate(delegate, of: self)
     let facade = facade
     let settings = configuration.settings
-    let videoCapabilities = factory.videoCapabilities
     let environment = MediaPipelines.Environment(
-      registry: factory.videoCodecs, playout: AudioPlayout(),
+      registry: videoCodecs, playout: AudioPlayout(),
       audioRedundancy: settings.audioRedundancy,
       now: { SystemClock.now },
       sendVideo: { encoded, id in

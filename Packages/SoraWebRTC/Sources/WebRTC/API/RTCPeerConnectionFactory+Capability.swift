@@ -37,7 +37,7 @@ extension RTCPeerConnectionFactory {
   ///
   /// - Throws: why no connection could be made.
   public func prepare() throws(RTCSetupError) {
-    _ = try dtlsEndpoints()
+    _ = try dtlsEndpoints.get()
     try Self.library.get()
     do {
       try NetworkLoopGroup.shared.prepare()
@@ -52,7 +52,8 @@ extension RTCPeerConnectionFactory {
   /// - Returns: whether both of its ends were connected; why they weren't, the next connection tells.
   @discardableResult
   public func rehearse() -> Bool {
-    guard let dtls = try? dtlsEndpoints(), let certificate = try? RTCCertificate.generate() else {
+    guard let dtls = try? dtlsEndpoints.get(), let certificate = try? RTCCertificate.generate()
+    else {
       return false
     }
     return ConnectionRehearsal.run(

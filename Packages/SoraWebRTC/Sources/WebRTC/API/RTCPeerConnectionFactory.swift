@@ -117,15 +117,14 @@ public final class RTCPeerConnectionFactory: Sendable {
     with configuration: RTCConfiguration, constraints: RTCMediaConstraints? = nil,
     delegate: (any RTCPeerConnectionDelegate)? = nil
   ) throws(RTCSetupError) -> RTCPeerConnection {
-    try RTCPeerConnection(configuration, factory: self, delegate: delegate)
+    try RTCPeerConnection(
+      configuration, videoCodecs: videoCodecs, videoCapabilities: videoCapabilities,
+      dtls: dtlsEndpoints, delegate: delegate)
   }
 
-  /// Who secures a connection.
-  func dtlsEndpoints() throws(RTCSetupError) -> any DTLSEndpointFactory & Sendable {
-    switch endpoints {
-    case .success(let endpoints): return endpoints
-    case .failure(let error): throw .noCryptography(error)
-    }
+  /// Who secures a connection, or why there can't be one.
+  var dtlsEndpoints: Result<any DTLSEndpointFactory & Sendable, RTCSetupError> {
+    endpoints.mapError(RTCSetupError.noCryptography)
   }
 
   public func videoSource() -> RTCVideoSource { RTCVideoSource() }
