@@ -66,21 +66,7 @@ public final class SignalingClient: Sendable {
   }
 
   /// Events for one reader.
-  public struct Events: AsyncSequence, Sendable {
-    public struct AsyncIterator: AsyncIteratorProtocol {
-      fileprivate let queue: EventQueue<Event>
-
-      public mutating func next() async -> Event? { await queue.next() }
-
-      public mutating func next(isolation actor: isolated (any Actor)?) async -> Event? {
-        await queue.next()
-      }
-    }
-
-    fileprivate let queue: EventQueue<Event>
-
-    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(queue: queue) }
-  }
+  public typealias Events = EventSequence<Event>
 
   private enum Phase { case idle, connecting, connected, ended }
 

@@ -22,22 +22,7 @@ public final class WebSocketConnection: Sendable {
   }
 
   /// What arrives, for one reader.
-  public struct Messages: AsyncSequence, Sendable {
-    public struct AsyncIterator: AsyncIteratorProtocol {
-      fileprivate let queue: EventQueue<Event>
-
-      /// The next event; nil after `closed`, or when the task is cancelled.
-      public mutating func next() async -> Event? { await queue.next() }
-
-      public mutating func next(isolation actor: isolated (any Actor)?) async -> Event? {
-        await queue.next()
-      }
-    }
-
-    fileprivate let queue: EventQueue<Event>
-
-    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(queue: queue) }
-  }
+  public typealias Messages = EventSequence<Event>
 
   private struct Outbox {
     var pendingBytes = 0
