@@ -38,10 +38,8 @@ import WebRTC
     let factory = RTCPeerConnectionFactory(
       videoCodecs: RTCPeerConnectionFactory().videoCodecs,
       endpoints: .failure(.library(reason: "no such provider")))
-    let configuration = Configuration(
-      url: .init(string: "ws://127.0.0.1/signaling")!, channelId: "test", role: .sendonly)
     let failure = #expect(throws: ConnectPreparation.Failure.self) {
-      try ConnectPreparation(configuration, factory: factory)
+      try ConnectPreparation(for: .sendonly, factory: factory)
     }
     #expect(failure?.reason.hasPrefix("setup: cryptography: ") == true)
     #expect(failure?.reason.contains("no such provider") == true)

@@ -10,14 +10,14 @@ package struct ConnectPreparation: Sendable {
   /// Takes some milliseconds of the processor, more for the first connection of a process.
   ///
   /// - Throws: why there can't be a connection, in one line that begins with the stage.
-  package init(_ configuration: Configuration, factory: RTCPeerConnectionFactory) throws(Failure) {
+  package init(for role: Role, factory: RTCPeerConnectionFactory) throws(Failure) {
     do throws(RTCSetupError) {
       certificate = try RTCCertificate.generate()
       try factory.prepare()
     } catch {
       throw Failure(reason: "setup: \(error)")
     }
-    guard configuration.role.sends else { return }
+    guard role.sends else { return }
     do {
       capability = try factory.capabilityOffer(
         sending: [.video, .audio], streamId: "offer", certificate: certificate

@@ -12,15 +12,16 @@ public final class ConnectionTask: Sendable {
   }
 
   private let storage = Mutex(State.connecting)
-  private weak let channel: MediaChannel?
+  /// Ends the attempt, if it still goes on.
+  private let onCancel: @Sendable () -> Void
 
-  init(channel: MediaChannel) { self.channel = channel }
+  init(onCancel: @escaping @Sendable () -> Void) { self.onCancel = onCancel }
 
   /// Where the attempt stands.
   public var state: State { storage.withLock { $0 } }
 
   /// Ends the attempt at once with `SoraError.connectionCancelled`. Does nothing once it has ended.
-  public func cancel() { channel?.cancelAttempt() }
+  public func cancel() { onCancel() }
 
   /// Ends; the first call counts.
   func end(_ state: State) {

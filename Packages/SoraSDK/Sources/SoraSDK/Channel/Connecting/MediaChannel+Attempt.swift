@@ -20,7 +20,7 @@ extension MediaChannel {
   func prepare(
     _ completion: Completion
   ) -> ConnectionTask {
-    let task = ConnectionTask(channel: self)
+    let task = ConnectionTask { [weak self] in self?.cancelAttempt() }
     storage.withLock { state in
       state.progress.start(at: SystemClock.now)
       state.completion = completion
@@ -97,7 +97,8 @@ extension MediaChannel {
   /// Makes what doesn't depend on the WebSocket, while that opens.
   private func complete(_ connect: inout ConnectMessage) {
     do throws(ConnectPreparation.Failure) {
-      let preparation = try ConnectPreparation(configuration, factory: NativeFactory.shared)
+      let preparation = try ConnectPreparation(
+        for: configuration.role, factory: NativeFactory.shared)
       storage.withLock { $0.certificate = preparation.certificate }
       connect = SignalingConnect(configuration, sdp: preparation.capability).message
     } catch {
