@@ -16,7 +16,7 @@ final class PublishedLayer {
   /// Its place among those that were offered, the lowest first.
   let rank: Int
   let types: SFUPayloadTypes.Assignment
-  private let terms: Terms
+  private var terms: Terms
 
   /// What the publisher's answer says of its section.
   struct Terms {
@@ -28,19 +28,7 @@ final class PublishedLayer {
     var feedback: CongestionFeedbackKind?
   }
 
-  struct Statistics {
-    var packets: UInt64 = 0
-    var bytes: UInt64 = 0
-    var nacksSent: UInt64 = 0
-    var keyFrameRequests: UInt64 = 0
-
-    mutating func add(_ other: Statistics) {
-      packets &+= other.packets
-      bytes &+= other.bytes
-      nacksSent &+= other.nacksSent
-      keyFrameRequests &+= other.keyFrameRequests
-    }
-  }
+  typealias Statistics = LayerTraffic.Statistics
 
   /// The source that the publisher sends now; nil before its first packet.
   private(set) var receiver: RTPTrackReceiver?
@@ -50,25 +38,15 @@ final class PublishedLayer {
   /// and isn't sent again.
   private let history: PacketHistory?
   private let depayloader: (any RTPDepayloader)?
-  private var seen = DuplicateFilter()
-  private var rates: LayerRates
+  private var traffic: LayerTraffic
   /// The packets that came last, so that subscribers needn't parse them again.
   @safe @exclusivity(unchecked) private var parsed = ParsedPackets()
   /// What the first packets of the newest frames have said of them.
   private var frames = FrameInfos()
   /// Kept packets that haven't been forwarded yet: those of one batch go to one subscriber after the other.
   @safe @exclusivity(unchecked) private var run: [UploadedPacket] = []
-  private var counted = Statistics()
   /// With simulcast, whether its frames come.
   private(set) var flow = LayerFlow()
-  private var isEnded = false
-
-  /// Without simulcast rates are those of the latest second. With it a key frame, as each subscriber that enters the layer asks
-  /// for, must not look like a higher rate.
-  private static let longMemory = Duration.milliseconds(2500)
-
-  /// Bytes that a packet is longer on the wire than as it is stored, about: SRTP's tag, UDP and IPv4.
-  private static let overhead = 16 + 28
 
   init(
     _ codec: SFUCodec, types: SFUPayloadTypes.Assignment, publisherID: String, _ terms: Terms,
@@ -83,13 +61,13 @@ final class PublishedLayer {
     let isVideo = codec.kind == .video
     history = isVideo ? PacketHistory(capacity: 1024) : nil
     depayloader = isVideo ? RTPPayloadFormats.named(codec.name)?.makeDepayloader() : nil
-    rates = Self.rates(isSimulcast: rid != nil)
+    traffic = LayerTraffic(isSimulcast: rid != nil)
   }
 
   var ssrc: UInt32? { receiver?.ssrc }
 
   var statistics: Statistics {
-    var statistics = counted
+    var statistics = traffic.statistics
     statistics.nacksSent &+= receiver?.statistics.nackCount ?? 0
     statistics.keyFrameRequests &+= receiver?.statistics.pliCount ?? 0
     return statistics
@@ -102,24 +80,22 @@ final class PublishedLayer {
     let next = RTPTrackReceiver(
       kind: codec.kind, ssrc: ssrc, clockRate: codec.clockRate,
       sendsNack: terms.sendsNack && codec.kind == .video)
-    if let receiver {
-      counted.nacksSent &+= receiver.statistics.nackCount
-      counted.keyFrameRequests &+= receiver.statistics.pliCount
-      next.keyFrames = receiver.keyFrames
-    }
+    if let receiver { next.keyFrames = receiver.keyFrames }
+    traffic.startSource(
+      afterNacks: receiver?.statistics.nackCount ?? 0,
+      keyFrameRequests: receiver?.statistics.pliCount ?? 0)
     receiver = next
     self.epoch = epoch
     history?.removeAll()
     parsed = ParsedPackets()
     frames = FrameInfos()
-    seen = DuplicateFilter()
     flow.rebase()
   }
 
   /// Its publisher is gone.
   func end() {
     run = []
-    isEnded = true
+    terms.isSending = false
   }
 
   /// With simulcast: its frames come.
@@ -127,13 +103,8 @@ final class PublishedLayer {
   /// - Returns: whether they didn't before.
   func beginFlowing(at now: Instant) -> Bool {
     guard flow.begin(at: now) else { return false }
-    // What it took before it stopped, and that it took nothing since, says nothing of what it takes now.
-    rates = Self.rates(isSimulcast: rid != nil)
+    traffic.restartRates()
     return true
-  }
-
-  private static func rates(isSimulcast: Bool) -> LayerRates {
-    LayerRates(memory: isSimulcast ? longMemory : .seconds(1), trustsBeginning: isSimulcast)
   }
 
   /// Its frames don't come any more.
@@ -142,7 +113,7 @@ final class PublishedLayer {
   /// Asks for a key frame with the publisher's next poll, but not sooner than the interval after the last one. Before its
   /// first packet a publisher has no source to name, and begins with a key frame anyway.
   func requestKeyFrame(interval: Duration, at now: Instant) {
-    guard codec.kind == .video, terms.isSending, !isEnded else { return }
+    guard codec.kind == .video, terms.isSending else { return }
     receiver?.keyFrames.askOnce(interval: interval, at: now)
   }
 
@@ -158,13 +129,11 @@ final class PublishedLayer {
     _ packet: UnsafeRawBufferPointer, _ header: RTPHeader, _ values: RTPHeaderExtensions,
     isRestored: Bool, at now: Instant
   ) -> (uploaded: UploadedPacket, beginsFrame: Bool)? {
-    guard seen.insert(header.sequenceNumber) else { return nil }
-    counted.packets &+= 1
-    counted.bytes &+= UInt64(header.payloadCount)
+    guard traffic.isNew(header.sequenceNumber) else { return nil }
     let payload = unsafe header.payload(in: packet)
     let info = depayloader.flatMap { unsafe try? $0.parse(payload, marker: header.marker) }
-    rates.add(
-      packet.count + Self.overhead, layer: info?.temporalLayer ?? 0, at: now)
+    traffic.count(
+      packet.count, payload: header.payloadCount, layer: info?.temporalLayer ?? 0, at: now)
     let uploaded = UploadedPacket(
       header: header, values: ForwardedValues(values), info: info, count: packet.count,
       isRestored: isRestored)
@@ -240,26 +209,10 @@ final class PublishedLayer {
   // MARK: Rates
 
   /// The highest temporal layer that came.
-  var highestTemporalLayer: UInt8 { rates.highest }
+  var highestTemporalLayer: UInt8 { traffic.highestTemporalLayer }
 
   /// What the temporal layers up to this one take together at the moment, with all headers.
   func rate(through layer: UInt8, at now: Instant) -> Bitrate {
-    rates.rate(through: layer, at: now)
-  }
-}
-
-/// Remembers which sequence numbers have come, as far back as retransmissions reach.
-struct DuplicateFilter {
-  private var extender = SequenceNumberExtender()
-  /// The number in each place, extended; numbers collide only when they are too old to be told apart.
-  private var slots = [Int64](repeating: .min, count: 2048)
-
-  /// Returns false for a number that was inserted before, or is so old that nobody can tell.
-  mutating func insert(_ number: UInt16) -> Bool {
-    let sequence = extender.extend(number)
-    let slot = Int(sequence & 2047)
-    guard slots[slot] < sequence else { return false }
-    slots[slot] = sequence
-    return true
+    traffic.rate(through: layer, at: now)
   }
 }
