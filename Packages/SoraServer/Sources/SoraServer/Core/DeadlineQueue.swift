@@ -5,7 +5,7 @@ package protocol DeadlineQueued: AnyObject {
   var deadlineMark: DeadlineMark { get set }
 }
 
-/// What a `DeadlineQueue` notes in each that it holds.
+/// What a `DeadlineQueue` notes in each that it holds, and makes for each.
 package struct DeadlineMark {
   /// Decides among equal deadlines: the lower first.
   fileprivate let order: UInt64
@@ -13,7 +13,7 @@ package struct DeadlineMark {
   fileprivate var seat = -1
   fileprivate var isTouched = false
 
-  package init(order: UInt64) { self.order = order }
+  fileprivate init(order: UInt64) { self.order = order }
 }
 
 /// Names its connection by a seat: entries move about, and each move of a reference would count its owners anew.
@@ -28,7 +28,7 @@ private struct Deadline {
 }
 
 /// Connections in the order of their deadlines: a binary heap that knows the place of each, so that a thousand idle connections
-/// cost nothing. Equal deadlines keep the order of the connections' making.
+/// cost nothing. Equal deadlines keep the order in which the marks were made.
 package struct DeadlineQueue<Connection: DeadlineQueued> {
   private struct Seat {
     var connection: Connection?
@@ -41,8 +41,15 @@ package struct DeadlineQueue<Connection: DeadlineQueued> {
   private var freeSeats: [Int] = []
   /// Connections whose deadlines may have changed since they were set.
   private var touched: [Connection] = []
+  private var nextOrder: UInt64 = 0
 
   package init() {}
+
+  /// A mark for another connection, behind those of before.
+  package mutating func makeMark() -> DeadlineMark {
+    defer { nextOrder += 1 }
+    return DeadlineMark(order: nextOrder)
+  }
 
   /// A connection's deadline may have changed: it is set anew before the queue is asked next (`takeTouched`).
   package mutating func touch(_ connection: Connection) {

@@ -20,22 +20,28 @@ public final class SFUCore {
 
   /// Takes what is published, frame by frame, before it is decoded; packets are put together only where this is set. Called in
   /// the middle of the core's calls, and calls nothing of it.
-  public var onPublishedFrame: ((SFUPublisher, EncodedTrackFrame) -> Void)?
+  public var onPublishedFrame: ((SFUPublisher, EncodedTrackFrame) -> Void)? {
+    get { frameTap.handler }
+    set { frameTap.handler = newValue }
+  }
   /// The channels whose frames are taken; nil for all.
   public var takenChannels: Set<String>? {
-    didSet {
-      for connection in connections where takes(connection.channel.id) == false {
+    get { frameTap.channels }
+    set {
+      frameTap.channels = newValue
+      for connection in connections
+      where frameTap.handler(of: connection.channel.id) == nil {
         for track in connection.uplink.tracks { track.dropAssembly() }
       }
     }
   }
 
+  private(set) var frameTap = PublishedFrameTap()
   let random: RandomSource
   /// What publishers with simulcast are offered where nobody has said otherwise.
   let simulcast: SimulcastOffer
   let sink: any DatagramSink
   private(set) var clients = SignalingClients<SFUConnection>()
-  private var nextOrder: UInt64 = 0
   private var deadlines = DeadlineQueue<SFUConnection>()
   /// Layers whose packets of this batch haven't been forwarded.
   private var running: [(track: PublishedTrack, layer: PublishedLayer)] = []
@@ -267,11 +273,6 @@ public final class SFUCore {
 
   func channel(_ id: String) -> SFUChannel? { channels.first { $0.id == id } }
 
-  /// Whether a channel's frames are taken before they are decoded.
-  func takes(_ channelID: String) -> Bool {
-    onPublishedFrame != nil && takenChannels?.contains(channelID) ?? true
-  }
-
   // MARK: Finding the connection
 
   private func receiveSTUN(
@@ -333,8 +334,7 @@ public final class SFUCore {
       channels.append(channel)
     }
     let connection = SFUConnection(
-      request, offer, peer: peer, order: nextOrder, channel: channel, core: self, at: now)
-    nextOrder += 1
+      request, offer, peer: peer, mark: deadlines.makeMark(), channel: channel, core: self, at: now)
     clients.connect(peer, connection)
     directory.insert(
       connection, id: connection.connectionID,

@@ -8,9 +8,9 @@ import Testing
     let number: Int
     var deadlineMark: DeadlineMark
 
-    init(_ number: Int) {
+    init(_ number: Int, in queue: inout DeadlineQueue<Queued>) {
       self.number = number
-      deadlineMark = DeadlineMark(order: UInt64(number))
+      deadlineMark = queue.makeMark()
     }
   }
 
@@ -19,7 +19,7 @@ import Testing
     let random = RandomSource(seed: seed)
     func below(_ limit: UInt64) -> Int { Int(random.next() % limit) }
     var queue = DeadlineQueue<Queued>()
-    let all = (0..<40).map(Queued.init)
+    let all = (0..<40).map { Queued($0, in: &queue) }
     var expected: [Int: Instant] = [:]
     for _ in 0..<4_000 {
       switch below(9) {
@@ -53,7 +53,7 @@ import Testing
     var queue = DeadlineQueue<Queued>()
     weak var gone: Queued?
     do {
-      let one = Queued(1)
+      let one = Queued(1, in: &queue)
       gone = one
       queue.set(.zero, of: one)
       queue.touch(one)

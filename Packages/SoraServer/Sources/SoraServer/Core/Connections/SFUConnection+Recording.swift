@@ -17,7 +17,7 @@ extension SFUConnection {
   func assemble(
     _ packet: LentPacket, of layer: PublishedLayer, _ track: PublishedTrack, at now: Instant
   ) {
-    guard core.takes(channel.id), let take = core.onPublishedFrame,
+    guard let take = core.frameTap.handler(of: channel.id),
       let packet = packet.withoutRedundancy(layer.types),
       let assembly = track.obtainAssembly(of: layer, packet.uploaded, at: now)
     else { return }

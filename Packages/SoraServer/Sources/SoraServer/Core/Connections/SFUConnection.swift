@@ -46,16 +46,16 @@ final class SFUConnection: DeadlineQueued, TrackSubscriber {
 
   /// - Parameters:
   ///   - offer: the client's own; nil where the server offers.
-  ///   - order: rises from connection to connection of a core.
+  ///   - mark: of the core's queue of deadlines.
   init(
-    _ request: SFUConnectRequest, _ offer: SFUClientOffer?, peer: SFUPeerID, order: UInt64,
+    _ request: SFUConnectRequest, _ offer: SFUClientOffer?, peer: SFUPeerID, mark: DeadlineMark,
     channel: SFUChannel, core: SFUCore, at now: Instant
   ) {
     self.request = request
     self.channel = channel
     self.core = core
     let random = core.random
-    deadlineMark = DeadlineMark(order: order)
+    deadlineMark = mark
     span = ConnectionSpan(lifetime: request.grant.lifetime)
     let connectionID = request.grant.connectionID ?? SFUIdentifier.make(random)
     identity = SFUNotification.Peer(
