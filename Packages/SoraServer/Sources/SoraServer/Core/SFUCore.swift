@@ -375,7 +375,7 @@ public final class SFUCore {
     let others = others(of: connection)
     let base = notification(.created, of: connection, at: now)
     var own = base
-    own.others = others.map(\.identity)
+    own.others = others.map(\.identity.peer)
     // Others get the list too, from the newcomer's point of view, as Sora sends one message to everybody.
     tell(.notify(own), to: [connection] + others, at: now)
   }
@@ -448,7 +448,7 @@ public final class SFUCore {
     _ kind: SFUNotification.Kind, of connection: SFUConnection, at now: Instant
   ) -> SFUNotification {
     SFUNotification(
-      kind: kind, peer: connection.identity, role: connection.request.role,
+      kind: kind, peer: connection.identity.peer, role: connection.request.role,
       sessionID: connection.channel.sessionID, audio: connection.request.audio != nil,
       video: connection.request.video != nil,
       minutes: Int(now.nanoseconds(since: connection.connectedAt ?? now) / 60_000_000_000),

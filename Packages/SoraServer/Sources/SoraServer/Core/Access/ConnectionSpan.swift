@@ -1,8 +1,8 @@
 import SoraMedia
 
 /// What becomes due by how long media could flow on a connection: each minute, and the end that its grant sets. Plain memory and no clock of its own.
-struct ConnectionSpan {
-  enum Event: Hashable {
+package struct ConnectionSpan {
+  package enum Event: Hashable {
     /// So many whole minutes have passed.
     case minute(Int)
     case over

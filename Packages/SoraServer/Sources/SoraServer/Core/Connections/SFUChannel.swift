@@ -31,7 +31,7 @@ final class SFUChannel {
   }
 
   /// Bytes of JSON of all members' names and metadata.
-  var metadataSize: Int { members.reduce(0) { $0 + $1.identitySize } }
+  var metadataSize: Int { members.reduce(0) { $0 + $1.identity.size } }
 
   /// Only connections whose media can flow count.
   var counters: SFUCounters {

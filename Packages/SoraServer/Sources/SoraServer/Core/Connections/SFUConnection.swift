@@ -10,16 +10,10 @@ import SoraTransport
 final class SFUConnection: DeadlineQueued, TrackSubscriber {
   let request: SFUConnectRequest
   let channel: SFUChannel
-  /// Its names, as others hear of them.
-  var identity: SFUNotification.Peer {
-    didSet { identitySize = identity.metadataSize }
-  }
-  /// Bytes of those names and metadata: all members' are added up whenever somebody comes.
-  private(set) var identitySize: Int
+  var identity: ConnectionIdentity
   unowned let core: SFUCore
   let transport: PeerTransport
-  private var phase: Phase
-  private var span: ConnectionSpan
+  private var life: ConnectionLife
 
   let uplink = Uplink()
   let downlink = Downlink()
@@ -35,15 +29,6 @@ final class SFUConnection: DeadlineQueued, TrackSubscriber {
   /// Messages that couldn't be used, by reason.
   var dropped = SFUDropped()
 
-  private enum Phase {
-    /// Media has to flow by then.
-    case connecting(mediaBy: Instant)
-    case connected(since: Instant)
-    /// Nothing is forwarded any more; what was said last may still be on its way, until then at most.
-    case leaving(connectedAt: Instant?, until: Instant)
-    case ended(connectedAt: Instant?)
-  }
-
   /// - Parameters:
   ///   - offer: the client's own; nil where the server offers.
   ///   - mark: of the core's queue of deadlines.
@@ -56,17 +41,17 @@ final class SFUConnection: DeadlineQueued, TrackSubscriber {
     self.core = core
     let random = core.random
     deadlineMark = mark
-    span = ConnectionSpan(lifetime: request.grant.lifetime)
+    life = ConnectionLife(
+      mediaBy: now + core.configuration.mediaTimeout, lifetime: request.grant.lifetime)
     let connectionID = request.grant.connectionID ?? SFUIdentifier.make(random)
-    identity = SFUNotification.Peer(
-      connectionID: connectionID, clientID: request.clientID ?? connectionID,
-      bundleID: request.bundleID ?? connectionID, metadata: request.notifyMetadata,
-      authnMetadata: request.grant.authnMetadata, authzMetadata: request.grant.authzMetadata)
-    identitySize = identity.metadataSize
+    identity = ConnectionIdentity(
+      SFUNotification.Peer(
+        connectionID: connectionID, clientID: request.clientID ?? connectionID,
+        bundleID: request.bundleID ?? connectionID, metadata: request.notifyMetadata,
+        authnMetadata: request.grant.authnMetadata, authzMetadata: request.grant.authzMetadata))
     // RFC 9429 §5.2.1: 63 bits with the top bits clear.
     exchange = OfferExchange(sessionNumber: random.next() >> 2)
     sections = SFUSections(opus: SFUCodec.opus(request.audio ?? AudioOptions()))
-    phase = .connecting(mediaBy: now + core.configuration.mediaTimeout)
     transport = PeerTransport(
       configuration: PeerTransport.Configuration(
         ice: ICEAgent.Configuration(isControlling: false, isLite: true),
@@ -102,30 +87,17 @@ final class SFUConnection: DeadlineQueued, TrackSubscriber {
     if let offer { take(offer) } else { makeUploadSections() }
   }
 
-  var connectionID: String { identity.connectionID }
-  var clientID: String { identity.clientID }
-  var bundleID: String { identity.bundleID }
+  var connectionID: String { identity.peer.connectionID }
+  var clientID: String { identity.peer.clientID }
+  var bundleID: String { identity.peer.bundleID }
 
-  var isConnected: Bool {
-    if case .connected = phase { true } else { false }
-  }
-
+  var isConnected: Bool { life.isConnected }
   /// Whether it has left its channel.
-  var isEnded: Bool {
-    switch phase {
-    case .connecting, .connected: false
-    case .leaving, .ended: true
-    }
-  }
-
+  var isEnded: Bool { life.isEnded }
+  /// Whether it has left its channel, and its transport is still there.
+  var isLeaving: Bool { life.isLeaving }
   /// When media could flow first; nil before.
-  var connectedAt: Instant? {
-    switch phase {
-    case .connecting: nil
-    case .connected(let since): since
-    case .leaving(let connectedAt, _), .ended(let connectedAt): connectedAt
-    }
-  }
+  var connectedAt: Instant? { life.connectedAt }
 
   /// Whether a selection has it.
   func isIn(_ selection: SFUSelection) -> Bool {
@@ -196,10 +168,10 @@ final class SFUConnection: DeadlineQueued, TrackSubscriber {
     for subscription in downlink.subscriptions { detach(subscription) }
     uplink.end()
     guard let channels = signaling.channels, channels.areOpen, transport.isWritable else {
-      phase = .ended(connectedAt: connectedAt)
+      life.end()
       return true
     }
-    phase = .leaving(connectedAt: connectedAt, until: now + Self.longestGoodbye)
+    life.leave(until: now + Self.longestGoodbye)
     channels.closeAll(at: afterClose ? now + Self.lastMoment : now)
     return false
   }
@@ -209,22 +181,15 @@ final class SFUConnection: DeadlineQueued, TrackSubscriber {
 
   /// All channels are closed: what was sent last has a moment to arrive, and the client one to go by itself.
   func channelsClosed(at now: Instant) {
-    guard case .leaving(let connectedAt, let until) = phase else { return }
-    phase = .leaving(connectedAt: connectedAt, until: min(until, now + Self.lastMoment))
-    core.touch(self)
+    if life.hasten(to: now + Self.lastMoment) { core.touch(self) }
   }
 
   /// sora_sdk 2025.4.0 crashes where its channels close while it takes `close`.
   private static let lastMoment = Duration.milliseconds(200)
 
-  /// Whether it has left its channel, and its transport is still there.
-  var isLeaving: Bool {
-    if case .leaving = phase { true } else { false }
-  }
-
   /// Ends the transport, with what it carries. Only from the core.
   func finish(at now: Instant) {
-    phase = .ended(connectedAt: connectedAt)
+    life.end()
     signaling.channels?.end(at: now)
     transport.close(at: now)
   }
@@ -232,22 +197,17 @@ final class SFUConnection: DeadlineQueued, TrackSubscriber {
   // MARK: Time
 
   func poll(at now: Instant) {
-    if case .ended = phase { return }
+    if life.isOver { return }
     if let deadline = transport.nextDeadline, deadline <= now { transport.poll(at: now) }
     signaling.channels?.poll(at: now)
-    if case .leaving(_, let until) = phase, until <= now { return core.release(self, at: now) }
+    if life.hasLeft(at: now) { return core.release(self, at: now) }
     guard !isEnded else { return }
     if transport.isWritable { pollMedia(at: now) }
     guard !isEnded else { return }
     if let answerBy = exchange.answerBy, answerBy <= now {
       return end(.refused("ANSWER-TIMEOUT: no answer came in time"), at: now)
     }
-    switch phase {
-    case .connecting(let mediaBy):
-      if mediaBy <= now {
-        end(.refused("MEDIA-TIMEOUT: no media connection came about in time"), at: now)
-      }
-    case .connected:
+    if isConnected {
       for due in signaling.poll(at: now) {
         switch due {
         case .ping(let statistics): tell(.ping(statistics: statistics), at: now)
@@ -255,38 +215,37 @@ final class SFUConnection: DeadlineQueued, TrackSubscriber {
         case .lost: end(.lost("PONG-TIMEOUT"), at: now)
         }
       }
-      // A minute may end with the last moment for a pong: of who is lost nothing more is told.
-      guard !isEnded else { return }
-      switch span.poll(at: now) {
-      case .minute: core.updated(self, at: now)
-      case .over: end(SFUClose(code: 1000, reason: "LIFETIME-EXPIRED"), at: now)
-      case nil: break
-      }
-    case .leaving, .ended: break
+    }
+    // A minute may end with the last moment for a pong: of who is lost, nothing more becomes due.
+    // A copy is polled: each packet asks whether it has ended, and overlapping access to `life` would be looked for there.
+    var life = life
+    let due = life.poll(at: now)
+    self.life = life
+    switch due {
+    case .mediaMissing:
+      end(.refused("MEDIA-TIMEOUT: no media connection came about in time"), at: now)
+    case .span(.minute): core.updated(self, at: now)
+    case .span(.over): end(SFUClose(code: 1000, reason: "LIFETIME-EXPIRED"), at: now)
+    case nil: break
     }
   }
 
   var nextDeadline: Instant? {
-    var deadline = earliest(transport.nextDeadline, exchange.answerBy)
-    deadline = earliest(deadline, signaling.channels?.nextDeadline)
-    switch phase {
-    case .connecting(let mediaBy): deadline = earliest(deadline, mediaBy)
-    case .connected:
-      deadline = earliest(deadline, earliest(signaling.nextDeadline, span.nextDeadline))
-    case .leaving(_, let until):
-      return earliest(
-        earliest(transport.nextDeadline, signaling.channels?.nextDeadline), until)
-    case .ended: return nil
-    }
+    guard !life.isOver else { return nil }
+    var deadline = earliest(transport.nextDeadline, signaling.channels?.nextDeadline)
+    deadline = earliest(deadline, life.nextDeadline)
+    guard !isEnded else { return deadline }
+    deadline = earliest(deadline, exchange.answerBy)
+    if isConnected { deadline = earliest(deadline, signaling.nextDeadline) }
     if transport.isWritable { deadline = earliest(deadline, mediaDeadline) }
     return deadline
   }
 
   private func connected(at now: Instant) {
-    guard case .connecting = phase else { return }
-    phase = .connected(since: now)
+    var life = life
+    guard life.connect(at: now) else { return }
+    self.life = life
     signaling.start(at: now)
-    span.start(at: now)
     for subscription in downlink.subscriptions where subscription.isActive {
       begin(subscription, at: now)
     }

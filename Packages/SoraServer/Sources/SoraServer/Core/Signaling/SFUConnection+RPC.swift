@@ -125,7 +125,7 @@ extension SFUConnection {
       throw RPCError(.invalidParams, "key must be a string, and value is missing or anything")
     }
     var members: [String: JSONValue]
-    switch identity.metadata {
+    switch identity.peer.metadata {
     case nil, .null?: members = [:]
     case .object(let present)?: members = present
     default:
@@ -153,8 +153,8 @@ extension SFUConnection {
       throw RPCError(.invalidParams, "metadata may have \(Self.mostMetadata) bytes as JSON")
     }
     var changed = identity
-    changed.metadata = metadata
-    let growth = changed.metadataSize - identity.metadataSize
+    changed.peer.metadata = metadata
+    let growth = changed.size - identity.size
     // Less is always taken, so that a full channel can become smaller.
     guard growth <= 0 || channel.metadataSize + growth <= SFUNotification.mostMetadata else {
       throw RPCError(.invalidParams, "the channel's metadata is as long as it may be")
