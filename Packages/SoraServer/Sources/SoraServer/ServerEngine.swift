@@ -12,25 +12,19 @@ import SoraWire
 /// The core on a network loop: its sockets, its timer, and its clients' WebSockets. Confined to the loop.
 final class ServerEngine: DatagramHandler, SFUCoreDelegate {
   let core: SFUCore
-  private(set) var mediaAddresses: [TransportAddress] = []
   let loop: NetworkLoop
   private let sockets: UDPSocketSet
   private var timer: LoopTimer?
-  private let relay = HandlerRelay()
   private var webSockets: [SFUPeerID: WebSocketConnection] = [:]
   /// Of who came by an HTTP request.
   var sessions = HTTPSessions()
   private let events: AsyncStream<SFUEvent>.Continuation
   private let reports: EventWebhook?
   private let logger: Logger
-  /// The relay that offers name; nil where the server has none.
-  let turn: TURNService?
-  private let transportPolicy: ICETransportPolicy
+  let iceServers: OfferedICEServers
   /// nil where nothing is recorded.
   private(set) var recordings: ServerRecordings?
-  /// Waits for the last connection to go.
-  private var drained: AsyncStream<Void>.Continuation?
-  private var drainTimer: LoopTimer?
+  private var pendingDrain: PendingDrain?
   /// nil without one, and until it has been joined.
   var cluster: Cluster?
 
@@ -43,29 +37,13 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
     self.events = events
     logger = configuration.logger
     sockets = UDPSocketSet()
-    var failure: NetworkError?
-    for ip in addresses {
-      do throws(NetworkError) {
-        let address = TransportAddress(ip: ip, port: configuration.mediaPort)
-        let socket = try loop.openUDP(address, handler: relay)
-        sockets.insert(socket)
-        mediaAddresses.append(socket.localAddress)
-      } catch {
-        // One address that went away between listing and binding must not stop the server.
-        logger.warning("no media on an address", metadata: ["ip": "\(ip)", "error": "\(error)"])
-        failure = error
-      }
-    }
-    if mediaAddresses.isEmpty, let failure { throw failure }
-    transportPolicy = configuration.iceTransportPolicy
-    if let relay = configuration.turn {
-      let ips = mediaAddresses.map(\.ip)
-      turn = try TURNService(
-        addresses: relay.addresses ?? ServerEngine.turnAddresses(configuration, ips),
-        relay, loop: loop, logger: configuration.logger)
-    } else {
-      turn = nil
-    }
+    let relay = HandlerRelay()
+    try sockets.open(
+      addresses, port: configuration.mediaPort, for: "media", on: loop, handler: relay,
+      logger: logger)
+    let mediaAddresses = sockets.sockets.map(\.localAddress)
+    iceServers = try OfferedICEServers(
+      configuration, media: mediaAddresses.map(\.ip), loop: loop)
     let now = SystemClock.now
     var core = SFUCore.Configuration(
       certificate: certificate, dtls: try configuration.dtls.makeFactory(),
@@ -84,7 +62,7 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
       min(configuration.access.maximumConnections, .max - Self.mostGuests) + Self.mostGuests
     core.maximumChannelConnections = configuration.access.maximumChannelConnections ?? .max
     core.maximumNetworkConnections = configuration.access.maximumAddressConnections ?? .max
-    if let turn { core.turnTransport = { turn.transport(ofRelay: $0) } }
+    if let turn = iceServers.turn { core.turnTransport = { turn.transport(ofRelay: $0) } }
     self.core = SFUCore(configuration: core, random: .system(), sink: sockets)
     self.core.delegate = self
     relay.engine = self
@@ -97,15 +75,9 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
   /// Clients that aren't connected yet, beyond those that may be.
   private static let mostGuests = 200
 
-  /// Clients that came to one address for signaling reach the relay there; else every address serves.
-  private static func turnAddresses(
-    _ configuration: ServerConfiguration, _ media: [IPAddress]
-  ) -> [IPAddress] {
-    if let host = IPAddress(configuration.host), !host.isUnspecified { return [host] }
-    if configuration.host == "localhost" { return [.loopbackV4] }
-    let reachable = media.filter { !$0.isLoopback }
-    return Array((reachable.isEmpty ? media : reachable).prefix(4))
-  }
+  var mediaAddresses: [TransportAddress] { sockets.sockets.map(\.localAddress) }
+  /// The relay that offers name; nil where the server has none.
+  var turn: TURNService? { iceServers.turn }
 
   /// Records what is published from now on, or what the API asks for.
   func record(with recordings: ServerRecordings) {
@@ -252,12 +224,11 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
   ///
   /// - Returns: what ends when the last connection has gone, at the latest after the limit.
   func drain(_ settings: ServerConfiguration.Drain) -> AsyncStream<Void> {
+    endDrain()
     let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
-    drained?.finish()
-    drained = continuation
     let timer = loop.makeTimer { [weak self] _ in self?.endDrain() }
     timer.deadline = loop.now + settings.limit
-    drainTimer = timer
+    pendingDrain = PendingDrain(waiter: continuation, timer: timer)
     core.drain(to: settings.redirectURL, at: loop.now)
     logger.notice(
       "draining",
@@ -271,14 +242,12 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
   }
 
   private func endDrainWhereEmpty() {
-    if drained != nil, core.status.isEmpty { endDrain() }
+    if pendingDrain != nil, core.status.isEmpty { endDrain() }
   }
 
   private func endDrain() {
-    drained?.finish()
-    drained = nil
-    drainTimer?.cancel()
-    drainTimer = nil
+    pendingDrain?.end()
+    pendingDrain = nil
   }
 
   func shutdown() {
@@ -297,37 +266,13 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
       webSocket.close(code: WebSocketCloseCode(rawValue: close.code), reason: close.reason)
       webSockets[peer] = nil
     case .offer(let offer):
-      let authority = webSocket.request?.headers["host"]
-      webSocket.send(.offer(withServers(offer, of: peer, for: authority)))
+      var offer = offer
+      iceServers.fill(
+        &offer, for: core.request(of: peer), authority: webSocket.request?.headers["host"])
+      webSocket.send(.offer(offer))
     default:
       if let message = core.written(output) { webSocket.send(text: message.text) }
     }
-  }
-
-  /// Puts the relay, with credentials of the connection's own, into an offer to who names this host `authority`.
-  private func withServers(
-    _ offer: OfferMessage, of peer: SFUPeerID, for authority: String?
-  ) -> OfferMessage {
-    var offer = offer
-    let request = core.request(of: peer)
-    var servers: [SignalingICEServer] = []
-    var policy = transportPolicy
-    if let turn {
-      let credentials = turn.credentials(for: offer.connectionID)
-      let only = request?.grant.relayProtocol
-      if only != nil { policy = .relay }
-      servers.append(
-        SignalingICEServer(
-          urls: turn.urls(for: authority, only: only), username: credentials.username,
-          credential: credentials.password))
-    }
-    if request?.soraClient?.hasPrefix("Sora iOS SDK") == true {
-      // Where there is a configuration, that SDK takes no policy but this one, and without a relay would have no candidate.
-      guard !servers.isEmpty else { return offer }
-      policy = .relay
-    }
-    offer.configuration = .init(iceServers: servers, iceTransportPolicy: policy.rawValue)
-    return offer
   }
 
   func core(_ core: SFUCore, event: SFUEvent, at now: Instant) {
@@ -385,6 +330,18 @@ final class ServerEngine: DatagramHandler, SFUCoreDelegate {
   }
 
   func schedule() { timer?.deadline = core.nextDeadline }
+}
+
+/// Somebody waits for the last connection to go, for a while.
+private struct PendingDrain {
+  let waiter: AsyncStream<Void>.Continuation
+  /// Runs out where connections stay.
+  let timer: LoopTimer
+
+  func end() {
+    waiter.finish()
+    timer.cancel()
+  }
 }
 
 /// Stands between the sockets, which are opened first, and the engine that needs their addresses to be made.

@@ -36,7 +36,6 @@ final class TURNService: TURNServerNetwork {
     self.loop = loop
     transports = settings.transports
     streams = TURNStreams(settings.streamLimits)
-    let port = settings.port
     self.logger = logger
     secret = RandomSource.system().bytes(32)
     var configuration = TURNServer.Configuration(realm: "sora", credentials: .secret(secret))
@@ -45,19 +44,9 @@ final class TURNService: TURNServerNetwork {
     server = TURNServer(configuration: configuration, network: self, random: .system())
     front.service = self
     back.service = self
-    var failure: NetworkError?
-    for ip in addresses {
-      do throws(NetworkError) {
-        // A free port that was taken for the first address serves for the others too, where it can.
-        let wanted = port == 0 ? sockets.sockets.first?.localAddress.port ?? 0 : port
-        sockets.insert(
-          try loop.openUDP(TransportAddress(ip: ip, port: wanted), handler: front))
-      } catch {
-        logger.warning("no TURN on an address", metadata: ["ip": "\(ip)", "error": "\(error)"])
-        failure = error
-      }
-    }
-    if sockets.sockets.isEmpty, let failure { throw failure }
+    try sockets.open(
+      addresses, port: settings.port, sharesPort: true, for: "TURN", on: loop, handler: front,
+      logger: logger)
     timer = loop.makeTimer { [weak self] now in
       self?.poll(at: now)
     }

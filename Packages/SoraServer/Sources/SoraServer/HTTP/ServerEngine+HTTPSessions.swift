@@ -58,19 +58,11 @@ extension ServerEngine {
           purpose: offer.purpose, channelID: applicant.connect.channelID,
           connectionID: answer.connectionID, token: token.flatMap { SecretKey($0) }), as: id)
       return .success(
-        MadeSession(id: id, answer: answer, links: links(answer.connectionID, authority)))
+        MadeSession(
+          id: id, answer: answer,
+          links: iceServers.links(for: answer.connectionID, authority: authority)))
     } catch {
       return .failure(problem(error, path: path))
-    }
-  }
-
-  /// The relay, as RFC 9725 §4.6 has it.
-  private func links(_ connectionID: String, _ authority: String?) -> [String] {
-    guard let turn else { return [] }
-    let credentials = turn.credentials(for: connectionID)
-    return turn.urls(for: authority).map {
-      "<\($0)>; rel=\"ice-server\"; username=\"\(credentials.username)\"; "
-        + "credential=\"\(credentials.password)\"; credential-type=\"password\""
     }
   }
 
