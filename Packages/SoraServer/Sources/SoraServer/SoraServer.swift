@@ -25,17 +25,17 @@ public final class SoraServer: Sendable {
 
   public let configuration: Configuration
   /// What clients connect to, `ws://HOST:PORT/signaling`.
-  public let url: String
+  public var url: String { urls.signaling }
   /// The page, `http://HOST:PORT/`.
-  public let httpURL: String
+  public var httpURL: String { urls.pages[0] }
   /// The page by every address that reaches it, `httpURL` first. More than that one where the host is a wildcard.
-  public let httpURLs: [String]
+  public var httpURLs: [String] { urls.pages }
   /// Whether only this machine reaches the server.
-  public let isLocal: Bool
+  public var isLocal: Bool { urls.isLocal }
   /// The port of signaling and the page.
-  public let port: Int
+  public var port: Int { urls.port }
   /// What the HTTP API's requests are posted to, `http://HOST:PORT/`; nil where it isn't open.
-  public let apiURL: String?
+  public var apiURL: String? { urls.api }
   /// Where media is received.
   public let mediaAddresses: [TransportAddress]
   /// Who joins and who leaves, for one reader. Ends with `shutdown`.
@@ -43,6 +43,7 @@ public final class SoraServer: Sendable {
   /// What offers name as TURN servers to clients that know this host by an address.
   public let turnURLs: [String]
 
+  private let urls: ServerURLs
   private let loop: NetworkLoop
   private let engine: LoopBound<ServerEngine>
   private let signaling: SignalingServer
@@ -119,9 +120,10 @@ public final class SoraServer: Sendable {
         await signaling.stop()
         throw error
       }
+      let urls = ServerURLs(configuration, signaling: signaling, api: api)
       let cluster: ServerCluster?
       do {
-        cluster = try await join(configuration, engine, signaling, api)
+        cluster = try await join(configuration, engine, urls)
       } catch {
         await api?.stop()
         await signaling.stop()
@@ -131,7 +133,7 @@ public final class SoraServer: Sendable {
         (engine.value.mediaAddresses, engine.value.turn?.urls() ?? [])
       }
       return SoraServer(
-        configuration, loop, engine, (signaling, api, cluster), access, media, turn, events)
+        configuration, urls, loop, engine, (signaling, api, cluster), access, media, turn, events)
     } catch {
       if let engine = try? made.get() { await close(engine) }
       loop.shutdown()
@@ -209,71 +211,34 @@ public final class SoraServer: Sendable {
   }
 
   private static func join(
-    _ configuration: Configuration, _ engine: LoopBound<ServerEngine>,
-    _ signaling: SignalingServer, _ api: SignalingServer?
+    _ configuration: Configuration, _ engine: LoopBound<ServerEngine>, _ urls: ServerURLs
   ) async throws -> ServerCluster? {
     guard let settings = configuration.cluster else { return nil }
     let cluster = try await ServerCluster(
-      settings, configuration, url: urls(of: configuration, port: signaling.boundPort).signaling,
-      apiURL: url(of: api), engine)
+      settings, configuration, url: urls.signaling, apiURL: urls.api, engine)
     await engine.loop.run { engine.value.cluster = cluster.member }
     return cluster
   }
 
-  private static func url(of api: SignalingServer?) -> String? {
-    guard let api else { return nil }
-    let host = api.boundHost
-    return "http://\(host.contains(":") ? "[\(host)]" : host):\(api.boundPort)/"
-  }
-
-  /// What clients can write for signaling, and for the page by each address.
-  private static func urls(
-    of configuration: Configuration, port: Int
-  ) -> (signaling: String, pages: [String], hosts: [String]) {
-    let hosts = hosts(for: configuration.host)
-    let authorities = hosts.map { ($0.contains(":") ? "[\($0)]" : $0) + ":\(port)" }
-    let isSecure = configuration.tls != nil
-    return (
-      (isSecure ? "wss" : "ws") + "://\(authorities[0])/signaling",
-      authorities.map { (isSecure ? "https" : "http") + "://\($0)/" }, hosts
-    )
-  }
-
   private init(
-    _ configuration: Configuration, _ loop: NetworkLoop, _ engine: LoopBound<ServerEngine>,
+    _ configuration: Configuration, _ urls: ServerURLs, _ loop: NetworkLoop,
+    _ engine: LoopBound<ServerEngine>,
     _ servers: (signaling: SignalingServer, api: SignalingServer?, cluster: ServerCluster?),
     _ access: ServerAccess,
     _ media: [TransportAddress], _ turn: [String],
     _ events: AsyncStream<SFUEvent>
   ) {
     self.configuration = configuration
+    self.urls = urls
     self.loop = loop
     self.engine = engine
     self.access = access
-    let signaling = servers.signaling
-    self.signaling = signaling
+    signaling = servers.signaling
     api = servers.api
     cluster = servers.cluster
-    apiURL = Self.url(of: servers.api)
     self.events = events
     mediaAddresses = media
     turnURLs = turn
-    port = signaling.boundPort
-    let urls = Self.urls(of: configuration, port: port)
-    url = urls.signaling
-    httpURLs = urls.pages
-    httpURL = httpURLs[0]
-    isLocal = urls.hosts.allSatisfy { $0 == "localhost" || IPAddress($0)?.isLoopback == true }
-  }
-
-  /// What clients can write for a host. A wildcard can't be connected to: it is the loopback, and then each address of this machine.
-  private static func hosts(for host: String) -> [String] {
-    guard let wildcard = IPAddress(host), wildcard.isUnspecified else { return [host] }
-    let others = ((try? NetworkLoop.hostAddresses()) ?? []).filter {
-      !$0.isLoopback && !$0.ip.isLinkLocal && ($0.ip.isV4 || wildcard.isV6)
-    }
-    return [wildcard.isV4 ? "127.0.0.1" : "::1"] + others.filter(\.ip.isV4).map { "\($0.ip)" }
-      + others.filter(\.ip.isV6).map { "\($0.ip)" }
   }
 
   /// Reads the certificate and key of signaling, the page and `turns:` again, for clients that come from now on. Connections that are open
