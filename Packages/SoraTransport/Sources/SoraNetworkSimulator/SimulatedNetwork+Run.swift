@@ -97,7 +97,7 @@ extension SimulatedNetwork {
     case .loopback: deliver(event.index)
     case .deadline: pollEndpoint(Int(event.index), event.time)
     case .callback: call(event)
-    case .message: pipes[Int(event.index)].deliverNext(self)
+    case .message: deliverMessage(event.index)
     }
   }
 

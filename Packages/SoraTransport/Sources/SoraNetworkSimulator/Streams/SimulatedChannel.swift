@@ -31,14 +31,14 @@ public final class SimulatedChannel {
   /// Sends a message. After a close it is dropped.
   public func send(_ text: String) {
     guard isOpen else { return }
-    pipe.send(.text(text), delay, network)
+    network.send(.text(text), delay, over: pipe)
   }
 
   /// Closes both ends. What was sent before still arrives.
   public func close(code: Int = 1000, reason: String = "") {
     guard isOpen else { return }
     isOpen = false
-    pipe.send(.close(code, reason), delay, network)
+    network.send(.close(code, reason), delay, over: pipe)
   }
 
   fileprivate func received(_ item: MessagePipe.Item) {
@@ -70,46 +70,12 @@ extension SimulatedNetwork {
   public func makeChannel(delay: Duration = .milliseconds(10)) -> (
     SimulatedChannel, SimulatedChannel
   ) {
-    let forward = MessagePipe(index: Int32(pipes.count))
-    let backward = MessagePipe(index: Int32(pipes.count + 1))
-    pipes += [forward, backward]
+    let forward = makePipe()
+    let backward = makePipe()
     let a = SimulatedChannel(network: self, pipe: forward, delay: delay)
     let b = SimulatedChannel(network: self, pipe: backward, delay: delay)
-    forward.receiver = b
-    backward.receiver = a
+    forward.onArrival = { [weak b] in b?.received($0) }
+    backward.onArrival = { [weak a] in a?.received($0) }
     return (a, b)
-  }
-}
-
-/// One direction of a channel.
-final class MessagePipe {
-  enum Item {
-    case text(String)
-    case close(Int, String)
-  }
-
-  let index: Int32
-  weak var receiver: SimulatedChannel?
-  private var waiting: [Item] = []
-  private var latest: Int64 = .min
-
-  init(index: Int32) { self.index = index }
-
-  func send(_ item: Item, _ delay: Duration, _ network: SimulatedNetwork) {
-    latest = max(latest, network.now.nanoseconds + max(0, delay.wholeNanoseconds))
-    waiting.append(item)
-    network.heap.push(.message, at: latest, index: index)
-  }
-
-  func deliverNext(_ network: SimulatedNetwork) {
-    guard !waiting.isEmpty else { return }
-    let item = waiting.removeFirst()
-    switch item {
-    case .text(let text): network.log.record(.message, at: network.now.nanoseconds, text)
-    case .close(let code, let reason):
-      network.log.record(.message, at: network.now.nanoseconds, "close \(code) \(reason)")
-    }
-    receiver?.received(item)
-    network.deadlinesChanged()
   }
 }
