@@ -86,6 +86,16 @@ extension SimulatedNetwork {
     return .open(path, source)
   }
 
+  /// The round trip of links that are idle.
+  func roundTrip(of path: SimulatedStreamPath) -> Duration {
+    var sum = Duration.zero
+    for index in path.directions {
+      sum += topology.direction(index).conditions.delay
+      sum += topology.direction(index ^ 1).conditions.delay
+    }
+    return sum
+  }
+
   /// How long a piece takes along a way now; `nil` where it doesn't arrive.
   func crossing(
     _ path: SimulatedStreamPath, bytes: Int, _ random: inout SimulationRandom

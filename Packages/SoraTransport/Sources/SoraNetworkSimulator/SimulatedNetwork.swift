@@ -45,7 +45,7 @@ public final class SimulatedNetwork: DatagramSink {
   var endpoints = EndpointTable()
   var callbacks = CallbackTable()
   var pipes: [MessagePipe] = []
-  var streams = SimulatedStreamTable()
+  var streams = SimulatedStreamTable<SimulatedStream>()
   /// Time between two addresses of one host.
   static let loopbackDelay: Int64 = 20_000
 

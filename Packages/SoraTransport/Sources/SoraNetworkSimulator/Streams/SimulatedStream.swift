@@ -29,41 +29,11 @@ public import SoraMedia
   static let userTimeout = Duration.seconds(20)
   static let openTimeout = Duration.seconds(10)
 
-  private struct Unsent {
-    let piece: Piece
-    let number: Int
-    let since: Instant
-  }
-
-  enum Piece {
-    /// An opening round trip of the client's, and its answer; so many more follow.
-    case hello(more: Int)
-    case answer(more: Int)
-    case bytes([UInt8])
-    case end(String)
-
-    var count: Int {
-      switch self {
-      case .bytes(let bytes): bytes.count
-      case .hello, .answer, .end: 60
-      }
-    }
-  }
-
   private unowned let network: SimulatedNetwork
-  private let path: SimulatedStreamPath
+  private var crossing: StreamCrossing
   private weak var other: SimulatedStream?
-  private var random: SimulationRandom
-  private var nextSent = 0
-  private var nextReceived = 0
-  private var early: [Int: Piece] = [:]
-  private var latestArrival: Instant = .zero
-  /// What the links didn't let through, in order, and when it is tried again.
-  private var unsent: [Unsent] = []
-  private var retryCallback: SimulationCallback?
-  private var attempt = 0
-  /// Whether the far end is about to tell of the gap.
-  private var isTold = false
+  private var inbound = PieceReassembly()
+  private var outbound = PieceRetransmission()
 
   init(
     network: SimulatedNetwork, local: TransportAddress, remote: TransportAddress,
@@ -72,8 +42,7 @@ public import SoraMedia
     self.network = network
     self.local = local
     self.remote = remote
-    self.path = path
-    random = SimulationRandom(seed: seed)
+    crossing = StreamCrossing(path: path, random: SimulationRandom(seed: seed))
   }
 
   /// Sends bytes. Before the opening and after the end they are dropped.
@@ -87,7 +56,7 @@ public import SoraMedia
   public func close() {
     guard !isEnded else { return }
     // Also while it is being opened: the other end may be open already.
-    if isOpen || nextSent > 0 { post(.end("closed by the other side")) }
+    if isOpen || outbound.hasBegun { post(.end("closed by the other side")) }
     finish()
   }
 
@@ -107,77 +76,49 @@ public import SoraMedia
   private func finish() {
     isOpen = false
     isEnded = true
-    early = [:]
+    inbound.removeAll()
     network.forget(self)
     onOpen = nil
     unsafe onReceive = nil
     onEnd = nil
   }
 
-  private func post(_ piece: Piece) {
+  private func post(_ piece: StreamPiece) {
+    let next = outbound.number(piece, at: network.now)
     network.log.record(
-      .stream, at: network.now.nanoseconds, "\(local)>\(remote) \(nextSent) \(piece.count)")
-    transmit(Unsent(piece: piece, number: nextSent, since: network.now))
-    nextSent += 1
-  }
-
-  private func transmit(_ piece: Unsent) {
-    guard crosses(piece) else {
-      unsent.append(piece)
-      if retryCallback == nil { wait() }
+      .stream, at: network.now.nanoseconds, "\(local)>\(remote) \(next.number) \(piece.count)")
+    guard crosses(next) else {
+      outbound.insert(next)
+      if outbound.callback == nil { wait() }
       return
     }
-    // What arrived behind a gap tells of the gap a round trip later (RFC 8985 §6.2).
-    if !unsent.isEmpty, !isTold {
-      isTold = true
-      attempt = 0
-      retry(after: max(path.roundTrip(of: network), .milliseconds(1)))
-    }
+    // The far end's word takes a round trip.
+    if outbound.tellOfGap() { retry(after: max(roundTrip, .milliseconds(1))) }
   }
 
-  private func crosses(_ piece: Unsent) -> Bool {
-    guard let other, let travel = network.crossing(path, bytes: piece.piece.count, &random) else {
+  private func crosses(_ piece: NumberedPiece) -> Bool {
+    guard let other, let arrival = crossing.arrival(of: piece.piece.count, in: network) else {
       retransmissions += 1
       return false
     }
-    latestArrival = max(latestArrival, network.now + travel)
-    network.at(latestArrival) { [weak other] _ in
-      other?.arrived(piece.piece, number: piece.number)
-    }
+    network.at(arrival) { [weak other] _ in other?.arrived(piece) }
     return true
   }
 
-  /// Sends again what was lost. While nothing gets through, only the first piece is tried.
+  private var roundTrip: Duration { network.roundTrip(of: crossing.path) }
+
   private func sendAgain() {
-    retryCallback = nil
-    isTold = false
-    let pieces = unsent
-    unsent = []
-    var hasPassed = false
-    for (index, piece) in pieces.enumerated() {
-      if crosses(piece) {
-        hasPassed = true
-        continue
-      }
-      unsent.append(piece)
-      if !hasPassed {
-        unsent += pieces[(index + 1)...]
-        break
-      }
-    }
-    attempt = hasPassed ? 0 : attempt + 1
-    if !unsent.isEmpty { wait() }
+    outbound.sendAgain { crosses($0) }
+    if !outbound.isEmpty { wait() }
   }
 
   private func wait() {
-    // RFC 8985 §7.2: two round trips for a piece that nothing follows; then twice as long each time.
-    let first = max(path.roundTrip(of: network) * 2, .milliseconds(20))
-    let pause = min(first * (1 << min(attempt, 12)), .seconds(8))
+    let pause = outbound.pause(roundTrip: roundTrip)
     let limit = isOpen || isEnded ? Self.userTimeout : Self.openTimeout
-    let waited = unsent.first.map { network.now - $0.since } ?? .zero
+    let waited = outbound.waited(at: network.now)
     guard waited + pause < limit else {
-      retryCallback = network.after(max(limit - waited, .zero)) { [self, weak other] _ in
-        unsent = []
+      outbound.callback = network.after(max(limit - waited, .zero)) { [self, weak other] _ in
+        outbound.removeAll()
         breakOff("timed out")
         other?.breakOff("timed out")
       }
@@ -187,21 +128,20 @@ public import SoraMedia
   }
 
   private func retry(after pause: Duration) {
-    if let retryCallback { network.cancel(retryCallback) }
-    retryCallback = network.after(pause) { [self] _ in sendAgain() }
+    if let callback = outbound.callback { network.cancel(callback) }
+    outbound.callback = network.after(pause) { [self] _ in sendAgain() }
   }
 
-  private func arrived(_ piece: Piece, number: Int) {
+  private func arrived(_ piece: NumberedPiece) {
     guard !isEnded else { return }
-    early[number] = piece
-    while let next = early.removeValue(forKey: nextReceived) {
-      nextReceived += 1
+    inbound.insert(piece)
+    while let next = inbound.next() {
       take(next)
       if isEnded { return }
     }
   }
 
-  private func take(_ piece: Piece) {
+  private func take(_ piece: StreamPiece) {
     switch piece {
     case .hello(let more):
       guard isOpen || accept() else {
@@ -228,30 +168,21 @@ public import SoraMedia
   }
 }
 
-/// The links between the ends of a stream, in one direction.
-struct SimulatedStreamPath {
-  var directions: [Int32]
-  /// The node at the start and its address: a stream stalls while the host doesn't have it.
-  var node: Int
-  var address: IPAddress
-  /// Likewise at the end.
-  var farNode: Int
-  var farAddress: IPAddress
+/// How pieces of a stream cross its links: in order, however long each takes.
+private struct StreamCrossing {
+  let path: SimulatedStreamPath
+  private var random: SimulationRandom
+  private var latestArrival: Instant = .zero
 
-  /// The same way back.
-  var reversed: SimulatedStreamPath {
-    SimulatedStreamPath(
-      directions: directions.reversed().map { $0 ^ 1 }, node: farNode, address: farAddress,
-      farNode: node, farAddress: address)
+  init(path: SimulatedStreamPath, random: SimulationRandom) {
+    self.path = path
+    self.random = random
   }
 
-  /// The round trip of links that are idle.
-  func roundTrip(of network: SimulatedNetwork) -> Duration {
-    var sum = Duration.zero
-    for index in directions {
-      sum += network.topology.direction(index).conditions.delay
-      sum += network.topology.direction(index ^ 1).conditions.delay
-    }
-    return sum
+  /// When a piece that sets out now arrives; nil where the links lose it.
+  mutating func arrival(of bytes: Int, in network: SimulatedNetwork) -> Instant? {
+    guard let travel = network.crossing(path, bytes: bytes, &random) else { return nil }
+    latestArrival = max(latestArrival, network.now + travel)
+    return latestArrival
   }
 }
