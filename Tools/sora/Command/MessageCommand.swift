@@ -203,9 +203,7 @@ private struct MessageJob {
       switch event {
       case .call(.interrupted), .call(.outputEnded): return
       case .call(.ended(let error)):
-        summary.error =
-          channel.reason(error)
-          ?? undone(isSent, summary.received).map { channel.endedByServer($0) }
+        summary.error = channel.failure(error, undone: undone(isSent, summary.received))
         if case .ok(_, let reason)? = channel.closeEvent { summary.closeReason = reason }
         return
       case .call(.tick):

@@ -196,15 +196,9 @@ private final class PlayJob {
       switch event {
       case .interrupted, .outputEnded: return (channel, nil)
       case .ended(let error):
-        if let reason = channel.reason(error) { return (channel, reason) }
-        if streams.firstMedia == nil {
-          return (channel, channel.endedByServer("before media came"))
-        }
-        guard options.duration == nil else {
-          return (channel, channel.endedByServer(Call.cutDuration))
-        }
-        console.note("sora: \(channel.endedByServer())")
-        return (channel, nil)
+        let failure = channel.failure(error, undone: undone)
+        if failure == nil { console.note("sora: \(channel.endedByServer())") }
+        return (channel, failure)
       case .reconnecting(let attempt, let error):
         streams.lost()
         console.note(Call.note(ofAttempt: attempt, because: error))
@@ -235,6 +229,12 @@ private final class PlayJob {
       }
     }
     return (channel, nil)
+  }
+
+  /// What the server's end of the call leaves undone; nil where nothing is.
+  private var undone: String? {
+    if streams.firstMedia == nil { return "before media came" }
+    return options.duration.map { _ in Call.cutDuration }
   }
 
   private func noMedia(_ seconds: Double) -> String {

@@ -79,11 +79,12 @@ struct StatsCommand: AsyncParsableCommand {
       switch event {
       case .interrupted, .outputEnded: return nil
       case .ended(let error):
-        if let reason = channel.reason(error) { return reason }
-        if let count { return channel.endedByServer("after \(reports) of \(count) reports") }
-        if options.duration != nil { return channel.endedByServer(Call.cutDuration) }
-        console.note("sora: \(channel.endedByServer())")
-        return nil
+        let undone =
+          count.map { "after \(reports) of \($0) reports" }
+          ?? options.duration.map { _ in Call.cutDuration }
+        let failure = channel.failure(error, undone: undone)
+        if failure == nil { console.note("sora: \(channel.endedByServer())") }
+        return failure
       case .added, .removed, .named, .displayLost, .reconnecting, .reconnected: break
       case .tick:
         let seconds = Double(call.elapsedMilliseconds - start) / 1_000

@@ -171,6 +171,15 @@ extension MediaChannel {
     failureReason?.inOneLine ?? error.map(ErrorText.line)
   }
 
+  /// Why it is an error that the channel ended, in one line; nil where the server ended it in order and all was done.
+  ///
+  /// - Parameters:
+  ///   - error: what it ended with.
+  ///   - undone: what an end in order leaves undone, such as "before all was sent".
+  func failure(_ error: (any Error)?, undone: String?) -> String? {
+    reason(error) ?? undone.map { endedByServer($0) }
+  }
+
   /// That the server has ended the channel in order, in one line with its reason.
   ///
   /// - Parameter what: what that leaves undone, such as "before all was sent".
