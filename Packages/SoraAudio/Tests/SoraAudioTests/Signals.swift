@@ -141,6 +141,25 @@ struct AudioScenario {
   }
 }
 
+extension AudioScenario {
+  /// Packets that come too late, and pulls that are concealed, in the first five seconds of 20 streams with 100 ms of jitter.
+  static func lossesAtStarts(
+    of makeBuffer: () -> AudioJitterBuffer
+  ) -> (late: UInt64, concealed: UInt64) {
+    var losses: (late: UInt64, concealed: UInt64) = (0, 0)
+    for seed in 1...20 as ClosedRange<UInt64> {
+      let random = RandomSource(seed: seed)
+      let buffer = makeBuffer()
+      AudioScenario(
+        seconds: 5, delay: { _ in 20 + Double.random(in: 0...100, using: &random.wrapped) }
+      ).run(buffer)
+      losses.late += buffer.stats.packetsLate
+      losses.concealed += buffer.stats.concealedSamples / 480
+    }
+    return losses
+  }
+}
+
 extension AudioJitterBufferStats {
   /// What was added since `earlier`, of those counters that the tests look at.
   func concealedShare(since earlier: AudioJitterBufferStats) -> Double {
