@@ -99,17 +99,12 @@ extension PublishedPicture {
   ///   - height: likewise.
   /// - Returns: nil for what is encoded without a codec that is known.
   package init?(_ frame: CapturedFrame, codec: VideoCodecKind?, width: Int, height: Int) {
-    switch frame.content {
-    case .picture(let picture):
-      self = .raw(
-        RawVideoFrame(
-          buffer: picture, timestamp: frame.timestamp, colorSpace: frame.colorSpace))
-    case .encoded(let bytes, let isKeyFrame):
-      guard let codec else { return nil }
-      self = .encoded(
-        EncodedFrame(
-          payload: bytes, isKeyFrame: isKeyFrame, rtpTimestamp: 0, timestamp: frame.timestamp,
-          width: width, height: height), codec)
+    if let picture = frame.rawFrame {
+      self = .raw(picture)
+    } else if let codec, let encoded = frame.encodedFrame(width: width, height: height) {
+      self = .encoded(encoded, codec)
+    } else {
+      return nil
     }
   }
 }

@@ -31,6 +31,24 @@ public struct CapturedFrame: Sendable {
     self.colorSpace = colorSpace
     self.deviceMemory = deviceMemory
   }
+
+  /// The picture as sinks take it, with the colours that the driver states; nil for what the camera encoded.
+  public var rawFrame: RawVideoFrame? {
+    guard case .picture(let picture) = content else { return nil }
+    return RawVideoFrame(buffer: picture, timestamp: timestamp, colorSpace: colorSpace)
+  }
+
+  /// What the camera encoded as sinks take it; nil for pixels.
+  ///
+  /// - Parameters:
+  ///   - width: in pixels.
+  ///   - height: in pixels.
+  public func encodedFrame(width: Int, height: Int) -> EncodedFrame? {
+    guard case .encoded(let payload, let isKeyFrame) = content else { return nil }
+    return EncodedFrame(
+      payload: payload, isKeyFrame: isKeyFrame, rtpTimestamp: 0, timestamp: timestamp, width: width,
+      height: height)
+  }
 }
 
 /// The camera's memory that holds a picture, for another device to read: a GPU, an encoder. Keep the picture meanwhile.

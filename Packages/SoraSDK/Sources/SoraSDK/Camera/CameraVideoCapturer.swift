@@ -95,17 +95,12 @@ public final class CameraVideoCapturer: Sendable {
       camera = try cameras.system.open(
         device, format: choice.format, framesPerSecond: choice.frameRate,
         deliver: { [weak self] captured in
-          switch captured.content {
-          case .picture(let picture):
-            relay.offer(
-              VideoFrame(
-                from: picture, timestamp: captured.timestamp, colorSpace: captured.colorSpace))
-          case .encoded(let bytes, let isKeyFrame):
-            guard let codec else { return }
-            let frame = EncodedFrame(
-              payload: bytes, isKeyFrame: isKeyFrame, rtpTimestamp: 0,
-              timestamp: captured.timestamp,
+          if let frame = captured.rawFrame {
+            relay.offer(VideoFrame(frame))
+          } else if let codec,
+            let frame = captured.encodedFrame(
               width: choice.format.width, height: choice.format.height)
+          {
             self?.captured(frame, codec, by: relay)
           }
         },

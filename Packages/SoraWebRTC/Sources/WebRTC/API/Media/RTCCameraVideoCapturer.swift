@@ -36,12 +36,8 @@ public final class RTCCameraVideoCapturer: RTCVideoCapturer, @unchecked Sendable
       let capture = try CameraCapture(
         device, format: format, framesPerSecond: Double(fps),
         deliver: { [weak self] frame in
-          guard let self, case .picture(let picture) = frame.content else { return }
-          delegate?.capturer(
-            self,
-            didCapture: RTCVideoFrame(
-              frame: RawVideoFrame(
-                buffer: picture, timestamp: frame.timestamp, colorSpace: frame.colorSpace)))
+          guard let self, let frame = frame.rawFrame else { return }
+          delegate?.capturer(self, didCapture: RTCVideoFrame(frame: frame))
         })
       let other = running.withLock { running in
         let other = running
