@@ -20,9 +20,7 @@ struct InterarrivalJitter: Sendable {
   mutating func add(_ timestamp: UInt32, at now: Instant) {
     if timestamp == lastTimestamp { return }
     lastTimestamp = timestamp
-    let (seconds, rest) = now.nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
-    let ticks = seconds &* clockRate &+ rest * clockRate / 1_000_000_000
-    let transit = ticks &- Int64(timestamp)
+    let transit = rtpTicks(in: now.nanoseconds, at: clockRate) &- Int64(timestamp)
     defer { lastTransit = transit }
     guard let lastTransit else { return }
     // Only 32 bits of the timestamp exist, so only as many of the difference mean something.

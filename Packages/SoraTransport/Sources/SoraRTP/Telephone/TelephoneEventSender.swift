@@ -44,7 +44,7 @@ public struct TelephoneEventSender: Sendable {
   /// What a comma stands for (W3C webrtc-pc §7.2).
   private static let pause = Duration.seconds(2)
 
-  private let clockRate: UInt64
+  private let clockRate: Int64
   private var phase = Phase.idle
   /// The event that is told, or whose end still is.
   private var event: Sounding?
@@ -53,7 +53,7 @@ public struct TelephoneEventSender: Sendable {
   private var gap = Duration.milliseconds(70)
 
   /// - Parameter clockRate: Hz, of the payload type.
-  public init(clockRate: Int) { self.clockRate = UInt64(max(1, clockRate)) }
+  public init(clockRate: Int) { self.clockRate = Int64(max(1, clockRate)) }
 
   /// The keys that haven't begun.
   public var remaining: String { String(waiting) }
@@ -128,9 +128,6 @@ public struct TelephoneEventSender: Sendable {
   }
 
   private func ticks(from start: Instant, to end: Instant) -> UInt64 {
-    let nanoseconds = UInt64(max(0, end.nanoseconds(since: start)))
-    // Seconds and the rest by themselves: the product of a long tone would overflow.
-    let (seconds, rest) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
-    return seconds * clockRate + rest * clockRate / 1_000_000_000
+    UInt64(rtpTicks(in: max(0, end.nanoseconds(since: start)), at: clockRate))
   }
 }

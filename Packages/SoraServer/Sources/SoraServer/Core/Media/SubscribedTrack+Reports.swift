@@ -12,8 +12,7 @@ extension SubscribedTrack {
     else { return nil }
     let elapsed = max(0, now.nanoseconds(since: arrival))
     let (seconds, rest) = elapsed.quotientAndRemainder(dividingBy: 1_000_000_000)
-    let rate = Int64(source.codec.clockRate)
-    let ticks = seconds &* rate &+ rest * rate / 1_000_000_000
+    let ticks = rtpTicks(in: elapsed, at: Int64(source.codec.clockRate))
     let fraction = (UInt64(rest) << 32) / 1_000_000_000
     return sender.makeReport(
       ntp: NTPTime(rawValue: last.ntp.rawValue &+ UInt64(seconds) << 32 &+ fraction),

@@ -1,4 +1,5 @@
 import SoraMedia
+import SoraRTP
 
 /// The RTP clock of a stream that is sent: it starts at random (RFC 3550 §5.1), and frames say how far it has come.
 struct RTPStreamClock {
@@ -24,8 +25,7 @@ struct RTPStreamClock {
   func timestamp(at instant: Instant, rate: Int) -> UInt32 {
     guard let lastFrame else { return offset }
     let elapsed = instant.nanoseconds(since: lastFrame.timestamp)
-    let (seconds, rest) = elapsed.quotientAndRemainder(dividingBy: 1_000_000_000)
-    let ticks = seconds &* Int64(rate) &+ rest &* Int64(rate) / 1_000_000_000
+    let ticks = rtpTicks(in: elapsed, at: Int64(rate))
     return lastFrame.rtpTimestamp &+ UInt32(truncatingIfNeeded: ticks)
   }
 }
