@@ -30,27 +30,10 @@ final class LocalSockets {
   func open(handler: any DatagramHandler) throws(RTCSetupError) -> [TransportAddress] {
     guard addresses.isEmpty else { return addresses }
     self.handler = handler
-    var failures: [NetworkError] = []
-    for address in try localAddresses() {
-      do throws(NetworkError) {
-        try open(address, handler: handler)
-      } catch {
-        // An address that can't be bound (an interface that just went down) costs a candidate, not the call.
-        failures.append(error)
-      }
-    }
-    if addresses.isEmpty, !failures.isEmpty { throw .noSocket(failures) }
+    let failures = sockets.open(try localAddresses(), on: loop, handler: handler)
+    addresses = sockets.sockets.map(\.localAddress)
+    if addresses.isEmpty, !failures.isEmpty { throw .noSocket(failures.map(\.error)) }
     return addresses
-  }
-
-  @discardableResult
-  private func open(
-    _ address: IPAddress, handler: any DatagramHandler
-  ) throws(NetworkError) -> TransportAddress {
-    let socket = try loop.openUDP(TransportAddress(ip: address, port: 0), handler: handler)
-    sockets.insert(socket)
-    addresses.append(socket.localAddress)
-    return socket.localAddress
   }
 
   private func localAddresses() throws(RTCSetupError) -> [IPAddress] {
@@ -93,7 +76,10 @@ final class LocalSockets {
     }
     for ip in present where !addresses.contains(where: { $0.ip == ip }) {
       // One that can't be bound yet is tried again with the next change.
-      guard let base = try? open(ip, handler: handler) else { continue }
+      guard sockets.open([ip], on: loop, handler: handler).isEmpty,
+        let base = sockets.sockets.last?.localAddress
+      else { continue }
+      addresses.append(base)
       changed(.opened(base))
     }
   }
