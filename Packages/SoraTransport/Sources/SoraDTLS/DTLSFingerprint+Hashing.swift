@@ -1,4 +1,5 @@
 import COpenSSL
+import SoraWire
 
 /// A hash that fingerprints in SDP may have, by its name there (RFC 8122 §5).
 private enum FingerprintHash: String {
@@ -46,8 +47,8 @@ extension DTLSFingerprint {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(hash.byteCount)
     for position in stride(from: 0, to: digits.count, by: 3) {
-      guard let high = Self.hexadecimal(digits[position]),
-        let low = Self.hexadecimal(digits[position + 1]),
+      guard let high = digits[position].hexadecimalDigitValue,
+        let low = digits[position + 1].hexadecimalDigitValue,
         position + 2 == digits.count || digits[position + 2] == UInt8(ascii: ":")
       else { throw .invalidFingerprint(shown) }
       bytes.append(high << 4 | low)
@@ -74,14 +75,5 @@ extension DTLSFingerprint {
     }
     self.algorithm = name
     bytes = Array(hash.prefix(Int(count)))
-  }
-
-  private static func hexadecimal(_ digit: UInt8) -> UInt8? {
-    switch digit {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
-    default: nil
-    }
   }
 }

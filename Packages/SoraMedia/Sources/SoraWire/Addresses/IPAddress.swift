@@ -149,8 +149,8 @@ extension IPAddress: LosslessStringConvertible {
       guard end > index, end - index <= 4 else { return nil }
       var value: UInt16 = 0
       for character in text[index..<end] {
-        guard let digit = hexDigit(character) else { return nil }
-        value = value << 4 | digit
+        guard let digit = character.hexadecimalDigitValue else { return nil }
+        value = value << 4 | UInt16(digit)
       }
       groups.append(value)
       index = end
@@ -172,14 +172,5 @@ extension IPAddress: LosslessStringConvertible {
     let high = groups[..<4].reduce(UInt64(0)) { $0 << 16 | UInt64($1) }
     let low = groups[4...].reduce(UInt64(0)) { $0 << 16 | UInt64($1) }
     return (high, low)
-  }
-
-  private static func hexDigit(_ character: UInt8) -> UInt16? {
-    switch character {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt16(character - UInt8(ascii: "0"))
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt16(character - UInt8(ascii: "a") + 10)
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt16(character - UInt8(ascii: "A") + 10)
-    default: nil
-    }
   }
 }

@@ -1,3 +1,5 @@
+import SoraWire
+
 // Fields of requests that say more than a text (RFC 9110).
 
 /// What a request's `Authorization` says.
@@ -50,20 +52,12 @@ extension HTTPRequest {
         bytes.append(byte)
         continue
       }
-      guard let high = rest.popFirst().flatMap(digit), let low = rest.popFirst().flatMap(digit)
+      guard let high = rest.popFirst()?.hexadecimalDigitValue,
+        let low = rest.popFirst()?.hexadecimalDigitValue
       else { return nil }
       bytes.append(high << 4 | low)
     }
     return String(validating: bytes, as: UTF8.self)
-  }
-
-  private static func digit(_ byte: UInt8) -> UInt8? {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-    default: nil
-    }
   }
 
   /// Type and subtype of the body in lower case, without parameters; nil where the request doesn't say.
